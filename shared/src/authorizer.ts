@@ -1,0 +1,51 @@
+import { LRUCache } from 'lru-cache'
+import type { InternalClient } from './internal-client.ts'
+import type { Caller } from './internal-token.ts'
+import { type Decision, decide, type PermissionEntry } from './permission/decide.ts'
+import { Problem } from './problem.ts'
+
+const CACHED_ROLES = 10_000
+
+/** Decides what a caller may do with a resource, from the very version of the role the gateway named. */
+export interface Authorizer {
+  /** The decision; the caller's workspace still has to be AND-ed to every query. */
+  decide(caller: Caller, resource: string, access: 'read' | 'write'): Promise<Decision>
+  /** As `decide`, but throws `forbidden` where the whole resource is denied. */
+  require(caller: Caller, resource: string, access: 'read' | 'write'): Promise<Decision>
+}
+
+/**
+ * Fetches a version of a role from identity once and keeps it: a version never changes, so there is nothing
+ * to go stale. At most 10,000 are held.
+ */
+export function createAuthorizer(identity: Pick<InternalClient, 'get'>): Authorizer {
+  const roles = new LRUCache<string, PermissionEntry[]>({
+    max: CACHED_ROLES,
+    fetchMethod: async (key) => {
+      const role = (await identity.get(`/internal/roles/${key}`)) as
+        | { permissions: PermissionEntry[] }
+        | undefined
+      if (role === undefined) throw new Problem('forbidden', { detail: 'The role no longer exists.' })
+      return role.permissions
+    },
+  })
+  const decideFor: Authorizer['decide'] = async (caller, resource, access) => {
+    const permissions = (await roles.fetch(`${caller.role._id}/versions/${caller.role.version}`)) ?? []
+    const { account, workspace, role } = caller
+    return decide({
+      permissions,
+      resource,
+      access,
+      account: { ...account, workspace, role: { _id: role._id, name: role.name } },
+    })
+  }
+  return {
+    decide: decideFor,
+    require: async (caller, resource, access) => {
+      const decision = await decideFor(caller, resource, access)
+      if (decision.kind === 'none')
+        throw new Problem('forbidden', { detail: `The role may not ${access} ${resource}.` })
+      return decision
+    },
+  }
+}

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import {
+  type Channel,
+  type ChannelModel,
+  type ConfirmChannel,
+  connect,
+  type RecoveringChannelModel,
+} from 'amqplib'
+import type { Log } from './log.ts'
+
+/** Topic exchange that every accepted message is published to. */
+export const MESSAGES_EXCHANGE = 'messages'
+/** Stream of all messages, for audit. */
+export const LOG_QUEUE = 'messages.log'
+/** What could not even be stored, with the reason in its headers. */
+export const REJECTED_QUEUE = 'messages.rejected'
+export const PARTITIONS = 8
+
+const LOG_MAX_AGE = '7D'
+const LOG_SEGMENT_BYTES = 100_000_000
+const LOG_MAX_BYTES = 20_000_000_000
+// Closed channels count as deliveries, so the limit only has to stop an endless loop.
+const DELIVERY_LIMIT = 100_000
+
+/** The queue of one partition, 0 to 7. */
+export const partitionQueue = (partition: number): string => `${MESSAGES_EXCHANGE}.p${partition}`
+/** The routing key of one partition, 0 to 7. */
+export const partitionKey = (partition: number): string => `p${partition}`
+
+/** The partition of a thread: the same for the same workspace and thread, evenly spread over all. */
+export function partitionOf(workspace: number, thread: string): number {
+  const digest = createHash('sha256').update(`${workspace}\0${thread}`).digest()
+  return digest.readUInt32BE(0) % PARTITIONS
+}
+
+/** Declares exchange, partitions, log and rejected queue; throws when one exists with other arguments. */
+export async function declareTopology(channel: Channel): Promise<void> {
+  await channel.assertExchange(MESSAGES_EXCHANGE, 'topic', { durable: true })
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    await channel.assertQueue(partitionQueue(partition), {
+      durable: true,
+      arguments: {
+        'x-queue-type': 'quorum',
+        'x-single-active-consumer': true,
+        'x-delivery-limit': DELIVERY_LIMIT,
+      },
+    })
+    await channel.bindQueue(partitionQueue(partition), MESSAGES_EXCHANGE, partitionKey(partition))
+  }
+  await channel.assertQueue(LOG_QUEUE, {
+    durable: true,
+    arguments: {
+      'x-queue-type': 'stream',
+      'x-max-age': LOG_MAX_AGE,
+      'x-max-length-bytes': LOG_MAX_BYTES,
+      'x-stream-max-segment-size-bytes': LOG_SEGMENT_BYTES,
+    },
+  })
+  await channel.bindQueue(LOG_QUEUE, MESSAGES_EXCHANGE, '#')
+  await channel.assertQueue(REJECTED_QUEUE, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
+}
+
+interface BrokerOptions {
+  url: string
+  log: Log
+  /** Runs on every connection before it counts as up; what it throws closes it, and it is tried again. */
+  setup(connection: ChannelModel): Promise<void>
+}
+
+/**
+ * Connects with amqplib's own recovery: returns at once, connects in the background and after every loss,
+ * at most 2 s apart. `setup` makes the channels anew each time.
+ */
+export async function connectBroker({ url, log, setup }: BrokerOptions): Promise<RecoveringChannelModel> {
+  const connection = await connect(withHeartbeat(url), {
+    noDelay: true,
+    timeout: 5_000,
+    recovery: { initialDelay: 100, maxDelay: 2_000, waitForConnect: false, setup },
+  })
+  connection.on('connect', () => log.info('broker connected'))
+  connection.on('disconnect', (error: Error) => log.warn({ reason: error.message }, 'broker lost'))
+  connection.on('connect-failed', (error: Error) => log.warn({ reason: error.message }, 'broker not reached'))
+  connection.on('error', (error: Error) => log.warn({ reason: error.message }, 'broker connection error'))
+  return connection
+}
+
+const HEARTBEAT_SECONDS = '5'
+
+function withHeartbeat(url: string): string {
+  const parsed = new URL(url)
+  parsed.searchParams.set('heartbeat', HEARTBEAT_SECONDS)
+  return parsed.href
+}
+
+/** Opens a channel whose errors are logged rather than thrown into the process. */
+export async function openChannel(connection: ChannelModel, log: Log): Promise<Channel> {
+  return withErrorLog(await connection.createChannel(), log)
+}
+
+/** As {@link openChannel}, with publisher confirms. */
+export async function openConfirmChannel(connection: ChannelModel, log: Log): Promise<ConfirmChannel> {
+  return withErrorLog(await connection.createConfirmChannel(), log)
+}
+
+function withErrorLog<C extends Channel>(channel: C, log: Log): C {
+  channel.on('error', (error: Error) => log.error({ reason: error.message }, 'broker channel error'))
+  return channel
+}

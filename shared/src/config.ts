@@ -1,0 +1,54 @@
+import { z } from 'zod'
+
+const json = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    context.addIssue({ code: 'custom', message: 'is not JSON' })
+    return z.NEVER
+  }
+})
+
+/** A public ES256 key as a JWK; its `kid` names it. */
+export const publicJwk = z.looseObject({
+  kty: z.literal('EC'),
+  crv: z.literal('P-256'),
+  kid: z.string().min(1),
+  x: z.string(),
+  y: z.string(),
+})
+
+/** A whole number given as text, within bounds. */
+export const integer = (options: { min: number; max: number }) =>
+  z.coerce.number().int().min(options.min).max(options.max)
+
+/** The keys that every process reads. */
+export const baseConfig = {
+  NODE_ENV: z.enum(['development', 'test', 'production']).default('development').describe('Mode'),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('The least severe level that is logged'),
+  HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
+  PORT: integer({ min: 0, max: 65_535 }).describe('Port to listen on; 0 takes a free one'),
+  SERVICE_KEY: json
+    .pipe(publicJwk.extend({ d: z.string() }))
+    .describe("This process's private ES256 key as a JWK; its kid is the service's name"),
+  SERVICE_JWKS: json
+    .pipe(z.object({ keys: z.array(publicJwk).min(1) }))
+    .describe('The public keys of all services as a JWK set'),
+}
+
+export type PublicJwk = z.output<typeof publicJwk>
+export type BaseConfig = z.output<z.ZodObject<typeof baseConfig>>
+
+/** A service's environment did not parse; the message lists every wrong key. */
+export class ConfigError extends Error {}
+
+/** Parses the environment once. Throws {@link ConfigError} that lists all wrong keys, without their values. */
+export function parseConfig<S extends z.ZodObject>(schema: S, env: NodeJS.ProcessEnv): z.output<S> {
+  const result = schema.safeParse(env)
+  if (result.success) return result.data
+  const lines = result.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`)
+  throw new ConfigError(`The configuration is wrong:\n${lines.join('\n')}`)
+}

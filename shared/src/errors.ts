@@ -1,0 +1,30 @@
+/**
+ * Every error a caller can get: the one table from stable code to HTTP status and title.
+ * `docs/errors.md` is generated from it.
+ */
+export const errors = {
+  malformed_json: { status: 400, title: 'The body is not well-formed JSON' },
+  malformed_body: { status: 400, title: 'The body could not be read' },
+  invalid_path: { status: 400, title: 'The path is not in canonical form' },
+  invalid_id: { status: 400, title: 'The id in the path is not valid' },
+  unauthenticated: { status: 401, title: 'A valid bearer token is required' },
+  invalid_credentials: { status: 401, title: 'The user name or the password is wrong' },
+  forbidden: { status: 403, title: 'The role does not allow this' },
+  not_found: { status: 404, title: 'There is nothing here' },
+  method_not_allowed: { status: 405, title: 'The method is not allowed here' },
+  email_taken: { status: 409, title: 'The email is already registered' },
+  still_referenced: { status: 409, title: 'Other documents still refer to this one' },
+  idempotency_in_flight: { status: 409, title: 'The first request with this key is still in flight' },
+  body_too_large: { status: 413, title: 'The body is too large' },
+  unsupported_media_type: { status: 415, title: 'The media type is not supported' },
+  validation_failed: { status: 422, title: 'The request breaks its schema' },
+  too_deep: { status: 422, title: 'The body is nested too deeply' },
+  idempotency_key_reused: { status: 422, title: 'The key was already used with another body' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  internal_error: { status: 500, title: 'Something went wrong on our side' },
+  bad_gateway: { status: 502, title: 'The service behind the gateway answered badly' },
+  unavailable: { status: 503, title: 'A part of the system is not available right now' },
+  upstream_timeout: { status: 504, title: 'The service behind the gateway did not answer in time' },
+} as const satisfies Record<string, { status: number; title: string }>
+
+export type ErrorCode = keyof typeof errors

@@ -1,0 +1,62 @@
+import { INTERNAL_TOKEN_SECONDS, type InternalSigner, type ServiceName } from './internal-token.ts'
+import { Problem } from './problem.ts'
+
+const TIMEOUT_MS = 3_000
+const TOKEN_MARGIN_SECONDS = 15
+
+export interface InternalClient {
+  /** GETs JSON from the other service; undefined for 404, `unavailable` when it is away or slow (3 s). */
+  get(path: string): Promise<unknown>
+  /** POSTs JSON likewise. */
+  post(path: string, body: unknown): Promise<unknown>
+}
+
+/** Calls another service as this service, with a token of its own that is renewed in time. */
+export function createInternalClient(options: {
+  baseUrl: string
+  audience: ServiceName
+  signer: InternalSigner
+}): InternalClient {
+  const { baseUrl, audience, signer } = options
+  const token = renewing(() => signer.sign({ audience }))
+  const call = async (path: string, init: RequestInit) => {
+    let response: Response
+    try {
+      response = await fetch(new URL(path, baseUrl), {
+        ...init,
+        headers: { ...init.headers, authorization: `Bearer ${token()}` },
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      })
+      if (response.ok) return (await response.json()) as unknown
+      await response.body?.cancel()
+    } catch (cause) {
+      throw new Problem('unavailable', { detail: `The ${audience} service is away.`, cause })
+    }
+    if (response.status === 404) return undefined
+    throw new Problem('unavailable', {
+      detail: `The ${audience} service does not answer as it should.`,
+      cause: new Error(`${audience} answered ${response.status} to ${path}`),
+    })
+  }
+  return {
+    get: (path) => call(path, {}),
+    post: (path, body) =>
+      call(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+  }
+}
+
+function renewing(sign: () => string): () => string {
+  let token = ''
+  let renewAt = 0
+  return () => {
+    if (performance.now() >= renewAt) {
+      token = sign()
+      renewAt = performance.now() + (INTERNAL_TOKEN_SECONDS - TOKEN_MARGIN_SECONDS) * 1000
+    }
+    return token
+  }
+}

@@ -1,0 +1,110 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import jwt from 'jsonwebtoken'
+import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
+import type { PublicJwk } from './config.ts'
+import { Problem } from './problem.ts'
+
+export const SERVICES = ['gateway', 'identity', 'webhook', 'configuration', 'dispatcher'] as const
+export type ServiceName = (typeof SERVICES)[number]
+
+/** How long an internal token holds, in seconds. */
+export const INTERNAL_TOKEN_SECONDS = 60
+const CLOCK_TOLERANCE_SECONDS = 5
+const CACHED_TOKENS = 10_000
+
+const callerSchema = z.object({
+  account: z.object({
+    _id: z.number(),
+    username: z.string(),
+    name: z.string(),
+    profile: z.number(),
+    context: z.record(z.string(), z.unknown()),
+  }),
+  workspace: z.object({ _id: z.number(), name: z.string(), namespace: z.string(), host: z.string() }),
+  role: z.object({ _id: z.number(), name: z.string(), version: z.number() }),
+})
+
+/** The account on whose behalf a request is made, as the gateway verified it. */
+export type Caller = z.output<typeof callerSchema>
+
+/** Whom a verified internal token comes from; `caller` is there when the gateway speaks for an account. */
+export interface InternalIdentity {
+  issuer: ServiceName
+  caller?: Caller
+}
+
+export interface InternalSigner {
+  issuer: ServiceName
+  /** Signs a token for the service named `audience`. */
+  sign(options: { audience: ServiceName; caller?: Caller }): string
+}
+
+/** Makes the signer of one service from its private JWK (its `kid` names the service). */
+export function createInternalSigner(jwk: PublicJwk & { d: string }): InternalSigner {
+  const issuer = z.enum(SERVICES).parse(jwk.kid)
+  const key = createPrivateKey({ key: jwk, format: 'jwk' })
+  return {
+    issuer,
+    sign: ({ audience, caller }) =>
+      jwt.sign(caller ? { caller } : {}, key, {
+        algorithm: 'ES256',
+        keyid: issuer,
+        issuer,
+        audience,
+        expiresIn: INTERNAL_TOKEN_SECONDS,
+        header: { alg: 'ES256', typ: 'at+jwt', kid: issuer },
+      }),
+  }
+}
+
+export interface InternalVerifier {
+  /** Throws `unauthenticated` for anything but a valid token for this service. */
+  verify(authorization: string | undefined): InternalIdentity
+}
+
+/**
+ * Verifies tokens addressed to `audience`. A token is signed by the key of the service it names as its
+ * issuer; only the gateway may speak for a caller. Verified tokens are remembered until they expire.
+ */
+export function createInternalVerifier(options: {
+  audience: ServiceName
+  jwks: { keys: PublicJwk[] }
+}): InternalVerifier {
+  const keys = new Map<string, KeyObject>(
+    options.jwks.keys.map((jwk) => [jwk.kid, createPublicKey({ key: jwk, format: 'jwk' })]),
+  )
+  const verified = new LRUCache<string, InternalIdentity>({ max: CACHED_TOKENS })
+  return {
+    verify(authorization) {
+      const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/.exec(authorization ?? '')?.[1]
+      if (token === undefined) throw new Problem('unauthenticated')
+      const known = verified.get(token)
+      if (known !== undefined) return known
+      const { identity, expiresAt } = verifyToken(token, keys, options.audience)
+      verified.set(token, identity, { ttl: Math.max(1, expiresAt * 1000 - Date.now()) })
+      return identity
+    },
+  }
+}
+
+function verifyToken(token: string, keys: Map<string, KeyObject>, audience: ServiceName) {
+  try {
+    const header = jwt.decode(token, { complete: true })?.header
+    const issuer = z.enum(SERVICES).parse(header?.kid)
+    const key = keys.get(issuer)
+    if (header?.typ !== 'at+jwt' || key === undefined) throw new Error('unknown key or type')
+    const payload = jwt.verify(token, key, {
+      algorithms: ['ES256'],
+      audience,
+      issuer,
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    })
+    if (typeof payload === 'string' || payload.exp === undefined) throw new Error('no expiry')
+    const caller = issuer === 'gateway' ? callerSchema.optional().parse(payload.caller) : undefined
+    const identity: InternalIdentity = caller === undefined ? { issuer } : { issuer, caller }
+    return { identity, expiresAt: payload.exp }
+  } catch (cause) {
+    throw new Problem('unauthenticated', { cause })
+  }
+}

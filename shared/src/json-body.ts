@@ -1,0 +1,109 @@
+import { isUtf8 } from 'node:buffer'
+import express, { type RequestHandler } from 'express'
+import { type Fault, Problem } from './problem.ts'
+
+/** How deep objects and arrays may nest. */
+export const MAX_DEPTH = 32
+
+/**
+ * Reads a JSON body of at most `maxBytes` (after decompression) into `req.body`. Depth is checked on the
+ * bytes, before anything recurses; a key with NUL and a lone surrogate are refused, because the store
+ * could not keep them.
+ */
+export function jsonBody(options: { maxBytes: number; types?: string[] }): RequestHandler {
+  const types = options.types ?? ['application/json']
+  const parse = express.json({
+    limit: options.maxBytes,
+    strict: false,
+    type: types,
+    verify: (_req, _res, bytes) => refuseWith(checkBytes, bytes),
+  })
+  return (req, res, next) => {
+    const hasBody =
+      req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length']) > 0
+    if (hasBody && (!req.is(types) || !isUtf8Type(req.headers['content-type'])))
+      throw new Problem('unsupported_media_type', { detail: `Send ${types.join(' or ')}.` })
+    parse(req, res, (error?: unknown) => {
+      if (error !== undefined) return next(bodyProblem(error))
+      const faults = unstorable(req.body)
+      next(faults.length > 0 ? new Problem('validation_failed', { errors: faults }) : undefined)
+    })
+  }
+}
+
+function isUtf8Type(contentType = ''): boolean {
+  const charset = /;\s*charset="?([\w-]+)/i.exec(contentType)?.[1]
+  return charset === undefined || charset.toLowerCase() === 'utf-8'
+}
+
+/** The parser writes a status on what `verify` throws, so a problem travels as the cause of a plain error. */
+function refuseWith(check: (bytes: Buffer) => void, bytes: Buffer): void {
+  try {
+    check(bytes)
+  } catch (cause) {
+    throw new Error('refused', { cause })
+  }
+}
+
+/** Maps what the body parser throws to problems; anything else goes on unchanged. */
+function bodyProblem(error: unknown): unknown {
+  const { type, status, cause } = error as { type?: string; status?: number; cause?: unknown }
+  if (cause instanceof Problem) return cause
+  if (type === 'entity.too.large') return new Problem('body_too_large', { headers: { connection: 'close' } })
+  if (type === 'entity.parse.failed') return new Problem('malformed_json')
+  if (type === 'encoding.unsupported' || type === 'charset.unsupported')
+    return new Problem('unsupported_media_type')
+  return status !== undefined && status < 500 ? new Problem('malformed_body', { cause: error }) : error
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/** Throws when the bytes are not UTF-8, or nest deeper than {@link MAX_DEPTH}. */
+export function checkBytes(bytes: Buffer): void {
+  let depth = 0
+  let inString = false
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (inString) {
+      if (byte === BACKSLASH) i++
+      else if (byte === QUOTE) inString = false
+    } else if (byte === QUOTE) inString = true
+    else if (byte === 0x7b || byte === 0x5b) {
+      if (++depth > MAX_DEPTH)
+        throw new Problem('too_deep', { detail: `At most ${MAX_DEPTH} levels are taken.` })
+    } else if (byte === 0x7d || byte === 0x5d) depth--
+  }
+  if (!isUtf8(bytes)) throw new Problem('malformed_json', { detail: 'The body is not UTF-8.' })
+}
+
+const MAX_FAULTS = 20
+
+/** Lists strings with lone surrogates and keys with NUL or lone surrogates, by JSON Pointer; 20 at most. */
+export function unstorable(value: unknown): Fault[] {
+  const faults: Fault[] = []
+  visit(value, '', faults)
+  return faults
+}
+
+function visit(value: unknown, path: string, faults: Fault[]): void {
+  if (faults.length >= MAX_FAULTS) return
+  if (typeof value === 'string') {
+    if (!value.isWellFormed()) faults.push({ path, code: 'lone_surrogate', message: 'has a lone surrogate' })
+  } else if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) visit(value[i], `${path}/${i}`, faults)
+  } else if (typeof value === 'object' && value !== null) {
+    for (const key of Object.keys(value)) visitMember(value, key, path, faults)
+  }
+}
+
+function visitMember(object: object, key: string, path: string, faults: Fault[]): void {
+  if (key.includes('\0') || !key.isWellFormed()) {
+    faults.push({ path, code: 'bad_key', message: 'has a key with NUL or a lone surrogate' })
+  } else visit((object as Record<string, unknown>)[key], `${path}/${pointerSegment(key)}`, faults)
+}
+
+/** Escapes a key for a JSON Pointer (RFC 6901). */
+export function pointerSegment(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+}

@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import { jsonObject } from './json-object.ts'
+
+const text = z.string().nullish()
+
+/** The arguments of a function entry that sends a template; it is one when it names template and language. */
+export const templateArgs = z.looseObject({
+  template: z.string(),
+  language: z.string(),
+  variables: z.array(z.string()).nullish(),
+})
+
+const functionArgs = jsonObject.superRefine((args, context) => {
+  if (!Object.hasOwn(args, 'template') || !Object.hasOwn(args, 'language')) return
+  for (const issue of templateArgs.safeParse(args).error?.issues ?? []) {
+    context.addIssue({ code: 'custom', path: issue.path, message: issue.message })
+  }
+})
+
+const answerFunction = z.looseObject({ name: text, args: functionArgs.nullish() })
+
+/**
+ * The message as it comes in at the webhook and goes through the broker: the only definition of its shape.
+ * Nothing inside `user`, `thread`, `answer` and the function entries is required; unknown fields are kept.
+ */
+export const webhookMessage = z.looseObject({
+  extId: z.string(),
+  user: z.looseObject({ name: text, phone: text, email: text, ctx: jsonObject.nullish() }),
+  thread: z.looseObject({ extId: text, ctx: jsonObject.nullish() }),
+  answer: z.looseObject({
+    message: text,
+    functions: z.array(answerFunction).nullish(),
+    submit: jsonObject.nullish(),
+  }),
+  input: text,
+  audio: text,
+})
+
+export type WebhookMessage = z.input<typeof webhookMessage>
+
+/** What `type` says on the broker: the message's schema and its version. */
+export const MESSAGE_TYPE = 'message.received.v1'
+
+/**
+ * The thread a message belongs to: its own thread id, else the user's phone, else the message itself.
+ */
+export function threadOf(message: WebhookMessage, messageId: string): string {
+  return message.thread.extId || message.user.phone || messageId
+}

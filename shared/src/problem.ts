@@ -1,0 +1,124 @@
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import { type ErrorCode, errors } from './errors.ts'
+import type { Log } from './log.ts'
+
+/** One fault in a request: `path` is a JSON Pointer (RFC 6901) into the body, or the name of a parameter. */
+export interface Fault {
+  path: string
+  code: string
+  message: string
+}
+
+interface ProblemOptions {
+  detail?: string
+  errors?: Fault[]
+  /** Seconds after which trying again makes sense; sent as `Retry-After`. */
+  retryAfter?: number
+  headers?: Record<string, string>
+  /** Members to add to the body beside RFC 9457's own. */
+  extra?: Record<string, unknown>
+  cause?: unknown
+}
+
+/** An error that the caller is told about, as an RFC 9457 problem. */
+export class Problem extends Error {
+  readonly code: ErrorCode
+  readonly options: ProblemOptions
+
+  constructor(code: ErrorCode, options: ProblemOptions = {}) {
+    super(options.detail ?? errors[code].title, { cause: options.cause })
+    this.name = 'Problem'
+    this.code = code
+    this.options = options
+  }
+
+  get status(): number {
+    return errors[this.code].status
+  }
+}
+
+const DEFAULT_RETRY_AFTER: Partial<Record<number, number>> = { 429: 1, 502: 1, 503: 1, 504: 1 }
+
+/** The problem as a body, for a request id and the path it happened at. */
+export function problemBody(problem: Problem, at: { instance: string; requestId: string }): object {
+  const { title, status } = errors[problem.code]
+  const { detail, errors: faults, extra } = problem.options
+  return {
+    type: `urn:parley:error:${problem.code}`,
+    title,
+    status,
+    ...(detail === undefined ? {} : { detail }),
+    instance: at.instance,
+    code: problem.code,
+    requestId: at.requestId,
+    ...(faults === undefined ? {} : { errors: faults }),
+    ...extra,
+  }
+}
+
+/** The headers that go with a problem, `Retry-After` and `WWW-Authenticate` included. */
+export function problemHeaders(problem: Problem): Record<string, string> {
+  const retryAfter = problem.options.retryAfter ?? DEFAULT_RETRY_AFTER[problem.status]
+  return {
+    'content-type': 'application/problem+json; charset=utf-8',
+    'cache-control': 'no-store',
+    ...(retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfter)) }),
+    ...(problem.status === 401 ? { 'www-authenticate': 'Bearer realm="parley"' } : {}),
+    ...problem.options.headers,
+  }
+}
+
+/** Sends `problem`; the query string is left out of `instance`, since it may hold secrets. */
+export function sendProblem(req: Request, res: Response, problem: Problem): void {
+  const instance = req.originalUrl.split('?', 1)[0] ?? '/'
+  res.status(problem.status).set(problemHeaders(problem))
+  res.end(JSON.stringify(problemBody(problem, { instance, requestId: res.locals.requestId ?? '' })))
+}
+
+/** Last in the chain: turns whatever was thrown into a problem; what is ours to mend is logged as an error. */
+export function problemHandler(log: Log): ErrorRequestHandler {
+  return (error, req, res, _next) => {
+    const problem = toProblem(error)
+    if (problem.status >= 500) {
+      log.error({ err: problem.options.cause ?? error, requestId: res.locals.requestId }, 'request failed')
+    }
+    if (res.headersSent) return void res.destroy()
+    sendProblem(req, res, problem)
+  }
+}
+
+/** Answers a known path with the wrong method. */
+export function methodNotAllowed(...allowed: string[]): RequestHandler {
+  return () => {
+    throw new Problem('method_not_allowed', { headers: { allow: allowed.join(', ') } })
+  }
+}
+
+function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  if (isUnavailable(error)) return new Problem('unavailable', { cause: error })
+  if (error instanceof URIError) return new Problem('invalid_path', { cause: error })
+  return new Problem('internal_error', { cause: error })
+}
+
+const UNAVAILABLE_ERRORS = new Set([
+  'MongoServerSelectionError',
+  'MongoNetworkError',
+  'MongoNetworkTimeoutError',
+  'MongoNotConnectedError',
+  'MongoPoolClearedError',
+  'PoolClearedOnNetworkError',
+  'MongoWaitQueueTimeoutError',
+  'MongoTopologyClosedError',
+  'MongoOperationTimeoutError',
+  'MongooseServerSelectionError',
+  'MaxRetriesPerRequestError',
+])
+
+/** Whether an error says that a server we depend on is away, rather than that we did something wrong. */
+export function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (UNAVAILABLE_ERRORS.has(error.name)) return true
+  const labels = (error as { errorLabelSet?: Set<string> }).errorLabelSet
+  return labels?.has('RetryableWriteError') === true || labels?.has('TransientTransactionError') === true
+}

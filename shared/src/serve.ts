@@ -1,0 +1,73 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { z } from 'zod'
+import { type BaseConfig, baseConfig, ConfigError, parseConfig } from './config.ts'
+import { createLog, type Log } from './log.ts'
+import type { Service } from './service-app.ts'
+
+const SHUTDOWN_MS = 25_000
+// Above the 60 s that load balancers keep idle connections.
+const KEEP_ALIVE_MS = 65_000
+const HEADERS_MS = 66_000
+const REQUEST_MS = 120_000
+
+/**
+ * The main function of every process: parses the environment, builds the service, listens, and on SIGTERM,
+ * SIGINT or the loss of its supervisor stops accepting, finishes what is in flight and closes, in 25 s.
+ */
+export async function serve<S extends z.ZodRawShape>(options: {
+  name: string
+  config: S
+  build(config: z.output<z.ZodObject<S>> & BaseConfig, log: Log): Promise<Service>
+}): Promise<void> {
+  const config = readConfig(options.config)
+  const log = createLog({ service: options.name, level: config.LOG_LEVEL })
+  const service = await options.build(config, log)
+  const server = createServer(service.app)
+  server.keepAliveTimeout = KEEP_ALIVE_MS
+  server.headersTimeout = HEADERS_MS
+  server.requestTimeout = REQUEST_MS
+  await listen(server, config)
+  log.info({ port: (server.address() as AddressInfo).port }, 'listening')
+  stopOnSignal({ server, service, log })
+}
+
+function readConfig<S extends z.ZodRawShape>(shape: S): z.output<z.ZodObject<S>> & BaseConfig {
+  try {
+    const own = parseConfig(z.object({ ...baseConfig, ...shape }), process.env)
+    return own as z.output<z.ZodObject<S>> & BaseConfig
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    console.error(error.message)
+    process.exit(1)
+  }
+}
+
+function listen(server: Server, { HOST, PORT }: BaseConfig): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(PORT, HOST, () => {
+      server.removeListener('error', reject)
+      resolve()
+    })
+  })
+}
+
+function stopOnSignal({ server, service, log }: { server: Server; service: Service; log: Log }): void {
+  let stopping = false
+  const stop = async (reason: string) => {
+    if (stopping) return
+    stopping = true
+    log.info({ reason }, 'stopping')
+    setTimeout(() => process.exit(1), SHUTDOWN_MS).unref()
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeIdleConnections()
+    })
+    await service.close()
+    log.info('stopped')
+    process.exit(0)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
+  process.on('disconnect', () => void stop('supervisor gone'))
+}

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto'
+import express, { type Express, type RequestHandler } from 'express'
+import type { Caller, InternalVerifier, ServiceName } from './internal-token.ts'
+import type { Log } from './log.ts'
+import { Problem, problemHandler } from './problem.ts'
+
+/** For each dependency, whether it answers; a check that throws counts as `false`. */
+export type ReadinessChecks = Record<string, () => Promise<boolean>>
+
+/** A wired service: the app, what it depends on, and how to let go of it. */
+export interface Service {
+  app: Express
+  /** Flushes what is in flight and closes every connection. */
+  close(): Promise<void>
+}
+
+const READINESS_MS = 4_000
+
+/**
+ * The Express app that every process starts from: request id, one log line per request, health, then the
+ * routes, then 404 and the error handler.
+ */
+export function createApp(options: {
+  log: Log
+  readiness: ReadinessChecks
+  routes(app: Express): void
+}): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.set('etag', false)
+  app.set('query parser', 'simple')
+  app.use(requestId(), requestLog(options.log))
+  app.get('/health/live', (_req, res) => void res.json({ status: 'live' }))
+  app.get('/health/ready', readinessHandler(options.readiness))
+  options.routes(app)
+  app.use(() => {
+    throw new Problem('not_found')
+  })
+  app.use(problemHandler(options.log))
+  return app
+}
+
+const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
+
+function requestId(): RequestHandler {
+  return (req, res, next) => {
+    const sent = req.headers['x-request-id']
+    const id = typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID()
+    req.headers['x-request-id'] = id
+    res.locals.requestId = id
+    res.set('x-request-id', id)
+    next()
+  }
+}
+
+function requestLog(log: Log): RequestHandler {
+  return (req, res, next) => {
+    const started = performance.now()
+    const path = req.originalUrl.split('?', 1)[0]
+    res.on('close', () => {
+      const caller = res.locals.caller as Caller | undefined
+      log.info(
+        {
+          requestId: res.locals.requestId,
+          method: req.method,
+          path,
+          status: res.statusCode,
+          aborted: !res.writableFinished,
+          ms: Math.round((performance.now() - started) * 10) / 10,
+          workspace: caller?.workspace._id,
+          account: caller?.account._id,
+        },
+        'request',
+      )
+    })
+    next()
+  }
+}
+
+/** 200 when every dependency answers within 4 s, else 503; the body names each as `up` or `down`. */
+function readinessHandler(checks: ReadinessChecks): RequestHandler {
+  return async (_req, res) => {
+    const states = await Promise.all(
+      Object.entries(checks).map(
+        async ([name, check]) => [name, (await answers(check)) ? 'up' : 'down'] as const,
+      ),
+    )
+    const ready = states.every(([, state]) => state === 'up')
+    res.set('cache-control', 'no-store')
+    if (!ready) res.set('retry-after', '1')
+    res
+      .status(ready ? 200 : 503)
+      .json({ status: ready ? 'ready' : 'not ready', dependencies: Object.fromEntries(states) })
+  }
+}
+
+async function answers(check: () => Promise<boolean>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), READINESS_MS)
+  })
+  try {
+    return await Promise.race([check(), late])
+  } catch {
+    return false
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Lets only requests through that the gateway makes for an account; the account is then {@link callerOf}. */
+export function requireCaller(verifier: InternalVerifier): RequestHandler {
+  return (req, res, next) => {
+    const { caller } = verifier.verify(req.headers.authorization)
+    if (caller === undefined) throw new Problem('unauthenticated')
+    res.locals.caller = caller
+    next()
+  }
+}
+
+/** Lets only the named services through, speaking for themselves. */
+export function requireService(verifier: InternalVerifier, ...names: ServiceName[]): RequestHandler {
+  return (req, _res, next) => {
+    const { issuer } = verifier.verify(req.headers.authorization)
+    if (!names.includes(issuer)) throw new Problem('forbidden')
+    next()
+  }
+}
+
+/** The verified account behind a request that passed {@link requireCaller}. */
+export function callerOf(res: { locals: Record<string, unknown> }): Caller {
+  return res.locals.caller as Caller
+}

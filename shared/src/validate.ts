@@ -1,0 +1,31 @@
+import type { z } from 'zod'
+import { pointerSegment } from './json-body.ts'
+import { type Fault, Problem } from './problem.ts'
+
+const MAX_FAULTS = 50
+
+/** The faults of a failed zod parse with JSON Pointer paths; 50 at most. */
+export function faultsOf(error: z.ZodError): Fault[] {
+  return error.issues.slice(0, MAX_FAULTS).map((issue) => ({
+    path: issue.path.map((segment) => `/${pointerSegment(String(segment))}`).join(''),
+    code: issue.code,
+    message: issue.message,
+  }))
+}
+
+/**
+ * Checks `value` against `schema` and returns **the value itself**, not zod's copy: free-form objects keep
+ * their key order and keys such as `__proto__`. Throws `validation_failed` with every fault.
+ */
+export function validate<S extends z.ZodType>(schema: S, value: unknown): z.input<S> {
+  const result = schema.safeParse(value)
+  if (result.success) return value as z.input<S>
+  throw new Problem('validation_failed', { errors: faultsOf(result.error) })
+}
+
+/** Parses `value` into what `schema` makes of it (defaults, transforms). Throws `validation_failed`. */
+export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw new Problem('validation_failed', { errors: faultsOf(result.error) })
+}
