@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import type { Log } from '@parley/shared/log'
+import { Problem } from '@parley/shared/problem'
+import type { Redis } from 'ioredis'
+
+const IN_FLIGHT_MS = 10_000
+const KEPT_SECONDS = 7 * 24 * 60 * 60
+const IN_FLIGHT = 'in-flight'
+const CONFIRMED = 'confirmed'
+
+/** A request that carries an idempotency key: the same workspace, key and body are the same message. */
+export interface KeyedRequest {
+  workspace: number
+  key: string
+  body: Buffer
+}
+
+/**
+ * The message id of a keyed request: derived from workspace, key and body, in the form of a UUID (version 8,
+ * RFC 9562), so that the store still knows a repeat when the remembered keys are lost.
+ */
+export function derivedMessageId({ workspace, key, body }: KeyedRequest): string {
+  const hash = createHash('sha256').update(`api\0${workspace}\0${key}\0`).update(body).digest()
+  hash[6] = (hash.readUInt8(6) & 0x0f) | 0x80
+  hash[8] = (hash.readUInt8(8) & 0x3f) | 0x80
+  const hex = hash.toString('hex', 0, 16)
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}
+
+export interface Idempotency {
+  /**
+   * Runs `publish` unless this very request was confirmed before; says whether it was. The mark of a request in
+   * flight lives 10 s, a confirmed key 7 days. Throws `idempotency_in_flight`, `idempotency_key_reused`. With
+   * Redis away it goes on without: the derived id still makes a repeat one message in the store.
+   */
+  once(request: KeyedRequest, publish: () => Promise<void>): Promise<{ replayed: boolean }>
+}
+
+/** Remembers idempotency keys in Redis. */
+export function createIdempotency(redis: Redis, log: Log): Idempotency {
+  return {
+    async once(request, publish) {
+      const name = `idempotency:${request.workspace}:${createHash('sha256').update(request.key).digest('hex')}`
+      const digest = createHash('sha256').update(request.body).digest('hex')
+      const earlier = await withoutRedis(log, () => claim(redis, name, digest))
+      if (earlier !== null && earlier !== undefined) return answerFor(earlier, digest)
+      try {
+        await publish()
+      } catch (error) {
+        await withoutRedis(log, () => redis.del(name))
+        throw error
+      }
+      await withoutRedis(log, () => redis.set(name, `${CONFIRMED} ${digest}`, 'EX', KEPT_SECONDS))
+      return { replayed: false }
+    },
+  }
+}
+
+/** Marks the key as in flight and returns null, or what stood there before. */
+function claim(redis: Redis, name: string, digest: string): Promise<string | null> {
+  return redis.set(name, `${IN_FLIGHT} ${digest}`, 'PX', IN_FLIGHT_MS, 'NX', 'GET')
+}
+
+function answerFor(earlier: string, digest: string): { replayed: true } {
+  const [state, earlierDigest] = earlier.split(' ')
+  if (earlierDigest !== digest) throw new Problem('idempotency_key_reused')
+  if (state === IN_FLIGHT) throw new Problem('idempotency_in_flight', { retryAfter: 1 })
+  return { replayed: true }
+}
+
+async function withoutRedis<T>(log: Log, operation: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await operation()
+  } catch (error) {
+    log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'idempotency keys not reached')
+    return undefined
+  }
+}
