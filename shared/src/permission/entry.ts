@@ -1,0 +1,43 @@
+import type { PermissionEntry } from './decide.ts'
+import { type Expression, literal, type Path, partsOf } from './expression.ts'
+import { type Parsed, parse } from './parse.ts'
+
+export type EntryError = { readonly path: string; readonly column: number; readonly message: string }
+
+/** The expression of one part of an entry. The empty string and what is no string deny. */
+export function parsePart(part: unknown): Parsed {
+  if (typeof part === 'boolean') return { expression: literal(part) }
+  if (typeof part !== 'string' || part.trim() === '') return { expression: literal(false) }
+  return parse(part)
+}
+
+/**
+ * What keeps an entry from being saved, one error for each part at most: `path` is a JSON Pointer into the
+ * entry, `column` 1-based. Empty when the entry is fine.
+ */
+export function validateEntry(entry: PermissionEntry): EntryError[] {
+  return (['schema', 'read', 'write'] as const).flatMap((name) => {
+    const problem = partProblem(entry[name], { mayReadDoc: name !== 'schema' })
+    return problem ? [{ path: `/${name}`, ...problem }] : []
+  })
+}
+
+function partProblem(part: unknown, { mayReadDoc }: { mayReadDoc: boolean }) {
+  if (part === undefined || part === null) return undefined
+  if (typeof part !== 'string' && typeof part !== 'boolean') {
+    return { column: 1, message: 'Must be an expression in a string, true or false' }
+  }
+  const parsed = parsePart(part)
+  if ('error' in parsed) return parsed.error
+  const path = mayReadDoc ? undefined : findDocPath(parsed.expression)
+  return path && { column: path.column, message: 'schema selects resources, so it has no doc' }
+}
+
+function findDocPath(expression: Expression): Path | undefined {
+  if (expression.kind === 'path') return expression.root === 'doc' ? expression : undefined
+  for (const part of partsOf(expression)) {
+    const path = findDocPath(part)
+    if (path) return path
+  }
+  return undefined
+}
