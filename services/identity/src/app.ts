@@ -1,0 +1,60 @@
+import { createInternalVerifier } from '@parley/shared/internal-token'
+import type { Log } from '@parley/shared/log'
+import { connectMongo } from '@parley/shared/mongo'
+import { createApp, type Service } from '@parley/shared/service-app'
+import { meRoute } from './accounts/me.ts'
+import { type IdentityConfig, minPasswordLength } from './config.ts'
+import { introspectRoute } from './introspection/introspect.ts'
+import { createCollections, createModels, type Models } from './models.ts'
+import { createHashPool } from './passwords/hash-pool.ts'
+import { createPasswords } from './passwords/passwords.ts'
+import { registerRoute } from './registration/register.ts'
+import { roleVersionRoute } from './roles/role-version.ts'
+import { loginRoute } from './sessions/login.ts'
+import { jwksRoute } from './signing-keys/jwks.ts'
+import { createKeyRing, ensureKeyRing } from './signing-keys/key-ring.ts'
+import { workspaceBySlugRoute } from './workspaces/by-slug.ts'
+
+/** Wires the identity service; the database is connected in the background. */
+export async function buildApp(config: IdentityConfig, log: Log): Promise<Service> {
+  const encryptionKeys = config.KEY_ENCRYPTION_KEYS
+  const mongo = connectMongo({
+    url: config.MONGO_URL,
+    database: config.MONGO_DATABASE,
+    log,
+    prepare: async () => {
+      await createCollections(models)
+      await ensureKeyRing(models.keyRings, encryptionKeys)
+    },
+  })
+  const { connection } = mongo
+  const models: Models = createModels(connection)
+  const pool = createHashPool()
+  const passwords = createPasswords({ peppers: config.PEPPERS, cost: config.BCRYPT_COST, pool })
+  const keyRing = createKeyRing(models.keyRings, encryptionKeys)
+  const verifier = createInternalVerifier({ audience: 'identity', jwks: config.SERVICE_JWKS })
+  const registration = { baseDomain: config.BASE_DOMAIN, minPasswordLength: minPasswordLength(config) }
+
+  const app = createApp({
+    log,
+    readiness: {
+      mongodb: mongo.isUp,
+      signingKeys: async () => (await keyRing.jwks()).keys.length > 0,
+    },
+    routes: (express) => {
+      express.use(registerRoute({ connection, models, passwords, keyRing, ...registration }))
+      express.use(loginRoute({ models, passwords, keyRing }))
+      express.use(meRoute({ models, verifier }))
+      express.use(jwksRoute({ keyRing }))
+      express.use(introspectRoute({ models, verifier }))
+      express.use(roleVersionRoute({ models, verifier }))
+      express.use(workspaceBySlugRoute({ models, verifier }))
+    },
+  })
+  return {
+    app,
+    close: async () => {
+      await Promise.all([pool.close(), mongo.close()])
+    },
+  }
+}

@@ -1,0 +1,37 @@
+import { type BaseConfig, integer } from '@parley/shared/config'
+import { z } from 'zod'
+import { keyring } from './keyring.ts'
+
+const DNS_NAME = /^(?=.{1,180}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/
+
+/** The environment of the identity service. */
+export const identityConfig = {
+  MONGO_URL: z.string().describe('MongoDB replica set, without a database name'),
+  MONGO_DATABASE: z.string().default('identity').describe('The database of this service'),
+  PEPPERS: keyring({ minBytes: 32, maxBytes: 64 }).describe(
+    'Secrets mixed into every password before it is hashed, id:base64[,id:base64…]; the first is current',
+  ),
+  KEY_ENCRYPTION_KEYS: keyring({ minBytes: 32, maxBytes: 32 }).describe(
+    'AES-256 keys for the private signing keys, id:base64[,id:base64…]; the first is current',
+  ),
+  BASE_DOMAIN: z
+    .string()
+    .regex(DNS_NAME)
+    .default('localhost')
+    .describe('The domain below which every workspace has its host'),
+  PASSWORD_MIN_LENGTH: integer({ min: 1, max: 128 })
+    .optional()
+    .describe('The fewest characters of a password; 8 in production and 1 elsewhere when not set'),
+  BCRYPT_COST: integer({ min: 4, max: 14 })
+    .default(10)
+    .describe('The work factor of password hashes; below 10 only outside production'),
+}
+
+export type IdentityConfig = z.output<z.ZodObject<typeof identityConfig>> & BaseConfig
+
+const PRODUCTION_PASSWORD_LENGTH = 8
+
+/** The fewest characters that a new password may have. */
+export function minPasswordLength(config: IdentityConfig): number {
+  return config.PASSWORD_MIN_LENGTH ?? (config.NODE_ENV === 'production' ? PRODUCTION_PASSWORD_LENGTH : 1)
+}

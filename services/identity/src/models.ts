@@ -1,0 +1,31 @@
+import type { Connection } from 'mongoose'
+import { type Account, accountSchema } from './accounts/account.ts'
+import { type CounterDocument, counterSchema } from './ids.ts'
+import { type Role, type RoleVersion, roleSchema, roleVersionSchema } from './roles/role.ts'
+import { type RefreshToken, refreshTokenSchema, type Session, sessionSchema } from './sessions/session.ts'
+import { type KeyRingDocument, keyRingSchema } from './signing-keys/key-ring.ts'
+import { type Workspace, workspaceSchema } from './workspaces/workspace.ts'
+
+/** The collections of this service. */
+export function createModels(connection: Connection) {
+  return {
+    accounts: connection.model<Account>('Account', accountSchema, 'accounts'),
+    counters: connection.model<CounterDocument>('Counter', counterSchema, 'counters'),
+    keyRings: connection.model<KeyRingDocument>('KeyRing', keyRingSchema, 'keyRings'),
+    refreshTokens: connection.model<RefreshToken>('RefreshToken', refreshTokenSchema, 'refreshTokens'),
+    roles: connection.model<Role>('Role', roleSchema, 'roles'),
+    roleVersions: connection.model<RoleVersion>('RoleVersion', roleVersionSchema, 'roleVersions'),
+    sessions: connection.model<Session>('Session', sessionSchema, 'sessions'),
+    workspaces: connection.model<Workspace>('Workspace', workspaceSchema, 'workspaces'),
+  }
+}
+
+export type Models = ReturnType<typeof createModels>
+
+/** Creates what is missing of the collections and their indexes. */
+export async function createCollections(models: Models): Promise<void> {
+  for (const model of Object.values(models)) {
+    await model.createCollection()
+    await model.createIndexes()
+  }
+}

@@ -1,0 +1,82 @@
+import { ACCESS_TOKEN } from '@parley/shared/access-token'
+import { jsonBody } from '@parley/shared/json-body'
+import { Problem } from '@parley/shared/problem'
+import { parse } from '@parley/shared/validate'
+import { Router } from 'express'
+import type { Connection } from 'mongoose'
+import { z } from 'zod'
+import { usernameKey } from '../accounts/username-key.ts'
+import type { Models } from '../models.ts'
+import type { Passwords } from '../passwords/passwords.ts'
+import { issueAccessToken } from '../sessions/access-token.ts'
+import type { KeyRing } from '../signing-keys/key-ring.ts'
+import { isDuplicate } from '../transaction.ts'
+import { freeSlug } from '../workspaces/slug.ts'
+import {
+  planRegistration,
+  type Registered,
+  registeredView,
+  storeRegistration,
+  takeRegistrationIds,
+} from './registration.ts'
+import { emailAddress, label, newPassword } from './user-fields.ts'
+
+const AUTH_BODY_BYTES = 64 * 1024
+const MAX_TRIES = 10
+
+interface RegisterDependencies {
+  connection: Connection
+  models: Models
+  passwords: Pick<Passwords, 'hash'>
+  keyRing: Pick<KeyRing, 'signingKey'>
+  baseDomain: string
+  minPasswordLength: number
+}
+
+/** `POST /api/auth/register`: makes account, workspace and roles, and logs the new user in. */
+export function registerRoute(dependencies: RegisterDependencies): Router {
+  const registration = z.strictObject({
+    name: label,
+    email: emailAddress,
+    phone: z.string(),
+    password: newPassword(dependencies.minPasswordLength),
+    namespace: label,
+  })
+  const router = Router()
+  router.post('/api/auth/register', jsonBody({ maxBytes: AUTH_BODY_BYTES }), async (req, res) => {
+    const { password, ...user } = parse(registration, req.body)
+    const registered = await register(dependencies, { user, password })
+    const { account, session } = registered
+    const issued = await issueAccessToken(dependencies.keyRing, {
+      account: account._id,
+      session: session._id,
+    })
+    res.set('cache-control', 'no-store').json({ ...registeredView(registered), ...issued })
+  })
+  return router
+}
+
+type NewUserFields = Parameters<typeof planRegistration>[0]['user']
+
+async function register(
+  { connection, models, passwords, baseDomain }: RegisterDependencies,
+  { user, password }: { user: NewUserFields; password: string },
+): Promise<Registered> {
+  const taken = () => new Problem('email_taken')
+  // Spares the hash; the unique index decides.
+  if (await models.accounts.exists({ usernameKey: usernameKey(user.email) })) throw taken()
+  const stored = await passwords.hash(password)
+  const ids = await takeRegistrationIds(models)
+  const sessionMs = ACCESS_TOKEN.seconds * 1000
+  for (let tries = 1; ; tries++) {
+    const slug = await freeSlug(models, user.namespace)
+    const registered = planRegistration({ user, password: stored, slug, baseDomain, ids, sessionMs })
+    try {
+      await storeRegistration(connection, models, registered)
+      return registered
+    } catch (error) {
+      if (isDuplicate(error, 'usernameKey')) throw taken()
+      if (!isDuplicate(error, 'slug') || tries === MAX_TRIES) throw error
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod'
+
+const MAX_LABEL = 255
+const MAX_EMAIL = 254
+const MAX_PASSWORD_BYTES = 1024
+const CONTROL = /\p{Cc}/u
+
+const characters = (text: string): number => [...text].length
+
+/** Free text of 0 to 255 characters. */
+export const label = z
+  .string()
+  .refine((text) => characters(text) <= MAX_LABEL, { error: `has more than ${MAX_LABEL} characters` })
+
+/** An email address, internationalised ones included; at most 254 characters. */
+export const emailAddress = z
+  .email({ pattern: z.regexes.unicodeEmail })
+  .refine((text) => characters(text) <= MAX_EMAIL && !CONTROL.test(text), {
+    error: 'is not an email address',
+  })
+
+/** A password of at least `min` characters and at most 1,024 bytes. */
+export const newPassword = (min: number) =>
+  z
+    .string()
+    .refine((text) => characters(text) >= min, { error: `has fewer than ${min} characters` })
+    .refine((text) => Buffer.byteLength(text) <= MAX_PASSWORD_BYTES, {
+      error: `has more than ${MAX_PASSWORD_BYTES} bytes`,
+    })

@@ -1,0 +1,73 @@
+import type { PermissionEntry } from '@parley/shared/permission/decide'
+import { Schema } from 'mongoose'
+
+export interface Role {
+  _id: number
+  workspace: number
+  name: string
+  /** Counts up with every change of name or permissions. */
+  version: number
+  permissions: PermissionEntry[]
+  createdAt: Date
+  updatedAt: Date
+}
+
+/** What a role was at one version; kept for ever, so that a version once named can always be read. */
+export interface RoleVersion {
+  _id: string
+  role: number
+  version: number
+  name: string
+  permissions: PermissionEntry[]
+  createdAt: Date
+}
+
+const required = true
+const permissions = { type: Schema.Types.Mixed, required }
+
+export const roleSchema = new Schema<Role>(
+  {
+    _id: { type: Number, required },
+    workspace: { type: Number, required },
+    name: { type: String, required },
+    version: { type: Number, required },
+    permissions,
+    createdAt: { type: Date, required },
+    updatedAt: { type: Date, required },
+  },
+  { minimize: false, versionKey: false },
+)
+roleSchema.index({ workspace: 1, name: 1 }, { unique: true })
+roleSchema.index({ workspace: 1, _id: 1 })
+
+export const roleVersionSchema = new Schema<RoleVersion>(
+  {
+    _id: { type: String, required },
+    role: { type: Number, required },
+    version: { type: Number, required },
+    name: { type: String, required },
+    permissions,
+    createdAt: { type: Date, required },
+  },
+  { minimize: false, versionKey: false },
+)
+
+/** The key of one version of a role. */
+export const roleVersionId = (role: number, version: number): string => `${role}/${version}`
+
+/** The record of what `role` is now. */
+export function versionOf({ _id, version, name, permissions, updatedAt }: Role): RoleVersion {
+  return {
+    _id: roleVersionId(_id, version),
+    role: _id,
+    version,
+    name,
+    permissions,
+    createdAt: updatedAt,
+  }
+}
+
+/** The role as callers see it. */
+export function roleView({ _id, name, version, permissions, createdAt, updatedAt }: Role) {
+  return { _id, name, version, permissions, createdAt, updatedAt }
+}

@@ -1,0 +1,62 @@
+import { jsonBody } from '@parley/shared/json-body'
+import { Problem } from '@parley/shared/problem'
+import { parse } from '@parley/shared/validate'
+import { Router } from 'express'
+import { z } from 'zod'
+import { usernameKey } from '../accounts/username-key.ts'
+import type { Models } from '../models.ts'
+import type { Passwords } from '../passwords/passwords.ts'
+import type { KeyRing } from '../signing-keys/key-ring.ts'
+import { issueAccessToken } from './access-token.ts'
+import { newRefreshToken, newSession, REFRESH_MS } from './session.ts'
+
+const AUTH_BODY_BYTES = 64 * 1024
+
+const credentials = z
+  .strictObject({
+    username: z.string().nullish(),
+    email: z.string().nullish(),
+    password: z.string(),
+    namespace: z.string().nullish(),
+  })
+  .refine(({ username, email }) => (username ?? email) != null, {
+    path: ['username'],
+    error: 'username or email is required',
+  })
+
+interface LoginDependencies {
+  models: Models
+  passwords: Pick<Passwords, 'verify'>
+  keyRing: Pick<KeyRing, 'signingKey'>
+}
+
+/** `POST /api/auth/login`: the same answer and the same work for an unknown user and a wrong password. */
+export function loginRoute(dependencies: LoginDependencies): Router {
+  const router = Router()
+  router.post('/api/auth/login', jsonBody({ maxBytes: AUTH_BODY_BYTES }), async (req, res) => {
+    const account = await authenticate(dependencies, parse(credentials, req.body))
+    const tokens = await startSession(dependencies, account._id)
+    res.set('cache-control', 'no-store').json(tokens)
+  })
+  return router
+}
+
+async function authenticate({ models, passwords }: LoginDependencies, given: z.output<typeof credentials>) {
+  const account = await models.accounts
+    .findOne({ usernameKey: usernameKey(given.username ?? given.email ?? '') })
+    .lean()
+  const workspace = account && (await models.workspaces.findById(account.workspace).lean())
+  const right = await passwords.verify(given.password, account ?? undefined)
+  const there = given.namespace == null || given.namespace === workspace?.namespace
+  if (account === null || !right || !there) throw new Problem('invalid_credentials')
+  return account
+}
+
+async function startSession({ models, keyRing }: LoginDependencies, account: number) {
+  const session = newSession(account, REFRESH_MS)
+  const refresh = newRefreshToken(session)
+  const issued = await issueAccessToken(keyRing, { account, session: session._id })
+  await models.sessions.insertOne(session)
+  await models.refreshTokens.insertOne(refresh.record)
+  return { ...issued, tokenType: 'Bearer', refreshToken: refresh.token }
+}

@@ -1,0 +1,81 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { Schema } from 'mongoose'
+
+/** One login: the family of all tokens that come from it. It ends when it is revoked, or runs out. */
+export interface Session {
+  _id: string
+  account: number
+  /** From it and a refresh token its successor is derived; of no use without the token. */
+  secret: string
+  createdAt: Date
+  /** Then the database removes it. */
+  expiresAt: Date
+  revokedAt?: Date
+}
+
+/** A refresh token that was given out; only its hash is kept. */
+export interface RefreshToken {
+  /** The token's hash. */
+  _id: string
+  session: string
+  createdAt: Date
+  expiresAt: Date
+  usedAt?: Date
+}
+
+const required = true
+
+export const sessionSchema = new Schema<Session>(
+  {
+    _id: { type: String, required },
+    account: { type: Number, required },
+    secret: { type: String, required },
+    createdAt: { type: Date, required },
+    expiresAt: { type: Date, required },
+    revokedAt: Date,
+  },
+  { versionKey: false },
+)
+sessionSchema.index({ account: 1 })
+sessionSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 })
+
+export const refreshTokenSchema = new Schema<RefreshToken>(
+  {
+    _id: { type: String, required },
+    session: { type: String, required },
+    createdAt: { type: Date, required },
+    expiresAt: { type: Date, required },
+    usedAt: Date,
+  },
+  { versionKey: false },
+)
+refreshTokenSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 })
+
+const SECRET_BYTES = 32
+const DAY_MS = 86_400_000
+/** How long a refresh token can be used, and with it a session that nobody refreshes lives. */
+export const REFRESH_MS = 30 * DAY_MS
+
+/** A new session for `account`, not stored yet. */
+export function newSession(account: number, lifetimeMs: number): Session {
+  const now = Date.now()
+  return {
+    _id: randomBytes(18).toString('base64url'),
+    account,
+    secret: randomBytes(SECRET_BYTES).toString('base64url'),
+    createdAt: new Date(now),
+    expiresAt: new Date(now + lifetimeMs),
+  }
+}
+
+/** A new refresh token of a session, and the record of it. */
+export function newRefreshToken(session: Session): { token: string; record: RefreshToken } {
+  const token = randomBytes(SECRET_BYTES).toString('base64url')
+  const { _id, createdAt, expiresAt } = session
+  return { token, record: { _id: tokenHash(token), session: _id, createdAt, expiresAt } }
+}
+
+/** What is stored of a token that is itself random. */
+export function tokenHash(token: string): string {
+  return createHash('sha256').update(token).digest('base64url')
+}

@@ -1,0 +1,100 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
+import { type Model, Schema } from 'mongoose'
+import type { Keyring } from '../keyring.ts'
+import { type Sealed, seal, unseal } from './seal.ts'
+
+interface StoredKey {
+  kid: string
+  publicJwk: Record<string, unknown>
+  privateJwk: Sealed
+  createdAt: Date
+}
+
+/** The signing keys, in one document so that every change of them is atomic. */
+export interface KeyRingDocument {
+  _id: string
+  version: number
+  /** Published already, so that every verifier knows it by the time it signs. */
+  next: StoredKey
+  current: StoredKey
+  /** Its last tokens may still be about. */
+  previous?: StoredKey
+}
+
+const { Mixed } = Schema.Types
+export const keyRingSchema = new Schema<KeyRingDocument>(
+  {
+    _id: { type: String, required: true },
+    version: { type: Number, required: true },
+    next: { type: Mixed, required: true },
+    current: { type: Mixed, required: true },
+    previous: Mixed,
+  },
+  { versionKey: false },
+)
+
+/** The document that holds the keys of access tokens. */
+export const KEY_RING = 'access-tokens'
+
+/** Makes the first keys. Of several processes that start at once, one wins and the others take its keys. */
+export async function ensureKeyRing(rings: Model<KeyRingDocument>, keys: Keyring): Promise<void> {
+  if ((await rings.exists({ _id: KEY_RING })) !== null) return
+  const first = { version: 1, next: generateKey(keys), current: generateKey(keys) }
+  await rings.updateOne({ _id: KEY_RING }, { $setOnInsert: first }, { upsert: true })
+}
+
+/** A new ES256 key, its private part encrypted. */
+export function generateKey(keys: Keyring): StoredKey {
+  const kid = randomBytes(12).toString('base64url')
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return {
+    kid,
+    publicJwk: { ...publicKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' },
+    privateJwk: seal(keys, JSON.stringify(privateKey.export({ format: 'jwk' })), kid),
+    createdAt: new Date(),
+  }
+}
+
+export interface KeyRing {
+  /** The key that signs now. */
+  signingKey(): Promise<{ kid: string; key: KeyObject }>
+  /** What is published: next, current and previous. */
+  jwks(): Promise<{ keys: object[] }>
+}
+
+const FRESH_MS = 5_000
+
+/** Reads the keys, at most once in 5 s; with the database away the ones last read go on. */
+export function createKeyRing(rings: Model<KeyRingDocument>, keys: Keyring): KeyRing {
+  let known: { ring: KeyRingDocument; key: KeyObject } | undefined
+  let readAt = Number.NEGATIVE_INFINITY
+  let reading: Promise<void> | undefined
+  const read = async () => {
+    const ring = await rings.findById(KEY_RING).lean()
+    if (ring === null) throw new Error('there are no signing keys')
+    const { kid, privateJwk } = ring.current
+    const jwk = JSON.parse(unseal(keys, privateJwk, kid)) as Record<string, unknown>
+    known = { ring, key: createPrivateKey({ key: jwk, format: 'jwk' }) }
+  }
+  const latest = async () => {
+    if (known !== undefined && performance.now() - readAt < FRESH_MS) return known
+    reading ??= read().finally(() => {
+      readAt = performance.now()
+      reading = undefined
+    })
+    await reading.catch((error: unknown) => {
+      if (known === undefined) throw error
+    })
+    return known as NonNullable<typeof known>
+  }
+  return {
+    signingKey: async () => {
+      const { ring, key } = await latest()
+      return { kid: ring.current.kid, key }
+    },
+    jwks: async () => {
+      const { next, current, previous } = (await latest()).ring
+      return { keys: [next, current, previous].flatMap((key) => (key ? [key.publicJwk] : [])) }
+    },
+  }
+}

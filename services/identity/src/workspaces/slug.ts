@@ -1,0 +1,44 @@
+import type { Model } from 'mongoose'
+import { type CounterDocument, takeIds } from '../ids.ts'
+import type { Workspace } from './workspace.ts'
+
+// A DNS label has 63 characters; the rest is left for a number.
+const MAX_LETTERS = 48
+const FALLBACK = 'workspace'
+const MAX_TRIES = 20
+
+/** The DNS label that a namespace asks for: letters without their accents, digits, and single hyphens. */
+export function slugOf(namespace: string): string {
+  const letters = namespace
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, MAX_LETTERS + 1)
+    .replace(/^-/, '')
+    .slice(0, MAX_LETTERS)
+    .replace(/-$/, '')
+  return letters === '' ? FALLBACK : letters
+}
+
+/**
+ * A slug for `namespace` that no workspace has: the plain one, else the next number (`acme`, `acme-2`).
+ * Another registration may still take it first; the unique index has the last word.
+ */
+export async function freeSlug(
+  models: { workspaces: Model<Workspace>; counters: Model<CounterDocument> },
+  namespace: string,
+): Promise<string> {
+  const base = slugOf(namespace)
+  let slug = base
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    if ((await models.workspaces.exists({ slug })) === null) return slug
+    const { number } = await takeIds({
+      counters: models.counters,
+      from: `slug/${base}`,
+      wanted: { number: 1 },
+    })
+    slug = `${base}-${number + 1}`
+  }
+  return slug
+}
