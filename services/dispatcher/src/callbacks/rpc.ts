@@ -1,0 +1,70 @@
+import type { Answer, HttpClient } from '../http-client.ts'
+import type { Outcome } from '../outcome.ts'
+import type { Signer } from '../signing.ts'
+import { outcomeOfFailure, retryAfterOf } from './call-outcome.ts'
+import { type Callback, DELIVERY_MS, type Delivery } from './callback.ts'
+
+const MAX_ANSWER_BYTES = 64 * 1024
+const RETRYABLE_STATUSES = new Set([408, 425, 429])
+
+/** Sends by a signed POST to the channel's `config.callbackUrl`; a 2xx means delivered. */
+export function createRpcCallback(options: { http: Pick<HttpClient, 'post'>; signer: Signer }): Callback {
+  const { http, signer } = options
+  return {
+    reports: false,
+    async deliver(delivery) {
+      const { channel, send } = delivery
+      const url = channel.config.callbackUrl
+      if (typeof url !== 'string' || !/^https?:/.test(url) || !URL.canParse(url)) {
+        return {
+          kind: 'permanent',
+          code: 'channel_not_configured',
+          fault: 'channel',
+          reason: 'The channel has no http(s) URL in config.callbackUrl.',
+        }
+      }
+      const payload = payloadOf(delivery)
+      try {
+        const headers = signer.headers({ channel, id: send.id, payload, at: new Date() })
+        const answer = await http.post({
+          url,
+          headers: { ...headers, 'content-type': 'application/json' },
+          body: payload,
+          timeoutMs: DELIVERY_MS,
+          maxBytes: MAX_ANSWER_BYTES,
+        })
+        return outcomeOfStatus(answer)
+      } catch (error) {
+        return outcomeOfFailure(error)
+      }
+    },
+  }
+}
+
+function payloadOf({ channel, messageId, message, send }: Delivery): string {
+  const { content } = send
+  return JSON.stringify({
+    id: send.id,
+    messageId,
+    channel: channel._id,
+    extId: message.extId,
+    user: message.user,
+    thread: message.thread,
+    type: content.kind,
+    ...(content.kind === 'text'
+      ? { text: content.text }
+      : { template: content.template, language: content.language, variables: content.variables }),
+  })
+}
+
+/** What an RPC endpoint's status means: 2xx took it; 408, 425, 429 and 5xx may work later; the rest will not. */
+export function outcomeOfStatus(answer: Answer): Outcome {
+  const { status } = answer
+  if (status >= 200 && status < 300) return { kind: 'accepted', delivered: true }
+  const code = `http_${status}`
+  const reason = `The endpoint answered ${status}.`
+  if (status >= 500 || RETRYABLE_STATUSES.has(status)) {
+    return { kind: 'retryable', code, fault: 'channel', reason, ...retryAfterOf(answer) }
+  }
+  return { kind: 'permanent', code, fault: 'channel', reason }
+}

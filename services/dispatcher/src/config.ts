@@ -1,0 +1,34 @@
+import { integer } from '@parley/shared/config'
+import { z } from 'zod'
+
+const base64Key = z.base64().refine((text) => Buffer.from(text, 'base64').length >= 32, {
+  error: 'expected at least 32 bytes in base64',
+})
+
+const targetList = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').filter((entry) => entry !== ''))
+
+/** The dispatcher's own environment. */
+export const config = {
+  MONGO_URL: z.string().min(1).describe('MongoDB, a replica set, without a database name'),
+  MONGO_DATABASE: z.string().min(1).default('dispatcher').describe("The service's database"),
+  AMQP_URL: z.url().describe('RabbitMQ, with user, password and virtual host'),
+  IDENTITY_URL: z.url().describe('The identity service'),
+  CONFIGURATION_URL: z.url().describe('The configuration service'),
+  SIGNING_SECRET: base64Key.describe(
+    'Key that the signing secrets of channels without their own are derived from',
+  ),
+  UNCERTAIN_WINDOW_SECONDS: integer({ min: 1, max: 3_600 })
+    .default(60)
+    .describe('How long a send whose answer never came waits for news before it is sent again'),
+  ALLOWED_PRIVATE_TARGETS: targetList.describe(
+    'Private addresses or CIDR ranges that handlers and callbacks may be at, separated by commas',
+  ),
+  MESSAGES_KEPT_DAYS: integer({ min: 1, max: 3_650 })
+    .default(30)
+    .describe('How long a message that has reached its end is kept'),
+}
+
+export type Config = z.output<z.ZodObject<typeof config>>

@@ -1,0 +1,93 @@
+/** Where a message stands. `received`, `handled` and `sending` are under way; the others are ends of our work. */
+export const MESSAGE_STATES = [
+  'received',
+  'handled',
+  'sending',
+  'sent',
+  'delivered',
+  'read',
+  'done',
+  'failed',
+  'dead',
+  'unrouted',
+] as const
+export type MessageState = (typeof MESSAGE_STATES)[number]
+
+/** Whose fault it is that a message was given up. */
+export type Fault = 'caller' | 'channel' | 'provider' | 'us'
+
+export type SendContent =
+  | { kind: 'template'; template: string; language: string; variables: string[] }
+  | { kind: 'text'; text: string }
+
+/** What an answer sends: one record for each thing that leaves for the person. */
+export interface Send {
+  /** Message id and position: the idempotency key of the send, the same on every attempt. */
+  id: string
+  content: SendContent
+  state: 'pending' | 'claimed' | 'sent' | 'delivered'
+  /** The provider's id of what it accepted. */
+  providerId?: string
+}
+
+export interface TimelineEntry {
+  at: Date
+  state: MessageState
+  reason?: string
+}
+
+export interface Attempt {
+  at: Date
+  /** What was tried: `handler`, or the id of a send. */
+  step: string
+  outcome: 'accepted' | 'retryable' | 'permanent' | 'uncertain'
+  /** The provider's or our own code for what went wrong. */
+  code?: string
+  /** How long it took, in milliseconds. */
+  ms: number
+}
+
+/** A message as the dispatcher stores it. */
+export interface MessageRecord {
+  _id: string
+  workspace: number
+  partition: number
+  thread: string
+  /** Place among all messages of the partition: lease term × 2^32 + arrival. */
+  order: number
+  /** Counts writes; every write names the revision that it is based on. */
+  revision: number
+  /** The copy that wrote last. */
+  writer?: string
+  channel: string
+  source: string
+  requestId?: string
+  state: MessageState
+  /** There while the pipeline still has work with it. */
+  open?: true
+  /** Not to be tried before this time. */
+  due?: Date
+  /** How often the step under way was tried without success. */
+  tries: number
+  receivedAt: Date
+  updatedAt: Date
+  expiresAt?: Date
+  reason?: string
+  fault?: Fault
+  /** The message as JSON text: exactly what came in, whatever its keys. */
+  body: string
+  /** The answer as JSON text, where a handler made it. */
+  answer?: string
+  sends: Send[]
+  timeline: TimelineEntry[]
+  attempts: Attempt[]
+}
+
+/** The part of a message that the pipeline changes, once it is stored. */
+export type Progress = Pick<MessageRecord, 'state' | 'tries' | 'sends' | 'timeline' | 'attempts'> &
+  Partial<Pick<MessageRecord, 'open' | 'due' | 'reason' | 'fault' | 'answer' | 'expiresAt'>>
+
+/** The key of a thread inside the dispatcher: threads of two workspaces never meet. */
+export function threadKey(record: Pick<MessageRecord, 'workspace' | 'thread'>): string {
+  return `${record.workspace}/${record.thread}`
+}

@@ -1,0 +1,29 @@
+import type { MessageRecord } from '../message-record.ts'
+
+/** A message in a list: where it stands, without its contents. */
+export function summaryOf(record: MessageRecord): object {
+  return {
+    _id: record._id,
+    channel: record.channel,
+    thread: record.thread,
+    source: record.source,
+    state: record.state,
+    ...(record.reason === undefined ? {} : { reason: record.reason, fault: record.fault ?? null }),
+    ...(record.due === undefined ? {} : { due: record.due }),
+    receivedAt: record.receivedAt,
+    updatedAt: record.updatedAt,
+  }
+}
+
+/** A message with all that happened to it: what came in, the answer, its timeline, sends and attempts. */
+export function detailOf(record: MessageRecord): object {
+  return {
+    ...summaryOf(record),
+    requestId: record.requestId ?? null,
+    message: JSON.parse(record.body),
+    ...(record.answer === undefined ? {} : { answer: JSON.parse(record.answer) }),
+    timeline: record.timeline,
+    sends: record.sends,
+    attempts: record.attempts,
+  }
+}

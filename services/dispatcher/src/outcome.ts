@@ -1,0 +1,12 @@
+import type { Fault } from './message-record.ts'
+
+/** What came of one attempt at a handler or a send. */
+export type Outcome =
+  /** The other side took it; `delivered` when that is all there is to wait for. */
+  | { kind: 'accepted'; providerId?: string; delivered: boolean }
+  /** It did not happen, and may work later; `retryAfterSeconds` is the other side's own wish. */
+  | { kind: 'retryable'; code: string; fault: Fault; reason: string; retryAfterSeconds?: number }
+  /** It did not happen, and trying again would not change that. */
+  | { kind: 'permanent'; code: string; fault: Fault; reason: string }
+  /** It left, and no answer came: it may or may not have happened. */
+  | { kind: 'uncertain'; code: string; fault: Fault; reason: string }

@@ -1,0 +1,71 @@
+import { MESSAGE_TYPE, webhookMessage } from '@parley/shared/message'
+import type { ConsumeMessage } from 'amqplib'
+import { z } from 'zod'
+import type { MessageRecord } from '../message-record.ts'
+
+const MAX_BODY_BYTES = 4 * 1024 * 1024
+
+const propertiesSchema = z.object({
+  messageId: z.string().min(1).max(128),
+  headers: z.looseObject({
+    workspace: z.number().int(),
+    channel: z.string(),
+    thread: z.string(),
+    source: z.string(),
+    requestId: z.string().optional(),
+  }),
+})
+
+/** A delivery as it will be stored, or why it can't be. */
+export type Reading =
+  | { kind: 'message'; message: Omit<MessageRecord, 'partition' | 'order'> }
+  | { kind: 'rejected'; reason: string }
+
+/** Reads a delivery of exchange `messages`. Fields that a later version adds are kept and do no harm. */
+export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'properties'>): Reading {
+  const { properties, content } = delivery
+  if (properties.type !== MESSAGE_TYPE)
+    return rejected(`unknown message type ${JSON.stringify(properties.type)}`)
+  if (content.length > MAX_BODY_BYTES) return rejected(`body of ${content.length} bytes`)
+  const known = propertiesSchema.safeParse(properties)
+  if (!known.success) return rejected(`property ${known.error.issues[0]?.path.join('.')} is wrong`)
+  const body = content.toString()
+  const parsed = webhookMessage.safeParse(parseJson(body))
+  if (!parsed.success) return rejected(`body field /${parsed.error.issues[0]?.path.join('/')} is wrong`)
+  const { messageId, headers } = known.data
+  const { workspace, channel, thread, source, requestId } = headers
+  const at = new Date()
+  return {
+    kind: 'message',
+    message: {
+      _id: messageId,
+      workspace,
+      thread,
+      revision: 0,
+      channel,
+      source,
+      ...(requestId === undefined ? {} : { requestId }),
+      state: 'received',
+      open: true,
+      tries: 0,
+      receivedAt: at,
+      updatedAt: at,
+      body,
+      sends: [],
+      timeline: [{ at, state: 'received' }],
+      attempts: [],
+    },
+  }
+}
+
+function rejected(reason: string): Reading {
+  return { kind: 'rejected', reason }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,44 @@
+import { mongo } from 'mongoose'
+import type { Collections } from '../database.ts'
+import type { MessageRecord } from '../message-record.ts'
+
+const DUPLICATE_KEY = 11_000
+
+/**
+ * Inserts a batch. `stored` are those that this batch brought in, also when an earlier attempt with the same
+ * batch did so without our hearing of it; `known` are redeliveries of open messages stored before. Rejects when
+ * not all of them are known to be safe; the same batch may then be given again.
+ */
+export async function storeBatch(
+  messages: Collections['messages'],
+  records: MessageRecord[],
+): Promise<{ stored: MessageRecord[]; known: MessageRecord[] }> {
+  if (records.length === 0) return { stored: [], known: [] }
+  const duplicates = await insert(messages, records)
+  if (duplicates.length === 0) return { stored: records, known: [] }
+  const ids = duplicates.map(({ _id }) => _id)
+  const earlier = await messages.find({ _id: { $in: ids } }, { projection: { body: 0 } }).toArray()
+  const orders = new Map(earlier.map((record) => [record._id, record.order]))
+  const repeated = new Set(duplicates)
+  return {
+    stored: records.filter((record) => !repeated.has(record) || orders.get(record._id) === record.order),
+    known: earlier.filter(({ _id, open, order }) => {
+      const ours = duplicates.some((record) => record._id === _id && record.order === order)
+      return open === true && !ours
+    }),
+  }
+}
+
+/** Inserts what is not there yet and returns the rest. */
+async function insert(messages: Collections['messages'], records: MessageRecord[]): Promise<MessageRecord[]> {
+  try {
+    await messages.insertMany(records, { ordered: false })
+    return []
+  } catch (error) {
+    if (!(error instanceof mongo.MongoBulkWriteError)) throw error
+    const failures = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors]
+    if (failures.some(({ code }) => code !== DUPLICATE_KEY)) throw error
+    if (error.result.getWriteConcernError() !== undefined) throw error
+    return failures.flatMap(({ index }) => records[index] ?? [])
+  }
+}

@@ -1,0 +1,125 @@
+import type {
+  Attempt,
+  Fault,
+  MessageRecord,
+  MessageState,
+  Progress,
+  Send,
+  TimelineEntry,
+} from './message-record.ts'
+import type { Outcome } from './outcome.ts'
+import type { Settlement } from './settle.ts'
+
+const MAX_ATTEMPTS_KEPT = 50
+const MAX_TIMELINE_KEPT = 50
+
+/** How a message ends, and why. */
+export interface End {
+  state: Exclude<MessageState, 'received' | 'handled' | 'sending'>
+  reason?: string
+  fault?: Fault
+}
+
+interface When {
+  at: number
+  /** How long an ended message is kept, in milliseconds. */
+  keptMs: number
+}
+
+/** The message's progress with the send at `index` claimed; its first claim also records the answer and plan. */
+export function claimed(
+  record: MessageRecord,
+  options: { index: number; sends: Send[]; answer?: string; at: number },
+): Progress {
+  const { index, sends, at } = options
+  const answer = options.answer ?? record.answer
+  const fresh: MessageState[] = record.state === 'received' ? ['handled', 'sending'] : []
+  return {
+    state: 'sending',
+    open: true,
+    tries: record.state === 'received' ? 0 : record.tries,
+    sends: withSend(sends, index, { state: 'claimed' }),
+    timeline: fresh.reduce(
+      (timeline, state) => withEntry(timeline, { at: new Date(at), state }),
+      record.timeline,
+    ),
+    attempts: record.attempts,
+    ...(answer === undefined ? {} : { answer }),
+  }
+}
+
+/** The message's progress after a handler or a send was tried and did not settle, or died. */
+export function unsettled(
+  record: MessageRecord,
+  options: { index?: number; settlement: Exclude<Settlement, { kind: 'settled' }>; attempt: Attempt } & When,
+): Progress {
+  const { index, settlement, attempt, at } = options
+  const attempts = withAttempt(record.attempts, attempt)
+  const state = settlement.kind === 'await' ? 'claimed' : 'pending'
+  const sends = index === undefined ? record.sends : withSend(record.sends, index, { state })
+  if (settlement.kind === 'dead') {
+    const { reason, fault } = settlement
+    return ended({ ...record, attempts, sends }, { end: { state: 'dead', reason, fault }, ...options })
+  }
+  const due = new Date(at + settlement.delay)
+  return { ...carried(record), open: true, tries: record.tries + 1, attempts, sends, due }
+}
+
+/** The message's progress after the send at `index` settled: the next one is claimed, or the message ends. */
+export function settledSend(
+  record: MessageRecord,
+  options: { index: number; settlement: Extract<Settlement, { kind: 'settled' }>; attempt: Attempt } & When,
+): Progress {
+  const { index, settlement, attempt } = options
+  const { providerId, delivered } = settlement
+  const state = delivered ? 'delivered' : 'sent'
+  const sends = withSend(record.sends, index, { state, ...(providerId === undefined ? {} : { providerId }) })
+  const next = { ...record, sends, tries: 0, attempts: withAttempt(record.attempts, attempt) }
+  if (index + 1 < sends.length)
+    return { ...carried(next), open: true, sends: withSend(sends, index + 1, { state: 'claimed' }) }
+  const all = sends.every((send) => send.state === 'delivered') ? 'delivered' : 'sent'
+  return ended(next, { end: { state: all }, ...options })
+}
+
+/** The message's progress when it reaches an end: nothing is left to run, and it is kept for a while. */
+export function ended(record: MessageRecord, options: { end: End; answer?: string } & When): Progress {
+  const { end, at, keptMs } = options
+  const entry = {
+    at: new Date(at),
+    state: end.state,
+    ...(end.reason === undefined ? {} : { reason: end.reason }),
+  }
+  return {
+    ...carried(record),
+    ...(options.answer === undefined ? {} : { answer: options.answer }),
+    ...end,
+    timeline: withEntry(record.timeline, entry),
+    expiresAt: new Date(at + keptMs),
+  }
+}
+
+/** An attempt's record from its outcome. */
+export function attemptOf(options: { step: string; outcome: Outcome; at: number; ms: number }): Attempt {
+  const { step, outcome, at, ms } = options
+  const code = outcome.kind === 'accepted' ? {} : { code: outcome.code }
+  return { at: new Date(at), step, outcome: outcome.kind, ms: Math.round(ms), ...code }
+}
+
+function carried(record: MessageRecord): Progress {
+  const { state, tries, sends, timeline, attempts, answer } = record
+  return { state, tries, sends, timeline, attempts, ...(answer === undefined ? {} : { answer }) }
+}
+
+function withSend(sends: Send[], index: number, change: Partial<Send>): Send[] {
+  return sends.map((send, at) => (at === index ? { ...send, ...change } : send))
+}
+
+/** The timeline with an entry more; when there are more than 50, those after the first make room. */
+function withEntry(timeline: TimelineEntry[], entry: TimelineEntry): TimelineEntry[] {
+  const [first, ...rest] = [...timeline, entry]
+  return first === undefined ? [] : [first, ...rest.slice(-(MAX_TIMELINE_KEPT - 1))]
+}
+
+function withAttempt(attempts: Attempt[], attempt: Attempt): Attempt[] {
+  return [...attempts, attempt].slice(-MAX_ATTEMPTS_KEPT)
+}
