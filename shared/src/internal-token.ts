@@ -13,7 +13,8 @@ export const INTERNAL_TOKEN_SECONDS = 60
 const CLOCK_TOLERANCE_SECONDS = 5
 const CACHED_TOKENS = 10_000
 
-const callerSchema = z.object({
+/** The caller as it travels inside an internal token. */
+export const callerSchema = z.object({
   account: z.object({
     _id: z.number(),
     username: z.string(),

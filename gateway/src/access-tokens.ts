@@ -1,0 +1,56 @@
+import { ACCESS_TOKEN, accessTokenClaims } from '@parley/shared/access-token'
+import { Problem } from '@parley/shared/problem'
+import jwt from 'jsonwebtoken'
+import type { KeySet } from './key-set.ts'
+
+/** Whom an access token names, and until when, in milliseconds since 1970. */
+export interface VerifiedToken {
+  account: number
+  session: string
+  expiresAt: number
+}
+
+export interface AccessTokens {
+  /** Throws `unauthenticated` for anything but a valid token, `unavailable` when the keys can't be had. */
+  verify(token: string): Promise<VerifiedToken>
+}
+
+const CLOCK_TOLERANCE_SECONDS = 5
+
+/**
+ * Verifies access tokens with identity's published keys alone. Algorithm and type are pinned, so neither
+ * `alg` nor a key that the token itself brings along can choose how it is checked.
+ */
+export function createAccessTokens({ keySet }: { keySet: KeySet }): AccessTokens {
+  return {
+    verify: async (token) => {
+      const header = headerOf(token)
+      const key = header && (await keySet.key(header.kid))
+      if (key === undefined) throw new Problem('unauthenticated')
+      try {
+        const payload = jwt.verify(token, key, {
+          algorithms: [ACCESS_TOKEN.algorithm],
+          issuer: ACCESS_TOKEN.issuer,
+          audience: ACCESS_TOKEN.audience,
+          clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        })
+        const { sub, sid, exp } = accessTokenClaims.parse(payload)
+        return { account: Number(sub), session: sid, expiresAt: exp * 1000 }
+      } catch (cause) {
+        throw new Problem('unauthenticated', { cause })
+      }
+    },
+  }
+}
+
+/** The header when its algorithm and type are ours and it demands nothing beyond them. */
+function headerOf(token: string): { kid: string } | undefined {
+  try {
+    const header = jwt.decode(token, { complete: true })?.header
+    const { algorithm, type } = ACCESS_TOKEN
+    if (header?.alg !== algorithm || header.typ !== type || header.crit !== undefined) return undefined
+    return typeof header.kid === 'string' ? { kid: header.kid } : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,100 @@
+import type { InternalClient } from '@parley/shared/internal-client'
+import {
+  type Caller,
+  callerSchema,
+  INTERNAL_TOKEN_SECONDS,
+  type InternalSigner,
+} from '@parley/shared/internal-token'
+import { isUnavailable, Problem } from '@parley/shared/problem'
+import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
+import type { AccessTokens } from './access-tokens.ts'
+import type { Upstream } from './routes.ts'
+import { createSingleFlight } from './single-flight.ts'
+
+/** Who is behind a token, as identity confirmed it. */
+export interface KnownCaller {
+  caller: Caller
+  /** On the clock of `performance.now()`; after that identity is asked again. */
+  confirmedUntil: number
+  /** The last moment at which identity's earlier answer may stand in for one that can't be had. */
+  usableUntil: number
+  internalTokens: Partial<Record<Upstream, { token: string; renewAt: number }>>
+}
+
+export interface Callers {
+  /** Who is behind a token. Throws `unauthenticated`, or `unavailable` when identity can't be asked. */
+  resolve(token: string): KnownCaller | Promise<KnownCaller>
+  /** The token that speaks for the caller to one service. */
+  internalToken(known: KnownCaller, audience: Upstream): string
+}
+
+const CACHED = 20_000
+const CONFIRMED_MS = 60_000
+const RETRY_MS = 1_000
+const RENEWAL_MARGIN_SECONDS = 15
+
+const introspection = z.discriminatedUnion('active', [
+  z.object({ active: z.literal(true), caller: callerSchema }),
+  z.object({ active: z.literal(false) }),
+])
+
+/**
+ * Keeps who is behind the last 20,000 tokens. What identity confirmed holds for 60 s; after that it is asked
+ * again, and while it can't be reached a caller goes on until the token itself ends.
+ */
+export function createCallers(dependencies: {
+  accessTokens: AccessTokens
+  identity: Pick<InternalClient, 'post'>
+  signer: InternalSigner
+}): Callers {
+  const { accessTokens, identity, signer } = dependencies
+  const callers = new LRUCache<string, KnownCaller>({ max: CACHED })
+  const once = createSingleFlight<KnownCaller>()
+
+  const ask = async (token: string): Promise<KnownCaller> => {
+    const { account, session, expiresAt } = await accessTokens.verify(token)
+    const now = performance.now()
+    const usableUntil = now + expiresAt - Date.now()
+    const answer = introspection.safeParse(await identity.post('/internal/introspect', { account, session }))
+    if (!answer.success) throw new Problem('unavailable', { cause: answer.error })
+    if (!answer.data.active) throw new Problem('unauthenticated')
+    const confirmedUntil = Math.min(now + CONFIRMED_MS, usableUntil)
+    return { caller: answer.data.caller, confirmedUntil, usableUntil, internalTokens: {} }
+  }
+  const confirm = async (token: string, known: KnownCaller | undefined) => {
+    try {
+      const confirmed = await ask(token)
+      callers.set(token, confirmed)
+      return confirmed
+    } catch (error) {
+      const now = performance.now()
+      if (known !== undefined && isAway(error) && now < known.usableUntil) {
+        known.confirmedUntil = Math.min(now + RETRY_MS, known.usableUntil)
+        return known
+      }
+      callers.delete(token)
+      throw error
+    }
+  }
+  return {
+    resolve: (token) => {
+      const known = callers.get(token)
+      if (known !== undefined && performance.now() < known.confirmedUntil) return known
+      return once(token, () => confirm(token, known))
+    },
+    internalToken: (known, audience) => {
+      const held = known.internalTokens[audience]
+      const now = performance.now()
+      if (held !== undefined && now < held.renewAt) return held.token
+      const token = signer.sign({ audience, caller: known.caller })
+      const renewAt = now + (INTERNAL_TOKEN_SECONDS - RENEWAL_MARGIN_SECONDS) * 1000
+      known.internalTokens[audience] = { token, renewAt }
+      return token
+    },
+  }
+}
+
+function isAway(error: unknown): boolean {
+  return (error instanceof Problem && error.code === 'unavailable') || isUnavailable(error)
+}

@@ -1,0 +1,100 @@
+import { Agent } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Log } from '@parley/shared/log'
+import { Problem, sendProblem } from '@parley/shared/problem'
+import type { Request, RequestHandler, Response } from 'express'
+import { createProxyMiddleware, type Plugin } from 'http-proxy-middleware'
+import { setHeaders, stripHeaders, stripResponseHeaders } from './outgoing-headers.ts'
+
+/** What the steps before left for {@link forwarding}. */
+export interface Forwarding {
+  target: URL
+  internalToken: string | undefined
+}
+
+const CONNECT_MS = 3_000
+const MAX_SOCKETS = 512
+const MAX_FREE_SOCKETS = 128
+
+class UpstreamTimeout extends Error {}
+
+/**
+ * Streams a request to `res.locals.forwarding.target` and the answer back, over connections that are kept
+ * alive. A service that can't be reached is 503, one that is silent for `timeoutMs` 504; an answer that
+ * breaks off cuts the caller's connection.
+ */
+export function forwarding(options: { timeoutMs: number; log: Log }): {
+  middleware: RequestHandler
+  close(): void
+} {
+  const agent = new Agent({
+    keepAlive: true,
+    maxSockets: MAX_SOCKETS,
+    maxFreeSockets: MAX_FREE_SOCKETS,
+    timeout: options.timeoutMs,
+  })
+  const proxy = createProxyMiddleware<Request, Response>({
+    router: (_req, res) => forwardingOf(res).target,
+    agent,
+    changeOrigin: true,
+    ejectPlugins: true,
+    plugins: [events(options.log)],
+  })
+  const middleware: RequestHandler = (req, res, next) => {
+    const { internalToken } = forwardingOf(res)
+    stripHeaders(req.headers)
+    setHeaders(req, { requestId: String(res.locals.requestId), internalToken })
+    return proxy(req, res, next)
+  }
+  return { middleware, close: () => agent.destroy() }
+}
+
+function forwardingOf(res: { locals: Record<string, unknown> } | undefined): Forwarding {
+  return res?.locals.forwarding as Forwarding
+}
+
+function events(log: Log): Plugin<Request, Response> {
+  return (server) => {
+    server.on('proxyReq', (proxyReq) => {
+      proxyReq.on('timeout', () => proxyReq.destroy(new UpstreamTimeout()))
+      if (proxyReq.socket?.connecting) limitConnect(proxyReq.socket)
+    })
+    server.on('proxyRes', (proxyRes, _req, res) => {
+      stripResponseHeaders(proxyRes.headers)
+      if (!res.shouldKeepAlive) proxyRes.headers.connection = 'close'
+    })
+    server.on('error', (error, req, res) => {
+      if (req === undefined || res === undefined || !('locals' in res)) return
+      answerError({ error, req, res, log })
+    })
+  }
+}
+
+function limitConnect(socket: Socket): void {
+  const timer = setTimeout(() => socket.destroy(new Error('the connection was not made in time')), CONNECT_MS)
+  for (const event of ['connect', 'close'] as const) socket.once(event, () => clearTimeout(timer))
+}
+
+function answerError({
+  error,
+  req,
+  res,
+  log,
+}: {
+  error: Error
+  req: Request
+  res: Response
+  log: Log
+}): void {
+  if (res.destroyed || res.writableEnded) return
+  const { target } = forwardingOf(res)
+  log.warn({ requestId: res.locals.requestId, target: target.host, reason: error.message }, 'upstream failed')
+  if (res.headersSent) return void res.destroy()
+  sendProblem(req, res, problemOf(error))
+}
+
+function problemOf(error: Error): Problem {
+  if (error instanceof UpstreamTimeout) return new Problem('upstream_timeout', { cause: error })
+  const { code } = error as { code?: string }
+  return new Problem(code?.startsWith('HPE_') ? 'bad_gateway' : 'unavailable', { cause: error })
+}

@@ -1,0 +1,44 @@
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import { publicJwk } from '@parley/shared/config'
+import type { InternalClient } from '@parley/shared/internal-client'
+import type { Log } from '@parley/shared/log'
+import { Problem } from '@parley/shared/problem'
+import { z } from 'zod'
+import { createSingleFlight } from './single-flight.ts'
+
+export interface KeySet {
+  /** The key of that id, if identity publishes it. Throws `unavailable` when it can't be asked. */
+  key(kid: string): Promise<KeyObject | undefined>
+}
+
+const REFRESH_MS = 300_000
+// Tokens with invented key ids must not turn into a stream of requests.
+const MIN_INTERVAL_MS = 1_000
+const MAX_KEYS = 16
+
+const jwks = z.object({ keys: z.array(publicJwk).max(MAX_KEYS) })
+
+/** Identity's public keys: read again when an unknown id comes up, at most once a second, and every 5 minutes. */
+export function createKeySet({ identity, log }: { identity: Pick<InternalClient, 'get'>; log: Log }): KeySet {
+  let keys = new Map<string, KeyObject>()
+  let fetchedAt = Number.NEGATIVE_INFINITY
+  const once = createSingleFlight<void>()
+  const fetchKeys = () =>
+    once('jwks', async () => {
+      const published = jwks.safeParse(await identity.get('/.well-known/jwks.json'))
+      if (!published.success) throw new Problem('unavailable', { cause: published.error })
+      keys = new Map(
+        published.data.keys.map((jwk) => [jwk.kid, createPublicKey({ key: jwk, format: 'jwk' })]),
+      )
+      fetchedAt = performance.now()
+    })
+  const age = () => performance.now() - fetchedAt
+  return {
+    key: async (kid) => {
+      if (!keys.has(kid) && age() > MIN_INTERVAL_MS) await fetchKeys()
+      else if (age() > REFRESH_MS)
+        fetchKeys().catch((err: unknown) => log.warn({ err }, 'keys not refreshed'))
+      return keys.get(kid)
+    },
+  }
+}

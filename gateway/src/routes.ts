@@ -1,0 +1,98 @@
+import type { ServiceName } from '@parley/shared/internal-token'
+
+export type Upstream = Exclude<ServiceName, 'gateway'>
+
+/** One line of the route table. */
+export interface Route {
+  path: string
+  upstream: Upstream
+  /** `public`: no token is looked at, and the service sees none. */
+  access: 'public' | 'authenticated'
+  /** `exact`: the path alone. `below`: whatever lies under it too. A number: exactly so many segments under it. */
+  match: 'exact' | 'below' | number
+  methods: readonly string[]
+}
+
+const COLLECTION_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+const CONFIGURATION_RESOURCES = [
+  'channels',
+  'tasks',
+  'steps',
+  'assistant',
+  'configs',
+  'actions',
+  'jobs',
+  'workflows',
+  'check',
+  'export',
+  'import',
+]
+const DISPATCHER_RESOURCES = ['messages', 'hooks']
+
+const toIdentity = (path: string, access: Route['access'], ...methods: string[]): Route => ({
+  path,
+  upstream: 'identity',
+  access,
+  match: 'exact',
+  methods,
+})
+
+const collection = (upstream: Upstream) => (name: string) =>
+  ({
+    path: `/rest/${name}`,
+    upstream,
+    access: 'authenticated',
+    match: 'below',
+    methods: COLLECTION_METHODS,
+  }) as const
+
+/** All that the gateway lets in. */
+export const routes: readonly Route[] = [
+  toIdentity('/api/auth/register', 'public', 'POST'),
+  toIdentity('/api/auth/login', 'public', 'POST'),
+  toIdentity('/.well-known/jwks.json', 'public', 'GET', 'HEAD'),
+  toIdentity('/api/auth/me', 'authenticated', 'POST'),
+  {
+    path: '/api/hooks/whatsapp',
+    upstream: 'webhook',
+    access: 'authenticated',
+    match: 'exact',
+    methods: ['POST'],
+  },
+  {
+    path: '/api/hooks/whatsapp',
+    upstream: 'webhook',
+    access: 'public',
+    match: 2,
+    methods: ['GET', 'POST'],
+  },
+  ...CONFIGURATION_RESOURCES.map(collection('configuration')),
+  ...DISPATCHER_RESOURCES.map(collection('dispatcher')),
+]
+
+const MAX_PREFIX_SEGMENTS = 3
+
+/**
+ * Makes the lookup from a canonical path (without query) to its route. It costs a few map reads, however long
+ * the table is.
+ */
+export function createRouter(table: readonly Route[]): (path: string) => Route | undefined {
+  const byPath = new Map<string, Route[]>()
+  for (const route of table) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route])
+  return (path) => {
+    let end = 0
+    for (let segments = 1; segments <= MAX_PREFIX_SEGMENTS && end < path.length; segments++) {
+      const slash = path.indexOf('/', end + 1)
+      end = slash === -1 ? path.length : slash
+      const found = byPath.get(path.slice(0, end))?.find((route) => covers(route, path.slice(end)))
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+}
+
+function covers({ match }: Route, rest: string): boolean {
+  if (match === 'below') return true
+  if (match === 'exact') return rest === ''
+  return rest.split('/').length - 1 === match && !rest.endsWith('/')
+}
