@@ -1,0 +1,44 @@
+import type { Authorizer } from '@parley/shared/authorizer'
+import type { Caller } from '@parley/shared/internal-token'
+import type { Decision } from '@parley/shared/permission/decide'
+import { Problem } from '@parley/shared/problem'
+import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
+
+/** What a caller may read and write of one resource. */
+export interface WriteAccess {
+  read: Decision
+  write: Decision
+}
+
+/** Throws `forbidden` where the role denies writing the whole resource. */
+export async function writeAccess(
+  authorizer: Authorizer,
+  caller: Caller,
+  resource: string,
+): Promise<WriteAccess> {
+  const write = await authorizer.require(caller, resource, 'write')
+  return { read: await authorizer.decide(caller, resource, 'read'), write }
+}
+
+export function allows(decision: Decision, doc: ResourceDocument): boolean {
+  return decision.kind === 'all' || (decision.kind === 'some' && decision.test(doc))
+}
+
+/** The document, when it is there for this caller; throws `not_found` otherwise. */
+export function requireReadable(read: Decision, current: LiveDocument | undefined): LiveDocument {
+  if (current === undefined || !allows(read, current.doc)) throw new Problem('not_found')
+  return current
+}
+
+/** Throws unless the caller may write the document: `not_found` where it may not even see it. */
+export function requireWritable(access: WriteAccess, current: LiveDocument): void {
+  requireReadable(access.read, current)
+  if (!allows(access.write, current.doc)) throw new Problem('forbidden')
+}
+
+/** A write must not produce what the caller may not write. */
+export function requireMayBecome(access: WriteAccess, doc: ResourceDocument): void {
+  if (!allows(access.write, doc)) {
+    throw new Problem('forbidden', { detail: 'The role does not allow this content.' })
+  }
+}

@@ -1,0 +1,35 @@
+import { createAuthorizer } from '@parley/shared/authorizer'
+import type { BaseConfig } from '@parley/shared/config'
+import { createInternalClient } from '@parley/shared/internal-client'
+import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
+import type { Log } from '@parley/shared/log'
+import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
+import type { Config } from './config.ts'
+import { documentRoutes } from './documents/document-routes.ts'
+import { internalRoutes } from './internal/internal-routes.ts'
+import { openDatabase } from './store/database.ts'
+import { createIdCounter } from './store/id-counter.ts'
+import { createKeyedQueue } from './store/keyed-queue.ts'
+
+/** Connects to the database in the background and wires the configuration service. */
+export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
+  const signer = createInternalSigner(config.SERVICE_KEY)
+  const verifier = createInternalVerifier({ audience: 'configuration', jwks: config.SERVICE_JWKS })
+  const identity = createInternalClient({ baseUrl: config.IDENTITY_URL, audience: 'identity', signer })
+  const database = openDatabase({ url: config.MONGO_URL, database: config.MONGO_DATABASE, log })
+  const dependencies = {
+    database,
+    ids: createIdCounter(database),
+    writes: createKeyedQueue(),
+    authorizer: createAuthorizer(identity),
+  }
+  const app = createApp({
+    log,
+    readiness: { mongodb: database.isUp },
+    routes: (app) => {
+      app.use('/internal', requireService(verifier, 'dispatcher', 'webhook'), internalRoutes(database))
+      app.use('/rest', requireCaller(verifier), documentRoutes(dependencies))
+    },
+  })
+  return { app, close: database.close }
+}

@@ -1,0 +1,10 @@
+import { z } from 'zod'
+
+/** The configuration service's own environment. */
+export const config = {
+  MONGO_URL: z.string().min(1).describe('MongoDB replica set, without a database name'),
+  MONGO_DATABASE: z.string().min(1).default('configuration').describe('Database of this service'),
+  IDENTITY_URL: z.url().describe('The identity service'),
+}
+
+export type Config = z.output<z.ZodObject<typeof config>>

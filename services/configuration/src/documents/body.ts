@@ -1,0 +1,41 @@
+import type { JsonObject } from '@parley/shared/json-object'
+import { Problem } from '@parley/shared/problem'
+import { validate } from '@parley/shared/validate'
+import type { ResourceDefinition } from '../resources/definition.ts'
+import type { ResourceDocument } from '../store/stored-document.ts'
+
+/**
+ * A request's body by the resource's schema, as it was sent. What we set ourselves is left out, so that a
+ * document can be sent back as it was read. Throws `validation_failed`.
+ */
+export function parseBody(definition: ResourceDefinition, body: unknown): JsonObject {
+  return validate(definition.schema, withoutOwnFields(body))
+}
+
+function withoutOwnFields(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
+  const { _id, key, createdAt, updatedAt, ...fields } = body as JsonObject
+  return fields
+}
+
+/** The document that `fields` makes of `current`. Throws `validation_failed` for a change nobody may make. */
+export function buildDocument(options: {
+  definition: ResourceDefinition
+  current: ResourceDocument | undefined
+  id: number
+  key?: string | undefined
+  fields: JsonObject
+}): ResourceDocument {
+  const { definition, current, id, key, fields } = options
+  const faults = definition.faultsOfChange?.(current, fields) ?? []
+  if (faults.length > 0) throw new Problem('validation_failed', { errors: faults })
+  const now = new Date().toISOString()
+  const ownKey = current?.key ?? key
+  return {
+    _id: id,
+    ...(ownKey === undefined ? {} : { key: ownKey }),
+    ...fields,
+    createdAt: current?.createdAt ?? now,
+    updatedAt: now,
+  }
+}

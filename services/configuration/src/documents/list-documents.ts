@@ -1,0 +1,29 @@
+import { callerOf } from '@parley/shared/service-app'
+import type { RequestHandler } from 'express'
+import { documentFilter } from '../access/document-filter.ts'
+import type { ResourceDefinition } from '../resources/definition.ts'
+import { findPage } from '../store/find-page.ts'
+import { encodeCursor } from '../store/list-cursor.ts'
+import type { Dependencies } from './dependencies.ts'
+import { listQuery, sortText } from './list-query.ts'
+
+/** `GET /rest/{resource}`: one page of what the caller may read, and the cursor of the next. */
+export function listDocuments(
+  { database, authorizer }: Dependencies,
+  definition: ResourceDefinition,
+): RequestHandler {
+  return async (req, res) => {
+    const query = listQuery(definition, req)
+    const caller = callerOf(res)
+    const read = await authorizer.require(caller, definition.name, 'read')
+    const page = await findPage(database, definition, {
+      ...query,
+      workspace: caller.workspace._id,
+      visible: documentFilter(read),
+    })
+    res.set('cache-control', 'private, no-cache').json({
+      data: page.documents.map(({ doc }) => doc),
+      next: page.end === undefined ? null : encodeCursor(sortText(query.sort), page.end),
+    })
+  }
+}

@@ -1,0 +1,28 @@
+import { type Fault, Problem } from '@parley/shared/problem'
+import type { Request } from 'express'
+
+/** The request's query parameters, each at most once. Throws `validation_failed` naming any not in `known`. */
+export function parameters(req: Request, known: readonly string[]): Map<string, string> {
+  const faults: Fault[] = []
+  const values = new Map<string, string>()
+  for (const [path, value] of Object.entries(req.query)) {
+    if (!known.includes(path))
+      faults.push({ path, code: 'unknown_parameter', message: 'not a parameter here' })
+    else if (typeof value !== 'string')
+      faults.push({ path, code: 'repeated', message: 'given more than once' })
+    else values.set(path, value)
+  }
+  if (faults.length > 0) throw new Problem('validation_failed', { errors: faults })
+  return values
+}
+
+/** A parameter that is `true` or `false`, and false when left out. */
+export function flag(values: Map<string, string>, name: string): boolean {
+  const value = values.get(name) ?? 'false'
+  if (value === 'true' || value === 'false') return value === 'true'
+  throw parameterFault(name, 'expected true or false')
+}
+
+export function parameterFault(path: string, message: string): Problem {
+  return new Problem('validation_failed', { errors: [{ path, code: 'invalid_parameter', message }] })
+}

@@ -1,0 +1,29 @@
+import { callerOf } from '@parley/shared/service-app'
+import type { RequestHandler } from 'express'
+import { requireMayBecome, writeAccess } from '../access/access.ts'
+import type { ResourceDefinition } from '../resources/definition.ts'
+import { createDocument } from '../store/write-document.ts'
+import { buildDocument, parseBody } from './body.ts'
+import type { Dependencies } from './dependencies.ts'
+import { parameters } from './parameters.ts'
+import { sendDocument } from './preconditions.ts'
+
+/** `POST /rest/{resource}`: a new document under the next id. */
+export function postDocument(
+  { database, ids, authorizer }: Dependencies,
+  definition: ResourceDefinition,
+): RequestHandler {
+  return async (req, res) => {
+    parameters(req, [])
+    const caller = callerOf(res)
+    const access = await writeAccess(authorizer, caller, definition.name)
+    const fields = parseBody(definition, req.body)
+    const build = (id: number) => {
+      const doc = buildDocument({ definition, current: undefined, id, fields })
+      requireMayBecome(access, doc)
+      return doc
+    }
+    const workspace = caller.workspace._id
+    sendDocument(req, res, await createDocument({ database, ids, definition, workspace, build }))
+  }
+}

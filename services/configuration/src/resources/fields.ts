@@ -1,0 +1,14 @@
+import { safeInteger } from '@parley/shared/json-object'
+import { z } from 'zod'
+
+/** A required string; empty ones count. */
+export const text = z.string()
+export const optionalText = z.string().nullish()
+
+/** The id of another document, whether or not there is one. */
+export const id = safeInteger
+export const optionalId = safeInteger.nullish()
+export const optionalIds = z.array(safeInteger).nullish()
+
+/** What `URL.canParse` takes, `native:agents/<type>` included. */
+export const url = z.string().refine((value) => URL.canParse(value), { error: 'expected a URL' })

@@ -1,0 +1,118 @@
+import mongoose from 'mongoose'
+import type { ResourceDefinition } from '../resources/definition.ts'
+import type { Database } from './database.ts'
+import { LIVE, listIndex } from './indexes.ts'
+import type { Position } from './list-cursor.ts'
+import {
+  indexedText,
+  isCutInIndex,
+  keyPath,
+  type LiveDocument,
+  liveDocument,
+  type StoredDocument,
+} from './stored-document.ts'
+
+const { calculateObjectSize, MaxKey, MinKey } = mongoose.mongo.BSON
+const MAX_MS = 5_000
+const MAX_PAGE_BYTES = 8 * 1024 * 1024
+
+export interface PageQuery {
+  workspace: number
+  /** Equality on indexed fields; the first one is served by the index, the rest narrow further. */
+  filters: readonly [field: string, value: string | number][]
+  sort: { field: string; descending: boolean }
+  after?: Position | undefined
+  limit: number
+  /** AND-ed to the query: what the caller may see. */
+  visible: Record<string, unknown>
+}
+
+export interface Page {
+  documents: LiveDocument[]
+  /** Where the next page starts; undefined on the last one. */
+  end?: Position
+}
+
+/**
+ * One page by keyset: the index is entered right where the last page ended, so that every page costs the
+ * same. A page ends early at 8 MiB.
+ */
+export async function findPage(
+  database: Database,
+  definition: ResourceDefinition,
+  query: PageQuery,
+): Promise<Page> {
+  const cursor = findFrom(database, definition, query)
+  const found: StoredDocument[] = []
+  let bytes = 0
+  try {
+    for await (const stored of cursor) {
+      bytes += calculateObjectSize(stored)
+      const last = found.at(-1)
+      if (last !== undefined && (found.length === query.limit || bytes > MAX_PAGE_BYTES)) {
+        return { documents: live(found), end: positionOf(last, query.sort.field) }
+      }
+      found.push(stored)
+    }
+    return { documents: live(found) }
+  } finally {
+    await cursor.close()
+  }
+}
+
+function findFrom(database: Database, definition: ResourceDefinition, query: PageQuery) {
+  const { workspace, filters, visible, sort, after, limit } = query
+  const documents = database.documents(definition.name)
+  const id = filters.find(([field]) => field === '_id')?.[1]
+  const conditions = filters.flatMap(([field, value]) => equality(field, value))
+  const matching = { $and: [{ '_id.workspace': workspace, ...LIVE }, ...conditions, visible] }
+  if (id !== undefined) return documents.find({ $and: [{ _id: { workspace, id: Number(id) } }, matching] })
+  const index = indexFor(query)
+  const edge = (fill: unknown, position?: Position) =>
+    Object.fromEntries(
+      Object.keys(index).map((path) => {
+        if (path === '_id.workspace') return [path, workspace]
+        if (filters[0] && path === keyPath(filters[0][0])) return [path, indexValue(filters[0][1])]
+        if (position === undefined) return [path, fill]
+        return [path, path === keyPath('_id') ? position.id : position.value]
+      }),
+    )
+  // The lower edge is inclusive, the upper one is not.
+  const lower =
+    after && !sort.descending ? edge(undefined, { ...after, id: after.id + 1 }) : edge(new MinKey())
+  const upper = after && sort.descending ? edge(undefined, after) : edge(new MaxKey())
+  return documents
+    .find(matching)
+    .hint(index)
+    .min(lower)
+    .max(upper)
+    .sort(Object.fromEntries(Object.keys(index).map((path) => [path, sort.descending ? -1 : 1])))
+    .limit(limit + 1)
+    .maxTimeMS(MAX_MS)
+}
+
+function indexFor({ filters, sort }: PageQuery) {
+  const filter = filters[0]?.[0]
+  if (filter === undefined && sort.field !== '_id' && sort.field !== 'updatedAt') {
+    return listIndex({ filter: sort.field, sort: '_id' })
+  }
+  return listIndex({ filter, sort: sort.field === filter ? '_id' : sort.field })
+}
+
+const indexValue = (value: string | number) => (typeof value === 'string' ? indexedText(value) : value)
+
+function equality(field: string, value: string | number): object[] {
+  const indexed = { [keyPath(field)]: { $eq: indexValue(value) } }
+  return isCutInIndex(value) ? [indexed, { [`doc.${field}`]: { $eq: value } }] : [indexed]
+}
+
+function positionOf(stored: StoredDocument, field: string): Position {
+  const { id } = stored._id
+  if (field === '_id') return { value: null, id }
+  const value = stored.keys?.[field.replaceAll('.', '_')]
+  return { value: typeof value === 'string' || typeof value === 'number' ? value : null, id }
+}
+
+function live(found: StoredDocument[]): LiveDocument[] {
+  return found.flatMap((stored) => liveDocument(stored) ?? [])
+}

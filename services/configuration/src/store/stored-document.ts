@@ -1,0 +1,83 @@
+import type { JsonObject } from '@parley/shared/json-object'
+import type { ResourceDefinition } from '../resources/definition.ts'
+import { escapeKeys, unescapeKeys } from './safe-keys.ts'
+import { valueAt } from './value-at.ts'
+
+/** Ids count per workspace and resource; two workspaces may have the same. */
+export interface Address {
+  workspace: number
+  id: number
+}
+
+/** A document as callers see it. */
+export interface ResourceDocument extends JsonObject {
+  _id: number
+  /** The path id that a config was created under, where that is not its `_id`. */
+  key?: string
+  createdAt: string
+  updatedAt: string
+}
+
+/** What the database holds: the document under `doc`, and beside it what only we need. */
+export interface StoredDocument {
+  _id: Address
+  /** Counts every write, on through deletion and re-creation. */
+  version: number
+  /** A deleted document keeps its place, so that its id is not given out again. */
+  deleted: boolean
+  /** Copies of the indexed fields in a form that an index takes. */
+  keys?: Record<string, unknown>
+  doc?: ResourceDocument
+}
+
+/** A document that is there. */
+export interface LiveDocument {
+  version: number
+  doc: ResourceDocument
+}
+
+/** What goes into the database for `doc`. */
+export function toStored(options: {
+  definition: ResourceDefinition
+  address: Address
+  version: number
+  doc: ResourceDocument | undefined
+}): StoredDocument {
+  const { definition, address, version, doc } = options
+  if (doc === undefined) return { _id: address, version, deleted: true }
+  return {
+    _id: address,
+    version,
+    deleted: false,
+    keys: indexKeys(definition, doc),
+    doc: escapeKeys(doc),
+  }
+}
+
+/** The live document in `stored`; undefined when there is none or it is deleted. */
+export function liveDocument(stored: StoredDocument | null | undefined): LiveDocument | undefined {
+  if (!stored || stored.deleted || stored.doc === undefined) return undefined
+  return { version: stored.version, doc: unescapeKeys(stored.doc) }
+}
+
+const INDEXED_CHARACTERS = 128
+
+/** Texts are indexed by their first 128 characters, so that indexes and cursors stay small. */
+export const indexedText = (value: string): string => value.slice(0, INDEXED_CHARACTERS).toWellFormed()
+
+/** Whether the index does not tell a text from all others. */
+export const isCutInIndex = (value: unknown): boolean =>
+  typeof value === 'string' && value.length > INDEXED_CHARACTERS
+
+/** The path of an indexed field in the stored document. */
+export const keyPath = (field: string): string =>
+  field === '_id' ? '_id.id' : `keys.${field.replaceAll('.', '_')}`
+
+function indexKeys(definition: ResourceDefinition, doc: ResourceDocument): Record<string, unknown> {
+  const keys: Record<string, unknown> = { updatedAt: doc.updatedAt }
+  for (const field of Object.keys(definition.indexed)) {
+    const value = valueAt(doc, field) ?? null
+    keys[field.replaceAll('.', '_')] = typeof value === 'string' ? indexedText(value) : value
+  }
+  return keys
+}

@@ -1,0 +1,112 @@
+import { Problem } from '@parley/shared/problem'
+import type { ResourceDefinition } from '../resources/definition.ts'
+import type { Database } from './database.ts'
+import { duplicateOf } from './duplicate-key.ts'
+import type { IdCounter } from './id-counter.ts'
+import {
+  type Address,
+  type LiveDocument,
+  liveDocument,
+  type ResourceDocument,
+  type StoredDocument,
+  toStored,
+} from './stored-document.ts'
+
+const MAX_ATTEMPTS = 200
+const OUT_OF_RANGE = 'ERR_OUT_OF_RANGE'
+const TOO_LARGE_CODES = [10_334, 17_419, 17_420]
+
+/** Another document took the key between the look-up and the write. */
+export class KeyTaken extends Error {}
+
+/** Stores a new document under the next free id; counts on over ids that are taken or were deleted. */
+export async function createDocument(options: {
+  database: Database
+  ids: IdCounter
+  definition: ResourceDefinition
+  workspace: number
+  build(id: number): ResourceDocument
+}): Promise<LiveDocument> {
+  const { database, ids, definition, workspace } = options
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const id = await ids.next(workspace, definition.name)
+    const doc = options.build(id)
+    const stored = toStored({ definition, address: { workspace, id }, version: 1, doc })
+    if (await inserted(database, definition, stored)) return { version: 1, doc }
+    await ids.pass(workspace, definition.name, id)
+  }
+  throw new Problem('unavailable', { detail: 'No free id was found in time.' })
+}
+
+/**
+ * Replaces one document by what `next` makes of it (undefined deletes it), in one write that only succeeds
+ * when nobody else wrote in between; else it reads and tries again. `guard` is AND-ed to that write.
+ */
+export async function changeDocument(options: {
+  database: Database
+  definition: ResourceDefinition
+  address: Address
+  guard: Record<string, unknown>
+  next(current: LiveDocument | undefined): ResourceDocument | undefined
+}): Promise<{ version: number; doc: ResourceDocument | undefined }> {
+  const { database, definition, address } = options
+  const documents = database.documents(definition.name)
+  let refused: number | undefined
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const stored = await documents.findOne({ _id: address })
+    if (stored !== null && stored.version === refused) throw new Problem('forbidden')
+    const current = liveDocument(stored)
+    const doc = options.next(current)
+    const version = (stored?.version ?? 0) + 1
+    const next = toStored({ definition, address, version, doc })
+    if (stored === null) {
+      if (await inserted(database, definition, next)) return { version, doc }
+    } else {
+      const guard = current === undefined ? {} : options.guard
+      const filter = { $and: [{ _id: address, version: stored.version }, guard] }
+      if (await replaced(database, definition, { filter, next })) return { version, doc }
+      refused = stored.version
+    }
+  }
+  throw new Problem('unavailable', { detail: 'Too many others are writing this document.' })
+}
+
+/** False when the id is taken. */
+async function inserted(
+  database: Database,
+  definition: ResourceDefinition,
+  stored: StoredDocument,
+): Promise<boolean> {
+  try {
+    await database.documents(definition.name).insertOne(stored)
+    return true
+  } catch (error) {
+    if (duplicateOf(error) === 'id') return false
+    throw writeError(error)
+  }
+}
+
+async function replaced(
+  database: Database,
+  definition: ResourceDefinition,
+  write: { filter: object; next: StoredDocument },
+): Promise<boolean> {
+  try {
+    const result = await database.documents(definition.name).replaceOne(write.filter, write.next)
+    return result.matchedCount === 1
+  } catch (error) {
+    throw writeError(error)
+  }
+}
+
+function writeError(error: unknown): unknown {
+  if (duplicateOf(error) === 'key') return new KeyTaken()
+  const code = (error as { code?: unknown }).code
+  if (code === OUT_OF_RANGE || TOO_LARGE_CODES.includes(Number(code))) {
+    return new Problem('body_too_large', {
+      detail: 'The document would be too large to be stored.',
+      cause: error,
+    })
+  }
+  return error
+}
