@@ -79,7 +79,10 @@ export function checkBytes(bytes: Buffer): void {
 
 const MAX_FAULTS = 20
 
-/** Lists strings with lone surrogates and keys with NUL or lone surrogates, by JSON Pointer; 20 at most. */
+/**
+ * Lists strings with lone surrogates, keys with NUL or lone surrogates and numbers beyond a double's range, by
+ * JSON Pointer; 20 at most.
+ */
 export function unstorable(value: unknown): Fault[] {
   const faults: Fault[] = []
   visit(value, '', faults)
@@ -90,6 +93,8 @@ function visit(value: unknown, path: string, faults: Fault[]): void {
   if (faults.length >= MAX_FAULTS) return
   if (typeof value === 'string') {
     if (!value.isWellFormed()) faults.push({ path, code: 'lone_surrogate', message: 'has a lone surrogate' })
+  } else if (typeof value === 'number') {
+    if (!Number.isFinite(value)) faults.push({ path, code: 'number_too_large', message: 'is out of range' })
   } else if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) visit(value[i], `${path}/${i}`, faults)
   } else if (typeof value === 'object' && value !== null) {
