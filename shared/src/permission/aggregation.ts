@@ -1,4 +1,5 @@
 import type { Call, Comparison, Expression } from './expression.ts'
+import { isScalar as isScalarValue } from './values.ts'
 
 const MISSING = '$$REMOVE'
 const SCALARS = ['null', 'bool', 'int', 'long', 'double', 'decimal', 'string']
@@ -13,7 +14,7 @@ const OPERATORS = { '==': '$eq', '<': '$lt', '<=': '$lte', '>': '$gt', '>=': '$g
 export function aggregation(expression: Expression): unknown {
   switch (expression.kind) {
     case 'literal':
-      return expression.value === undefined ? MISSING : { $literal: expression.value }
+      return constant(expression.value)
     case 'path':
       return fieldValue(expression.keys)
     case 'array':
@@ -28,6 +29,13 @@ export function aggregation(expression: Expression): unknown {
     case 'call':
       return call(expression)
   }
+}
+
+/** What equals nothing (a missing item of an array included, which BSON would make null) becomes `{}`. */
+function constant(value: unknown): unknown {
+  const comparable = (item: unknown) => (isScalarValue(item) ? item : {})
+  if (value === undefined) return MISSING
+  return { $literal: Array.isArray(value) ? value.map(comparable) : comparable(value) }
 }
 
 const isFalsy = (value: unknown) => ({ $in: [{ $ifNull: [value, null] }, { $literal: FALSY }] })

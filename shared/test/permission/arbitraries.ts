@@ -51,9 +51,7 @@ export function documents({ beyondMingo }: Choice): fc.Arbitrary<Record<string, 
     { weight: 4, arbitrary: fc.record({ x: value, y: value, z: inner }, PLAIN) },
     { weight: 1, arbitrary: fc.oneof(simple, fc.array(inner, { maxLength: 3 })) },
   )
-  const names: Record<string, typeof value> = beyondMingo
-    ? { constructor: value, hasOwnProperty: value }
-    : {}
+  const names: Record<string, typeof value> = beyondMingo ? { constructor: value, hasOwnProperty: value } : {}
   const fields: Record<string, fc.Arbitrary<unknown>> = {
     a: value,
     b: value,

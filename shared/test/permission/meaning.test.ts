@@ -1,0 +1,243 @@
+import { describe, expect, test } from '@jest/globals'
+import { decide } from '@parley/shared/permission/decide'
+import { DEFAULT_ROLES } from '@parley/shared/permission/default-roles'
+
+const ACCOUNT = {
+  _id: 3,
+  username: 'ana@example.com',
+  profile: 5,
+  workspace: { _id: 7, namespace: 'acme', status: 'active' },
+  role: { _id: 2, name: 'MEMBER' },
+  context: { team: 'sales', teams: ['sales', 'support'], level: 2, none: null },
+}
+
+function kind(entry: { schema?: unknown; read?: unknown }, resource = 'channels') {
+  return decide({ permissions: [entry], resource, account: ACCOUNT, access: 'read' }).kind
+}
+
+describe('schema selects resources', () => {
+  test.each<[string, unknown, string, 'all' | 'none']>([
+    ['true, any resource', 'true', 'channels', 'all'],
+    ['the JSON value true', true, 'channels', 'all'],
+    ['the JSON value false', false, 'channels', 'none'],
+    ['false', 'false', 'channels', 'none'],
+    [
+      'the stored exclusion list, another resource',
+      "['users','roles'].indexOf({{resource}}) < 0",
+      'channels',
+      'all',
+    ],
+    [
+      'the stored exclusion list, a listed one',
+      "['users','roles'].indexOf({{resource}}) < 0",
+      'users',
+      'none',
+    ],
+    ['an inclusion list', "['channels'].includes({{resource}})", 'channels', 'all'],
+    ['an inclusion list, another resource', "['channels'].includes({{resource}})", 'tasks', 'none'],
+    ['in', "{{resource}} in ['channels', 'tasks']", 'tasks', 'all'],
+    ['in, another resource', "{{resource}} in ['channels', 'tasks']", 'jobs', 'none'],
+    ['equality', "{{resource}} == 'channels'", 'channels', 'all'],
+    ['strict equality', "{{ resource }} === 'channels'", 'channels', 'all'],
+    ['inequality', "{{resource}} != 'channels'", 'channels', 'none'],
+    ['a bare path', "resource == 'channels'", 'channels', 'all'],
+    ['a beginning', "{{resource}}.startsWith('chan')", 'channels', 'all'],
+    ['a part of the name', "{{resource}}.indexOf('nel') >= 0", 'channels', 'all'],
+    ['either', "{{resource}} == 'tasks' || {{resource}} == 'channels'", 'channels', 'all'],
+    [
+      'a condition on the account',
+      "{{account.context.level}} >= 2 && {{resource}} != 'users'",
+      'channels',
+      'all',
+    ],
+    ['true, but not the boolean: a string', "'true'", 'channels', 'none'],
+    ['true, but not the boolean: a number', '1', 'channels', 'none'],
+    ['true, but not the boolean: a list', '[true]', 'channels', 'none'],
+    ['true, but not the boolean: the name', '{{resource}}', 'channels', 'none'],
+    ['the empty string', '', 'channels', 'none'],
+    ['left out', undefined, 'channels', 'none'],
+    ['null', null, 'channels', 'none'],
+    ['an object', {}, 'channels', 'none'],
+    ['the number 1 in JSON', 1, 'channels', 'none'],
+    ['a syntax error', '{{resource}} ==', 'channels', 'none'],
+    ['a document where there is none', '{{doc.status}} == 1', 'channels', 'none'],
+    ['the placeholder as text', "'{{resource}}' == 'channels'", 'channels', 'none'],
+    ["a resource's name is never pasted as text", "{{resource}} == 'x'", "x' || true || '", 'none'],
+  ])('%s', (_name, schema, resource, expected) => {
+    expect(kind({ schema, read: 'true' }, resource)).toBe(expected)
+  })
+})
+
+describe('read and write grant', () => {
+  test.each<[string, unknown, 'all' | 'some' | 'none']>([
+    ["the workspace's id", '{{account.workspace._id}}', 'all'],
+    ["the workspace's id as a number", '7', 'all'],
+    ['another number', '8', 'none'],
+    ["the caller's own id", '{{account._id}}', 'none'],
+    ["the workspace's id as a string", "'7'", 'none'],
+    ["a list holding the workspace's id", '[1, {{account.workspace._id}}]', 'all'],
+    ['a list of other ids', '[1, 2]', 'none'],
+    ['a list in a list', '[[7]]', 'none'],
+    ['a list holding true', '[true]', 'none'],
+    ['true', 'true', 'all'],
+    ['the JSON value true', true, 'all'],
+    ['the JSON value false', false, 'none'],
+    ['a comparison that holds', '{{account.role.name}} == "MEMBER"', 'all'],
+    ['a comparison that does not', "{{account.role.name}} == 'VIEWER'", 'none'],
+    ['&& gives its last value', '{{account.context.level}} && {{account.workspace._id}}', 'all'],
+    ['|| gives its first true value', '{{account.context.none}} || {{account.workspace._id}}', 'all'],
+    ['|| gives its first true value, which grants nothing', "'x' || true", 'none'],
+    ['false', 'false', 'none'],
+    ['left out', undefined, 'none'],
+    ['null in JSON', null, 'none'],
+    ['null', 'null', 'none'],
+    ['the empty string', '', 'none'],
+    ['blanks', '  ', 'none'],
+    ['an empty string literal', "''", 'none'],
+    ['an empty list', '[]', 'none'],
+    ['an object', '{{account.workspace}}', 'none'],
+    ['an object in JSON', { $gt: '' }, 'none'],
+    ["the workspace's id as a JSON number", 7, 'none'],
+    ['a path that leads nowhere', '{{account.workspace.id}}', 'none'],
+    ['two paths that lead nowhere are not equal', '{{account.x}} == {{account.y}}', 'none'],
+    ['a missing value is not null', '{{account.x}} == null', 'none'],
+    ['a missing value is not true', '!{{account.x}}', 'all'],
+    ['null is null', '{{account.context.none}} == null', 'all'],
+    ['no type is coerced: number and string', "1 == '1'", 'none'],
+    ['no type is coerced: boolean and number', 'true == 1', 'none'],
+    ['numbers in order', '-1 < 1.5', 'all'],
+    ['strings in order', "'a' < 'b' && 'B' < 'a'", 'all'],
+    ['strings in the order of code points', "'\ufb00' < '\u{1f600}'", 'all'],
+    ['no order between types', "1 < '2' || '1' < 2 || null < 1 || null >= null", 'none'],
+    ['a list equals nothing', '[1] == [1]', 'none'],
+    ['&& before ||', 'true || true && false', 'all'],
+    ['parentheses', '(true || true) && false', 'none'],
+    ['! binds closest', '!false == true', 'all'],
+    ['order before equality', '1 < 2 == true', 'all'],
+    ["a comparison over the document's field", '{{doc.owner}} == {{account._id}}', 'some'],
+    ['a document field, known beforehand to match', 'true || {{doc.owner}} == 1', 'all'],
+    ['a document field, known beforehand to fail', 'false && {{doc.owner}} == 1', 'none'],
+    ['a document field against an object', '{{doc.owner}} == {{account.workspace}}', 'none'],
+    ['the whole document', '{{doc}}', 'none'],
+    ['a syntax error', '{{account.workspace._id', 'none'],
+  ])('%s', (_name, read, expected) => {
+    expect(kind({ schema: 'true', read })).toBe(expected)
+  })
+})
+
+describe('documents', () => {
+  const mine = {
+    _id: 1,
+    owner: 3,
+    status: 'active',
+    tags: ['a', 'b'],
+    config: { team: 'sales', list: [{ x: 1 }] },
+  }
+
+  test.each<[string, string, object, boolean]>([
+    ["the caller's own", '{{doc.owner}} == {{account._id}}', mine, true],
+    ["another's", '{{doc.owner}} == {{account._id}}', { ...mine, owner: 4 }, false],
+    ['no owner', '{{doc.owner}} == {{account._id}}', {}, false],
+    ['not, where there is none', '{{doc.owner}} != {{account._id}}', {}, true],
+    ['a list is not its member', "{{doc.tags}} == 'a'", mine, false],
+    ['a list holds its member', "{{doc.tags}}.includes('a')", mine, true],
+    ['a member in a list', "'b' in {{doc.tags}}", mine, true],
+    ['in looks into lists only', "'a' in {{doc.status}}", mine, false],
+    ['a string holds its part', "{{doc.status}}.includes('act')", mine, true],
+    ['pattern characters are plain', "{{doc.status}}.startsWith('.')", mine, false],
+    ['a nested field', '{{doc.config.team}} == {{account.context.team}}', mine, true],
+    ["one of the account's", '{{doc.config.team}} in {{account.context.teams}}', mine, true],
+    [
+      "the account's list holds it",
+      '{{account.context.teams}}.indexOf({{doc.config.team}}) >= 0',
+      mine,
+      true,
+    ],
+    ['no path leads into a list', '{{doc.config.list.x}} == 1', mine, false],
+    ['a list has no length', '{{doc.tags.length}} == 2', mine, false],
+    ['a missing field is neither found nor not found', "{{doc.none}}.indexOf('a') < 0", mine, false],
+    ['a missing field includes nothing', "!{{doc.none}}.includes('a')", mine, true],
+    ['two fields', '{{doc.owner}} == {{doc._id}}', { _id: 3, owner: 3 }, true],
+    ['two missing fields', '{{doc.a}} == {{doc.b}}', {}, false],
+    ['null is not missing', '{{doc.a}} == null', {}, false],
+    ['null', '{{doc.a}} == null', { a: null }, true],
+    ['a date is no string', "{{doc.at}} > '2020'", { at: new Date() }, false],
+    ["a field that holds the workspace's id", '{{doc.shared}}', { shared: 7 }, true],
+    ["a list field that holds the workspace's id", '{{doc.shared}}', { shared: [1, 7] }, true],
+    ['an own field named constructor', "{{doc.constructor}} == 'x'", { constructor: 'x' }, true],
+    ['no inherited field', '!{{doc.constructor}} && !{{doc.toString.name}}', {}, true],
+    ['some of the list of fields', '[{{doc.owner}}, {{doc.helper}}].includes({{account._id}})', mine, true],
+  ])('%s', (_name, read, doc, expected) => {
+    const decision = decide({
+      permissions: [{ schema: 'true', read }],
+      resource: 'tasks',
+      account: ACCOUNT,
+      access: 'read',
+    })
+    expect(decision.kind === 'some' && decision.test(doc)).toBe(expected)
+  })
+})
+
+describe('entries together', () => {
+  const own = { schema: 'true', read: '{{doc.owner}} == 3' }
+  const active = { schema: 'true', read: "{{doc.status}} == 'active'" }
+  const decideRead = (permissions: { schema: string; read: string }[], account: object = ACCOUNT) =>
+    decide({ permissions, resource: 'tasks', account, access: 'read' })
+
+  test('are a union', () => {
+    const decision = decideRead([own, active])
+    expect(decision).toMatchObject({ kind: 'some', filter: { $or: [expect.anything(), expect.anything()] } })
+    const test = decision.kind === 'some' ? decision.test : () => false
+    expect([{ owner: 3 }, { status: 'active' }, { owner: 4, status: 'x' }].map(test)).toEqual([
+      true,
+      true,
+      false,
+    ])
+  })
+
+  test('grant everything when one does', () => {
+    expect(decideRead([own, { schema: 'true', read: '7' }])).toEqual({ kind: 'all' })
+  })
+
+  test('grant nothing when none applies or none is there', () => {
+    expect(decideRead([{ ...own, schema: 'false' }])).toEqual({ kind: 'none' })
+    expect(decideRead([])).toEqual({ kind: 'none' })
+  })
+
+  test('read and write are apart', () => {
+    const question = { permissions: [{ schema: 'true', read: 'true' }], resource: 'tasks', account: ACCOUNT }
+    expect(decide({ ...question, access: 'read' }).kind).toBe('all')
+    expect(decide({ ...question, access: 'write' }).kind).toBe('none')
+  })
+
+  test('an account without a workspace gets nothing by id', () => {
+    for (const account of [{}, { workspace: {} }, { workspace: { _id: 0 } }, { workspace: { _id: null } }]) {
+      expect(decideRead([{ schema: 'true', read: '{{account.workspace._id}}' }], account).kind).toBe('none')
+      expect(decideRead([{ schema: 'true', read: '0' }], account).kind).toBe('none')
+    }
+  })
+
+  test('a field compared with a constant is a condition that an index can serve', () => {
+    expect(decideRead([own])).toMatchObject({ filter: { owner: { $eq: 3, $not: { $type: 'array' } } } })
+  })
+})
+
+describe('default roles', () => {
+  const RESOURCES = ['channels', 'assistant', 'users', 'roles', 'tokens', 'audit', 'messages', 'workspaces']
+  const may = (name: string, access: 'read' | 'write') => {
+    const permissions = DEFAULT_ROLES.find((role) => role.name === name)?.permissions ?? []
+    return RESOURCES.filter(
+      (resource) => decide({ permissions, resource, account: ACCOUNT, access }).kind === 'all',
+    )
+  }
+  const ordinary = ['channels', 'assistant', 'messages', 'workspaces']
+
+  test.each([
+    ['WORKSPACE_ADMIN', RESOURCES, RESOURCES],
+    ['MEMBER', ordinary, ordinary],
+    ['VIEWER', ordinary, []],
+    ['PROVIDER', [], ['messages']],
+  ])('%s', (name, read, write) => {
+    expect({ read: may(name, 'read'), write: may(name, 'write') }).toEqual({ read, write })
+  })
+})

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { decide } from '@parley/shared/permission/decide'
+import { evaluate } from '@parley/shared/permission/evaluate'
+import { parse } from '@parley/shared/permission/parse'
+import { grants } from '@parley/shared/permission/values'
+import fc from 'fast-check'
+import { mongo } from 'mongoose'
+import { ACCOUNT, documents, sources } from './arbitraries.ts'
+
+const DOCUMENTS = 200
+const FILTERS = 600
+const QUESTION = { resource: 'a', account: ACCOUNT }
+
+type Doc = { _id: number } & Record<string, unknown>
+
+let client: mongo.MongoClient
+let collection: mongo.Collection<Doc>
+let docs: Doc[]
+
+beforeAll(async () => {
+  const { mongoUrl } = await testServers()
+  client = await mongo.MongoClient.connect(mongoUrl)
+  collection = client.db(freshDatabase('permission')).collection<Doc>('documents')
+  const sample = fc.sample(documents({ beyondMingo: true }), { numRuns: DOCUMENTS, seed: 7 })
+  await collection.insertMany(sample.map((doc, at) => ({ ...doc, _id: at })))
+  docs = await collection.find().sort({ _id: 1 }).toArray()
+})
+
+afterAll(async () => {
+  await client.close()
+})
+
+/** The ids of the documents that the expression grants, by the evaluator. */
+function inMemory(source: string): number[] {
+  const parsed = parse(source)
+  if ('error' in parsed) throw new Error(`${source}: ${parsed.error.message}`)
+  const { expression } = parsed
+  const granted = docs.filter((doc) =>
+    grants(evaluate(expression, { ...QUESTION, doc }), ACCOUNT.workspace._id),
+  )
+  return granted.map(({ _id }) => _id)
+}
+
+/** The same by the database. */
+async function byDatabase(source: string): Promise<number[]> {
+  const decision = decide({ ...QUESTION, permissions: [{ schema: 'true', read: source }], access: 'read' })
+  if (decision.kind !== 'some') return decision.kind === 'all' ? docs.map(({ _id }) => _id) : []
+  const found = await collection.find(decision.filter, { projection: { _id: 1 }, sort: { _id: 1 } }).toArray()
+  return found.map(({ _id }) => _id)
+}
+
+/** Only what leaves something to the database to decide. */
+const open = sources({ beyondMingo: true }).filter((source) => {
+  const permissions = [{ schema: 'true', read: source }]
+  return decide({ ...QUESTION, permissions, access: 'read' }).kind === 'some'
+})
+
+describe('MongoDB and the evaluator', () => {
+  test(`agree on ${FILTERS} random filters over ${DOCUMENTS} documents`, async () => {
+    let pairs = 0
+    let matched = 0
+    await fc.assert(
+      fc.asyncProperty(open, async (source) => {
+        const expected = inMemory(source)
+        expect({ source, ids: await byDatabase(source) }).toEqual({ source, ids: expected })
+        pairs += docs.length
+        matched += expected.length
+      }),
+      { numRuns: FILTERS },
+    )
+    expect(pairs).toBe(FILTERS * DOCUMENTS)
+    expect(matched).toBeGreaterThan(pairs / 50)
+  })
+
+  const wrapped = (inner: string, before: string, { times, after }: { times: number; after: string }) =>
+    `${before.repeat(times)}${inner}${after.repeat(times)}`
+
+  test.each<[string, string]>([
+    ['negations', `${wrapped('{{doc.a}}', '!', { times: 30, after: '' })} == true`],
+    ['arrays', `${wrapped('{{doc.a}}', '[', { times: 29, after: ']' })}.includes(1)`],
+    ['choices', `${wrapped('{{doc.a}}', '({{doc.b}} && ', { times: 14, after: ' || {{doc.c}})' })} == 1`],
+    ['calls', `{{doc.tags}}${'.indexOf({{doc.a}})'.repeat(29)} == {{doc.b}}`],
+    ['a wide choice', `(${Array(150).fill('{{doc.a}}').join('||')}) == 1`],
+    ['many conditions', Array(100).fill('{{doc.a}}==1').join('||')],
+    ['a list of 256', `{{doc.a}} in [${Array.from({ length: 256 }, (_, at) => at)}]`],
+  ])('agree where the bounds of the language are reached: %s', async (_name, source) => {
+    expect(await byDatabase(source)).toEqual(inMemory(source))
+  })
+
+  test.each([
+    '{{doc.a}} == 1',
+    "{{doc.a}} in ['a', 'b']",
+    "{{doc.a}}.startsWith('ab')",
+    '{{doc.a}} > 1 && {{doc.a}} < 3',
+    '1 in {{doc.a}}',
+  ])('find %s by an index', async (read) => {
+    await collection.createIndex({ a: 1 })
+    const decision = decide({ ...QUESTION, permissions: [{ schema: 'true', read }], access: 'read' })
+    const plan = await collection
+      .find(decision.kind === 'some' ? decision.filter : {})
+      .explain('queryPlanner')
+    expect(JSON.stringify(plan.queryPlanner.winningPlan)).toMatch(/"IXSCAN"/)
+  })
+})
