@@ -19,6 +19,7 @@ export function connectMongo(options: {
 }): MongoConnection {
   const { url, database, log, prepare } = options
   const connection = mongoose.createConnection()
+  connection.set('bufferCommands', false)
   connection.on('error', (error: Error) => log.warn({ reason: error.message }, 'database error'))
   connection.on('disconnected', () => log.warn('database lost'))
   const closing = new AbortController()

@@ -1,0 +1,173 @@
+import { describe, expect, test } from '@jest/globals'
+import type { MessageRecord } from '@parley/dispatcher/message-record'
+import type { RunResult } from '@parley/dispatcher/run-message'
+import { createThreads, type Threads } from '@parley/dispatcher/threads/threads'
+import fc from 'fast-check'
+
+/** A store in memory with the two operations that threads need of the real one. */
+function createStore() {
+  const open = new Map<string, MessageRecord>()
+  let order = 0
+  return {
+    insert(thread: string): MessageRecord {
+      order++
+      const at = new Date()
+      const record: MessageRecord = {
+        _id: `m${order}`,
+        workspace: 1,
+        partition: 0,
+        thread,
+        order,
+        revision: 0,
+        channel: 'c',
+        source: 'api',
+        state: 'received',
+        open: true,
+        tries: 0,
+        receivedAt: at,
+        updatedAt: at,
+        body: '{}',
+        sends: [],
+        timeline: [],
+        attempts: [],
+      }
+      open.set(record._id, record)
+      return record
+    },
+    close: (id: string) => open.delete(id),
+    size: () => open.size,
+    threads: () => new Set([...open.values()].map(({ thread }) => thread)),
+    load: async ({ thread }: { thread: string }, limit: number) => {
+      await new Promise((resolve) => setImmediate(resolve))
+      return [...open.values()].filter((record) => record.thread === thread).slice(0, limit)
+    },
+  }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + 10_000
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error('the condition did not come true within 10 s')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+interface World {
+  threads: Threads
+  store: ReturnType<typeof createStore>
+  ran: string[]
+}
+
+function createWorld(options: {
+  result?: (record: MessageRecord, attempt: number) => RunResult
+  maxThreads?: number
+  concurrency?: number
+  now?: () => number
+}): World {
+  const store = createStore()
+  const ran: string[] = []
+  const attempts = new Map<string, number>()
+  const threads: Threads = createThreads({
+    load: store.load,
+    run: async (record) => {
+      const attempt = (attempts.get(record._id) ?? 0) + 1
+      attempts.set(record._id, attempt)
+      await new Promise((resolve) => setImmediate(resolve))
+      const result = options.result?.(record, attempt) ?? { kind: 'closed' }
+      if (result.kind !== 'closed') return result
+      store.close(record._id)
+      ran.push(record._id)
+      return result
+    },
+    recover: () => {
+      for (const thread of store.threads()) threads.wake({ workspace: 1, thread })
+      threads.complete()
+    },
+    concurrency: options.concurrency ?? 8,
+    ...(options.maxThreads === undefined ? {} : { maxThreads: options.maxThreads }),
+    ...(options.now === undefined ? {} : { now: options.now }),
+  })
+  return { threads, store, ran }
+}
+
+function expectThreadOrder(ran: string[], inserted: MessageRecord[]): void {
+  const place = new Map(ran.map((id, index) => [id, index]))
+  const threads = Map.groupBy(inserted, ({ thread }) => thread)
+  for (const records of threads.values()) {
+    const places = records.map(({ _id }) => place.get(_id))
+    expect(places).toEqual([...places].sort((a, b) => (a ?? -1) - (b ?? -1)))
+  }
+}
+
+describe('threads', () => {
+  test('run each message once and every thread in order, whatever arrives when, also with more than memory holds', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ thread: fc.integer({ min: 0, max: 9 }), pause: fc.boolean() }), {
+          maxLength: 120,
+        }),
+        fc.integer({ min: 1, max: 12 }),
+        fc.integer({ min: 0, max: 40 }),
+        async (arrivals, maxThreads, before) => {
+          const { threads, store, ran } = createWorld({ maxThreads, concurrency: 3 })
+          const inserted = Array.from({ length: before }, (_, index) => store.insert(`t${index % 5}`))
+          for (const thread of store.threads()) threads.wake({ workspace: 1, thread })
+          for (const [index, { thread, pause }] of arrivals.entries()) {
+            if (index === 10) threads.complete()
+            const record = store.insert(`t${thread}`)
+            inserted.push(record)
+            threads.add(record)
+            if (pause) await new Promise((resolve) => setImmediate(resolve))
+          }
+          threads.complete()
+          await until(() => store.size() === 0)
+          await threads.stop()
+          expect([...ran].sort()).toEqual(inserted.map(({ _id }) => _id).sort())
+          expectThreadOrder(ran, inserted)
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+
+  test('a waiting thread holds up its own messages and nobody else', async () => {
+    let time = 1_000
+    const { threads, store, ran } = createWorld({
+      now: () => time,
+      result: (record, attempt) =>
+        record._id === 'm1' && attempt === 1 ? { kind: 'wait', record, until: 1_050 } : { kind: 'closed' },
+    })
+    threads.complete()
+    const inserted = ['slow', 'slow', 'fast', 'fast'].map((thread) => store.insert(thread))
+    for (const record of inserted) threads.add(record)
+    await until(() => ran.length === 2)
+    expect(ran).toEqual(['m3', 'm4'])
+    time = 1_050
+    await until(() => ran.length === 4)
+    expect(ran.slice(2)).toEqual(['m1', 'm2'])
+    await threads.stop()
+  })
+
+  test('what memory held is read anew when it may be out of date', async () => {
+    const { threads, store, ran } = createWorld({
+      result: (_record, attempt) => (attempt === 1 ? { kind: 'reload', at: Date.now() } : { kind: 'closed' }),
+    })
+    threads.complete()
+    for (const record of [store.insert('t'), store.insert('t')]) threads.add(record)
+    await until(() => ran.length === 2)
+    expect(ran).toEqual(['m1', 'm2'])
+    await threads.stop()
+  })
+
+  test('stopping starts nothing more', async () => {
+    const { threads, store, ran } = createWorld({ concurrency: 1 })
+    threads.complete()
+    for (let index = 0; index < 10; index++) threads.add(store.insert(`t${index}`))
+    await threads.stop()
+    const count = ran.length
+    threads.add(store.insert('t10'))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(ran.length).toBe(count)
+    expect(count).toBeLessThan(10)
+  })
+})
