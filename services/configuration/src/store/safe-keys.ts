@@ -1,13 +1,20 @@
-/** Keys that the driver would not give back as they were: a DBRef's and its own type mark. */
-const UNSAFE = /^~*(?:\$ref|_bsontype)$/
-const ESCAPED = /^~+(?:\$ref|_bsontype)$/
+const ESCAPE = '~'
 
-/** The value with the keys escaped that the BSON library takes for its own; the same object where there are none. */
-export const escapeKeys = <T>(value: T): T => mapKeys(value, (key) => (UNSAFE.test(key) ? `~${key}` : key))
+/**
+ * Whether the BSON library takes the key for its own: a DBRef's, its type mark, or one that it finds on
+ * Object.prototype when it looks up its options by it.
+ */
+function isUnsafe(key: string): boolean {
+  const bare = key.replace(/^~+/, '')
+  return bare === '$ref' || bare === '_bsontype' || bare in Object.prototype
+}
+
+/** The value with the keys escaped that would not come back as they are; the same object where there are none. */
+export const escapeKeys = <T>(value: T): T => mapKeys(value, (key) => (isUnsafe(key) ? ESCAPE + key : key))
 
 /** Undoes {@link escapeKeys}. */
 export const unescapeKeys = <T>(value: T): T =>
-  mapKeys(value, (key) => (ESCAPED.test(key) ? key.slice(1) : key))
+  mapKeys(value, (key) => (key.startsWith(ESCAPE) && isUnsafe(key) ? key.slice(1) : key))
 
 type KeyMap = (key: string) => string
 

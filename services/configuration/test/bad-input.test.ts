@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { bodies } from './bodies.ts'
+import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+
+let server: ConfigurationServer
+beforeAll(async () => {
+  server = await startConfiguration()
+})
+afterAll(() => server.close())
+
+const put = (path: string, body: unknown) => server.call('PUT', path, { body })
+const MIB = 1024 * 1024
+
+describe('large input', () => {
+  test('a string of 1 MiB is kept, also where its field is indexed', async () => {
+    const name = 'é'.repeat(MIB / 2)
+    const answer = await put('/rest/steps/1', { ...bodies.steps, name, instructions: name })
+    expect(answer.status).toBe(200)
+    const read = await server.call('GET', '/rest/steps/1')
+    expect(read.json.name === name && read.json.instructions === name).toBe(true)
+  })
+
+  test('100,000 ids are kept and can be found', async () => {
+    const actions = Array.from({ length: 100_000 }, (_, at) => at)
+    expect((await put('/rest/assistant/1', { ...bodies.assistant, actions })).status).toBe(200)
+    const list = await server.call('GET', '/rest/assistant?actions=99999&sort=-updatedAt')
+    expect(list.json.data[0].actions).toEqual(actions)
+  })
+
+  test('a body over 4 MiB is 413, one that the store cannot hold too', async () => {
+    const body = { ...bodies.steps, instructions: 'x'.repeat(5 * MIB) }
+    expect((await put('/rest/steps/2', body)).status).toBe(413)
+    const dense = { ...bodies.tasks, context: { list: Array(2_000_000).fill(1) } }
+    for (const method of ['PUT', 'PUT']) {
+      const answer = await server.call(method, '/rest/tasks/2', { body: dense })
+      expect([answer.status, answer.json.code]).toEqual([413, 'body_too_large'])
+    }
+    expect((await put('/rest/tasks/2', bodies.tasks)).status).toBe(200)
+    expect((await put('/rest/tasks/2', dense)).status).toBe(413)
+  })
+
+  test('lists of large documents come in pages of bounded size, and lose none', async () => {
+    const instructions = 'x'.repeat(3 * MIB)
+    for (let id = 1; id <= 5; id++) {
+      await server.call('PUT', `/rest/workflows/${id}`, { body: { ...bodies.workflows, instructions } })
+    }
+    const seen: number[] = []
+    let path = '/rest/workflows?limit=200'
+    for (let pages = 0; pages < 10; pages++) {
+      const { text, json } = await server.call('GET', path)
+      expect(text.length).toBeLessThan(9 * MIB)
+      seen.push(...json.data.map(({ _id }: { _id: number }) => _id))
+      if (json.next === null) break
+      path = `/rest/workflows?limit=200&after=${json.next}`
+    }
+    expect(seen).toEqual([1, 2, 3, 4, 5])
+  })
+})
+
+test('numbers: integers must be safe, free-form ones fit a double', async () => {
+  for (const job of [2 ** 53, -(2 ** 53), 1.5, '1', 1e300]) {
+    expect([job, (await put('/rest/steps/3', { ...bodies.steps, job })).status]).toEqual([job, 422])
+  }
+  for (const job of [0, -1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]) {
+    expect((await put('/rest/steps/3', { ...bodies.steps, job })).json.job).toBe(job)
+  }
+  const raw = JSON.stringify({ ...bodies.tasks, context: { big: 0 } })
+  const kept = await server.call('PUT', '/rest/tasks/3', {
+    raw: raw.replace('"big":0', '"big":12345678901234567890'),
+  })
+  expect(kept.json.context.big).toBe(Number('12345678901234567890'))
+  const infinite = await server.call('PUT', '/rest/tasks/3', { raw: raw.replace('"big":0', '"big":1e999') })
+  expect([infinite.status, infinite.json.errors[0].path]).toEqual([422, '/context/big'])
+})
+
+test('what cannot be stored as it is, is refused with its place', async () => {
+  const body = (context: string) =>
+    server.call('PUT', '/rest/tasks/4', {
+      raw: JSON.stringify({ ...bodies.tasks, context: 0 }).replace('"context":0', `"context":${context}`),
+    })
+  expect((await body('{"a\\u0000b":1}')).status).toBe(422)
+  expect((await body('{"a":"\\ud800"}')).status).toBe(422)
+  expect((await body('{"\\udfff":1}')).status).toBe(422)
+  expect((await body(`${'{"a":'.repeat(33)}1${'}'.repeat(33)}`)).json.code).toBe('too_deep')
+  expect((await body(`${'{"a":'.repeat(31)}1${'}'.repeat(31)}`)).status).toBe(200)
+  expect((await body('{"a":"a\\u0000b"}')).json.context).toEqual({ a: 'a\0b' })
+})
+
+test('bodies that are no JSON, or of another type, are told so', async () => {
+  expect((await server.call('PUT', '/rest/tasks/5', { raw: '{"name": ' })).json.code).toBe('malformed_json')
+  const text = await server.call('PUT', '/rest/tasks/5', {
+    raw: '{}',
+    headers: { 'content-type': 'text/plain' },
+  })
+  expect(text.status).toBe(415)
+})
+
+test('settings that the runtime knows are checked where they are there', async () => {
+  const send = (config: unknown) => put('/rest/channels/6', { ...bodies.channels, config })
+  expect((await send({ assistantId: 'one' })).json.errors[0].path).toBe('/config/assistantId')
+  expect((await send({ streamResponseBy: 3 })).json.errors[0].path).toBe('/config/streamResponseBy')
+  for (const config of [{}, { assistantId: 0 }, { assistantId: null }])
+    expect((await send(config)).status).toBe(200)
+})
+
+test('URLs are what URL.canParse takes', async () => {
+  const send = (handlerUrl: unknown) => put('/rest/channels/7', { ...bodies.channels, handlerUrl })
+  for (const url of [
+    'https://example.com/hook',
+    'http://127.0.0.1:9/x',
+    'native:agents/taskManager',
+    'native:request',
+  ]) {
+    expect([url, (await send(url)).json.handlerUrl]).toEqual([url, url])
+  }
+  for (const url of ['not a url', '', '/relative', 7, null]) expect((await send(url)).status).toBe(422)
+})
+
+test('query parameters that are not published are refused by name', async () => {
+  for (const [query, path] of [
+    ['name[$ne]=x', 'name[$ne]'],
+    ['name=a&name=b', 'name'],
+    ['backstory=x', 'backstory'],
+    ['__proto__=x', '__proto__'],
+    ['workflow=abc', 'workflow'],
+    ['workflow=1e3', 'workflow'],
+    ['workflow=9007199254740992', 'workflow'],
+    ['limit=0', 'limit'],
+    ['limit=201', 'limit'],
+    ['limit=1.5', 'limit'],
+    ['sort=context', 'sort'],
+    ['sort=', 'sort'],
+    ['sort=toString', 'sort'],
+    ['name=a&sort=status', 'sort'],
+    ['after=', 'after'],
+    ['after=abc', 'after'],
+    [`after=${Buffer.from('["_id",{"$gt":1},1]').toString('base64url')}`, 'after'],
+    [`after=${Buffer.from('["name","x",1]').toString('base64url')}`, 'after'],
+    [`after=${Buffer.from('["_id",null,1.5]').toString('base64url')}`, 'after'],
+  ]) {
+    const answer = await server.call('GET', `/rest/tasks?${query}`)
+    expect([query, answer.status, answer.json.errors?.[0].path]).toEqual([query, 422, path])
+  }
+  expect((await server.call('GET', '/rest/tasks/1?fields=name')).status).toBe(422)
+  expect((await server.call('DELETE', '/rest/tasks/1?force=yes')).status).toBe(422)
+})
+
+test('a path below no resource is 404', async () => {
+  expect((await server.call('GET', '/rest/nothing-here')).status).toBe(404)
+  expect((await server.call('GET', '/rest/__proto__')).status).toBe(404)
+})

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { bodies } from './bodies.ts'
+import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+
+let server: ConfigurationServer
+let id = 0
+let etag = ''
+beforeAll(async () => {
+  server = await startConfiguration()
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  const created = await server.call('POST', '/rest/steps', { body: bodies.steps })
+  id = created.json._id
+  etag = created.headers.get('etag') ?? ''
+})
+
+const send = (method: string, headers: Record<string, string>, at = id) =>
+  server.call(method, `/rest/steps/${at}`, { headers, ...(method === 'PUT' ? { body: bodies.steps } : {}) })
+
+test('GET answers 304 to a caller that has the document', async () => {
+  for (const tag of [etag, `W/${etag}`, '*', `"other", ${etag}`]) {
+    const answer = await send('GET', { 'if-none-match': tag })
+    expect([answer.status, answer.text, answer.headers.get('etag')]).toEqual([304, '', etag])
+  }
+  expect((await send('GET', { 'if-none-match': '"other"' })).status).toBe(200)
+})
+
+test.each(['PUT', 'DELETE'])('%s with If-Match writes only over what the caller saw', async (method) => {
+  for (const tag of ['"999"', `W/${etag}`, '']) {
+    const answer = await send(method, { 'if-match': tag })
+    expect([tag, answer.status, answer.json.code]).toEqual([tag, 412, 'precondition_failed'])
+  }
+  expect((await send(method, { 'if-match': etag })).status).toBe(200)
+  expect((await send(method, { 'if-match': etag })).status).toBe(method === 'PUT' ? 412 : 404)
+})
+
+test('PUT with If-Match: * replaces only, with If-None-Match: * creates only', async () => {
+  expect((await send('PUT', { 'if-match': '*' })).status).toBe(200)
+  expect((await send('PUT', { 'if-match': '*' }, 900_000 + id)).status).toBe(412)
+  expect((await send('PUT', { 'if-none-match': '*' })).status).toBe(412)
+  expect((await send('PUT', { 'if-none-match': '*' }, 800_000 + id)).status).toBe(200)
+})
+
+test('of writers that saw the same version exactly one succeeds', async () => {
+  const answers = await Promise.all(Array.from({ length: 20 }, () => send('PUT', { 'if-match': etag })))
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(412)])
+})
+
+test('of creators with If-None-Match: * exactly one succeeds', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => send('PUT', { 'if-none-match': '*' }, 700_000 + id)),
+  )
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(412)])
+})

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { bodies } from './bodies.ts'
+import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+
+const MINE = '{{account.workspace._id}}'
+const ROLES = {
+  OPEN_TASKS: [
+    {
+      schema: "{{resource}} == 'tasks'",
+      read: "{{doc.status}} != 'failed'",
+      write: "{{doc.status}} == 'active'",
+    },
+  ],
+  BY_ID: [{ schema: 'true', read: '{{doc._id}} <= 2', write: '{{doc._id}} == 2' }],
+  NESTED: [
+    {
+      schema: 'true',
+      read: "{{doc.context.tags}}.includes('x') || {{doc.context.a}} == {{doc.workflow}}",
+      write: '',
+    },
+  ],
+  WRITE_ONLY: [{ schema: 'true', read: '', write: MINE }],
+  EVERYTHING: [{ schema: 'true', read: 'true', write: 'true' }],
+}
+
+let server: ConfigurationServer
+beforeAll(async () => {
+  server = await startConfiguration(ROLES)
+  for (const [at, status] of ['active', 'pending', 'failed'].entries()) {
+    await server.call('PUT', `/rest/tasks/${at + 1}`, { body: { ...bodies.tasks, status } })
+  }
+})
+afterAll(() => server.close())
+
+const status = async (method: string, path: string, role: string, body?: unknown) =>
+  (await server.call(method, path, { role, ...(body === undefined ? {} : { body }) })).status
+const listed = async (role: string, query = '') =>
+  (await server.call('GET', `/rest/tasks${query}`, { role })).json.data.map(({ _id }: { _id: number }) => _id)
+
+test('VIEWER reads and may not write', async () => {
+  expect(await listed('VIEWER')).toEqual([1, 2, 3])
+  expect(await status('GET', '/rest/tasks/1', 'VIEWER')).toBe(200)
+  expect(await status('PUT', '/rest/tasks/1', 'VIEWER', bodies.tasks)).toBe(403)
+  expect(await status('POST', '/rest/tasks', 'VIEWER', bodies.tasks)).toBe(403)
+  expect(await status('DELETE', '/rest/tasks/1', 'VIEWER')).toBe(403)
+})
+
+test('PROVIDER may do nothing here', async () => {
+  expect(await status('GET', '/rest/tasks', 'PROVIDER')).toBe(403)
+  expect(await status('GET', '/rest/tasks/1', 'PROVIDER')).toBe(403)
+  expect(await status('PUT', '/rest/tasks/1', 'PROVIDER', bodies.tasks)).toBe(403)
+})
+
+describe('a role that looks at the document', () => {
+  test('lists and reads only what it lets through', async () => {
+    expect(await listed('OPEN_TASKS')).toEqual([1, 2])
+    expect(await listed('OPEN_TASKS', '?status=failed')).toEqual([])
+    expect(await status('GET', '/rest/tasks/3', 'OPEN_TASKS')).toBe(404)
+    expect(await status('GET', '/rest/steps', 'OPEN_TASKS')).toBe(403)
+    expect(await listed('BY_ID')).toEqual([1, 2])
+  })
+
+  test('writes only where both the stored and the new document pass', async () => {
+    const body = { ...bodies.tasks, status: 'active' }
+    expect(await status('PUT', '/rest/tasks/1', 'OPEN_TASKS', body)).toBe(200)
+    expect(await status('PUT', '/rest/tasks/1', 'OPEN_TASKS', { ...body, status: 'pending' })).toBe(403)
+    expect(await status('PUT', '/rest/tasks/2', 'OPEN_TASKS', body)).toBe(403)
+    expect(await status('PUT', '/rest/tasks/3', 'OPEN_TASKS', body)).toBe(404)
+    expect(await status('DELETE', '/rest/tasks/2', 'OPEN_TASKS')).toBe(403)
+    expect(await status('DELETE', '/rest/tasks/3', 'OPEN_TASKS')).toBe(404)
+    expect(await status('POST', '/rest/tasks', 'OPEN_TASKS', { ...body, status: 'failed' })).toBe(403)
+    expect(await status('PUT', '/rest/tasks/9', 'BY_ID', body)).toBe(403)
+    expect(await status('PUT', '/rest/tasks/2', 'BY_ID', body)).toBe(200)
+    expect((await server.call('GET', '/rest/tasks/9')).status).toBe(404)
+  })
+
+  test('may write without reading, but not what is already there', async () => {
+    expect(await status('POST', '/rest/steps', 'WRITE_ONLY', bodies.steps)).toBe(200)
+    expect(await status('PUT', '/rest/tasks/1', 'WRITE_ONLY', bodies.tasks)).toBe(404)
+  })
+
+  test('is filtered by the database as it is tested in memory', async () => {
+    const value = fc.constantFrom<unknown>(1, 2, 'x', ['x'], ['y', 'x'], null, { x: 1 })
+    const context = fc.record({ tags: value, a: value, $ref: value }, { requiredKeys: [] })
+    await fc.assert(
+      fc.asyncProperty(context, async (context) => {
+        await server.call('PUT', '/rest/tasks/50', { body: { ...bodies.tasks, context } })
+        const read = await status('GET', '/rest/tasks/50', 'NESTED')
+        expect(await listed('NESTED', '?_id=50')).toEqual(read === 200 ? [50] : [])
+        const { tags, a } = context
+        const readable = (Array.isArray(tags) && tags.includes('x')) || tags === 'x' || a === 1
+        expect(read).toBe(readable ? 200 : 404)
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+test('no role reaches over to another workspace', async () => {
+  const body = { ...bodies.channels, name: 'Theirs' }
+  await server.call('PUT', '/rest/channels/1', { body: bodies.channels })
+  await server.call('PUT', '/rest/channels/1', { body, workspace: 2 })
+  await server.call('PUT', '/rest/channels/2', { body, workspace: 2 })
+  const mine = await server.call('GET', '/rest/channels', { role: 'EVERYTHING' })
+  expect(mine.json.data.map(({ name }: { name: string }) => name)).toEqual(['Support'])
+  expect(await status('GET', '/rest/channels/2', 'EVERYTHING')).toBe(404)
+  expect(await status('DELETE', '/rest/channels/2', 'EVERYTHING')).toBe(404)
+  await server.call('DELETE', '/rest/channels/1', { role: 'EVERYTHING' })
+  expect((await server.call('GET', '/rest/channels/1', { workspace: 2 })).json.name).toBe('Theirs')
+})
+
+test("a key names only the own workspace's config", async () => {
+  const first = await server.call('PUT', '/rest/configs/shared', { body: bodies.configs })
+  expect((await server.call('GET', '/rest/configs/shared', { workspace: 2 })).status).toBe(404)
+  const second = await server.call('PUT', '/rest/configs/shared', { body: bodies.configs, workspace: 2 })
+  expect([first.status, second.status]).toEqual([200, 200])
+})
