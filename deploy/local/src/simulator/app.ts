@@ -1,0 +1,52 @@
+import express, { type ErrorRequestHandler, type Express } from 'express'
+import { createBehaviours } from './behaviours.ts'
+import { inspectionRoutes } from './inspection-routes.ts'
+import { messageRoutes } from './message-routes.ts'
+import { MetaError } from './meta-error.ts'
+import { openSendLog } from './send-log.ts'
+
+export interface Simulator {
+  app: Express
+  /** Flushes what was recorded. */
+  close(): Promise<void>
+}
+
+/**
+ * The WhatsApp Cloud API as far as sending goes, with routes beside it under /simulator to see what was sent
+ * and to make it misbehave. Sends are kept in `directory` when there is one, else in memory.
+ */
+export async function buildSimulator({ directory }: { directory?: string | undefined }): Promise<Simulator> {
+  const sends = await openSendLog({ directory })
+  const behaviours = createBehaviours()
+  const app = express()
+  app.disable('x-powered-by')
+  app.set('etag', false)
+  app.get('/health/live', (_req, res) => void res.json({ status: 'live' }))
+  app.get('/health/ready', (_req, res) => void res.json({ status: 'ready' }))
+  app.use('/simulator', inspectionRoutes({ sends, behaviours }))
+  app.use(messageRoutes({ sends, behaviours }))
+  app.use(() => {
+    throw new MetaError({ status: 400, code: 2500, message: 'Unknown path components' })
+  })
+  app.use(metaErrors)
+  return { app, close: sends.close }
+}
+
+const metaErrors: ErrorRequestHandler = (error, _req, res, _next) => {
+  const refusal = toMetaError(error)
+  res.status(refusal.status).json(refusal.body())
+}
+
+function toMetaError(error: unknown): MetaError {
+  if (error instanceof MetaError) return error
+  const { status } = error as { status?: number }
+  if (status !== undefined && status < 500) {
+    return new MetaError({
+      status: 400,
+      code: 100,
+      message: 'Invalid parameter',
+      details: 'The body is not JSON',
+    })
+  }
+  return new MetaError({ status: 500, code: 131000, message: 'Something went wrong' })
+}

@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto'
+
+interface Refusal {
+  status: number
+  code: number
+  message: string
+  subcode?: number
+  /** What exactly is wrong. */
+  details?: string
+}
+
+/** An error as the Graph API answers it. */
+export class MetaError extends Error {
+  readonly status: number
+  readonly #refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    super(refusal.message)
+    this.status = refusal.status
+    this.#refusal = refusal
+  }
+
+  /** The body, with a trace id of its own. */
+  body(): object {
+    const { code, message, subcode, details } = this.#refusal
+    return {
+      error: {
+        message: `(#${code}) ${message}`,
+        type: 'OAuthException',
+        code,
+        ...(subcode === undefined ? {} : { error_subcode: subcode }),
+        ...(details === undefined ? {} : { error_data: { messaging_product: 'whatsapp', details } }),
+        fbtrace_id: randomBytes(12).toString('base64url'),
+      },
+    }
+  }
+}

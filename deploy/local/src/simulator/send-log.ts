@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto'
+import { openJournal } from './journal.ts'
+
+/** One send that was accepted. */
+export interface Send {
+  /** Counts up from 1 over all phone numbers. */
+  n: number
+  at: string
+  /** The message id that the answer named. */
+  id: string
+  phoneNumberId: string
+  /** Digits only. */
+  to: string
+  /** `biz_opaque_callback_data`. */
+  opaque: string | null
+  type: 'template' | 'text'
+  template?: string
+  language?: string
+  /** The texts of the template's body, in order. */
+  variables?: string[]
+  text?: string
+}
+
+export type NewSend = Omit<Send, 'n' | 'at' | 'id'>
+
+export interface SendLog {
+  /** Records a send; resolves once it is kept. */
+  add(send: NewSend): Promise<Send>
+  /** At most `limit` sends with an `n` above `after`, oldest first; of one phone number where one is given. */
+  list(query: { after: number; limit: number; phoneNumberId?: string | undefined }): Send[]
+  /** All kept sends; of one phone number where one is given. */
+  all(phoneNumberId?: string): Send[]
+  /** The highest `n` given out. */
+  last(): number
+  close(): Promise<void>
+}
+
+const MAX_SENDS = 500_000
+// Trimming moves the whole array, so it is done in steps.
+const TRIM_STEP = 50_000
+
+/** Opens the log of accepted sends: the newest 500,000 in memory, and in `directory` for the next start. */
+export async function openSendLog({ directory }: { directory: string | undefined }): Promise<SendLog> {
+  const sends: Send[] = []
+  const remember = (send: Send) => {
+    sends.push(send)
+    if (sends.length >= MAX_SENDS + TRIM_STEP) sends.splice(0, TRIM_STEP)
+  }
+  const journal = directory
+    ? await openJournal({
+        directory,
+        name: 'sends',
+        maxLines: MAX_SENDS,
+        onEntry: (entry) => remember(entry as Send),
+      })
+    : undefined
+  let last = sends.at(-1)?.n ?? 0
+  const all: SendLog['all'] = (phoneNumberId) =>
+    phoneNumberId === undefined ? sends : sends.filter((send) => send.phoneNumberId === phoneNumberId)
+  return {
+    async add(content) {
+      const id = `wamid.${randomBytes(24).toString('base64url')}`
+      const send = { n: ++last, at: new Date().toISOString(), id, ...content }
+      await journal?.append(send)
+      remember(send)
+      return send
+    },
+    list({ after, limit, phoneNumberId }) {
+      const found: Send[] = []
+      for (let at = firstAfter(sends, after); at < sends.length && found.length < limit; at++) {
+        const send = sends[at]
+        if (send && (phoneNumberId === undefined || send.phoneNumberId === phoneNumberId)) found.push(send)
+      }
+      return found
+    },
+    all,
+    last: () => last,
+    close: async () => journal?.close(),
+  }
+}
+
+/** The position of the first send with an `n` above `after`; they are in order of `n`. */
+function firstAfter(sends: readonly Send[], after: number): number {
+  let [low, high] = [0, sends.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((sends[middle]?.n ?? 0) > after) high = middle
+    else low = middle + 1
+  }
+  return low
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { MetaError } from './meta-error.ts'
+import type { NewSend } from './send-log.ts'
+
+const MISSING_PARAMETER = 131008
+const INVALID_PARAMETER = 131009
+const MAX_TEXT = 4_096
+const MAX_OPAQUE = 512
+const MAX_PARAMETERS = 100
+
+const parameter = z.looseObject({ type: z.literal('text'), text: z.string().min(1).max(MAX_TEXT) })
+const component = z.looseObject({
+  type: z.enum(['header', 'body', 'button']),
+  parameters: z.array(parameter).max(MAX_PARAMETERS).default([]),
+})
+const template = z.looseObject({
+  name: z.string().min(1).max(512),
+  language: z.looseObject({ code: z.string().min(2).max(16) }),
+  components: z.array(component).max(12).default([]),
+})
+const text = z.looseObject({ body: z.string().min(1).max(MAX_TEXT) })
+
+const envelope = {
+  messaging_product: z.literal('whatsapp'),
+  recipient_type: z.literal('individual').optional(),
+  to: z.string().regex(/^\+?[\d ().-]{5,30}$/, 'is not a phone number'),
+  biz_opaque_callback_data: z.string().max(MAX_OPAQUE).optional(),
+}
+const schema = z.discriminatedUnion('type', [
+  z.looseObject({ ...envelope, type: z.literal('template'), template }),
+  z.looseObject({ ...envelope, type: z.literal('text'), text }),
+])
+
+export interface SendRequest {
+  /** The recipient as it was sent. */
+  input: string
+  content: Omit<NewSend, 'phoneNumberId'>
+}
+
+/** Reads the body of a send. Throws Meta's error for what it would refuse. */
+export function readSend(body: unknown): SendRequest {
+  const result = schema.safeParse(body)
+  if (!result.success) throw refusal(result.error.issues[0])
+  const { data } = result
+  const to = data.to.replaceAll(/\D/g, '')
+  const recipient = { to, opaque: data.biz_opaque_callback_data ?? null }
+  if (data.type === 'text') {
+    return { input: data.to, content: { ...recipient, type: 'text', text: data.text.body } }
+  }
+  const { name, language, components } = data.template
+  const bodies = components.filter(({ type }) => type === 'body')
+  const variables = bodies.flatMap(({ parameters }) => parameters.map((item) => item.text))
+  return {
+    input: data.to,
+    content: { ...recipient, type: 'template', template: name, language: language.code, variables },
+  }
+}
+
+function refusal(issue: z.core.$ZodIssue | undefined): MetaError {
+  const where = issue?.path.join('.') ?? ''
+  const details = `${where || 'The body'}: ${issue?.message ?? 'is not valid'}`
+  if (where === '' || where === 'messaging_product') {
+    return new MetaError({ status: 400, code: 100, message: 'Invalid parameter', details })
+  }
+  if (issue && isMissing(issue)) {
+    const message = 'Required parameter is missing'
+    return new MetaError({ status: 400, code: MISSING_PARAMETER, message, details })
+  }
+  return new MetaError({
+    status: 400,
+    code: INVALID_PARAMETER,
+    message: 'Parameter value is not valid',
+    details,
+  })
+}
+
+/** Meta takes an empty text for a missing one. */
+function isMissing(issue: z.core.$ZodIssue): boolean {
+  if (issue.code === 'too_small') return true
+  return issue.message.endsWith('received undefined')
+}
