@@ -1,0 +1,137 @@
+#!/usr/bin/env node
+// Runs a script of this checkout on the project's own Node: installs the dependencies when they are missing
+// or are not those of package-lock.json, passes signals on, and leaves no child behind.
+//   node deploy/local/bootstrap.mjs <script> [arguments]
+// Plain Node 20 and no dependency: this file runs before there are any.
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const checkout = fileURLToPath(new URL('../..', import.meta.url))
+const binaries = join(checkout, 'node_modules/.bin')
+const installLock = join(checkout, '.local/install.lock')
+const PARENT_CHECK_MS = 500
+const LOCK_CHECK_MS = 500
+const LOCK_MS = 600_000
+
+/** Whether node_modules holds what package-lock.json asks for, by npm's own record of what it installed. */
+function isInstalled() {
+  if (!existsSync(join(binaries, 'node'))) return false
+  try {
+    const wanted = JSON.parse(readFileSync(join(checkout, 'package-lock.json'), 'utf8')).packages
+    const found = JSON.parse(readFileSync(join(checkout, 'node_modules/.package-lock.json'), 'utf8')).packages
+    const same = (path) =>
+      wanted[path]?.version === found[path]?.version && wanted[path]?.integrity === found[path]?.integrity
+    const missing = Object.keys(wanted).filter((path) => path !== '' && !(path in found))
+    return missing.every((path) => wanted[path].optional) && Object.keys(found).every(same)
+  } catch {
+    return false
+  }
+}
+
+/** Runs a command in the foreground, passes signals on to it, and resolves with how it ended. */
+function run(command, args, stdio) {
+  const child = spawn(command, args, {
+    cwd: checkout,
+    stdio,
+    env: { ...process.env, PATH: `${binaries}:${process.env.PATH}` },
+  })
+  const forward = (signal) => void child.kill(signal)
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+  for (const signal of signals) process.on(signal, forward)
+  // npm passes signals on, but can't when it is killed outright.
+  const parent = process.ppid
+  const orphaned = process.env.npm_lifecycle_event
+    ? setInterval(() => process.ppid !== parent && child.kill('SIGTERM'), PARENT_CHECK_MS)
+    : undefined
+  return new Promise((resolve) => {
+    const end = (outcome) => {
+      clearInterval(orphaned)
+      for (const signal of signals) process.removeListener(signal, forward)
+      resolve(outcome)
+    }
+    child.once('error', (error) => end({ error }))
+    child.once('exit', (code, signal) => end({ code, signal }))
+  })
+}
+
+/** Ends this process the way its child ended. */
+function endLike({ error, code, signal }) {
+  if (error) console.error(error.message)
+  if (signal) process.kill(process.pid, signal)
+  process.exit(code ?? 1)
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+/** Two commands on a fresh clone must not both write node_modules: the second waits for the first. */
+async function withInstallLock(task) {
+  mkdirSync(dirname(installLock), { recursive: true })
+  const deadline = Date.now() + LOCK_MS
+  while (!takeLock()) {
+    if (Date.now() > deadline)
+      throw new Error(`Another installation holds ${installLock}; remove it to go on.`)
+    await pause(LOCK_CHECK_MS)
+  }
+  try {
+    return await task()
+  } finally {
+    rmSync(installLock, { force: true })
+  }
+}
+
+function takeLock() {
+  try {
+    writeFileSync(installLock, String(process.pid), { flag: 'wx' })
+    return true
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error
+  }
+  try {
+    if (!isAlive(Number(readFileSync(installLock, 'utf8')))) rmSync(installLock, { force: true })
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+  }
+  return false
+}
+
+/** Returns how it failed, or nothing when the dependencies are there. */
+async function install() {
+  if (isInstalled()) return undefined
+  console.error('Installing the dependencies (npm ci) …')
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const npm = process.env.npm_execpath
+  const [command, first] = npm ? [process.execPath, [npm]] : ['npm', []]
+  const outcome = await run(command, [...first, ...args], ['ignore', 2, 2])
+  if (outcome.code === 0 && existsSync(join(binaries, 'node'))) return undefined
+  if (outcome.signal) return outcome
+  console.error(
+    'The dependencies could not be installed: npm ci failed as shown above. It needs the npm registry once; ' +
+      "check the network or npm's proxy settings, then run the same command again.",
+  )
+  return { code: 1 }
+}
+
+const [script, ...args] = process.argv.slice(2)
+if (script === undefined) {
+  console.error('Usage: node deploy/local/bootstrap.mjs <script> [arguments]')
+  process.exit(2)
+}
+const failure = isInstalled() ? undefined : await withInstallLock(install)
+if (failure) endLike(failure)
+const flags = script.endsWith('/jest.js')
+  ? ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
+  : []
+// The channel tells the child when this process is gone.
+endLike(
+  await run(join(binaries, 'node'), [...flags, script, ...args], ['inherit', 'inherit', 'inherit', 'ipc']),
+)
