@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { waitUntil } from '../wait-until.ts'
+
+/** In the environment of every process that is started here, and so of all its descendants. */
+const OWNER = 'PARLEY_OWNER'
+const KILL_MS = 5_000
+
+export interface OwnedProcess {
+  pid: number
+  command: string
+}
+
+/** The environment that marks a process, and whatever it starts, as belonging to `directory`. */
+export function ownerMark(directory: string): Record<string, string> {
+  return { [OWNER]: resolve(directory) }
+}
+
+/**
+ * The live processes that were started for `directory` or a folder inside it, whatever became of their
+ * parents. Goes by the mark in their environment, so a process that merely got a recycled id is never one.
+ */
+export function findOwned(directory: string): OwnedProcess[] {
+  const root = resolve(directory)
+  return listProcesses().filter(
+    ({ pid, owner }) => pid !== process.pid && (owner === root || owner?.startsWith(`${root}/`)),
+  )
+}
+
+/** Stops them: SIGTERM, `graceMs` later SIGKILL. Returns once they are gone, at most 5 s after that. */
+export async function stopOwned(directory: string, options: { graceMs: number }): Promise<void> {
+  const gone = () => findOwned(directory).length === 0
+  if (gone()) return
+  if (options.graceMs > 0) {
+    signalOwned(directory, 'SIGTERM')
+    if (await waitUntil(gone, { timeoutMs: options.graceMs })) return
+  }
+  signalOwned(directory, 'SIGKILL')
+  await waitUntil(gone, { timeoutMs: KILL_MS, intervalMs: 20 })
+}
+
+export function signalOwned(directory: string, signal: NodeJS.Signals): void {
+  for (const { pid } of findOwned(directory)) {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // It ended by itself in the meantime.
+    }
+  }
+}
+
+function listProcesses(): (OwnedProcess & { owner: string | undefined })[] {
+  return process.platform === 'linux' ? listFromProc() : listFromPs()
+}
+
+function listFromProc() {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.flatMap((name) => {
+    try {
+      const environment = readFileSync(`/proc/${name}/environ`, 'utf8').split('\0')
+      const owner = environment.find((entry) => entry.startsWith(`${OWNER}=`))?.slice(OWNER.length + 1)
+      if (owner === undefined) return []
+      const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
+      return [{ pid: Number(name), command, owner }]
+    } catch {
+      // Ended meanwhile, or somebody else's.
+      return []
+    }
+  })
+}
+
+function listFromPs() {
+  const lines = execFileSync('ps', ['axeww', '-o', 'pid=,command='], { encoding: 'utf8', maxBuffer: 2 ** 26 })
+  return lines.split('\n').flatMap((line) => {
+    const [, pid, command = ''] = /^\s*(\d+)\s+(.*)$/.exec(line) ?? []
+    const owner = new RegExp(` ${OWNER}=(.*?)(?= \\w+=|$)`).exec(command)?.[1]
+    return pid === undefined || owner === undefined ? [] : [{ pid: Number(pid), command, owner }]
+  })
+}

@@ -1,0 +1,97 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { SetupError } from '../setup-error.ts'
+import { waitUntil } from '../wait-until.ts'
+import type { Engine } from './find-engine.ts'
+import type { Server, ServerContext, ServerPlan } from './server.ts'
+
+const READY_MS = 90_000
+const STOP_MS = 15_000
+
+export interface ContainerOptions {
+  name: string
+  image: string
+  port: number
+  engine: Engine
+  context: ServerContext
+}
+
+export interface ContainerSettings {
+  url: string
+  command: string[]
+  /** The folder under `docker/` that holds its data, and where the container sees it. */
+  data: { folder: string; target: string }
+  files: { target: string; content: string }[]
+  isReady(): Promise<boolean>
+}
+
+/** A server in a container. Its data is kept apart from that of other sources, whose versions differ. */
+export function planContainer(
+  options: ContainerOptions,
+  settings: () => Promise<ContainerSettings>,
+): ServerPlan {
+  return {
+    packages: [],
+    prepare: () => pull(options),
+    start: async () => startContainer(options, await settings()),
+  }
+}
+
+async function pull({ name, image, engine, context }: ContainerOptions): Promise<void> {
+  const { ImageName } = await import('testcontainers')
+  const imageName = ImageName.fromString(image)
+  if (await engine.image.exists(imageName)) return
+  context.signal.throwIfAborted()
+  context.say(`Pulling ${image} …`)
+  await engine.image.pull(imageName).catch(failWith(`Docker could not pull ${image} for ${name}`))
+}
+
+async function startContainer(options: ContainerOptions, settings: ContainerSettings): Promise<Server> {
+  const { name, image, engine, context } = options
+  context.signal.throwIfAborted()
+  const container = await runContainer(options, settings).catch(failWith(`Docker could not start ${name}`))
+  const stop = async () => void (await container.stop({ timeout: STOP_MS, removeVolumes: true }))
+  const ready = () => waitUntil(settings.isReady, { timeoutMs: READY_MS, signal: context.signal })
+  try {
+    if (!(await ready())) throw new SetupError(`${name} in Docker (${image}) did not get ready`)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  const ended = async () => void (await engine.container.getById(container.getId()).wait())
+  let exited = ended()
+  return {
+    ...{ name, url: settings.url, source: `Docker (${image})`, pid: undefined, stop },
+    get exited() {
+      return exited
+    },
+    restart: async () => {
+      await container.restart({ timeout: STOP_MS })
+      if (!(await ready())) throw new Error(`${name} did not get ready again`)
+      exited = ended()
+    },
+  }
+}
+
+async function runContainer({ context, image, port }: ContainerOptions, settings: ContainerSettings) {
+  const { LoopbackContainer } = await import('./loopback-container.ts')
+  const { command, data, files } = settings
+  const source = join(context.directory, 'docker', data.folder)
+  await mkdir(source, { recursive: true })
+  return (
+    new LoopbackContainer({ image, port })
+      // RabbitMQ's data belongs to a node name, which holds the host's name.
+      .withHostname('parley')
+      .withCommand(command)
+      .withBindMounts([{ source, target: data.target }])
+      .withCopyContentToContainer(files)
+      .withStartupTimeout(READY_MS)
+      .start()
+  )
+}
+
+function failWith(what: string): (error: unknown) => never {
+  return (error) => {
+    throw new SetupError(`${what}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}

@@ -1,0 +1,103 @@
+import type { ChildProcess } from 'node:child_process'
+import { stopOwned } from '../processes/owned.ts'
+import { spawnOwned } from '../processes/spawn-owned.ts'
+import { SetupError } from '../setup-error.ts'
+import { waitUntil } from '../wait-until.ts'
+import type { Server } from './server.ts'
+
+const START_MS = 90_000
+const STOP_MS = 15_000
+
+interface Run {
+  child: ChildProcess
+  exited: Promise<void>
+}
+
+export interface NativeServerOptions {
+  name: string
+  url: string
+  source: string
+  /** Its own folder: everything of it is in there, and its processes are known by it. */
+  directory: string
+  logFile: string
+  command: string
+  args: string[]
+  env: Record<string, string>
+  isReady(): Promise<boolean>
+  /** A cleaner way to stop it than SIGTERM. */
+  askToStop?(): Promise<void>
+  signal: AbortSignal
+}
+
+/** Starts a server as a process of this machine and waits until it is ready, at most 90 s. */
+export async function startNativeServer(options: NativeServerOptions): Promise<Server> {
+  const closing = new AbortController()
+  const signal = AbortSignal.any([options.signal, closing.signal])
+  let run = await startRun(options, signal)
+  let restarted: Promise<void> = Promise.resolve()
+  return {
+    name: options.name,
+    url: options.url,
+    source: options.source,
+    get pid() {
+      return run.child.pid
+    },
+    get exited() {
+      return run.exited
+    },
+    restart() {
+      restarted = (async () => {
+        await stopRun(options, run)
+        run = await startRun(options, signal)
+      })()
+      return restarted
+    },
+    async stop() {
+      closing.abort()
+      await Promise.allSettled([restarted])
+      await stopRun(options, run)
+    },
+  }
+}
+
+async function startRun(options: NativeServerOptions, signal: AbortSignal): Promise<Run> {
+  signal.throwIfAborted()
+  const child = spawnOwned(options)
+  let failure: Error | undefined
+  let ended = false
+  const exited = new Promise<void>((resolve) => {
+    child.once('error', (error) => {
+      failure = error
+    })
+    child.once('close', () => {
+      ended = true
+      resolve()
+    })
+  })
+  try {
+    const check = async () => ended || (await options.isReady())
+    const answered = await waitUntil(check, { timeoutMs: START_MS, signal })
+    if (answered && !ended) return { child, exited }
+  } catch (error) {
+    await stopOwned(options.directory, { graceMs: 0 })
+    throw error
+  }
+  const how =
+    failure?.message ?? (ended ? `it ended at once (code ${child.exitCode})` : 'it was not ready in time')
+  await stopOwned(options.directory, { graceMs: 0 })
+  throw new SetupError(
+    `${options.name} did not start: ${how}. Its log is ${options.logFile}. If its data is damaged, move ` +
+      `${options.directory} away to begin with empty data.`,
+  )
+}
+
+/** Helpers such as epmd and wineserver outlive the server itself, so what is left is swept by its mark. */
+async function stopRun(options: NativeServerOptions, { child, exited }: Run): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    const terminate = () => child.kill('SIGTERM')
+    if (options.askToStop) await options.askToStop().catch(terminate)
+    else terminate()
+    await Promise.race([exited, new Promise((resolve) => setTimeout(resolve, STOP_MS).unref())])
+  }
+  await stopOwned(options.directory, { graceMs: 0 })
+}

@@ -1,0 +1,117 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { connect } from 'amqplib'
+import { planContainer } from './container-server.ts'
+import { planExternalServer } from './external-server.ts'
+import { findBinary } from './find-binary.ts'
+import type { Engine } from './find-engine.ts'
+import { startNativeServer } from './native-server.ts'
+import { type BrokerSettings, readBrokerSettings } from './rabbitmq-settings.ts'
+import type { ServerContext, ServerPlan } from './server.ts'
+
+const IMAGE = 'rabbitmq:4.1'
+const CHECK_MS = 5_000
+// The one in /usr/sbin would switch to another user.
+const FOLDERS = ['/usr/lib/rabbitmq/bin', '/opt/homebrew/sbin', '/usr/local/sbin']
+
+/** RabbitMQ: `AMQP_URL`, a Docker engine, or `rabbitmq-server` on this machine. */
+export function planRabbitmq(
+  context: ServerContext,
+  options: { engine: Engine | undefined; vhosts: string[] },
+): ServerPlan {
+  const external = process.env.AMQP_URL
+  if (external) {
+    return planExternalServer({ name: 'RabbitMQ', variable: 'AMQP_URL', url: external, check: checkBroker })
+  }
+  const directory = join(context.directory, 'rabbitmq')
+  const { engine, vhosts } = options
+  if (engine) return planBrokerContainer({ context, engine, directory, vhosts })
+  return {
+    packages: findBinary('rabbitmq-server', FOLDERS) ? [] : ['rabbitmq-server'],
+    prepare: async () => undefined,
+    start: async () => {
+      await mkdir(directory, { recursive: true, mode: 0o700 })
+      const settings = await readBrokerSettings({
+        directory,
+        vhosts,
+        definitionsPath: join(directory, 'definitions.json'),
+      })
+      await writeFile(join(directory, 'rabbitmq.conf'), settings.configuration)
+      await writeFile(join(directory, 'definitions.json'), settings.definitions, { mode: 0o600 })
+      await writeFile(join(directory, 'enabled_plugins'), '[].\n')
+      const url = brokerUrl(settings, context.ports.amqp as number)
+      return startNativeServer({
+        ...{ name: 'RabbitMQ', url, source: 'rabbitmq-server on this machine', directory },
+        logFile: join(directory, 'console.log'),
+        command: findBinary('rabbitmq-server', FOLDERS) ?? 'rabbitmq-server',
+        args: [],
+        env: brokerEnvironment(directory, context.ports),
+        isReady: () => acceptsConnections(url),
+        signal: context.signal,
+      })
+    },
+  }
+}
+
+function planBrokerContainer(options: {
+  context: ServerContext
+  engine: Engine
+  directory: string
+  vhosts: string[]
+}): ServerPlan {
+  const { context, engine, directory, vhosts } = options
+  const port = context.ports.amqp as number
+  const definitionsPath = '/etc/rabbitmq/definitions.json'
+  return planContainer({ name: 'RabbitMQ', image: IMAGE, engine, context, port }, async () => {
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    const settings = await readBrokerSettings({ directory, vhosts, definitionsPath })
+    const configuration = `${settings.configuration}listeners.tcp.default = ${port}\n`
+    const url = brokerUrl(settings, port)
+    return {
+      url,
+      isReady: () => acceptsConnections(url),
+      command: ['rabbitmq-server'],
+      data: { folder: 'rabbitmq', target: '/var/lib/rabbitmq' },
+      files: [
+        { target: '/etc/rabbitmq/conf.d/30-parley.conf', content: configuration },
+        { target: definitionsPath, content: settings.definitions },
+      ],
+    }
+  })
+}
+
+function brokerUrl(settings: BrokerSettings, port: number): string {
+  return `amqp://${settings.user}:${settings.password}@127.0.0.1:${port}`
+}
+
+/** Everything of its own: name, ports, folders, cookie and epmd, so that any number run side by side. */
+function brokerEnvironment(directory: string, ports: Record<string, number>): Record<string, string> {
+  return {
+    // Makes the start script become the broker, instead of a shell that waits for it: one process id.
+    RUNNING_UNDER_SYSTEMD: 'true',
+    RABBITMQ_NODENAME: 'parley@localhost',
+    RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
+    RABBITMQ_NODE_PORT: String(ports.amqp),
+    RABBITMQ_DIST_PORT: String(ports['amqp-distribution']),
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '-kernel inet_dist_use_interface {127,0,0,1}',
+    RABBITMQ_MNESIA_BASE: join(directory, 'data'),
+    RABBITMQ_LOG_BASE: join(directory, 'log'),
+    RABBITMQ_PID_FILE: join(directory, 'pid'),
+    RABBITMQ_CONFIG_FILE: join(directory, 'rabbitmq'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: join(directory, 'enabled_plugins'),
+    HOME: directory,
+    ERL_EPMD_ADDRESS: '127.0.0.1',
+    ERL_EPMD_PORT: String(ports['amqp-epmd']),
+  }
+}
+
+async function acceptsConnections(url: string): Promise<boolean> {
+  await checkBroker(url)
+  return true
+}
+
+async function checkBroker(url: string): Promise<void> {
+  const connection = await connect(url, { timeout: CHECK_MS })
+  connection.on('error', () => undefined)
+  await connection.close()
+}

