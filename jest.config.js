@@ -2,6 +2,8 @@
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/gateway', '<rootDir>/services', '<rootDir>/shared', '<rootDir>/deploy', '<rootDir>/tests'],
+  globalSetup: '<rootDir>/deploy/local/src/testing/global-setup.ts',
+  globalTeardown: '<rootDir>/deploy/local/src/testing/global-teardown.ts',
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {

@@ -1,0 +1,101 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type BaseConfig, baseConfig, type PublicJwk, parseConfig } from '@parley/shared/config'
+import { SERVICES, type ServiceName } from '@parley/shared/internal-token'
+import { createLog, type Log } from '@parley/shared/log'
+import type { Service } from '@parley/shared/service-app'
+import { z } from 'zod'
+
+const READY_MS = 30_000
+const CONDITION_MS = 30_000
+
+export interface ServiceKeys {
+  own: Record<ServiceName, PublicJwk & { d: string }>
+  jwks: { keys: PublicJwk[] }
+}
+
+/** A key for every service, as the environment of each process holds it. */
+export function makeServiceKeys(): ServiceKeys {
+  const own = Object.fromEntries(
+    SERVICES.map((kid) => {
+      const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      return [kid, { ...privateKey.export({ format: 'jwk' }), kid }]
+    }),
+  ) as ServiceKeys['own']
+  return { own, jwks: { keys: Object.values(own).map(({ d: _d, ...published }) => published) } }
+}
+
+/** A secret with an id, as a key ring in the environment has it. */
+export const namedSecret = (id: string, bytes = 32): string =>
+  `${id}:${randomBytes(bytes).toString('base64')}`
+
+export interface Listening {
+  url: string
+  close(): Promise<void>
+}
+
+/** Serves `handler` on a free port. Closing cuts what is under way. */
+export async function listen(handler: RequestListener): Promise<Listening> {
+  const server = createServer(handler)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** Runs a real service in this process on a free port, with an environment as its own process would have it. */
+export async function startService<S extends z.ZodRawShape>(options: {
+  name: ServiceName
+  config: S
+  build(config: z.output<z.ZodObject<S>> & BaseConfig, log: Log): Promise<Service>
+  keys: ServiceKeys
+  environment: Record<string, string>
+}): Promise<Listening> {
+  const { name, keys, environment } = options
+  const config = parseConfig(z.object({ ...baseConfig, ...options.config }), {
+    NODE_ENV: 'test',
+    PORT: '0',
+    SERVICE_KEY: JSON.stringify(keys.own[name]),
+    SERVICE_JWKS: JSON.stringify(keys.jwks),
+    ...environment,
+  })
+  const log = createLog({ service: name, level: process.env.TEST_LOG ?? 'silent' })
+  const service = await options.build(config as z.output<z.ZodObject<S>> & BaseConfig, log)
+  const listening = await listen(service.app)
+  await untilReady(listening.url)
+  return {
+    url: listening.url,
+    close: async () => {
+      await listening.close()
+      await service.close()
+    },
+  }
+}
+
+/** Waits until the service is ready; throws after 30 s. */
+export async function untilReady(url: string): Promise<void> {
+  const deadline = performance.now() + READY_MS
+  while (performance.now() < deadline) {
+    const { status } = await fetch(`${url}/health/ready`)
+    if (status === 200) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error(`${url} was not ready within 30 s`)
+}
+
+/** Asks `condition` again and again until it gives something; throws after 30 s. */
+export async function eventually<T>(condition: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  const deadline = performance.now() + CONDITION_MS
+  while (performance.now() < deadline) {
+    const value = await condition()
+    if (value !== undefined) return value
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error('the condition did not come true within 30 s')
+}

@@ -1,0 +1,49 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** A TCP proxy that a test can cut and mend: what is behind it seems to go away and come back. */
+export interface TcpProxy {
+  port: number
+  /** Cuts every connection and refuses new ones. */
+  cut(): void
+  mend(): void
+  close(): Promise<void>
+}
+
+export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
+  const sockets = new Set<Socket>()
+  let cut = false
+  const server = createServer((incoming) => {
+    if (cut) return void incoming.destroy()
+    const outgoing = connect(target)
+    for (const [from, to] of [
+      [incoming, outgoing],
+      [outgoing, incoming],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => to.destroy())
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+      from.pipe(to)
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const destroyAll = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut() {
+      cut = true
+      destroyAll()
+    },
+    mend() {
+      cut = false
+    },
+    close() {
+      destroyAll()
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
+  }
+}

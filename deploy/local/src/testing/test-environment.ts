@@ -1,0 +1,6 @@
+/** Names of environment variables by which a run of the tests tells its workers where things are. */
+export const TEST_DIRECTORY = 'PARLEY_TEST_DIRECTORY'
+export const TEST_HOST = 'PARLEY_TEST_HOST'
+
+/** The virtual hosts of the tests' RabbitMQ: one for each test file that asks. */
+export const VHOSTS = Array.from({ length: 64 }, (_, index) => `t${index}`)

@@ -1,0 +1,57 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findOwned, ownerMark, stopOwned } from '../processes/owned.ts'
+import { startReaper } from '../processes/start-reaper.ts'
+import { prepareServers } from '../servers/start-servers.ts'
+import { waitUntil } from '../wait-until.ts'
+import { ServerHost } from './server-host.ts'
+import { TEST_DIRECTORY, TEST_HOST, VHOSTS } from './test-environment.ts'
+
+const EXIT_MS = 5_000
+
+export interface TestRun {
+  /** Stops the servers and throws when a process that a test started is still there. */
+  end(): Promise<void>
+  /** Stops everything at once. */
+  abort(): Promise<void>
+}
+
+/**
+ * Gets the servers of one run of the tests ready, in a fresh temporary folder. They are started when the
+ * first test asks for them, so a run of pure unit tests does without. Rejects when `signal` aborts.
+ */
+export async function startTestRun(signal: AbortSignal): Promise<TestRun> {
+  const directory = await mkdtemp(join(tmpdir(), 'parley-test-'))
+  const reaper = startReaper({ directory, remove: true })
+  const abort = async () => {
+    await stopOwned(directory, { graceMs: 0 })
+    await reaper.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+  // Workers, and whatever the tests start, inherit the mark.
+  Object.assign(process.env, ownerMark(directory), { [TEST_DIRECTORY]: directory })
+  try {
+    const say = (line: string) => void process.stderr.write(`${line}\n`)
+    const servers = join(directory, 'servers')
+    const host = new ServerHost(await prepareServers({ directory: servers, say, vhosts: VHOSTS, signal }))
+    process.env[TEST_HOST] = await host.listen()
+    return { end: () => endRun({ directory, host, abort }), abort }
+  } catch (error) {
+    await abort()
+    throw error
+  }
+}
+
+async function endRun(run: { directory: string; host: ServerHost; abort(): Promise<void> }): Promise<void> {
+  await run.host.close()
+  await waitUntil(() => findOwned(run.directory).length === 0, { timeoutMs: EXIT_MS })
+  const left = findOwned(run.directory)
+  await run.abort()
+  if (left.length > 0) throw new Error(describe(left))
+}
+
+function describe(left: { pid: number; command: string }[]): string {
+  const lines = left.map(({ pid, command }) => `  ${pid} ${command.slice(0, 200)}`)
+  return `The tests left processes running:\n${lines.join('\n')}`
+}
