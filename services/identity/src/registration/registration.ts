@@ -88,11 +88,11 @@ export function storeRegistration(
 ): Promise<void> {
   return inTransaction(connection, async (transaction) => {
     const options = { session: transaction }
-    await models.accounts.insertMany([account], options)
-    await models.workspaces.insertMany([workspace], options)
+    await models.accounts.insertOne(account, options)
+    await models.workspaces.insertOne(workspace, options)
     await models.roles.insertMany(roles, options)
     await models.roleVersions.insertMany(roles.map(versionOf), options)
-    await models.sessions.insertMany([session], options)
+    await models.sessions.insertOne(session, options)
   })
 }
 

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { createHashPool, type HashPool } from '../src/passwords/hash-pool.ts'
+import {
+  type IdentityServer,
+  makeServiceKeys,
+  namedSecret,
+  newRegistration,
+  startIdentity,
+} from './identity-server.ts'
+
+const keys = makeServiceKeys()
+let identity: IdentityServer
+let pool: HashPool
+
+beforeAll(async () => {
+  pool = createHashPool()
+  identity = await startIdentity(keys, {
+    NODE_ENV: 'test',
+    PORT: '0',
+    SERVICE_KEY: JSON.stringify(keys.own.identity),
+    SERVICE_JWKS: JSON.stringify(keys.jwks),
+    MONGO_URL: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500',
+    PEPPERS: namedSecret('p1'),
+    KEY_ENCRYPTION_KEYS: namedSecret('k1'),
+    BCRYPT_COST: '4',
+  })
+})
+afterAll(async () => {
+  await pool.close()
+  await identity.close()
+})
+
+test('without its database the service says so, in bounded time', async () => {
+  const started = performance.now()
+  const answers = await Promise.all([
+    identity.call('POST', '/api/auth/register', { body: newRegistration() }),
+    identity.call('POST', '/api/auth/login', { body: { username: 'x', password: 'x' } }),
+    identity.call('GET', '/.well-known/jwks.json'),
+  ])
+  expect(performance.now() - started).toBeLessThan(6_000)
+  for (const { status, headers, json } of answers) {
+    expect([status, json.code]).toEqual([503, 'unavailable'])
+    expect(headers.get('retry-after')).toBe('1')
+  }
+  const ready = await identity.call('GET', '/health/ready')
+  expect(ready.status).toBe(503)
+  expect(ready.json.dependencies.mongodb).toBe('down')
+  expect((await identity.call('GET', '/health/live')).status).toBe(200)
+})
+
+test('a flood of passwords is turned away and does not stall the event loop', async () => {
+  let slowest = 0
+  let last = performance.now()
+  const ticker = setInterval(() => {
+    slowest = Math.max(slowest, performance.now() - last)
+    last = performance.now()
+  }, 5)
+  const settled = await Promise.allSettled(Array.from({ length: 120 }, () => pool.hash('x', 8)))
+  clearInterval(ticker)
+  const refused = settled.filter(({ status }) => status === 'rejected')
+  expect(refused.length).toBeGreaterThan(20)
+  for (const { reason } of refused as PromiseRejectedResult[]) expect(reason.code).toBe('unavailable')
+  expect(settled.length - refused.length).toBeGreaterThanOrEqual(64)
+  expect(slowest).toBeLessThan(500)
+})

@@ -1,0 +1,153 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { waitUntil } from '@parley/local/wait-until'
+import { baseConfig, type PublicJwk, parseConfig } from '@parley/shared/config'
+import { createInternalSigner, SERVICES, type ServiceName } from '@parley/shared/internal-token'
+import { createLog } from '@parley/shared/log'
+import mongoose from 'mongoose'
+import { z } from 'zod'
+import { buildApp } from '../src/app.ts'
+import { identityConfig } from '../src/config.ts'
+
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
+  json: any
+}
+
+/** A key for every service, as the environment of each process holds it. */
+export function makeServiceKeys() {
+  const pairs = SERVICES.map((kid) => {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const own = { ...privateKey.export({ format: 'jwk' }), kid } as PublicJwk & { d: string }
+    return { kid, own, published: { ...publicKey.export({ format: 'jwk' }), kid } }
+  })
+  return {
+    own: Object.fromEntries(pairs.map(({ kid, own }) => [kid, own])) as Record<
+      ServiceName,
+      PublicJwk & { d: string }
+    >,
+    jwks: { keys: pairs.map(({ published }) => published) },
+  }
+}
+
+export type ServiceKeys = ReturnType<typeof makeServiceKeys>
+
+/** A secret with an id, as a keyring in the environment has it. */
+export const namedSecret = (id: string, bytes = 32): string =>
+  `${id}:${randomBytes(bytes).toString('base64')}`
+
+/** An environment for the service with a database of its own. */
+export async function identityEnvironment(keys: ServiceKeys): Promise<Record<string, string>> {
+  return {
+    NODE_ENV: 'test',
+    PORT: '0',
+    SERVICE_KEY: JSON.stringify(keys.own.identity),
+    SERVICE_JWKS: JSON.stringify(keys.jwks),
+    MONGO_URL: (await testServers()).mongoUrl,
+    MONGO_DATABASE: freshDatabase('identity'),
+    PEPPERS: namedSecret('p1', 48),
+    KEY_ENCRYPTION_KEYS: namedSecret('k1'),
+    BASE_DOMAIN: 'parley.test',
+    BCRYPT_COST: '4',
+  }
+}
+
+export interface IdentityServer {
+  url: string
+  /** The service's database. */
+  database: mongoose.mongo.Db
+  /** Sends JSON as the gateway would let it through. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>
+  /** Sends JSON as another service that speaks for itself. */
+  callAs(service: ServiceName, method: string, path: string, body?: unknown): Promise<Answer>
+  close(): Promise<void>
+}
+
+export interface CallOptions {
+  body?: unknown
+  raw?: string
+  headers?: Record<string, string>
+}
+
+/** The real service on a free port. Several may share an environment, and so a database. */
+export async function startIdentity(
+  keys: ServiceKeys,
+  environment: Record<string, string>,
+): Promise<IdentityServer> {
+  const config = parseConfig(z.object({ ...baseConfig, ...identityConfig }), environment)
+  const service = await buildApp(
+    config,
+    createLog({ service: 'identity', level: process.env.TEST_LOG ?? 'silent' }),
+  )
+  const server = createServer(service.app)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = new mongoose.mongo.MongoClient(config.MONGO_URL)
+  const call = (method: string, path: string, options: CallOptions = {}) => send(url + path, method, options)
+  return {
+    url,
+    database: client.db(config.MONGO_DATABASE),
+    call,
+    callAs: (service, method, path, body) => {
+      const token = createInternalSigner(keys.own[service]).sign({ audience: 'identity' })
+      return call(method, path, { body, headers: { authorization: `Bearer ${token}` } })
+    },
+    close: async () => {
+      await new Promise((resolve) => {
+        server.close(resolve)
+        server.closeAllConnections()
+      })
+      await service.close()
+      await client.close()
+    },
+  }
+}
+
+/** Drops the database and closes; the end of a test file. */
+export async function dropIdentity(identity: IdentityServer): Promise<void> {
+  await identity.database.dropDatabase()
+  await identity.close()
+}
+
+/** Sends a request and reads the answer, which is JSON or empty. */
+export async function send(url: string, method: string, options: CallOptions = {}): Promise<Answer> {
+  const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
+  const response = await fetch(url, {
+    method,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers },
+    ...(body === undefined ? {} : { body }),
+  })
+  const text = await response.text()
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: text === '' ? undefined : JSON.parse(text),
+  }
+}
+
+/** Waits until the service is ready; throws after 30 s. */
+export async function untilReady(url: string): Promise<void> {
+  const ready = async () => (await fetch(`${url}/health/ready`)).status === 200
+  if (!(await waitUntil(ready, { timeoutMs: 30_000 }))) throw new Error(`${url} did not become ready`)
+}
+
+let count = 0
+
+/** A registration that nobody has made yet. */
+export function newRegistration(change: Record<string, unknown> = {}) {
+  count++
+  return {
+    name: 'Ana Souza',
+    email: `ana.${count}@example.com`,
+    phone: '+5511999990000',
+    password: 'correct horse battery staple',
+    namespace: `team ${count}`,
+    ...change,
+  }
+}

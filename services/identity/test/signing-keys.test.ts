@@ -1,0 +1,61 @@
+import { createPublicKey } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import jwt from 'jsonwebtoken'
+import {
+  dropIdentity,
+  type IdentityServer,
+  identityEnvironment,
+  makeServiceKeys,
+  newRegistration,
+  startIdentity,
+  untilReady,
+} from './identity-server.ts'
+
+const keys = makeServiceKeys()
+let copies: IdentityServer[]
+
+beforeAll(async () => {
+  const environment = await identityEnvironment(keys)
+  const first = await startIdentity(keys, environment)
+  await untilReady(first.url)
+  // The others find the collections, and no keys.
+  await first.database.collection('keyRings').deleteMany({})
+  const others = await Promise.all(Array.from({ length: 3 }, () => startIdentity(keys, environment)))
+  await Promise.all(others.map(({ url }) => untilReady(url)))
+  await first.close()
+  copies = others
+}, 150_000)
+afterAll(async () => {
+  const [first, ...others] = copies
+  await Promise.all(others.map((copy) => copy.close()))
+  await dropIdentity(first!)
+})
+
+test('copies that start at once agree on the keys', async () => {
+  const sets = await Promise.all(copies.map((copy) => copy.call('GET', '/.well-known/jwks.json')))
+  const [first] = sets
+  expect(first!.json.keys).toHaveLength(2)
+  for (const { json } of sets) expect(json).toEqual(first!.json)
+  for (const key of first!.json.keys)
+    expect(Object.keys(key).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
+})
+
+test('a token of one copy verifies with the keys of another', async () => {
+  const [one, other] = copies
+  const { json } = await one!.call('POST', '/api/auth/register', { body: newRegistration() })
+  const { header } = jwt.decode(json.accessToken, { complete: true })!
+  expect(header).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) })
+  const { keys: published } = (await other!.call('GET', '/.well-known/jwks.json')).json
+  const jwk = published.find(({ kid }: { kid: string }) => kid === header.kid)
+  const payload = jwt.verify(json.accessToken, createPublicKey({ key: jwk, format: 'jwk' }), {
+    algorithms: ['ES256'],
+  })
+  expect(payload).toMatchObject({ sub: String(json._id), iss: 'urn:parley:identity' })
+})
+
+test('the private parts are stored encrypted', async () => {
+  const ring = await copies[0]!.database.collection('keyRings').findOne()
+  for (const key of [ring!.current, ring!.next])
+    expect(Object.keys(key.privateJwk).sort()).toEqual(['data', 'iv', 'key', 'tag'])
+  expect(JSON.stringify(ring)).not.toContain('"d":')
+})
