@@ -1,0 +1,75 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { SetupError } from '../setup-error.ts'
+import type { PlannedMessage } from './demo-plan.ts'
+import type { GatewayClient } from './gateway-client.ts'
+
+const REPEAT_FOR_MS = 60_000
+const REPEAT_AFTER_MS = 200
+const MAX_PAUSE_MS = 5_000
+/** Not known to be safe: to be repeated under the same key. */
+const REPEATED = new Set([409, 429, 502, 503, 504])
+
+/** A message that was posted; times in milliseconds since the epoch. */
+export interface Posted {
+  thread: number
+  sequence: number
+  postedAt: number
+  /** When the 200 came; undefined when it did not come within a minute. */
+  answeredAt: number | undefined
+  repeats: number
+}
+
+/** Posts each thread's messages one after another, at most `inFlight` threads side by side. */
+export async function postThreads(options: {
+  threads: readonly PlannedMessage[][]
+  gateway: Pick<GatewayClient, 'postMessage'>
+  inFlight: number
+  onAnswered(): void
+}): Promise<Posted[]> {
+  const { threads, gateway, inFlight, onAnswered } = options
+  const posted: Posted[] = []
+  const waiting = threads.values()
+  const work = async () => {
+    for (const thread of waiting) {
+      for (const message of thread) {
+        const result = await post(message, gateway)
+        posted.push(result)
+        // What comes after a message that may be lost would only arrive out of order.
+        if (result.answeredAt === undefined) break
+        onAnswered()
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: inFlight }, work))
+  return posted
+}
+
+async function post(message: PlannedMessage, gateway: Pick<GatewayClient, 'postMessage'>): Promise<Posted> {
+  const { thread, sequence } = message
+  const postedAt = now()
+  for (let repeats = 0; ; repeats++) {
+    const answer = await attempt(message, gateway)
+    if (answer?.status === 200) return { thread, sequence, postedAt, answeredAt: now(), repeats }
+    if (answer !== undefined && !REPEATED.has(answer.status)) {
+      throw new SetupError(`The gateway answered ${answer.status} to a message.`)
+    }
+    if (now() - postedAt > REPEAT_FOR_MS)
+      return { thread, sequence, postedAt, answeredAt: undefined, repeats }
+    await pause(answer?.pauseMs ?? REPEAT_AFTER_MS)
+  }
+}
+
+/** Undefined when no answer came. */
+async function attempt({ body, key }: PlannedMessage, gateway: Pick<GatewayClient, 'postMessage'>) {
+  try {
+    const answer = await gateway.postMessage(body, key)
+    await answer.arrayBuffer()
+    const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN)
+    const pauseMs = Number.isNaN(seconds) ? REPEAT_AFTER_MS : Math.min(seconds * 1_000, MAX_PAUSE_MS)
+    return { status: answer.status, pauseMs }
+  } catch {
+    return undefined
+  }
+}
+
+const now = (): number => performance.timeOrigin + performance.now()

@@ -1,0 +1,53 @@
+import { type Conservation, percentile } from './conservation.ts'
+import type { DemoResult } from './run-demo.ts'
+
+const LABEL = 24
+const FIGURE = 12
+
+/** The demo's result as text: latencies, the conservation table and the dispatcher's states. */
+export function reportOf(result: DemoResult): string {
+  const { conservation, latency, states, conserved } = result
+  return [
+    '',
+    line('Latency', 'p50', 'p99'),
+    latencyLine('post → 200', latency.answer),
+    latencyLine('post → simulator', latency.arrival),
+    '',
+    'Conservation',
+    ...conservationLines(conservation),
+    '',
+    'State, as the dispatcher has it',
+    ...[...states].sort().map(([state, count]) => line(`  ${state}`, figure(count))),
+    '',
+    conserved
+      ? 'Every message arrived, once and in order.'
+      : 'Not every message arrived once and in order: see the table.',
+  ].join('\n')
+}
+
+function conservationLines(conservation: Conservation): string[] {
+  const rows: [string, number][] = [
+    ['posted', conservation.posted],
+    ['answered 200', conservation.answered],
+    ['at the simulator', conservation.arrived],
+    ['each once', conservation.once],
+    ['doubled', conservation.doubled],
+    ['missing', conservation.missing],
+    ['threads out of order', conservation.threadsOutOfOrder],
+  ]
+  return rows.map(([name, count]) => line(`  ${name}`, figure(count)))
+}
+
+function latencyLine(name: string, values: readonly number[]): string {
+  return line(`  ${name}`, duration(percentile(values, 0.5)), duration(percentile(values, 0.99)))
+}
+
+const line = (label: string, ...figures: string[]): string =>
+  label.padEnd(LABEL) + figures.map((text) => text.padStart(FIGURE)).join('')
+
+const figure = (count: number): string => count.toLocaleString('en-US')
+
+function duration(milliseconds: number | undefined): string {
+  if (milliseconds === undefined) return '–'
+  return milliseconds < 1_000 ? `${milliseconds.toFixed(1)} ms` : `${(milliseconds / 1_000).toFixed(2)} s`
+}

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { SetupError } from '../setup-error.ts'
+
+const schema = z.looseObject({ gatewayUrl: z.url(), simulatorUrl: z.url() })
+const READY_MS = 5_000
+
+export interface RunningSystem {
+  gatewayUrl: string
+  simulatorUrl: string
+}
+
+/** Reads what `npm start` wrote and asks the gateway whether it is ready. Throws SetupError when it is not. */
+export async function findRunningSystem(runFile: string): Promise<RunningSystem> {
+  const system = readRunFile(runFile)
+  if (system === undefined) throw new SetupError('Parley is not running: start it with npm start first.')
+  const ready = await isReady(system.gatewayUrl)
+  if (!ready) {
+    throw new SetupError(
+      `Parley is not ready at ${system.gatewayUrl}: wait for npm start, or start it again.`,
+    )
+  }
+  return system
+}
+
+function readRunFile(path: string): RunningSystem | undefined {
+  try {
+    return schema.parse(JSON.parse(readFileSync(path, 'utf8')))
+  } catch {
+    return undefined
+  }
+}
+
+async function isReady(gatewayUrl: string): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(READY_MS)
+    return (await fetch(new URL('/health/ready', gatewayUrl), { signal })).ok
+  } catch {
+    return false
+  }
+}

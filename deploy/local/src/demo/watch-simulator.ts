@@ -1,0 +1,102 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
+import { readVariables } from './demo-plan.ts'
+
+const POLL_MS = 100
+const REQUEST_MS = 10_000
+const PAGE = 10_000
+
+const summary = z.looseObject({ last: z.int() })
+const page = z.looseObject({
+  data: z.array(z.looseObject({ at: z.iso.datetime(), variables: z.array(z.string()).default([]) })),
+  next: z.int(),
+})
+
+/** A send that reached the simulator; `at` in milliseconds since the epoch. */
+export interface Arrival {
+  thread: number
+  sequence: number
+  at: number
+}
+
+/** The number of the last send that the simulator has: the place to watch from. */
+export async function simulatorPosition(simulatorUrl: string): Promise<number> {
+  return summary.parse(await getJson(new URL('/simulator/summary', simulatorUrl))).last
+}
+
+/** What has arrived so far, and the means to look again. */
+export interface ArrivalLog {
+  /** In the order of arrival. */
+  readonly arrivals: readonly Arrival[]
+  /** How many different messages are among them. */
+  different(): number
+  /** Reads what is new; returns whether there was anything. */
+  read(): Promise<boolean>
+}
+
+/** The sends of a phone number that come after position `from`. */
+export function createArrivalLog(query: {
+  simulatorUrl: string
+  phoneNumberId: string
+  from: number
+}): ArrivalLog {
+  const arrivals: Arrival[] = []
+  const different = new Set<string>()
+  let after = query.from
+  return {
+    arrivals,
+    different: () => different.size,
+    async read() {
+      const { data, next } = page.parse(await getJson(pageUrl({ ...query, after })))
+      after = next
+      for (const { at, variables } of data) {
+        const place = readVariables(variables)
+        if (place === undefined) continue
+        arrivals.push({ ...place, at: Date.parse(at) })
+        different.add(`${place.thread}:${place.sequence}`)
+      }
+      return data.length > 0
+    },
+  }
+}
+
+/**
+ * Reads until `expected` different messages have arrived, until nothing new has come for `patienceMs` after
+ * `posting` has ended, or until `posting` fails.
+ */
+export async function awaitArrivals(options: {
+  log: ArrivalLog
+  expected: number
+  patienceMs: number
+  posting: Promise<unknown>
+  onArrivals(different: number): void
+}): Promise<void> {
+  const { log, expected, patienceMs, posting, onArrivals } = options
+  const posts = { running: true, failed: false }
+  let lastNews = performance.now()
+  const end = ({ failed }: { failed: boolean }) => {
+    Object.assign(posts, { running: false, failed })
+    lastNews = performance.now()
+  }
+  posting.then(
+    () => end({ failed: false }),
+    () => end({ failed: true }),
+  )
+  const isPatient = () => posts.running || performance.now() - lastNews < patienceMs
+  while (log.different() < expected && !posts.failed && isPatient()) {
+    if (await log.read()) lastNews = performance.now()
+    onArrivals(log.different())
+    await pause(POLL_MS)
+  }
+}
+
+function pageUrl(query: { simulatorUrl: string; phoneNumberId: string; after: number }): URL {
+  const { simulatorUrl, phoneNumberId, after } = query
+  return new URL(`/simulator/sends?phoneNumberId=${phoneNumberId}&after=${after}&limit=${PAGE}`, simulatorUrl)
+}
+
+async function getJson(url: URL): Promise<unknown> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
+  if (!answer.ok) throw new Error(`The simulator answered ${answer.status}`)
+  return answer.json()
+}
