@@ -41,14 +41,23 @@ export interface ConfigurationServer {
 
 type Roles = Record<string, readonly PermissionEntry[]>
 
-/** The real service on a free port with a database of its own; roles are served as identity serves them. */
-export async function startConfiguration(ownRoles: Roles = {}): Promise<ConfigurationServer> {
+/**
+ * The real service on a free port with a database of its own, or that of `other`; roles are served as
+ * identity serves them.
+ */
+export async function startConfiguration(
+  ownRoles: Roles = {},
+  other?: Pick<ConfigurationServer, 'mongo'>,
+): Promise<ConfigurationServer> {
   const roles: Roles = {
     ...Object.fromEntries(DEFAULT_ROLES.map(({ name, permissions }) => [name, permissions])),
     ...ownRoles,
   }
   const keys = makeKeys('gateway', 'configuration', 'dispatcher', 'webhook', 'identity')
-  const mongo = { url: (await testServers()).mongoUrl, database: freshDatabase('configuration') }
+  const mongo = other?.mongo ?? {
+    url: (await testServers()).mongoUrl,
+    database: freshDatabase('configuration'),
+  }
   const identity = await listen(createServer(roleServer(Object.values(roles))))
   const environment = parseConfig(z.object({ ...baseConfig, ...config }), {
     NODE_ENV: 'test',
@@ -80,7 +89,7 @@ export async function startConfiguration(ownRoles: Roles = {}): Promise<Configur
       await server.close()
       await service.close()
       await identity.close()
-      await dropDatabase(mongo)
+      if (other === undefined) await dropDatabase(mongo)
     },
   }
 }

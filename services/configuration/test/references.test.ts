@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { bodies } from './bodies.ts'
 import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
 
 let server: ConfigurationServer
 beforeAll(async () => {
   server = await startConfiguration({
+    STEPS: [{ schema: "{{resource}} == 'steps'", read: 'true', write: 'true' }],
     STEPS_ONLY: [
       { schema: "{{resource}} == 'steps' || {{resource}} == 'jobs'", read: 'true', write: 'true' },
     ],
@@ -64,4 +65,89 @@ test("another workspace's references do not count", async () => {
   await put('jobs/50', bodies.jobs)
   await server.call('PUT', '/rest/steps/50', { body: { ...bodies.steps, job: 50 }, workspace: 2 })
   expect((await server.call('DELETE', '/rest/jobs/50')).status).toBe(200)
+})
+
+describe('_populate', () => {
+  test('puts documents in the place of ids, where the caller may read them', async () => {
+    await put('jobs/60', bodies.jobs)
+    await put('actions/61', bodies.actions)
+    const body = { ...bodies.assistant, name: 'P', job: 60, actions: [61, 999] }
+    await put('assistant/60', body)
+    await put('channels/60', { ...bodies.channels, config: { z: 1, assistantId: 60, a: 2 } })
+    await put('configs/60', { ...bodies.configs, owner: 60, ownerType: 'assistant' })
+    const one = await server.call('GET', '/rest/assistant/60?_populate=job,actions')
+    expect(one.json).toMatchObject({
+      name: 'P',
+      job: { _id: 60, ...bodies.jobs },
+      actions: [{ _id: 61 }, 999],
+    })
+    const list = await server.call('GET', '/rest/assistant?name=P&_populate=job')
+    expect(list.json.data).toEqual([
+      expect.objectContaining({ job: expect.objectContaining({ _id: 60 }), actions: [61, 999] }),
+    ])
+    const channel = await server.call('GET', '/rest/channels/60?_populate=config.assistantId')
+    expect(Object.entries(channel.json.config)).toEqual([
+      ['z', 1],
+      ['assistantId', expect.objectContaining({ name: 'P' })],
+      ['a', 2],
+    ])
+    const config = await server.call('GET', '/rest/configs/60?_populate=owner')
+    expect(config.json.owner).toMatchObject({ name: 'P' })
+    const steps = await server.call('POST', '/rest/steps', { body: { ...bodies.steps, job: 60, next: null } })
+    const hidden = await server.call('GET', `/rest/steps/${steps.json._id}?_populate=job,next`, {
+      role: 'STEPS',
+    })
+    expect(hidden.json).toMatchObject({ job: 60, next: null })
+  })
+
+  test('knows the references only, and has a bound', async () => {
+    for (const fields of ['name', '', 'job,', 'toString', 'actions.spec']) {
+      const answer = await server.call('GET', `/rest/assistant?_populate=${fields}`)
+      expect([answer.status, answer.json.errors[0].path]).toEqual([422, '_populate'])
+    }
+    const spec = 'x'.repeat(3 * 1024 * 1024)
+    for (const id of [71, 72, 73]) await put(`actions/${id}`, { ...bodies.actions, spec })
+    await put('assistant/70', { ...bodies.assistant, actions: [71, 72, 73] })
+    expect((await server.call('GET', '/rest/assistant/70?_populate=actions')).status).toBe(422)
+  })
+})
+
+describe('Prefer: handling=strict', () => {
+  const send = (method: string, path: string, body: unknown, role?: string) =>
+    server.call(method, `/rest/${path}`, {
+      body,
+      headers: { prefer: 'handling=strict' },
+      ...(role ? { role } : {}),
+    })
+
+  test('refuses dangling references and says where they are', async () => {
+    await put('actions/81', bodies.actions)
+    await put('jobs/80', bodies.jobs)
+    const body = { ...bodies.assistant, job: 80, actions: [81, 82], configs: [83] }
+    for (const [method, path] of [
+      ['PUT', 'assistant/80'],
+      ['POST', 'assistant'],
+    ] as const) {
+      const answer = await send(method, path, body)
+      expect(answer.status).toBe(422)
+      expect(
+        answer.json.errors.map(({ path, code }: { path: string; code: string }) => [path, code]),
+      ).toEqual([
+        ['/actions/1', 'dangling_reference'],
+        ['/configs/0', 'dangling_reference'],
+      ])
+    }
+    await put('assistant/80', body)
+    expect((await send('PATCH', 'assistant/80', { name: 'x' })).status).toBe(422)
+    const mended = await send('PATCH', 'assistant/80', { actions: [81], configs: null })
+    expect([mended.status, mended.headers.get('preference-applied')]).toEqual([200, 'handling=strict'])
+  })
+
+  test('takes a document that refers to itself, and nothing that the caller cannot see', async () => {
+    const body = { ...bodies.steps, job: null, next: 90 }
+    expect((await send('PUT', 'steps/90', body)).status).toBe(200)
+    expect((await send('PUT', 'steps/91', { ...body, job: 80 }, 'STEPS')).status).toBe(422)
+    await server.call('PUT', '/rest/jobs/92', { body: bodies.jobs, workspace: 2 })
+    expect((await send('PUT', 'steps/92', { ...body, job: 92 })).status).toBe(422)
+  })
 })

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@parley/shared/json-object'
+import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { Problem } from '@parley/shared/problem'
 import { validate } from '@parley/shared/validate'
 import type { ResourceDefinition } from '../resources/definition.ts'
@@ -9,12 +9,23 @@ import type { ResourceDocument } from '../store/stored-document.ts'
  * document can be sent back as it was read. Throws `validation_failed`.
  */
 export function parseBody(definition: ResourceDefinition, body: unknown): JsonObject {
-  return validate(definition.schema, withoutOwnFields(body))
+  return validate(definition.schema, isObject(body) ? withoutOwnFields(body) : body)
 }
 
-function withoutOwnFields(body: unknown): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
-  const { _id, key, createdAt, updatedAt, ...fields } = body as JsonObject
+/** A merge patch for the resource; what it makes of a document is still to be checked. */
+export function parsePatch(definition: ResourceDefinition, body: unknown): JsonObject {
+  const patch = withoutOwnFields(validate(jsonObject, body))
+  const unknown = Object.keys(patch).filter((field) => !Object.hasOwn(definition.schema.shape, field))
+  if (unknown.length === 0) return patch
+  const message = `Unrecognized keys: ${unknown.slice(0, 20).map((field) => JSON.stringify(field))}`
+  throw new Problem('validation_failed', { errors: [{ path: '', code: 'unrecognized_keys', message }] })
+}
+
+const isObject = (value: unknown): value is JsonObject => jsonObject.safeParse(value).success
+
+/** What callers set of a document. */
+export function withoutOwnFields(body: JsonObject): JsonObject {
+  const { _id, key, createdAt, updatedAt, ...fields } = body
   return fields
 }
 

@@ -4,6 +4,7 @@ import { callerOf } from '@parley/shared/service-app'
 import type { Request, RequestHandler } from 'express'
 import { requireReadable, requireWritable, type WriteAccess, writeAccess } from '../access/access.ts'
 import { documentFilter } from '../access/document-filter.ts'
+import { referrersOf } from '../references/referrers.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { changeDocument } from '../store/write-document.ts'
 import type { Dependencies } from './dependencies.ts'
@@ -11,7 +12,6 @@ import { locate } from './locate.ts'
 import { flag, parameters } from './parameters.ts'
 import { parsePathId } from './path-id.ts'
 import { requirePreconditions } from './preconditions.ts'
-import { referrersOf } from './referrers.ts'
 
 /** `DELETE /rest/{resource}/{id}`; refused while others refer to the document, unless `?force=true`. */
 export function deleteDocument(
@@ -30,7 +30,7 @@ export function deleteDocument(
     requirePreconditions(req, current)
     const id = current.doc._id
     if (!force) await requireUnreferenced(dependencies, { caller, definition, id })
-    await dependencies.writes.run(`${definition.name}/${workspace}/${req.params.id}`, () =>
+    await dependencies.writes.run(`${definition.name}/${workspace}/${id}`, () =>
       remove(dependencies, { req, definition, access, workspace, id }),
     )
     res.json({ _id: id, deleted: true })

@@ -5,6 +5,7 @@ import { allResources } from '../resources/all-resources.ts'
 import { deleteDocument } from './delete-document.ts'
 import type { Dependencies } from './dependencies.ts'
 import { listDocuments } from './list-documents.ts'
+import { patchDocument } from './patch-document.ts'
 import { postDocument } from './post-document.ts'
 import { putDocument } from './put-document.ts'
 import { readDocument } from './read-document.ts'
@@ -15,6 +16,10 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024
 export function documentRoutes(dependencies: Dependencies): Router {
   const router = Router()
   const body = jsonBody({ maxBytes: MAX_BODY_BYTES })
+  const patchBody = jsonBody({
+    maxBytes: MAX_BODY_BYTES,
+    types: ['application/json', 'application/merge-patch+json'],
+  })
   for (const definition of allResources) {
     router
       .route(`/${definition.name}`)
@@ -25,8 +30,9 @@ export function documentRoutes(dependencies: Dependencies): Router {
       .route(`/${definition.name}/:id`)
       .get(readDocument(dependencies, definition))
       .put(body, putDocument(dependencies, definition))
+      .patch(patchBody, patchDocument(dependencies, definition))
       .delete(deleteDocument(dependencies, definition))
-      .all(methodNotAllowed('GET', 'PUT', 'DELETE'))
+      .all(methodNotAllowed('GET', 'PUT', 'PATCH', 'DELETE'))
   }
   return router
 }

@@ -1,6 +1,7 @@
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { documentFilter } from '../access/document-filter.ts'
+import { populate } from '../references/populate.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { findPage } from '../store/find-page.ts'
 import { encodeCursor } from '../store/list-cursor.ts'
@@ -13,7 +14,7 @@ export function listDocuments(
   definition: ResourceDefinition,
 ): RequestHandler {
   return async (req, res) => {
-    const query = listQuery(definition, req)
+    const { populated, ...query } = listQuery(definition, req)
     const caller = callerOf(res)
     const read = await authorizer.require(caller, definition.name, 'read')
     const page = await findPage(database, definition, {
@@ -21,8 +22,12 @@ export function listDocuments(
       workspace: caller.workspace._id,
       visible: documentFilter(read),
     })
+    const documents = await populate({ database, authorizer, caller }, definition, {
+      documents: page.documents.map(({ doc }) => doc),
+      fields: populated,
+    })
     res.set('cache-control', 'private, no-cache').json({
-      data: page.documents.map(({ doc }) => doc),
+      data: documents,
       next: page.end === undefined ? null : encodeCursor(sortText(query.sort), page.end),
     })
   }

@@ -1,4 +1,5 @@
 import type { Request } from 'express'
+import { populatedFields } from '../references/populate.ts'
 import type { FieldKind, ResourceDefinition } from '../resources/definition.ts'
 import type { PageQuery } from '../store/find-page.ts'
 import { decodeCursor } from '../store/list-cursor.ts'
@@ -12,9 +13,9 @@ const INTEGER = /^(0|-?[1-9]\d{0,15})$/
 export function listQuery(
   definition: ResourceDefinition,
   req: Request,
-): Pick<PageQuery, 'filters' | 'sort' | 'after' | 'limit'> {
+): Pick<PageQuery, 'filters' | 'sort' | 'after' | 'limit'> & { populated: string[] } {
   const kinds: Record<string, FieldKind> = { ...definition.indexed, _id: 'integer', updatedAt: 'text' }
-  const values = parameters(req, [...Object.keys(kinds), 'limit', 'after', 'sort'])
+  const values = parameters(req, [...Object.keys(kinds), 'limit', 'after', 'sort', '_populate'])
   const filters = Object.entries(kinds).flatMap(([field, kind]) => {
     const value = values.get(field)
     return value === undefined ? [] : [[field, filterValue(field, kind, value)] as const]
@@ -26,6 +27,7 @@ export function listQuery(
     sort,
     after: after === undefined ? undefined : decodeCursor(sortText(sort), after),
     limit: limitOf(values.get('limit')),
+    populated: populatedFields(definition, values.get('_populate')),
   }
 }
 

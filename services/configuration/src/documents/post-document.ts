@@ -1,6 +1,7 @@
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { requireMayBecome, writeAccess } from '../access/access.ts'
+import { prefersStrict, requireReferences } from '../references/require-references.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { createDocument } from '../store/write-document.ts'
 import { buildDocument, parseBody } from './body.ts'
@@ -18,6 +19,9 @@ export function postDocument(
     const caller = callerOf(res)
     const access = await writeAccess(authorizer, caller, definition.name)
     const fields = parseBody(definition, req.body)
+    if (prefersStrict(req, res)) {
+      await requireReferences({ database, authorizer, caller }, { definition, fields, self: undefined })
+    }
     const build = (id: number) => {
       const doc = buildDocument({ definition, current: undefined, id, fields })
       requireMayBecome(access, doc)

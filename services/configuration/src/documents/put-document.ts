@@ -4,6 +4,7 @@ import { callerOf } from '@parley/shared/service-app'
 import type { Request, RequestHandler } from 'express'
 import { requireMayBecome, requireWritable, type WriteAccess, writeAccess } from '../access/access.ts'
 import { documentFilter } from '../access/document-filter.ts'
+import { prefersStrict, requireReferences } from '../references/require-references.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
 import { changeDocument, createDocument, KeyTaken } from '../store/write-document.ts'
@@ -37,6 +38,10 @@ export function putDocument(
     const workspace = caller.workspace._id
     const access = await writeAccess(dependencies.authorizer, caller, definition.name)
     const fields = parseBody(definition, req.body)
+    if (prefersStrict(req, res)) {
+      const { database, authorizer } = dependencies
+      await requireReferences({ database, authorizer, caller }, { definition, fields, self: path.id })
+    }
     const build = replacing({ req, definition, access, fields, key: path.key })
     const guard = documentFilter(access.write)
     const name = `${definition.name}/${workspace}/${req.params.id}`
@@ -84,19 +89,8 @@ function create({ database, ids }: Dependencies, put: Put): Promise<LiveDocument
   return createDocument({ database, ids, definition, workspace, build: (id) => build(id, undefined) })
 }
 
-async function replace({ database }: Dependencies, put: Put, id: number): Promise<LiveDocument> {
+function replace({ database }: Dependencies, put: Put, id: number): Promise<LiveDocument> {
   const { definition, workspace, build, guard } = put
-  let doc: ResourceDocument | undefined
-  const { version } = await changeDocument({
-    database,
-    definition,
-    address: { workspace, id },
-    guard,
-    next: (current) => {
-      doc = build(id, current)
-      return doc
-    },
-  })
-  if (doc === undefined) throw new Error('nothing was stored')
-  return { version, doc }
+  const address = { workspace, id }
+  return changeDocument({ database, definition, address, guard, next: (current) => build(id, current) })
 }

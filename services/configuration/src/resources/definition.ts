@@ -31,7 +31,7 @@ export interface Reference {
 export interface ResourceDefinition {
   name: ResourceName
   /** The body as callers send it, unknown keys refused. */
-  schema: z.ZodType<JsonObject, JsonObject>
+  schema: z.ZodObject
   /** The fields (dotted paths) that lists filter and sort by, beside `_id` and `updatedAt`. Each costs two indexes. */
   indexed: Readonly<Record<string, FieldKind>>
   references: readonly Reference[]

@@ -25,12 +25,12 @@ export async function createDocument(options: {
   ids: IdCounter
   definition: ResourceDefinition
   workspace: number
-  build(id: number): ResourceDocument
+  build(id: number): ResourceDocument | Promise<ResourceDocument>
 }): Promise<LiveDocument> {
   const { database, ids, definition, workspace } = options
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const id = await ids.next(workspace, definition.name)
-    const doc = options.build(id)
+    const doc = await options.build(id)
     const stored = toStored({ definition, address: { workspace, id }, version: 1, doc })
     if (await inserted(database, definition, stored)) return { version: 1, doc }
     await ids.pass(workspace, definition.name, id)
@@ -42,13 +42,13 @@ export async function createDocument(options: {
  * Replaces one document by what `next` makes of it (undefined deletes it), in one write that only succeeds
  * when nobody else wrote in between; else it reads and tries again. `guard` is AND-ed to that write.
  */
-export async function changeDocument(options: {
+export async function changeDocument<D extends ResourceDocument | undefined>(options: {
   database: Database
   definition: ResourceDefinition
   address: Address
   guard: Record<string, unknown>
-  next(current: LiveDocument | undefined): ResourceDocument | undefined
-}): Promise<{ version: number; doc: ResourceDocument | undefined }> {
+  next(current: LiveDocument | undefined): D | Promise<D>
+}): Promise<{ version: number; doc: D }> {
   const { database, definition, address } = options
   const documents = database.documents(definition.name)
   let refused: number | undefined
@@ -56,7 +56,7 @@ export async function changeDocument(options: {
     const stored = await documents.findOne({ _id: address })
     if (stored !== null && stored.version === refused) throw new Problem('forbidden')
     const current = liveDocument(stored)
-    const doc = options.next(current)
+    const doc = await options.next(current)
     const version = (stored?.version ?? 0) + 1
     const next = toStored({ definition, address, version, doc })
     if (stored === null) {

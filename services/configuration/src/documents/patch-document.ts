@@ -1,0 +1,68 @@
+import type { JsonObject } from '@parley/shared/json-object'
+import { callerOf } from '@parley/shared/service-app'
+import { validate } from '@parley/shared/validate'
+import type { Request, RequestHandler } from 'express'
+import {
+  requireMayBecome,
+  requireReadable,
+  requireWritable,
+  type WriteAccess,
+  writeAccess,
+} from '../access/access.ts'
+import { documentFilter } from '../access/document-filter.ts'
+import type { Lookup } from '../references/find-referenced.ts'
+import { prefersStrict, requireReferences } from '../references/require-references.ts'
+import type { ResourceDefinition } from '../resources/definition.ts'
+import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
+import { changeDocument } from '../store/write-document.ts'
+import { buildDocument, parsePatch, withoutOwnFields } from './body.ts'
+import type { Dependencies } from './dependencies.ts'
+import { locate } from './locate.ts'
+import { mergePatch } from './merge-patch.ts'
+import { parameters } from './parameters.ts'
+import { parsePathId } from './path-id.ts'
+import { requirePreconditions, sendDocument } from './preconditions.ts'
+
+/** `PATCH /rest/{resource}/{id}`: merges the body into the document (RFC 7396). */
+export function patchDocument(
+  { database, authorizer, writes }: Dependencies,
+  definition: ResourceDefinition,
+): RequestHandler<{ id: string }> {
+  return async (req, res) => {
+    const path = parsePathId(definition, req.params.id)
+    parameters(req, [])
+    const caller = callerOf(res)
+    const workspace = caller.workspace._id
+    const access = await writeAccess(authorizer, caller, definition.name)
+    const patch = parsePatch(definition, req.body)
+    const references = prefersStrict(req, res) ? { database, authorizer, caller } : undefined
+    const next = merging({ req, definition, access, patch, references })
+    const found = requireReadable(access.read, await locate({ database, definition, workspace, path }))
+    const address = { workspace, id: found.doc._id }
+    const guard = documentFilter(access.write)
+    const change = () => changeDocument({ database, definition, address, guard, next })
+    sendDocument(req, res, await writes.run(`${definition.name}/${workspace}/${address.id}`, change))
+  }
+}
+
+function merging(options: {
+  req: Request<{ id: string }>
+  definition: ResourceDefinition
+  access: WriteAccess
+  patch: JsonObject
+  /** Where references are looked up, when dangling ones are to be refused. */
+  references: Lookup | undefined
+}): (stored: LiveDocument | undefined) => Promise<ResourceDocument> {
+  const { req, definition, access, patch, references } = options
+  return async (stored) => {
+    const current = requireReadable(access.read, stored)
+    requireWritable(access, current)
+    requirePreconditions(req, current)
+    const id = current.doc._id
+    const fields = validate(definition.schema, mergePatch(withoutOwnFields(current.doc), patch))
+    if (references) await requireReferences(references, { definition, fields, self: id })
+    const doc = buildDocument({ definition, current: current.doc, id, fields })
+    requireMayBecome(access, doc)
+    return doc
+  }
+}

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { mergePatch } from '../src/documents/merge-patch.ts'
+import { bodies } from './bodies.ts'
+import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+
+let server: ConfigurationServer
+beforeAll(async () => {
+  server = await startConfiguration()
+})
+afterAll(() => server.close())
+
+const patch = (path: string, body: unknown, headers = {}) =>
+  server.call('PATCH', `/rest/${path}`, { body, headers })
+
+/** The examples of RFC 7396, appendix A, between objects. */
+test.each([
+  ['{"a":"b"}', '{"a":"c"}', '{"a":"c"}'],
+  ['{"a":"b"}', '{"b":"c"}', '{"a":"b","b":"c"}'],
+  ['{"a":"b"}', '{"a":null}', '{}'],
+  ['{"a":"b","b":"c"}', '{"a":null}', '{"b":"c"}'],
+  ['{"a":["b"]}', '{"a":"c"}', '{"a":"c"}'],
+  ['{"a":"c"}', '{"a":["b"]}', '{"a":["b"]}'],
+  ['{"a":{"b":"c"}}', '{"a":{"b":"d","c":null}}', '{"a":{"b":"d"}}'],
+  ['{"a":[{"b":"c"}]}', '{"a":[1]}', '{"a":[1]}'],
+  ['{"e":null}', '{"a":1}', '{"e":null,"a":1}'],
+  ['{}', '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
+  ['{"__proto__":{"a":1}}', '{"__proto__":{"b":2}}', '{"__proto__":{"a":1,"b":2}}'],
+])('%s patched with %s is %s', (target, change, result) => {
+  expect(JSON.stringify(mergePatch(JSON.parse(target), JSON.parse(change)))).toBe(result)
+})
+
+test('a patch without nulls is there after merging, and merging it again changes nothing', () => {
+  const value = fc.dictionary(fc.string(), fc.oneof(fc.integer(), fc.dictionary(fc.string(), fc.integer())))
+  fc.assert(
+    fc.property(value, value, (target, change) => {
+      const once = mergePatch(target, change)
+      expect(once).toMatchObject(change)
+      expect(mergePatch(once, change)).toEqual(once)
+    }),
+  )
+})
+
+describe('PATCH', () => {
+  test('changes what it names and keeps the rest, in place', async () => {
+    const { json: before } = await server.call('PUT', '/rest/tasks/1', { body: bodies.tasks })
+    const answer = await patch('tasks/1', { name: 'New', context: { a: { b: null, c: 1 } }, extId: null })
+    expect(answer.status).toBe(200)
+    const { extId, ...rest } = bodies.tasks
+    expect(answer.json).toEqual({
+      ...before,
+      ...rest,
+      name: 'New',
+      context: { a: { c: 1 } },
+      extId: undefined,
+      updatedAt: expect.any(String),
+    })
+    expect((await server.call('GET', '/rest/tasks/1')).text).toBe(answer.text)
+    expect(answer.headers.get('etag')).toBe('"2"')
+  })
+
+  test('takes both media types, and no other', async () => {
+    const type = (name: string) => patch('tasks/1', { name: 'x' }, { 'content-type': name })
+    expect((await type('application/merge-patch+json')).status).toBe(200)
+    expect((await type('application/json; charset=utf-8')).status).toBe(200)
+    expect((await type('application/json-patch+json')).status).toBe(415)
+  })
+
+  test('refuses what would break the schema, and typos', async () => {
+    for (const body of [
+      { name: null },
+      { workflow: 'x' },
+      { status: 'completed' },
+      { nmae: 'x' },
+      { nmae: null },
+      [],
+      null,
+      'x',
+    ]) {
+      expect([body, (await patch('tasks/1', body)).status]).toEqual([body, 422])
+    }
+    expect((await server.call('PATCH', '/rest/tasks/1')).status).toBe(422)
+    expect((await patch('tasks/1', { _id: 9, createdAt: 'x', name: 'Kept' })).json).toMatchObject({
+      _id: 1,
+      name: 'Kept',
+    })
+  })
+
+  test('needs a document, a permission and its preconditions', async () => {
+    expect((await patch('tasks/999', { name: 'x' })).status).toBe(404)
+    expect((await patch('tasks/x', { name: 'x' })).status).toBe(400)
+    expect((await server.call('PATCH', '/rest/tasks/1', { body: {}, role: 'VIEWER' })).status).toBe(403)
+    expect((await patch('tasks/1', {}, { 'if-match': '"0"' })).status).toBe(412)
+  })
+
+  test('reaches a config by its key', async () => {
+    await server.call('PUT', '/rest/configs/provider', { body: bodies.configs })
+    const answer = await patch('configs/provider', { value: { model: 'y' } })
+    expect(answer.json.value).toEqual({ ...bodies.configs.value, model: 'y' })
+  })
+})
+
+test('100 patches at once, through two copies of the service, lose nothing', async () => {
+  const other = await startConfiguration({}, server)
+  try {
+    await server.call('PUT', '/rest/tasks/7', { body: { ...bodies.tasks, context: {} } })
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, at) =>
+        (at % 2 === 0 ? server : other).call('PATCH', '/rest/tasks/7', {
+          body: { context: { [`k${at}`]: at } },
+        }),
+      ),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200))
+    const { json, headers } = await server.call('GET', '/rest/tasks/7')
+    expect(Object.keys(json.context)).toHaveLength(100)
+    expect(headers.get('etag')).toBe('"101"')
+  } finally {
+    await other.close()
+  }
+})
