@@ -42,7 +42,7 @@ export function forwarding(options: { timeoutMs: number; log: Log }): {
   })
   const middleware: RequestHandler = (req, res, next) => {
     const { internalToken } = forwardingOf(res)
-    stripHeaders(req.headers)
+    stripHeaders(req)
     setHeaders(req, { requestId: String(res.locals.requestId), internalToken })
     return proxy(req, res, next)
   }

@@ -18,6 +18,7 @@ export function gatekeeper(options: {
     if (route === undefined) throw new Problem('not_found')
     if (!route.methods.includes(req.method))
       throw new Problem('method_not_allowed', { headers: { allow: route.methods.join(', ') } })
+    if (Number(req.headers['content-length']) > route.maxBytes) throw new Problem('body_too_large')
     const forwarding: Forwarding = { target: targets[route.upstream], internalToken: undefined }
     if (route.access === 'authenticated') {
       const known = await callers.resolve(bearerOf(req.headers.authorization))

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 
-// `transfer-encoding` stays: the proxy library frames the body anew from it.
 const HOP_BY_HOP = new Set([
   'connection',
   'proxy-connection',
@@ -19,12 +18,18 @@ const OUR_PREFIXES = ['x-forwarded-', 'x-internal-']
 const END_TO_END = new Set(['content-length', 'transfer-encoding', 'host'])
 const LEAKING = ['server', 'x-powered-by']
 
+// The body of these is sent in chunks on a kept connection when it has no length; that of the others stays
+// framed by its own header, because without one it would run into the next request.
+const CHUNKED_BY_DEFAULT = new Set(['POST', 'PUT', 'PATCH'])
+
 /**
  * Takes out of the caller's headers what is not theirs to say: hop-by-hop fields and those that `Connection`
  * names, everything about where the request came from, and names with an underscore, which some readers
  * take for a hyphen.
  */
-export function stripHeaders(headers: IncomingHttpHeaders): void {
+export function stripHeaders({ method = '', headers }: IncomingMessage): void {
+  if (headers['transfer-encoding'] === 'chunked' && CHUNKED_BY_DEFAULT.has(method))
+    delete headers['transfer-encoding']
   const named = namedByConnection(headers)
   for (const name in headers) {
     if (

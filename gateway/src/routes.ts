@@ -11,7 +11,16 @@ export interface Route {
   /** `exact`: the path alone. `below`: whatever lies under it too. A number: exactly so many segments under it. */
   match: 'exact' | 'below' | number
   methods: readonly string[]
+  /** Bodies that say they are larger are refused here; the service counts what really comes. */
+  maxBytes: number
 }
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const AUTH_BYTES = 64 * KIB
+const REST_BYTES = 4 * MIB
+// A message of 1 MiB and 16 MiB of audio, with room for escapes.
+const MESSAGE_BYTES = 24 * MIB
 
 const COLLECTION_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const CONFIGURATION_RESOURCES = [
@@ -35,6 +44,7 @@ const toIdentity = (path: string, access: Route['access'], ...methods: string[])
   access,
   match: 'exact',
   methods,
+  maxBytes: AUTH_BYTES,
 })
 
 const collection = (upstream: Upstream) => (name: string) =>
@@ -44,6 +54,7 @@ const collection = (upstream: Upstream) => (name: string) =>
     access: 'authenticated',
     match: 'below',
     methods: COLLECTION_METHODS,
+    maxBytes: REST_BYTES,
   }) as const
 
 /** All that the gateway lets in. */
@@ -58,6 +69,7 @@ export const routes: readonly Route[] = [
     access: 'authenticated',
     match: 'exact',
     methods: ['POST'],
+    maxBytes: MESSAGE_BYTES,
   },
   {
     path: '/api/hooks/whatsapp',
@@ -65,6 +77,7 @@ export const routes: readonly Route[] = [
     access: 'public',
     match: 2,
     methods: ['GET', 'POST'],
+    maxBytes: REST_BYTES,
   },
   ...CONFIGURATION_RESOURCES.map(collection('configuration')),
   ...DISPATCHER_RESOURCES.map(collection('dispatcher')),

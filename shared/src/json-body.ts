@@ -49,7 +49,7 @@ function refuseWith(check: (bytes: Buffer) => void, bytes: Buffer): void {
 function bodyProblem(error: unknown): unknown {
   const { type, status, cause } = error as { type?: string; status?: number; cause?: unknown }
   if (cause instanceof Problem) return cause
-  if (type === 'entity.too.large') return new Problem('body_too_large', { headers: { connection: 'close' } })
+  if (type === 'entity.too.large') return new Problem('body_too_large')
   if (type === 'entity.parse.failed') return new Problem('malformed_json')
   if (type === 'encoding.unsupported' || type === 'charset.unsupported')
     return new Problem('unsupported_media_type')

@@ -24,7 +24,7 @@ export function makeServiceKeys() {
   const pairs = SERVICES.map((kid) => {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const own = { ...privateKey.export({ format: 'jwk' }), kid } as PublicJwk & { d: string }
-    return { kid, own, published: { ...publicKey.export({ format: 'jwk' }), kid } }
+    return { kid, own, published: { ...publicKey.export({ format: 'jwk' }), kid } as PublicJwk }
   })
   return {
     own: Object.fromEntries(pairs.map(({ kid, own }) => [kid, own])) as Record<
@@ -59,6 +59,10 @@ export async function identityEnvironment(keys: ServiceKeys): Promise<Record<str
 
 export interface IdentityServer {
   url: string
+  /** Method and path of every request that came in. */
+  seen: string[]
+  /** While true, every connection is cut: to its callers the service is away. */
+  away: boolean
   /** The service's database. */
   database: mongoose.mongo.Db
   /** Sends JSON as the gateway would let it through. */
@@ -84,13 +88,19 @@ export async function startIdentity(
     config,
     createLog({ service: 'identity', level: process.env.TEST_LOG ?? 'silent' }),
   )
-  const server = createServer(service.app)
+  const server = createServer((req, res) => {
+    if (identity.away) return void req.socket.destroy()
+    identity.seen.push(`${req.method} ${req.url}`)
+    service.app(req, res)
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const client = new mongoose.mongo.MongoClient(config.MONGO_URL)
   const call = (method: string, path: string, options: CallOptions = {}) => send(url + path, method, options)
-  return {
+  const identity: IdentityServer = {
     url,
+    seen: [],
+    away: false,
     database: client.db(config.MONGO_DATABASE),
     call,
     callAs: (service, method, path, body) => {
@@ -106,6 +116,7 @@ export async function startIdentity(
       await client.close()
     },
   }
+  return identity
 }
 
 /** Drops the database and closes; the end of a test file. */

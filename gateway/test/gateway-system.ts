@@ -1,0 +1,146 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { baseConfig, parseConfig } from '@parley/shared/config'
+import { createInternalVerifier, type InternalVerifier } from '@parley/shared/internal-token'
+import { createLog } from '@parley/shared/log'
+import { z } from 'zod'
+import {
+  type Answer,
+  type CallOptions,
+  dropIdentity,
+  type IdentityServer,
+  identityEnvironment,
+  makeServiceKeys,
+  newRegistration,
+  type ServiceKeys,
+  send,
+  startIdentity,
+  untilReady,
+} from '../../services/identity/test/identity-server.ts'
+import { buildApp } from '../src/app.ts'
+import { gatewayConfig } from '../src/config.ts'
+
+/** A service behind the gateway: a real server that notes what comes in and answers as it is told. */
+export interface Backend {
+  url: string
+  requests: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[]
+  verifier: InternalVerifier
+  /** Answers the next requests; JSON with the request's path when not set. */
+  answer: RequestListener | undefined
+  server: Server
+}
+
+export type BackendName = 'webhook' | 'configuration' | 'dispatcher'
+
+export interface GatewaySystem {
+  url: string
+  keys: ServiceKeys
+  identity: IdentityServer
+  backends: Record<BackendName, Backend>
+  call(method: string, path: string, options?: CallOptions & { token?: string }): Promise<Answer>
+  /** Registers a new user and answers with the registration, which has an access token. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
+  register(change?: Record<string, unknown>): Promise<any>
+  /** Sends bytes as they are, and answers with everything that comes back until the connection ends. */
+  raw(text: string): Promise<string>
+  close(): Promise<void>
+}
+
+/** The real gateway in front of the real identity service and three servers that stand for the others. */
+export async function startSystem(environment: Record<string, string> = {}): Promise<GatewaySystem> {
+  const keys = makeServiceKeys()
+  const identity = await startIdentity(keys, await identityEnvironment(keys))
+  await untilReady(identity.url)
+  const backends = {
+    webhook: await startBackend('webhook', keys),
+    configuration: await startBackend('configuration', keys),
+    dispatcher: await startBackend('dispatcher', keys),
+  }
+  const config = parseConfig(z.object({ ...baseConfig, ...gatewayConfig }), {
+    NODE_ENV: 'test',
+    PORT: '0',
+    SERVICE_KEY: JSON.stringify(keys.own.gateway),
+    SERVICE_JWKS: JSON.stringify(keys.jwks),
+    IDENTITY_URL: identity.url,
+    WEBHOOK_URL: backends.webhook.url,
+    CONFIGURATION_URL: backends.configuration.url,
+    DISPATCHER_URL: backends.dispatcher.url,
+    ...environment,
+  })
+  const service = await buildApp(
+    config,
+    createLog({ service: 'gateway', level: process.env.TEST_LOG ?? 'silent' }),
+  )
+  const server = createServer(service.app)
+  const url = await listen(server)
+  const call: GatewaySystem['call'] = (method, path, { token, ...options } = {}) =>
+    send(url + path, method, {
+      ...options,
+      headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...options.headers },
+    })
+  return {
+    url,
+    keys,
+    identity,
+    backends,
+    call,
+    register: async (change) => {
+      const { status, json } = await call('POST', '/api/auth/register', { body: newRegistration(change) })
+      if (status !== 200) throw new Error(`registration answered ${status}`)
+      return json
+    },
+    raw: (text) => exchange(Number(new URL(url).port), text),
+    close: async () => {
+      await stop(server)
+      await service.close()
+      for (const backend of Object.values(backends)) await stop(backend.server)
+      await dropIdentity(identity)
+    },
+  }
+}
+
+async function startBackend(name: BackendName, keys: ServiceKeys): Promise<Backend> {
+  const server = createServer(async (req, res) => {
+    if (backend.answer !== undefined) return backend.answer(req, res)
+    let body = ''
+    try {
+      for await (const chunk of req) body += String(chunk)
+    } catch {
+      return
+    }
+    if (req.url !== '/health/ready')
+      backend.requests.push({ method: `${req.method}`, url: `${req.url}`, headers: req.headers, body })
+    res.setHeader('content-type', 'application/json')
+    res.end(JSON.stringify({ backend: name, url: req.url }))
+  })
+  const verifier = createInternalVerifier({ audience: name, jwks: keys.jwks })
+  const backend: Backend = { url: await listen(server), requests: [], verifier, answer: undefined, server }
+  return backend
+}
+
+/** Listens on a free port, or on the one of an address that was given out before. */
+export async function listen(server: Server, url?: string): Promise<string> {
+  const port = url === undefined ? 0 : Number(new URL(url).port)
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Stops listening and cuts every connection. */
+export function stop(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}
+
+function exchange(port: number, text: string): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    socket.on('data', (chunk) => {
+      answer += chunk.toString('latin1')
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => resolve(answer))
+  })
+}

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { type Backend, type GatewaySystem, startSystem } from './gateway-system.ts'
+
+let system: GatewaySystem
+let token: string
+let backend: Backend
+
+beforeAll(async () => {
+  system = await startSystem()
+  token = (await system.register()).accessToken
+  backend = system.backends.configuration
+}, 150_000)
+afterAll(() => system.close())
+beforeEach(() => {
+  backend.requests.length = 0
+  backend.answer = undefined
+})
+
+/** Sends a request with exactly these header lines and answers with the headers that the service saw. */
+async function seenWith(lines: string[], body = '') {
+  const head = ['PUT /rest/channels/1 HTTP/1.1', 'Host: api.example.com', `Authorization: Bearer ${token}`]
+  const answer = await system.raw(`${[...head, ...lines].join('\r\n')}\r\n\r\n${body}`)
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+  return backend.requests[0]!
+}
+
+describe('on the way in', () => {
+  test('what a caller says about where it comes from is replaced', async () => {
+    const { headers } = await seenWith([
+      'Connection: close',
+      'X-Forwarded-For: 6.6.6.6',
+      'X-Forwarded-Host: evil.example',
+      'X-Forwarded-Proto: https',
+      'X-Forwarded-Prefix: /evil',
+      'Forwarded: for=6.6.6.6',
+      'X-Real-IP: 6.6.6.6',
+      'X-Internal-Caller: admin',
+      'x_forwarded_for: 6.6.6.6',
+      'X_Internal_Caller: admin',
+      'Content-Length: 0',
+    ])
+    expect(JSON.stringify(headers)).not.toMatch(/6\.6\.6\.6|evil|admin/)
+    expect(headers).toMatchObject({
+      'x-forwarded-for': '127.0.0.1',
+      'x-forwarded-proto': 'http',
+      'x-forwarded-host': 'api.example.com',
+      host: new URL(backend.url).host,
+    })
+    expect(backend.verifier.verify(headers.authorization).issuer).toBe('gateway')
+  })
+
+  test('hop-by-hop headers end here, those named by Connection too', async () => {
+    const { headers } = await seenWith(
+      [
+        'Connection: close, X-Secret-Hop, Authorization, X-Request-Id, Content-Length',
+        'X-Secret-Hop: 1',
+        'Keep-Alive: timeout=5',
+        'TE: trailers',
+        'Trailer: x',
+        'Proxy-Authorization: Basic x',
+        'Proxy-Connection: close',
+        'Upgrade: websocket',
+        'Content-Length: 2',
+        'Content-Type: application/json',
+      ],
+      '{}',
+    )
+    for (const name of [
+      'x-secret-hop',
+      'te',
+      'trailer',
+      'proxy-authorization',
+      'proxy-connection',
+      'upgrade',
+    ])
+      expect(headers).not.toHaveProperty(name)
+    expect(headers['content-length']).toBe('2')
+    expect(headers['x-request-id']).toMatch(/^[\w-]{36}$/)
+    expect(headers.authorization).toMatch(/^Bearer /)
+  })
+
+  test('a sane request id is taken over, another is replaced', async () => {
+    const own = await system.call('GET', '/rest/jobs', { token, headers: { 'x-request-id': 'trace-1' } })
+    expect(own.headers.get('x-request-id')).toBe('trace-1')
+    expect(backend.requests[0]?.headers['x-request-id']).toBe('trace-1')
+    const odd = await system.call('GET', '/rest/jobs', { token, headers: { 'x-request-id': 'a b"c' } })
+    expect(odd.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/)
+  })
+
+  test('a body in chunks arrives whole', async () => {
+    const { body, headers } = await seenWith(
+      ['Connection: close', 'Transfer-Encoding: chunked', 'Expect: 100-continue'],
+      '3\r\n{"a\r\n4\r\n":1}\r\n0\r\n\r\n',
+    ).catch(() => backend.requests[0]!)
+    expect(body).toBe('{"a":1}')
+    expect(headers.expect).toBeUndefined()
+  })
+
+  test.each(['GET', 'DELETE'])('a body with %s can not become a second request', async (method) => {
+    const smuggled = 'PUT /rest/users/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n'
+    const size = smuggled.length.toString(16)
+    await system.raw(
+      `${method} /rest/jobs/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nConnection: close, content-length, transfer-encoding\r\nTransfer-Encoding: chunked\r\n\r\n${size}\r\n${smuggled}\r\n0\r\n\r\n`,
+    )
+    await system.raw(
+      `${method} /rest/jobs/2 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nConnection: close, content-length\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`,
+    )
+    expect(backend.requests.map(({ url, body }) => [url, body])).toEqual([
+      ['/rest/jobs/1', smuggled],
+      ['/rest/jobs/2', smuggled],
+    ])
+  })
+
+  test.each([
+    ['both lengths', ['Content-Length: 4', 'Transfer-Encoding: chunked']],
+    ['two lengths', ['Content-Length: 4', 'Content-Length: 5']],
+    ['an unknown transfer encoding', ['Transfer-Encoding: xchunked']],
+    ['a space before the colon', ['Content-Length : 4']],
+    ['a folded line', ['X-A: 1', ' folded']],
+  ])('%s are refused', async (_what, lines) => {
+    const answer = await system.raw(
+      `POST /rest/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n${lines.join('\r\n')}\r\n\r\n0\r\n\r\n`,
+    )
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(backend.requests).toEqual([])
+  })
+})
+
+describe('on the way out', () => {
+  test('a service’s answer comes through, without what concerns only its connection', async () => {
+    backend.answer = (_req, res) => {
+      res.writeHead(412, {
+        'content-type': 'application/problem+json',
+        etag: '"7"',
+        server: 'secret/1',
+        'x-powered-by': 'secret',
+        'x-hop': 'secret',
+        connection: 'x-hop',
+        'keep-alive': 'timeout=1234',
+      })
+      res.end('{"code":"precondition_failed"}')
+    }
+    const { status, headers, text } = await system.call('GET', '/rest/jobs/1', { token })
+    expect([status, text, headers.get('etag')]).toEqual([412, '{"code":"precondition_failed"}', '"7"'])
+    expect(headers.get('content-type')).toBe('application/problem+json')
+    expect(JSON.stringify([...headers])).not.toMatch(/secret|1234/)
+  })
+
+  test('a caller that asks for the connection to be closed gets it closed', async () => {
+    const head = `GET /rest/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`
+    expect(await system.raw(head)).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/i)
+    expect(await system.raw(head.replace('HTTP/1.1', 'HTTP/1.0'))).toMatch(/^HTTP\/1\.1 200 /)
+  })
+})

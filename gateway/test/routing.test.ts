@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { createRouter, routes } from '../src/routes.ts'
+import { type GatewaySystem, startSystem } from './gateway-system.ts'
+
+let system: GatewaySystem
+let token: string
+
+beforeAll(async () => {
+  system = await startSystem()
+  token = (await system.register()).accessToken
+}, 150_000)
+afterAll(() => system.close())
+beforeEach(() => {
+  for (const backend of Object.values(system.backends)) {
+    backend.requests.length = 0
+    backend.answer = undefined
+  }
+})
+
+describe('a request goes to its service', () => {
+  test.each([
+    ['POST', '/api/hooks/whatsapp', 'webhook'],
+    ['PUT', '/rest/channels/1', 'configuration'],
+    ['PUT', '/rest/tasks/1', 'configuration'],
+    ['PUT', '/rest/steps/1', 'configuration'],
+    ['PUT', '/rest/assistant/1', 'configuration'],
+    ['PUT', '/rest/configs/key', 'configuration'],
+    ['POST', '/rest/actions', 'configuration'],
+    ['POST', '/rest/jobs', 'configuration'],
+    ['DELETE', '/rest/workflows/1', 'configuration'],
+    ['GET', '/rest/check', 'configuration'],
+    ['GET', '/rest/messages', 'dispatcher'],
+    ['POST', '/rest/messages/7/replay', 'dispatcher'],
+  ] as const)('%s %s to %s', async (method, path, name) => {
+    const backend = system.backends[name]
+    const body = method === 'GET' || method === 'DELETE' ? undefined : { sent: true }
+    const answer = await system.call(method, path, { token, body })
+    expect([answer.status, answer.json]).toEqual([200, { backend: name, url: path }])
+    const [seen] = backend.requests
+    expect(seen).toMatchObject({ method, url: path, body: body ? '{"sent":true}' : '' })
+    const { issuer, caller } = backend.verifier.verify(seen?.headers.authorization)
+    expect(issuer).toBe('gateway')
+    expect(caller?.role).toMatchObject({ name: 'WORKSPACE_ADMIN', version: 1 })
+    expect((await system.call(method, path)).status).toBe(401)
+  })
+
+  test('and identity answers for the current user', async () => {
+    const { status, json } = await system.call('POST', '/api/auth/me', { token })
+    expect([status, json.role.name]).toEqual([200, 'WORKSPACE_ADMIN'])
+  })
+
+  test('with its query as it was sent', async () => {
+    const path = '/rest/channels?limit=2&name=a%20b&sort=-updatedAt&x=[1]'
+    expect((await system.call('GET', path, { token })).json.url).toBe(path)
+  })
+})
+
+describe('a public path', () => {
+  test('needs no token and passes none on', async () => {
+    const path = '/api/hooks/whatsapp/acme/line-1'
+    for (const headers of [{}, { authorization: 'Bearer whatever' }] as Record<string, string>[]) {
+      expect((await system.call('GET', `${path}?hub.mode=subscribe`, { headers })).status).toBe(200)
+      expect((await system.call('POST', path, { headers, body: {} })).status).toBe(200)
+    }
+    for (const { headers } of system.backends.webhook.requests) expect(headers.authorization).toBeUndefined()
+    expect(system.backends.webhook.requests).toHaveLength(4)
+  })
+
+  test('works with a worthless token', async () => {
+    const { status, json } = await system.call('GET', '/.well-known/jwks.json', { token: 'bad.token.here' })
+    expect([status, json.keys.length]).toEqual([200, 2])
+  })
+})
+
+describe('what is not in the table', () => {
+  test.each([
+    '/rest/nothing-here',
+    '/rest',
+    '/',
+    '/internal/introspect',
+    '/api/auth/register/more',
+    '/api/hooks/whatsapp/acme',
+    '/api/hooks/whatsapp/acme/line/more',
+    '/rest/channelsx',
+    '/REST/channels',
+    '/metrics',
+  ])('%s is 404', async (path) => {
+    const { status, json, headers } = await system.call('GET', path, { token })
+    expect([status, json.code]).toEqual([404, 'not_found'])
+    expect(headers.get('content-type')).toMatch(/^application\/problem\+json/)
+    expect(headers.get('x-request-id')).toBe(json.requestId)
+  })
+
+  test.each([
+    ['GET', '/api/auth/register', 'POST'],
+    ['PUT', '/api/auth/me', 'POST'],
+    ['GET', '/api/hooks/whatsapp', 'POST'],
+    ['POST', '/.well-known/jwks.json', 'GET, HEAD'],
+    ['OPTIONS', '/rest/channels/1', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
+  ])('%s %s is 405', async (method, path, allow) => {
+    const { status, json, headers } = await system.call(method, path, { token })
+    expect([status, json.code, headers.get('allow')]).toEqual([405, 'method_not_allowed', allow])
+  })
+})
+
+test('every route of the table is found under its own path', () => {
+  const find = createRouter(routes)
+  for (const route of routes) {
+    const below = typeof route.match === 'number' ? '/x'.repeat(route.match) : ''
+    expect(find(route.path + below)).toBe(route)
+  }
+})
+
+test('is ready when every service is', async () => {
+  const ready = await system.call('GET', '/health/ready')
+  expect([ready.status, ready.json.dependencies]).toEqual([
+    200,
+    { identity: 'up', webhook: 'up', configuration: 'up', dispatcher: 'up' },
+  ])
+  system.backends.dispatcher.answer = (_req, res) => void res.writeHead(503).end()
+  const not = await system.call('GET', '/health/ready')
+  expect([not.status, not.json.dependencies.dispatcher]).toEqual([503, 'down'])
+  expect((await system.call('GET', '/health/live')).status).toBe(200)
+})

@@ -1,0 +1,196 @@
+import { createHmac, createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { createInternalSigner } from '@parley/shared/internal-token'
+import jwt from 'jsonwebtoken'
+import { type GatewaySystem, startSystem } from './gateway-system.ts'
+
+let system: GatewaySystem
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
+let user: any
+let kid: string
+
+beforeAll(async () => {
+  system = await startSystem()
+  user = await system.register()
+  kid = jwt.decode(user.accessToken, { complete: true })!.header.kid!
+}, 150_000)
+afterAll(() => system.close())
+
+const PATH = '/rest/channels/1'
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const claims = () => jwt.decode(user.accessToken) as jwt.JwtPayload
+
+/** Signs with ES256 whatever header and payload say. */
+function forge(key: KeyObject, header: object, payload: object): string {
+  const pem = key.export({ type: 'pkcs8', format: 'pem' })
+  return jwt.sign(payload, pem, {
+    algorithm: 'ES256',
+    header: { alg: 'ES256', ...header },
+    noTimestamp: true,
+  })
+}
+
+async function expectRefused(token: string) {
+  const { status, json, headers } = await system.call('GET', PATH, { token })
+  expect([status, json.code]).toEqual([401, 'unauthenticated'])
+  expect(headers.get('www-authenticate')).toMatch(/^Bearer/)
+  expect(system.backends.configuration.requests).toEqual([])
+}
+
+describe('the gateway refuses', () => {
+  const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  /** Identity's own key would be needed for these; the service keys are the nearest that leaks could give. */
+  const own = () => createPrivateKey({ key: system.keys.own.identity, format: 'jwk' })
+
+  test.each(['', 'x', 'bad.token.here', 'a.b', '..', 'é.é.é'])('the word %j', async (token) => {
+    await expectRefused(encodeURI(token))
+  })
+
+  test('other schemes and no header at all', async () => {
+    for (const headers of [{}, { authorization: 'Basic dXNlcjp4' }, { authorization: user.accessToken }])
+      expect((await system.call('GET', PATH, { headers: headers as Record<string, string> })).status).toBe(
+        401,
+      )
+  })
+
+  test('a tampered payload', async () => {
+    const [header, , signature] = user.accessToken.split('.')
+    await expectRefused(`${header}.${encode({ ...claims(), sub: '999' })}.${signature}`)
+  })
+
+  test('a tampered signature', async () => {
+    const [header, payload, signature] = user.accessToken.split('.')
+    const flipped = Buffer.from(signature, 'base64url')
+    flipped[10]! ^= 1
+    await expectRefused(`${header}.${payload}.${flipped.toString('base64url')}`)
+    await expectRefused(`${header}.${payload}.`.replace(/\.$/, '.AA'))
+  })
+
+  test('alg none, in any spelling', async () => {
+    for (const alg of ['none', 'None', 'NONE'])
+      for (const signature of ['', 'AA'])
+        await expectRefused(`${encode({ alg, typ: 'at+jwt', kid })}.${encode(claims())}.${signature}`)
+  })
+
+  test('HS256 signed with the public key', async () => {
+    const { keys } = (await system.call('GET', '/.well-known/jwks.json')).json
+    const jwk = keys.find((key: { kid: string }) => key.kid === kid)
+    const pem = (await import('node:crypto'))
+      .createPublicKey({ key: jwk, format: 'jwk' })
+      .export({ type: 'spki', format: 'pem' })
+    for (const secret of [pem, JSON.stringify(jwk), `${jwk.x}${jwk.y}`]) {
+      const signed = `${encode({ alg: 'HS256', typ: 'at+jwt', kid })}.${encode(claims())}`
+      await expectRefused(`${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`)
+    }
+  })
+
+  test('a stranger’s key, also one that the token brings along', async () => {
+    const jwk = { ...stranger.publicKey.export({ format: 'jwk' }), kid: 'mine' }
+    const jku = `${system.backends.webhook.url}/jwks.json`
+    for (const header of [{ kid }, { kid: 'mine', jwk }, { kid, jwk }, { kid, jku }, { kid, x5u: jku }])
+      await expectRefused(forge(stranger.privateKey, { typ: 'at+jwt', ...header }, claims()))
+    expect(system.backends.webhook.requests).toEqual([])
+  })
+
+  test('the keys of the services', async () => {
+    for (const name of ['identity', kid])
+      await expectRefused(forge(own(), { typ: 'at+jwt', kid: name }, claims()))
+  })
+
+  test('an internal token sent from outside', async () => {
+    const signer = createInternalSigner(system.keys.own.gateway)
+    await system.call('GET', PATH, { token: user.accessToken })
+    const caller = system.backends.configuration.verifier.verify(
+      system.backends.configuration.requests.pop()?.headers.authorization,
+    ).caller!
+    for (const audience of ['configuration', 'gateway', 'identity'] as const)
+      await expectRefused(signer.sign({ audience, caller }))
+  })
+})
+
+describe('a token whose claims are wrong is refused although identity’s key signed it', () => {
+  let key: KeyObject
+  beforeAll(async () => {
+    // Puts a key of the test's own into identity's ring, as if its private part had been read out of it.
+    const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    key = pair.privateKey
+    const publicJwk = { ...pair.publicKey.export({ format: 'jwk' }), kid: 'known', alg: 'ES256', use: 'sig' }
+    const { database } = system.identity
+    await database.collection('keyRings').updateOne({}, { $set: { previous: { kid: 'known', publicJwk } } })
+    const sound = () => forge(key, { typ: 'at+jwt', kid: 'known' }, claims())
+    const deadline = Date.now() + 20_000
+    while ((await system.call('GET', PATH, { token: sound() })).status !== 200)
+      if (Date.now() > deadline) throw new Error('the key did not become known')
+    system.backends.configuration.requests.length = 0
+  }, 30_000)
+
+  const now = () => Math.floor(Date.now() / 1000)
+  test.each([
+    ['expired', { exp: now() - 60 }],
+    ['not yet valid', { nbf: now() + 60 }],
+    ['of another issuer', { iss: 'urn:parley:gateway' }],
+    ['for another audience', { aud: 'configuration' }],
+    ['without audience', { aud: undefined }],
+    ['without expiry', { exp: undefined }],
+    ['without session', { sid: undefined }],
+    ['of another session', { sid: 'other' }],
+    ['of no account', { sub: 'x' }],
+    ['of another account', { sub: '424242' }],
+  ])('%s', async (_what, change) => {
+    await expectRefused(
+      forge(key, { typ: 'at+jwt', kid: 'known' }, JSON.parse(encodeless({ ...claims(), ...change }))),
+    )
+  })
+
+  test.each([
+    ['JWT', { typ: 'JWT' }],
+    ['no type', { typ: undefined }],
+    ['a critical extension', { typ: 'at+jwt', crit: ['b64'], b64: true }],
+  ])('of type %s', async (_what, header) => {
+    await expectRefused(forge(key, { kid: 'known', ...header }, claims()))
+  })
+})
+
+const encodeless = (value: unknown) => JSON.stringify(value)
+
+describe('what the gateway remembers', () => {
+  test('many requests at once with a new token are one question to identity', async () => {
+    const fresh = await system.register()
+    system.identity.seen.length = 0
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => system.call('GET', PATH, { token: fresh.accessToken })),
+    )
+    expect(answers.every(({ status }) => status === 200)).toBe(true)
+    expect(system.identity.seen).toEqual(['POST /internal/introspect'])
+    await system.call('GET', PATH, { token: fresh.accessToken })
+    expect(system.identity.seen).toHaveLength(1)
+  })
+
+  test('tokens with unknown keys do not become a stream of requests', async () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    system.identity.seen.length = 0
+    for (let i = 0; i < 30; i++)
+      expect(
+        (
+          await system.call('GET', PATH, {
+            token: forge(privateKey, { typ: 'at+jwt', kid: `k${i}` }, claims()),
+          })
+        ).status,
+      ).toBe(401)
+    expect(system.identity.seen.length).toBeLessThanOrEqual(2)
+  })
+
+  test('with identity away those it knows go on, others get 503, and all recovers by itself', async () => {
+    const known = await system.register()
+    const unknown = await system.register()
+    await system.call('GET', PATH, { token: known.accessToken })
+    system.identity.away = true
+    expect((await system.call('GET', PATH, { token: known.accessToken })).status).toBe(200)
+    const { status, json, headers } = await system.call('GET', PATH, { token: unknown.accessToken })
+    expect([status, json.code]).toEqual([503, 'unavailable'])
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await system.call('POST', '/api/auth/login', { body: {} })).status).toBe(503)
+    system.identity.away = false
+    expect((await system.call('GET', PATH, { token: unknown.accessToken })).status).toBe(200)
+  })
+})

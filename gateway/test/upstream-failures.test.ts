@@ -1,0 +1,139 @@
+import { Readable } from 'node:stream'
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { waitUntil } from '@parley/local/wait-until'
+import { type Backend, type GatewaySystem, listen, startSystem, stop } from './gateway-system.ts'
+
+let system: GatewaySystem
+let token: string
+let backend: Backend
+
+beforeAll(async () => {
+  system = await startSystem({ UPSTREAM_TIMEOUT_MS: '400' })
+  token = (await system.register()).accessToken
+  backend = system.backends.configuration
+}, 150_000)
+afterAll(() => system.close())
+beforeEach(() => {
+  backend.answer = undefined
+})
+
+const get = () => system.call('GET', '/rest/jobs/1', { token })
+
+/** Posts chunks of 64 KiB without saying how many. */
+function sendInChunks(path: string, count: number): Promise<Response> {
+  const chunks = Readable.from(Array.from({ length: count }, () => Buffer.alloc(65_536, 'x')))
+  return fetch(system.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: Readable.toWeb(chunks),
+    duplex: 'half',
+  } as RequestInit)
+}
+
+test('a service that is down is 503, and back as soon as it is up', async () => {
+  await stop(backend.server)
+  const { status, json, headers } = await get()
+  expect([status, json.code, headers.get('retry-after')]).toEqual([503, 'unavailable', '1'])
+  expect(JSON.stringify(json)).not.toMatch(/ECONN|127\.0\.0\.1/)
+  await listen(backend.server, backend.url)
+  expect((await get()).status).toBe(200)
+})
+
+test('a service that is silent is 504', async () => {
+  backend.answer = () => undefined
+  const started = performance.now()
+  const { status, json, headers } = await get()
+  expect([status, json.code, headers.get('retry-after')]).toEqual([504, 'upstream_timeout', '1'])
+  expect(performance.now() - started).toBeLessThan(3_000)
+})
+
+test('a service that hangs up before it answers is 503', async () => {
+  backend.answer = (req) => void req.socket.destroy()
+  expect((await get()).status).toBe(503)
+})
+
+test('a service that speaks nonsense is 502', async () => {
+  backend.answer = (req) => void req.socket.end('SSH-2.0-OpenSSH\r\n')
+  const { status, json } = await get()
+  expect([status, json.code]).toEqual([502, 'bad_gateway'])
+})
+
+test('an answer that breaks off, or stalls, cuts the connection', async () => {
+  for (const end of [(destroy: () => void) => destroy(), () => undefined]) {
+    backend.answer = (req, res) => {
+      res.writeHead(200, { 'content-length': '1000' })
+      res.write('{"half":', () => end(() => req.socket.destroy()))
+    }
+    const response = await fetch(`${system.url}/rest/jobs/1`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(response.status).toBe(200)
+    await expect(response.text()).rejects.toThrow()
+  }
+})
+
+test('a caller that hangs up takes the request to the service with it', async () => {
+  let gone = false
+  let arrived = false
+  backend.answer = (req, res) => {
+    arrived = true
+    req.resume()
+    res.on('close', () => {
+      gone = true
+    })
+  }
+  const aborting = new AbortController()
+  const pending = fetch(`${system.url}/rest/jobs/1`, {
+    headers: { authorization: `Bearer ${token}` },
+    signal: aborting.signal,
+  }).catch(() => undefined)
+  await waitUntil(() => arrived, { timeoutMs: 5_000, intervalMs: 5 })
+  aborting.abort()
+  await pending
+  expect(await waitUntil(() => gone, { timeoutMs: 300, intervalMs: 5 })).toBe(true)
+})
+
+test('a large body streams through in both directions', async () => {
+  backend.answer = (req, res) => void req.pipe(res)
+  const body = JSON.stringify({ text: 'x'.repeat(3_000_000) })
+  const { status, text } = await system.call('POST', '/rest/jobs', { token, raw: body })
+  expect(status).toBe(200)
+  expect(text === body).toBe(true)
+})
+
+test('connections to a service are used again', async () => {
+  const sockets = new Set<unknown>()
+  backend.answer = (req, res) => {
+    sockets.add(req.socket)
+    req.resume().on('end', () => res.end('{}'))
+  }
+  for (let i = 0; i < 20; i++) await system.call('POST', '/rest/jobs', { token, body: { i } })
+  expect(sockets.size).toBeLessThanOrEqual(2)
+})
+
+test('a service that refuses a body before it has read it is heard', async () => {
+  backend.answer = (_req, res) => {
+    res.writeHead(413, { 'content-type': 'application/problem+json' })
+    res.end('{"code":"body_too_large"}')
+  }
+  for (let i = 0; i < 5; i++) {
+    const { status, headers } = await sendInChunks('/rest/jobs', 48)
+    expect([status, headers.get('content-type')]).toEqual([413, 'application/problem+json'])
+  }
+})
+
+test.each([
+  ['POST', '/rest/jobs', 4 * 1024 * 1024],
+  ['POST', '/api/auth/login', 64 * 1024],
+])('%s %s with more than %i bytes is 413 at once', async (method, path, limit) => {
+  const raw = JSON.stringify('x'.repeat(limit - 1))
+  const { status, json } = await system.call(method, path, { token, raw })
+  expect([status, json.code]).toEqual([413, 'body_too_large'])
+  const within = JSON.stringify('x'.repeat(limit - 2))
+  expect((await system.call(method, path, { token, raw: within })).status).not.toBe(413)
+})
+
+test('a body in chunks that is too large is 413 by the service’s own count', async () => {
+  const { status } = await sendInChunks('/api/auth/login', 16)
+  expect(status).toBe(413)
+})
