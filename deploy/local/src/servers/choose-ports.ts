@@ -35,13 +35,17 @@ export async function choosePorts<N extends string>(options: {
   return chosen as Record<N, number>
 }
 
-/** Whether nothing listens on a port of 127.0.0.1. */
-export function isFree(port: number): Promise<boolean> {
+/** Why a port of 127.0.0.1 can't be listened on (`EADDRINUSE`, `EACCES`, …); undefined when it can. */
+export function portProblem(port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(undefined)))
   })
+}
+
+async function isFree(port: number): Promise<boolean> {
+  return (await portProblem(port)) === undefined
 }
 
 /** A remembered port is only a preference, so a damaged file counts as none. */

@@ -1,0 +1,46 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { SetupError } from './setup-error.ts'
+
+const lockSchema = z.object({ pid: z.number().int().positive(), started: z.string() })
+
+/**
+ * Makes this process the only user of `directory` until the returned function is called. Throws
+ * {@link SetupError} while another one is; a lock whose process is gone is taken over.
+ */
+export function lockDirectory(directory: string): () => void {
+  const file = join(directory, 'lock.json')
+  const holder = readHolder(file)
+  if (holder) {
+    throw new SetupError(
+      `Parley already runs in this checkout (process ${holder}). Use it, or stop it first (Ctrl-C there, or ` +
+        `kill ${holder}).`,
+    )
+  }
+  rmSync(file, { force: true })
+  const lock = { pid: process.pid, started: startTime(process.pid) }
+  writeFileSync(file, JSON.stringify(lock), { flag: 'wx' })
+  return () => rmSync(file, { force: true })
+}
+
+/** The process id of the live process that holds the lock. */
+function readHolder(file: string): number | undefined {
+  try {
+    const { pid, started } = lockSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
+    return startTime(pid) === started ? pid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Tells a process from a later one that got the same id. Throws when there is no such process. */
+function startTime(pid: number): string {
+  if (process.platform !== 'linux')
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)])
+      .toString()
+      .trim()
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')
+  return fields?.[19] ?? ''
+}

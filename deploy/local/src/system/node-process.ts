@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { CHECKOUT } from '../checkout.ts'
+import { ownerMark } from '../processes/owned.ts'
+import type { ProcessPlan } from './plan-processes.ts'
+
+const MAX_LINE = 16_384
+
+/** One process of a system. It ends by itself when this process does, whose end of its channel then closes. */
+export class NodeProcess {
+  readonly name: string
+  readonly url: string
+  readonly #plan: ProcessPlan
+  readonly #owner: string
+  readonly #say: (line: string) => void
+  #child: ChildProcess
+  #exited: Promise<void>
+
+  constructor(options: { plan: ProcessPlan; owner: string; say(line: string): void }) {
+    this.name = options.plan.name
+    this.url = options.plan.url
+    this.#plan = options.plan
+    this.#owner = options.owner
+    this.#say = options.say
+    this.#child = this.#spawn()
+    this.#exited = exitOf(this.#child)
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  /** Settles when the present run ends. */
+  get exited(): Promise<void> {
+    return this.#exited
+  }
+
+  /** Starts it again after it ended. */
+  async restart(): Promise<void> {
+    this.#child = this.#spawn()
+    this.#exited = exitOf(this.#child)
+  }
+
+  /** SIGTERM; SIGKILL when it is still there `graceMs` later. Returns once it is gone. */
+  async stop(options: { graceMs: number }): Promise<void> {
+    const child = this.#child
+    const kill = setTimeout(() => child.kill('SIGKILL'), options.graceMs)
+    child.kill('SIGTERM')
+    await this.#exited
+    clearTimeout(kill)
+  }
+
+  #spawn(): ChildProcess {
+    const child = spawn(process.execPath, [this.#plan.script], {
+      cwd: CHECKOUT,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      env: { ...process.env, ...this.#plan.env, ...ownerMark(this.#owner) },
+    })
+    for (const stream of [child.stdout, child.stderr]) if (stream) this.#sayLines(stream)
+    return child
+  }
+
+  #sayLines(stream: Readable): void {
+    createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (line) =>
+      this.#say(`${this.name.padEnd(13)} ${line.slice(0, MAX_LINE)}`),
+    )
+  }
+}
+
+async function exitOf(child: ChildProcess): Promise<void> {
+  // A process that can't be spawned reports an error instead of an exit.
+  await Promise.race([once(child, 'exit'), once(child, 'error')]).catch(() => undefined)
+}

@@ -1,0 +1,111 @@
+import { join } from 'node:path'
+import type { ServiceName } from '@parley/shared/internal-token'
+import { CHECKOUT } from '../checkout.ts'
+import { publicKeys, type Secrets } from './secrets.ts'
+
+const HOST = '127.0.0.1'
+
+/** The processes of a system, in the order in which they stop. */
+export const PROCESSES = [
+  'gateway',
+  'identity',
+  'webhook',
+  'configuration',
+  'dispatcher',
+  'simulator',
+] as const
+export type ProcessName = (typeof PROCESSES)[number]
+
+export interface ProcessPlan {
+  name: ProcessName
+  script: string
+  url: string
+  env: Record<string, string>
+}
+
+export interface SystemSettings {
+  directory: string
+  ports: Record<ProcessName, number>
+  secrets: Secrets
+  mongoUrl: string
+  amqpUrl: string
+  redisUrl: string
+  logLevel: string
+  /** Put before the name of every service's database. */
+  databasePrefix: string
+}
+
+/** What to run, and with which environment. */
+export function planProcesses(settings: SystemSettings): ProcessPlan[] {
+  const { ports } = settings
+  const services: ServiceName[] = ['identity', 'webhook', 'configuration', 'dispatcher']
+  return [
+    planService({ name: 'gateway', script: 'gateway/src/server.ts', settings }),
+    ...services.map((name) => planService({ name, script: `services/${name}/src/server.ts`, settings })),
+    {
+      name: 'simulator',
+      script: join(CHECKOUT, 'deploy/local/src/simulator/server.ts'),
+      url: urlOf('simulator', ports),
+      env: {
+        HOST,
+        PORT: String(ports.simulator),
+        DIRECTORY: join(settings.directory, 'simulator'),
+      },
+    },
+  ]
+}
+
+function planService(options: { name: ServiceName; script: string; settings: SystemSettings }): ProcessPlan {
+  const { name, script, settings } = options
+  return {
+    name,
+    script: join(CHECKOUT, script),
+    url: urlOf(name, settings.ports),
+    env: {
+      NODE_ENV: 'development',
+      LOG_LEVEL: settings.logLevel,
+      HOST,
+      PORT: String(settings.ports[name]),
+      SERVICE_KEY: JSON.stringify(settings.secrets.serviceKeys[name]),
+      SERVICE_JWKS: JSON.stringify(publicKeys(settings.secrets)),
+      MONGO_DATABASE: `${settings.databasePrefix}${name}`,
+      ...ownEnvironment(name, settings),
+    },
+  }
+}
+
+function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<string, string> {
+  const { ports, secrets } = settings
+  const { mongoUrl: MONGO_URL, amqpUrl: AMQP_URL, redisUrl: REDIS_URL } = settings
+  const IDENTITY_URL = urlOf('identity', ports)
+  const CONFIGURATION_URL = urlOf('configuration', ports)
+  const environments: Record<ServiceName, Record<string, string>> = {
+    gateway: {
+      REDIS_URL,
+      IDENTITY_URL,
+      CONFIGURATION_URL,
+      WEBHOOK_URL: urlOf('webhook', ports),
+      DISPATCHER_URL: urlOf('dispatcher', ports),
+    },
+    identity: {
+      MONGO_URL,
+      PEPPERS: secrets.peppers,
+      KEY_ENCRYPTION_KEYS: secrets.keyEncryptionKeys,
+      BASE_DOMAIN: 'parley.localhost',
+      PASSWORD_MIN_LENGTH: '1',
+    },
+    webhook: { AMQP_URL, REDIS_URL, IDENTITY_URL },
+    configuration: { MONGO_URL, IDENTITY_URL },
+    dispatcher: {
+      ...{ MONGO_URL, AMQP_URL, IDENTITY_URL, CONFIGURATION_URL },
+      SIGNING_SECRET: secrets.signingSecret,
+      UNCERTAIN_WINDOW_SECONDS: '10',
+      ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8,::1/128',
+    },
+  }
+  return environments[name]
+}
+
+function urlOf(name: ProcessName, ports: Record<ProcessName, number>): string {
+  return `http://${HOST}:${ports[name]}`
+}

@@ -1,0 +1,60 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { publicJwk } from '@parley/shared/config'
+import { SERVICES, type ServiceName } from '@parley/shared/internal-token'
+import { z } from 'zod'
+import { SetupError } from '../setup-error.ts'
+import { writeAtomically } from '../write-atomically.ts'
+
+const KEY_BYTES = 32
+
+const secretsSchema = z.object({
+  serviceKeys: z.record(z.enum(SERVICES), publicJwk.extend({ d: z.string() })),
+  peppers: z.string(),
+  keyEncryptionKeys: z.string(),
+  signingSecret: z.string(),
+})
+
+/** Everything that a system needs to keep secret; made once and then kept, or its data can't be read. */
+export type Secrets = z.output<typeof secretsSchema>
+
+/** Reads `file`, or makes new secrets when there is none. Throws {@link SetupError} when it is damaged. */
+export function loadSecrets(file: string): Secrets {
+  if (existsSync(file)) return readSecrets(file)
+  const secrets = makeSecrets()
+  writeAtomically(file, JSON.stringify(secrets, null, 2))
+  return secrets
+}
+
+export function makeSecrets(): Secrets {
+  const secret = () => randomBytes(KEY_BYTES).toString('base64')
+  const keys = SERVICES.map((name) => [name, makeServiceKey(name)] as const)
+  return secretsSchema.parse({
+    serviceKeys: Object.fromEntries(keys),
+    peppers: `p1:${secret()}`,
+    keyEncryptionKeys: `k1:${secret()}`,
+    signingSecret: secret(),
+  })
+}
+
+/** The set of public keys that every service gets. */
+export function publicKeys({ serviceKeys }: Secrets): { keys: object[] } {
+  return { keys: Object.values(serviceKeys).map(({ d: _private, ...jwk }) => jwk) }
+}
+
+function makeServiceKey(name: ServiceName) {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return { ...privateKey.export({ format: 'jwk' }), kid: name, alg: 'ES256', use: 'sig' }
+}
+
+function readSecrets(file: string): Secrets {
+  try {
+    return secretsSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
+  } catch (error) {
+    const reason = error instanceof z.ZodError ? 'entries are missing' : (error as Error).message
+    throw new SetupError(
+      `${file} is damaged (${reason}). The data beside it can't be read without it: restore the file from a ` +
+        'backup, or move the whole folder away to begin with an empty one.',
+    )
+  }
+}

@@ -1,0 +1,150 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stopOwned } from '../processes/owned.ts'
+import { choosePorts } from '../servers/choose-ports.ts'
+import type { Servers } from '../servers/start-servers.ts'
+import { SetupError } from '../setup-error.ts'
+import { waitUntil } from '../wait-until.ts'
+import { writeAtomically } from '../write-atomically.ts'
+import { keepRunning, type Restartable } from './keep-running.ts'
+import { NodeProcess } from './node-process.ts'
+import { PROCESSES, planProcesses } from './plan-processes.ts'
+import { loadSecrets } from './secrets.ts'
+import { describeHealth, isReady } from './system-health.ts'
+
+const READY_MS = 60_000
+const READY_CHECK_MS = 200
+const LEFTOVER_GRACE_MS = 10_000
+const STOP_MS = 25_000
+
+export interface SystemOptions {
+  /** Holds the secrets, the ports, the simulator's journal and `run.json`. */
+  directory: string
+  /** The gateway's. */
+  port: number
+  servers: Omit<Servers, 'stop'>
+  say(line: string): void
+  /** The least severe level that the services log; `warn` when not given. */
+  logLevel?: string
+  /** Put before the name of every service's database. */
+  databasePrefix?: string
+  /** Aborting it stops what was started so far and rejects. */
+  signal?: AbortSignal
+}
+
+export interface ProcessState {
+  pid: number | undefined
+  url: string
+}
+
+/** What `run.json` holds. */
+export interface RunFile {
+  pid: number
+  gatewayUrl: string
+  simulatorUrl: string
+  mongoUrl: string
+  amqpUrl: string
+  redisUrl: string
+  /** The services, the simulator, and the servers as `mongodb`, `rabbitmq` and `redis`. */
+  processes: Record<string, ProcessState>
+}
+
+export interface System extends RunFile {
+  /** Stops the services and the simulator, 25 s each at most; the servers are the caller's to stop. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the services and the simulator on the given servers and waits until the gateway is ready, at most
+ * 60 s. From then on whatever ends is started again, servers included. Throws a SetupError that says what is
+ * not ready; nothing is left running then.
+ */
+export async function startSystem(options: SystemOptions): Promise<System> {
+  const { directory, port, servers, say, logLevel = 'warn', databasePrefix = '' } = options
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const owner = join(directory, 'services')
+  await stopOwned(owner, { graceMs: LEFTOVER_GRACE_MS })
+  const secrets = loadSecrets(join(directory, 'secrets.json'))
+  const inner = PROCESSES.filter((name) => name !== 'gateway')
+  const ports = await choosePorts({ file: join(directory, 'ports.json'), names: inner, say })
+  const plans = planProcesses({
+    ...{ directory, secrets, logLevel, databasePrefix },
+    ports: { ...ports, gateway: port },
+    mongoUrl: servers.mongo.url,
+    amqpUrl: servers.rabbitmq.url,
+    redisUrl: servers.redis.url,
+  })
+  options.signal?.throwIfAborted()
+  const processes = plans.map((plan) => new NodeProcess({ plan, owner, say }))
+  return superviseSystem(options, processes)
+}
+
+async function superviseSystem(options: SystemOptions, processes: NodeProcess[]): Promise<System> {
+  const { directory, servers, say, signal } = options
+  const stopping = new AbortController()
+  const file = join(directory, 'run.json')
+  const write = () => writeAtomically(file, JSON.stringify(describeRun(servers, processes), null, 2))
+  const subjects: Restartable[] = [...processes, servers.mongo, servers.rabbitmq, servers.redis]
+  const supervised = subjects.map((subject) =>
+    keepRunning(subject, { say, onRestart: write, signal: stopping.signal }),
+  )
+  const stop = async () => {
+    stopping.abort()
+    await Promise.all(supervised)
+    await stopProcesses(processes)
+    await rm(file, { force: true })
+  }
+  try {
+    write()
+    await waitUntilReady(processes, signal)
+    return { ...describeRun(servers, processes), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function waitUntilReady(processes: NodeProcess[], signal: AbortSignal | undefined): Promise<void> {
+  const gateway = processes.find(({ name }) => name === 'gateway')
+  if (gateway === undefined) throw new Error('A system without a gateway')
+  const ready = await waitUntil(() => isReady(gateway.url), {
+    timeoutMs: READY_MS,
+    intervalMs: READY_CHECK_MS,
+    signal,
+  })
+  if (ready) return
+  const health = await Promise.all(processes.map(describeHealth))
+  throw new SetupError(`The system was not ready within ${READY_MS / 1_000} s:\n${health.join('\n')}`)
+}
+
+/** The gateway first, so that nothing new comes in; the simulator last, so that what is in flight gets out. */
+async function stopProcesses(processes: NodeProcess[]): Promise<void> {
+  const first = processes.filter(({ name }) => name === 'gateway')
+  const last = processes.filter(({ name }) => name === 'simulator')
+  const between = processes.filter((each) => !first.includes(each) && !last.includes(each))
+  for (const group of [first, between, last]) {
+    await Promise.all(group.map((each) => each.stop({ graceMs: STOP_MS })))
+  }
+}
+
+function describeRun(servers: Omit<Servers, 'stop'>, processes: NodeProcess[]): RunFile {
+  const { mongo, rabbitmq, redis } = servers
+  const urls = Object.fromEntries(processes.map(({ name, url }) => [name, url]))
+  const named = [
+    ...processes.map((each) => [each.name, each] as const),
+    ...([
+      ['mongodb', mongo],
+      ['rabbitmq', rabbitmq],
+      ['redis', redis],
+    ] as const),
+  ]
+  return {
+    pid: process.pid,
+    gatewayUrl: urls.gateway ?? '',
+    simulatorUrl: urls.simulator ?? '',
+    mongoUrl: mongo.url,
+    amqpUrl: rabbitmq.url,
+    redisUrl: redis.url,
+    processes: Object.fromEntries(named.map(([name, { pid, url }]) => [name, { pid, url }])),
+  }
+}
