@@ -1,6 +1,9 @@
 import mongoose, { type Connection } from 'mongoose'
 import type { Log } from './log.ts'
 
+// Operations fail at once before the first connect; mongoose would hold them back for 10 s.
+mongoose.set('bufferCommands', false)
+
 const SERVER_SELECTION_MS = 3_000
 const SOCKET_MS = 10_000
 const RETRY_MS = 1_000
@@ -19,7 +22,6 @@ export function connectMongo(options: {
 }): MongoConnection {
   const { url, database, log, prepare } = options
   const connection = mongoose.createConnection()
-  connection.set('bufferCommands', false)
   connection.on('error', (error: Error) => log.warn({ reason: error.message }, 'database error'))
   connection.on('disconnected', () => log.warn('database lost'))
   const closing = new AbortController()
@@ -34,7 +36,6 @@ export function connectMongo(options: {
             socketTimeoutMS: SOCKET_MS,
             maxPoolSize: MAX_POOL,
             waitQueueTimeoutMS: SERVER_SELECTION_MS,
-            bufferCommands: false,
             autoIndex: false,
             w: 'majority',
           })

@@ -119,6 +119,7 @@ const UNAVAILABLE_ERRORS = new Set([
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (UNAVAILABLE_ERRORS.has(error.name)) return true
+  if (error.name === 'MongooseError' && error.message.includes('before initial connection')) return true
   const labels = (error as { errorLabelSet?: Set<string> }).errorLabelSet
   return labels?.has('RetryableWriteError') === true || labels?.has('TransientTransactionError') === true
 }

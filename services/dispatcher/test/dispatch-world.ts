@@ -1,0 +1,221 @@
+import { buildApp as buildConfiguration } from '@parley/configuration/app'
+import { config as configurationConfig } from '@parley/configuration/config'
+import { buildApp as buildIdentity } from '@parley/identity/app'
+import { identityConfig } from '@parley/identity/config'
+import {
+  eventually,
+  type Listening,
+  listen,
+  makeServiceKeys,
+  namedSecret,
+  startService,
+} from '@parley/local/testing/service-under-test'
+import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { type Caller, createInternalSigner, type ServiceName } from '@parley/shared/internal-token'
+import { createLog } from '@parley/shared/log'
+import { threadOf, type WebhookMessage } from '@parley/shared/message'
+import { createPublisher, type Publisher } from '@parley/webhook/publish'
+import mongoose from 'mongoose'
+import { buildApp } from '../src/app.ts'
+import { config } from '../src/config.ts'
+
+export interface SeenMessage {
+  _id: string
+  state: string
+  thread: string
+  reason?: string
+  fault?: string
+  due?: string
+  message: WebhookMessage
+  answer?: { message?: string }
+  timeline: Array<{ state: string; at: string }>
+  sends: Array<{ id: string; state: string; providerId?: string; content: { kind: string; text?: string } }>
+  attempts: Array<{ step: string; outcome: string; code?: string }>
+}
+
+/** Real identity, configuration and dispatcher, in this process, on real servers, with one workspace. */
+export interface DispatchWorld {
+  workspace: number
+  amqpUrl: string
+  publisher: Publisher
+  /** The paths that the dispatcher has asked configuration for. */
+  asked: string[]
+  database: mongoose.mongo.Db
+  /** Starts a further copy of the dispatcher. */
+  startDispatcher(): Promise<Listening>
+  /** Stops the configuration service, or starts it again at the same address. */
+  configuration: { stop(): Promise<void>; start(): Promise<void> }
+  putChannel(id: number, body: Record<string, unknown>): Promise<void>
+  post(messageId: string, message: WebhookMessage, options?: { workspace?: number }): Promise<void>
+  get(path: string, options?: { workspace?: number }): Promise<{ status: number; json: unknown }>
+  /** Waits until the message is in one of the states. */
+  message(id: string, ...states: string[]): Promise<SeenMessage>
+  close(): Promise<void>
+}
+
+export async function startDispatchWorld(environment: Record<string, string> = {}): Promise<DispatchWorld> {
+  const servers = await testServers()
+  const keys = makeServiceKeys()
+  const { mongoUrl, amqpUrl } = servers
+  const databases = { identity: freshDatabase('identity'), configuration: freshDatabase('configuration') }
+  const database = freshDatabase('dispatcher')
+  const identity = await startService({
+    name: 'identity',
+    config: identityConfig,
+    build: buildIdentity,
+    keys,
+    environment: {
+      MONGO_URL: mongoUrl,
+      MONGO_DATABASE: databases.identity,
+      PEPPERS: namedSecret('p1'),
+      KEY_ENCRYPTION_KEYS: namedSecret('k1'),
+      BASE_DOMAIN: 'parley.test',
+      BCRYPT_COST: '4',
+    },
+  })
+  const startConfiguration = () =>
+    startService({
+      name: 'configuration',
+      config: configurationConfig,
+      build: buildConfiguration,
+      keys,
+      environment: {
+        MONGO_URL: mongoUrl,
+        MONGO_DATABASE: databases.configuration,
+        IDENTITY_URL: identity.url,
+      },
+    })
+  let configuration: Listening | undefined = await startConfiguration()
+  // The dispatcher keeps one address for configuration, whatever port its restarted app is at.
+  const asked: string[] = []
+  const front = await listen((req, res) => {
+    asked.push(req.url ?? '')
+    if (configuration === undefined) return void req.socket.destroy()
+    const headers = { authorization: req.headers.authorization ?? '' }
+    fetch(configuration.url + req.url, { headers }).then(
+      async (answer) => {
+        res.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
+        res.end(await answer.text())
+      },
+      () => res.destroy(),
+    )
+  })
+  const dispatchers: Listening[] = []
+  const startDispatcher = async () => {
+    const started = await startService({
+      name: 'dispatcher',
+      config,
+      build: buildApp,
+      keys,
+      environment: {
+        MONGO_URL: mongoUrl,
+        MONGO_DATABASE: database,
+        AMQP_URL: amqpUrl,
+        IDENTITY_URL: identity.url,
+        CONFIGURATION_URL: front.url,
+        SIGNING_SECRET: Buffer.alloc(32, 7).toString('base64'),
+        UNCERTAIN_WINDOW_SECONDS: '1',
+        ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8',
+        ...environment,
+      },
+    })
+    dispatchers.push(started)
+    return started
+  }
+  const first = await startDispatcher()
+  const publisher = await createPublisher({
+    url: amqpUrl,
+    log: createLog({ service: 'test', level: 'silent' }),
+  })
+  await eventually(async () => ((await publisher.isUp()) ? true : undefined))
+  const caller = await register(identity.url)
+  const gateway = createInternalSigner(keys.own.gateway)
+  const as = (audience: ServiceName, workspace = caller.workspace._id) => {
+    const own = { ...caller, workspace: { ...caller.workspace, _id: workspace } }
+    return {
+      authorization: `Bearer ${gateway.sign({ audience, caller: own })}`,
+      'content-type': 'application/json',
+    }
+  }
+  const client = new mongoose.mongo.MongoClient(mongoUrl)
+  const world: DispatchWorld = {
+    workspace: caller.workspace._id,
+    amqpUrl,
+    publisher,
+    asked,
+    database: client.db(database),
+    startDispatcher,
+    configuration: {
+      stop: async () => {
+        const stopping = configuration
+        configuration = undefined
+        await stopping?.close()
+      },
+      start: async () => {
+        configuration = await startConfiguration()
+      },
+    },
+    async putChannel(id, body) {
+      const url = `${configuration?.url}/rest/channels/${id}`
+      const put = { method: 'PUT', headers: as('configuration'), body: JSON.stringify(body) }
+      const answer = await fetch(url, put)
+      if (!answer.ok) throw new Error(`channel not put: ${await answer.text()}`)
+    },
+    post: (messageId, message, options = {}) =>
+      publisher.publish({
+        messageId,
+        workspace: options.workspace ?? caller.workspace._id,
+        channel: message.extId,
+        thread: threadOf(message, messageId),
+        source: 'api',
+        requestId: `request-${messageId}`,
+        body: Buffer.from(JSON.stringify(message)),
+      }),
+    async get(path, options = {}) {
+      const answer = await fetch(first.url + path, { headers: as('dispatcher', options.workspace) })
+      return { status: answer.status, json: await answer.json() }
+    },
+    message: (id, ...states) =>
+      eventually(async () => {
+        const { status, json } = await world.get(`/rest/messages/${id}`)
+        const seen = json as SeenMessage
+        return status === 200 && states.includes(seen.state) ? seen : undefined
+      }),
+    async close() {
+      await Promise.all(dispatchers.map((dispatcher) => dispatcher.close()))
+      await publisher.close()
+      await front.close()
+      await configuration?.close()
+      await identity.close()
+      for (const name of [database, ...Object.values(databases)]) await client.db(name).dropDatabase()
+      await client.close()
+    },
+  }
+  return world
+}
+
+async function register(identityUrl: string): Promise<Caller> {
+  const answer = await fetch(`${identityUrl}/api/auth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      name: 'Ana',
+      email: 'ana@example.com',
+      phone: '1',
+      password: 'correct horse battery staple',
+      namespace: 'acme',
+    }),
+  })
+  const { _id, account, workspace, role } = (await answer.json()) as {
+    _id: number
+    account: Omit<Caller['account'], '_id'>
+    workspace: Caller['workspace']
+    role: number
+  }
+  const { username, name, profile, context } = account
+  return {
+    account: { _id, username, name, profile, context },
+    workspace,
+    role: { _id: role, name: 'WORKSPACE_ADMIN', version: 1 },
+  }
+}
