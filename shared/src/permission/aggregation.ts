@@ -31,6 +31,15 @@ export function aggregation(expression: Expression): unknown {
   }
 }
 
+/** Whether the expression's value grants access, as `grants` has it. */
+export function grantingAggregation(expression: Expression, workspace: number | undefined): unknown {
+  const byValue = [true, workspace].filter((value) => value !== undefined)
+  return bound({ value: aggregation(expression) }, ({ value }) => {
+    const holds = workspace === undefined ? false : { $in: [workspace, value] }
+    return { $cond: [{ $isArray: [value] }, holds, { $in: [value, { $literal: byValue }] }] }
+  })
+}
+
 /** What equals nothing (a missing item of an array included, which BSON would make null) becomes `{}`. */
 function constant(value: unknown): unknown {
   const comparable = (item: unknown) => (isScalarValue(item) ? item : {})

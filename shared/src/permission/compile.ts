@@ -1,6 +1,12 @@
-import { aggregation } from './aggregation.ts'
-import type { Call, Comparison, Expression, Operator } from './expression.ts'
-import { literal } from './expression.ts'
+import { aggregation, grantingAggregation } from './aggregation.ts'
+import {
+  type Call,
+  type Chain,
+  type Comparison,
+  type Expression,
+  literal,
+  type Operator,
+} from './expression.ts'
 import { grants, isScalar, truthy } from './values.ts'
 
 /** A MongoDB filter document. */
@@ -31,7 +37,7 @@ export function compile(expression: Expression, workspace: number | undefined): 
         ),
       )
     case 'or':
-      return grantingChoice(expression.items, workspace)
+      return grantingChoice(expression, workspace)
     case 'call':
       if (expression.method === 'indexOf') return equals(expression, workspace)
       return condition(expression)
@@ -61,21 +67,20 @@ function grantingField(keys: readonly string[], workspace: number | undefined): 
   ])
 }
 
-/** The first true value of `||` is its result, so an item counts only where those before it are false. */
-function grantingChoice(items: readonly Expression[], workspace: number | undefined): Filter {
-  const choices: Filter[] = []
-  const earlier: Filter[] = []
-  for (const item of items) {
-    choices.push(allOf([...earlier, compile(item, workspace)]))
-    // A boolean item that is true has let the caller in already.
-    if (!isBoolean(item)) earlier.push(not(condition(item)))
-  }
-  return anyOf(choices)
+/**
+ * The first true value of `||` is its result. A boolean that is true lets the caller in, so behind booleans
+ * each item stands for itself; behind another value that value has to be known.
+ */
+function grantingChoice(choice: Chain, workspace: number | undefined): Filter {
+  if (!choice.items.slice(0, -1).every(isBoolean)) return { $expr: grantingAggregation(choice, workspace) }
+  return anyOf(choice.items.map((item) => compile(item, workspace)))
 }
 
+/** Whether its value is true or grants nothing. */
 function isBoolean(expression: Expression): boolean {
-  if (expression.kind === 'call') return expression.method !== 'indexOf'
-  return expression.kind === 'compare' || expression.kind === 'not'
+  if (expression.kind === 'and' || expression.kind === 'or') return expression.items.every(isBoolean)
+  if (expression.kind === 'literal') return typeof expression.value === 'boolean'
+  return !isValue(expression) && expression.kind !== 'array'
 }
 
 /** The documents for which the expression's value is true in the sense of `truthy`. */
@@ -84,7 +89,7 @@ function condition(expression: Expression): Filter {
     case 'literal':
       return truthy(expression.value) ? {} : NOTHING
     case 'not':
-      return not(condition(expression.item))
+      return isValue(expression.item) ? computed(expression) : not(condition(expression.item))
     case 'and':
       return allOf(expression.items.map(condition))
     case 'or':
@@ -92,14 +97,17 @@ function condition(expression: Expression): Filter {
     case 'compare':
       return comparison(expression)
     case 'call':
-      return expression.method === 'indexOf'
-        ? trueValue(expression)
-        : (membership(expression) ?? computed(expression))
+      return isValue(expression) ? trueValue(expression) : (membership(expression) ?? computed(expression))
     case 'array':
       return {}
     case 'path':
       return trueValue(expression)
   }
+}
+
+/** Whether it comes to a value of any type. */
+function isValue(expression: Expression): boolean {
+  return expression.kind === 'path' || (expression.kind === 'call' && expression.method === 'indexOf')
 }
 
 /** `$expr` takes the empty string for true, the language for false. */

@@ -21,6 +21,8 @@ export type Call = {
   readonly argument: Expression
 }
 
+export type Chain = { readonly kind: 'and' | 'or'; readonly items: readonly Expression[] }
+
 /** `column` is 1-based, where the path stands in the source. */
 export type Path = {
   readonly kind: 'path'
@@ -38,7 +40,7 @@ export type Expression =
   | Path
   | { readonly kind: 'array'; readonly items: readonly Expression[] }
   | { readonly kind: 'not'; readonly item: Expression }
-  | { readonly kind: 'and' | 'or'; readonly items: readonly Expression[] }
+  | Chain
   | Comparison
   | Call
 

@@ -82,6 +82,7 @@ describe('MongoDB and the evaluator', () => {
     ['choices', `${wrapped('{{doc.a}}', '({{doc.b}} && ', { times: 14, after: ' || {{doc.c}})' })} == 1`],
     ['calls', `{{doc.tags}}${'.indexOf({{doc.a}})'.repeat(29)} == {{doc.b}}`],
     ['a wide choice', `(${Array(150).fill('{{doc.a}}').join('||')}) == 1`],
+    ['a wide choice that grants', Array(150).fill('{{doc.a}}').join('||')],
     ['many conditions', Array(100).fill('{{doc.a}}==1').join('||')],
     ['a list of 256', `{{doc.a}} in [${Array.from({ length: 256 }, (_, at) => at)}]`],
   ])('agree where the bounds of the language are reached: %s', async (_name, source) => {
@@ -94,6 +95,7 @@ describe('MongoDB and the evaluator', () => {
     "{{doc.a}}.startsWith('ab')",
     '{{doc.a}} > 1 && {{doc.a}} < 3',
     '1 in {{doc.a}}',
+    '({{doc.a}} == 1 && !{{doc.b}}) || {{doc.a}} == 2',
   ])('find %s by an index', async (read) => {
     await collection.createIndex({ a: 1 })
     const decision = decide({ ...QUESTION, permissions: [{ schema: 'true', read }], access: 'read' })
