@@ -8,7 +8,7 @@ let token: string
 let backend: Backend
 
 beforeAll(async () => {
-  system = await startSystem({ UPSTREAM_TIMEOUT_MS: '400' })
+  system = await startSystem({ UPSTREAM_TIMEOUT_MS: '1500' })
   token = (await system.register()).accessToken
   backend = system.backends.configuration
 }, 150_000)

@@ -10,6 +10,7 @@ const SHUTDOWN_MS = 25_000
 const KEEP_ALIVE_MS = 65_000
 const HEADERS_MS = 66_000
 const REQUEST_MS = 120_000
+const SWEEP_MS = 50
 
 /**
  * The main function of every process: parses the environment, builds the service, listens, and on SIGTERM,
@@ -53,6 +54,18 @@ function listen(server: Server, { HOST, PORT }: BaseConfig): Promise<void> {
   })
 }
 
+/** Resolves when the last request is answered; a connection it leaves idle would be kept open for 65 s. */
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
+    server.close(() => {
+      clearInterval(sweep)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}
+
 function stopOnSignal({ server, service, log }: { server: Server; service: Service; log: Log }): void {
   let stopping = false
   const stop = async (reason: string) => {
@@ -60,10 +73,7 @@ function stopOnSignal({ server, service, log }: { server: Server; service: Servi
     stopping = true
     log.info({ reason }, 'stopping')
     setTimeout(() => process.exit(1), SHUTDOWN_MS).unref()
-    await new Promise<void>((resolve) => {
-      server.close(() => resolve())
-      server.closeIdleConnections()
-    })
+    await closed(server)
     await service.close()
     log.info('stopped')
     process.exit(0)
