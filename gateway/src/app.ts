@@ -10,6 +10,7 @@ import { forwarding } from './forward.ts'
 import { gatekeeper } from './gatekeeper.ts'
 import { createKeySet } from './key-set.ts'
 import { upstreamReadiness } from './readiness.ts'
+import { followRevocations } from './revocations.ts'
 import { createRouter, routes } from './routes.ts'
 
 /** Wires the gateway: path, route, caller, then on to the service. Nothing here reads a body. */
@@ -24,6 +25,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
   const identity = createInternalClient({ baseUrl: targets.identity.href, audience: 'identity', signer })
   const accessTokens = createAccessTokens({ keySet: createKeySet({ identity, log }) })
   const callers = createCallers({ accessTokens, identity, signer })
+  const revocations = followRevocations({ identity, callers, log })
   const forward = forwarding({ timeoutMs: config.UPSTREAM_TIMEOUT_MS, log })
 
   const app = createApp({
@@ -37,6 +39,9 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
   })
   return {
     app,
-    close: async () => forward.close(),
+    close: async () => {
+      await revocations.close()
+      forward.close()
+    },
   }
 }

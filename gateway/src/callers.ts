@@ -19,7 +19,15 @@ export interface KnownCaller {
   confirmedUntil: number
   /** The last moment at which identity's earlier answer may stand in for one that can't be had. */
   usableUntil: number
+  /** When identity was asked: what changed later is not in its answer. */
+  askedAt: number
   internalTokens: Partial<Record<Upstream, { token: string; renewAt: number }>>
+}
+
+/** What identity says to forget: all callers of a session, an account or a role. */
+export interface Forgettable {
+  kind: string
+  key: string
 }
 
 export interface Callers {
@@ -27,6 +35,9 @@ export interface Callers {
   resolve(token: string): KnownCaller | Promise<KnownCaller>
   /** The token that speaks for the caller to one service. */
   internalToken(known: KnownCaller, audience: Upstream): string
+  /** Forgets whoever was asked about before `seenAt` and is touched by one of the changes. */
+  forget(changes: readonly (Forgettable & { seenAt: number })[]): void
+  forgetAll(): void
 }
 
 const CACHED = 20_000
@@ -54,13 +65,13 @@ export function createCallers(dependencies: {
 
   const ask = async (token: string): Promise<KnownCaller> => {
     const { account, session, expiresAt } = await accessTokens.verify(token)
-    const now = performance.now()
-    const usableUntil = now + expiresAt - Date.now()
+    const askedAt = performance.now()
+    const usableUntil = askedAt + expiresAt - Date.now()
     const answer = introspection.safeParse(await identity.post('/internal/introspect', { account, session }))
     if (!answer.success) throw new Problem('unavailable', { cause: answer.error })
     if (!answer.data.active) throw new Problem('unauthenticated')
-    const confirmedUntil = Math.min(now + CONFIRMED_MS, usableUntil)
-    return { caller: answer.data.caller, confirmedUntil, usableUntil, internalTokens: {} }
+    const confirmedUntil = Math.min(askedAt + CONFIRMED_MS, usableUntil)
+    return { caller: answer.data.caller, confirmedUntil, usableUntil, askedAt, internalTokens: {} }
   }
   const confirm = async (token: string, known: KnownCaller | undefined) => {
     try {
@@ -92,7 +103,20 @@ export function createCallers(dependencies: {
       known.internalTokens[audience] = { token, renewAt }
       return token
     },
+    forget: (changes) => {
+      const seenAt = new Map(changes.map(({ kind, key, seenAt }) => [`${kind} ${key}`, seenAt]))
+      if (seenAt.size === 0) return
+      for (const [token, { caller, askedAt }] of callers.entries()) {
+        const touched = keysOf(caller).some((key) => askedAt <= (seenAt.get(key) ?? Number.NEGATIVE_INFINITY))
+        if (touched) callers.delete(token)
+      }
+    },
+    forgetAll: () => callers.clear(),
   }
+}
+
+function keysOf({ account, role, session }: Caller): string[] {
+  return [`account ${account._id}`, `role ${role._id}`, `session ${session}`]
 }
 
 function isAway(error: unknown): boolean {

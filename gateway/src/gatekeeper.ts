@@ -1,6 +1,6 @@
 import { Problem } from '@parley/shared/problem'
 import type { RequestHandler } from 'express'
-import type { Callers } from './callers.ts'
+import type { Callers, KnownCaller } from './callers.ts'
 import type { Forwarding } from './forward.ts'
 import type { Route, Upstream } from './routes.ts'
 
@@ -20,13 +20,32 @@ export function gatekeeper(options: {
       throw new Problem('method_not_allowed', { headers: { allow: route.methods.join(', ') } })
     if (Number(req.headers['content-length']) > route.maxBytes) throw new Problem('body_too_large')
     const forwarding: Forwarding = { target: targets[route.upstream], internalToken: undefined }
-    if (route.access === 'authenticated') {
-      const known = await callers.resolve(bearerOf(req.headers.authorization))
+    const known = await callerFor(route, req.headers.authorization, callers)
+    if (known !== undefined) {
       res.locals.caller = known.caller
       forwarding.internalToken = callers.internalToken(known, route.upstream)
     }
     res.locals.forwarding = forwarding
     next()
+  }
+}
+
+function callerFor(
+  { access }: Route,
+  authorization: string | undefined,
+  callers: Callers,
+): KnownCaller | undefined | Promise<KnownCaller | undefined> {
+  if (access === 'public' || (access === 'optional' && authorization === undefined)) return undefined
+  if (access === 'authenticated') return callers.resolve(bearerOf(authorization))
+  return callerIfAny(authorization, callers)
+}
+
+async function callerIfAny(authorization: string | undefined, callers: Callers) {
+  try {
+    return await callers.resolve(bearerOf(authorization))
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'unauthenticated') return undefined
+    throw error
   }
 }
 

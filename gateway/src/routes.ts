@@ -6,8 +6,8 @@ export type Upstream = Exclude<ServiceName, 'gateway'>
 export interface Route {
   path: string
   upstream: Upstream
-  /** `public`: no token is looked at, and the service sees none. */
-  access: 'public' | 'authenticated'
+  /** `public`: no token is looked at, and the service sees none. `optional`: one that does not hold is dropped. */
+  access: 'public' | 'optional' | 'authenticated'
   /** `exact`: the path alone. `below`: whatever lies under it too. A number: exactly so many segments under it. */
   match: 'exact' | 'below' | number
   methods: readonly string[]
@@ -61,6 +61,8 @@ const collection = (upstream: Upstream) => (name: string) =>
 export const routes: readonly Route[] = [
   toIdentity('/api/auth/register', 'public', 'POST'),
   toIdentity('/api/auth/login', 'public', 'POST'),
+  toIdentity('/api/auth/refresh', 'public', 'POST'),
+  toIdentity('/api/auth/logout', 'optional', 'POST'),
   toIdentity('/.well-known/jwks.json', 'public', 'GET', 'HEAD'),
   toIdentity('/api/auth/me', 'authenticated', 'POST'),
   {

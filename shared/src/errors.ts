@@ -9,6 +9,7 @@ export const errors = {
   invalid_id: { status: 400, title: 'The id in the path is not valid' },
   unauthenticated: { status: 401, title: 'A valid bearer token is required' },
   invalid_credentials: { status: 401, title: 'The user name or the password is wrong' },
+  invalid_refresh_token: { status: 401, title: 'The refresh token is not valid any more' },
   forbidden: { status: 403, title: 'The role does not allow this' },
   not_found: { status: 404, title: 'There is nothing here' },
   method_not_allowed: { status: 405, title: 'The method is not allowed here' },

@@ -3,6 +3,7 @@ import type { Log } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
 import { createApp, type Service } from '@parley/shared/service-app'
 import { meRoute } from './accounts/me.ts'
+import { changesRoute } from './changes/changes-since.ts'
 import { type IdentityConfig, minPasswordLength } from './config.ts'
 import { introspectRoute } from './introspection/introspect.ts'
 import { createCollections, createModels, type Models } from './models.ts'
@@ -11,6 +12,8 @@ import { createPasswords } from './passwords/passwords.ts'
 import { registerRoute } from './registration/register.ts'
 import { roleVersionRoute } from './roles/role-version.ts'
 import { loginRoute } from './sessions/login.ts'
+import { logoutRoute } from './sessions/logout.ts'
+import { refreshRoute } from './sessions/refresh.ts'
 import { jwksRoute } from './signing-keys/jwks.ts'
 import { createKeyRing, ensureKeyRing } from './signing-keys/key-ring.ts'
 import { workspaceBySlugRoute } from './workspaces/by-slug.ts'
@@ -44,9 +47,12 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
     routes: (express) => {
       express.use(registerRoute({ connection, models, passwords, keyRing, ...registration }))
       express.use(loginRoute({ models, passwords, keyRing }))
+      express.use(refreshRoute({ connection, models, keyRing }))
+      express.use(logoutRoute({ connection, models, verifier }))
       express.use(meRoute({ models, verifier }))
       express.use(jwksRoute({ keyRing }))
       express.use(introspectRoute({ models, verifier }))
+      express.use(changesRoute({ models, verifier }))
       express.use(roleVersionRoute({ models, verifier }))
       express.use(workspaceBySlugRoute({ models, verifier }))
     },

@@ -1,5 +1,6 @@
 import type { Connection } from 'mongoose'
 import { type Account, accountSchema } from './accounts/account.ts'
+import { type Change, changeSchema } from './changes/change.ts'
 import { type CounterDocument, counterSchema } from './ids.ts'
 import { type Role, type RoleVersion, roleSchema, roleVersionSchema } from './roles/role.ts'
 import { type RefreshToken, refreshTokenSchema, type Session, sessionSchema } from './sessions/session.ts'
@@ -10,6 +11,7 @@ import { type Workspace, workspaceSchema } from './workspaces/workspace.ts'
 export function createModels(connection: Connection) {
   return {
     accounts: connection.model<Account>('Account', accountSchema, 'accounts'),
+    changes: connection.model<Change>('Change', changeSchema, 'changes'),
     counters: connection.model<CounterDocument>('Counter', counterSchema, 'counters'),
     keyRings: connection.model<KeyRingDocument>('KeyRing', keyRingSchema, 'keyRings'),
     refreshTokens: connection.model<RefreshToken>('RefreshToken', refreshTokenSchema, 'refreshTokens'),

@@ -159,6 +159,7 @@ describe('introspection', () => {
           host: registered.workspace.host,
         },
         role: { _id: registered.role, name: 'WORKSPACE_ADMIN', version: 1 },
+        session: sid,
       },
     })
   })

@@ -42,7 +42,8 @@ async function callerOfSession(
   ])
   if (session === null || account === null || session.account !== account._id) return undefined
   if (session.revokedAt !== undefined || session.expiresAt.getTime() <= Date.now()) return undefined
-  return callerFor(models, account)
+  const caller = await callerFor(models, account)
+  return caller && { ...caller, session: session._id }
 }
 
 /** The account as services get to know it: with its workspace, and its role at today's version. */

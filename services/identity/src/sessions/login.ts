@@ -4,11 +4,8 @@ import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
 import { usernameKey } from '../accounts/username-key.ts'
-import type { Models } from '../models.ts'
 import type { Passwords } from '../passwords/passwords.ts'
-import type { KeyRing } from '../signing-keys/key-ring.ts'
-import { issueAccessToken } from './access-token.ts'
-import { newRefreshToken, newSession, REFRESH_MS } from './session.ts'
+import { startSession, type TokenDependencies } from './tokens.ts'
 
 const AUTH_BODY_BYTES = 64 * 1024
 
@@ -24,10 +21,8 @@ const credentials = z
     error: 'username or email is required',
   })
 
-interface LoginDependencies {
-  models: Models
+interface LoginDependencies extends TokenDependencies {
   passwords: Pick<Passwords, 'verify'>
-  keyRing: Pick<KeyRing, 'signingKey'>
 }
 
 /** `POST /api/auth/login`: the same answer and the same work for an unknown user and a wrong password. */
@@ -50,13 +45,4 @@ async function authenticate({ models, passwords }: LoginDependencies, given: z.o
   const there = given.namespace == null || given.namespace === workspace?.namespace
   if (account === null || !right || !there) throw new Problem('invalid_credentials')
   return account
-}
-
-async function startSession({ models, keyRing }: LoginDependencies, account: number) {
-  const session = newSession(account, REFRESH_MS)
-  const refresh = newRefreshToken(session)
-  const issued = await issueAccessToken(keyRing, { account, session: session._id })
-  await models.sessions.insertOne(session)
-  await models.refreshTokens.insertOne(refresh.record)
-  return { ...issued, tokenType: 'Bearer', refreshToken: refresh.token }
 }

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { waitUntil } from '@parley/local/wait-until'
+import { newRegistration } from '../../services/identity/test/identity-server.ts'
+import { type GatewaySystem, startSystem } from './gateway-system.ts'
+
+let system: GatewaySystem
+
+beforeAll(async () => {
+  system = await startSystem()
+}, 150_000)
+afterAll(() => system.close())
+
+const login = async (user: ReturnType<typeof newRegistration>) => {
+  const body = { username: user.email, password: user.password }
+  return (await system.call('POST', '/api/auth/login', { body })).json
+}
+const statusWith = async (token: string) => (await system.call('GET', '/rest/jobs', { token })).status
+/** Milliseconds until the token is refused, counted from now. */
+const untilRefused = async (token: string) => {
+  const started = performance.now()
+  await waitUntil(async () => (await statusWith(token)) === 401, { timeoutMs: 10_000, intervalMs: 20 })
+  return performance.now() - started
+}
+const newUser = async () => {
+  const user = newRegistration()
+  await system.call('POST', '/api/auth/register', { body: user })
+  return user
+}
+
+test('a session that ends takes its access tokens with it within 2 s, and no others', async () => {
+  const user = await newUser()
+  const [one, other] = [await login(user), await login(user)]
+  expect([await statusWith(one.accessToken), await statusWith(other.accessToken)]).toEqual([200, 200])
+  const { status } = await system.call('POST', '/api/auth/logout', { token: one.accessToken })
+  expect(status).toBe(200)
+  expect(await untilRefused(one.accessToken)).toBeLessThan(2_000)
+  expect(await statusWith(other.accessToken)).toBe(200)
+})
+
+test('logging out everywhere ends every session of the account within 2 s', async () => {
+  const user = await newUser()
+  const sessions = [await login(user), await login(user)]
+  for (const { accessToken } of sessions) expect(await statusWith(accessToken)).toBe(200)
+  const body = { everywhere: true }
+  await system.call('POST', '/api/auth/logout', { token: sessions[0].accessToken, body })
+  for (const { accessToken } of sessions) expect(await untilRefused(accessToken)).toBeLessThan(2_000)
+})
+
+test('logging out works with a refresh token alone, also beside a worthless access token', async () => {
+  const user = await newUser()
+  for (const token of [undefined, 'bad.token.here']) {
+    const { accessToken, refreshToken } = await login(user)
+    const options = { body: { refreshToken }, ...(token === undefined ? {} : { token }) }
+    expect((await system.call('POST', '/api/auth/logout', options)).status).toBe(200)
+    expect(await untilRefused(accessToken)).toBeLessThan(2_000)
+  }
+  expect((await system.call('POST', '/api/auth/logout', { token: 'bad.token.here' })).status).toBe(401)
+})
+
+test('a change during identity’s absence is caught up with', async () => {
+  const user = await newUser()
+  const { accessToken, refreshToken } = await login(user)
+  expect(await statusWith(accessToken)).toBe(200)
+  system.identity.away = true
+  expect(await statusWith(accessToken)).toBe(200)
+  system.identity.away = false
+  await system.identity.call('POST', '/api/auth/logout', { body: { refreshToken } })
+  expect(await untilRefused(accessToken)).toBeLessThan(2_000)
+})
+
+test('refreshing goes on through the gateway', async () => {
+  const { refreshToken } = await login(await newUser())
+  const { status, json } = await system.call('POST', '/api/auth/refresh', { body: { refreshToken } })
+  expect(status).toBe(200)
+  expect(await statusWith(json.accessToken)).toBe(200)
+})

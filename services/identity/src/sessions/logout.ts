@@ -1,0 +1,53 @@
+import type { InternalVerifier } from '@parley/shared/internal-token'
+import { jsonBody } from '@parley/shared/json-body'
+import { Problem } from '@parley/shared/problem'
+import { parse } from '@parley/shared/validate'
+import { type Request, Router } from 'express'
+import type { Connection } from 'mongoose'
+import { z } from 'zod'
+import type { Models } from '../models.ts'
+import { inTransaction } from '../transaction.ts'
+import { revokeSession, revokeSessions } from './revoke.ts'
+import { tokenHash } from './session.ts'
+
+const AUTH_BODY_BYTES = 64 * 1024
+
+const body = z
+  .strictObject({ refreshToken: z.string().nullish(), everywhere: z.boolean().nullish() })
+  .optional()
+
+interface LogoutDependencies {
+  connection: Connection
+  models: Models
+  verifier: InternalVerifier
+}
+
+/**
+ * `POST /api/auth/logout`: ends the session of the refresh token in the body, else that of the bearer token;
+ * with `everywhere` all sessions of the account. A refresh token that nobody knows has ended already.
+ */
+export function logoutRoute({ connection, models, verifier }: LogoutDependencies): Router {
+  const router = Router()
+  router.post('/api/auth/logout', jsonBody({ maxBytes: AUTH_BODY_BYTES }), async (req, res) => {
+    const { refreshToken, everywhere } = parse(body, req.body) ?? {}
+    const id =
+      refreshToken == null
+        ? sessionOfCaller(verifier, req)
+        : (await models.refreshTokens.findById(tokenHash(refreshToken)).lean())?.session
+    const session = id === undefined ? null : await models.sessions.findById(id).lean()
+    if (session !== null)
+      await inTransaction(connection, (transaction) =>
+        everywhere === true
+          ? revokeSessions(models, transaction, { account: session.account })
+          : revokeSession(models, transaction, session._id),
+      )
+    res.set('cache-control', 'no-store').json({ loggedOut: true })
+  })
+  return router
+}
+
+function sessionOfCaller(verifier: InternalVerifier, req: Request): string {
+  const session = verifier.verify(req.headers.authorization).caller?.session
+  if (session === undefined) throw new Problem('unauthenticated')
+  return session
+}

@@ -1,0 +1,64 @@
+import { jsonBody } from '@parley/shared/json-body'
+import { Problem } from '@parley/shared/problem'
+import { parse } from '@parley/shared/validate'
+import { Router } from 'express'
+import type { Connection } from 'mongoose'
+import { z } from 'zod'
+import type { Models } from '../models.ts'
+import { inTransaction } from '../transaction.ts'
+import { revokeSession } from './revoke.ts'
+import { type RefreshToken, type Session, tokenHash } from './session.ts'
+import { continueSession, successorOf, type TokenDependencies } from './tokens.ts'
+
+const AUTH_BODY_BYTES = 64 * 1024
+// For so long an answer that got lost can be had again; after that a used token is taken for a stolen one.
+const REPLAY_MS = 60_000
+
+const body = z.strictObject({ refreshToken: z.string() })
+
+interface RefreshDependencies extends TokenDependencies {
+  connection: Connection
+}
+
+/**
+ * `POST /api/auth/refresh`: trades a refresh token for its successor. One that was used before gets the same
+ * answer for a minute, as long as its successor is unused; after that its whole session is revoked.
+ */
+export function refreshRoute(dependencies: RefreshDependencies): Router {
+  const router = Router()
+  router.post('/api/auth/refresh', jsonBody({ maxBytes: AUTH_BODY_BYTES }), async (req, res) => {
+    const { refreshToken } = parse(body, req.body)
+    const session = await useToken(dependencies, refreshToken)
+    const tokens = await continueSession(dependencies, session, refreshToken)
+    res.set('cache-control', 'no-store').json(tokens)
+  })
+  return router
+}
+
+/** Marks the token as used and answers with its session. Throws `invalid_refresh_token`. */
+async function useToken({ connection, models }: RefreshDependencies, token: string): Promise<Session> {
+  const { record, session } = await findToken(models, token)
+  if (record.usedAt === undefined) {
+    const unused = { _id: record._id, usedAt: { $exists: false } }
+    const { modifiedCount } = await models.refreshTokens.updateOne(unused, { $set: { usedAt: new Date() } })
+    if (modifiedCount === 1) return session
+  } else if (Date.now() - record.usedAt.getTime() > REPLAY_MS) return refuseReuse(connection, models, session)
+  const successor = await models.refreshTokens.findById(tokenHash(successorOf(session, token))).lean()
+  return successor?.usedAt === undefined ? session : refuseReuse(connection, models, session)
+}
+
+/** The record of a refresh token and its session. Throws `invalid_refresh_token` when either has ended. */
+async function findToken(models: Models, token: string): Promise<{ record: RefreshToken; session: Session }> {
+  const record = await models.refreshTokens.findById(tokenHash(token)).lean()
+  const session = record && (await models.sessions.findById(record.session).lean())
+  const account = session && (await models.accounts.exists({ _id: session.account }))
+  const ended = account === null || session?.revokedAt !== undefined
+  if (record === null || session === null || ended || record.expiresAt.getTime() <= Date.now())
+    throw new Problem('invalid_refresh_token')
+  return { record, session }
+}
+
+async function refuseReuse(connection: Connection, models: Models, session: Session): Promise<never> {
+  await inTransaction(connection, (transaction) => revokeSession(models, transaction, session._id))
+  throw new Problem('invalid_refresh_token', { detail: 'It was used before, so its session has ended.' })
+}

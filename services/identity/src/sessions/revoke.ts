@@ -1,0 +1,28 @@
+import type { ClientSession } from 'mongoose'
+import { announce } from '../changes/change.ts'
+import type { Models } from '../models.ts'
+
+type SessionModels = Pick<Models, 'sessions' | 'changes'>
+
+/** Ends one session, within `transaction`: its access tokens stop working in under 2 s. */
+export async function revokeSession(
+  models: SessionModels,
+  transaction: ClientSession,
+  session: string,
+): Promise<void> {
+  const revoked = { $set: { revokedAt: new Date() } }
+  await models.sessions.updateOne({ _id: session }, revoked, { session: transaction })
+  await announce(models.changes, transaction, { kind: 'session', key: session })
+}
+
+/** Ends every session of an account, within `transaction`, but for the one that is to be kept. */
+export async function revokeSessions(
+  models: SessionModels,
+  transaction: ClientSession,
+  { account, keep }: { account: number; keep?: string },
+): Promise<void> {
+  const others = { account, _id: { $ne: keep ?? '' }, revokedAt: { $exists: false } }
+  const revoked = { $set: { revokedAt: new Date() } }
+  await models.sessions.updateMany(others, revoked, { session: transaction })
+  await announce(models.changes, transaction, { kind: 'account', key: String(account) })
+}

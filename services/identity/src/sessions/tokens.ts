@@ -1,0 +1,54 @@
+import { createHmac } from 'node:crypto'
+import type { Models } from '../models.ts'
+import type { KeyRing } from '../signing-keys/key-ring.ts'
+import { type IssuedToken, issueAccessToken } from './access-token.ts'
+import { newRefreshToken, newSession, REFRESH_MS, type Session, tokenHash } from './session.ts'
+
+export interface TokenDependencies {
+  models: Models
+  keyRing: Pick<KeyRing, 'signingKey'>
+}
+
+/** What a login or a refresh answers with. */
+export interface SessionTokens extends IssuedToken {
+  tokenType: 'Bearer'
+  refreshToken: string
+}
+
+/** Starts a session of `account` and issues its first tokens. */
+export async function startSession(
+  { models, keyRing }: TokenDependencies,
+  account: number,
+): Promise<SessionTokens> {
+  const session = newSession(account, REFRESH_MS)
+  const refresh = newRefreshToken(session)
+  const issued = await issueAccessToken(keyRing, { account, session: session._id })
+  await models.sessions.insertOne(session)
+  await models.refreshTokens.insertOne(refresh.record)
+  return { ...issued, tokenType: 'Bearer', refreshToken: refresh.token }
+}
+
+/** The one token that may follow on `token`: told apart from a guess, and the same however often it is asked. */
+export function successorOf(session: Session, token: string): string {
+  return createHmac('sha256', Buffer.from(session.secret, 'base64url')).update(token).digest('base64url')
+}
+
+/** Issues the tokens that follow on `token`; asked again, the refresh token is the same one. */
+export async function continueSession(
+  { models, keyRing }: TokenDependencies,
+  session: Session,
+  token: string,
+): Promise<SessionTokens> {
+  const refreshToken = successorOf(session, token)
+  const createdAt = new Date()
+  const expiresAt = new Date(createdAt.getTime() + REFRESH_MS)
+  const record = { session: session._id, createdAt, expiresAt }
+  await models.refreshTokens.updateOne(
+    { _id: tokenHash(refreshToken) },
+    { $setOnInsert: record },
+    { upsert: true },
+  )
+  await models.sessions.updateOne({ _id: session._id }, { $max: { expiresAt } })
+  const issued = await issueAccessToken(keyRing, { account: session.account, session: session._id })
+  return { ...issued, tokenType: 'Bearer', refreshToken }
+}

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { tokenHash } from '../src/sessions/session.ts'
+import {
+  dropIdentity,
+  type IdentityServer,
+  identityEnvironment,
+  makeServiceKeys,
+  newRegistration,
+  startIdentity,
+  untilReady,
+} from './identity-server.ts'
+
+const keys = makeServiceKeys()
+let identity: IdentityServer
+let user: ReturnType<typeof newRegistration>
+let first: string
+
+beforeAll(async () => {
+  identity = await startIdentity(keys, await identityEnvironment(keys))
+  await untilReady(identity.url)
+}, 150_000)
+afterAll(() => dropIdentity(identity))
+beforeEach(async () => {
+  user = newRegistration()
+  await identity.call('POST', '/api/auth/register', { body: user })
+  first = await login()
+})
+
+const login = async () => {
+  const body = { username: user.email, password: user.password }
+  return (await identity.call('POST', '/api/auth/login', { body })).json.refreshToken as string
+}
+const refresh = (refreshToken: unknown) =>
+  identity.call('POST', '/api/auth/refresh', { body: { refreshToken } })
+const expectEnded = async (token: string) => {
+  const { status, json } = await refresh(token)
+  expect([status, json.code]).toEqual([401, 'invalid_refresh_token'])
+}
+const sidOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()).sid
+
+describe('refresh', () => {
+  test('trades a token for its successor, in the same session', async () => {
+    const one = await refresh(first)
+    expect(one.status).toBe(200)
+    expect(one.headers.get('cache-control')).toBe('no-store')
+    expect(Object.keys(one.json).sort()).toEqual(['accessToken', 'expiresAt', 'refreshToken', 'tokenType'])
+    const two = await refresh(one.json.refreshToken)
+    expect(two.status).toBe(200)
+    expect(sidOf(two.json.accessToken)).toBe(sidOf(one.json.accessToken))
+    expect(new Set([first, one.json.refreshToken, two.json.refreshToken]).size).toBe(3)
+  })
+
+  test('sent many times at once, gets one and the same successor', async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(first)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
+    expect(new Set(answers.map(({ json }) => json.refreshToken)).size).toBe(1)
+    expect((await refresh(answers[0]!.json.refreshToken)).status).toBe(200)
+  })
+
+  test('with a token whose successor was used, ends the session', async () => {
+    const { refreshToken: second } = (await refresh(first)).json
+    const { refreshToken: third } = (await refresh(second)).json
+    await expectEnded(first)
+    await expectEnded(third)
+    await expectEnded(second)
+  })
+
+  test('with a token that was used over a minute ago, ends the session', async () => {
+    const { refreshToken: second } = (await refresh(first)).json
+    const longAgo = new Date(Date.now() - 61_000)
+    await identity.database
+      .collection<{ _id: string }>('refreshTokens')
+      .updateOne({ _id: tokenHash(first) }, { $set: { usedAt: longAgo } })
+    await expectEnded(first)
+    await expectEnded(second)
+  })
+
+  test('leaves other sessions of the account alone', async () => {
+    const other = await login()
+    const { refreshToken: second } = (await refresh(first)).json
+    await refresh(second)
+    await expectEnded(first)
+    expect((await refresh(other)).status).toBe(200)
+  })
+
+  test('refuses what it never gave out', async () => {
+    await expectEnded('')
+    await expectEnded('x'.repeat(43))
+    expect((await refresh(7)).status).toBe(422)
+    expect((await refresh(undefined)).status).toBe(422)
+  })
+})
+
+describe('logout', () => {
+  const logout = (body: object) => identity.call('POST', '/api/auth/logout', { body })
+
+  test('by refresh token ends that session', async () => {
+    const other = await login()
+    expect((await logout({ refreshToken: first })).json).toEqual({ loggedOut: true })
+    await expectEnded(first)
+    expect((await logout({ refreshToken: first })).status).toBe(200)
+    expect((await refresh(other)).status).toBe(200)
+  })
+
+  test('everywhere ends all', async () => {
+    const other = await login()
+    expect((await logout({ refreshToken: first, everywhere: true })).status).toBe(200)
+    await expectEnded(first)
+    await expectEnded(other)
+  })
+
+  test('says the same of a token that nobody knows, and needs one', async () => {
+    expect((await logout({ refreshToken: 'x' })).json).toEqual({ loggedOut: true })
+    expect((await logout({})).status).toBe(401)
+  })
+})
+
+describe('changes', () => {
+  const changesSince = async (since: number | string) =>
+    (await identity.callAs('gateway', 'GET', `/internal/changes?since=${since}`)).json
+
+  test('are told to the gateway for ten seconds, from the moment on at which they hold', async () => {
+    const { now, complete } = await changesSince(0)
+    expect(complete).toBe(true)
+    await identity.call('POST', '/api/auth/logout', { body: { refreshToken: first } })
+    for (const since of [now, now, Date.now(), 0, 'x']) {
+      const { changes } = await changesSince(since)
+      expect(changes).toContainEqual({ id: expect.any(String), kind: 'session', key: expect.any(String) })
+    }
+  })
+
+  test('that are too long ago to be known are said to be incomplete', async () => {
+    expect((await changesSince(Date.now() - 86_400_000)).complete).toBe(false)
+  })
+
+  test('are nobody else’s business', async () => {
+    expect((await identity.callAs('webhook', 'GET', '/internal/changes?since=0')).status).toBe(403)
+  })
+})
