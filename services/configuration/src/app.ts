@@ -6,8 +6,11 @@ import type { Log } from '@parley/shared/log'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
 import type { Config } from './config.ts'
 import { documentRoutes } from './documents/document-routes.ts'
+import { type ConfigurationEvents, connectConfigurationEvents } from './events/configuration-events.ts'
+import { writeHistory } from './history/write-history.ts'
 import { internalRoutes } from './internal/internal-routes.ts'
-import { openDatabase } from './store/database.ts'
+import { type Relay, startRelay } from './relay/relay.ts'
+import { type Database, openDatabase } from './store/database.ts'
 import { createIdCounter } from './store/id-counter.ts'
 import { createKeyedQueue } from './store/keyed-queue.ts'
 
@@ -23,6 +26,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     writes: createKeyedQueue(),
     authorizer: createAuthorizer(identity),
   }
+  const events = config.AMQP_URL ? await connectConfigurationEvents({ url: config.AMQP_URL, log }) : undefined
+  const relays = startRelays({ database, events, log })
   const app = createApp({
     log,
     readiness: { mongodb: database.isUp },
@@ -31,5 +36,30 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       app.use('/rest', requireCaller(verifier), documentRoutes(dependencies))
     },
   })
-  return { app, close: database.close }
+  return {
+    app,
+    close: async () => {
+      await Promise.all(relays.map((relay) => relay.close()))
+      await events?.close()
+      await database.close()
+    },
+  }
+}
+
+function startRelays(options: {
+  database: Database
+  events: ConfigurationEvents | undefined
+  log: Log
+}): Relay[] {
+  const { database, events, log } = options
+  const history = startRelay({
+    name: 'history',
+    database,
+    log,
+    withBefore: true,
+    handle: (changes) => writeHistory(database, changes),
+  })
+  if (events === undefined) return [history]
+  const told = startRelay({ name: 'events', database, log, withBefore: false, handle: events.publish })
+  return [history, told]
 }

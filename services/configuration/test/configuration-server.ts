@@ -48,6 +48,7 @@ type Roles = Record<string, readonly PermissionEntry[]>
 export async function startConfiguration(
   ownRoles: Roles = {},
   other?: Pick<ConfigurationServer, 'mongo'>,
+  environment: Record<string, string> = {},
 ): Promise<ConfigurationServer> {
   const roles: Roles = {
     ...Object.fromEntries(DEFAULT_ROLES.map(({ name, permissions }) => [name, permissions])),
@@ -59,7 +60,7 @@ export async function startConfiguration(
     database: freshDatabase('configuration'),
   }
   const identity = await listen(createServer(roleServer(Object.values(roles))))
-  const environment = parseConfig(z.object({ ...baseConfig, ...config }), {
+  const parsed = parseConfig(z.object({ ...baseConfig, ...config }), {
     NODE_ENV: 'test',
     PORT: '0',
     LOG_LEVEL: 'silent',
@@ -68,9 +69,10 @@ export async function startConfiguration(
     MONGO_URL: mongo.url,
     MONGO_DATABASE: mongo.database,
     IDENTITY_URL: identity.url,
+    ...environment,
   })
   const log = createLog({ service: 'configuration', level: process.env.TEST_LOG ?? 'silent' })
-  const service = await buildApp(environment, log)
+  const service = await buildApp(parsed, log)
   const server = await listen(createServer(service.app))
   await untilReady(server.url)
   return {

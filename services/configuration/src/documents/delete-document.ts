@@ -6,7 +6,9 @@ import { requireReadable, requireWritable, type WriteAccess, writeAccess } from 
 import { documentFilter } from '../access/document-filter.ts'
 import { referrersOf } from '../references/referrers.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
+import type { Address, Author } from '../store/stored-document.ts'
 import { changeDocument } from '../store/write-document.ts'
+import { authorOf } from './author.ts'
 import type { Dependencies } from './dependencies.ts'
 import { locate } from './locate.ts'
 import { flag, parameters } from './parameters.ts'
@@ -31,7 +33,7 @@ export function deleteDocument(
     const id = current.doc._id
     if (!force) await requireUnreferenced(dependencies, { caller, definition, id })
     await dependencies.writes.run(`${definition.name}/${workspace}/${id}`, () =>
-      remove(dependencies, { req, definition, access, workspace, id }),
+      remove(dependencies, { req, definition, access, author: authorOf(caller), address: { workspace, id } }),
     )
     res.json({ _id: id, deleted: true })
   }
@@ -57,15 +59,16 @@ async function remove(
     req: Request<{ id: string }>
     definition: ResourceDefinition
     access: WriteAccess
-    workspace: number
-    id: number
+    author: Author
+    address: Address
   },
 ): Promise<void> {
-  const { req, definition, access, workspace, id } = options
+  const { req, definition, access, author, address } = options
   await changeDocument({
     database,
     definition,
-    address: { workspace, id },
+    address,
+    author,
     guard: documentFilter(access.write),
     next: (current) => {
       requireWritable(access, requireReadable(access.read, current))

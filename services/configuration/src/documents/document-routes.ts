@@ -1,6 +1,7 @@
 import { jsonBody } from '@parley/shared/json-body'
 import { methodNotAllowed } from '@parley/shared/problem'
 import { Router } from 'express'
+import { readHistory } from '../history/read-history.ts'
 import { allResources } from '../resources/all-resources.ts'
 import { deleteDocument } from './delete-document.ts'
 import type { Dependencies } from './dependencies.ts'
@@ -33,6 +34,10 @@ export function documentRoutes(dependencies: Dependencies): Router {
       .patch(patchBody, patchDocument(dependencies, definition))
       .delete(deleteDocument(dependencies, definition))
       .all(methodNotAllowed('GET', 'PUT', 'PATCH', 'DELETE'))
+    router
+      .route(`/${definition.name}/:id/history`)
+      .get(readHistory(dependencies, definition))
+      .all(methodNotAllowed('GET'))
   }
   return router
 }

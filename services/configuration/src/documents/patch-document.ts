@@ -15,6 +15,7 @@ import { prefersStrict, requireReferences } from '../references/require-referenc
 import type { ResourceDefinition } from '../resources/definition.ts'
 import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
 import { changeDocument } from '../store/write-document.ts'
+import { authorOf } from './author.ts'
 import { buildDocument, parsePatch, withoutOwnFields } from './body.ts'
 import type { Dependencies } from './dependencies.ts'
 import { locate } from './locate.ts'
@@ -39,8 +40,9 @@ export function patchDocument(
     const next = merging({ req, definition, access, patch, references })
     const found = requireReadable(access.read, await locate({ database, definition, workspace, path }))
     const address = { workspace, id: found.doc._id }
+    const author = authorOf(caller)
     const guard = documentFilter(access.write)
-    const change = () => changeDocument({ database, definition, address, guard, next })
+    const change = () => changeDocument({ database, definition, address, author, guard, next })
     sendDocument(req, res, await writes.run(`${definition.name}/${workspace}/${address.id}`, change))
   }
 }

@@ -4,6 +4,7 @@ import { requireMayBecome, writeAccess } from '../access/access.ts'
 import { prefersStrict, requireReferences } from '../references/require-references.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { createDocument } from '../store/write-document.ts'
+import { authorOf } from './author.ts'
 import { buildDocument, parseBody } from './body.ts'
 import type { Dependencies } from './dependencies.ts'
 import { parameters } from './parameters.ts'
@@ -28,6 +29,7 @@ export function postDocument(
       return doc
     }
     const workspace = caller.workspace._id
-    sendDocument(req, res, await createDocument({ database, ids, definition, workspace, build }))
+    const author = authorOf(caller)
+    sendDocument(req, res, await createDocument({ database, ids, definition, workspace, author, build }))
   }
 }

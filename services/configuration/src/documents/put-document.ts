@@ -6,8 +6,9 @@ import { requireMayBecome, requireWritable, type WriteAccess, writeAccess } from
 import { documentFilter } from '../access/document-filter.ts'
 import { prefersStrict, requireReferences } from '../references/require-references.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
-import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
+import type { Author, LiveDocument, ResourceDocument } from '../store/stored-document.ts'
 import { changeDocument, createDocument, KeyTaken } from '../store/write-document.ts'
+import { authorOf } from './author.ts'
 import { buildDocument, parseBody } from './body.ts'
 import type { Dependencies } from './dependencies.ts'
 import { locate } from './locate.ts'
@@ -20,6 +21,7 @@ const MAX_ATTEMPTS = 20
 interface Put {
   definition: ResourceDefinition
   workspace: number
+  author: Author
   path: PathId
   /** What is to be stored under `id` in the place of `current`; throws what the caller is told. */
   build(id: number, current: LiveDocument | undefined): ResourceDocument
@@ -45,7 +47,7 @@ export function putDocument(
     const build = replacing({ req, definition, access, fields, key: path.key })
     const guard = documentFilter(access.write)
     const name = `${definition.name}/${workspace}/${req.params.id}`
-    const put = { definition, workspace, path, build, guard }
+    const put = { definition, workspace, author: authorOf(caller), path, build, guard }
     sendDocument(req, res, await dependencies.writes.run(name, () => store(dependencies, put)))
   }
 }
@@ -85,12 +87,19 @@ async function idOfKey({ database }: Dependencies, put: Put): Promise<number | u
 }
 
 function create({ database, ids }: Dependencies, put: Put): Promise<LiveDocument> {
-  const { definition, workspace, build } = put
-  return createDocument({ database, ids, definition, workspace, build: (id) => build(id, undefined) })
+  const { definition, workspace, author, build } = put
+  return createDocument({ database, ids, definition, workspace, author, build: (id) => build(id, undefined) })
 }
 
 function replace({ database }: Dependencies, put: Put, id: number): Promise<LiveDocument> {
-  const { definition, workspace, build, guard } = put
+  const { definition, workspace, author, build, guard } = put
   const address = { workspace, id }
-  return changeDocument({ database, definition, address, guard, next: (current) => build(id, current) })
+  return changeDocument({
+    database,
+    definition,
+    address,
+    author,
+    guard,
+    next: (current) => build(id, current),
+  })
 }

@@ -2,8 +2,10 @@ import type { Log } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
 import { Problem } from '@parley/shared/problem'
 import type mongoose from 'mongoose'
+import type { HistoryEntry } from '../history/history-entry.ts'
+import { beginRelays, type StoredRelay } from '../relay/relay-state.ts'
 import { allResources } from '../resources/all-resources.ts'
-import type { ResourceName } from '../resources/definition.ts'
+import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
 import { indexesOf } from './indexes.ts'
 import type { StoredDocument } from './stored-document.ts'
 
@@ -18,8 +20,11 @@ export interface Counter {
 
 /** The service's collections; each throws `unavailable` until the database has been reached. */
 export interface Database {
+  connected(): mongoose.mongo.Db
   documents(resource: ResourceName): Documents
   counters(): Counters
+  history(): mongoose.mongo.Collection<HistoryEntry>
+  relays(): mongoose.mongo.Collection<StoredRelay>
   isUp(): Promise<boolean>
   close(): Promise<void>
 }
@@ -30,11 +35,8 @@ export function openDatabase(options: { url: string; database: string; log: Log 
   const connection = connectMongo({
     ...options,
     prepare: async (connected) => {
-      await Promise.all(
-        allResources.map((definition) =>
-          connected.db?.collection(definition.name).createIndexes(indexesOf(definition)),
-        ),
-      )
+      if (connected.db === undefined) throw new Error('not connected')
+      await prepareCollections(connected.db)
       db = connected.db
     },
   })
@@ -43,9 +45,38 @@ export function openDatabase(options: { url: string; database: string; log: Log 
     return db
   }
   return {
+    connected: ready,
     documents: (resource) => ready().collection<StoredDocument>(resource),
     counters: () => ready().collection<Counter>('counters'),
+    history: () => ready().collection<HistoryEntry>('history'),
+    relays: () => ready().collection<StoredRelay>('relays'),
     isUp: connection.isUp,
     close: connection.close,
+  }
+}
+
+async function prepareCollections(db: mongoose.mongo.Db): Promise<void> {
+  const made = await Promise.all(
+    allResources.map(async (definition) => {
+      const isNew = await keepBefores(db, definition)
+      await db.collection(definition.name).createIndexes(indexesOf(definition))
+      return isNew
+    }),
+  )
+  if (made.includes(true)) await beginRelays(db)
+}
+
+const EXISTS = 48
+
+/** History needs what a document was before a write. True when the collection was not there yet. */
+async function keepBefores(db: mongoose.mongo.Db, { name }: ResourceDefinition): Promise<boolean> {
+  const changeStreamPreAndPostImages = { enabled: true }
+  try {
+    await db.createCollection(name, { changeStreamPreAndPostImages })
+    return true
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== EXISTS) throw error
+    await db.command({ collMod: name, changeStreamPreAndPostImages })
+    return false
   }
 }

@@ -18,6 +18,20 @@ export interface ResourceDocument extends JsonObject {
   updatedAt: string
 }
 
+/** How a version came about. */
+export interface Authorship {
+  as: 'created' | 'updated' | 'deleted'
+  /** ISO 8601. */
+  at: string
+  by: Author
+}
+
+/** The account that wrote. */
+export interface Author {
+  _id: number
+  username: string
+}
+
 /** What the database holds: the document under `doc`, and beside it what only we need. */
 export interface StoredDocument {
   _id: Address
@@ -25,6 +39,7 @@ export interface StoredDocument {
   version: number
   /** A deleted document keeps its place, so that its id is not given out again. */
   deleted: boolean
+  written: Authorship
   /** Copies of the indexed fields in a form that an index takes. */
   keys?: Record<string, unknown>
   doc?: ResourceDocument
@@ -41,14 +56,16 @@ export function toStored(options: {
   definition: ResourceDefinition
   address: Address
   version: number
+  written: Authorship
   doc: ResourceDocument | undefined
 }): StoredDocument {
-  const { definition, address, version, doc } = options
-  if (doc === undefined) return { _id: address, version, deleted: true }
+  const { definition, address, version, written, doc } = options
+  if (doc === undefined) return { _id: address, version, deleted: true, written }
   return {
     _id: address,
     version,
     deleted: false,
+    written,
     keys: indexKeys(definition, doc),
     doc: escapeKeys(doc),
   }

@@ -5,6 +5,8 @@ import { duplicateOf } from './duplicate-key.ts'
 import type { IdCounter } from './id-counter.ts'
 import {
   type Address,
+  type Author,
+  type Authorship,
   type LiveDocument,
   liveDocument,
   type ResourceDocument,
@@ -25,13 +27,20 @@ export async function createDocument(options: {
   ids: IdCounter
   definition: ResourceDefinition
   workspace: number
+  author: Author
   build(id: number): ResourceDocument | Promise<ResourceDocument>
 }): Promise<LiveDocument> {
-  const { database, ids, definition, workspace } = options
+  const { database, ids, definition, workspace, author } = options
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const id = await ids.next(workspace, definition.name)
     const doc = await options.build(id)
-    const stored = toStored({ definition, address: { workspace, id }, version: 1, doc })
+    const stored = toStored({
+      definition,
+      address: { workspace, id },
+      version: 1,
+      written: written('created', author),
+      doc,
+    })
     if (await inserted(database, definition, stored)) return { version: 1, doc }
     await ids.pass(workspace, definition.name, id)
   }
@@ -46,6 +55,7 @@ export async function changeDocument<D extends ResourceDocument | undefined>(opt
   database: Database
   definition: ResourceDefinition
   address: Address
+  author: Author
   guard: Record<string, unknown>
   next(current: LiveDocument | undefined): D | Promise<D>
 }): Promise<{ version: number; doc: D }> {
@@ -58,7 +68,8 @@ export async function changeDocument<D extends ResourceDocument | undefined>(opt
     const current = liveDocument(stored)
     const doc = await options.next(current)
     const version = (stored?.version ?? 0) + 1
-    const next = toStored({ definition, address, version, doc })
+    const as = doc === undefined ? 'deleted' : current === undefined ? 'created' : 'updated'
+    const next = toStored({ definition, address, version, written: written(as, options.author), doc })
     if (stored === null) {
       if (await inserted(database, definition, next)) return { version, doc }
     } else {
@@ -69,6 +80,10 @@ export async function changeDocument<D extends ResourceDocument | undefined>(opt
     }
   }
   throw new Problem('unavailable', { detail: 'Too many others are writing this document.' })
+}
+
+function written(as: Authorship['as'], by: Author): Authorship {
+  return { as, at: new Date().toISOString(), by }
 }
 
 /** False when the id is taken. */

@@ -1,0 +1,88 @@
+import { connectBroker, openConfirmChannel } from '@parley/shared/broker'
+import type { Log } from '@parley/shared/log'
+import type { ConfirmChannel } from 'amqplib'
+import type { DocumentChange } from '../relay/change-stream.ts'
+import { unescapeKeys } from '../store/safe-keys.ts'
+
+/** Topic exchange that tells of every change; keys are `<resource>.<created|updated|deleted>`. */
+export const CONFIGURATION_EXCHANGE = 'configuration'
+export const CHANGE_TYPE = 'configuration.changed.v1'
+const CONFIRM_MS = 5_000
+
+export interface ConfigurationEvents {
+  /** Resolves when the broker has confirmed all; rejects when it is away or has not in 5 s. */
+  publish(changes: readonly DocumentChange[]): Promise<void>
+  close(): Promise<void>
+}
+
+/** A confirmed publisher to exchange `configuration`. */
+export async function connectConfigurationEvents(options: {
+  url: string
+  log: Log
+}): Promise<ConfigurationEvents> {
+  const { url, log } = options
+  let channel: ConfirmChannel | undefined
+  const connection = await connectBroker({
+    url,
+    log,
+    setup: async (model) => {
+      const opened = await openConfirmChannel(model, log)
+      await opened.assertExchange(CONFIGURATION_EXCHANGE, 'topic', { durable: true })
+      channel = opened
+      opened.once('close', () => {
+        if (channel === opened) channel = undefined
+        // A channel closed by the broker alone would leave a live connection that publishes nothing.
+        model.close().catch(() => {})
+      })
+    },
+  })
+  return {
+    publish: async (changes) => {
+      if (channel === undefined) throw new Error('the message broker is away')
+      for (const change of changes) publishOne(channel, change)
+      await confirmed(channel)
+    },
+    close: () => connection.close(),
+  }
+}
+
+function publishOne(channel: ConfirmChannel, { resource, stored }: DocumentChange): void {
+  const { _id, version, written } = stored
+  channel.publish(CONFIGURATION_EXCHANGE, `${resource}.${written.as}`, body(resource, stored), {
+    persistent: true,
+    messageId: `${resource}/${_id.workspace}/${_id.id}/${version}`,
+    type: CHANGE_TYPE,
+    contentType: 'application/json',
+    timestamp: Math.floor(Date.parse(written.at) / 1000),
+    headers: { workspace: _id.workspace, version },
+  })
+}
+
+/** The state after the change; `document` is null once it is deleted. */
+function body(resource: string, { _id, version, written, doc }: DocumentChange['stored']): Buffer {
+  const document = doc === undefined ? null : unescapeKeys(doc)
+  const { workspace, id } = _id
+  return Buffer.from(
+    JSON.stringify({
+      resource,
+      workspace,
+      _id: id,
+      version,
+      operation: written.as,
+      at: written.at,
+      document,
+    }),
+  )
+}
+
+async function confirmed(channel: ConfirmChannel): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('the message broker did not confirm in time')), CONFIRM_MS)
+  })
+  try {
+    await Promise.race([channel.waitForConfirms(), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,10 @@
+import type { ResourceName } from '../resources/definition.ts'
+import type { Authorship } from '../store/stored-document.ts'
+import type { FieldChange } from './changes-between.ts'
+
+/** One version of one document: who made it, when, and what changed. */
+export interface HistoryEntry extends Authorship {
+  _id: { workspace: number; resource: ResourceName; id: number; version: number }
+  /** Null where it isn't known; a change without its values where they are too large to be kept. */
+  changes: FieldChange[] | null
+}

@@ -1,0 +1,71 @@
+import { Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import type { RequestHandler } from 'express'
+import { requireReadable } from '../access/access.ts'
+import type { Dependencies } from '../documents/dependencies.ts'
+import { locate } from '../documents/locate.ts'
+import { parameterFault, parameters } from '../documents/parameters.ts'
+import { type PathId, parsePathId } from '../documents/path-id.ts'
+import type { ResourceDefinition } from '../resources/definition.ts'
+import type { Database } from '../store/database.ts'
+import { unescapeKeys } from '../store/safe-keys.ts'
+import type { HistoryEntry } from './history-entry.ts'
+
+const PAGE = 50
+
+/**
+ * `GET /rest/{resource}/{id}/history`: what happened to a document, latest first, 50 at a time. That of a
+ * deleted one is for those who may read all of the resource.
+ */
+export function readHistory(
+  { database, authorizer }: Dependencies,
+  definition: ResourceDefinition,
+): RequestHandler<{ id: string }> {
+  return async (req, res) => {
+    const path = parsePathId(definition, req.params.id)
+    const after = versionOf(parameters(req, ['after']).get('after'))
+    const caller = callerOf(res)
+    const workspace = caller.workspace._id
+    const read = await authorizer.require(caller, definition.name, 'read')
+    const current = await locate({ database, definition, workspace, path })
+    if (current !== undefined || read.kind !== 'all') requireReadable(read, current)
+    const id = current?.doc._id ?? idOf(path)
+    const entries = await findEntries(database, { workspace, resource: definition.name, id }, after)
+    if (entries.length === 0 && current === undefined) throw new Problem('not_found')
+    const shown = entries.slice(0, PAGE)
+    const last = entries.length > PAGE ? shown.at(-1) : undefined
+    res.set('cache-control', 'private, no-cache').json({
+      data: shown.map(present),
+      next: last === undefined ? null : String(last._id.version),
+    })
+  }
+}
+
+type DocumentId = Omit<HistoryEntry['_id'], 'version'>
+
+function findEntries(database: Database, document: DocumentId, before: number): Promise<HistoryEntry[]> {
+  const { workspace, id, resource } = document
+  const at = (version: number) => ({ workspace, id, resource, version })
+  return database
+    .history()
+    .find({ _id: { $gt: at(0), $lt: at(before) } })
+    .sort({ _id: -1 })
+    .limit(PAGE + 1)
+    .toArray()
+}
+
+function present({ _id, as, at, by, changes }: HistoryEntry): object {
+  return { version: _id.version, operation: as, at, by, changes: unescapeKeys(changes) }
+}
+
+/** A key names a document only while it is there. */
+function idOf(path: PathId): number {
+  if (path.id === undefined) throw new Problem('not_found')
+  return path.id
+}
+
+function versionOf(text: string | undefined): number {
+  if (text === undefined) return Number.MAX_SAFE_INTEGER
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw parameterFault('after', 'not a cursor of a history')
+}

@@ -1,0 +1,60 @@
+import type mongoose from 'mongoose'
+import { RESOURCES, type ResourceName } from '../resources/definition.ts'
+import type { StoredDocument } from '../store/stored-document.ts'
+
+const MAX_WAIT_MS = 200
+const BATCH = 100
+
+type Event = mongoose.mongo.Document
+export type Changes = mongoose.mongo.ChangeStream<Event, Event>
+
+/** One write to one document: what it is now, and what it was before where that is known. */
+export interface DocumentChange {
+  resource: ResourceName
+  stored: StoredDocument
+  before?: StoredDocument | undefined
+}
+
+/** Where a stream begins: after an event that was dealt with, or at a moment of the database's. */
+export type StartingPoint =
+  | { resumeAfter: mongoose.mongo.ResumeToken }
+  | { startAtOperationTime: mongoose.mongo.Timestamp }
+
+/** Every write to a resource's document. An event over 16 MiB comes in fragments. */
+export function openChangeStream(
+  db: mongoose.mongo.Db,
+  options: { from: StartingPoint; withBefore: boolean },
+): Changes {
+  const written = { 'ns.coll': { $in: [...RESOURCES] }, operationType: { $in: ['insert', 'replace'] } }
+  return db.watch<Event, Event>([{ $match: written }, { $changeStreamSplitLargeEvent: {} }], {
+    ...options.from,
+    maxAwaitTimeMS: MAX_WAIT_MS,
+    ...(options.withBefore ? { fullDocumentBeforeChange: 'whenAvailable' } : {}),
+  })
+}
+
+/** The next changes, at most 100; none when nothing happened for 200 ms. */
+export async function nextChanges(stream: Changes): Promise<DocumentChange[]> {
+  const changes: DocumentChange[] = []
+  while (changes.length < BATCH) {
+    const event = await nextEvent(stream)
+    if (event === undefined) break
+    changes.push({
+      resource: event.ns.coll,
+      stored: event.fullDocument,
+      before: event.fullDocumentBeforeChange ?? undefined,
+    })
+  }
+  return changes
+}
+
+async function nextEvent(stream: Changes): Promise<Event | undefined> {
+  let event: Event | undefined
+  for (;;) {
+    const next = await stream.tryNext()
+    if (next === null && event === undefined) return undefined
+    if (next === null) continue
+    event = { ...event, ...next }
+    if (next.splitEvent === undefined || next.splitEvent.fragment === next.splitEvent.of) return event
+  }
+}

@@ -1,0 +1,118 @@
+import type { Log } from '@parley/shared/log'
+import type { Database } from '../store/database.ts'
+import { type DocumentChange, nextChanges, openChangeStream, type StartingPoint } from './change-stream.ts'
+import { createRelayState, type RelayName, type RelayState } from './relay-state.ts'
+import { snapshot } from './snapshot.ts'
+
+const RENEW_MS = 3_000
+const RETRY_MS = 1_000
+// The place moves on with every write to the database, also where none of them concerns the relay.
+const SAVE_IDLE_MS = 10_000
+/** The oplog has moved on, or the token is of another history: what was missed can't be read any more. */
+const LOST_CODES = [222, 260, 280, 286]
+
+export interface Relay {
+  /** Finishes the batch under way and lets another copy take over. */
+  close(): Promise<void>
+}
+
+interface RelayOptions {
+  /** Names the lease and the place; relays of other names run side by side. */
+  name: RelayName
+  database: Database
+  log: Log
+  /** Whether changes come with what the document was before. */
+  withBefore: boolean
+  /** Deals with changes in order. They may come again, and after a gap every document comes once. */
+  handle(changes: DocumentChange[]): Promise<void>
+}
+
+/**
+ * Follows every write, in one copy of the service at a time. How far it got is stored after each batch; what
+ * fails is tried again from there, each second.
+ */
+export function startRelay(options: RelayOptions): Relay {
+  const { name, database, log } = options
+  const state = createRelayState({ relays: database.relays, name })
+  const closing = new AbortController()
+  const running = (async () => {
+    while (!closing.signal.aborted) {
+      try {
+        if (await state.acquire()) await runUnderLease(options, state, closing.signal)
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : 'unknown'
+        if (!closing.signal.aborted) log.warn({ relay: name, reason }, 'relay interrupted')
+      }
+      await pause(RETRY_MS, closing.signal)
+    }
+    await state.release().catch(() => log.warn({ relay: name }, 'relay lease left to expire'))
+  })()
+  return {
+    close: async () => {
+      closing.abort()
+      await running
+    },
+  }
+}
+
+async function runUnderLease(options: RelayOptions, state: RelayState, signal: AbortSignal): Promise<void> {
+  // A renewal that fails shows in `held` when the lease runs out.
+  const renewing = setInterval(() => void state.acquire().catch(() => undefined), RENEW_MS)
+  try {
+    await follow(options, state, () => state.held() && !signal.aborted)
+  } catch (error) {
+    if (!LOST_CODES.includes(Number((error as { code?: unknown }).code))) throw error
+    options.log.warn({ relay: options.name }, 'relay lost its place; everything comes once again')
+    await state.savePlace(undefined)
+  } finally {
+    clearInterval(renewing)
+  }
+}
+
+async function follow(options: RelayOptions, state: RelayState, goesOn: () => boolean): Promise<void> {
+  const from = await startingPoint(options, state, goesOn)
+  if (from === undefined) return
+  const stream = openChangeStream(options.database.connected(), { from, withBefore: options.withBefore })
+  let savedAt = 0
+  try {
+    while (goesOn()) {
+      const changes = await nextChanges(stream)
+      if (changes.length > 0) await options.handle(changes)
+      else if (performance.now() < savedAt + SAVE_IDLE_MS) continue
+      await state.savePlace({ resumeAfter: stream.resumeToken })
+      savedAt = performance.now()
+    }
+  } finally {
+    await stream.close()
+  }
+}
+
+/** Where to go on; without a stored place, now, after all there is has been dealt with once. */
+async function startingPoint(
+  options: RelayOptions,
+  state: RelayState,
+  goesOn: () => boolean,
+): Promise<StartingPoint | undefined> {
+  const stored = await state.place()
+  if (stored !== undefined) return stored
+  const { operationTime } = await options.database.connected().command({ ping: 1 })
+  for await (const changes of snapshot(options.database)) {
+    if (!goesOn()) return undefined
+    await options.handle(changes)
+  }
+  return { startAtOperationTime: operationTime }
+}
+
+/** Waits `milliseconds`, or until `signal` aborts. */
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, milliseconds)
+    signal.addEventListener('abort', done)
+  })
+}

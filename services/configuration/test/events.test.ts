@@ -1,0 +1,140 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { testServers } from '@parley/local/testing/test-servers'
+import { type ChannelModel, connect } from 'amqplib'
+import mongoose from 'mongoose'
+import { bodies } from './bodies.ts'
+import { breakableProxy } from './breakable-proxy.ts'
+import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { eventually } from './eventually.ts'
+
+interface Event {
+  key: string
+  messageId: string
+  resource: string
+  workspace: number
+  _id: number
+  version: number
+  operation: string
+  document: Record<string, unknown> | null
+}
+
+let proxy: Awaited<ReturnType<typeof breakableProxy>>
+let broker: ChannelModel
+let server: ConfigurationServer
+let events: Event[] = []
+
+beforeAll(async () => {
+  const { amqpUrl } = await testServers()
+  broker = await connect(amqpUrl)
+  const channel = await broker.createChannel()
+  await channel.assertExchange('configuration', 'topic', { durable: true })
+  const { queue } = await channel.assertQueue('', { exclusive: true })
+  await channel.bindQueue(queue, 'configuration', '#')
+  await channel.consume(
+    queue,
+    (message) => {
+      if (message === null) return
+      const body = JSON.parse(message.content.toString())
+      events.push({ key: message.fields.routingKey, messageId: message.properties.messageId, ...body })
+    },
+    { noAck: true },
+  )
+  proxy = await breakableProxy(amqpUrl)
+  server = await startConfiguration({}, undefined, { AMQP_URL: proxy.url })
+})
+afterEach(() => {
+  events = []
+})
+afterAll(async () => {
+  await server.close()
+  await proxy.close()
+  await broker.close()
+})
+
+const count = (length: number) =>
+  eventually(
+    () => events,
+    (seen) => seen.length >= length,
+  )
+const told = (seen: Event[]) => seen.map(({ key, _id, version }) => `${key} ${_id} ${version}`)
+
+test('every write is told once it is stored, in order, with its version', async () => {
+  const body = { ...bodies.channels, config: JSON.parse('{"__proto__":{"a":[1]},"$ref":"x","$id":2}') }
+  const { json } = await server.call('PUT', '/rest/channels/3', { body, workspace: 4 })
+  await server.call('PATCH', '/rest/channels/3', { body: { name: 'New' }, workspace: 4 })
+  await server.call('DELETE', '/rest/channels/3', { workspace: 4 })
+  await server.call('PUT', '/rest/channels/3', { body, workspace: 4 })
+  const seen = await count(4)
+  expect(told(seen)).toEqual([
+    'channels.created 3 1',
+    'channels.updated 3 2',
+    'channels.deleted 3 3',
+    'channels.created 3 4',
+  ])
+  expect(JSON.stringify(seen[0]?.document)).toBe(JSON.stringify(json))
+  expect(seen[0]).toMatchObject({
+    resource: 'channels',
+    workspace: 4,
+    messageId: 'channels/4/3/1',
+    operation: 'created',
+  })
+  expect(seen[2]?.document).toBeNull()
+})
+
+test('while the broker is away writes go on, and are told when it is back', async () => {
+  proxy.cut()
+  const created = await server.call('POST', '/rest/jobs', { body: bodies.jobs })
+  expect(created.status).toBe(200)
+  await eventually(
+    () => server.call('GET', `/rest/jobs/${created.json._id}/history`),
+    ({ status }) => status === 200,
+  )
+  expect(events).toEqual([])
+  proxy.mend()
+  expect(told(await count(1))).toContain(`jobs.created ${created.json._id} 1`)
+})
+
+test('without a stored place everything is told once again, deletions included', async () => {
+  await server.call('PUT', '/rest/steps/1', { body: bodies.steps, workspace: 9 })
+  await server.call('PUT', '/rest/steps/2', { body: bodies.steps, workspace: 9 })
+  await server.call('DELETE', '/rest/steps/2?force=true', { workspace: 9 })
+  await eventually(
+    () => events,
+    (seen) => seen.some(({ key, _id }) => key === 'steps.deleted' && _id === 2),
+  )
+  events = []
+  await forgetPlace(server.mongo)
+  const seen = await eventually(
+    () => events,
+    (all) => ['steps.created 1 1', 'steps.deleted 2 2'].every((line) => told(all).includes(line)),
+    30_000,
+  )
+  expect(told(seen)).toContain('channels.created 3 4')
+}, 60_000)
+
+test('one copy tells at a time, and another goes on where it stopped', async () => {
+  const other = await startConfiguration({}, server, { AMQP_URL: proxy.url })
+  const ids: number[] = []
+  const write = async () => {
+    const { json } = await server.call('POST', '/rest/actions', { body: bodies.actions, workspace: 12 })
+    ids.push(json._id)
+  }
+  for (let at = 0; at < 10; at++) await write()
+  await count(10)
+  expect(told(events)).toEqual(ids.map((id) => `actions.created ${id} 1`))
+  await other.close()
+  for (let at = 0; at < 10; at++) await write()
+  await eventually(
+    () => new Set(told(events)).size,
+    (size) => size === 20,
+  )
+})
+
+/** Takes the relay's lease away for 5 s, and with it the place to go on from. */
+async function forgetPlace({ url, database }: { url: string; database: string }): Promise<void> {
+  const client = await mongoose.mongo.MongoClient.connect(url)
+  const taken = { owner: 'another copy', expiresAt: new Date(Date.now() + 5_000) }
+  const relays = client.db(database).collection<{ _id: string }>('relays')
+  await relays.updateOne({ _id: 'events' }, { $set: taken, $unset: { from: '' } })
+  await client.close()
+}

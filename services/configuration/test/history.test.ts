@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { changesBetween } from '../src/history/changes-between.ts'
+import { bodies } from './bodies.ts'
+import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { eventually } from './eventually.ts'
+
+let server: ConfigurationServer
+beforeAll(async () => {
+  server = await startConfiguration({
+    ACTIVE: [{ schema: 'true', read: "{{doc.status}} == 'active'", write: '' }],
+  })
+})
+afterAll(() => server.close())
+
+const by = { _id: 11, username: 'ana@example.com' }
+const at = expect.any(String)
+
+async function history(path: string, length: number) {
+  const answer = await eventually(
+    () => server.call('GET', `/rest/${path}/history`),
+    ({ json }) => json?.data?.length >= length,
+  )
+  return answer.json
+}
+
+test('every version is told: who, when and what changed, also through deletion and re-creation', async () => {
+  const { context, ...least } = bodies.tasks
+  await server.call('PUT', '/rest/tasks/5', { body: { ...least, context: { $ref: 'x', keep: 1 } } })
+  await server.call('PATCH', '/rest/tasks/5', {
+    body: { name: 'New', context: { 'a/b': [1], $ref: null }, extId: null },
+  })
+  await server.call('DELETE', '/rest/tasks/5')
+  await server.call('PUT', '/rest/tasks/5', { body: least, workspace: 1 })
+  const { data, next } = await history('tasks/5', 4)
+  expect(next).toBeNull()
+  expect(
+    data.map(({ version, operation }: { version: number; operation: string }) => [version, operation]),
+  ).toEqual([
+    [4, 'created'],
+    [3, 'deleted'],
+    [2, 'updated'],
+    [1, 'created'],
+  ])
+  expect(data[2]).toEqual({
+    version: 2,
+    operation: 'updated',
+    at,
+    by,
+    changes: [
+      { path: '/name', before: 'Onboard', after: 'New' },
+      { path: '/extId', before: 'thread-1' },
+      { path: '/context/$ref', before: 'x' },
+      { path: '/context/a~1b', after: [1] },
+    ],
+  })
+  expect(data[1].changes).toContainEqual({ path: '/name', before: 'New' })
+  expect(data[0].changes).toContainEqual({ path: '/name', after: 'Onboard' })
+  expect(data[3].changes).toContainEqual({ path: '/context', after: { $ref: 'x', keep: 1 } })
+})
+
+test('it comes in pages, and is as private as the document', async () => {
+  await server.call('PUT', '/rest/tasks/6', { body: { ...bodies.tasks, status: 'active' } })
+  for (let count = 0; count < 60; count++) {
+    await server.call('PATCH', '/rest/tasks/6', { body: { name: `n${count}` } })
+  }
+  const versions = async (query: string) => {
+    const { json } = await server.call('GET', `/rest/tasks/6/history${query}`)
+    return { next: json.next, all: json.data.map(({ version }: { version: number }) => version) }
+  }
+  await eventually(
+    () => versions(''),
+    ({ all }) => all[0] === 61,
+  )
+  const first = await versions('')
+  expect([first.all.length, first.next]).toEqual([50, '12'])
+  expect(await versions(`?after=${first.next}`)).toEqual({
+    next: null,
+    all: [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1],
+  })
+
+  const status = async (role: string, path = '/rest/tasks/6/history', workspace = 1) =>
+    (await server.call('GET', path, { role, workspace })).status
+  expect(await status('VIEWER')).toBe(200)
+  expect(await status('ACTIVE')).toBe(200)
+  expect(await status('PROVIDER')).toBe(403)
+  expect(await status('VIEWER', '/rest/tasks/6/history', 2)).toBe(404)
+  expect(await status('VIEWER', '/rest/tasks/6/history?after=x')).toBe(422)
+  await server.call('DELETE', '/rest/tasks/6')
+  expect(await status('VIEWER')).toBe(200)
+  expect(await status('ACTIVE')).toBe(404)
+  expect((await server.call('POST', '/rest/tasks/6/history')).status).toBe(405)
+})
+
+test('states too large for one event of the database are told too, without their values', async () => {
+  for (const value of [1, 2]) {
+    const context = { list: Array(900_000).fill(value) }
+    expect((await server.call('PUT', '/rest/tasks/7', { body: { ...bodies.tasks, context } })).status).toBe(
+      200,
+    )
+  }
+  const { data } = await history('tasks/7', 2)
+  expect(data[0].changes).toEqual([{ path: '/context/list' }])
+})
+
+test('two states that differ in countless places are compared by their top-level fields', () => {
+  const before = {
+    big: Object.fromEntries(Array.from({ length: 600 }, (_, key) => [`k${key}`, key])),
+    same: 1,
+  }
+  expect(changesBetween(before, { big: {}, same: 1 })).toEqual([
+    { path: '/big', before: before.big, after: {} },
+  ])
+})
+
+test('states differ nowhere exactly when they are the same JSON', () => {
+  const state = fc.dictionary(
+    fc.string(),
+    fc.oneof(fc.integer(), fc.dictionary(fc.string(), fc.array(fc.integer()))),
+  )
+  fc.assert(
+    fc.property(state, state, (before, after) => {
+      expect(changesBetween(before, before)).toEqual([])
+      const sorted = (value: typeof before) =>
+        JSON.stringify(value, (_, inner) =>
+          typeof inner === 'object' && !Array.isArray(inner)
+            ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+            : inner,
+        )
+      expect(changesBetween(before, after).length === 0).toBe(sorted(before) === sorted(after))
+    }),
+  )
+})

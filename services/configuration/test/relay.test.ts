@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { createLog } from '@parley/shared/log'
+import type mongoose from 'mongoose'
+import type { DocumentChange } from '../src/relay/change-stream.ts'
+import { startRelay } from '../src/relay/relay.ts'
+import { type Database, openDatabase } from '../src/store/database.ts'
+import { eventually } from './eventually.ts'
+
+const log = createLog({ service: 'test', level: 'silent' })
+const written = { as: 'created', at: new Date(0).toISOString(), by: { _id: 1, username: 'a' } } as const
+
+let database: Database
+beforeAll(async () => {
+  const { mongoUrl } = await testServers()
+  database = openDatabase({ url: mongoUrl, database: freshDatabase('configuration_relay'), log })
+  await eventually(
+    () => database.isUp(),
+    (up) => up,
+  )
+})
+afterAll(async () => {
+  await database.connected().dropDatabase()
+  await database.close()
+})
+
+const write = (id: number) =>
+  database.documents('jobs').insertOne({ _id: { workspace: 1, id }, version: 1, deleted: true, written })
+
+const idsOf = (changes: DocumentChange[]) => changes.map(({ stored }) => stored._id.id)
+
+/** The database, but its first change stream fails as when the oplog has moved on. */
+function forgetting(real: Database): Database {
+  let failed = false
+  const db = real.connected()
+  const watch = (...args: Parameters<typeof db.watch>) => {
+    if (failed) return db.watch(...args)
+    failed = true
+    throw Object.assign(new Error('ChangeStreamHistoryLost'), { code: 286 })
+  }
+  const connected = () => ({ watch, command: db.command.bind(db) }) as unknown as mongoose.mongo.Db
+  return { ...real, connected }
+}
+
+test('when the oplog has moved on, everything comes once, and then what happens next', async () => {
+  for (const id of [1, 2, 3]) await write(id)
+  const seen: number[] = []
+  const relay = startRelay({
+    name: 'events',
+    database: forgetting(database),
+    log,
+    withBefore: false,
+    handle: async (changes) => void seen.push(...idsOf(changes)),
+  })
+  await eventually(
+    () => seen,
+    (ids) => ids.length >= 3,
+  )
+  await write(4)
+  await eventually(
+    () => seen,
+    (ids) => ids.includes(4),
+  )
+  expect([...new Set(seen)]).toEqual([1, 2, 3, 4])
+  await relay.close()
+})
+
+test('what could not be dealt with comes again, in order, and nothing is skipped', async () => {
+  const seen: number[] = []
+  let failures = 3
+  const relay = startRelay({
+    name: 'history',
+    database,
+    log,
+    withBefore: true,
+    handle: async (changes) => {
+      if (failures-- > 0) throw new Error('not now')
+      seen.push(...idsOf(changes))
+    },
+  })
+  for (const id of [11, 12, 13]) await write(id)
+  await eventually(
+    () => seen,
+    (ids) => ids.includes(13),
+  )
+  expect(seen.filter((id) => id > 10)).toEqual([11, 12, 13])
+  await relay.close()
+})
