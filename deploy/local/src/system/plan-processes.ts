@@ -95,7 +95,7 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
       PASSWORD_MIN_LENGTH: '1',
     },
     webhook: { AMQP_URL, REDIS_URL, IDENTITY_URL },
-    configuration: { MONGO_URL, IDENTITY_URL },
+    configuration: { MONGO_URL, AMQP_URL, IDENTITY_URL },
     dispatcher: {
       ...{ MONGO_URL, AMQP_URL, IDENTITY_URL, CONFIGURATION_URL },
       SIGNING_SECRET: secrets.signingSecret,
