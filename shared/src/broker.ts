@@ -10,7 +10,11 @@ import type { Log } from './log.ts'
 
 /** Topic exchange that every accepted message is published to. */
 export const MESSAGES_EXCHANGE = 'messages'
-/** Stream of all messages, for audit. */
+/** Routing key of the provider's news of what was sent. */
+export const STATUS_KEY = 'status'
+/** Where that news waits, apart from the messages, which may themselves wait for it. */
+export const STATUS_QUEUE = 'messages.statuses'
+/** Stream of all messages and statuses, for audit. */
 export const LOG_QUEUE = 'messages.log'
 /** What could not even be stored, with the reason in its headers. */
 export const REJECTED_QUEUE = 'messages.rejected'
@@ -33,20 +37,27 @@ export function partitionOf(workspace: number, thread: string): number {
   return digest.readUInt32BE(0) % PARTITIONS
 }
 
-/** Declares exchange, partitions, log and rejected queue; throws when one exists with other arguments. */
+// One consumer at a time gets what arrives, so that it stays in order.
+const ORDERED_QUEUE = {
+  durable: true,
+  arguments: {
+    'x-queue-type': 'quorum',
+    'x-single-active-consumer': true,
+    'x-delivery-limit': DELIVERY_LIMIT,
+  },
+}
+
+/**
+ * Declares exchange, partitions, statuses, log and rejected queue; throws when one exists with other arguments.
+ */
 export async function declareTopology(channel: Channel): Promise<void> {
   await channel.assertExchange(MESSAGES_EXCHANGE, 'topic', { durable: true })
   for (let partition = 0; partition < PARTITIONS; partition++) {
-    await channel.assertQueue(partitionQueue(partition), {
-      durable: true,
-      arguments: {
-        'x-queue-type': 'quorum',
-        'x-single-active-consumer': true,
-        'x-delivery-limit': DELIVERY_LIMIT,
-      },
-    })
+    await channel.assertQueue(partitionQueue(partition), ORDERED_QUEUE)
     await channel.bindQueue(partitionQueue(partition), MESSAGES_EXCHANGE, partitionKey(partition))
   }
+  await channel.assertQueue(STATUS_QUEUE, ORDERED_QUEUE)
+  await channel.bindQueue(STATUS_QUEUE, MESSAGES_EXCHANGE, STATUS_KEY)
   await channel.assertQueue(LOG_QUEUE, {
     durable: true,
     arguments: {

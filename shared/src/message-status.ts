@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { safeInteger } from './json-object.ts'
+
+/** What `type` says on the broker for a provider's news of something that was sent. */
+export const STATUS_TYPE = 'message.status.v1'
+
+/** Why the provider gave something up; `code` is null where it named none. */
+const statusError = z.looseObject({
+  code: safeInteger.nullable(),
+  title: z.string().nullish(),
+  message: z.string().nullish(),
+  details: z.string().nullish(),
+})
+
+/** A provider's news of one send as it goes through the broker: the only definition of its shape. */
+export const messageStatus = z.looseObject({
+  workspace: safeInteger,
+  /** External id of the channel whose webhook it came to. */
+  channel: z.string(),
+  /** The provider's id of what was sent (WhatsApp: the wamid). */
+  providerId: z.string().min(1),
+  /** What the send carried as `biz_opaque_callback_data`; null where it carried none. */
+  opaque: z.string().nullable(),
+  /** `sent`, `delivered`, `read`, `failed`, or whatever the provider comes up with next. */
+  status: z.string().min(1),
+  /** When it happened by the provider's clock. */
+  at: z.iso.datetime(),
+  /** The person's address at the provider; null where it named none. */
+  recipient: z.string().nullable(),
+  errors: z.array(statusError).optional(),
+})
+
+export type MessageStatus = z.output<typeof messageStatus>
