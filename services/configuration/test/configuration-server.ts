@@ -1,14 +1,14 @@
-import { generateKeyPairSync } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import {
+  type Listening,
+  listen,
+  makeServiceKeys,
+  startService,
+} from '@parley/local/testing/service-under-test'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
-import { baseConfig, type PublicJwk, parseConfig } from '@parley/shared/config'
 import { type Caller, createInternalSigner, type ServiceName } from '@parley/shared/internal-token'
-import { createLog } from '@parley/shared/log'
 import type { PermissionEntry } from '@parley/shared/permission/decide'
 import { DEFAULT_ROLES } from '@parley/shared/permission/default-roles'
 import mongoose from 'mongoose'
-import { z } from 'zod'
 import { buildApp } from '../src/app.ts'
 import { config } from '../src/config.ts'
 
@@ -41,57 +41,52 @@ export interface ConfigurationServer {
 
 type Roles = Record<string, readonly PermissionEntry[]>
 
-/**
- * The real service on a free port with a database of its own, or that of `other`; roles are served as
- * identity serves them.
- */
-export async function startConfiguration(
-  ownRoles: Roles = {},
-  other?: Pick<ConfigurationServer, 'mongo'>,
-  environment: Record<string, string> = {},
-): Promise<ConfigurationServer> {
-  const roles: Roles = {
-    ...Object.fromEntries(DEFAULT_ROLES.map(({ name, permissions }) => [name, permissions])),
-    ...ownRoles,
-  }
-  const keys = makeKeys('gateway', 'configuration', 'dispatcher', 'webhook', 'identity')
-  const mongo = other?.mongo ?? {
+interface Options {
+  /** Beside the roles that every workspace has. */
+  roles?: Roles
+  /** Shares the database of this server. */
+  beside?: Pick<ConfigurationServer, 'mongo'>
+  environment?: Record<string, string>
+}
+
+/** The real service on a free port; roles are served as identity serves them. */
+export async function startConfiguration(options: Options = {}): Promise<ConfigurationServer> {
+  const defaults = DEFAULT_ROLES.map(({ name, permissions }) => [name, permissions] as const)
+  const roles: Roles = { ...Object.fromEntries(defaults), ...options.roles }
+  const mongo = options.beside?.mongo ?? {
     url: (await testServers()).mongoUrl,
     database: freshDatabase('configuration'),
   }
-  const identity = await listen(createServer(roleServer(Object.values(roles))))
-  const parsed = parseConfig(z.object({ ...baseConfig, ...config }), {
-    NODE_ENV: 'test',
-    PORT: '0',
-    LOG_LEVEL: 'silent',
-    SERVICE_KEY: JSON.stringify(keys.privateOf('configuration')),
-    SERVICE_JWKS: JSON.stringify({ keys: keys.public }),
-    MONGO_URL: mongo.url,
-    MONGO_DATABASE: mongo.database,
-    IDENTITY_URL: identity.url,
-    ...environment,
+  const identity = await serveRoles(Object.values(roles))
+  const keys = makeServiceKeys()
+  const server = await startService({
+    name: 'configuration',
+    config,
+    build: buildApp,
+    keys,
+    environment: {
+      MONGO_URL: mongo.url,
+      MONGO_DATABASE: mongo.database,
+      IDENTITY_URL: identity.url,
+      ...options.environment,
+    },
   })
-  const log = createLog({ service: 'configuration', level: process.env.TEST_LOG ?? 'silent' })
-  const service = await buildApp(parsed, log)
-  const server = await listen(createServer(service.app))
-  await untilReady(server.url)
+  const sign = (issuer: ServiceName, caller?: Caller) => {
+    const audience = 'configuration'
+    return createInternalSigner(keys.own[issuer]).sign(caller ? { audience, caller } : { audience })
+  }
   return {
     url: server.url,
     mongo,
     call: (method, path, options = {}) => {
-      const caller = callerIn(Object.keys(roles), options)
-      const token = keys.signerOf('gateway').sign({ audience: 'configuration', caller })
+      const token = sign('gateway', callerIn(Object.keys(roles), options))
       return call(server.url + path, method, token, options)
     },
-    callAs: (name, path) => {
-      const token = keys.signerOf(name).sign({ audience: 'configuration' })
-      return call(server.url + path, 'GET', token, {})
-    },
+    callAs: (name, path) => call(server.url + path, 'GET', sign(name), {}),
     close: async () => {
       await server.close()
-      await service.close()
       await identity.close()
-      if (other === undefined) await dropDatabase(mongo)
+      if (options.beside === undefined) await dropDatabase(mongo)
     },
   }
 }
@@ -116,53 +111,17 @@ async function call(url: string, method: string, token: string, options: CallOpt
     ...(body === undefined ? {} : { body }),
   })
   const text = await response.text()
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    json: text === '' ? undefined : JSON.parse(text),
-  }
+  const json = text === '' ? undefined : JSON.parse(text)
+  return { status: response.status, headers: response.headers, text, json }
 }
 
-function makeKeys(...names: ServiceName[]) {
-  const pairs = new Map(names.map((name) => [name, generateKeyPairSync('ec', { namedCurve: 'P-256' })]))
-  const privateOf = (kid: ServiceName) =>
-    ({ ...pairs.get(kid)?.privateKey.export({ format: 'jwk' }), kid }) as PublicJwk & { d: string }
-  return {
-    privateOf,
-    public: names.map((kid) => ({ ...pairs.get(kid)?.publicKey.export({ format: 'jwk' }), kid })),
-    signerOf: (name: ServiceName) => createInternalSigner(privateOf(name)),
-  }
-}
-
-function roleServer(roles: (readonly PermissionEntry[])[]): Parameters<typeof createServer>[1] & object {
-  return (req, res) => {
+function serveRoles(roles: (readonly PermissionEntry[])[]): Promise<Listening> {
+  return listen((req, res) => {
     const id = /^\/internal\/roles\/(\d+)\/versions\/1$/.exec(req.url ?? '')?.[1]
     const permissions = id === undefined ? undefined : roles[Number(id)]
     res.writeHead(permissions === undefined ? 404 : 200, { 'content-type': 'application/json' })
     res.end(JSON.stringify({ permissions }))
-  }
-}
-
-async function listen(server: Server): Promise<{ url: string; close(): Promise<void> }> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
-}
-
-async function untilReady(url: string): Promise<void> {
-  const until = Date.now() + 20_000
-  while (Date.now() < until) {
-    const { status } = await fetch(`${url}/health/ready`)
-    if (status === 200) return
-  }
-  throw new Error('the configuration service did not become ready in 20 s')
+  })
 }
 
 async function dropDatabase({ url, database }: { url: string; database: string }): Promise<void> {

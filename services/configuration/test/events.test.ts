@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { testServers } from '@parley/local/testing/test-servers'
 import { type ChannelModel, connect } from 'amqplib'
 import mongoose from 'mongoose'
 import { bodies } from './bodies.ts'
-import { breakableProxy } from './breakable-proxy.ts'
 import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
 import { eventually } from './eventually.ts'
 
@@ -18,7 +18,8 @@ interface Event {
   document: Record<string, unknown> | null
 }
 
-let proxy: Awaited<ReturnType<typeof breakableProxy>>
+let proxy: TcpProxy
+let environment: { AMQP_URL: string }
 let broker: ChannelModel
 let server: ConfigurationServer
 let events: Event[] = []
@@ -39,8 +40,10 @@ beforeAll(async () => {
     },
     { noAck: true },
   )
-  proxy = await breakableProxy(amqpUrl)
-  server = await startConfiguration({}, undefined, { AMQP_URL: proxy.url })
+  const { hostname: host, port } = new URL(amqpUrl)
+  proxy = await startTcpProxy({ host, port: Number(port) })
+  environment = { AMQP_URL: Object.assign(new URL(amqpUrl), { port: String(proxy.port) }).href }
+  server = await startConfiguration({ environment })
 })
 afterEach(() => {
   events = []
@@ -113,21 +116,20 @@ test('without a stored place everything is told once again, deletions included',
 }, 60_000)
 
 test('one copy tells at a time, and another goes on where it stopped', async () => {
-  const other = await startConfiguration({}, server, { AMQP_URL: proxy.url })
-  const ids: number[] = []
-  const write = async () => {
-    const { json } = await server.call('POST', '/rest/actions', { body: bodies.actions, workspace: 12 })
-    ids.push(json._id)
+  const workspace = 12
+  const write = () => server.call('POST', '/rest/actions', { body: bodies.actions, workspace })
+  const own = () => told(events.filter((event) => event.workspace === workspace))
+  const first = Array.from({ length: 10 }, (_, at) => `actions.created ${at + 1} 1`)
+  const other = await startConfiguration({ beside: server, environment })
+  try {
+    for (let at = 0; at < 10; at++) await write()
+    await eventually(own, (lines) => lines.length >= 10)
+    expect(own()).toEqual(first)
+  } finally {
+    await other.close()
   }
   for (let at = 0; at < 10; at++) await write()
-  await count(10)
-  expect(told(events)).toEqual(ids.map((id) => `actions.created ${id} 1`))
-  await other.close()
-  for (let at = 0; at < 10; at++) await write()
-  await eventually(
-    () => new Set(told(events)).size,
-    (size) => size === 20,
-  )
+  await eventually(own, (lines) => new Set(lines).size === 20)
 })
 
 /** Takes the relay's lease away for 5 s, and with it the place to go on from. */

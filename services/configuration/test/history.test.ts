@@ -8,7 +8,9 @@ import { eventually } from './eventually.ts'
 let server: ConfigurationServer
 beforeAll(async () => {
   server = await startConfiguration({
-    ACTIVE: [{ schema: 'true', read: "{{doc.status}} == 'active'", write: '' }],
+    roles: {
+      ACTIVE: [{ schema: 'true', read: "{{doc.status}} == 'active'", write: '' }],
+    },
   })
 })
 afterAll(() => server.close())

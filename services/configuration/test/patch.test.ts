@@ -101,7 +101,7 @@ describe('PATCH', () => {
 })
 
 test('100 patches at once, through two copies of the service, lose nothing', async () => {
-  const other = await startConfiguration({}, server)
+  const other = await startConfiguration({ beside: server })
   try {
     await server.call('PUT', '/rest/tasks/7', { body: { ...bodies.tasks, context: {} } })
     const answers = await Promise.all(

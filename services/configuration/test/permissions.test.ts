@@ -26,7 +26,7 @@ const ROLES = {
 
 let server: ConfigurationServer
 beforeAll(async () => {
-  server = await startConfiguration(ROLES)
+  server = await startConfiguration({ roles: ROLES })
   for (const [at, status] of ['active', 'pending', 'failed'].entries()) {
     await server.call('PUT', `/rest/tasks/${at + 1}`, { body: { ...bodies.tasks, status } })
   }

@@ -5,10 +5,12 @@ import { type ConfigurationServer, startConfiguration } from './configuration-se
 let server: ConfigurationServer
 beforeAll(async () => {
   server = await startConfiguration({
-    STEPS: [{ schema: "{{resource}} == 'steps'", read: 'true', write: 'true' }],
-    STEPS_ONLY: [
-      { schema: "{{resource}} == 'steps' || {{resource}} == 'jobs'", read: 'true', write: 'true' },
-    ],
+    roles: {
+      STEPS: [{ schema: "{{resource}} == 'steps'", read: 'true', write: 'true' }],
+      STEPS_ONLY: [
+        { schema: "{{resource}} == 'steps' || {{resource}} == 'jobs'", read: 'true', write: 'true' },
+      ],
+    },
   })
 })
 afterAll(() => server.close())
