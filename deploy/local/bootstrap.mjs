@@ -31,6 +31,17 @@ function isInstalled() {
   }
 }
 
+/** Identifies the process that waits for this one, and its parent too where it is but npm's shell. */
+function parentage() {
+  const parent = process.ppid
+  try {
+    const [, name, grandparent] = /\((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${parent}/stat`, 'utf8'))
+    return /^\w{0,2}sh$/.test(name) ? `${parent} ${grandparent}` : `${parent}`
+  } catch {
+    return `${parent}`
+  }
+}
+
 /** Runs a command in the foreground, passes signals on to it, and resolves with how it ended. */
 function run(command, args, stdio) {
   const child = spawn(command, args, {
@@ -42,9 +53,9 @@ function run(command, args, stdio) {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
   for (const signal of signals) process.on(signal, forward)
   // npm passes signals on, but can't when it is killed outright.
-  const parent = process.ppid
+  const parents = parentage()
   const orphaned = process.env.npm_lifecycle_event
-    ? setInterval(() => process.ppid !== parent && child.kill('SIGTERM'), PARENT_CHECK_MS)
+    ? setInterval(() => parentage() !== parents && child.kill('SIGTERM'), PARENT_CHECK_MS)
     : undefined
   return new Promise((resolve) => {
     const end = (outcome) => {

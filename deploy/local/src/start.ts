@@ -1,4 +1,5 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { STATE_DIRECTORY } from './checkout.ts'
 import { lockDirectory } from './directory-lock.ts'
 import { signalOwned, stopOwned } from './processes/owned.ts'
@@ -26,6 +27,8 @@ try {
 async function start(signal: AbortSignal): Promise<void> {
   mkdirSync(STATE_DIRECTORY, { recursive: true, mode: 0o700 })
   const unlock = lockDirectory(STATE_DIRECTORY)
+  // What a run that was killed left behind.
+  rmSync(join(STATE_DIRECTORY, 'run.json'), { force: true })
   await stopOwned(STATE_DIRECTORY, { graceMs: LEFTOVER_GRACE_MS })
   const reaper = startReaper({ directory: STATE_DIRECTORY, remove: false })
   try {

@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs'
 import { stopOwned } from './owned.ts'
 
-const GRACE_MS = 10_000
+const GRACE_MS = 5_000
 const [directory, remove] = process.argv.slice(2)
 
 async function reap(): Promise<void> {
