@@ -117,19 +117,30 @@ test('without a stored place everything is told once again, deletions included',
 
 test('one copy tells at a time, and another goes on where it stopped', async () => {
   const workspace = 12
-  const write = () => server.call('POST', '/rest/actions', { body: bodies.actions, workspace })
+  const silent = await startConfiguration()
+  const first = await startConfiguration({ beside: silent, environment })
+  const write = () => silent.call('POST', '/rest/actions', { body: bodies.actions, workspace })
   const own = () => told(events.filter((event) => event.workspace === workspace))
-  const first = Array.from({ length: 10 }, (_, at) => `actions.created ${at + 1} 1`)
-  const other = await startConfiguration({ beside: server, environment })
+  const lines = (from: number, to: number) =>
+    Array.from({ length: to - from + 1 }, (_, at) => `actions.created ${from + at} 1`)
+  await write()
+  await eventually(own, (seen) => seen.length === 1)
+  const second = await startConfiguration({ beside: silent, environment })
   try {
-    for (let at = 0; at < 10; at++) await write()
-    await eventually(own, (lines) => lines.length >= 10)
-    expect(own()).toEqual(first)
+    for (let at = 2; at <= 10; at++) await write()
+    await eventually(own, (seen) => seen.length >= 10)
+    expect(own()).toEqual(lines(1, 10))
   } finally {
-    await other.close()
+    await first.close()
   }
-  for (let at = 0; at < 10; at++) await write()
-  await eventually(own, (lines) => new Set(lines).size === 20)
+  try {
+    for (let at = 11; at <= 20; at++) await write()
+    await eventually(own, (seen) => seen.length >= 20)
+    expect(own()).toEqual(lines(1, 20))
+  } finally {
+    await second.close()
+    await silent.close()
+  }
 })
 
 /** Takes the relay's lease away for 5 s, and with it the place to go on from. */
