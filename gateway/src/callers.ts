@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { ACCESS_TOKEN } from '@parley/shared/access-token'
 import type { InternalClient } from '@parley/shared/internal-client'
 import {
   type Caller,
@@ -24,7 +26,7 @@ export interface KnownCaller {
   internalTokens: Partial<Record<Upstream, { token: string; renewAt: number }>>
 }
 
-/** What identity says to forget: all callers of a session, an account or a role. */
+/** What identity says to forget: all callers of a session, an account, a role or an API token. */
 export interface Forgettable {
   kind: string
   key: string
@@ -40,19 +42,20 @@ export interface Callers {
   forgetAll(): void
 }
 
+const API_TOKEN = /^parley_[\w-]{43}$/
 const CACHED = 20_000
 const CONFIRMED_MS = 60_000
 const RETRY_MS = 1_000
 const RENEWAL_MARGIN_SECONDS = 15
 
 const introspection = z.discriminatedUnion('active', [
-  z.object({ active: z.literal(true), caller: callerSchema }),
+  z.object({ active: z.literal(true), caller: callerSchema, expiresAt: z.number().optional() }),
   z.object({ active: z.literal(false) }),
 ])
 
 /**
  * Keeps who is behind the last 20,000 tokens. What identity confirmed holds for 60 s; after that it is asked
- * again, and while it can't be reached a caller goes on until the token itself ends.
+ * again, and while it can't be reached a caller goes on until the token itself ends, 15 minutes at most.
  */
 export function createCallers(dependencies: {
   accessTokens: AccessTokens
@@ -64,14 +67,15 @@ export function createCallers(dependencies: {
   const once = createSingleFlight<KnownCaller>()
 
   const ask = async (token: string): Promise<KnownCaller> => {
-    const { account, session, expiresAt } = await accessTokens.verify(token)
+    const { question, usableMs } = await questionAbout(accessTokens, token)
     const askedAt = performance.now()
-    const usableUntil = askedAt + expiresAt - Date.now()
-    const answer = introspection.safeParse(await identity.post('/internal/introspect', { account, session }))
+    const answer = introspection.safeParse(await identity.post('/internal/introspect', question))
     if (!answer.success) throw new Problem('unavailable', { cause: answer.error })
     if (!answer.data.active) throw new Problem('unauthenticated')
+    const { caller, expiresAt = Number.POSITIVE_INFINITY } = answer.data
+    const usableUntil = askedAt + Math.min(usableMs, expiresAt - Date.now())
     const confirmedUntil = Math.min(askedAt + CONFIRMED_MS, usableUntil)
-    return { caller: answer.data.caller, confirmedUntil, usableUntil, askedAt, internalTokens: {} }
+    return { caller, confirmedUntil, usableUntil, askedAt, internalTokens: {} }
   }
   const confirm = async (token: string, known: KnownCaller | undefined) => {
     try {
@@ -115,8 +119,18 @@ export function createCallers(dependencies: {
   }
 }
 
-function keysOf({ account, role, session }: Caller): string[] {
-  return [`account ${account._id}`, `role ${role._id}`, `session ${session}`]
+/** What to ask identity about a token, and for how long its answer can be used at most. */
+async function questionAbout(accessTokens: AccessTokens, token: string) {
+  if (API_TOKEN.test(token)) {
+    const tokenHash = createHash('sha256').update(token).digest('base64url')
+    return { question: { tokenHash }, usableMs: ACCESS_TOKEN.seconds * 1000 }
+  }
+  const { account, session, expiresAt } = await accessTokens.verify(token)
+  return { question: { account, session }, usableMs: expiresAt - Date.now() }
+}
+
+function keysOf({ account, role, session, token }: Caller): string[] {
+  return [`account ${account._id}`, `role ${role._id}`, `session ${session}`, `token ${token}`]
 }
 
 function isAway(error: unknown): boolean {

@@ -4,7 +4,7 @@ import type { Callers, KnownCaller } from './callers.ts'
 import type { Forwarding } from './forward.ts'
 import type { Route, Upstream } from './routes.ts'
 
-const BEARER = /^Bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i
+const BEARER = /^Bearer +([\w-]+(?:\.[\w-]+\.[\w-]+)?)$/i
 
 /** Finds a request's route, and who is calling where the route wants to know; sets `res.locals.forwarding`. */
 export function gatekeeper(options: {

@@ -66,6 +66,14 @@ export const routes: readonly Route[] = [
   toIdentity('/.well-known/jwks.json', 'public', 'GET', 'HEAD'),
   toIdentity('/api/auth/me', 'authenticated', 'POST'),
   {
+    path: '/api/auth/tokens',
+    upstream: 'identity',
+    access: 'authenticated',
+    match: 'below',
+    methods: ['GET', 'HEAD', 'POST', 'DELETE'],
+    maxBytes: AUTH_BYTES,
+  },
+  {
     path: '/api/hooks/whatsapp',
     upstream: 'webhook',
     access: 'authenticated',

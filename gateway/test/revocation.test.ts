@@ -74,3 +74,18 @@ test('refreshing goes on through the gateway', async () => {
   expect(status).toBe(200)
   expect(await statusWith(json.accessToken)).toBe(200)
 })
+
+test('an API token is used wherever a bearer token is, and ends within 2 s of being revoked', async () => {
+  const { accessToken } = await system.register()
+  const body = { name: 'Meta', role: 'PROVIDER' }
+  const { json } = await system.call('POST', '/api/auth/tokens', { token: accessToken, body })
+  const { status } = await system.call('POST', '/api/hooks/whatsapp', { token: json.token, body: {} })
+  expect(status).toBe(200)
+  const { backends } = system
+  const seen = backends.webhook.verifier.verify(backends.webhook.requests.pop()?.headers.authorization)
+  expect(seen.caller).toMatchObject({ role: { name: 'PROVIDER' }, token: json._id })
+  await system.call('DELETE', `/api/auth/tokens/${json._id}`, { token: accessToken })
+  expect(await untilRefused(json.token)).toBeLessThan(2_000)
+  for (const token of [`${json.token}x`, json.token.slice(0, -1), 'parley_'])
+    expect(await statusWith(token)).toBe(401)
+})

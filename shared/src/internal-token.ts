@@ -24,8 +24,10 @@ export const callerSchema = z.object({
   }),
   workspace: z.object({ _id: z.number(), name: z.string(), namespace: z.string(), host: z.string() }),
   role: z.object({ _id: z.number(), name: z.string(), version: z.number() }),
-  /** The login that the caller's access token belongs to; an API token has none. */
+  /** The login that the caller's access token belongs to. */
   session: z.string().optional(),
+  /** The API token that the caller came with, instead of a login. */
+  token: z.number().optional(),
 })
 
 /** The account on whose behalf a request is made, as the gateway verified it. */

@@ -1,8 +1,11 @@
 import { createInternalVerifier } from '@parley/shared/internal-token'
+import { jsonBody } from '@parley/shared/json-body'
 import type { Log } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
-import { createApp, type Service } from '@parley/shared/service-app'
+import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
+import { createOwnAuthorizer } from './access/authorizer.ts'
 import { meRoute } from './accounts/me.ts'
+import { apiTokenRoutes } from './api-tokens/api-token-routes.ts'
 import { changesRoute } from './changes/changes-since.ts'
 import { type IdentityConfig, minPasswordLength } from './config.ts'
 import { introspectRoute } from './introspection/introspect.ts'
@@ -17,6 +20,8 @@ import { refreshRoute } from './sessions/refresh.ts'
 import { jwksRoute } from './signing-keys/jwks.ts'
 import { createKeyRing, ensureKeyRing } from './signing-keys/key-ring.ts'
 import { workspaceBySlugRoute } from './workspaces/by-slug.ts'
+
+const AUTH_BODY_BYTES = 64 * 1024
 
 /** Wires the identity service; the database is connected in the background. */
 export async function buildApp(config: IdentityConfig, log: Log): Promise<Service> {
@@ -36,7 +41,10 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
   const passwords = createPasswords({ peppers: config.PEPPERS, cost: config.BCRYPT_COST, pool })
   const keyRing = createKeyRing(models.keyRings, encryptionKeys)
   const verifier = createInternalVerifier({ audience: 'identity', jwks: config.SERVICE_JWKS })
-  const registration = { baseDomain: config.BASE_DOMAIN, minPasswordLength: minPasswordLength(config) }
+  const authorizer = createOwnAuthorizer(models)
+  const minLength = minPasswordLength(config)
+  const registration = { baseDomain: config.BASE_DOMAIN, minPasswordLength: minLength }
+  const administration = { connection, models, authorizer, passwords, minPasswordLength: minLength }
 
   const app = createApp({
     log,
@@ -50,6 +58,8 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
       express.use(refreshRoute({ connection, models, keyRing }))
       express.use(logoutRoute({ connection, models, verifier }))
       express.use(meRoute({ models, verifier }))
+      express.use('/api/auth/tokens', requireCaller(verifier))
+      express.use(apiTokenRoutes(administration, jsonBody({ maxBytes: AUTH_BODY_BYTES })))
       express.use(jwksRoute({ keyRing }))
       express.use(introspectRoute({ models, verifier }))
       express.use(changesRoute({ models, verifier }))

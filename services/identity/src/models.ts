@@ -1,5 +1,7 @@
 import type { Connection } from 'mongoose'
 import { type Account, accountSchema } from './accounts/account.ts'
+import { type ApiToken, apiTokenSchema } from './api-tokens/api-token.ts'
+import { type AuditEntry, auditSchema } from './audit/audit.ts'
 import { type Change, changeSchema } from './changes/change.ts'
 import { type CounterDocument, counterSchema } from './ids.ts'
 import { type Role, type RoleVersion, roleSchema, roleVersionSchema } from './roles/role.ts'
@@ -11,6 +13,8 @@ import { type Workspace, workspaceSchema } from './workspaces/workspace.ts'
 export function createModels(connection: Connection) {
   return {
     accounts: connection.model<Account>('Account', accountSchema, 'accounts'),
+    apiTokens: connection.model<ApiToken>('ApiToken', apiTokenSchema, 'apiTokens'),
+    audit: connection.model<AuditEntry>('AuditEntry', auditSchema, 'audit'),
     changes: connection.model<Change>('Change', changeSchema, 'changes'),
     counters: connection.model<CounterDocument>('Counter', counterSchema, 'counters'),
     keyRings: connection.model<KeyRingDocument>('KeyRing', keyRingSchema, 'keyRings'),

@@ -10,6 +10,7 @@ import mongoose from 'mongoose'
 import { z } from 'zod'
 import { buildApp } from '../src/app.ts'
 import { identityConfig } from '../src/config.ts'
+import { tokenHash } from '../src/sessions/session.ts'
 
 export interface Answer {
   status: number
@@ -69,6 +70,11 @@ export interface IdentityServer {
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
   /** Sends JSON as another service that speaks for itself. */
   callAs(service: ServiceName, method: string, path: string, body?: unknown): Promise<Answer>
+  /** Sends JSON on behalf of whoever a token belongs to, as the gateway would. */
+  callWith(token: string, method: string, path: string, body?: unknown): Promise<Answer>
+  /** Registers a new user and answers with the registration, which has an access token. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
+  register(change?: Record<string, unknown>): Promise<any>
   close(): Promise<void>
 }
 
@@ -96,6 +102,7 @@ export async function startIdentity(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const client = new mongoose.mongo.MongoClient(config.MONGO_URL)
+  const gateway = createInternalSigner(keys.own.gateway)
   const call = (method: string, path: string, options: CallOptions = {}) => send(url + path, method, options)
   const identity: IdentityServer = {
     url,
@@ -107,6 +114,17 @@ export async function startIdentity(
       const token = createInternalSigner(keys.own[service]).sign({ audience: 'identity' })
       return call(method, path, { body, headers: { authorization: `Bearer ${token}` } })
     },
+    callWith: async (token, method, path, body) => {
+      const { json } = await identity.callAs('gateway', 'POST', '/internal/introspect', questionAbout(token))
+      if (!json.active) throw new Error('the token does not hold')
+      const internal = gateway.sign({ audience: 'identity', caller: json.caller })
+      return call(method, path, { body, headers: { authorization: `Bearer ${internal}` } })
+    },
+    register: async (change) => {
+      const { status, json } = await call('POST', '/api/auth/register', { body: newRegistration(change) })
+      if (status !== 200) throw new Error(`registration answered ${status}`)
+      return json
+    },
     close: async () => {
       await new Promise((resolve) => {
         server.close(resolve)
@@ -117,6 +135,12 @@ export async function startIdentity(
     },
   }
   return identity
+}
+
+function questionAbout(token: string): object {
+  if (token.startsWith('parley_')) return { tokenHash: tokenHash(token) }
+  const { sub, sid } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+  return { account: Number(sub), session: sid }
 }
 
 /** Drops the database and closes; the end of a test file. */

@@ -1,0 +1,13 @@
+import type { Authorizer } from '@parley/shared/authorizer'
+import type { Connection } from 'mongoose'
+import type { Models } from './models.ts'
+import type { Passwords } from './passwords/passwords.ts'
+
+/** What the routes need with which a workspace is administered. */
+export interface Administration {
+  connection: Connection
+  models: Models
+  authorizer: Authorizer
+  passwords: Passwords
+  minPasswordLength: number
+}

@@ -1,0 +1,67 @@
+import type { Caller } from '@parley/shared/internal-token'
+import { callerOf } from '@parley/shared/service-app'
+import { parse } from '@parley/shared/validate'
+import type { RequestHandler } from 'express'
+import { z } from 'zod'
+import { requireMayGive, requireSelected } from '../access/authorizer.ts'
+import type { Administration } from '../administration.ts'
+import { audit } from '../audit/audit.ts'
+import { takeIds } from '../ids.ts'
+import { label } from '../registration/user-fields.ts'
+import { findRole, roleReference } from '../roles/find-role.ts'
+import { inTransaction } from '../transaction.ts'
+import { type ApiToken, apiTokenView, newApiSecret } from './api-token.ts'
+
+const DAY_MS = 86_400_000
+const MAX_DAYS = 3_650
+
+const body = z.strictObject({
+  name: label,
+  role: roleReference,
+  expiresInDays: z.number().int().min(1).max(MAX_DAYS).nullish(),
+})
+
+/** `POST /api/auth/tokens`: the only answer that ever holds the token. */
+export function createApiToken(administration: Administration): RequestHandler {
+  const { connection, models, authorizer } = administration
+  return async (req, res) => {
+    const caller = callerOf(res)
+    const decision = await authorizer.require(caller, 'tokens', 'write')
+    const { name, role, expiresInDays } = parse(body, req.body)
+    const given = await findRole(models, caller, role)
+    await requireMayGive(authorizer, caller, given)
+    const { token, hash } = newApiSecret()
+    const record = await newRecord(administration, caller, { name, hash, role: given._id, expiresInDays })
+    requireSelected(decision, record)
+    await inTransaction(connection, async (transaction) => {
+      await models.apiTokens.insertOne(record, { session: transaction })
+      await audit(models, transaction, caller, {
+        action: 'create',
+        resource: 'tokens',
+        document: record._id,
+        details: { name, role: given._id },
+      })
+    })
+    res.set('cache-control', 'no-store').json({ ...apiTokenView(record), token })
+  }
+}
+
+async function newRecord(
+  { models }: Pick<Administration, 'models'>,
+  caller: Caller,
+  {
+    expiresInDays,
+    ...fields
+  }: Pick<ApiToken, 'name' | 'hash' | 'role'> & { expiresInDays: number | null | undefined },
+): Promise<ApiToken> {
+  const { tokens } = await takeIds({ counters: models.counters, from: 'ids', wanted: { tokens: 1 } })
+  const createdAt = new Date()
+  return {
+    _id: tokens,
+    workspace: caller.workspace._id,
+    account: caller.account._id,
+    ...fields,
+    createdAt,
+    ...(expiresInDays == null ? {} : { expiresAt: new Date(createdAt.getTime() + expiresInDays * DAY_MS) }),
+  }
+}

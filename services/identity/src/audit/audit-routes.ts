@@ -1,0 +1,29 @@
+import type { Authorizer } from '@parley/shared/authorizer'
+import { methodNotAllowed } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { Router } from 'express'
+import { scopeOf } from '../access/authorizer.ts'
+import { page } from '../collection/page.ts'
+import type { Models } from '../models.ts'
+import type { AuditEntry } from './audit.ts'
+
+/** `GET /rest/audit`: what was done in the caller's workspace, the latest first. */
+export function auditRoutes({
+  models,
+  authorizer,
+}: {
+  models: Pick<Models, 'audit'>
+  authorizer: Authorizer
+}): Router {
+  const router = Router()
+  router
+    .route('/audit')
+    .get(async (req, res) => {
+      const caller = callerOf(res)
+      const filter = scopeOf(caller, await authorizer.require(caller, 'audit', 'read'))
+      const view = ({ workspace: _workspace, ...entry }: AuditEntry) => entry
+      res.json(await page({ req, model: models.audit, filter, view, newestFirst: true }))
+    })
+    .all(methodNotAllowed('GET'))
+  return router
+}

@@ -1,0 +1,56 @@
+import type { Caller } from '@parley/shared/internal-token'
+import type { Account } from '../accounts/account.ts'
+import type { Models } from '../models.ts'
+
+/** A caller, and when what it came with ends, in milliseconds since 1970. */
+export interface Confirmed {
+  caller: Caller
+  expiresAt?: number
+}
+
+/** The caller of a session that was neither revoked nor ran out, and whose account is still there. */
+export async function confirmSession(
+  models: Models,
+  asked: { account: number; session: string },
+): Promise<Confirmed | undefined> {
+  const [session, account] = await Promise.all([
+    models.sessions.findById(asked.session).lean(),
+    models.accounts.findById(asked.account).lean(),
+  ])
+  if (session === null || account === null || session.account !== account._id) return undefined
+  if (session.revokedAt !== undefined || session.expiresAt.getTime() <= Date.now()) return undefined
+  const caller = await callerFor(models, account, account.role)
+  return caller && { caller: { ...caller, session: session._id } }
+}
+
+/** The caller of an API token: the account that made it, in the token's own role. Notes that it was used. */
+export async function confirmApiToken(models: Models, hash: string): Promise<Confirmed | undefined> {
+  const lastUsedAt = new Date()
+  const token = await models.apiTokens.findOneAndUpdate({ hash }, { $set: { lastUsedAt } }).lean()
+  if (token === null || (token.expiresAt !== undefined && token.expiresAt <= lastUsedAt)) return undefined
+  const account = await models.accounts.findById(token.account).lean()
+  const caller = account && (await callerFor(models, account, token.role))
+  if (!caller) return undefined
+  const end = token.expiresAt === undefined ? {} : { expiresAt: token.expiresAt.getTime() }
+  return { caller: { ...caller, token: token._id }, ...end }
+}
+
+/** The account as services get to know it: with its workspace, and the role at today's version. */
+async function callerFor(models: Models, account: Account, roleId: number): Promise<Caller | undefined> {
+  const [workspace, role] = await Promise.all([
+    models.workspaces.findById(account.workspace).lean(),
+    models.roles.findById(roleId).lean(),
+  ])
+  if (workspace === null || role === null) return undefined
+  const { _id, username, name, profile, context } = account
+  return {
+    account: { _id, username, name, profile, context },
+    workspace: {
+      _id: workspace._id,
+      name: workspace.name,
+      namespace: workspace.namespace,
+      host: workspace.host,
+    },
+    role: { _id: role._id, name: role.name, version: role.version },
+  }
+}

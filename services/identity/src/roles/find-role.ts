@@ -1,0 +1,21 @@
+import type { Caller } from '@parley/shared/internal-token'
+import { Problem } from '@parley/shared/problem'
+import { z } from 'zod'
+import type { Models } from '../models.ts'
+import type { Role } from './role.ts'
+
+/** A role in a body: its id, or its name. */
+export const roleReference = z.union([z.number().int(), z.string()])
+
+/** The role of the caller's workspace that a body's `role` names. Throws `validation_failed`. */
+export async function findRole(
+  models: Pick<Models, 'roles'>,
+  caller: Caller,
+  reference: z.output<typeof roleReference>,
+): Promise<Role> {
+  const named = typeof reference === 'number' ? { _id: reference } : { name: reference }
+  const role = await models.roles.findOne({ ...named, workspace: caller.workspace._id }).lean()
+  if (role !== null) return role
+  const fault = { path: '/role', code: 'unknown_role', message: 'is not a role of this workspace' }
+  throw new Problem('validation_failed', { errors: [fault] })
+}
