@@ -7,6 +7,8 @@ export interface Fault {
   path: string
   code: string
   message: string
+  /** Where in an expression the fault is, 1-based. */
+  column?: number
 }
 
 interface ProblemOptions {
@@ -120,6 +122,9 @@ export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (UNAVAILABLE_ERRORS.has(error.name)) return true
   if (error.name === 'MongooseError' && error.message.includes('before initial connection')) return true
+  // A bulk write that lost its connection says nothing of single documents.
+  if (error.name === 'MongoBulkWriteError')
+    return [(error as { writeErrors?: unknown }).writeErrors].flat().length === 0
   const labels = (error as { errorLabelSet?: Set<string> }).errorLabelSet
   return labels?.has('RetryableWriteError') === true || labels?.has('TransientTransactionError') === true
 }

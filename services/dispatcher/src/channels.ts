@@ -40,6 +40,7 @@ interface Copy {
 export function createChannels(configuration: Pick<InternalClient, 'get'>, log: Log): Channels {
   const copies = new LRUCache<string, Copy>({ max: MAX_COPIES })
   const reads = new Map<string, Promise<Channel | undefined>>()
+  let away = false
   const read = async (key: string, workspace: number, extId: string) => {
     const answer = await configuration.get(
       `/internal/workspaces/${workspace}/channels?extId=${encodeURIComponent(extId)}`,
@@ -57,10 +58,14 @@ export function createChannels(configuration: Pick<InternalClient, 'get'>, log: 
       const reading = reads.get(key) ?? read(key, workspace, extId).finally(() => reads.delete(key))
       reads.set(key, reading)
       try {
-        return await reading
+        const channel = await reading
+        if (away) log.info('configuration is back')
+        away = false
+        return channel
       } catch (error) {
+        if (!away) log.warn({ reason: messageOf(error) }, 'configuration is away; going on with the copies')
+        away = true
         if (copy === undefined) throw error
-        log.warn({ workspace, reason: messageOf(error) }, 'configuration is away; going on with the copy')
         return copy.channel
       }
     },

@@ -21,7 +21,8 @@ export function planThreads(size: { messages: number; threads: number; run: stri
   return threads
 }
 
-function planMessage({
+/** One message of a thread. */
+export function planMessage({
   thread,
   sequence,
   run,

@@ -21,14 +21,14 @@ export interface Posted {
 
 /** Posts each thread's messages one after another, at most `inFlight` threads side by side. */
 export async function postThreads(options: {
-  threads: readonly PlannedMessage[][]
+  threads: Iterable<Iterable<PlannedMessage>>
   gateway: Pick<GatewayClient, 'postMessage'>
   inFlight: number
   onAnswered(): void
 }): Promise<Posted[]> {
   const { threads, gateway, inFlight, onAnswered } = options
   const posted: Posted[] = []
-  const waiting = threads.values()
+  const waiting = Iterator.from(threads)
   const work = async () => {
     for (const thread of waiting) {
       for (const message of thread) {

@@ -31,7 +31,7 @@ export interface Progress {
  * nothing new has arrived for two minutes.
  */
 export async function runDemo(options: {
-  system: RunningSystem
+  system: Pick<RunningSystem, 'gatewayUrl' | 'simulatorUrl'>
   messages: number
   threads: number
   progress: Progress
@@ -69,7 +69,8 @@ export async function runDemo(options: {
   }
 }
 
-function channelFor({
+/** A channel that sends to the simulator under a phone number of its own. */
+export function channelFor({
   phoneNumberId,
   simulatorUrl,
 }: {

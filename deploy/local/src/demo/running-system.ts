@@ -2,13 +2,15 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { SetupError } from '../setup-error.ts'
 
-const schema = z.looseObject({ gatewayUrl: z.url(), simulatorUrl: z.url() })
+const schema = z.looseObject({
+  gatewayUrl: z.url(),
+  simulatorUrl: z.url(),
+  processes: z.record(z.string(), z.looseObject({ pid: z.int().optional() })),
+})
 const READY_MS = 5_000
 
-export interface RunningSystem {
-  gatewayUrl: string
-  simulatorUrl: string
-}
+/** What `npm start` says of itself: where it is, and the process id of each service and server it started. */
+export type RunningSystem = z.output<typeof schema>
 
 /** Reads what `npm start` wrote and asks the gateway whether it is ready. Throws SetupError when it is not. */
 export async function findRunningSystem(runFile: string): Promise<RunningSystem> {
@@ -23,7 +25,8 @@ export async function findRunningSystem(runFile: string): Promise<RunningSystem>
   return system
 }
 
-function readRunFile(path: string): RunningSystem | undefined {
+/** What the run file says now; undefined when there is none. */
+export function readRunFile(path: string): RunningSystem | undefined {
   try {
     return schema.parse(JSON.parse(readFileSync(path, 'utf8')))
   } catch {
@@ -31,7 +34,8 @@ function readRunFile(path: string): RunningSystem | undefined {
   }
 }
 
-async function isReady(gatewayUrl: string): Promise<boolean> {
+/** Whether the gateway and all behind it are ready. */
+export async function isReady(gatewayUrl: string): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(READY_MS)
     return (await fetch(new URL('/health/ready', gatewayUrl), { signal })).ok

@@ -37,8 +37,10 @@ async function insert(messages: Collections['messages'], records: MessageRecord[
   } catch (error) {
     if (!(error instanceof mongo.MongoBulkWriteError)) throw error
     const failures = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors]
-    if (failures.some(({ code }) => code !== DUPLICATE_KEY)) throw error
-    if (error.result.getWriteConcernError() !== undefined) throw error
+    const allAccountedFor = error.insertedCount + failures.length === records.length
+    const durable = error.result.getWriteConcernError() === undefined
+    // A lost connection comes as the same error, with nothing said of single documents.
+    if (!allAccountedFor || !durable || failures.some(({ code }) => code !== DUPLICATE_KEY)) throw error
     return failures.flatMap(({ index }) => records[index] ?? [])
   }
 }
