@@ -129,8 +129,9 @@ async function questionAbout(accessTokens: AccessTokens, token: string) {
   return { question: { account, session }, usableMs: expiresAt - Date.now() }
 }
 
-function keysOf({ account, role, session, token }: Caller): string[] {
-  return [`account ${account._id}`, `role ${role._id}`, `session ${session}`, `token ${token}`]
+function keysOf({ account, workspace, role, session, token }: Caller): string[] {
+  const ids = { account: account._id, workspace: workspace._id, role: role._id, session, token }
+  return Object.entries(ids).map(([kind, id]) => `${kind} ${id}`)
 }
 
 function isAway(error: unknown): boolean {

@@ -36,6 +36,7 @@ const CONFIGURATION_RESOURCES = [
   'export',
   'import',
 ]
+const IDENTITY_RESOURCES = ['users', 'roles', 'workspaces', 'invitations', 'audit']
 const DISPATCHER_RESOURCES = ['messages', 'hooks']
 
 const toIdentity = (path: string, access: Route['access'], ...methods: string[]): Route => ({
@@ -63,6 +64,8 @@ export const routes: readonly Route[] = [
   toIdentity('/api/auth/login', 'public', 'POST'),
   toIdentity('/api/auth/refresh', 'public', 'POST'),
   toIdentity('/api/auth/logout', 'optional', 'POST'),
+  toIdentity('/api/auth/accept-invitation', 'public', 'POST'),
+  toIdentity('/api/auth/password', 'authenticated', 'POST'),
   toIdentity('/.well-known/jwks.json', 'public', 'GET', 'HEAD'),
   toIdentity('/api/auth/me', 'authenticated', 'POST'),
   {
@@ -89,6 +92,7 @@ export const routes: readonly Route[] = [
     methods: ['GET', 'POST'],
     maxBytes: REST_BYTES,
   },
+  ...IDENTITY_RESOURCES.map(collection('identity')),
   ...CONFIGURATION_RESOURCES.map(collection('configuration')),
   ...DISPATCHER_RESOURCES.map(collection('dispatcher')),
 ]

@@ -89,3 +89,42 @@ test('an API token is used wherever a bearer token is, and ends within 2 s of be
   for (const token of [`${json.token}x`, json.token.slice(0, -1), 'parley_'])
     expect(await statusWith(token)).toBe(401)
 })
+
+test('a changed role, a new password and a removed user take effect within 2 s', async () => {
+  const admin = await system.register()
+  const asAdmin = (method: string, path: string, body?: unknown) =>
+    system.call(method, path, { token: admin.accessToken, body })
+  const { namespace: _none, ...fields } = newRegistration()
+  const user = (await asAdmin('POST', '/rest/users', { ...fields, role: 'MEMBER' })).json
+  const login = async () =>
+    (
+      await system.call('POST', '/api/auth/login', {
+        body: { email: fields.email, password: fields.password },
+      })
+    ).json.accessToken as string
+  const [token, other] = [await login(), await login()]
+  const versionSeen = async () => {
+    await statusWith(token)
+    const { requests, verifier } = system.backends.configuration
+    return verifier.verify(requests.at(-1)?.headers.authorization).caller?.role
+  }
+  expect(await versionSeen()).toMatchObject({ name: 'MEMBER', version: 1 })
+  expect(await statusWith(other)).toBe(200)
+
+  await asAdmin('PATCH', `/rest/roles/${user.role}`, { name: 'STAFF' })
+  const within = async (check: () => Promise<boolean>) => {
+    const started = performance.now()
+    expect(await waitUntil(check, { timeoutMs: 10_000, intervalMs: 20 })).toBe(true)
+    expect(performance.now() - started).toBeLessThan(2_000)
+  }
+  await within(async () => (await versionSeen())?.name === 'STAFF')
+  expect(await versionSeen()).toMatchObject({ version: 2 })
+
+  const body = { currentPassword: fields.password, newPassword: 'another' }
+  await system.call('POST', '/api/auth/password', { token, body })
+  expect(await untilRefused(other)).toBeLessThan(2_000)
+  expect(await statusWith(token)).toBe(200)
+
+  await asAdmin('DELETE', `/rest/users/${user._id}`)
+  expect(await untilRefused(token)).toBeLessThan(2_000)
+})

@@ -5,11 +5,14 @@ import { connectMongo } from '@parley/shared/mongo'
 import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
 import { createOwnAuthorizer } from './access/authorizer.ts'
 import { meRoute } from './accounts/me.ts'
+import { administrationRoutes } from './administration-routes.ts'
 import { apiTokenRoutes } from './api-tokens/api-token-routes.ts'
 import { changesRoute } from './changes/changes-since.ts'
 import { type IdentityConfig, minPasswordLength } from './config.ts'
 import { introspectRoute } from './introspection/introspect.ts'
+import { acceptInvitationRoute } from './invitations/accept-invitation.ts'
 import { createCollections, createModels, type Models } from './models.ts'
+import { changePasswordRoute } from './passwords/change-password.ts'
 import { createHashPool } from './passwords/hash-pool.ts'
 import { createPasswords } from './passwords/passwords.ts'
 import { registerRoute } from './registration/register.ts'
@@ -58,8 +61,11 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
       express.use(refreshRoute({ connection, models, keyRing }))
       express.use(logoutRoute({ connection, models, verifier }))
       express.use(meRoute({ models, verifier }))
-      express.use('/api/auth/tokens', requireCaller(verifier))
-      express.use(apiTokenRoutes(administration, jsonBody({ maxBytes: AUTH_BODY_BYTES })))
+      express.use(acceptInvitationRoute(administration, { keyRing }))
+      express.use(['/api/auth/tokens', '/api/auth/password', '/rest'], requireCaller(verifier))
+      const authBody = jsonBody({ maxBytes: AUTH_BODY_BYTES })
+      express.use(apiTokenRoutes(administration, authBody), changePasswordRoute(administration, authBody))
+      express.use('/rest', administrationRoutes(administration))
       express.use(jwksRoute({ keyRing }))
       express.use(introspectRoute({ models, verifier }))
       express.use(changesRoute({ models, verifier }))

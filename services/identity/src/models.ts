@@ -4,6 +4,7 @@ import { type ApiToken, apiTokenSchema } from './api-tokens/api-token.ts'
 import { type AuditEntry, auditSchema } from './audit/audit.ts'
 import { type Change, changeSchema } from './changes/change.ts'
 import { type CounterDocument, counterSchema } from './ids.ts'
+import { type Invitation, invitationSchema } from './invitations/invitation.ts'
 import { type Role, type RoleVersion, roleSchema, roleVersionSchema } from './roles/role.ts'
 import { type RefreshToken, refreshTokenSchema, type Session, sessionSchema } from './sessions/session.ts'
 import { type KeyRingDocument, keyRingSchema } from './signing-keys/key-ring.ts'
@@ -17,6 +18,7 @@ export function createModels(connection: Connection) {
     audit: connection.model<AuditEntry>('AuditEntry', auditSchema, 'audit'),
     changes: connection.model<Change>('Change', changeSchema, 'changes'),
     counters: connection.model<CounterDocument>('Counter', counterSchema, 'counters'),
+    invitations: connection.model<Invitation>('Invitation', invitationSchema, 'invitations'),
     keyRings: connection.model<KeyRingDocument>('KeyRing', keyRingSchema, 'keyRings'),
     refreshTokens: connection.model<RefreshToken>('RefreshToken', refreshTokenSchema, 'refreshTokens'),
     roles: connection.model<Role>('Role', roleSchema, 'roles'),

@@ -8,7 +8,7 @@ import type { Administration } from '../administration.ts'
 import { audit } from '../audit/audit.ts'
 import { takeIds } from '../ids.ts'
 import { label } from '../registration/user-fields.ts'
-import { findRole, roleReference } from '../roles/find-role.ts'
+import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { inTransaction } from '../transaction.ts'
 import { type ApiToken, apiTokenView, newApiSecret } from './api-token.ts'
 
@@ -34,6 +34,7 @@ export function createApiToken(administration: Administration): RequestHandler {
     const record = await newRecord(administration, caller, { name, hash, role: given._id, expiresInDays })
     requireSelected(decision, record)
     await inTransaction(connection, async (transaction) => {
+      await giveRole(models, transaction, given._id)
       await models.apiTokens.insertOne(record, { session: transaction })
       await audit(models, transaction, caller, {
         action: 'create',

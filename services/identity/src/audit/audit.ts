@@ -1,4 +1,3 @@
-import type { Caller } from '@parley/shared/internal-token'
 import { type ClientSession, Schema } from 'mongoose'
 import { takeIds } from '../ids.ts'
 import type { Models } from '../models.ts'
@@ -39,11 +38,13 @@ auditSchema.index({ workspace: 1, _id: -1 })
 
 export type Act = Pick<AuditEntry, 'action' | 'resource' | 'document' | 'details'>
 
+type Actor = { workspace: { _id: number }; account: { _id: number }; token?: number | undefined }
+
 /** Writes an act into the audit log, within the transaction that does it. */
 export async function audit(
   models: Pick<Models, 'audit' | 'counters'>,
   transaction: ClientSession,
-  caller: Pick<Caller, 'workspace' | 'token'> & { account: { _id: number } },
+  caller: Actor,
   act: Act,
 ): Promise<void> {
   const { entries } = await takeIds({ counters: models.counters, from: 'audit', wanted: { entries: 1 } })

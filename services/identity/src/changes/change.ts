@@ -1,9 +1,9 @@
 import { type ClientSession, type Model, Schema } from 'mongoose'
 
-/** What the gateway has to forget: everything it knows about callers of this session, account, role or token. */
+/** What the gateway has to forget: everything it knows about callers of one of these. */
 export interface Change {
   at: Date
-  kind: 'session' | 'account' | 'role' | 'token'
+  kind: 'session' | 'account' | 'role' | 'token' | 'workspace'
   key: string
 }
 

@@ -1,5 +1,6 @@
 import type { Caller } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
+import type { ClientSession } from 'mongoose'
 import { z } from 'zod'
 import type { Models } from '../models.ts'
 import type { Role } from './role.ts'
@@ -16,6 +17,21 @@ export async function findRole(
   const named = typeof reference === 'number' ? { _id: reference } : { name: reference }
   const role = await models.roles.findOne({ ...named, workspace: caller.workspace._id }).lean()
   if (role !== null) return role
+  throw unknownRole()
+}
+
+/** Notes within `transaction` that a role is given, so that nobody deletes it at the same time. */
+export async function giveRole(
+  models: Pick<Models, 'roles'>,
+  transaction: ClientSession,
+  role: number,
+): Promise<void> {
+  const options = { session: transaction }
+  const { matchedCount } = await models.roles.updateOne({ _id: role }, { $inc: { given: 1 } }, options)
+  if (matchedCount === 0) throw unknownRole()
+}
+
+function unknownRole(): Problem {
   const fault = { path: '/role', code: 'unknown_role', message: 'is not a role of this workspace' }
-  throw new Problem('validation_failed', { errors: [fault] })
+  return new Problem('validation_failed', { errors: [fault] })
 }

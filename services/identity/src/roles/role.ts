@@ -8,6 +8,8 @@ export interface Role {
   /** Counts up with every change of name or permissions. */
   version: number
   permissions: PermissionEntry[]
+  /** Counts how often it was given to someone. */
+  given?: number
   createdAt: Date
   updatedAt: Date
 }
@@ -32,6 +34,7 @@ export const roleSchema = new Schema<Role>(
     name: { type: String, required },
     version: { type: Number, required },
     permissions,
+    given: Number,
     createdAt: { type: Date, required },
     updatedAt: { type: Date, required },
   },

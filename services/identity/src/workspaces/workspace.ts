@@ -10,6 +10,8 @@ export interface Workspace {
   host: string
   status: string
   context: Record<string, unknown>
+  /** Counts changes that could take its last admin away. */
+  adminChecks?: number
   createdAt: Date
   updatedAt: Date
 }
@@ -25,6 +27,7 @@ export const workspaceSchema = new Schema<Workspace>(
     host: { type: String, required },
     status: { type: String, required },
     context: { type: Schema.Types.Mixed, required },
+    adminChecks: Number,
     createdAt: { type: Date, required },
     updatedAt: { type: Date, required },
   },

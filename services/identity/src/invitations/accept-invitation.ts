@@ -1,0 +1,56 @@
+import { jsonBody } from '@parley/shared/json-body'
+import { Problem } from '@parley/shared/problem'
+import { parse } from '@parley/shared/validate'
+import { Router } from 'express'
+import { z } from 'zod'
+import type { Administration } from '../administration.ts'
+import { audit } from '../audit/audit.ts'
+import { label, newPassword } from '../registration/user-fields.ts'
+import { giveRole } from '../roles/find-role.ts'
+import { tokenHash } from '../sessions/session.ts'
+import { startSession, type TokenDependencies } from '../sessions/tokens.ts'
+import { inTransaction } from '../transaction.ts'
+import { newAccount, refusingTakenEmail } from '../users/create-user.ts'
+import { userView } from '../users/user-view.ts'
+
+const AUTH_BODY_BYTES = 64 * 1024
+
+/** `POST /api/auth/accept-invitation`: makes the invited user, once, and logs them in. */
+export function acceptInvitationRoute(
+  administration: Administration,
+  tokens: Pick<TokenDependencies, 'keyRing'>,
+): Router {
+  const { connection, models, passwords } = administration
+  const body = z.strictObject({
+    token: z.string(),
+    name: label,
+    phone: z.string().nullish(),
+    password: newPassword(administration.minPasswordLength),
+  })
+  const router = Router()
+  router.post('/api/auth/accept-invitation', jsonBody({ maxBytes: AUTH_BODY_BYTES }), async (req, res) => {
+    const { token, name, phone, password } = parse(body, req.body)
+    const invitation = await models.invitations.findOne({ hash: tokenHash(token) }).lean()
+    if (invitation === null || invitation.expiresAt.getTime() <= Date.now())
+      throw new Problem('invalid_invitation')
+    const { email, role, workspace } = invitation
+    const stored = await passwords.hash(password)
+    const account = await newAccount(models, { name, email, phone: phone ?? '', workspace, role }, stored)
+    await refusingTakenEmail(() =>
+      inTransaction(connection, async (transaction) => {
+        const options = { session: transaction }
+        const { deletedCount } = await models.invitations.deleteOne({ _id: invitation._id }, options)
+        if (deletedCount === 0) throw new Problem('invalid_invitation')
+        await giveRole(models, transaction, role)
+        await models.accounts.insertOne(account, options)
+        const who = { workspace: { _id: workspace }, account: { _id: account._id } }
+        const details = { invitation: invitation._id, invitedBy: invitation.account, role }
+        const act = { action: 'accept', resource: 'invitations', document: invitation._id, details }
+        await audit(models, transaction, who, act)
+      }),
+    )
+    const started = await startSession({ models, ...tokens }, account._id)
+    res.set('cache-control', 'no-store').json({ ...userView(account), ...started })
+  })
+  return router
+}

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { parse } from '@parley/shared/validate'
+import { type RequestHandler, Router } from 'express'
+import { z } from 'zod'
+import { findWritable, requireMayGive, requireSelected, scopeOf } from '../access/authorizer.ts'
+import { usernameKey } from '../accounts/username-key.ts'
+import type { Administration } from '../administration.ts'
+import { audit } from '../audit/audit.ts'
+import { page } from '../collection/page.ts'
+import { pathId } from '../collection/path-id.ts'
+import { takeIds } from '../ids.ts'
+import { emailAddress } from '../registration/user-fields.ts'
+import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
+import { tokenHash } from '../sessions/session.ts'
+import { inTransaction } from '../transaction.ts'
+import { invitationView } from './invitation.ts'
+
+const LIFETIME_MS = 7 * 86_400_000
+const SECRET_BYTES = 32
+const newInvitation = z.strictObject({ email: emailAddress, role: roleReference })
+
+/** `/rest/invitations`, under the rules for `users`: an invitation is a user to be. */
+export function invitationRoutes(administration: Administration, body: RequestHandler): Router {
+  const { models, authorizer } = administration
+  const router = Router()
+  router
+    .route('/invitations')
+    .post(body, invite(administration))
+    .get(async (req, res) => {
+      const caller = callerOf(res)
+      const filter = scopeOf(caller, await authorizer.require(caller, 'users', 'read'))
+      res.json(await page({ req, model: models.invitations, filter, view: invitationView }))
+    })
+    .all(methodNotAllowed('GET', 'POST'))
+  router.route('/invitations/:id').delete(withdraw(administration)).all(methodNotAllowed('DELETE'))
+  return router
+}
+
+/** The answer is the only one that holds the secret with which the invitation is accepted. */
+function invite({ connection, models, authorizer }: Administration): RequestHandler {
+  return async (req, res) => {
+    const caller = callerOf(res)
+    const decision = await authorizer.require(caller, 'users', 'write')
+    const { email, role: reference } = parse(newInvitation, req.body)
+    const role = await findRole(models, caller, reference)
+    await requireMayGive(authorizer, caller, role)
+    if (await models.accounts.exists({ usernameKey: usernameKey(email) })) throw new Problem('email_taken')
+    const token = randomBytes(SECRET_BYTES).toString('base64url')
+    const { invitations: _id } = await takeIds({
+      counters: models.counters,
+      from: 'ids',
+      wanted: { invitations: 1 },
+    })
+    const now = Date.now()
+    const invitation = {
+      _id,
+      workspace: caller.workspace._id,
+      email,
+      role: role._id,
+      account: caller.account._id,
+      hash: tokenHash(token),
+      createdAt: new Date(now),
+      expiresAt: new Date(now + LIFETIME_MS),
+    }
+    requireSelected(decision, invitation)
+    await inTransaction(connection, async (transaction) => {
+      await giveRole(models, transaction, role._id)
+      await models.invitations.insertOne(invitation, { session: transaction })
+      const details = { email, role: role._id }
+      const act = { action: 'create', resource: 'invitations', document: _id, details }
+      await audit(models, transaction, caller, act)
+    })
+    res.set('cache-control', 'no-store').json({ ...invitationView(invitation), token })
+  }
+}
+
+function withdraw({ connection, models, authorizer }: Administration): RequestHandler {
+  return async (req, res) => {
+    const caller = callerOf(res)
+    const { document } = await findWritable({
+      ...{ authorizer, caller, resource: 'users' },
+      ...{ model: models.invitations, id: pathId(req) },
+    })
+    await inTransaction(connection, async (transaction) => {
+      await models.invitations.deleteOne({ _id: document._id }, { session: transaction })
+      const details = { email: document.email, role: document.role }
+      const act = { action: 'delete', resource: 'invitations', document: document._id, details }
+      await audit(models, transaction, caller, act)
+    })
+    res.json({ _id: document._id, deleted: true })
+  }
+}

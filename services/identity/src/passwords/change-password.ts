@@ -1,0 +1,40 @@
+import { Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { parse } from '@parley/shared/validate'
+import { type RequestHandler, Router } from 'express'
+import { z } from 'zod'
+import type { Administration } from '../administration.ts'
+import { audit } from '../audit/audit.ts'
+import { newPassword } from '../registration/user-fields.ts'
+import { revokeSessions } from '../sessions/revoke.ts'
+import { inTransaction } from '../transaction.ts'
+
+/** `POST /api/auth/password`: sets a new password and ends every other session of the account. */
+export function changePasswordRoute(administration: Administration, jsonBody: RequestHandler): Router {
+  const { connection, models, passwords } = administration
+  const body = z.strictObject({
+    currentPassword: z.string(),
+    newPassword: newPassword(administration.minPasswordLength),
+  })
+  const router = Router()
+  router.post('/api/auth/password', jsonBody, async (req, res) => {
+    const caller = callerOf(res)
+    // An API token is for programs; what it could do here would outlive its being revoked.
+    if (caller.session === undefined) throw new Problem('forbidden')
+    const keep = caller.session
+    const sent = parse(body, req.body)
+    const account = await models.accounts.findById(caller.account._id).lean()
+    if (!(await passwords.verify(sent.currentPassword, account ?? undefined)) || account === null)
+      throw new Problem('invalid_credentials')
+    const stored = await passwords.hash(sent.newPassword)
+    await inTransaction(connection, async (transaction) => {
+      const set = { $set: { ...stored, updatedAt: new Date() } }
+      await models.accounts.updateOne({ _id: account._id }, set, { session: transaction })
+      await revokeSessions(models, transaction, { account: account._id, keep })
+      const act = { action: 'change password', resource: 'users', document: account._id, details: {} }
+      await audit(models, transaction, caller, act)
+    })
+    res.json({ changed: true })
+  })
+  return router
+}

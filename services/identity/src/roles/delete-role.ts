@@ -1,0 +1,39 @@
+import { Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import type { RequestHandler } from 'express'
+import type { ClientSession } from 'mongoose'
+import { findWritable } from '../access/authorizer.ts'
+import type { Administration } from '../administration.ts'
+import { audit } from '../audit/audit.ts'
+import { announce } from '../changes/change.ts'
+import { pathId } from '../collection/path-id.ts'
+import type { Models } from '../models.ts'
+import { inTransaction } from '../transaction.ts'
+
+/** `DELETE /rest/roles/{id}`: 409 while users, API tokens or invitations have the role. */
+export function deleteRole({ connection, models, authorizer }: Administration): RequestHandler {
+  return async (req, res) => {
+    const caller = callerOf(res)
+    const { document: role } = await findWritable({
+      ...{ authorizer, caller, resource: 'roles' },
+      ...{ model: models.roles, id: pathId(req) },
+    })
+    await inTransaction(connection, async (transaction) => {
+      await models.roles.deleteOne({ _id: role._id }, { session: transaction })
+      await requireUnused(models, transaction, role._id)
+      await announce(models.changes, transaction, { kind: 'role', key: String(role._id) })
+      const act = { action: 'delete', resource: 'roles', document: role._id, details: { name: role.name } }
+      await audit(models, transaction, caller, act)
+    })
+    res.json({ _id: role._id, deleted: true })
+  }
+}
+
+async function requireUnused(models: Models, transaction: ClientSession, role: number): Promise<void> {
+  const options = { session: transaction }
+  const users = await models.accounts.countDocuments({ role }, options)
+  const tokens = await models.apiTokens.countDocuments({ role }, options)
+  const invitations = await models.invitations.countDocuments({ role }, options)
+  if (users + tokens + invitations > 0)
+    throw new Problem('still_referenced', { extra: { referrers: { users, tokens, invitations } } })
+}

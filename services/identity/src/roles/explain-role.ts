@@ -1,0 +1,71 @@
+import type { Caller } from '@parley/shared/internal-token'
+import { jsonObject } from '@parley/shared/json-object'
+import { explain } from '@parley/shared/permission/explain'
+import { Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { parse } from '@parley/shared/validate'
+import type { RequestHandler } from 'express'
+import { z } from 'zod'
+import { findReadable } from '../access/authorizer.ts'
+import type { Administration } from '../administration.ts'
+import { apiTokenView } from '../api-tokens/api-token.ts'
+import { pathId } from '../collection/path-id.ts'
+import { userView } from '../users/user-view.ts'
+import { roleView } from './role.ts'
+
+const body = z.strictObject({
+  resource: z.string(),
+  id: z.number().int().nullish(),
+  doc: jsonObject.nullish(),
+})
+
+/**
+ * `POST /rest/roles/{id}/explain`: what each entry of the role comes to for the caller's account. With `id` the
+ * document is looked at if this service holds the resource; of any other it can be sent along as `doc`.
+ */
+export function explainRole(administration: Administration): RequestHandler {
+  const { models, authorizer } = administration
+  return async (req, res) => {
+    const caller = callerOf(res)
+    const role = await findReadable({
+      ...{ authorizer, caller, resource: 'roles' },
+      ...{ model: models.roles, id: pathId(req) },
+    })
+    const { resource, id, doc: sent } = parse(body, req.body)
+    const doc = await documentOf(administration, caller, { resource, id, sent })
+    const account = {
+      ...caller.account,
+      workspace: caller.workspace,
+      role: { _id: role._id, name: role.name },
+    }
+    const { permissions } = role
+    res.json(explain({ permissions, resource, account, ...(doc === undefined ? {} : { doc }) }))
+  }
+}
+
+interface Asked {
+  resource: string
+  id: number | null | undefined
+  sent: object | null | undefined
+}
+
+/** The document to look at, without what nobody gets to see. */
+async function documentOf(
+  { models, authorizer }: Administration,
+  caller: Caller,
+  { resource, id, sent }: Asked,
+): Promise<object | undefined> {
+  if (id == null) return sent ?? undefined
+  const wanted = { authorizer, caller, resource, id }
+  const { workspace } = caller
+  if (resource === 'users') return userView(await findReadable({ ...wanted, model: models.accounts }))
+  const own = { workspace: workspace._id }
+  if (resource === 'roles')
+    return { ...roleView(await findReadable({ ...wanted, model: models.roles })), ...own }
+  if (resource === 'tokens')
+    return { ...apiTokenView(await findReadable({ ...wanted, model: models.apiTokens })), ...own }
+  if (resource === 'audit') return findReadable({ ...wanted, model: models.audit })
+  if (sent != null) return sent
+  const message = `is kept by another service: send the document of ${resource} as doc`
+  throw new Problem('validation_failed', { errors: [{ path: '/id', code: 'not_held', message }] })
+}

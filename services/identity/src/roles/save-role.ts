@@ -1,0 +1,96 @@
+import { Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { parse } from '@parley/shared/validate'
+import type { RequestHandler } from 'express'
+import type { ClientSession } from 'mongoose'
+import { findWritable, requireSelected } from '../access/authorizer.ts'
+import type { Administration } from '../administration.ts'
+import { audit } from '../audit/audit.ts'
+import { announce } from '../changes/change.ts'
+import { pathId } from '../collection/path-id.ts'
+import { takeIds } from '../ids.ts'
+import type { Models } from '../models.ts'
+import { inTransaction, isDuplicate } from '../transaction.ts'
+import { requireAdminLeft } from '../users/last-admin.ts'
+import { type Role, roleView, versionOf } from './role.ts'
+import { type partOfRole, requireEntriesParse, wholeRole } from './role-body.ts'
+
+/** `POST /rest/roles`. */
+export function createRole({ connection, models, authorizer }: Administration): RequestHandler {
+  return async (req, res) => {
+    const caller = callerOf(res)
+    const decision = await authorizer.require(caller, 'roles', 'write')
+    const { name, permissions } = parse(wholeRole, req.body)
+    requireEntriesParse(permissions)
+    const { roles: _id } = await takeIds({ counters: models.counters, from: 'ids', wanted: { roles: 1 } })
+    const now = new Date()
+    const workspace = caller.workspace._id
+    const role = { _id, workspace, name, version: 1, permissions, createdAt: now, updatedAt: now }
+    requireSelected(decision, role)
+    await refusingTakenName(() =>
+      inTransaction(connection, async (transaction) => {
+        await models.roles.insertOne(role, { session: transaction })
+        await keepVersion(models, transaction, role)
+        const details = { name, permissions }
+        await audit(models, transaction, caller, {
+          action: 'create',
+          resource: 'roles',
+          document: _id,
+          details,
+        })
+      }),
+    )
+    res.json(roleView(role))
+  }
+}
+
+/**
+ * `PUT` and `PATCH /rest/roles/{id}`: every change is a new version, in effect within 2 s; the versions before
+ * stay readable for services. Refused when nobody would be left who may write users and roles.
+ */
+export function changeRole(
+  { connection, models, authorizer }: Administration,
+  body: typeof wholeRole | typeof partOfRole,
+): RequestHandler {
+  return async (req, res) => {
+    const caller = callerOf(res)
+    const { document: before, decision } = await findWritable({
+      ...{ authorizer, caller, resource: 'roles' },
+      ...{ model: models.roles, id: pathId(req) },
+    })
+    const { name = before.name, permissions = before.permissions } = parse(body, req.body)
+    requireEntriesParse(permissions)
+    const version = before.version + 1
+    const role = { ...before, name, permissions, version, updatedAt: new Date() }
+    requireSelected(decision, role)
+    await refusingTakenName(() =>
+      inTransaction(connection, async (transaction) => {
+        const { matchedCount } = await models.roles.updateOne(
+          { _id: role._id, version: before.version },
+          { $set: { name, permissions, version, updatedAt: role.updatedAt } },
+          { session: transaction },
+        )
+        if (matchedCount === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
+        await keepVersion(models, transaction, role)
+        await requireAdminLeft(models, transaction, role.workspace)
+        await announce(models.changes, transaction, { kind: 'role', key: String(role._id) })
+        const details = { name, version, permissions }
+        const act = { action: 'update', resource: 'roles', document: role._id, details }
+        await audit(models, transaction, caller, act)
+      }),
+    )
+    res.json(roleView(role))
+  }
+}
+
+async function keepVersion(models: Models, transaction: ClientSession, role: Role): Promise<void> {
+  await models.roleVersions.insertOne(versionOf(role), { session: transaction })
+}
+
+async function refusingTakenName(store: () => Promise<void>): Promise<void> {
+  try {
+    await store()
+  } catch (error) {
+    throw isDuplicate(error, 'name') ? new Problem('name_taken') : error
+  }
+}

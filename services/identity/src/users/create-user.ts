@@ -1,0 +1,85 @@
+import { Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { parse } from '@parley/shared/validate'
+import type { RequestHandler } from 'express'
+import { z } from 'zod'
+import { requireMayGive, requireSelected } from '../access/authorizer.ts'
+import type { Account } from '../accounts/account.ts'
+import { usernameKey } from '../accounts/username-key.ts'
+import type { Administration } from '../administration.ts'
+import { audit } from '../audit/audit.ts'
+import { takeIds } from '../ids.ts'
+import type { StoredPassword } from '../passwords/passwords.ts'
+import { emailAddress, label, newPassword } from '../registration/user-fields.ts'
+import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
+import { inTransaction, isDuplicate } from '../transaction.ts'
+import { userView } from './user-view.ts'
+
+/** `POST /rest/users`: a further user of the caller's workspace, with a password to begin with. */
+export function createUser(administration: Administration): RequestHandler {
+  const { connection, models, authorizer, passwords } = administration
+  const body = z.strictObject({
+    name: label,
+    email: emailAddress,
+    phone: z.string().nullish(),
+    password: newPassword(administration.minPasswordLength),
+    role: roleReference,
+  })
+  return async (req, res) => {
+    const caller = callerOf(res)
+    const decision = await authorizer.require(caller, 'users', 'write')
+    const { password, role: reference, phone, ...user } = parse(body, req.body)
+    const role = await findRole(models, caller, reference)
+    await requireMayGive(authorizer, caller, role)
+    const stored = await passwords.hash(password)
+    const place = { workspace: caller.workspace._id, role: role._id }
+    const account = await newAccount(models, { ...user, phone: phone ?? '', ...place }, stored)
+    requireSelected(decision, account)
+    await refusingTakenEmail(() =>
+      inTransaction(connection, async (transaction) => {
+        await giveRole(models, transaction, role._id)
+        await models.accounts.insertOne(account, { session: transaction })
+        await audit(models, transaction, caller, {
+          action: 'create',
+          resource: 'users',
+          document: account._id,
+          details: { username: account.username, role: account.role },
+        })
+      }),
+    )
+    res.json(userView(account))
+  }
+}
+
+/** The document of a new account, with ids of its own. */
+export async function newAccount(
+  models: Administration['models'],
+  user: { name: string; email: string; phone: string; workspace: number; role: number },
+  password: StoredPassword,
+): Promise<Account> {
+  const wanted = { accounts: 1, profiles: 1 }
+  const ids = await takeIds({ counters: models.counters, from: 'ids', wanted })
+  const { email, ...fields } = user
+  const now = new Date()
+  return {
+    _id: ids.accounts,
+    provider: 'local',
+    username: email,
+    usernameKey: usernameKey(email),
+    ...password,
+    ...fields,
+    profile: ids.profiles,
+    context: {},
+    createdAt: now,
+    updatedAt: now,
+  }
+}
+
+/** Runs `store`, and turns its clash over a user name into `email_taken`. */
+export async function refusingTakenEmail(store: () => Promise<void>): Promise<void> {
+  try {
+    await store()
+  } catch (error) {
+    throw isDuplicate(error, 'usernameKey') ? new Problem('email_taken') : error
+  }
+}

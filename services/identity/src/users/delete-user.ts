@@ -1,0 +1,34 @@
+import { callerOf } from '@parley/shared/service-app'
+import type { RequestHandler } from 'express'
+import { findWritable } from '../access/authorizer.ts'
+import type { Administration } from '../administration.ts'
+import { audit } from '../audit/audit.ts'
+import { pathId } from '../collection/path-id.ts'
+import { revokeSessions } from '../sessions/revoke.ts'
+import { inTransaction } from '../transaction.ts'
+import { requireAdminLeft } from './last-admin.ts'
+
+/** `DELETE /rest/users/{id}`: the user's sessions and API tokens end with them. */
+export function deleteUser({ connection, models, authorizer }: Administration): RequestHandler {
+  return async (req, res) => {
+    const caller = callerOf(res)
+    const { document: user } = await findWritable({
+      ...{ authorizer, caller, resource: 'users' },
+      ...{ model: models.accounts, id: pathId(req) },
+    })
+    await inTransaction(connection, async (transaction) => {
+      const options = { session: transaction }
+      await models.accounts.deleteOne({ _id: user._id }, options)
+      await requireAdminLeft(models, transaction, user.workspace)
+      await models.apiTokens.deleteMany({ account: user._id }, options)
+      await revokeSessions(models, transaction, { account: user._id })
+      await audit(models, transaction, caller, {
+        action: 'delete',
+        resource: 'users',
+        document: user._id,
+        details: { username: user.username, role: user.role },
+      })
+    })
+    res.json({ _id: user._id, deleted: true })
+  }
+}

@@ -1,0 +1,54 @@
+import { callerOf } from '@parley/shared/service-app'
+import { parse } from '@parley/shared/validate'
+import type { RequestHandler } from 'express'
+import { z } from 'zod'
+import { findWritable, requireMayGive, requireSelected } from '../access/authorizer.ts'
+import type { Administration } from '../administration.ts'
+import { audit } from '../audit/audit.ts'
+import { announce } from '../changes/change.ts'
+import { pathId } from '../collection/path-id.ts'
+import { smallContext } from '../collection/small-context.ts'
+import { label } from '../registration/user-fields.ts'
+import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
+import { inTransaction } from '../transaction.ts'
+import { requireAdminLeft } from './last-admin.ts'
+import { userView } from './user-view.ts'
+
+const body = z.strictObject({
+  name: label.optional(),
+  phone: z.string().optional(),
+  role: roleReference.optional(),
+  context: smallContext.optional(),
+})
+
+/** `PATCH /rest/users/{id}`: a new role takes effect in under 2 s; the last admin keeps theirs. */
+export function updateUser({ connection, models, authorizer }: Administration): RequestHandler {
+  return async (req, res) => {
+    const caller = callerOf(res)
+    const { document: user, decision } = await findWritable({
+      ...{ authorizer, caller, resource: 'users' },
+      ...{ model: models.accounts, id: pathId(req) },
+    })
+    const { role: reference, ...sent } = parse(body, req.body)
+    const given = reference === undefined ? undefined : await findRole(models, caller, reference)
+    const role = given?._id ?? user.role
+    if (given !== undefined && role !== user.role) await requireMayGive(authorizer, caller, given)
+    const change = { ...sent, role, updatedAt: new Date() }
+    requireSelected(decision, { ...user, ...change })
+    await inTransaction(connection, async (transaction) => {
+      await models.accounts.updateOne({ _id: user._id }, { $set: change }, { session: transaction })
+      if (role !== user.role) {
+        await giveRole(models, transaction, role)
+        await requireAdminLeft(models, transaction, user.workspace)
+      }
+      await announce(models.changes, transaction, { kind: 'account', key: String(user._id) })
+      await audit(models, transaction, caller, {
+        action: 'update',
+        resource: 'users',
+        document: user._id,
+        details: { fields: Object.keys(sent), ...(role === user.role ? {} : { from: user.role, to: role }) },
+      })
+    })
+    res.json(userView({ ...user, ...change } as typeof user))
+  }
+}

@@ -1,0 +1,75 @@
+import type { Caller } from '@parley/shared/internal-token'
+import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { parse } from '@parley/shared/validate'
+import { type RequestHandler, Router } from 'express'
+import { z } from 'zod'
+import { requireSelected, selects } from '../access/authorizer.ts'
+import type { Administration } from '../administration.ts'
+import { audit } from '../audit/audit.ts'
+import { announce } from '../changes/change.ts'
+import { pathId } from '../collection/path-id.ts'
+import { smallContext } from '../collection/small-context.ts'
+import { label } from '../registration/user-fields.ts'
+import { inTransaction } from '../transaction.ts'
+import { type Workspace, workspaceView } from './workspace.ts'
+
+const change = z.strictObject({ name: label.optional(), context: smallContext.optional() })
+
+/** `/rest/workspaces`: the one workspace that the caller is in. */
+export function workspaceRoutes(administration: Administration, body: RequestHandler): Router {
+  const { authorizer } = administration
+  const router = Router()
+  router
+    .route('/workspaces')
+    .get(async (_req, res) => {
+      const caller = callerOf(res)
+      const decision = await authorizer.require(caller, 'workspaces', 'read')
+      const own = await ownWorkspace(administration, caller)
+      res.json({ data: selects(decision, own) ? [workspaceView(own)] : [], next: null })
+    })
+    .all(methodNotAllowed('GET'))
+  router
+    .route('/workspaces/:id')
+    .get(async (req, res) => {
+      res.json(workspaceView(await readable(administration, callerOf(res), pathId(req))))
+    })
+    .patch(body, updateWorkspace(administration))
+    .all(methodNotAllowed('GET', 'PATCH'))
+  return router
+}
+
+function updateWorkspace(administration: Administration): RequestHandler {
+  const { connection, models, authorizer } = administration
+  return async (req, res) => {
+    const caller = callerOf(res)
+    const decision = await authorizer.require(caller, 'workspaces', 'write')
+    const before = await readable(administration, caller, pathId(req))
+    requireSelected(decision, before)
+    const sent = parse(change, req.body)
+    const after = { ...before, ...sent, updatedAt: new Date() } as Workspace
+    requireSelected(decision, after)
+    await inTransaction(connection, async (transaction) => {
+      const set = { $set: { ...sent, updatedAt: after.updatedAt } }
+      await models.workspaces.updateOne({ _id: before._id }, set, { session: transaction })
+      await announce(models.changes, transaction, { kind: 'workspace', key: String(before._id) })
+      const details = { fields: Object.keys(sent) }
+      const act = { action: 'update', resource: 'workspaces', document: before._id, details }
+      await audit(models, transaction, caller, act)
+    })
+    res.json(workspaceView(after))
+  }
+}
+
+async function readable(administration: Administration, caller: Caller, id: number): Promise<Workspace> {
+  const decision = await administration.authorizer.decide(caller, 'workspaces', 'read')
+  const own = id === caller.workspace._id ? await ownWorkspace(administration, caller) : undefined
+  if (own === undefined || !selects(decision, own)) throw new Problem('not_found')
+  return own
+}
+
+async function ownWorkspace({ models }: Administration, caller: Caller): Promise<Workspace> {
+  const own = await models.workspaces.findById(caller.workspace._id).lean()
+  if (own === null) throw new Problem('not_found')
+  return own
+}
