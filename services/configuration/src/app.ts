@@ -5,11 +5,11 @@ import { createInternalSigner, createInternalVerifier } from '@parley/shared/int
 import type { Log } from '@parley/shared/log'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
 import type { Config } from './config.ts'
-import { documentRoutes } from './documents/document-routes.ts'
 import { type ConfigurationEvents, connectConfigurationEvents } from './events/configuration-events.ts'
 import { writeHistory } from './history/write-history.ts'
 import { internalRoutes } from './internal/internal-routes.ts'
 import { type Relay, startRelay } from './relay/relay.ts'
+import { restRoutes } from './rest-routes.ts'
 import { type Database, openDatabase } from './store/database.ts'
 import { createIdCounter } from './store/id-counter.ts'
 import { createKeyedQueue } from './store/keyed-queue.ts'
@@ -33,7 +33,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     readiness: { mongodb: database.isUp },
     routes: (app) => {
       app.use('/internal', requireService(verifier, 'dispatcher', 'webhook'), internalRoutes(database))
-      app.use('/rest', requireCaller(verifier), documentRoutes(dependencies))
+      app.use('/rest', requireCaller(verifier), restRoutes(dependencies))
     },
   })
   return {

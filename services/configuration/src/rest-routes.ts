@@ -1,0 +1,49 @@
+import { jsonBody } from '@parley/shared/json-body'
+import { methodNotAllowed } from '@parley/shared/problem'
+import { Router } from 'express'
+import { checkConfiguration } from './check/check-configuration.ts'
+import { deleteDocument } from './documents/delete-document.ts'
+import type { Dependencies } from './documents/dependencies.ts'
+import { listDocuments } from './documents/list-documents.ts'
+import { patchDocument } from './documents/patch-document.ts'
+import { postDocument } from './documents/post-document.ts'
+import { putDocument } from './documents/put-document.ts'
+import { readDocument } from './documents/read-document.ts'
+import { readHistory } from './history/read-history.ts'
+import { allResources } from './resources/all-resources.ts'
+import { exportConfiguration } from './transfer/export-configuration.ts'
+import { importConfiguration } from './transfer/import-configuration.ts'
+
+const MAX_BODY_BYTES = 4 * 1024 * 1024
+
+/** `/check`, `/export`, `/import`, and `/{resource}` and `/{resource}/{id}`, the same for every resource. */
+export function restRoutes(dependencies: Dependencies): Router {
+  const router = Router()
+  const body = jsonBody({ maxBytes: MAX_BODY_BYTES })
+  const patchBody = jsonBody({
+    maxBytes: MAX_BODY_BYTES,
+    types: ['application/json', 'application/merge-patch+json'],
+  })
+  for (const definition of allResources) {
+    router
+      .route(`/${definition.name}`)
+      .get(listDocuments(dependencies, definition))
+      .post(body, postDocument(dependencies, definition))
+      .all(methodNotAllowed('GET', 'POST'))
+    router
+      .route(`/${definition.name}/:id`)
+      .get(readDocument(dependencies, definition))
+      .put(body, putDocument(dependencies, definition))
+      .patch(patchBody, patchDocument(dependencies, definition))
+      .delete(deleteDocument(dependencies, definition))
+      .all(methodNotAllowed('GET', 'PUT', 'PATCH', 'DELETE'))
+    router
+      .route(`/${definition.name}/:id/history`)
+      .get(readHistory(dependencies, definition))
+      .all(methodNotAllowed('GET'))
+  }
+  router.route('/check').get(checkConfiguration(dependencies)).all(methodNotAllowed('GET'))
+  router.route('/export').get(exportConfiguration(dependencies)).all(methodNotAllowed('GET'))
+  router.route('/import').post(body, importConfiguration(dependencies)).all(methodNotAllowed('POST'))
+  return router
+}

@@ -1,0 +1,85 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { callerOf } from '@parley/shared/service-app'
+import type { RequestHandler, Response } from 'express'
+import { documentFilter } from '../access/document-filter.ts'
+import type { Dependencies } from '../documents/dependencies.ts'
+import { parameters } from '../documents/parameters.ts'
+import { definitions } from '../resources/all-resources.ts'
+import type { ResourceDefinition } from '../resources/definition.ts'
+import type { Database } from '../store/database.ts'
+import { findPage, type PageQuery } from '../store/find-page.ts'
+import type { Position } from '../store/list-cursor.ts'
+import type { ResourceDocument } from '../store/stored-document.ts'
+import { FORMAT_VERSION, TRANSFERRED } from './transferred.ts'
+
+const PAGE = 200
+
+interface Part {
+  definition: ResourceDefinition
+  visible: PageQuery['visible']
+}
+
+/** `GET /rest/export`: the workspace's configuration as far as the caller may read it, in the form of an import. */
+export function exportConfiguration({ database, authorizer }: Dependencies): RequestHandler {
+  return async (req, res) => {
+    parameters(req, [])
+    const caller = callerOf(res)
+    const parts: Part[] = []
+    for (const name of TRANSFERRED) {
+      const read = await authorizer.decide(caller, name, 'read')
+      if (read.kind !== 'none') parts.push({ definition: definitions[name], visible: documentFilter(read) })
+    }
+    res.set({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'private, no-cache' })
+    await stream(res, exported({ database, workspace: caller.workspace._id, parts }))
+  }
+}
+
+/** What fails before the first text is an answer of its own; later the connection ends in the middle. */
+async function stream(res: Response, texts: AsyncGenerator<string>): Promise<void> {
+  const first = await texts.next()
+  async function* all() {
+    if (!first.done) yield first.value
+    yield* texts
+  }
+  try {
+    await pipeline(Readable.from(all()), res)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
+  }
+}
+
+async function* exported(options: {
+  database: Database
+  workspace: number
+  parts: readonly Part[]
+}): AsyncGenerator<string> {
+  const { database, workspace, parts } = options
+  let before = `{"version":${FORMAT_VERSION},"resources":{`
+  for (const [at, part] of parts.entries()) {
+    before += `${at > 0 ? ',' : ''}${JSON.stringify(part.definition.name)}:[`
+    for await (const documents of pages(database, workspace, part)) {
+      yield before + documents.map((doc) => JSON.stringify(transferable(doc))).join(',')
+      before = ','
+    }
+    before = before === ',' ? ']' : `${before}]`
+  }
+  yield `${before}}}`
+}
+
+async function* pages(database: Database, workspace: number, { definition, visible }: Part) {
+  let after: Position | undefined
+  do {
+    const page = await findPage(database, definition, {
+      ...{ workspace, visible, after, limit: PAGE },
+      ...{ filters: [], sort: { field: '_id', descending: false } },
+    })
+    if (page.documents.length > 0) yield page.documents.map(({ doc }) => doc)
+    after = page.end
+  } while (after)
+}
+
+/** Without the times: two workspaces of the same configuration export the same. */
+function transferable({ createdAt, updatedAt, ...doc }: ResourceDocument): object {
+  return doc
+}

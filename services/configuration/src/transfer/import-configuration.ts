@@ -1,0 +1,88 @@
+import type { Caller } from '@parley/shared/internal-token'
+import { Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import type { RequestHandler } from 'express'
+import { type WriteAccess, writeAccess } from '../access/access.ts'
+import { documentFilter } from '../access/document-filter.ts'
+import { authorOf } from '../documents/author.ts'
+import type { Dependencies } from '../documents/dependencies.ts'
+import { flag, parameters } from '../documents/parameters.ts'
+import { storeDocument } from '../documents/store-document.ts'
+import type { ResourceName } from '../resources/definition.ts'
+import { KeyTaken } from '../store/write-document.ts'
+import { type Imported, parseImport } from './parse-import.ts'
+import { importedDocument, type PlannedStep, planStep } from './plan-import.ts'
+
+const AT_A_TIME = 16
+
+type AccessTo = Map<ResourceName, WriteAccess>
+
+/**
+ * `POST /rest/import`: creates and replaces the documents of an export, each under its own id, and leaves all
+ * others alone; what is as it should be is not written. `?dryRun=true` only tells what it would do. One
+ * document's write is one write: after a failure in the middle the same import is sent again.
+ */
+export function importConfiguration(dependencies: Dependencies): RequestHandler {
+  const { database, authorizer } = dependencies
+  return async (req, res) => {
+    const dryRun = flag(parameters(req, ['dryRun']), 'dryRun')
+    const caller = callerOf(res)
+    const imported = parseImport(req.body)
+    const access: AccessTo = new Map()
+    for (const { definition } of imported) {
+      if (access.has(definition.name)) continue
+      access.set(definition.name, await writeAccess(authorizer, caller, definition.name))
+    }
+    const workspace = caller.workspace._id
+    const plan = await inTurns(imported, (each) =>
+      planStep({ database, workspace, access: accessTo(access, each), imported: each }),
+    )
+    if (!dryRun) {
+      const due = imported.filter((_, at) => plan[at]?.action !== 'unchanged')
+      await inTurns(due, (each) => apply(dependencies, caller, accessTo(access, each), each))
+    }
+    res.json({ dryRun, summary: summaryOf(plan), plan })
+  }
+}
+
+function accessTo(access: AccessTo, { definition }: Imported): WriteAccess {
+  return access.get(definition.name) ?? { read: { kind: 'none' }, write: { kind: 'none' } }
+}
+
+async function apply(
+  dependencies: Dependencies,
+  caller: Caller,
+  access: WriteAccess,
+  imported: Imported,
+): Promise<void> {
+  const { definition, id, path } = imported
+  try {
+    await storeDocument(dependencies, {
+      definition,
+      workspace: caller.workspace._id,
+      author: authorOf(caller),
+      path: { id },
+      build: (_id, current) => importedDocument(imported, access, current),
+      guard: documentFilter(access.write),
+    })
+  } catch (error) {
+    if (!(error instanceof KeyTaken)) throw error
+    const message = 'another document has just taken this key'
+    throw new Problem('validation_failed', { errors: [{ path: `${path}/key`, code: 'key_taken', message }] })
+  }
+}
+
+/** Runs `work` for every item, 16 at a time; stops at the first failure. */
+async function inTurns<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  for (let at = 0; at < items.length; at += AT_A_TIME) {
+    results.push(...(await Promise.all(items.slice(at, at + AT_A_TIME).map(work))))
+  }
+  return results
+}
+
+function summaryOf(plan: readonly PlannedStep[]): Record<PlannedStep['action'], number> {
+  const summary = { create: 0, update: 0, unchanged: 0 }
+  for (const { action } of plan) summary[action]++
+  return summary
+}

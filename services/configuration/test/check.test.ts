@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Finding } from '../src/check/finding.ts'
+import { bodies } from './bodies.ts'
+import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+
+let server: ConfigurationServer
+beforeAll(async () => {
+  server = await startConfiguration({
+    roles: { JOBS: [{ schema: "{{resource}} == 'jobs'", read: 'true', write: '' }] },
+  })
+})
+afterAll(() => server.close())
+
+const putter = (workspace: number) => async (path: string, body: unknown) =>
+  expect((await server.call('PUT', `/rest/${path}`, { body, workspace })).status).toBe(200)
+
+async function check(workspace: number, role = 'WORKSPACE_ADMIN'): Promise<Finding[]> {
+  const found: Finding[] = []
+  let after = ''
+  for (let page = 0; page < 20; page++) {
+    const { status, json } = await server.call('GET', `/rest/check${after}`, { workspace, role })
+    expect(status).toBe(200)
+    found.push(...json.data)
+    if (json.next === null) return found
+    after = `?after=${json.next}`
+  }
+  throw new Error('the check does not end')
+}
+
+const short = (findings: Finding[]) =>
+  findings.map(({ code, resource, _id, path }) => `${code} ${resource}/${_id}${path}`)
+
+test('a sound configuration has no findings', async () => {
+  const put = putter(1)
+  await put('actions/1', bodies.actions)
+  await put('jobs/1', { ...bodies.jobs, actions: [1], defaultWorkflow: 1 })
+  await put('steps/1', { ...bodies.steps, job: 1, next: 2 })
+  await put('steps/2', { ...bodies.steps, job: null, next: null })
+  await put('workflows/1', { ...bodies.workflows, steps: [1, 2], firstStep: 1 })
+  await put('configs/1', bodies.configs)
+  await put('assistant/1', { ...bodies.assistant, actions: [1], configs: [1], job: 1 })
+  await put('channels/1', bodies.channels)
+  await put('tasks/1', { ...bodies.tasks, workflow: 1, currentStep: 2 })
+  expect(await check(1)).toEqual([])
+})
+
+test("dangling references are named with their place, another workspace's documents do not mend them", async () => {
+  const put = putter(2)
+  await put('assistant/5', { ...bodies.assistant, actions: [1, 7], configs: null, job: null })
+  await put('actions/7', bodies.actions)
+  await put('channels/5', { ...bodies.channels, config: { assistantId: 1 } })
+  expect(short(await check(2))).toEqual([
+    'dangling_reference channels/5/config/assistantId',
+    'dangling_reference assistant/5/actions/0',
+  ])
+})
+
+test('steps that nothing leads to, and ways that come round', async () => {
+  const put = putter(3)
+  const step = { ...bodies.steps, job: null }
+  for (const [id, next] of [
+    [1, 2],
+    [2, 3],
+    [3, 2],
+    [4, null],
+    [5, 5],
+    [6, null],
+  ] as const) {
+    await put(`steps/${id}`, { ...step, next })
+  }
+  await put('workflows/1', { ...bodies.workflows, steps: [1, 2, 6], firstStep: 1 })
+  const findings = await check(3)
+  expect(short(findings)).toEqual([
+    'step_cycle steps/2/next',
+    'unreachable_step steps/4',
+    'unreachable_step steps/5',
+    'step_cycle steps/5/next',
+    'unreachable_step workflows/1/steps/2',
+  ])
+  expect(findings[0]?.message).toBe('the steps come round: 2 → 3 → 2')
+})
+
+test('specs and handlers that cannot be understood', async () => {
+  const put = putter(4)
+  const action = bodies.actions
+  await put('actions/1', { ...action, spec: 'openapi: "3.1.0"\npaths: {}\n' })
+  await put('actions/2', { ...action, spec: 'a: [unclosed' })
+  await put('actions/3', { ...action, spec: 'openapi: 2.0\npaths: {}' })
+  await put('actions/4', { ...action, spec: 'just text' })
+  await put('actions/5', { ...action, spec: 'openapi: 3.0.0' })
+  await put('actions/6', { ...action, specType: 'wsdl', moduleUrl: 'ftp://example.com/x' })
+  await put('actions/7', { ...action, spec: `openapi: 3.0.0\npaths: {}\nx: ${'y'.repeat(600_000)}` })
+  const bomb =
+    'a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c]'
+  await put('actions/8', { ...action, spec: bomb })
+  await put('channels/1', { ...bodies.channels, config: {}, handlerUrl: 'native:other' })
+  expect(short(await check(4))).toEqual([
+    'bad_handler channels/1/handlerUrl',
+    'bad_spec actions/2/spec',
+    'bad_spec actions/3/spec',
+    'bad_spec actions/4/spec',
+    'bad_spec actions/5/spec',
+    'bad_handler actions/6/moduleUrl',
+    'bad_spec actions/6/specType',
+    'not_checked actions/7/spec',
+    'bad_spec actions/8/spec',
+  ])
+})
+
+test('channels and active tasks that another one comes before', async () => {
+  const put = putter(5)
+  const channel = { ...bodies.channels, config: {}, extId: 'x'.repeat(200) }
+  await put('channels/1', { ...channel, hook: 'rpc' })
+  await put('channels/2', channel)
+  await put('channels/3', channel)
+  await put('channels/4', { ...channel, extId: `${'x'.repeat(199)}y` })
+  await put('steps/1', { ...bodies.steps, job: null, next: null })
+  await put('workflows/1', { ...bodies.workflows, steps: [1], firstStep: 1 })
+  const task = { ...bodies.tasks, workflow: 1, currentStep: 1 }
+  await put('tasks/1', { ...task, status: 'failed' })
+  await put('tasks/2', task)
+  await put('tasks/3', task)
+  await put('tasks/4', { ...task, extId: null })
+  await put('tasks/5', { ...task, extId: null })
+  const findings = await check(5)
+  expect(short(findings)).toEqual(['shadowed channels/3/extId', 'shadowed tasks/3/extId'])
+  expect(findings[1]?.message).toContain('tasks/2')
+})
+
+test('it comes in parts, and shows each caller what it may read', async () => {
+  const put = putter(6)
+  for (let id = 1; id <= 12; id++) {
+    const actions = Array.from({ length: 100 }, (_, at) => id * 1_000 + at)
+    await put(`assistant/${id}`, { ...bodies.assistant, actions, configs: null, job: null })
+    await put(`jobs/${id}`, { ...bodies.jobs, actions, defaultWorkflow: null })
+  }
+  const all = await check(6)
+  expect(all).toHaveLength(2_400)
+  expect(new Set(short(all)).size).toBe(2_400)
+  const jobs = await check(6, 'JOBS')
+  expect(jobs).toHaveLength(1_200)
+  expect(new Set(jobs.map(({ resource }) => resource))).toEqual(new Set(['jobs']))
+  expect(await check(6, 'PROVIDER')).toEqual([])
+  for (const after of ['x', Buffer.from('["check","nothing",1]').toString('base64url')]) {
+    expect((await server.call('GET', `/rest/check?after=${after}`)).status).toBe(422)
+  }
+})

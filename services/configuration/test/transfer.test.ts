@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { RESOURCES } from '../src/resources/definition.ts'
+import { bodies } from './bodies.ts'
+import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+
+let server: ConfigurationServer
+beforeAll(async () => {
+  server = await startConfiguration({
+    roles: {
+      STEPS: [{ schema: "{{resource}} == 'steps'", read: 'true', write: 'true' }],
+      LOW: [{ schema: 'true', read: 'true', write: '{{doc._id}} < 5' }],
+    },
+  })
+  for (const resource of RESOURCES) {
+    await server.call('PUT', `/rest/${resource}/3`, { body: bodies[resource] })
+    await server.call('POST', `/rest/${resource}`, { body: bodies[resource] })
+  }
+  await server.call('PUT', '/rest/configs/provider', { body: bodies.configs })
+  const odd = JSON.parse('{"z":1,"__proto__":{"a":[1]},"$ref":"x","$id":1,"":{}}')
+  await server.call('PUT', '/rest/channels/9', { body: { ...bodies.channels, config: odd } })
+})
+afterAll(() => server.close())
+
+const exported = async (workspace: number, role = 'WORKSPACE_ADMIN') =>
+  (await server.call('GET', '/rest/export', { workspace, role })).json
+const load = (body: unknown, options: { workspace?: number; query?: string; role?: string } = {}) =>
+  server.call('POST', `/rest/import${options.query ?? ''}`, { body, ...options })
+
+test('an export holds everything but tasks and times', async () => {
+  const all = await exported(1)
+  expect(all.version).toBe(1)
+  expect(Object.keys(all.resources)).toEqual(RESOURCES.filter((name) => name !== 'tasks'))
+  expect(all.resources.jobs).toEqual([
+    { _id: 1, ...bodies.jobs },
+    { _id: 3, ...bodies.jobs },
+  ])
+  expect(all.resources.configs[2]).toEqual({ _id: 3, ...bodies.configs })
+  expect(all.resources.configs[1]).toEqual({ _id: 2, key: 'provider', ...bodies.configs })
+})
+
+test('an import into an empty workspace makes it the same; again it changes nothing', async () => {
+  const all = await exported(1)
+  const planned = await load(all, { workspace: 2, query: '?dryRun=true' })
+  expect(planned.json).toMatchObject({ dryRun: true, summary: { create: 16, update: 0, unchanged: 0 } })
+  expect((await exported(2)).resources.jobs).toEqual([])
+  const applied = await load(all, { workspace: 2 })
+  expect(applied.json.summary).toEqual({ create: 16, update: 0, unchanged: 0 })
+  expect(JSON.stringify(await exported(2))).toBe(JSON.stringify(all))
+  const again = await load(all, { workspace: 2 })
+  expect(again.json.summary).toEqual({ create: 0, update: 0, unchanged: 16 })
+  expect((await server.call('GET', '/rest/jobs/3', { workspace: 2 })).headers.get('etag')).toBe('"1"')
+})
+
+test('the plan says what changes and where, and only that is written', async () => {
+  const resources = {
+    jobs: [
+      { _id: 3, ...bodies.jobs, goal: 'Other' },
+      { _id: 4, ...bodies.jobs },
+    ],
+    steps: [{ _id: 3, ...bodies.steps }],
+  }
+  const plan = [
+    { resource: 'steps', _id: 3, action: 'unchanged', changes: [] },
+    { resource: 'jobs', _id: 3, action: 'update', changes: ['/goal'] },
+    { resource: 'jobs', _id: 4, action: 'create', changes: [] },
+  ]
+  expect((await load({ version: 1, resources }, { query: '?dryRun=true' })).json.plan).toEqual(plan)
+  expect((await load({ version: 1, resources })).json.plan).toEqual(plan)
+  expect((await server.call('GET', '/rest/jobs/3')).json.goal).toBe('Other')
+  expect((await server.call('GET', '/rest/steps/3')).headers.get('etag')).toBe('"1"')
+})
+
+test('what breaks a schema is refused as a whole, with its place', async () => {
+  const good = { _id: 50, ...bodies.jobs }
+  const fault = async (resources: unknown, path: string) => {
+    const answer = await load({ version: 1, resources })
+    expect([answer.status, answer.json.errors[0].path]).toEqual([422, path])
+  }
+  await fault({ jobs: [good, { ...good, _id: 51, goal: 7 }] }, '/resources/jobs/1/goal')
+  await fault({ jobs: [good, { ...good, _id: 51, typo: 7 }] }, '/resources/jobs/1')
+  await fault({ jobs: [good, good] }, '/resources/jobs/1')
+  await fault({ jobs: [bodies.jobs] }, '/resources/jobs/0/_id')
+  await fault({ jobs: [{ ...good, key: 'a' }] }, '/resources/jobs/0/key')
+  await fault({ configs: [{ _id: 50, key: '7', ...bodies.configs }] }, '/resources/configs/0/key')
+  await fault({ configs: [{ _id: 50, key: 'provider', ...bodies.configs }] }, '/resources/configs/0/key')
+  await fault({ configs: [{ _id: 3, key: 'new', ...bodies.configs }] }, '/resources/configs/0/key')
+  await fault({ tasks: [] }, '/resources')
+  expect((await load({ resources: {} })).status).toBe(422)
+  expect((await load({ version: 2, resources: {} })).status).toBe(422)
+  expect((await server.call('GET', '/rest/jobs/50')).status).toBe(404)
+})
+
+test('both go by what the caller may do with each resource', async () => {
+  expect(Object.keys((await exported(1, 'STEPS')).resources)).toEqual(['steps'])
+  const jobs = { version: 1, resources: { jobs: [{ _id: 60, ...bodies.jobs }] } }
+  expect((await load(jobs, { role: 'STEPS' })).status).toBe(403)
+  expect((await load(jobs, { role: 'VIEWER', query: '?dryRun=true' })).status).toBe(403)
+  expect((await load(jobs, { role: 'LOW' })).status).toBe(403)
+  const low = { version: 1, resources: { jobs: [{ _id: 2, ...bodies.jobs }] } }
+  expect((await load(low, { role: 'LOW' })).status).toBe(200)
+  const steps = { version: 1, resources: { steps: [{ _id: 60, ...bodies.steps }] } }
+  expect((await load(steps, { role: 'STEPS' })).status).toBe(200)
+})
+
+test('a thousand documents go out and in again', async () => {
+  const jobs = Array.from({ length: 1_000 }, (_, at) => ({ _id: at, ...bodies.jobs }))
+  expect((await load({ version: 1, resources: { jobs } }, { workspace: 7 })).json.summary.create).toBe(1_000)
+  expect((await exported(7)).resources.jobs).toEqual(jobs)
+})
+
+test('nothing that was asked for is left unanswered', async () => {
+  expect((await server.call('GET', '/rest/export?x=1')).status).toBe(422)
+  expect((await server.call('POST', '/rest/export')).status).toBe(405)
+  expect((await server.call('GET', '/rest/import')).status).toBe(405)
+  expect((await server.call('GET', '/rest/export', { role: 'PROVIDER' })).json).toEqual({
+    version: 1,
+    resources: {},
+  })
+})
