@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import {
   type Channel,
   type ChannelModel,
@@ -19,6 +20,11 @@ export const LOG_QUEUE = 'messages.log'
 /** What could not even be stored, with the reason in its headers. */
 export const REJECTED_QUEUE = 'messages.rejected'
 export const PARTITIONS = 8
+
+/** Topic exchange that tells of every change to the configuration; keys are `<resource>.<what happened>`. */
+export const CONFIGURATION_EXCHANGE = 'configuration'
+/** What happened to channels, for the copies that intake keeps. */
+export const CHANNEL_CHANGES_QUEUE = 'webhook.channels'
 
 const LOG_MAX_AGE = '7D'
 const LOG_SEGMENT_BYTES = 100_000_000
@@ -71,6 +77,59 @@ export async function declareTopology(channel: Channel): Promise<void> {
   await channel.assertQueue(REJECTED_QUEUE, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
 }
 
+const MAX_CHANNEL_CHANGES = 100_000
+
+/** Declares the queue of changes to channels; the oldest are dropped beyond 100,000, for copies are read again. */
+export async function declareChannelChanges(channel: Channel): Promise<void> {
+  await channel.assertExchange(CONFIGURATION_EXCHANGE, 'topic', { durable: true })
+  await channel.assertQueue(CHANNEL_CHANGES_QUEUE, {
+    durable: true,
+    arguments: {
+      'x-queue-type': 'quorum',
+      'x-delivery-limit': DELIVERY_LIMIT,
+      'x-max-length': MAX_CHANNEL_CHANGES,
+    },
+  })
+  await channel.bindQueue(CHANNEL_CHANGES_QUEUE, CONFIGURATION_EXCHANGE, 'channels.*')
+}
+
+const PRECONDITION_FAILED = 406
+const DECLARE_AGAIN_MS = 30_000
+
+/**
+ * Runs `declare` on a channel of its own. When something exists with other arguments, one error line names it,
+ * and it is tried again every 30 s (or `againMs`) until somebody has mended it. Rejects when the connection or
+ * `signal` ends.
+ */
+export async function declareOn(options: {
+  connection: ChannelModel
+  declare(channel: Channel): Promise<void>
+  log: Log
+  signal: AbortSignal
+  againMs?: number
+}): Promise<void> {
+  const { connection, declare, log, signal, againMs = DECLARE_AGAIN_MS } = options
+  const lost = new AbortController()
+  connection.once('close', () => lost.abort())
+  let told = ''
+  for (;;) {
+    const channel = await connection.createChannel()
+    // Whatever it is, `declare` rejects with it.
+    channel.on('error', () => {})
+    try {
+      await declare(channel)
+      return await channel.close()
+    } catch (error) {
+      const { code, message } = error as Error & { code?: unknown }
+      if (code !== PRECONDITION_FAILED) throw error
+      const queue = / for (?:queue|exchange) '([^']*)'/.exec(message)?.[1]
+      if (message !== told) log.error({ queue, reason: message }, 'broker has this with other arguments')
+      told = message
+    }
+    await pause(againMs, undefined, { signal: AbortSignal.any([signal, lost.signal]) })
+  }
+}
+
 interface BrokerOptions {
   url: string
   log: Log
@@ -86,7 +145,16 @@ export async function connectBroker({ url, log, setup }: BrokerOptions): Promise
   const connection = await connect(withHeartbeat(url), {
     noDelay: true,
     timeout: 5_000,
-    recovery: { initialDelay: 100, maxDelay: 2_000, waitForConnect: false, setup },
+    recovery: {
+      initialDelay: 100,
+      maxDelay: 2_000,
+      waitForConnect: false,
+      setup: (model: ChannelModel) => {
+        // One that breaks off in the middle of this rejects what waits for it.
+        model.on('error', () => {})
+        return setup(model)
+      },
+    },
   })
   connection.on('connect', () => log.info('broker connected'))
   connection.on('disconnect', (error: Error) => log.warn({ reason: error.message }, 'broker lost'))

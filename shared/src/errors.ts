@@ -14,6 +14,7 @@ export const errors = {
   forbidden: { status: 403, title: 'The role does not allow this' },
   not_found: { status: 404, title: 'There is nothing here' },
   method_not_allowed: { status: 405, title: 'The method is not allowed here' },
+  body_timeout: { status: 408, title: 'The body did not arrive in time' },
   email_taken: { status: 409, title: 'The email is already registered' },
   name_taken: { status: 409, title: 'The name is already taken' },
   last_admin: { status: 409, title: 'The workspace would be left without an admin' },
