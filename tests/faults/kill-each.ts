@@ -110,7 +110,7 @@ function paced<A extends unknown[], R>(
   let next = performance.now()
   return async (...args) => {
     next = Math.max(next + 1_000 / rate, performance.now())
-    await pause(next - performance.now())
+    await pause(Math.max(0, next - performance.now()))
     return call(...args)
   }
 }

@@ -1,0 +1,119 @@
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { type System, startSystem } from '@parley/local/system/start-system'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { freshDirectory, ownServers } from '@parley/local/testing/test-servers'
+
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  json: Record<string, unknown>
+}
+
+export interface Send {
+  to: string
+  type: string
+  template?: string
+  language?: string
+  variables?: string[]
+  text?: string
+}
+
+/** The processes as `npm start` runs them, on servers of their own, with one registered workspace. */
+export interface RunningParley {
+  system: System
+  call(method: string, path: string, options?: { body?: unknown; token?: string | null }): Promise<Answer>
+  /** A further workspace's admin token. */
+  register(namespace: string): Promise<string>
+  putWhatsappChannel(id: number, options: { extId: string; phoneNumberId: string }): Promise<void>
+  /** What the simulator has got for a phone number. */
+  sends(phoneNumberId: string): Promise<Send[]>
+  /** Waits until the gateway and all behind it are ready. */
+  ready(): Promise<void>
+  /** Says which process is which at the moment. */
+  runFile: string
+  stop(): Promise<void>
+}
+
+export async function startParley(): Promise<RunningParley> {
+  const servers = await ownServers()
+  const directory = freshDirectory('system')
+  const system = await startSystem({
+    directory,
+    port: await freePort(),
+    servers,
+    say: () => undefined,
+    logLevel: 'fatal',
+  }).catch(async (error) => {
+    await servers.stop()
+    throw error
+  })
+  const send = (method: string, path: string, body: unknown, token: string | null): Promise<Answer> =>
+    fetch(system.gatewayUrl + path, {
+      method,
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(15_000),
+    }).then(async (response) => {
+      const text = await response.text()
+      return { status: response.status, headers: response.headers, text, json: JSON.parse(text) }
+    })
+  const register = async (namespace: string) => {
+    const body = {
+      name: 'Ana',
+      email: `${namespace}@example.com`,
+      phone: '1',
+      password: 'a long password',
+      namespace,
+    }
+    const { json } = await send('POST', '/api/auth/register', body, null)
+    return String(json.accessToken)
+  }
+  const token = await register('acme')
+  const parley: RunningParley = {
+    system,
+    runFile: join(directory, 'run.json'),
+    register,
+    call: (method, path, options = {}) =>
+      send(method, path, options.body, options.token === undefined ? token : options.token),
+    async putWhatsappChannel(id, { extId, phoneNumberId }) {
+      const config = { phoneNumberId, accessToken: 'secret', apiUrl: `${system.simulatorUrl}/v23.0` }
+      const body = {
+        ...{ name: extId, description: '', extId, hook: 'whatsapp', callback: 'whatsapp' },
+        ...{ handlerUrl: 'native:agents/echo', config },
+      }
+      const { status, text } = await parley.call('PUT', `/rest/channels/${id}`, { body })
+      if (status !== 200) throw new Error(text)
+    },
+    async sends(phoneNumberId) {
+      const response = await fetch(`${system.simulatorUrl}/simulator/sends?phoneNumberId=${phoneNumberId}`)
+      return ((await response.json()) as { data: Send[] }).data
+    },
+    async ready() {
+      await eventually(async () => {
+        const answer = await fetch(`${system.gatewayUrl}/health/ready`).catch(() => undefined)
+        return answer?.status === 200 ? true : undefined
+      })
+    },
+    async stop() {
+      await system.stop()
+      await servers.stop()
+    },
+  }
+  return parley
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+    })
+  })
+}
