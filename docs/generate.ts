@@ -1,0 +1,4 @@
+import { writeFileSync } from 'node:fs'
+import { renderErrorsPage } from '@parley/shared/errors-page'
+
+writeFileSync(new URL('errors.md', import.meta.url), renderErrorsPage())

@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from '@jest/globals'
+import { errors } from '../src/errors.ts'
+import { renderErrorsPage } from '../src/errors-page.ts'
+
+test('docs/errors.md is what the table of errors says (npm run docs writes it)', () => {
+  const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
+  expect(page).toBe(renderErrorsPage())
+})
+
+test('codes are in snake case, and every one is an error status', () => {
+  for (const [code, { status }] of Object.entries(errors)) {
+    expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/)
+    expect([code, status >= 400 && status < 600]).toEqual([code, true])
+  }
+})
