@@ -1,6 +1,7 @@
 import { createInternalClient } from '@parley/shared/internal-client'
 import { createInternalSigner } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
+import { connectRedis } from '@parley/shared/redis'
 import { createApp, type Service } from '@parley/shared/service-app'
 import { createAccessTokens } from './access-tokens.ts'
 import { createCallers } from './callers.ts'
@@ -9,6 +10,9 @@ import type { GatewayConfig } from './config.ts'
 import { forwarding } from './forward.ts'
 import { gatekeeper } from './gatekeeper.ts'
 import { createKeySet } from './key-set.ts'
+import { createRateLimits } from './rate-limit/rate-limits.ts'
+import { createRedisCount } from './rate-limit/redis-count.ts'
+import { settleRegularly } from './rate-limit/settle.ts'
 import { upstreamReadiness } from './readiness.ts'
 import { followRevocations } from './revocations.ts'
 import { createRouter, routes } from './routes.ts'
@@ -26,6 +30,9 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
   const accessTokens = createAccessTokens({ keySet: createKeySet({ identity, log }) })
   const callers = createCallers({ accessTokens, identity, signer })
   const revocations = followRevocations({ identity, callers, log })
+  const { limits, counters } = createRateLimits(config)
+  const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
+  const settling = redis && settleRegularly(counters, createRedisCount(redis))
   const forward = forwarding({ timeoutMs: config.UPSTREAM_TIMEOUT_MS, log })
 
   const app = createApp({
@@ -33,14 +40,16 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     readiness: upstreamReadiness(targets),
     routes: (express) => {
       express.use(canonicalPath())
-      express.use(gatekeeper({ findRoute: createRouter(routes), targets, callers }))
+      const trustedProxies = config.TRUSTED_PROXIES
+      express.use(gatekeeper({ findRoute: createRouter(routes), targets, callers, limits, trustedProxies }))
       express.use(forward.middleware)
     },
   })
   return {
     app,
     close: async () => {
-      await revocations.close()
+      await Promise.all([revocations.close(), settling?.close()])
+      redis?.disconnect()
       forward.close()
     },
   }

@@ -33,8 +33,10 @@ export interface Forgettable {
 }
 
 export interface Callers {
-  /** Who is behind a token. Throws `unauthenticated`, or `unavailable` when identity can't be asked. */
-  resolve(token: string): KnownCaller | Promise<KnownCaller>
+  /** Who is behind a token, if that was confirmed within the last minute. */
+  known(token: string): KnownCaller | undefined
+  /** Asks identity. Throws `unauthenticated`, or `unavailable` when it can't be asked. */
+  resolve(token: string): Promise<KnownCaller>
   /** The token that speaks for the caller to one service. */
   internalToken(known: KnownCaller, audience: Upstream): string
   /** Forgets whoever was asked about before `seenAt` and is touched by one of the changes. */
@@ -93,11 +95,11 @@ export function createCallers(dependencies: {
     }
   }
   return {
-    resolve: (token) => {
+    known: (token) => {
       const known = callers.get(token)
-      if (known !== undefined && performance.now() < known.confirmedUntil) return known
-      return once(token, () => confirm(token, known))
+      return known !== undefined && performance.now() < known.confirmedUntil ? known : undefined
     },
+    resolve: (token) => once(token, () => confirm(token, callers.get(token))),
     internalToken: (known, audience) => {
       const held = known.internalTokens[audience]
       const now = performance.now()

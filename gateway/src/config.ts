@@ -1,11 +1,18 @@
+import { BlockList } from 'node:net'
 import { type BaseConfig, integer } from '@parley/shared/config'
 import { z } from 'zod'
+import { addressRanges } from './client-address.ts'
 
 const baseUrl = (service: string) =>
   z
     .url({ protocol: /^https?$/ })
     .transform((text) => new URL(text))
     .describe(`Where the ${service} service answers`)
+
+const quota = (what: string, production: string) =>
+  integer({ min: 1, max: 1_000_000_000 })
+    .optional()
+    .describe(`Limit for ${what}; ${production} in production and none elsewhere when not set`)
 
 /** The environment of the gateway. */
 export const gatewayConfig = {
@@ -16,6 +23,19 @@ export const gatewayConfig = {
   UPSTREAM_TIMEOUT_MS: integer({ min: 100, max: 110_000 })
     .default(30_000)
     .describe('How long a service may be silent before the caller gets 504, in milliseconds'),
+  REDIS_URL: z
+    .url({ protocol: /^rediss?$/ })
+    .optional()
+    .describe(
+      'Redis, where the copies of the gateway settle their rate limits; without it each counts alone',
+    ),
+  RATE_CREDENTIALS_PER_MINUTE: quota('registrations and logins from one address', '30 a minute'),
+  RATE_ADDRESS_PER_MINUTE: quota('requests from one address without a known token', '6,000 a minute'),
+  RATE_TOKEN_PER_MINUTE: quota('requests with one token', '6,000 a minute'),
+  RATE_WEBHOOK_PER_SECOND: quota('messages to the webhook for one workspace', '1,000 a second'),
+  TRUSTED_PROXIES: addressRanges
+    .default(new BlockList())
+    .describe('Proxies whose X-Forwarded-For is believed, as ranges: 10.0.0.0/8,fd00::/8; none when not set'),
 }
 
 export type GatewayConfig = z.output<z.ZodObject<typeof gatewayConfig>> & BaseConfig

@@ -9,6 +9,8 @@ import { setHeaders, stripHeaders, stripResponseHeaders } from './outgoing-heade
 /** What the steps before left for {@link forwarding}. */
 export interface Forwarding {
   target: URL
+  /** Where the request comes from. */
+  address: string
   internalToken: string | undefined
 }
 
@@ -41,9 +43,9 @@ export function forwarding(options: { timeoutMs: number; log: Log }): {
     plugins: [events(options.log)],
   })
   const middleware: RequestHandler = (req, res, next) => {
-    const { internalToken } = forwardingOf(res)
+    const { address, internalToken } = forwardingOf(res)
     stripHeaders(req)
-    setHeaders(req, { requestId: String(res.locals.requestId), internalToken })
+    setHeaders(req, { requestId: String(res.locals.requestId), address, internalToken })
     return proxy(req, res, next)
   }
   return { middleware, close: () => agent.destroy() }

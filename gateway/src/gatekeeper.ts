@@ -1,28 +1,37 @@
+import type { BlockList } from 'node:net'
 import { Problem } from '@parley/shared/problem'
-import type { RequestHandler } from 'express'
+import type { Request, RequestHandler } from 'express'
 import type { Callers, KnownCaller } from './callers.ts'
+import { addressKey, clientAddress } from './client-address.ts'
 import type { Forwarding } from './forward.ts'
+import type { RateLimits } from './rate-limit/rate-limits.ts'
 import type { Route, Upstream } from './routes.ts'
 
-const BEARER = /^Bearer +([\w-]+(?:\.[\w-]+\.[\w-]+)?)$/i
-
-/** Finds a request's route, and who is calling where the route wants to know; sets `res.locals.forwarding`. */
-export function gatekeeper(options: {
+interface Gatekeeping {
   findRoute(path: string): Route | undefined
   targets: Record<Upstream, URL>
   callers: Callers
-}): RequestHandler {
-  const { findRoute, targets, callers } = options
+  limits: RateLimits
+  trustedProxies: BlockList
+}
+
+const BEARER = /^Bearer +([\w-]+(?:\.[\w-]+\.[\w-]+)?)$/i
+
+/**
+ * Finds a request's route, who is calling where the route wants to know, and whether they have called too
+ * often; sets `res.locals.forwarding`.
+ */
+export function gatekeeper(gatekeeping: Gatekeeping): RequestHandler {
+  const { targets, callers, limits, trustedProxies } = gatekeeping
   return async (req, res, next) => {
-    const route = findRoute(req.path)
-    if (route === undefined) throw new Problem('not_found')
-    if (!route.methods.includes(req.method))
-      throw new Problem('method_not_allowed', { headers: { allow: route.methods.join(', ') } })
-    if (Number(req.headers['content-length']) > route.maxBytes) throw new Problem('body_too_large')
-    const forwarding: Forwarding = { target: targets[route.upstream], internalToken: undefined }
-    const known = await callerFor(route, req.headers.authorization, callers)
-    if (known !== undefined) {
+    const route = routeOf(gatekeeping, req)
+    const address = clientAddress(req, trustedProxies)
+    const known = await callerFor(gatekeeping, { route, req, address })
+    const forwarding: Forwarding = { target: targets[route.upstream], address, internalToken: undefined }
+    if (known === undefined) limits.anonymous(route, req.path, addressKey(address))
+    else {
       res.locals.caller = known.caller
+      limits.caller(route, known.caller)
       forwarding.internalToken = callers.internalToken(known, route.upstream)
     }
     res.locals.forwarding = forwarding
@@ -30,21 +39,36 @@ export function gatekeeper(options: {
   }
 }
 
-function callerFor(
-  { access }: Route,
-  authorization: string | undefined,
-  callers: Callers,
-): KnownCaller | undefined | Promise<KnownCaller | undefined> {
-  if (access === 'public' || (access === 'optional' && authorization === undefined)) return undefined
-  if (access === 'authenticated') return callers.resolve(bearerOf(authorization))
-  return callerIfAny(authorization, callers)
+function routeOf({ findRoute }: Gatekeeping, req: Request): Route {
+  const route = findRoute(req.path)
+  if (route === undefined) throw new Problem('not_found')
+  if (!route.methods.includes(req.method))
+    throw new Problem('method_not_allowed', { headers: { allow: route.methods.join(', ') } })
+  if (Number(req.headers['content-length']) > route.maxBytes) throw new Problem('body_too_large')
+  return route
 }
 
-async function callerIfAny(authorization: string | undefined, callers: Callers) {
+interface Asked {
+  route: Route
+  req: Request
+  address: string
+}
+
+/** Who is calling; nobody on a public path, nor where a token is optional and does not hold. */
+async function callerFor(
+  { callers, limits }: Gatekeeping,
+  { route, req, address }: Asked,
+): Promise<KnownCaller | undefined> {
+  if (route.access === 'public') return undefined
   try {
-    return await callers.resolve(bearerOf(authorization))
+    const token = bearerOf(req.headers.authorization)
+    const known = callers.known(token)
+    if (known !== undefined) return known
+    limits.unknownToken(addressKey(address))
+    return await callers.resolve(token)
   } catch (error) {
-    if (error instanceof Problem && error.code === 'unauthenticated') return undefined
+    const refused = error instanceof Problem && error.code === 'unauthenticated'
+    if (route.access === 'optional' && refused) return undefined
     throw error
   }
 }

@@ -44,14 +44,17 @@ export function stripHeaders({ method = '', headers }: IncomingMessage): void {
   }
 }
 
+interface Outgoing {
+  requestId: string
+  address: string
+  internalToken: string | undefined
+}
+
 /** Puts the gateway's own headers in: where the request came from, its id, and on whose behalf it is made. */
-export function setHeaders(
-  req: IncomingMessage,
-  { requestId, internalToken }: { requestId: string; internalToken: string | undefined },
-): void {
-  const { headers, socket } = req
+export function setHeaders(req: IncomingMessage, { requestId, address, internalToken }: Outgoing): void {
+  const { headers } = req
   headers['x-request-id'] = requestId
-  headers['x-forwarded-for'] = socket.remoteAddress ?? 'unknown'
+  headers['x-forwarded-for'] = address
   headers['x-forwarded-proto'] = 'http'
   if (headers.host !== undefined) headers['x-forwarded-host'] = headers.host
   if (internalToken !== undefined) headers.authorization = `Bearer ${internalToken}`

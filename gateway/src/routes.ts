@@ -13,6 +13,8 @@ export interface Route {
   methods: readonly string[]
   /** Bodies that say they are larger are refused here; the service counts what really comes. */
   maxBytes: number
+  /** Its own limit in place of the one for tokens or addresses. */
+  limit?: 'credentials' | 'webhook'
 }
 
 const KIB = 1024
@@ -60,11 +62,11 @@ const collection = (upstream: Upstream) => (name: string) =>
 
 /** All that the gateway lets in. */
 export const routes: readonly Route[] = [
-  toIdentity('/api/auth/register', 'public', 'POST'),
-  toIdentity('/api/auth/login', 'public', 'POST'),
+  { ...toIdentity('/api/auth/register', 'public', 'POST'), limit: 'credentials' },
+  { ...toIdentity('/api/auth/login', 'public', 'POST'), limit: 'credentials' },
+  { ...toIdentity('/api/auth/accept-invitation', 'public', 'POST'), limit: 'credentials' },
   toIdentity('/api/auth/refresh', 'public', 'POST'),
   toIdentity('/api/auth/logout', 'optional', 'POST'),
-  toIdentity('/api/auth/accept-invitation', 'public', 'POST'),
   toIdentity('/api/auth/password', 'authenticated', 'POST'),
   toIdentity('/.well-known/jwks.json', 'public', 'GET', 'HEAD'),
   toIdentity('/api/auth/me', 'authenticated', 'POST'),
@@ -83,6 +85,7 @@ export const routes: readonly Route[] = [
     match: 'exact',
     methods: ['POST'],
     maxBytes: MESSAGE_BYTES,
+    limit: 'webhook',
   },
   {
     path: '/api/hooks/whatsapp',
@@ -91,6 +94,7 @@ export const routes: readonly Route[] = [
     match: 2,
     methods: ['GET', 'POST'],
     maxBytes: REST_BYTES,
+    limit: 'webhook',
   },
   ...IDENTITY_RESOURCES.map(collection('identity')),
   ...CONFIGURATION_RESOURCES.map(collection('configuration')),

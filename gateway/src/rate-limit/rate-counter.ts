@@ -1,0 +1,67 @@
+import { Problem } from '@parley/shared/problem'
+import { LRUCache } from 'lru-cache'
+
+/** So many requests in each window; the windows are the same for all copies of the gateway. */
+export interface Policy {
+  name: string
+  quota: number
+  windowSeconds: number
+}
+
+/** What one key has used of one window. */
+export interface Use {
+  key: string
+  window: number
+  /** Known to Redis, from all copies; with Redis away what this copy alone has counted. */
+  settled: number
+  /** Counted since. */
+  pending: number
+}
+
+export interface RateCounter {
+  policy: Policy
+  /** Counts one request. Throws `rate_limited` when the quota of the window is used up. */
+  take(key: string): void
+  /** The uses that wait to be settled; each is handed out once. */
+  drain(): Use[]
+}
+
+const MAX_KEYS = 50_000
+
+/** Counts in memory, the last 50,000 keys. */
+export function createRateCounter(policy: Policy): RateCounter {
+  const uses = new LRUCache<string, Use>({ max: MAX_KEYS })
+  const waiting = new Set<Use>()
+  const windowMs = policy.windowSeconds * 1000
+  return {
+    policy,
+    take(key) {
+      const now = Date.now()
+      const window = Math.floor(now / windowMs)
+      let use = uses.get(key)
+      if (use?.window !== window) {
+        use = { key, window, settled: 0, pending: 0 }
+        uses.set(key, use)
+      }
+      if (use.settled + use.pending >= policy.quota)
+        throw limited(policy, Math.ceil(((window + 1) * windowMs - now) / 1000))
+      use.pending++
+      waiting.add(use)
+    },
+    drain() {
+      const drained = [...waiting]
+      waiting.clear()
+      return drained
+    },
+  }
+}
+
+function limited({ name, quota, windowSeconds }: Policy, seconds: number): Problem {
+  return new Problem('rate_limited', {
+    retryAfter: seconds,
+    headers: {
+      'ratelimit-policy': `"${name}";q=${quota};w=${windowSeconds}`,
+      ratelimit: `"${name}";r=0;t=${seconds}`,
+    },
+  })
+}

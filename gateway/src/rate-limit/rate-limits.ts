@@ -1,0 +1,43 @@
+import type { Caller } from '@parley/shared/internal-token'
+import type { GatewayConfig } from '../config.ts'
+import type { Route } from '../routes.ts'
+import { createRateCounter, type RateCounter } from './rate-counter.ts'
+
+/** Each throws `rate_limited` when the limit in question is reached. */
+export interface RateLimits {
+  /** A request to a public path. */
+  anonymous(route: Route, path: string, address: string): void
+  /** A token that is not known here: checking it costs more than the request. */
+  unknownToken(address: string): void
+  /** A request whose caller is known. */
+  caller(route: Route, caller: Caller): void
+}
+
+const UNLIMITED = 1_000_000_000
+const MINUTE = 60
+
+/** The limits of the configuration; what it leaves open is strict in production and out of reach elsewhere. */
+export function createRateLimits(config: GatewayConfig): { limits: RateLimits; counters: RateCounter[] } {
+  const quota = (configured: number | undefined, production: number) =>
+    configured ?? (config.NODE_ENV === 'production' ? production : UNLIMITED)
+  const perMinute = (name: string, quota: number) => createRateCounter({ name, quota, windowSeconds: MINUTE })
+  const credentials = perMinute('credentials', quota(config.RATE_CREDENTIALS_PER_MINUTE, 30))
+  const addresses = perMinute('address', quota(config.RATE_ADDRESS_PER_MINUTE, 6_000))
+  const tokens = perMinute('token', quota(config.RATE_TOKEN_PER_MINUTE, 6_000))
+  const perSecond = quota(config.RATE_WEBHOOK_PER_SECOND, 1_000)
+  const webhook = createRateCounter({ name: 'webhook', quota: perSecond, windowSeconds: 1 })
+  const limits: RateLimits = {
+    anonymous: (route, path, address) => {
+      if (route.limit === 'webhook')
+        webhook.take(`slug ${path.slice(route.path.length + 1).split('/', 1)[0]}`)
+      else if (route.limit === 'credentials') credentials.take(address)
+      else addresses.take(address)
+    },
+    unknownToken: (address) => addresses.take(address),
+    caller: (route, { workspace, session, token }) => {
+      if (route.limit === 'webhook') webhook.take(`workspace ${workspace._id}`)
+      else tokens.take(session ?? `token ${token}`)
+    },
+  }
+  return { limits, counters: [credentials, addresses, tokens, webhook] }
+}

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { testServers } from '@parley/local/testing/test-servers'
+import { waitUntil } from '@parley/local/wait-until'
+import { createLog } from '@parley/shared/log'
+import { Problem } from '@parley/shared/problem'
+import { connectRedis } from '@parley/shared/redis'
+import type { Redis } from 'ioredis'
+import { newRegistration } from '../../services/identity/test/identity-server.ts'
+import { createRateCounter, type RateCounter } from '../src/rate-limit/rate-counter.ts'
+import { createRedisCount } from '../src/rate-limit/redis-count.ts'
+import { settleRegularly } from '../src/rate-limit/settle.ts'
+import { type GatewaySystem, startSystem } from './gateway-system.ts'
+
+const isFull = (counter: RateCounter, key: string): boolean => {
+  try {
+    counter.take(key)
+    return false
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'rate_limited') return true
+    throw error
+  }
+}
+
+describe('a counter', () => {
+  test('lets the quota of a window through, for each key', () => {
+    const counter = createRateCounter({ name: 'x', quota: 3, windowSeconds: 86_400 })
+    expect([1, 2, 3, 4].map(() => isFull(counter, 'a'))).toEqual([false, false, false, true])
+    expect(isFull(counter, 'b')).toBe(false)
+  })
+
+  test('begins anew with the next window', async () => {
+    const counter = createRateCounter({ name: 'x', quota: 1, windowSeconds: 1 })
+    expect(await waitUntil(() => isFull(counter, 'a'), { timeoutMs: 3_000, intervalMs: 1 })).toBe(true)
+    expect(await waitUntil(() => !isFull(counter, 'a'), { timeoutMs: 3_000, intervalMs: 10 })).toBe(true)
+  })
+})
+
+describe('copies', () => {
+  const policy = { name: 'x', quota: 10, windowSeconds: 86_400 }
+  const log = createLog({ service: 'test', level: 'silent' })
+  const open: { close(): Promise<void> }[] = []
+  const connections: Redis[] = []
+  const copyAt = (url: string) => {
+    const redis = connectRedis(url, log)
+    const counter = createRateCounter(policy)
+    connections.push(redis)
+    open.push(settleRegularly([counter], createRedisCount(redis)))
+    return { counter, redis }
+  }
+  afterAll(async () => {
+    await Promise.all(open.map((settling) => settling.close()))
+    for (const redis of connections) redis.disconnect()
+  })
+
+  test('share a quota through Redis', async () => {
+    const { redisUrl } = await testServers()
+    const [one, other] = [copyAt(redisUrl), copyAt(redisUrl)]
+    const ready = () => one.redis.status === 'ready' && other.redis.status === 'ready'
+    expect(await waitUntil(ready, { timeoutMs: 5_000 })).toBe(true)
+    for (let i = 0; i < policy.quota; i++) one.counter.take('shared')
+    // The other copy learns of it when it settles its own first request.
+    expect(await waitUntil(() => isFull(other.counter, 'shared'), { timeoutMs: 5_000, intervalMs: 20 })).toBe(
+      true,
+    )
+    expect(isFull(one.counter, 'shared')).toBe(true)
+    const [key] = await one.redis.keys('rate:x:*:shared')
+    expect(await one.redis.pttl(String(key))).toBeGreaterThan(0)
+  })
+
+  test('go on alone without Redis', () => {
+    const { counter } = copyAt('redis://127.0.0.1:1')
+    for (let i = 0; i < policy.quota; i++) expect(isFull(counter, 'alone')).toBe(false)
+    expect(isFull(counter, 'alone')).toBe(true)
+  })
+})
+
+describe('the gateway', () => {
+  let system: GatewaySystem
+  beforeAll(async () => {
+    system = await startSystem({
+      RATE_CREDENTIALS_PER_MINUTE: '12',
+      RATE_TOKEN_PER_MINUTE: '20',
+      RATE_ADDRESS_PER_MINUTE: '40',
+      RATE_WEBHOOK_PER_SECOND: '30',
+      TRUSTED_PROXIES: '127.0.0.0/8',
+    })
+  }, 150_000)
+  afterAll(() => system.close())
+
+  const from = (address: string) => ({ 'x-forwarded-for': address })
+  const loginFrom = (address: string) =>
+    system.call('POST', '/api/auth/login', {
+      body: { email: 'nobody@example.com', password: 'x' },
+      headers: from(address),
+    })
+  /** Repeats until the answer is 429; a window may begin anew once on the way. */
+  const untilLimited = async (quota: number, call: () => ReturnType<GatewaySystem['call']>) => {
+    for (let i = 0; i <= 2 * quota; i++) {
+      const answer = await call()
+      if (answer.status === 429) return { answer, after: i }
+    }
+    throw new Error('never limited')
+  }
+
+  test('limits logins from one address, and says for how long', async () => {
+    const { answer, after } = await untilLimited(12, () => loginFrom('203.0.113.1'))
+    expect(after).toBeGreaterThanOrEqual(12)
+    expect(answer.json.code).toBe('rate_limited')
+    const seconds = Number(answer.headers.get('retry-after'))
+    expect(seconds).toBeGreaterThan(0)
+    expect(seconds).toBeLessThanOrEqual(60)
+    expect(answer.headers.get('ratelimit-policy')).toBe('"credentials";q=12;w=60')
+    expect(answer.headers.get('ratelimit')).toBe(`"credentials";r=0;t=${seconds}`)
+    expect((await loginFrom('203.0.113.2')).status).toBe(401)
+    expect((await loginFrom('203.0.113.1, 203.0.113.3')).status).toBe(401)
+    const body = newRegistration()
+    const headers = from('203.0.113.1')
+    expect((await system.call('POST', '/api/auth/register', { body, headers })).status).toBe(429)
+  })
+
+  test('limits requests with one token', async () => {
+    const [{ accessToken }, other] = [await system.register(), await system.register()]
+    const { answer, after } = await untilLimited(20, () =>
+      system.call('GET', '/rest/jobs', { token: accessToken }),
+    )
+    expect(after).toBeGreaterThanOrEqual(20)
+    expect(answer.headers.get('ratelimit-policy')).toBe('"token";q=20;w=60')
+    expect((await system.call('GET', '/rest/jobs', { token: other.accessToken })).status).toBe(200)
+  })
+
+  test('limits tokens nobody knows by address', async () => {
+    const call = () =>
+      system.call('GET', '/rest/jobs', { token: 'bad.token.here', headers: from('203.0.113.9') })
+    const { answer } = await untilLimited(40, call)
+    expect(answer.headers.get('ratelimit-policy')).toBe('"address";q=40;w=60')
+  })
+
+  test('gives the webhook a limit of its own, by workspace', async () => {
+    const { accessToken, workspace } = await system.register()
+    const post = (path: string, token?: string) =>
+      system.call('POST', path, { body: {}, ...(token === undefined ? {} : { token }) })
+    const hammer = async (path: string, token?: string) =>
+      (await Promise.all(Array.from({ length: 70 }, () => post(path, token)))).filter(
+        ({ status }) => status === 429,
+      )
+    const [limited] = await hammer('/api/hooks/whatsapp', accessToken)
+    expect(limited?.headers.get('ratelimit-policy')).toBe('"webhook";q=30;w=1')
+    const slug = workspace.host.split('.')[0]
+    expect((await hammer(`/api/hooks/whatsapp/${slug}/line`)).length).toBeGreaterThan(0)
+  })
+})
