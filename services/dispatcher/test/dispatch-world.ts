@@ -13,11 +13,14 @@ import {
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import { type Caller, createInternalSigner, type ServiceName } from '@parley/shared/internal-token'
 import { createLog } from '@parley/shared/log'
-import { threadOf, type WebhookMessage } from '@parley/shared/message'
+import type { WebhookMessage } from '@parley/shared/message'
+import { messagePublication } from '@parley/webhook/publication'
 import { createPublisher, type Publisher } from '@parley/webhook/publish'
 import mongoose from 'mongoose'
 import { buildApp } from '../src/app.ts'
 import { config } from '../src/config.ts'
+
+const CONFIRM_MS = 4_500
 
 export interface SeenMessage {
   _id: string
@@ -161,16 +164,17 @@ export async function startDispatchWorld(environment: Record<string, string> = {
       const answer = await fetch(url, put)
       if (!answer.ok) throw new Error(`channel not put: ${await answer.text()}`)
     },
-    post: (messageId, message, options = {}) =>
-      publisher.publish({
-        messageId,
+    post: (messageId, message, options = {}) => {
+      const provenance = {
         workspace: options.workspace ?? caller.workspace._id,
-        channel: message.extId,
-        thread: threadOf(message, messageId),
         source: 'api',
+        channelId: undefined,
         requestId: `request-${messageId}`,
-        body: Buffer.from(JSON.stringify(message)),
-      }),
+        traceparent: undefined,
+      } as const
+      const body = Buffer.from(JSON.stringify(message))
+      return publisher.publish(messagePublication({ messageId, message, body, provenance }), CONFIRM_MS)
+    },
     async get(path, options = {}) {
       const answer = await fetch(first.url + path, { headers: as('dispatcher', options.workspace) })
       return { status: answer.status, json: await answer.json() }

@@ -2,58 +2,87 @@ import { createAuthorizer } from '@parley/shared/authorizer'
 import type { BaseConfig } from '@parley/shared/config'
 import { createInternalClient } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
-import { jsonBody } from '@parley/shared/json-body'
 import type { Log } from '@parley/shared/log'
+import { connectMongo } from '@parley/shared/mongo'
 import { methodNotAllowed } from '@parley/shared/problem'
 import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
-import { Redis } from 'ioredis'
+import { createBodyBudget } from './body/body-budget.ts'
+import { createChannelStore } from './channels/channel-store.ts'
+import { createChannels } from './channels/channels.ts'
+import { followChannelChanges } from './channels/follow-changes.ts'
 import type { Config } from './config.ts'
-import { createIdempotency } from './idempotency.ts'
+import { collectionsOf, prepareDatabase } from './database.ts'
+import { createHookLog } from './hooks/hook-notes.ts'
+import { createConfirmedIds, createIdempotency } from './idempotency.ts'
+import { createFindHook } from './meta/find-hook.ts'
+import { handshake } from './meta/handshake.ts'
+import { receive as receiveFromMeta } from './meta/receive.ts'
 import { receive } from './native/receive.ts'
 import { createPublisher } from './publish.ts'
+import { connectRedis } from './redis.ts'
+import { createWorkspaces } from './workspaces.ts'
 
-const MAX_BODY_BYTES = 1024 * 1024
-const REDIS_MS = 1_000
+const MIB = 1024 * 1024
+const LARGE_BODIES = { bytes: 256 * MIB, free: MIB }
 
-/** Connects to the broker and Redis in the background and wires the webhook service. */
+/** Connects to MongoDB, the broker and Redis in the background and wires the webhook service. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
   const signer = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'webhook', jwks: config.SERVICE_JWKS })
-  const identity = createInternalClient({ baseUrl: config.IDENTITY_URL, audience: 'identity', signer })
-  const publisher = await createPublisher({ url: config.AMQP_URL, log })
-  const redis = connectRedis(config.REDIS_URL, log)
-  const whatsapp = receive({
-    publisher,
-    idempotency: createIdempotency(redis, log),
-    authorizer: createAuthorizer(identity),
+  const inner = (baseUrl: string, audience: 'identity' | 'configuration') =>
+    createInternalClient({ baseUrl, audience, signer })
+  const identity = inner(config.IDENTITY_URL, 'identity')
+  const database = connectMongo({
+    url: config.MONGO_URL,
+    database: config.MONGO_DATABASE,
+    log,
+    prepare: prepareDatabase,
   })
+  const collections = collectionsOf(database.connection)
+  const store = createChannelStore(collections.channels)
+  const configuration = inner(config.CONFIGURATION_URL, 'configuration')
+  const channels = createChannels({ store, configuration, log })
+  const publisher = await createPublisher({ url: config.AMQP_URL, log })
+  const changes = await followChannelChanges({
+    url: config.AMQP_URL,
+    store,
+    changed: channels.changed,
+    log,
+  })
+  const redis = connectRedis(config.REDIS_URL, log)
+  const budget = createBodyBudget(LARGE_BODIES)
+  const workspaces = createWorkspaces({ identity, known: collections.workspaces })
+  const findHook = createFindHook({ workspaces, channels })
+  const notes = createHookLog(collections.hooks, log)
+  const intake = { publisher, channels, budget, bodyTimeoutMs: config.BODY_TIMEOUT_MS, log }
   const app = createApp({
     log,
-    readiness: { rabbitmq: publisher.isUp, redis: async () => (await redis.ping()) === 'PONG' },
+    readiness: {
+      rabbitmq: publisher.isUp,
+      redis: async () => (await redis.ping()) === 'PONG',
+      mongodb: database.isUp,
+    },
     routes: (app) => {
+      const idempotency = createIdempotency(redis, log)
+      const authorizer = createAuthorizer(identity)
       app
         .route('/api/hooks/whatsapp')
-        .post(requireCaller(verifier), jsonBody({ maxBytes: MAX_BODY_BYTES }), whatsapp)
+        .post(requireCaller(verifier), receive({ ...intake, idempotency, authorizer }))
         .all(methodNotAllowed('POST'))
+      const confirmedIds = createConfirmedIds(redis, log)
+      app
+        .route('/api/hooks/whatsapp/:slug/:channelExtId')
+        .get(handshake({ findHook, notes }))
+        .post(receiveFromMeta({ ...intake, findHook, notes, confirmedIds }))
+        .all(methodNotAllowed('GET', 'POST'))
     },
   })
   return {
     app,
     close: async () => {
-      await publisher.close()
+      await Promise.all([publisher.close(), changes.close()])
       redis.disconnect()
+      await database.close()
     },
   }
-}
-
-function connectRedis(url: string, log: Log): Redis {
-  const redis = new Redis(url, {
-    commandTimeout: REDIS_MS,
-    connectTimeout: REDIS_MS,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (attempt) => Math.min(100 * attempt, 2_000),
-  })
-  redis.on('error', (error: Error) => log.warn({ reason: error.message }, 'redis error'))
-  return redis
 }

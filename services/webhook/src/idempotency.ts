@@ -15,18 +15,6 @@ export interface KeyedRequest {
   body: Buffer
 }
 
-/**
- * The message id of a keyed request: derived from workspace, key and body, in the form of a UUID (version 8,
- * RFC 9562), so that the store still knows a repeat when the remembered keys are lost.
- */
-export function derivedMessageId({ workspace, key, body }: KeyedRequest): string {
-  const hash = createHash('sha256').update(`api\0${workspace}\0${key}\0`).update(body).digest()
-  hash[6] = (hash.readUInt8(6) & 0x0f) | 0x80
-  hash[8] = (hash.readUInt8(8) & 0x3f) | 0x80
-  const hex = hash.toString('hex', 0, 16)
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
-}
-
 export interface Idempotency {
   /**
    * Runs `publish` unless this very request was confirmed before; says whether it was. The mark of a request in
@@ -66,6 +54,29 @@ function answerFor(earlier: string, digest: string): { replayed: true } {
   if (earlierDigest !== digest) throw new Problem('idempotency_key_reused')
   if (state === IN_FLIGHT) throw new Problem('idempotency_in_flight', { retryAfter: 1 })
   return { replayed: true }
+}
+
+/** Remembers, for 7 days, the ids of messages that were confirmed. */
+export interface ConfirmedIds {
+  /** Those of `ids` that were confirmed before; none with Redis away. */
+  among(ids: string[]): Promise<Set<string>>
+  add(ids: string[]): Promise<void>
+}
+
+export function createConfirmedIds(redis: Redis, log: Log): ConfirmedIds {
+  const name = (id: string) => `confirmed:${id}`
+  return {
+    async among(ids) {
+      // One command each: in a cluster the names lie on different nodes.
+      const marks = await withoutRedis(log, () => Promise.all(ids.map((id) => redis.exists(name(id)))))
+      return new Set(ids.filter((_id, at) => marks?.[at] === 1))
+    },
+    async add(ids) {
+      await withoutRedis(log, () =>
+        Promise.all(ids.map((id) => redis.set(name(id), '1', 'EX', KEPT_SECONDS))),
+      )
+    },
+  }
 }
 
 async function withoutRedis<T>(log: Log, operation: () => Promise<T>): Promise<T | undefined> {

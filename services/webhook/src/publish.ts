@@ -1,39 +1,26 @@
 import {
   connectBroker,
+  declareOn,
   declareTopology,
   MESSAGES_EXCHANGE,
   openConfirmChannel,
-  partitionKey,
-  partitionOf,
 } from '@parley/shared/broker'
 import type { Log } from '@parley/shared/log'
-import { MESSAGE_TYPE } from '@parley/shared/message'
 import { Problem } from '@parley/shared/problem'
 import type { ConfirmChannel } from 'amqplib'
+import type { Publication } from './publication.ts'
 
-const CONFIRM_MS = 4_500
 const MAX_IN_FLIGHT = 5_000
-
-export interface Publication {
-  messageId: string
-  workspace: number
-  /** External id of the channel, as the message names it. */
-  channel: string
-  thread: string
-  source: 'api'
-  requestId: string
-  body: Buffer
-}
 
 export interface Publisher {
   /**
    * Resolves when the broker has confirmed, so that the message is safe. Rejects with `unavailable` when the
-   * broker is away, refuses, is blocked, has not confirmed within 4.5 s, or 5,000 are in flight: then it is not
-   * known whether the message got there.
+   * broker is away, refuses, is blocked, has not confirmed within `withinMs`, or 5,000 are in flight: then it is
+   * not known whether the message got there. Messages given in order are published in order.
    */
-  publish(publication: Publication): Promise<void>
+  publish(publication: Publication, withinMs: number): Promise<void>
   isUp(): Promise<boolean>
-  /** Waits for the confirms under way, 4.5 s at most, and disconnects. */
+  /** Waits for the confirms under way and disconnects. */
   close(): Promise<void>
 }
 
@@ -41,14 +28,15 @@ export interface Publisher {
 export async function createPublisher(options: { url: string; log: Log }): Promise<Publisher> {
   const { url, log } = options
   const inFlight = new Set<Promise<void>>()
+  const closing = new AbortController()
   let channel: ConfirmChannel | undefined
   let blocked = false
   const connection = await connectBroker({
     url,
     log,
     setup: async (model) => {
+      await declareOn({ connection: model, declare: declareTopology, log, signal: closing.signal })
       const opened = await openConfirmChannel(model, log)
-      await declareTopology(opened)
       blocked = false
       channel = opened
       opened.once('close', () => {
@@ -67,12 +55,11 @@ export async function createPublisher(options: { url: string; log: Log }): Promi
   })
   const isUp = () => channel !== undefined && !blocked
   return {
-    publish(publication) {
-      if (channel === undefined || !isUp())
-        return Promise.reject(new Problem('unavailable', { detail: 'The message broker is away.' }))
+    publish(publication, withinMs) {
+      if (channel === undefined || !isUp()) return Promise.reject(unavailable('The message broker is away.'))
       if (inFlight.size >= MAX_IN_FLIGHT)
-        return Promise.reject(new Problem('unavailable', { detail: 'Too many messages are in flight.' }))
-      const confirmed = publishOn(channel, publication)
+        return Promise.reject(unavailable('Too many messages are in flight.'))
+      const confirmed = publishOn(channel, publication, withinMs)
       inFlight.add(confirmed)
       const settled = () => inFlight.delete(confirmed)
       confirmed.then(settled, settled)
@@ -80,48 +67,38 @@ export async function createPublisher(options: { url: string; log: Log }): Promi
     },
     isUp: async () => isUp(),
     async close() {
+      closing.abort()
       await Promise.allSettled(inFlight)
       await connection.close()
     },
   }
 }
 
-function publishOn(channel: ConfirmChannel, publication: Publication): Promise<void> {
-  const { messageId, workspace, thread, body } = publication
+function publishOn(channel: ConfirmChannel, publication: Publication, withinMs: number): Promise<void> {
+  const { routingKey, messageId, type, headers, body } = publication
   return new Promise((resolve, reject) => {
-    const late = setTimeout(
-      () => reject(new Problem('unavailable', { detail: 'The message broker is slow.' })),
-      CONFIRM_MS,
-    )
-    const done = (error?: Error | null) => {
+    const late = setTimeout(() => reject(unavailable('The message broker is slow.')), Math.max(1, withinMs))
+    const done = (cause?: Error | null) => {
       clearTimeout(late)
-      if (error)
-        reject(new Problem('unavailable', { detail: 'The message broker did not take it.', cause: error }))
+      if (cause) reject(unavailable('The message broker did not take it.', cause))
       else resolve()
     }
+    const properties = {
+      persistent: true,
+      messageId,
+      type,
+      contentType: 'application/json',
+      timestamp: Math.floor(Date.now() / 1000),
+      headers,
+    }
     try {
-      channel.publish(
-        MESSAGES_EXCHANGE,
-        partitionKey(partitionOf(workspace, thread)),
-        body,
-        {
-          persistent: true,
-          messageId,
-          type: MESSAGE_TYPE,
-          contentType: 'application/json',
-          timestamp: Math.floor(Date.now() / 1000),
-          headers: {
-            workspace,
-            channel: publication.channel,
-            thread,
-            source: publication.source,
-            requestId: publication.requestId,
-          },
-        },
-        done,
-      )
+      channel.publish(MESSAGES_EXCHANGE, routingKey, body, properties, done)
     } catch (error) {
       done(error instanceof Error ? error : new Error('publish failed'))
     }
   })
+}
+
+function unavailable(detail: string, cause?: unknown): Problem {
+  return new Problem('unavailable', { detail, cause })
 }

@@ -1,44 +1,50 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Authorizer } from '@parley/shared/authorizer'
-import { threadOf, webhookMessage } from '@parley/shared/message'
+import type { WebhookMessage } from '@parley/shared/message'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
-import { validate } from '@parley/shared/validate'
 import type { Request, RequestHandler } from 'express'
-import { derivedMessageId, type Idempotency } from '../idempotency.ts'
+import type { BodyBudget } from '../body/body-budget.ts'
+import type { Channels } from '../channels/channels.ts'
+import type { Idempotency } from '../idempotency.ts'
+import { derivedMessageId } from '../message-id.ts'
+import { messagePublication, traceparentOf } from '../publication.ts'
 import type { Publisher } from '../publish.ts'
+import { within } from '../within.ts'
+import { readMessage } from './read-message.ts'
 
+// Together with what Redis may take, the answer is there within 5 s.
+const ACCEPT_MS = 4_000
+const AUTHORIZE_MS = 2_000
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
+
+export interface NativeIntake {
+  publisher: Pick<Publisher, 'publish'>
+  idempotency: Idempotency
+  authorizer: Authorizer
+  channels: Pick<Channels, 'known'>
+  budget: BodyBudget
+  bodyTimeoutMs: number
+}
 
 /**
  * POST /api/hooks/whatsapp: validates the message, publishes it, and repeats it as the answer once the broker
  * has confirmed it.
  */
-export function receive(options: {
-  publisher: Pick<Publisher, 'publish'>
-  idempotency: Idempotency
-  authorizer: Authorizer
-}): RequestHandler {
-  const { publisher, idempotency, authorizer } = options
+export function receive(intake: NativeIntake): RequestHandler {
+  const { idempotency, authorizer, budget, bodyTimeoutMs } = intake
   return async (req, res) => {
     const caller = callerOf(res)
-    const decision = await authorizer.require(caller, 'messages', 'write')
-    const message = validate(webhookMessage, req.body)
+    const decision = await within(AUTHORIZE_MS, authorizer.require(caller, 'messages', 'write'))
+    const key = idempotencyKeyOf(req)
+    const message = await readMessage(req, { timeoutMs: bodyTimeoutMs, budget })
     if (decision.kind === 'some' && !decision.test(message)) throw new Problem('forbidden')
     const body = Buffer.from(JSON.stringify(message))
-    const key = idempotencyKeyOf(req)
     const workspace = caller.workspace._id
-    const messageId = key === undefined ? randomUUIDv7() : derivedMessageId({ workspace, key, body })
-    const publish = () =>
-      publisher.publish({
-        messageId,
-        workspace,
-        channel: message.extId,
-        thread: threadOf(message, messageId),
-        source: 'api',
-        requestId: res.locals.requestId,
-        body,
-      })
+    const messageId =
+      key === undefined ? randomUUIDv7() : derivedMessageId({ source: 'api', workspace, key, body })
+    const deadline = performance.now() + ACCEPT_MS
+    const publish = () => accept(intake, { req, messageId, message, body, workspace, deadline })
     if (key === undefined) await publish()
     else {
       const { replayed } = await idempotency.once({ workspace, key, body }, publish)
@@ -47,6 +53,29 @@ export function receive(options: {
     res.set('x-message-id', messageId)
     res.type('application/json').end(body)
   }
+}
+
+function accept(
+  { publisher, channels }: NativeIntake,
+  accepted: {
+    req: Request
+    messageId: string
+    message: WebhookMessage
+    body: Buffer
+    workspace: number
+    deadline: number
+  },
+): Promise<void> {
+  const { req, messageId, message, body, workspace, deadline } = accepted
+  const provenance = {
+    workspace,
+    source: 'api',
+    channelId: channels.known(workspace, message.extId)?._id,
+    requestId: String(req.headers['x-request-id']),
+    traceparent: traceparentOf(req.headers),
+  } as const
+  const publication = messagePublication({ messageId, message, body, provenance })
+  return publisher.publish(publication, deadline - performance.now())
 }
 
 function idempotencyKeyOf(req: Request): string | undefined {

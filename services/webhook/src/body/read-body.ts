@@ -1,0 +1,96 @@
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { Problem } from '@parley/shared/problem'
+import type { BodyBudget } from './body-budget.ts'
+
+const LINGER_MS = 5_000
+
+export interface BodyLimits {
+  /** After decompression. */
+  maxBytes: number
+  timeoutMs: number
+  /** Whether a compressed body is taken. */
+  inflate: boolean
+  budget: BodyBudget
+}
+
+/**
+ * Reads a whole body. Throws `body_too_large`, `body_timeout`, `unsupported_media_type` for an encoding that is
+ * not taken, `malformed_body` for one that breaks off or does not decompress, and `unavailable` when the budget
+ * of all bodies is used up. After that the sender has 5 s to be done with sending.
+ */
+export async function readBody(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+  const hold = limits.budget.open()
+  let timer: NodeJS.Timeout | undefined
+  try {
+    if (Number(req.headers['content-length']) > limits.maxBytes && !isEncoded(req))
+      throw new Problem('body_too_large')
+    const source = decoded(req, limits.inflate)
+    return await new Promise<Buffer>((resolve, reject) => {
+      timer = setTimeout(() => reject(new Problem('body_timeout')), limits.timeoutMs)
+      collect(source, { maxBytes: limits.maxBytes, take: hold.take, resolve, reject })
+      req.once('error', (cause) => reject(new Problem('malformed_body', { cause })))
+      req.once('close', () => {
+        if (!req.complete) reject(new Problem('malformed_body', { detail: 'The body broke off.' }))
+      })
+    })
+  } catch (error) {
+    letGo(req)
+    throw error
+  } finally {
+    clearTimeout(timer)
+    hold.close()
+  }
+}
+
+function collect(
+  source: Readable,
+  options: {
+    maxBytes: number
+    take(bytes: number): boolean
+    resolve(body: Buffer): void
+    reject(error: Error): void
+  },
+): void {
+  const { maxBytes, take, resolve, reject } = options
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const refuse = (problem: Problem) => {
+    source.removeAllListeners('data')
+    chunks.length = 0
+    reject(problem)
+  }
+  source.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > maxBytes) return refuse(new Problem('body_too_large'))
+    if (!take(chunk.length)) return refuse(new Problem('unavailable', { detail: 'Too many large bodies.' }))
+    chunks.push(chunk)
+  })
+  source.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
+  source.once('error', (cause) => refuse(new Problem('malformed_body', { cause })))
+}
+
+function isEncoded(req: IncomingMessage): boolean {
+  return (req.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity'
+}
+
+const DECODERS = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress }
+
+function decoded(req: IncomingMessage, inflate: boolean): Readable {
+  if (!isEncoded(req)) return req
+  const encoding = String(req.headers['content-encoding']).toLowerCase()
+  if (!inflate || !Object.hasOwn(DECODERS, encoding))
+    throw new Problem('unsupported_media_type', { detail: 'This content encoding is not taken.' })
+  return req.pipe(DECODERS[encoding as keyof typeof DECODERS]())
+}
+
+/** What is still coming is thrown away, so that the sender gets to read the answer; endless senders are cut off. */
+function letGo(req: IncomingMessage): void {
+  req.unpipe()
+  req.resume()
+  const cut = setTimeout(() => {
+    if (!req.complete) req.socket.destroy()
+  }, LINGER_MS)
+  req.once('close', () => clearTimeout(cut))
+}

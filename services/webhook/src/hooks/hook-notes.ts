@@ -1,0 +1,53 @@
+import type { Log } from '@parley/shared/log'
+import { LRUCache } from 'lru-cache'
+import type { Collections } from '../database.ts'
+
+/** What happened last at a channel's webhook. */
+export interface HookNotes {
+  /** `<workspace>/<channel id>` */
+  _id: string
+  workspace: number
+  channel: number
+  /** When the provider last confirmed the address with the right verify token. */
+  handshakeAt?: Date
+  /** When something rightly signed last came. */
+  receivedAt?: Date
+  lastError?: { at: Date; code: HookError }
+}
+
+export type HookError =
+  | 'verify_token_wrong'
+  | 'verify_token_not_configured'
+  | 'signature_wrong'
+  | 'app_secret_not_configured'
+
+export interface HookLog {
+  handshake(channel: { workspace: number; _id: number }): void
+  received(channel: { workspace: number; _id: number }): void
+  failed(channel: { workspace: number; _id: number }, code: HookError): void
+}
+
+const EVERY_MS = 1_000
+const MAX_REMEMBERED = 10_000
+
+/** Writes the notes in the background, each kind at most once a second per channel: anybody may cause an error. */
+export function createHookLog(hooks: Collections['hooks'], log: Log): HookLog {
+  const recent = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: EVERY_MS })
+  const note = (
+    { workspace, _id: channel }: { workspace: number; _id: number },
+    fields: Partial<HookNotes>,
+  ) => {
+    const _id = `${workspace}/${channel}`
+    const key = `${_id}/${Object.keys(fields)}`
+    if (recent.has(key)) return
+    recent.set(key, true)
+    hooks
+      .updateOne({ _id }, { $set: { workspace, channel, ...fields } }, { upsert: true })
+      .catch((error: Error) => log.debug({ reason: error.message }, 'note about a webhook not written'))
+  }
+  return {
+    handshake: (channel) => note(channel, { handshakeAt: new Date() }),
+    received: (channel) => note(channel, { receivedAt: new Date() }),
+    failed: (channel, code) => note(channel, { lastError: { at: new Date(), code } }),
+  }
+}

@@ -1,0 +1,35 @@
+import type { Request } from 'express'
+import type { Channel } from '../channels/channel-copy.ts'
+import type { Channels } from '../channels/channels.ts'
+import { within } from '../within.ts'
+import type { Workspaces } from '../workspaces.ts'
+
+const FIND_MS = 2_500
+const NOBODY = 0
+
+export type FindHook = (req: Request) => Promise<Channel | undefined>
+
+/**
+ * The channel that `/{slug}/{channelExtId}` addresses; undefined when there is none, for an unknown workspace
+ * after the same look-up. Rejects with `unavailable` when it can't be told within 2.5 s.
+ */
+export function createFindHook(options: {
+  workspaces: Workspaces
+  channels: Pick<Channels, 'find'>
+}): FindHook {
+  const { workspaces, channels } = options
+  return async (req) => {
+    const { slug, channelExtId } = req.params
+    const found = (async () => {
+      const workspace = await workspaces.find(String(slug))
+      return channels.find(workspace ?? NOBODY, String(channelExtId))
+    })()
+    return within(FIND_MS, found)
+  }
+}
+
+/** The text that a channel's configuration has under `key`; undefined when it has none. */
+export function configText({ config }: Channel, key: 'verifyToken' | 'appSecret'): string | undefined {
+  const value = Object.hasOwn(config, key) ? config[key] : undefined
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

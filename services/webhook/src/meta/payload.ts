@@ -1,0 +1,39 @@
+import { isJsonObject, own } from './own.ts'
+
+/** One message or status of a payload of Meta's. */
+export interface Update {
+  kind: 'message' | 'status'
+  /** Where it stands in the payload, as a JSON Pointer. */
+  path: string
+  raw: unknown
+  /** The contacts named beside it. */
+  contacts: unknown[]
+}
+
+/** The updates of a payload in order, and the paths of what should have held some but could not be read. */
+export function updatesIn(payload: unknown): { updates: Update[]; malformed: string[] } {
+  const updates: Update[] = []
+  const malformed: string[] = []
+  const walk = (holder: unknown, key: string, path: string, visit: (one: unknown, at: string) => void) => {
+    if (!isJsonObject(holder)) return void malformed.push(path)
+    const items = own(holder, key)
+    if (items === undefined) return
+    if (!Array.isArray(items)) return void malformed.push(`${path}/${key}`)
+    items.forEach((item, index) => {
+      visit(item, `${path}/${key}/${index}`)
+    })
+  }
+  walk(payload, 'entry', '', (entry, entryPath) =>
+    walk(entry, 'changes', entryPath, (change, changePath) => {
+      if (!isJsonObject(change)) return void malformed.push(changePath)
+      const value = own(change, 'value')
+      const found = isJsonObject(value) ? own(value, 'contacts') : undefined
+      const contacts = Array.isArray(found) ? found : []
+      const take = (kind: Update['kind']) => (raw: unknown, path: string) =>
+        void updates.push({ kind, path, raw, contacts })
+      walk(value, 'messages', `${changePath}/value`, take('message'))
+      if (isJsonObject(value)) walk(value, 'statuses', `${changePath}/value`, take('status'))
+    }),
+  )
+  return { updates, malformed }
+}

@@ -1,0 +1,124 @@
+import type { Log } from '@parley/shared/log'
+import { Problem } from '@parley/shared/problem'
+import type { Request, RequestHandler, Response } from 'express'
+import type { BodyBudget } from '../body/body-budget.ts'
+import { parseJson } from '../body/parse-json.ts'
+import { readBody } from '../body/read-body.ts'
+import type { Channel } from '../channels/channel-copy.ts'
+import type { HookLog } from '../hooks/hook-notes.ts'
+import type { ConfirmedIds } from '../idempotency.ts'
+import { type Publication, traceparentOf } from '../publication.ts'
+import type { Publisher } from '../publish.ts'
+import { configText, type FindHook } from './find-hook.ts'
+import { isJsonObject } from './own.ts'
+import { updatesIn } from './payload.ts'
+import { publicationOf } from './publication-of.ts'
+import { isSigned } from './signature.ts'
+
+const MAX_BYTES = 3 * 1024 * 1024
+const MAX_UPDATES = 1_000
+// Together with what Redis may take, the answer is there within 5 s.
+const ACCEPT_MS = 4_000
+const MAX_NAMED = 20
+
+export interface MetaIntake {
+  findHook: FindHook
+  notes: HookLog
+  publisher: Pick<Publisher, 'publish'>
+  confirmedIds: ConfirmedIds
+  budget: BodyBudget
+  bodyTimeoutMs: number
+  log: Log
+}
+
+/**
+ * POST /api/hooks/whatsapp/{slug}/{channelExtId}: Meta's own webhook. Each message and status of a signed payload
+ * becomes one message; those that can't be read are named in the log and left out. 200 once the broker has
+ * confirmed all others.
+ */
+export function receive(intake: MetaIntake): RequestHandler {
+  const { findHook, budget, bodyTimeoutMs, notes } = intake
+  return async (req, res) => {
+    const limits = { maxBytes: MAX_BYTES, timeoutMs: bodyTimeoutMs, inflate: false, budget }
+    const bytes = await readBody(req, limits)
+    const deadline = performance.now() + ACCEPT_MS
+    const channel = signedFor({ req, bytes, channel: await findHook(req), notes })
+    notes.received(channel)
+    const { publications, skipped } = readUpdates({ intake, req, res, bytes, channel })
+    const repeated = await publishNew(intake, publications, deadline)
+    res.json({ accepted: publications.length - repeated, repeated, skipped })
+  }
+}
+
+/** The channel, when the body is signed for it; the work is the same where there is none. */
+function signedFor(options: {
+  req: Request
+  bytes: Buffer
+  channel: Channel | undefined
+  notes: HookLog
+}): Channel {
+  const { req, bytes, channel, notes } = options
+  const secret = channel && configText(channel, 'appSecret')
+  const isGenuine = isSigned({ bytes, header: req.headers['x-hub-signature-256'], secret })
+  if (channel === undefined) throw new Problem('not_found')
+  if (isGenuine) return channel
+  notes.failed(channel, secret === undefined ? 'app_secret_not_configured' : 'signature_wrong')
+  throw new Problem('forbidden', { detail: 'The signature is not one of this channel over this body.' })
+}
+
+function readUpdates(options: {
+  intake: MetaIntake
+  req: Request
+  res: Response
+  bytes: Buffer
+  channel: Channel
+}): { publications: Publication[]; skipped: number } {
+  const { intake, req, res, bytes, channel } = options
+  const payload = parseJson(bytes)
+  if (!isJsonObject(payload)) throw new Problem('validation_failed', { detail: 'Expected an object.' })
+  const { updates, malformed } = updatesIn(payload)
+  if (updates.length > MAX_UPDATES)
+    throw new Problem('body_too_large', { detail: `At most ${MAX_UPDATES} messages and statuses are taken.` })
+  const provenance = {
+    workspace: channel.workspace,
+    source: 'meta',
+    channelId: channel._id,
+    requestId: String(res.locals.requestId),
+    traceparent: traceparentOf(req.headers),
+  } as const
+  const publications: Publication[] = []
+  for (const update of updates) {
+    const publication = publicationOf(update, { extId: channel.extId, provenance })
+    if (publication === undefined) malformed.push(update.path)
+    else publications.push(publication)
+  }
+  if (malformed.length > 0) {
+    const { workspace, requestId } = provenance
+    const paths = malformed.slice(0, MAX_NAMED)
+    intake.log.warn(
+      { workspace, channel: channel._id, requestId, paths, count: malformed.length },
+      'updates skipped',
+    )
+  }
+  return { publications, skipped: malformed.length }
+}
+
+/** Publishes what was not confirmed before, in order; returns how many were. What failed may come again. */
+async function publishNew(
+  { publisher, confirmedIds }: MetaIntake,
+  publications: Publication[],
+  deadline: number,
+): Promise<number> {
+  const byId = new Map(publications.map((one) => [one.messageId, one]))
+  const before = await confirmedIds.among([...byId.keys()])
+  for (const id of before) byId.delete(id)
+  const pending = [...byId.values()]
+  const results = await Promise.allSettled(
+    pending.map((one) => publisher.publish(one, deadline - performance.now())),
+  )
+  const confirmed = pending.filter((_one, at) => results[at]?.status === 'fulfilled')
+  await confirmedIds.add(confirmed.map(({ messageId }) => messageId))
+  const failure = results.find((result) => result.status === 'rejected')
+  if (failure !== undefined) throw failure.reason
+  return publications.length - pending.length
+}

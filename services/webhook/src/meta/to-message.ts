@@ -1,0 +1,66 @@
+import type { WebhookMessage } from '@parley/shared/message'
+import { own, textAt } from './own.ts'
+
+/**
+ * A message of Meta's as the system's own: what the person wrote or chose as `input`, and all of it under `meta`.
+ * Undefined when it has no id, or names nobody whom it is from. Types that are not known survive like any other.
+ */
+export function toMessage(options: {
+  extId: string
+  raw: unknown
+  contacts: unknown[]
+}): { id: string; message: WebhookMessage } | undefined {
+  const { extId, raw, contacts } = options
+  const id = textAt(raw, 'id')
+  const contact = contactOf(raw, contacts)
+  const sender = idsOf(raw)[0] ?? idsOf(contact)[0]
+  if (id === undefined || sender === undefined) return undefined
+  const name = textAt(contact, 'profile', 'name')
+  const input = inputOf(raw)
+  return {
+    id,
+    message: {
+      extId,
+      user: { ...(name === undefined ? {} : { name }), phone: sender },
+      thread: { extId: sender },
+      answer: {},
+      ...(input === undefined ? {} : { input }),
+      meta: raw,
+    },
+  }
+}
+
+/** What names a person in a message or contact; the phone number comes before the ids that may stand for it. */
+function idsOf(value: unknown): string[] {
+  return ['from', 'wa_id', 'user_id', 'from_user_id'].flatMap((key) => textAt(value, key) ?? [])
+}
+
+/** The contact that the message is from; one that stands alone is. */
+function contactOf(raw: unknown, contacts: unknown[]): unknown {
+  const ids = idsOf(raw)
+  const named = contacts.find((contact) => idsOf(contact).some((id) => ids.includes(id)))
+  return named ?? (contacts.length === 1 && ids.length === 0 ? contacts[0] : undefined)
+}
+
+const INPUTS: Record<string, string[][]> = {
+  text: [['text', 'body']],
+  button: [['button', 'text']],
+  interactive: [
+    ['interactive', 'button_reply', 'title'],
+    ['interactive', 'list_reply', 'title'],
+    ['interactive', 'nfm_reply', 'body'],
+  ],
+  reaction: [['reaction', 'emoji']],
+  order: [['order', 'text']],
+  system: [['system', 'body']],
+}
+
+function inputOf(raw: unknown): string | undefined {
+  const type = textAt(raw, 'type') ?? ''
+  const paths = Object.hasOwn(INPUTS, type) ? (INPUTS[type] ?? []) : [[type, 'caption']]
+  for (const path of paths) {
+    const text = own(raw, ...path)
+    if (typeof text === 'string') return text
+  }
+  return undefined
+}

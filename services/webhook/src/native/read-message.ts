@@ -1,0 +1,52 @@
+import { unstorable } from '@parley/shared/json-body'
+import { type WebhookMessage, webhookMessage } from '@parley/shared/message'
+import { Problem } from '@parley/shared/problem'
+import { validate } from '@parley/shared/validate'
+import type { Request } from 'express'
+import type { BodyBudget } from '../body/body-budget.ts'
+import { parseJson } from '../body/parse-json.ts'
+import { readBody } from '../body/read-body.ts'
+import { audioSpan } from './audio-span.ts'
+
+const MIB = 1024 * 1024
+const MAX_BYTES = MIB
+const MAX_AUDIO_BYTES = 16 * MIB
+// A character of audio may be written as an escape.
+const MAX_AUDIO_WRITTEN = 22 * MIB
+const TYPE = 'application/json'
+
+/**
+ * Reads and validates the message in a body: 1 MiB without its `audio`, which may have 16 MiB. Throws whatever
+ * `readBody` does, `malformed_json`, `too_deep` and `validation_failed`.
+ */
+export async function readMessage(
+  req: Request,
+  limits: { timeoutMs: number; budget: BodyBudget },
+): Promise<WebhookMessage> {
+  requireJson(req)
+  const bytes = await readBody(req, { ...limits, maxBytes: MAX_BYTES + MAX_AUDIO_WRITTEN, inflate: true })
+  if (bytes.length > MAX_BYTES) requireAudioMakesIt(bytes)
+  const body = parseJson(bytes)
+  const faults = unstorable(body)
+  if (faults.length > 0) throw new Problem('validation_failed', { errors: faults })
+  const message = validate(webhookMessage, body)
+  if (Buffer.byteLength(message.audio ?? '') > MAX_AUDIO_BYTES) throw tooLarge()
+  return message
+}
+
+function requireJson(req: Request): void {
+  const hasBody = req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length']) > 0
+  const charset = /;\s*charset="?([\w-]+)/i.exec(req.headers['content-type'] ?? '')?.[1] ?? 'utf-8'
+  if (hasBody && (!req.is(TYPE) || charset.toLowerCase() !== 'utf-8'))
+    throw new Problem('unsupported_media_type', { detail: `Send ${TYPE}.` })
+}
+
+/** Before it is parsed: what else is large would cost memory and time. */
+function requireAudioMakesIt(bytes: Buffer): void {
+  const audio = audioSpan(bytes)
+  if (bytes.length - audio > MAX_BYTES || audio > MAX_AUDIO_WRITTEN) throw tooLarge()
+}
+
+function tooLarge(): Problem {
+  return new Problem('body_too_large', { detail: 'A message may have 1 MiB, and its audio 16 MiB.' })
+}

@@ -1,0 +1,73 @@
+import { partitionKey, partitionOf, STATUS_KEY } from '@parley/shared/broker'
+import { MESSAGE_TYPE, threadOf, type WebhookMessage } from '@parley/shared/message'
+import { type MessageStatus, STATUS_TYPE } from '@parley/shared/message-status'
+
+/** Something to publish to exchange `messages`. */
+export interface Publication {
+  routingKey: string
+  messageId: string
+  type: string
+  headers: Record<string, string | number>
+  body: Buffer
+}
+
+/** Where a message came from, and what belongs to the request that brought it. */
+export interface Provenance {
+  workspace: number
+  source: 'api' | 'meta'
+  /** The configuration's own id of the channel, where it is known. */
+  channelId: number | undefined
+  requestId: string
+  traceparent: string | undefined
+}
+
+/** A message on its way to the partition of its thread. `body` is `message` as bytes, where they exist. */
+export function messagePublication(options: {
+  messageId: string
+  message: WebhookMessage
+  body: Buffer
+  provenance: Provenance
+}): Publication {
+  const { messageId, message, body, provenance } = options
+  const thread = threadOf(message, messageId)
+  const headers = { ...headersOf(provenance, message.extId), thread }
+  const routingKey = partitionKey(partitionOf(provenance.workspace, thread))
+  return { routingKey, messageId, type: MESSAGE_TYPE, headers, body }
+}
+
+/** A provider's news on its way to the queue of statuses. */
+export function statusPublication(options: {
+  messageId: string
+  status: MessageStatus
+  provenance: Provenance
+}): Publication {
+  const { messageId, status, provenance } = options
+  const headers = headersOf(provenance, status.channel)
+  return {
+    routingKey: STATUS_KEY,
+    messageId,
+    type: STATUS_TYPE,
+    headers,
+    body: Buffer.from(JSON.stringify(status)),
+  }
+}
+
+function headersOf(provenance: Provenance, channel: string): Record<string, string | number> {
+  const { workspace, source, channelId, requestId, traceparent } = provenance
+  return {
+    workspace,
+    channel,
+    source,
+    requestId,
+    ...(channelId === undefined ? {} : { channelId }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+  }
+}
+
+const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** The caller's trace context (W3C), when it is one. */
+export function traceparentOf(headers: NodeJS.Dict<string | string[]>): string | undefined {
+  const { traceparent } = headers
+  return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined
+}

@@ -1,0 +1,15 @@
+import { Problem } from '@parley/shared/problem'
+
+/** Settles as `promise` does, or rejects with `unavailable` after `milliseconds`. */
+export async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    const problem = new Problem('unavailable', { detail: 'What is needed for this does not answer in time.' })
+    timer = setTimeout(() => reject(problem), milliseconds)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,330 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { untilReady } from '@parley/local/testing/service-under-test'
+import { partitionOf, partitionQueue, STATUS_QUEUE } from '@parley/shared/broker'
+import { webhookMessage } from '@parley/shared/message'
+import { messageStatus } from '@parley/shared/message-status'
+import { type IntakeWorld, startIntakeWorld, type Taken } from './intake-world.ts'
+import {
+  contact,
+  metaChannel,
+  metaMessage,
+  payloadOf,
+  postPayload,
+  signatureOf,
+  VERIFY_TOKEN,
+} from './meta-payload.ts'
+
+let world: IntakeWorld
+let hook: string
+beforeAll(async () => {
+  world = await startIntakeWorld()
+  await world.putChannel(7, metaChannel('line-7'))
+  hook = `${world.url}/api/hooks/whatsapp/${world.slug}/line-7`
+})
+afterAll(() => world.close())
+
+const shake = async (url: string, query: Record<string, string>) => {
+  const answer = await fetch(`${url}?${new URLSearchParams(query)}`)
+  return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() }
+}
+const bodyOf = ({ delivery }: Taken) => JSON.parse(delivery.content.toString())
+const idOf = ({ delivery }: Taken): string => delivery.properties.messageId
+
+describe('the handshake', () => {
+  const right = { 'hub.mode': 'subscribe', 'hub.verify_token': VERIFY_TOKEN, 'hub.challenge': '11<b>58' }
+
+  test('repeats the challenge as it is', async () => {
+    expect(await shake(hook, right)).toEqual({
+      status: 200,
+      type: 'text/plain; charset=utf-8',
+      text: '11<b>58',
+    })
+  })
+
+  test.each([
+    ['another token', { ...right, 'hub.verify_token': `${VERIFY_TOKEN}x` }],
+    ['no token', { 'hub.mode': 'subscribe', 'hub.challenge': '1' }],
+    ['another mode', { ...right, 'hub.mode': 'unsubscribe' }],
+    ['a challenge beyond all bounds', { ...right, 'hub.challenge': 'x'.repeat(1_025) }],
+  ])('with %s is refused', async (_name, query) => {
+    expect((await shake(hook, query)).status).toBe(403)
+  })
+
+  test('of a channel without a verify token is refused, also with an empty one', async () => {
+    await world.putChannel(8, metaChannel('line-8', { verifyToken: '' }))
+    const url = `${world.url}/api/hooks/whatsapp/${world.slug}/line-8`
+    expect((await shake(url, { ...right, 'hub.verify_token': '' })).status).toBe(403)
+  })
+
+  test('of an unknown workspace or channel is 404', async () => {
+    for (const path of [`nobody/line-7`, `${world.slug}/line-9`, `UPPER/line-7`])
+      expect((await shake(`${world.url}/api/hooks/whatsapp/${path}`, right)).status).toBe(404)
+  })
+})
+
+describe('a message', () => {
+  const cases: [string, object, string | undefined][] = [
+    ['text', { type: 'text', text: { body: 'Olá' } }, 'Olá'],
+    ['button', { type: 'button', button: { text: 'Yes', payload: 'y' } }, 'Yes'],
+    [
+      'a list reply',
+      { type: 'interactive', interactive: { type: 'list_reply', list_reply: { id: '1', title: 'One' } } },
+      'One',
+    ],
+    [
+      'a button reply',
+      { type: 'interactive', interactive: { type: 'button_reply', button_reply: { id: '1', title: 'Go' } } },
+      'Go',
+    ],
+    ['an image', { type: 'image', image: { id: 'm', mime_type: 'image/png', caption: 'look' } }, 'look'],
+    ['a video', { type: 'video', video: { id: 'm', caption: 'see' } }, 'see'],
+    ['a document', { type: 'document', document: { id: 'm', filename: 'a.pdf', caption: 'read' } }, 'read'],
+    ['audio', { type: 'audio', audio: { id: 'm', voice: true } }, undefined],
+    ['a sticker', { type: 'sticker', sticker: { id: 'm', animated: false } }, undefined],
+    ['a location', { type: 'location', location: { latitude: 1.5, longitude: -2 } }, undefined],
+    ['contacts', { type: 'contacts', contacts: [{ name: { formatted_name: 'A' } }] }, undefined],
+    ['a reaction', { type: 'reaction', reaction: { message_id: 'w', emoji: '👍' } }, '👍'],
+    ['an unknown type', { type: 'hologram', hologram: { depth: 3 } }, undefined],
+    ['a type that is a property of every object', { type: 'constructor' }, undefined],
+    ['no type at all', {}, undefined],
+  ]
+
+  test.each(cases)('%s survives as it came', async (name, content, input) => {
+    await world.drain()
+    const raw = metaMessage(`wamid.${name}`, content)
+    const answer = await postPayload(hook, payloadOf({ contacts: [contact], messages: [raw] }))
+    expect([answer.status, answer.json]).toEqual([200, { accepted: 1, repeated: 0, skipped: 0 }])
+    const [taken, ...rest] = await world.drain()
+    if (taken === undefined) throw new Error('nothing was published')
+    expect(rest).toEqual([])
+    const body = bodyOf(taken)
+    expect(webhookMessage.safeParse(body).success).toBe(true)
+    expect(body).toEqual({
+      extId: 'line-7',
+      user: { name: 'Zoë', phone: '5511999998888' },
+      thread: { extId: '5511999998888' },
+      answer: {},
+      ...(input === undefined ? {} : { input }),
+      meta: raw,
+    })
+    const workspace = world.caller.workspace._id
+    expect(taken.queue).toBe(partitionQueue(partitionOf(workspace, '5511999998888')))
+    expect(taken.delivery.properties).toMatchObject({
+      type: 'message.received.v1',
+      headers: {
+        workspace,
+        channel: 'line-7',
+        channelId: 7,
+        thread: '5511999998888',
+        source: 'meta',
+      },
+    })
+  })
+
+  test('from somebody without a phone number is theirs by user id', async () => {
+    await world.drain()
+    const { from: _from, ...raw } = metaMessage('wamid.bsuid', { type: 'text', text: { body: 'hi' } })
+    const messages = [{ ...raw, from_user_id: 'US.1' }]
+    const contacts = [{ profile: { name: 'Kim' }, user_id: 'US.1' }]
+    expect((await postPayload(hook, payloadOf({ contacts, messages }))).status).toBe(200)
+    expect((await world.drain()).map(bodyOf)).toMatchObject([
+      { user: { name: 'Kim', phone: 'US.1' }, thread: { extId: 'US.1' } },
+    ])
+  })
+
+  test('that comes again is the same message, also when Redis has lost everything', async () => {
+    await world.drain()
+    const payload = payloadOf({
+      messages: [metaMessage('wamid.twice', { type: 'text', text: { body: 'x' } })],
+    })
+    await postPayload(hook, payload)
+    const again = await postPayload(hook, payload)
+    expect(again.json).toEqual({ accepted: 0, repeated: 1, skipped: 0 })
+    const [first, ...rest] = await world.drain()
+    expect(rest).toEqual([])
+    world.redis.cut()
+    expect((await postPayload(hook, payload)).status).toBe(200)
+    world.redis.mend()
+    await untilReady(world.url)
+    expect((await world.drain()).map(idOf)).toEqual(first ? [idOf(first)] : [])
+  })
+
+  test('is another one at another channel', async () => {
+    await world.drain()
+    await world.putChannel(10, metaChannel('line-10'))
+    const payload = payloadOf({ messages: [metaMessage('wamid.both', { type: 'text' })] })
+    await postPayload(hook, payload)
+    await postPayload(hook.replace('line-7', 'line-10'), payload)
+    expect(new Set((await world.drain()).map(idOf)).size).toBe(2)
+  })
+})
+
+describe('a status', () => {
+  const status = {
+    id: 'wamid.sent',
+    status: 'failed',
+    timestamp: '1760000001',
+    recipient_id: '5511999998888',
+    biz_opaque_callback_data: 'send-1',
+    errors: [{ code: 131049, title: 'not now', message: 'm', error_data: { details: 'because' } }],
+  }
+
+  test('goes to its own queue with what belongs to it', async () => {
+    await world.drain()
+    await postPayload(hook, payloadOf({ statuses: [status] }))
+    const [taken, ...rest] = await world.drain()
+    if (taken === undefined) throw new Error('nothing was published')
+    expect([rest, taken.queue]).toEqual([[], STATUS_QUEUE])
+    expect(messageStatus.parse(bodyOf(taken))).toEqual({
+      workspace: world.caller.workspace._id,
+      channel: 'line-7',
+      providerId: 'wamid.sent',
+      opaque: 'send-1',
+      status: 'failed',
+      at: '2025-10-09T08:53:21.000Z',
+      recipient: '5511999998888',
+      errors: [{ code: 131049, title: 'not now', message: 'm', details: 'because' }],
+    })
+    expect(taken.delivery.properties).toMatchObject({
+      type: 'message.status.v1',
+      headers: { channel: 'line-7', channelId: 7, source: 'meta' },
+    })
+  })
+
+  test('and the next one of the same message are two, the same one twice is one', async () => {
+    await world.drain()
+    const statuses = ['sent', 'delivered', 'sent'].map((name) => ({ id: 'w', status: name, timestamp: '1' }))
+    await postPayload(hook, payloadOf({ statuses }))
+    expect((await world.drain()).map((taken) => bodyOf(taken).status)).toEqual(['sent', 'delivered'])
+  })
+})
+
+describe('the signature', () => {
+  const payload = payloadOf({
+    messages: [metaMessage('wamid.forged', { type: 'text', text: { body: 'é' } })],
+  })
+  const text = JSON.stringify(payload)
+
+  test.each([
+    ['missing', text, null],
+    ['empty', text, ''],
+    ['of another secret', text, signatureOf(text, 'other')],
+    ['of the empty secret', text, signatureOf(text, '')],
+    ['of another body', text, signatureOf(`${text} `)],
+    ['of the same JSON written otherwise', JSON.stringify(payload, null, 1), signatureOf(text)],
+    ['of the same text escaped', text.replaceAll('é', '\\u00e9'), signatureOf(text)],
+    ['with another algorithm', text, signatureOf(text).replace('sha256', 'sha1')],
+    ['cut short', text, signatureOf(text).slice(0, -2)],
+  ])('%s is refused, and nothing is published', async (_name, body, signature) => {
+    await world.drain()
+    expect((await postPayload(hook, body, { signature })).status).toBe(403)
+    expect(await world.drain()).toEqual([])
+  })
+
+  test.each([
+    ['escaped', text.replaceAll('é', '\\u00e9')],
+    ['not escaped', text],
+    ['with spaces and line ends', JSON.stringify(payload, null, 2)],
+  ])('over the bytes as they came is right: Unicode %s', async (_name, body) => {
+    expect((await postPayload(hook, body)).status).toBe(200)
+  })
+
+  test('is refused where the channel has no secret', async () => {
+    await world.putChannel(9, metaChannel('line-secretless', { appSecret: null }))
+    const url = hook.replace('line-7', 'line-secretless')
+    expect((await postPayload(url, text, { signature: signatureOf(text, '') })).status).toBe(403)
+  })
+
+  test('does not matter for an unknown workspace or channel: 404', async () => {
+    for (const url of [hook.replace('line-7', 'nothing'), hook.replace(world.slug, 'nobody')])
+      expect((await postPayload(url, text)).status).toBe(404)
+  })
+})
+
+describe('a batch', () => {
+  test('of 1,000 updates and 3 MB: the good ones are taken in order, the malformed ones left out', async () => {
+    await world.drain()
+    const good = (index: number) =>
+      metaMessage(`wamid.batch.${index}`, { type: 'text', text: { body: 'x'.repeat(2_700) } })
+    const bad = [
+      null,
+      'text',
+      7,
+      [],
+      {},
+      { id: 5, from: '1' },
+      { id: 'w' },
+      { from: '1' },
+      { id: 'w', from: 1 },
+    ]
+    const messages = Array.from({ length: 1_000 }, (_, index) =>
+      index % 100 < bad.length ? bad[index % 100] : good(index),
+    )
+    const answer = await postPayload(hook, payloadOf({ messages }))
+    const skipped = 10 * bad.length
+    expect([answer.status, answer.json]).toEqual([200, { accepted: 1_000 - skipped, repeated: 0, skipped }])
+    const ids = (await world.drain()).map((taken) => bodyOf(taken).meta.id)
+    expect(ids).toEqual(
+      messages.flatMap((_, index) => (index % 100 < bad.length ? [] : [`wamid.batch.${index}`])),
+    )
+  })
+
+  test('of more than 1,000 updates or 3 MB is refused', async () => {
+    const messages = Array.from({ length: 1_001 }, (_, index) => metaMessage(`w${index}`, {}))
+    expect((await postPayload(hook, payloadOf({ messages }))).status).toBe(413)
+    expect((await postPayload(hook, payloadOf({ padding: 'x'.repeat(3 * 1024 * 1024) }))).status).toBe(413)
+  })
+
+  test.each([
+    ['a lone surrogate', '"\\ud800"'],
+    ['a key with NUL', '{"\\u0000":1}'],
+    ['a number beyond all range', '1e999'],
+  ])('goes on after an update with %s', async (_name, text) => {
+    await world.drain()
+    const body = JSON.stringify(
+      payloadOf({ messages: [metaMessage('w-bad', { odd: '@' }), metaMessage(`w-good-${text}`, {})] }),
+    )
+    expect((await postPayload(hook, body.replace('"@"', text))).json).toMatchObject({
+      accepted: 1,
+      skipped: 1,
+    })
+    expect(await world.drain()).toHaveLength(1)
+  })
+
+  test.each([
+    ['no entry', {}],
+    ['entries that are none', { entry: [null, 'x', { changes: 5 }, { changes: [null, { value: 3 }] }] }],
+    ['news of another kind', payloadOf({ event: 'APPROVED' })],
+  ])('with %s is taken note of', async (_name, payload) => {
+    expect((await postPayload(hook, payload)).status).toBe(200)
+  })
+
+  test.each([
+    ['that is no JSON', '{"entry":', 400],
+    ['that is no object', '[]', 422],
+    ['nested beyond all depth', '['.repeat(1_000_000), 422],
+  ])('%s is refused', async (_name, body, status) => {
+    expect((await postPayload(hook, body)).status).toBe(status)
+  })
+
+  test('that is compressed is refused: the signature is over the bytes of the JSON', async () => {
+    const answer = await postPayload(hook, '{}', { headers: { 'content-encoding': 'gzip' } })
+    expect(answer.status).toBe(415)
+  })
+})
+
+describe('with the broker away', () => {
+  test('Meta gets 503 within 5 s, and what it sends again is one message', async () => {
+    await world.drain()
+    world.broker.cut()
+    const payload = payloadOf({ messages: [metaMessage('wamid.broker', { type: 'text' })] })
+    const started = performance.now()
+    const answer = await postPayload(hook, payload)
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(performance.now() - started).toBeLessThan(5_000)
+    world.broker.mend()
+    await untilReady(world.url)
+    expect((await postPayload(hook, payload)).json).toMatchObject({ accepted: 1 })
+    expect(new Set((await world.drain()).map(idOf)).size).toBe(1)
+  })
+})
