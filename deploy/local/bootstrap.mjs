@@ -119,7 +119,15 @@ function takeLock() {
 async function install() {
   if (isInstalled()) return undefined
   console.error('Installing the dependencies (npm ci) …')
-  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const args = [
+    'ci',
+    '--include=dev',
+    '--prefer-offline',
+    '--fetch-retries=1',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ]
   const npm = process.env.npm_execpath
   const [command, first] = npm ? [process.execPath, [npm]] : ['npm', []]
   const outcome = await run(command, [...first, ...args], ['ignore', 2, 2])
