@@ -2,13 +2,14 @@ import { createInternalVerifier } from '@parley/shared/internal-token'
 import { jsonBody } from '@parley/shared/json-body'
 import type { Log } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
+import { connectRedis } from '@parley/shared/redis'
 import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
 import { createOwnAuthorizer } from './access/authorizer.ts'
 import { meRoute } from './accounts/me.ts'
 import { administrationRoutes } from './administration-routes.ts'
 import { apiTokenRoutes } from './api-tokens/api-token-routes.ts'
 import { changesRoute } from './changes/changes-since.ts'
-import { type IdentityConfig, minPasswordLength } from './config.ts'
+import { freeLoginTries, type IdentityConfig, minPasswordLength } from './config.ts'
 import { introspectRoute } from './introspection/introspect.ts'
 import { acceptInvitationRoute } from './invitations/accept-invitation.ts'
 import { createCollections, createModels, type Models } from './models.ts'
@@ -22,6 +23,7 @@ import { logoutRoute } from './sessions/logout.ts'
 import { refreshRoute } from './sessions/refresh.ts'
 import { jwksRoute } from './signing-keys/jwks.ts'
 import { createKeyRing, ensureKeyRing } from './signing-keys/key-ring.ts'
+import { createThrottles, slowDownByAddress } from './throttle/throttles.ts'
 import { workspaceBySlugRoute } from './workspaces/by-slug.ts'
 
 const AUTH_BODY_BYTES = 64 * 1024
@@ -44,6 +46,8 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
   const passwords = createPasswords({ peppers: config.PEPPERS, cost: config.BCRYPT_COST, pool })
   const keyRing = createKeyRing(models.keyRings, encryptionKeys)
   const verifier = createInternalVerifier({ audience: 'identity', jwks: config.SERVICE_JWKS })
+  const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
+  const throttles = createThrottles({ free: freeLoginTries(config), redis })
   const authorizer = createOwnAuthorizer(models)
   const minLength = minPasswordLength(config)
   const registration = { baseDomain: config.BASE_DOMAIN, minPasswordLength: minLength }
@@ -56,8 +60,9 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
       signingKeys: async () => (await keyRing.jwks()).keys.length > 0,
     },
     routes: (express) => {
+      express.use(['/api/auth/register', '/api/auth/refresh'], slowDownByAddress(throttles.arrivals))
       express.use(registerRoute({ connection, models, passwords, keyRing, ...registration }))
-      express.use(loginRoute({ models, passwords, keyRing }))
+      express.use(loginRoute({ models, passwords, keyRing, throttles }))
       express.use(refreshRoute({ connection, models, keyRing }))
       express.use(logoutRoute({ connection, models, verifier }))
       express.use(meRoute({ models, verifier }))
@@ -76,6 +81,7 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
   return {
     app,
     close: async () => {
+      redis?.disconnect()
       await Promise.all([pool.close(), mongo.close()])
     },
   }

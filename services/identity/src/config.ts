@@ -22,6 +22,15 @@ export const identityConfig = {
   PASSWORD_MIN_LENGTH: integer({ min: 1, max: 128 })
     .optional()
     .describe('The fewest characters of a password; 8 in production and 1 elsewhere when not set'),
+  REDIS_URL: z
+    .url({ protocol: /^rediss?$/ })
+    .optional()
+    .describe('Redis, where all copies count logins; without it each counts alone'),
+  FREE_LOGIN_TRIES: integer({ min: 1, max: 1_000_000 })
+    .optional()
+    .describe(
+      'Logins of one account in five minutes before they slow down; 5 in production, 1,000 elsewhere',
+    ),
   BCRYPT_COST: integer({ min: 4, max: 14 })
     .default(10)
     .describe('The work factor of password hashes; below 10 only outside production'),
@@ -30,6 +39,14 @@ export const identityConfig = {
 export type IdentityConfig = z.output<z.ZodObject<typeof identityConfig>> & BaseConfig
 
 const PRODUCTION_PASSWORD_LENGTH = 8
+
+const PRODUCTION_FREE_TRIES = 5
+const FREE_TRIES = 1_000
+
+/** How many logins of one account in five minutes are not slowed down. */
+export function freeLoginTries(config: IdentityConfig): number {
+  return config.FREE_LOGIN_TRIES ?? (config.NODE_ENV === 'production' ? PRODUCTION_FREE_TRIES : FREE_TRIES)
+}
 
 /** The fewest characters that a new password may have. */
 export function minPasswordLength(config: IdentityConfig): number {

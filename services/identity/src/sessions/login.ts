@@ -5,6 +5,7 @@ import { Router } from 'express'
 import { z } from 'zod'
 import { usernameKey } from '../accounts/username-key.ts'
 import type { Passwords } from '../passwords/passwords.ts'
+import { addressOf, type Throttles } from '../throttle/throttles.ts'
 import { startSession, type TokenDependencies } from './tokens.ts'
 
 const AUTH_BODY_BYTES = 64 * 1024
@@ -23,23 +24,33 @@ const credentials = z
 
 interface LoginDependencies extends TokenDependencies {
   passwords: Pick<Passwords, 'verify'>
+  throttles: Throttles
 }
 
-/** `POST /api/auth/login`: the same answer and the same work for an unknown user and a wrong password. */
+/**
+ * `POST /api/auth/login`: the same answer, work and delay for an unknown user and a wrong password.
+ */
 export function loginRoute(dependencies: LoginDependencies): Router {
+  const { throttles } = dependencies
   const router = Router()
   router.post('/api/auth/login', jsonBody({ maxBytes: AUTH_BODY_BYTES }), async (req, res) => {
-    const account = await authenticate(dependencies, parse(credentials, req.body))
+    const given = parse(credentials, req.body)
+    const key = usernameKey(given.username ?? given.email ?? '')
+    await Promise.all([throttles.account.slowDown(key), throttles.address.slowDown(addressOf(req))])
+    const account = await authenticate(dependencies, key, given)
+    await throttles.account.forgive(key)
     const tokens = await startSession(dependencies, account._id)
     res.set('cache-control', 'no-store').json(tokens)
   })
   return router
 }
 
-async function authenticate({ models, passwords }: LoginDependencies, given: z.output<typeof credentials>) {
-  const account = await models.accounts
-    .findOne({ usernameKey: usernameKey(given.username ?? given.email ?? '') })
-    .lean()
+async function authenticate(
+  { models, passwords }: LoginDependencies,
+  key: string,
+  given: z.output<typeof credentials>,
+) {
+  const account = await models.accounts.findOne({ usernameKey: key }).lean()
   const workspace = account && (await models.workspaces.findById(account.workspace).lean())
   const right = await passwords.verify(given.password, account ?? undefined)
   const there = given.namespace == null || given.namespace === workspace?.namespace
