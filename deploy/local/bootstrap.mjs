@@ -4,6 +4,7 @@
 //   node deploy/local/bootstrap.mjs <script> [arguments]
 // Plain Node 20 and no dependency: this file runs before there are any.
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -11,24 +12,39 @@ import { fileURLToPath } from 'node:url'
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url))
 const binaries = join(checkout, 'node_modules/.bin')
+const lockFile = join(checkout, 'package-lock.json')
+// The hash of the lock file that npm ci last installed.
+const installedLock = join(checkout, 'node_modules/.installed-lock')
 const installLock = join(checkout, '.local/install.lock')
 const PARENT_CHECK_MS = 500
 const LOCK_CHECK_MS = 500
 const LOCK_MS = 600_000
 
-/** Whether node_modules holds what package-lock.json asks for, by npm's own record of what it installed. */
+/** Whether node_modules holds what package-lock.json asks for. */
 function isInstalled() {
   if (!existsSync(join(binaries, 'node'))) return false
   try {
-    const wanted = JSON.parse(readFileSync(join(checkout, 'package-lock.json'), 'utf8')).packages
-    const found = JSON.parse(readFileSync(join(checkout, 'node_modules/.package-lock.json'), 'utf8')).packages
-    const same = (path) =>
-      wanted[path]?.version === found[path]?.version && wanted[path]?.integrity === found[path]?.integrity
-    const missing = Object.keys(wanted).filter((path) => path !== '' && !(path in found))
-    return missing.every((path) => wanted[path].optional) && Object.keys(found).every(same)
+    return (
+      (existsSync(installedLock) && readFileSync(installedLock, 'utf8') === lockHash()) ||
+      holdsLockedVersions()
+    )
   } catch {
     return false
   }
+}
+
+function lockHash() {
+  return createHash('sha256').update(readFileSync(lockFile)).digest('hex')
+}
+
+/** By npm's own record: so what `npm install` has just changed is not installed once more. */
+function holdsLockedVersions() {
+  const wanted = JSON.parse(readFileSync(lockFile, 'utf8')).packages
+  const found = JSON.parse(readFileSync(join(checkout, 'node_modules/.package-lock.json'), 'utf8')).packages
+  const same = (path) =>
+    wanted[path]?.version === found[path]?.version && wanted[path]?.integrity === found[path]?.integrity
+  const missing = Object.keys(wanted).filter((path) => path !== '' && !(path in found))
+  return missing.every((path) => wanted[path].optional) && Object.keys(found).every(same)
 }
 
 /** Identifies the process that waits for this one, and its parent too where it is but npm's shell. */
@@ -131,7 +147,10 @@ async function install() {
   const npm = process.env.npm_execpath
   const [command, first] = npm ? [process.execPath, [npm]] : ['npm', []]
   const outcome = await run(command, [...first, ...args], ['ignore', 2, 2])
-  if (outcome.code === 0 && existsSync(join(binaries, 'node'))) return undefined
+  if (outcome.code === 0 && existsSync(join(binaries, 'node'))) {
+    writeFileSync(installedLock, lockHash())
+    return undefined
+  }
   if (outcome.signal) return outcome
   console.error(
     'The dependencies could not be installed: npm ci failed as shown above. It needs the npm registry once; ' +
