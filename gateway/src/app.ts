@@ -7,6 +7,8 @@ import { createAccessTokens } from './access-tokens.ts'
 import { createCallers } from './callers.ts'
 import { canonicalPath } from './canonical-path.ts'
 import type { GatewayConfig } from './config.ts'
+import { followCopies } from './copies.ts'
+import { cors } from './cors.ts'
 import { forwarding } from './forward.ts'
 import { gatekeeper } from './gatekeeper.ts'
 import { createKeySet } from './key-set.ts'
@@ -19,17 +21,22 @@ import { createRouter, routes } from './routes.ts'
 
 /** Wires the gateway: path, route, caller, then on to the service. Nothing here reads a body. */
 export async function buildApp(config: GatewayConfig, log: Log): Promise<Service> {
-  const targets = {
-    identity: config.IDENTITY_URL,
-    webhook: config.WEBHOOK_URL,
-    configuration: config.CONFIGURATION_URL,
-    dispatcher: config.DISPATCHER_URL,
+  const services = {
+    identity: followCopies({ name: 'identity', urls: config.IDENTITY_URL, log }),
+    webhook: followCopies({ name: 'webhook', urls: config.WEBHOOK_URL, log }),
+    configuration: followCopies({ name: 'configuration', urls: config.CONFIGURATION_URL, log }),
+    dispatcher: followCopies({ name: 'dispatcher', urls: config.DISPATCHER_URL, log }),
   }
   const signer = createInternalSigner(config.SERVICE_KEY)
-  const identity = createInternalClient({ baseUrl: targets.identity.href, audience: 'identity', signer })
+  const identity = createInternalClient({
+    baseUrl: () => services.identity.next().href,
+    audience: 'identity',
+    signer,
+  })
   const accessTokens = createAccessTokens({ keySet: createKeySet({ identity, log }) })
   const callers = createCallers({ accessTokens, identity, signer })
   const revocations = followRevocations({ identity, callers, log })
+  const findRoute = createRouter(routes)
   const { limits, counters } = createRateLimits(config)
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const settling = redis && settleRegularly(counters, createRedisCount(redis))
@@ -37,18 +44,20 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
 
   const app = createApp({
     log,
-    readiness: upstreamReadiness(targets),
+    readiness: upstreamReadiness(services),
     routes: (express) => {
       express.use(canonicalPath())
       const trustedProxies = config.TRUSTED_PROXIES
-      express.use(gatekeeper({ findRoute: createRouter(routes), targets, callers, limits, trustedProxies }))
+      express.use(cors({ origins: config.CORS_ORIGINS, findRoute }))
+      express.use(gatekeeper({ findRoute, services, callers, limits, trustedProxies }))
       express.use(forward.middleware)
     },
   })
   return {
     app,
     close: async () => {
-      await Promise.all([revocations.close(), settling?.close()])
+      const following = Object.values(services).map((copies) => copies.close())
+      await Promise.all([revocations.close(), settling?.close(), ...following])
       redis?.disconnect()
       forward.close()
     },

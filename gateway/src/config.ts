@@ -3,11 +3,14 @@ import { type BaseConfig, integer } from '@parley/shared/config'
 import { z } from 'zod'
 import { addressRanges } from './client-address.ts'
 
-const baseUrl = (service: string) =>
+const baseUrls = (service: string) =>
   z
-    .url({ protocol: /^https?$/ })
-    .transform((text) => new URL(text))
-    .describe(`Where the ${service} service answers`)
+    .string()
+    .transform((text) => text.split(',').map((url) => url.trim()))
+    .pipe(z.array(z.url({ protocol: /^https?$/ }).transform((text) => new URL(text))).min(1))
+    .describe(
+      `Where the copies of the ${service} service answer, separated by commas; a name may stand for many`,
+    )
 
 const quota = (what: string, production: string) =>
   integer({ min: 1, max: 1_000_000_000 })
@@ -16,10 +19,10 @@ const quota = (what: string, production: string) =>
 
 /** The environment of the gateway. */
 export const gatewayConfig = {
-  IDENTITY_URL: baseUrl('identity'),
-  WEBHOOK_URL: baseUrl('webhook'),
-  CONFIGURATION_URL: baseUrl('configuration'),
-  DISPATCHER_URL: baseUrl('dispatcher'),
+  IDENTITY_URL: baseUrls('identity'),
+  WEBHOOK_URL: baseUrls('webhook'),
+  CONFIGURATION_URL: baseUrls('configuration'),
+  DISPATCHER_URL: baseUrls('dispatcher'),
   UPSTREAM_TIMEOUT_MS: integer({ min: 100, max: 110_000 })
     .default(30_000)
     .describe('How long a service may be silent before the caller gets 504, in milliseconds'),
@@ -33,6 +36,17 @@ export const gatewayConfig = {
   RATE_ADDRESS_PER_MINUTE: quota('requests from one address without a known token', '6,000 a minute'),
   RATE_TOKEN_PER_MINUTE: quota('requests with one token', '6,000 a minute'),
   RATE_WEBHOOK_PER_SECOND: quota('messages to the webhook for one workspace', '1,000 a second'),
+  CORS_ORIGINS: z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((origin) => origin.trim())
+        .filter((origin) => origin !== ''),
+    )
+    .pipe(z.array(z.url().refine((url) => new URL(url).origin === url, { error: 'is not an origin' })))
+    .describe('Origins whose pages may read answers, separated by commas; none when not set'),
   TRUSTED_PROXIES: addressRanges
     .default(new BlockList())
     .describe('Proxies whose X-Forwarded-For is believed, as ranges: 10.0.0.0/8,fd00::/8; none when not set'),

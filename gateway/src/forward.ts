@@ -4,11 +4,14 @@ import type { Log } from '@parley/shared/log'
 import { Problem, sendProblem } from '@parley/shared/problem'
 import type { Request, RequestHandler, Response } from 'express'
 import { createProxyMiddleware, type Plugin } from 'http-proxy-middleware'
+import type { Copies } from './copies.ts'
 import { setHeaders, stripHeaders, stripResponseHeaders } from './outgoing-headers.ts'
 
 /** What the steps before left for {@link forwarding}. */
 export interface Forwarding {
   target: URL
+  /** Where the target is from, to be told when it can't be reached. */
+  copies: Pick<Copies, 'suspect'>
   /** Where the request comes from. */
   address: string
   internalToken: string | undefined
@@ -72,8 +75,12 @@ function events(log: Log): Plugin<Request, Response> {
   }
 }
 
+function connectTimeout(): Error {
+  return Object.assign(new Error('the connection was not made in time'), { code: 'ETIMEDOUT' })
+}
+
 function limitConnect(socket: Socket): void {
-  const timer = setTimeout(() => socket.destroy(new Error('the connection was not made in time')), CONNECT_MS)
+  const timer = setTimeout(() => socket.destroy(connectTimeout()), CONNECT_MS)
   for (const event of ['connect', 'close'] as const) socket.once(event, () => clearTimeout(timer))
 }
 
@@ -89,10 +96,17 @@ function answerError({
   log: Log
 }): void {
   if (res.destroyed || res.writableEnded) return
-  const { target } = forwardingOf(res)
+  const { target, copies } = forwardingOf(res)
+  if (isUnreachable(error)) copies.suspect(target)
   log.warn({ requestId: res.locals.requestId, target: target.host, reason: error.message }, 'upstream failed')
   if (res.headersSent) return void res.destroy()
   sendProblem(req, res, problemOf(error))
+}
+
+const UNREACHABLE = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'ETIMEDOUT'])
+
+function isUnreachable(error: Error): boolean {
+  return UNREACHABLE.has((error as NodeJS.ErrnoException).code ?? '')
 }
 
 function problemOf(error: Error): Problem {

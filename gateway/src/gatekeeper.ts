@@ -3,13 +3,14 @@ import { Problem } from '@parley/shared/problem'
 import type { Request, RequestHandler } from 'express'
 import type { Callers, KnownCaller } from './callers.ts'
 import { addressKey, clientAddress } from './client-address.ts'
+import type { Copies } from './copies.ts'
 import type { Forwarding } from './forward.ts'
 import type { RateLimits } from './rate-limit/rate-limits.ts'
 import type { Route, Upstream } from './routes.ts'
 
 interface Gatekeeping {
   findRoute(path: string): Route | undefined
-  targets: Record<Upstream, URL>
+  services: Record<Upstream, Copies>
   callers: Callers
   limits: RateLimits
   trustedProxies: BlockList
@@ -22,12 +23,13 @@ const BEARER = /^Bearer +([\w-]+(?:\.[\w-]+\.[\w-]+)?)$/i
  * often; sets `res.locals.forwarding`.
  */
 export function gatekeeper(gatekeeping: Gatekeeping): RequestHandler {
-  const { targets, callers, limits, trustedProxies } = gatekeeping
+  const { services, callers, limits, trustedProxies } = gatekeeping
   return async (req, res, next) => {
     const route = routeOf(gatekeeping, req)
     const address = clientAddress(req, trustedProxies)
     const known = await callerFor(gatekeeping, { route, req, address })
-    const forwarding: Forwarding = { target: targets[route.upstream], address, internalToken: undefined }
+    const copies = services[route.upstream]
+    const forwarding: Forwarding = { target: copies.next(), copies, address, internalToken: undefined }
     if (known === undefined) limits.anonymous(route, req.path, addressKey(address))
     else {
       res.locals.caller = known.caller

@@ -1,3 +1,4 @@
+import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
@@ -136,4 +137,26 @@ test.each([
 test('a body in chunks that is too large is 413 by the service’s own count', async () => {
   const { status } = await sendInChunks('/api/auth/login', 16)
   expect(status).toBe(413)
+})
+
+test('with several copies of a service, one that dies costs at most the requests it had', async () => {
+  const answers = (name: string) => createServer((_req, res) => void res.end(JSON.stringify(name)))
+  const servers = [answers('one'), answers('two')]
+  const urls = await Promise.all(servers.map((server) => listen(server)))
+  const several = await startSystem({ CONFIGURATION_URL: urls.join(',') })
+  try {
+    const { accessToken } = await several.register()
+    const ask = () => several.call('GET', '/rest/jobs', { token: accessToken })
+    const seen = new Set<string>()
+    for (let i = 0; i < 4; i++) seen.add((await ask()).json)
+    expect([...seen].sort()).toEqual(['one', 'two'])
+    await stop(servers[0]!)
+    const statuses: number[] = []
+    for (let i = 0; i < 20; i++) statuses.push((await ask()).status)
+    expect(statuses.filter((status) => status === 503).length).toBeLessThanOrEqual(1)
+    expect(statuses.at(-1)).toBe(200)
+  } finally {
+    await several.close()
+    await Promise.all(servers.map(stop))
+  }
 })

@@ -13,7 +13,8 @@ export interface InternalClient {
 
 /** Calls another service as this service, with a token of its own that is renewed in time. */
 export function createInternalClient(options: {
-  baseUrl: string
+  /** Asked anew for each call when it is a function. */
+  baseUrl: string | (() => string)
   audience: ServiceName
   signer: InternalSigner
 }): InternalClient {
@@ -22,7 +23,7 @@ export function createInternalClient(options: {
   const call = async (path: string, init: RequestInit) => {
     let response: Response
     try {
-      response = await fetch(new URL(path, baseUrl), {
+      response = await fetch(new URL(path, typeof baseUrl === 'string' ? baseUrl : baseUrl()), {
         ...init,
         headers: { ...init.headers, authorization: `Bearer ${token()}` },
         signal: AbortSignal.timeout(TIMEOUT_MS),

@@ -1,0 +1,32 @@
+import type { RequestHandler } from 'express'
+import type { Route } from './routes.ts'
+
+const MAX_AGE_SECONDS = 600
+const ALLOWED_HEADERS =
+  'authorization, content-type, idempotency-key, if-match, if-none-match, prefer, x-request-id'
+const EXPOSED_HEADERS = 'etag, idempotent-replayed, ratelimit, ratelimit-policy, retry-after, x-request-id'
+
+/**
+ * Lets pages of the configured origins read answers, and answers their preflights. Cookies play no part, so
+ * credentials are not allowed. With no origins configured nothing is added at all.
+ */
+export function cors(options: {
+  origins: readonly string[]
+  findRoute(path: string): Route | undefined
+}): RequestHandler {
+  const origins = new Set(options.origins)
+  return (req, res, next) => {
+    if (origins.size === 0) return next()
+    res.vary('Origin')
+    const { origin } = req.headers
+    if (origin === undefined || !origins.has(origin)) return next()
+    res.set('access-control-allow-origin', origin)
+    res.set('access-control-expose-headers', EXPOSED_HEADERS)
+    if (req.method !== 'OPTIONS' || req.headers['access-control-request-method'] === undefined) return next()
+    const methods = options.findRoute(req.path)?.methods ?? []
+    res.set('access-control-allow-methods', methods.join(', '))
+    res.set('access-control-allow-headers', ALLOWED_HEADERS)
+    res.set('access-control-max-age', String(MAX_AGE_SECONDS))
+    res.status(204).end()
+  }
+}

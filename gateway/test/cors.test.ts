@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { type GatewaySystem, startSystem } from './gateway-system.ts'
+
+const ORIGIN = 'https://console.example.com'
+let system: GatewaySystem
+let token: string
+
+beforeAll(async () => {
+  system = await startSystem({ CORS_ORIGINS: `${ORIGIN}, http://localhost:3000` })
+  token = (await system.register()).accessToken
+}, 150_000)
+afterAll(() => system.close())
+
+const preflight = (origin: string, path = '/rest/channels/1') =>
+  fetch(system.url + path, {
+    method: 'OPTIONS',
+    headers: {
+      origin,
+      'access-control-request-method': 'PUT',
+      'access-control-request-headers': 'authorization',
+    },
+  })
+
+test('a preflight from a configured origin is answered with what the route takes', async () => {
+  const { status, headers } = await preflight(ORIGIN)
+  expect(status).toBe(204)
+  expect(Object.fromEntries(headers)).toMatchObject({
+    'access-control-allow-origin': ORIGIN,
+    'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+    'access-control-allow-headers': expect.stringContaining('authorization'),
+    'access-control-max-age': '600',
+    vary: 'Origin',
+  })
+  expect(headers.get('access-control-allow-credentials')).toBeNull()
+  expect((await preflight(ORIGIN, '/api/auth/login')).headers.get('access-control-allow-methods')).toBe(
+    'POST',
+  )
+})
+
+test('any other origin gets nothing', async () => {
+  for (const origin of [
+    'https://evil.example',
+    `${ORIGIN}.evil.example`,
+    'null',
+    'http://console.example.com',
+  ]) {
+    const { status, headers } = await preflight(origin)
+    expect(status).toBe(405)
+    expect(headers.get('access-control-allow-origin')).toBeNull()
+  }
+})
+
+test('answers and errors can be read by the configured origin', async () => {
+  const headers = { origin: ORIGIN }
+  for (const [path, expected] of [
+    ['/rest/jobs/1', 200],
+    ['/rest/none', 404],
+  ] as const) {
+    const answer = await system.call('GET', path, { token, headers })
+    expect(answer.status).toBe(expected)
+    expect(answer.headers.get('access-control-allow-origin')).toBe(ORIGIN)
+    expect(answer.headers.get('access-control-expose-headers')).toContain('x-request-id')
+  }
+  expect((await system.call('GET', '/rest/jobs/1', { headers })).status).toBe(401)
+})
