@@ -3,7 +3,8 @@ import { type Model, Schema } from 'mongoose'
 import type { Keyring } from '../keyring.ts'
 import { type Sealed, seal, unseal } from './seal.ts'
 
-interface StoredKey {
+/** A key as it is stored. */
+export interface StoredKey {
   kid: string
   publicJwk: Record<string, unknown>
   privateJwk: Sealed
@@ -14,6 +15,7 @@ interface StoredKey {
 export interface KeyRingDocument {
   _id: string
   version: number
+  rotatedAt?: Date
   /** Published already, so that every verifier knows it by the time it signs. */
   next: StoredKey
   current: StoredKey
@@ -26,6 +28,7 @@ export const keyRingSchema = new Schema<KeyRingDocument>(
   {
     _id: { type: String, required: true },
     version: { type: Number, required: true },
+    rotatedAt: Date,
     next: { type: Mixed, required: true },
     current: { type: Mixed, required: true },
     previous: Mixed,

@@ -1,0 +1,49 @@
+import { baseConfig, ConfigError, parseConfig } from '@parley/shared/config'
+import { createLog } from '@parley/shared/log'
+import { connectMongo } from '@parley/shared/mongo'
+import { z } from 'zod'
+import { identityConfig } from './config.ts'
+import { createModels } from './models.ts'
+import { RotationRefused, rotateKeys } from './signing-keys/rotate.ts'
+
+const CONNECT_MS = 15_000
+
+/**
+ * The command that rotates the signing keys, run in the environment of the identity service:
+ * `node services/identity/src/rotate-keys.ts [--force]`.
+ */
+async function main(): Promise<void> {
+  const { MONGO_URL, MONGO_DATABASE, KEY_ENCRYPTION_KEYS } = identityConfig
+  const { LOG_LEVEL } = baseConfig
+  const schema = z.object({ LOG_LEVEL, MONGO_URL, MONGO_DATABASE, KEY_ENCRYPTION_KEYS })
+  const config = parseConfig(schema, process.env)
+  const log = createLog({ service: 'rotate-keys', level: config.LOG_LEVEL })
+  const mongo = connectMongo({
+    url: config.MONGO_URL,
+    database: config.MONGO_DATABASE,
+    log,
+    prepare: async () => undefined,
+  })
+  const giveUp = setTimeout(() => {
+    console.error('The database was not reached.')
+    process.exit(1)
+  }, CONNECT_MS)
+  await mongo.ready
+  clearTimeout(giveUp)
+  try {
+    const force = process.argv.includes('--force')
+    const rings = createModels(mongo.connection).keyRings
+    const { current, next } = await rotateKeys({ rings, keys: config.KEY_ENCRYPTION_KEYS, force })
+    console.log(`${current.kid} signs now; ${next.kid} is published for the next time.`)
+  } finally {
+    await mongo.close()
+  }
+}
+
+try {
+  await main()
+} catch (error) {
+  if (!(error instanceof RotationRefused || error instanceof ConfigError)) throw error
+  console.error(error.message)
+  process.exitCode = 1
+}

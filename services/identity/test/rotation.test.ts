@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { waitUntil } from '@parley/local/wait-until'
+import {
+  dropIdentity,
+  type IdentityServer,
+  identityEnvironment,
+  makeServiceKeys,
+  namedSecret,
+  newRegistration,
+  startIdentity,
+  untilReady,
+} from './identity-server.ts'
+
+const keys = makeServiceKeys()
+const run = promisify(execFile)
+let environment: Record<string, string>
+let identity: IdentityServer
+
+beforeAll(async () => {
+  environment = await identityEnvironment(keys)
+  identity = await startIdentity(keys, environment)
+  await untilReady(identity.url)
+}, 150_000)
+afterAll(() => dropIdentity(identity))
+
+const rotate = (env: Record<string, string>, ...args: string[]) =>
+  run(process.execPath, ['services/identity/src/rotate-keys.ts', ...args], {
+    env: { ...env, LOG_LEVEL: 'silent' },
+  })
+const published = async (): Promise<string[]> =>
+  (await identity.call('GET', '/.well-known/jwks.json')).json.keys.map(({ kid }: { kid: string }) => kid)
+const signingKid = async () => {
+  const { accessToken } = await identity.register()
+  return JSON.parse(Buffer.from(accessToken.split('.')[0], 'base64url').toString()).kid as string
+}
+
+test('rotation moves every key on by one, and running processes follow', async () => {
+  const [next, current] = await published()
+  expect(await signingKid()).toBe(current)
+  const { stdout } = await rotate(environment)
+  expect(stdout).toMatch(new RegExp(`^${next} signs now; [\\w-]+ is published for the next time\\.`))
+  expect(await waitUntil(async () => (await published()).length === 3, { timeoutMs: 15_000 })).toBe(true)
+  const after = await published()
+  expect(after.slice(1)).toEqual([next, current])
+  expect(await signingKid()).toBe(next)
+}, 60_000)
+
+test('rotation is refused when the last one is too recent, and forced with another encryption key', async () => {
+  await expect(rotate(environment)).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('too recent'),
+  })
+  const newKey = namedSecret('k2')
+  const both = { ...environment, KEY_ENCRYPTION_KEYS: `${newKey},${environment.KEY_ENCRYPTION_KEYS}` }
+  await rotate(both, '--force')
+  // The old encryption key is not needed any more.
+  const successor = await startIdentity(keys, { ...environment, KEY_ENCRYPTION_KEYS: newKey })
+  await untilReady(successor.url)
+  const { status } = await successor.call('POST', '/api/auth/register', { body: newRegistration() })
+  expect(status).toBe(200)
+  await successor.close()
+}, 60_000)
+
+test('a wrong environment is named, without its values', async () => {
+  await expect(rotate({ KEY_ENCRYPTION_KEYS: 'k:secret' })).rejects.toMatchObject({
+    stderr: expect.stringMatching(/MONGO_URL[\s\S]*KEY_ENCRYPTION_KEYS/),
+  })
+  await expect(rotate({ KEY_ENCRYPTION_KEYS: 'k:secret' })).rejects.toMatchObject({
+    stderr: expect.not.stringContaining('secret'),
+  })
+}, 60_000)
