@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { answerClientErrors } from '@parley/shared/client-errors'
 import { baseConfig, parseConfig } from '@parley/shared/config'
 import { createInternalVerifier, type InternalVerifier } from '@parley/shared/internal-token'
 import { createLog } from '@parley/shared/log'
@@ -72,6 +73,7 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
     createLog({ service: 'gateway', level: process.env.TEST_LOG ?? 'silent' }),
   )
   const server = createServer(service.app)
+  answerClientErrors(server)
   const url = await listen(server)
   const call: GatewaySystem['call'] = (method, path, { token, ...options } = {}) =>
     send(url + path, method, {

@@ -5,6 +5,7 @@
 export const errors = {
   malformed_json: { status: 400, title: 'The body is not well-formed JSON' },
   malformed_body: { status: 400, title: 'The body could not be read' },
+  malformed_request: { status: 400, title: 'The request is not well-formed HTTP' },
   invalid_path: { status: 400, title: 'The path is not in canonical form' },
   invalid_id: { status: 400, title: 'The id in the path is not valid' },
   unauthenticated: { status: 401, title: 'A valid bearer token is required' },
@@ -15,6 +16,7 @@ export const errors = {
   not_found: { status: 404, title: 'There is nothing here' },
   method_not_allowed: { status: 405, title: 'The method is not allowed here' },
   body_timeout: { status: 408, title: 'The body did not arrive in time' },
+  request_timeout: { status: 408, title: 'The request took too long to arrive' },
   email_taken: { status: 409, title: 'The email is already registered' },
   name_taken: { status: 409, title: 'The name is already taken' },
   last_admin: { status: 409, title: 'The workspace would be left without an admin' },
@@ -27,6 +29,7 @@ export const errors = {
   too_deep: { status: 422, title: 'The body is nested too deeply' },
   idempotency_key_reused: { status: 422, title: 'The key was already used with another body' },
   rate_limited: { status: 429, title: 'Too many requests' },
+  headers_too_large: { status: 431, title: 'The header fields are too large' },
   internal_error: { status: 500, title: 'Something went wrong on our side' },
   bad_gateway: { status: 502, title: 'The service behind the gateway answered badly' },
   unavailable: { status: 503, title: 'A part of the system is not available right now' },

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
+import { answerClientErrors } from './client-errors.ts'
 import { type BaseConfig, baseConfig, ConfigError, parseConfig } from './config.ts'
 import { createLog, type Log } from './log.ts'
 import type { Service } from './service-app.ts'
@@ -28,6 +29,7 @@ export async function serve<S extends z.ZodRawShape>(options: {
   server.keepAliveTimeout = KEEP_ALIVE_MS
   server.headersTimeout = HEADERS_MS
   server.requestTimeout = REQUEST_MS
+  answerClientErrors(server)
   await listen(server, config)
   log.info({ port: (server.address() as AddressInfo).port }, 'listening')
   stopOnSignal({ server, service, log })

@@ -1,0 +1,29 @@
+import { randomUUID } from 'node:crypto'
+import type { Server } from 'node:http'
+import { type ErrorCode, errors } from './errors.ts'
+import { Problem, problemBody, problemHeaders } from './problem.ts'
+
+const CODES: Record<string, ErrorCode> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+}
+
+/** Answers what is no well-formed HTTP request with a problem as well, and closes the connection. */
+export function answerClientErrors(server: Server): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+    const problem = new Problem(CODES[error.code ?? ''] ?? 'malformed_request')
+    const requestId = randomUUID()
+    const body = JSON.stringify(problemBody(problem, { instance: '', requestId }))
+    const headers = {
+      ...problemHeaders(problem),
+      'x-request-id': requestId,
+      'content-length': String(Buffer.byteLength(body)),
+      connection: 'close',
+    }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+    const { title } = errors[problem.code]
+    socket.end(`HTTP/1.1 ${problem.status} ${title}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+  })
+}
