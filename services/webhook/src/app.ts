@@ -5,7 +5,10 @@ import { createInternalSigner, createInternalVerifier } from '@parley/shared/int
 import type { Log } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
 import { methodNotAllowed } from '@parley/shared/problem'
-import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
+import { connectRedis } from '@parley/shared/redis'
+import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
+import { createAudioStore } from './audio/audio-store.ts'
+import { audioRoutes } from './audio/routes.ts'
 import { createBodyBudget } from './body/body-budget.ts'
 import { createChannelStore } from './channels/channel-store.ts'
 import { createChannels } from './channels/channels.ts'
@@ -19,7 +22,6 @@ import { handshake } from './meta/handshake.ts'
 import { receive as receiveFromMeta } from './meta/receive.ts'
 import { receive } from './native/receive.ts'
 import { createPublisher } from './publish.ts'
-import { connectRedis } from './redis.ts'
 import { createWorkspaces } from './workspaces.ts'
 
 const MIB = 1024 * 1024
@@ -54,7 +56,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const workspaces = createWorkspaces({ identity, known: collections.workspaces })
   const findHook = createFindHook({ workspaces, channels })
   const notes = createHookLog(collections.hooks, log)
-  const intake = { publisher, channels, budget, bodyTimeoutMs: config.BODY_TIMEOUT_MS, log }
+  const audio = createAudioStore(database.connection)
+  const intake = { publisher, channels, audio, budget, bodyTimeoutMs: config.BODY_TIMEOUT_MS, log }
   const app = createApp({
     log,
     readiness: {
@@ -69,6 +72,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
         .route('/api/hooks/whatsapp')
         .post(requireCaller(verifier), receive({ ...intake, idempotency, authorizer }))
         .all(methodNotAllowed('POST'))
+      app.use('/internal', requireService(verifier, 'dispatcher'), audioRoutes(audio))
       const confirmedIds = createConfirmedIds(redis, log)
       app
         .route('/api/hooks/whatsapp/:slug/:channelExtId')

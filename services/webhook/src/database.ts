@@ -1,4 +1,5 @@
 import type { Connection, mongo } from 'mongoose'
+import { prepareAudio } from './audio/audio-store.ts'
 import type { ChannelCopy } from './channels/channel-copy.ts'
 import type { HookNotes } from './hooks/hook-notes.ts'
 import type { KnownWorkspace } from './workspaces.ts'
@@ -26,4 +27,5 @@ export async function prepareDatabase(connection: Connection): Promise<void> {
     { key: { workspace: 1, extIdHash: 1 } },
     { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
   ])
+  await prepareAudio(connection)
 }

@@ -17,8 +17,8 @@ import { isSigned } from './signature.ts'
 
 const MAX_BYTES = 3 * 1024 * 1024
 const MAX_UPDATES = 1_000
-// Together with what Redis may take, the answer is there within 5 s.
-const ACCEPT_MS = 4_000
+// Together with what Redis may take afterwards, the answer is there within 5 s of the body.
+const ACCEPT_MS = 3_700
 const MAX_NAMED = 20
 
 export interface MetaIntake {

@@ -1,0 +1,126 @@
+import type { Readable } from 'node:stream'
+import type { WebhookMessage } from '@parley/shared/message'
+import { Problem } from '@parley/shared/problem'
+import { type Connection, mongo } from 'mongoose'
+import { within } from '../within.ts'
+
+const BUCKET = 'audio'
+const LARGE_BYTES = 128 * 1024
+const CHUNK_BYTES = 1024 * 1024
+const KEPT_MS = 30 * 24 * 60 * 60 * 1_000
+const READ_MS = 3_000
+const DUPLICATE_KEY = 11_000
+const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)[;,]/
+
+/** What a message holds in the place of audio that is kept beside it. */
+export interface AudioReference {
+  id: string
+  /** Of the text that came in as `audio`. */
+  bytes: number
+  /** As a data URL named it; null where it was none. */
+  contentType: string | null
+}
+
+interface StoredFile {
+  _id: string
+  length: number
+  chunkSize: number
+  uploadDate: Date
+  expiresAt: Date
+  metadata: { workspace: number }
+}
+
+interface StoredChunk {
+  files_id: string
+  n: number
+  data: mongo.Binary
+  expiresAt: Date
+}
+
+export interface AudioStore {
+  /**
+   * Keeps audio over 128 KiB under the message's id for 30 days, and returns the message with a reference in its
+   * place (`audio` null, `audioRef`); undefined when there is none. Rejects with `unavailable` when it is not
+   * safe in time.
+   */
+  keepLarge(options: {
+    message: WebhookMessage
+    messageId: string
+    workspace: number
+    withinMs: number
+  }): Promise<WebhookMessage | undefined>
+  /** The audio of a workspace's message, exactly as it came in; undefined when there is none. */
+  open(workspace: number, id: string): Promise<{ bytes: number; content: Readable } | undefined>
+}
+
+/** Large audio in GridFS, so that messages stay small. */
+export function createAudioStore(connection: Connection): AudioStore {
+  return {
+    async keepLarge({ message, messageId, workspace, withinMs }) {
+      const { audio } = message
+      if (typeof audio !== 'string' || Buffer.byteLength(audio) <= LARGE_BYTES) return undefined
+      const content = Buffer.from(audio)
+      await within(withinMs, write(connection, { id: messageId, workspace, content })).catch((cause) => {
+        throw new Problem('unavailable', { detail: 'The audio could not be kept in time.', cause })
+      })
+      const contentType = DATA_URL.exec(audio)?.[1] ?? null
+      const audioRef: AudioReference = { id: messageId, bytes: content.length, contentType }
+      return { ...message, audio: null, audioRef }
+    },
+    async open(workspace, id) {
+      const file = await filesOf(connection).findOne({ _id: id }, { timeoutMS: READ_MS })
+      if (file === null || file.metadata.workspace !== workspace) return undefined
+      const bucket = new mongo.GridFSBucket(connected(connection), { bucketName: BUCKET })
+      // The driver's types know only ObjectIds; GridFS takes any.
+      const content = bucket.openDownloadStream(id as unknown as mongo.ObjectId)
+      return { bytes: file.length, content }
+    },
+  }
+}
+
+/** Chunks carry their own end of life, so that those of a write that broke off go as well. */
+async function write(
+  connection: Connection,
+  { id, workspace, content }: { id: string; workspace: number; content: Buffer },
+): Promise<void> {
+  const expiresAt = new Date(Date.now() + KEPT_MS)
+  const chunks: StoredChunk[] = []
+  for (let at = 0; at < content.length; at += CHUNK_BYTES) {
+    const data = new mongo.Binary(content.subarray(at, at + CHUNK_BYTES))
+    chunks.push({ files_id: id, n: chunks.length, data, expiresAt })
+  }
+  await unlessThere(chunksOf(connection).insertMany(chunks, { ordered: false }))
+  const file = { _id: id, length: content.length, chunkSize: CHUNK_BYTES, metadata: { workspace } }
+  await unlessThere(filesOf(connection).insertOne({ ...file, uploadDate: new Date(), expiresAt }))
+}
+
+/** A repeat under the same id brings the same audio: what is there already is as good. */
+async function unlessThere(inserting: Promise<unknown>): Promise<void> {
+  try {
+    await inserting
+  } catch (error) {
+    const failures = error instanceof mongo.MongoBulkWriteError ? [error.writeErrors].flat() : [error]
+    if (failures.length === 0 || !failures.every((one) => (one as { code?: unknown }).code === DUPLICATE_KEY))
+      throw error
+  }
+}
+
+/** Makes the indexes of GridFS, and those that let old audio go. */
+export async function prepareAudio(connection: Connection): Promise<void> {
+  const expiry = { key: { expiresAt: 1 }, expireAfterSeconds: 0 } as const
+  await chunksOf(connection).createIndexes([{ key: { files_id: 1, n: 1 }, unique: true }, expiry])
+  await filesOf(connection).createIndexes([{ key: { filename: 1, uploadDate: 1 } }, expiry])
+}
+
+function filesOf(connection: Connection): mongo.Collection<StoredFile> {
+  return connected(connection).collection<StoredFile>(`${BUCKET}.files`)
+}
+
+function chunksOf(connection: Connection): mongo.Collection<StoredChunk> {
+  return connected(connection).collection<StoredChunk>(`${BUCKET}.chunks`)
+}
+
+function connected({ db }: Connection): mongo.Db {
+  if (db === undefined) throw new Problem('unavailable', { detail: 'The database is not reached yet.' })
+  return db
+}

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { untilReady } from '@parley/local/testing/service-under-test'
+import { type IntakeWorld, startIntakeWorld, type Taken } from './intake-world.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+let world: IntakeWorld
+beforeAll(async () => {
+  world = await startIntakeWorld()
+})
+afterAll(() => world.close())
+
+const message = { extId: 'line', user: {}, thread: { extId: 't' }, answer: {} }
+const bodyOf = ({ delivery }: Taken) => JSON.parse(delivery.content.toString())
+const workspace = () => world.caller.workspace._id
+const audioAt = (id: string, options: { workspace?: number; headers?: Record<string, string> } = {}) =>
+  fetch(`${world.url}/internal/workspaces/${options.workspace ?? workspace()}/audio/${id}`, {
+    headers: options.headers ?? world.asService('dispatcher'),
+  })
+
+describe('audio', () => {
+  test('of 128 KiB travels in the message', async () => {
+    await world.drain()
+    const audio = 'a'.repeat(128 * KIB)
+    expect((await world.post({ ...message, audio })).status).toBe(200)
+    expect((await world.drain()).map(bodyOf)).toEqual([{ ...message, audio }])
+  })
+
+  test('beyond that is kept beside it, and the answer repeats the body exactly', async () => {
+    await world.drain()
+    const audio = `data:audio/ogg;base64,${'é'.repeat(1.5 * MIB)}\\n"`
+    const text = JSON.stringify({ ...message, audio, input: 'after' })
+    const answer = await world.post(text)
+    expect([answer.status, answer.text === text]).toEqual([200, true])
+    const id = answer.headers.get('x-message-id') ?? ''
+    const bytes = Buffer.byteLength(audio)
+    const [taken] = await world.drain()
+    expect(taken && bodyOf(taken)).toEqual({
+      ...message,
+      audio: null,
+      input: 'after',
+      audioRef: { id, bytes, contentType: 'audio/ogg' },
+    })
+    const kept = await audioAt(id)
+    expect([kept.status, kept.headers.get('content-length')]).toEqual([200, String(bytes)])
+    expect((await kept.text()) === audio).toBe(true)
+  })
+
+  test('of 16 MiB is taken, also in escapes; a byte more is not', async () => {
+    const largest = 'x'.repeat(16 * MIB)
+    expect((await world.post({ ...message, audio: largest })).status).toBe(200)
+    const escaped = JSON.stringify({ ...message, audio: '/'.repeat(10 * MIB) }).replaceAll('/', '\\/')
+    expect((await world.post(escaped)).status).toBe(200)
+    expect((await world.post({ ...message, audio: `${largest}x` })).json.code).toBe('body_too_large')
+  })
+
+  test('does not make room for anything else', async () => {
+    const audio = 'x'.repeat(2 * MIB)
+    const rest = 'y'.repeat(MIB)
+    for (const body of [
+      { ...message, audio, input: rest },
+      { ...message, meta: { audio }, input: 'z' },
+      { ...message, [rest + rest]: 1 },
+      { ...message, input: '"audio":"', meta: audio },
+    ])
+      expect((await world.post(body)).json.code).toBe('body_too_large')
+    const twice = `{"audio":"${audio}","audio":"${audio}",${JSON.stringify(message).slice(1)}`
+    expect((await world.post(twice)).json.code).toBe('body_too_large')
+  })
+
+  test('with an idempotency key is kept once, and a repeat finds it', async () => {
+    await world.drain()
+    const body = { ...message, audio: 'k'.repeat(200 * KIB) }
+    const first = await world.post(body, { key: 'audio-key' })
+    world.redis.cut()
+    const second = await world.post(body, { key: 'audio-key' })
+    world.redis.mend()
+    await untilReady(world.url)
+    expect([first.status, second.status]).toEqual([200, 200])
+    const ids = new Set((await world.drain()).map(({ delivery }) => delivery.properties.messageId))
+    expect([...ids]).toEqual([first.headers.get('x-message-id')])
+    expect(await world.database.collection('audio.files').countDocuments({ length: 200 * KIB })).toBe(1)
+  })
+
+  test('goes away after 30 days, chunks that lack their file included', async () => {
+    const days30 = 30 * 24 * 60 * 60 * 1_000
+    for (const name of ['audio.files', 'audio.chunks']) {
+      const indexes = await world.database.collection(name).indexes()
+      expect(indexes).toContainEqual(
+        expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 0 }),
+      )
+      const oldest = await world.database.collection(name).findOne({}, { sort: { expiresAt: 1 } })
+      expect(Math.abs(oldest?.expiresAt - Date.now() - days30)).toBeLessThan(60_000)
+    }
+  })
+
+  test('is only for the dispatcher, and of its own workspace', async () => {
+    const audio = 'p'.repeat(200 * KIB)
+    const id = (await world.post({ ...message, audio })).headers.get('x-message-id') ?? ''
+    expect((await audioAt(id)).status).toBe(200)
+    expect((await audioAt(id, { workspace: workspace() + 1 })).status).toBe(404)
+    expect((await audioAt('nothing')).status).toBe(404)
+    expect((await audioAt(id, { headers: world.asService('configuration') })).status).toBe(403)
+    expect((await audioAt(id, { headers: {} })).status).toBe(401)
+  })
+
+  test('can not be kept while the database is away: 503 within 5 s; what is small goes on', async () => {
+    world.mongo.cut()
+    const started = performance.now()
+    const answer = await world.post({ ...message, audio: 'q'.repeat(200 * KIB) })
+    expect([answer.status, answer.headers.has('retry-after')]).toEqual([503, true])
+    expect(performance.now() - started).toBeLessThan(5_000)
+    expect((await world.post({ ...message, audio: 'q' })).status).toBe(200)
+    world.mongo.mend()
+    await untilReady(world.url)
+  })
+})

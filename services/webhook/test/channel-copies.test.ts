@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually, untilReady } from '@parley/local/testing/service-under-test'
+import { CONFIGURATION_EXCHANGE } from '@parley/shared/broker'
+import { createChannelStore } from '../src/channels/channel-store.ts'
+import { collectionsOf } from '../src/database.ts'
+import { type IntakeWorld, startIntakeWorld } from './intake-world.ts'
+import { metaChannel, metaMessage, payloadOf, postPayload, signatureOf } from './meta-payload.ts'
+
+let world: IntakeWorld
+beforeAll(async () => {
+  world = await startIntakeWorld()
+})
+afterAll(() => world.close())
+
+const hookOf = (extId: string, url = world.url) => `${url}/api/hooks/whatsapp/${world.slug}/${extId}`
+const payload = payloadOf({ messages: [metaMessage('wamid.copy', { type: 'text', text: { body: 'x' } })] })
+const statusOf = async (extId: string, secret = 'app secret', url = world.url) => {
+  const signature = signatureOf(JSON.stringify(payload), secret)
+  return (await postPayload(hookOf(extId, url), payload, { signature })).status
+}
+const copies = () =>
+  world.database.collection<{ _id: string; version: number; document?: string }>('channels')
+const copyOf = (id: number) => copies().findOne({ _id: `${world.caller.workspace._id}/${id}` })
+
+describe("the service's own copies of channels", () => {
+  test('a change takes effect at once: a new secret, another external id, a deletion', async () => {
+    await world.putChannel(1, metaChannel('a'))
+    expect(await statusOf('a')).toBe(200)
+    await world.putChannel(1, metaChannel('a', { appSecret: 'second' }))
+    await eventually(async () => ((await statusOf('a', 'second')) === 200 ? true : undefined))
+    expect(await statusOf('a')).toBe(403)
+    await world.putChannel(1, metaChannel('b', { appSecret: 'second' }))
+    await eventually(async () => ((await statusOf('a', 'second')) === 404 ? true : undefined))
+    expect(await statusOf('b', 'second')).toBe(200)
+    await world.deleteChannel(1)
+    await eventually(async () => ((await statusOf('b', 'second')) === 404 ? true : undefined))
+  })
+
+  test('of several channels with one external id the one whose hook fits comes first, then the lowest id', async () => {
+    await world.putChannel(20, { ...metaChannel('many', { appSecret: 'rpc' }), hook: 'rpc' })
+    await world.putChannel(22, metaChannel('many', { appSecret: 'higher' }))
+    await world.putChannel(21, metaChannel('many', { appSecret: 'lower' }))
+    expect([await statusOf('many', 'lower'), await statusOf('many', 'higher')]).toEqual([200, 403])
+    await world.deleteChannel(21)
+    await eventually(async () => ((await statusOf('many', 'higher')) === 200 ? true : undefined))
+  })
+
+  test('a channel that nobody asked for yet is kept too, and serves while configuration is away', async () => {
+    await world.putChannel(30, metaChannel('unasked'))
+    await eventually(async () => ((await copyOf(30)) === null ? undefined : true))
+    await world.configuration.stop()
+    expect(await statusOf('unasked')).toBe(200)
+    expect(await statusOf('unknown')).toBe(503)
+    await world.configuration.start()
+    await eventually(async () => ((await statusOf('unknown')) === 404 ? true : undefined))
+  })
+
+  test('a copy serves another process of the service, and while the database is away', async () => {
+    await world.putChannel(31, metaChannel('shared'))
+    expect(await statusOf('shared')).toBe(200)
+    await world.configuration.stop()
+    const copy = await world.startCopy()
+    expect(await statusOf('shared', undefined, copy.url)).toBe(200)
+    world.mongo.cut()
+    expect(await statusOf('shared', undefined, copy.url)).toBe(200)
+    world.mongo.mend()
+    await world.configuration.start()
+    await untilReady(copy.url)
+  })
+
+  test('what came about while nobody listened is read again in the background once a copy is a minute old', async () => {
+    await world.putChannel(40, metaChannel('old'))
+    expect(await statusOf('old')).toBe(200)
+    await world.putChannel(40, metaChannel('old', { appSecret: 'newer' }))
+    const _id = `${world.caller.workspace._id}/40`
+    const isNew = async () => ((await copyOf(40))?.version === 2 ? true : undefined)
+    await eventually(isNew)
+    const document = JSON.stringify({ ...metaChannel('old'), _id: 40 })
+    const past = new Date(Date.now() - 61_000)
+    await copies().updateOne({ _id }, { $set: { version: 1, document, readAt: past, storedAt: past } })
+    const seen = new Set<number>()
+    await eventually(async () => {
+      seen.add(await statusOf('old'))
+      return (await statusOf('old', 'newer')) === 200 ? true : undefined
+    })
+    expect([...seen].every((status) => status === 200 || status === 403)).toBe(true)
+    expect((await copyOf(40))?.version).toBe(2)
+  })
+
+  test('news that can not be understood is left aside', async () => {
+    const channel = await world.connection.createChannel()
+    for (const text of ['{', '{}', '{"resource":"channels"}'])
+      channel.publish(CONFIGURATION_EXCHANGE, 'channels.updated', Buffer.from(text))
+    await channel.close()
+    await world.putChannel(50, metaChannel('after'))
+    await eventually(async () => ((await copyOf(50)) === null ? undefined : true))
+  })
+})
+
+describe('a version', () => {
+  const workspace = 99
+  const document = (extId: string) => ({ ...metaChannel(extId), _id: 1 })
+  const store = () =>
+    createChannelStore(
+      collectionsOf({ collection: (name: string) => world.database.collection(name) } as never).channels,
+    )
+  const held = async (extId: string) => (await store().byExtId(workspace, extId)).length
+
+  test('older than the one held is ignored, also after a deletion', async () => {
+    await store().keep({ workspace, _id: 1, version: 3, document: document('v3') })
+    await store().keep({ workspace, _id: 1, version: 2, document: document('v2') })
+    expect([await held('v3'), await held('v2')]).toEqual([1, 0])
+    await store().keep({ workspace, _id: 1, version: 4, document: null })
+    await store().keep({ workspace, _id: 1, version: 3, document: document('v3') })
+    expect(await held('v3')).toBe(0)
+    await store().keep({ workspace, _id: 1, version: 5, document: document('v5') })
+    expect(await held('v5')).toBe(1)
+  })
+
+  test('that a lookup no longer finds is gone; what an event brought meanwhile stays', async () => {
+    await store().keep({ workspace, _id: 2, version: 1, document: { ...document('gone'), _id: 2 } })
+    const storedAt = (await store().byExtId(workspace, 'gone'))[0]?.storedAt.getTime() ?? 0
+    const readAt = await eventually(() => (Date.now() > storedAt ? new Date() : undefined))
+    await store().keep({ workspace, _id: 3, version: 1, document: { ...document('gone'), _id: 3 } })
+    await store().keepAll({ workspace, extId: 'gone', channels: [], readAt })
+    expect((await store().byExtId(workspace, 'gone')).map(({ id }) => id)).toEqual([3])
+  })
+})

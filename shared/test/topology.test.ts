@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { testServers } from '@parley/local/testing/test-servers'
+import { type ChannelModel, connect } from 'amqplib'
+import {
+  connectBroker,
+  declareOn,
+  declareTopology,
+  LOG_QUEUE,
+  MESSAGES_EXCHANGE,
+  partitionQueue,
+  STATUS_QUEUE,
+} from '../src/broker.ts'
+import { createLog, type Log } from '../src/log.ts'
+
+let url: string
+let connection: ChannelModel
+beforeAll(async () => {
+  url = (await testServers()).amqpUrl
+  connection = await connect(url)
+})
+afterAll(() => connection.close())
+
+/** A log that keeps its error lines. */
+function errorLog(): { log: Log; lines: unknown[] } {
+  const lines: unknown[] = []
+  const log = createLog({ service: 'test', level: 'silent' })
+  return { log: Object.assign(log, { error: (line: unknown) => lines.push(line) }), lines }
+}
+
+describe('the topology', () => {
+  test('is declared, and again without harm; a status goes to its queue and to the log', async () => {
+    const { log, lines } = errorLog()
+    const { signal } = new AbortController()
+    for (let times = 0; times < 2; times++) {
+      await declareOn({ connection, declare: declareTopology, log, signal })
+    }
+    const channel = await connection.createConfirmChannel()
+    channel.publish(MESSAGES_EXCHANGE, 'status', Buffer.from('{}'))
+    await channel.waitForConfirms()
+    await eventually(async () => {
+      const counts = [await channel.checkQueue(STATUS_QUEUE), await channel.checkQueue(LOG_QUEUE)]
+      return counts.every(({ messageCount }) => messageCount === 1) ? true : undefined
+    })
+    await channel.close()
+    expect(lines).toEqual([])
+  })
+
+  test('that exists otherwise is told once, by name, and declared as soon as that is mended', async () => {
+    const queue = partitionQueue(3)
+    const channel = await connection.createChannel()
+    await channel.deleteQueue(queue)
+    await channel.assertQueue(queue, { durable: true })
+    const { log, lines } = errorLog()
+    let tries = 0
+    const declaring = declareOn({
+      connection,
+      declare: (own) => {
+        tries++
+        return declareTopology(own)
+      },
+      log,
+      signal: new AbortController().signal,
+      againMs: 20,
+    })
+    await eventually(() => (tries > 3 ? true : undefined))
+    expect(lines).toEqual([{ queue, reason: expect.stringContaining('inequivalent arg') }])
+    await channel.deleteQueue(queue)
+    await declaring
+    await channel.checkQueue(queue)
+    await channel.close()
+  })
+
+  test('no longer waits for that once it is called off, or the connection is lost', async () => {
+    const queue = partitionQueue(4)
+    const channel = await connection.createChannel()
+    await channel.deleteQueue(queue)
+    await channel.assertQueue(queue, { durable: true })
+    const { log } = errorLog()
+    const calledOff = new AbortController()
+    const own = await connect(url)
+    const declare = declareTopology
+    const first = declareOn({ connection, declare, log, signal: calledOff.signal })
+    const second = declareOn({ connection: own, declare, log, signal: new AbortController().signal })
+    const outcome = Promise.allSettled([first, second])
+    calledOff.abort()
+    await own.close()
+    expect((await outcome).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    await channel.deleteQueue(queue)
+    await channel.close()
+  })
+
+  test('that can not be had keeps a broker connection from counting as up, without giving up', async () => {
+    const queue = partitionQueue(5)
+    const channel = await connection.createChannel()
+    await channel.deleteQueue(queue)
+    await channel.assertQueue(queue, { durable: true })
+    const { log, lines } = errorLog()
+    const closing = new AbortController()
+    let isUp = false
+    const broker = await connectBroker({
+      url,
+      log,
+      setup: (model) =>
+        declareOn({ connection: model, declare: declareTopology, log, signal: closing.signal, againMs: 20 }),
+    })
+    broker.on('connect', () => {
+      isUp = true
+    })
+    await eventually(() => (lines.length > 0 ? true : undefined))
+    expect(isUp).toBe(false)
+    await channel.deleteQueue(queue)
+    await eventually(() => (isUp ? true : undefined))
+    expect(lines).toHaveLength(1)
+    closing.abort()
+    await broker.close()
+    await channel.close()
+  })
+})
