@@ -164,7 +164,7 @@ if (script === undefined) {
   console.error('Usage: node deploy/local/bootstrap.mjs <script> [arguments]')
   process.exit(2)
 }
-const failure = isInstalled() ? undefined : await withInstallLock(install)
+const failure = isInstalled() ? undefined : await withInstallLock(install).catch((error) => ({ error }))
 if (failure) endLike(failure)
 const flags = script.endsWith('/jest.js')
   ? ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']

@@ -93,9 +93,15 @@ async function checkRedis(url: string): Promise<void> {
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   })
+  let reason: Error | undefined
+  client.on('error', (error) => {
+    reason = error
+  })
   try {
     await client.connect()
     await client.ping()
+  } catch (error) {
+    throw reason ?? error
   } finally {
     client.disconnect()
   }

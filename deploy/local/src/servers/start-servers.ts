@@ -51,12 +51,13 @@ export async function prepareServers(options: StartServersOptions): Promise<Prep
   await mkdir(directory, { recursive: true, mode: 0o700 })
   await stopOwned(directory, { graceMs: LEFTOVER_GRACE_MS })
   const ports = await choosePorts({ file: join(directory, 'ports.json'), names: PORTS, say })
-  const context = { directory, ports, say, signal }
+  const failing = new AbortController()
+  const context = { directory, ports, say, signal: AbortSignal.any([signal, failing.signal]) }
   const plans = await planServers(context, vhosts)
   const packages = plans.flatMap((plan) => plan.packages)
   await installPackages(packages, context)
   await Promise.all(plans.map((plan) => plan.prepare()))
-  return { start: () => startAll(plans) }
+  return { start: () => startAll(plans, failing) }
 }
 
 async function planServers(context: ServerContext, vhosts: string[]) {
@@ -68,15 +69,26 @@ async function planServers(context: ServerContext, vhosts: string[]) {
   ]
 }
 
-async function startAll(plans: ServerPlan[]): Promise<Servers> {
-  const results = await Promise.allSettled(plans.map((plan) => plan.start()))
-  const started = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+/** All at once; the first that fails stops the others. */
+async function startAll(plans: ServerPlan[], failing: AbortController): Promise<Servers> {
+  const started: Server[] = []
   const stop = async () => void (await Promise.allSettled(started.map((server) => server.stop())))
-  const failure = results.find((result) => result.status === 'rejected')
-  const [mongo, rabbitmq, redis] = started
-  if (failure || !mongo || !rabbitmq || !redis) {
-    await stop()
-    throw failure?.reason
-  }
-  return { mongo, rabbitmq, redis, stop }
+  const results = await Promise.allSettled(
+    plans.map(async (plan) => {
+      try {
+        const server = await plan.start()
+        started.push(server)
+        return server
+      } catch (error) {
+        failing.abort(error)
+        throw error
+      }
+    }),
+  )
+  const [mongo, rabbitmq, redis] = results.map((result) =>
+    result.status === 'fulfilled' ? result.value : undefined,
+  )
+  if (mongo && rabbitmq && redis) return { mongo, rabbitmq, redis, stop }
+  await stop()
+  throw failing.signal.reason
 }
