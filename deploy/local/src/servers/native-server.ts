@@ -83,7 +83,8 @@ async function startRun(options: NativeServerOptions, signal: AbortSignal): Prom
     throw error
   }
   const how =
-    failure?.message ?? (ended ? `it ended while starting (code ${child.exitCode})` : 'it was not ready in time')
+    failure?.message ??
+    (ended ? `it ended while starting (code ${child.exitCode})` : 'it was not ready in time')
   await stopOwned(options.directory, { graceMs: 0 })
   throw new SetupError(
     `${options.name} did not start: ${how}. Its log is ${options.logFile}. If its data is damaged, move ` +
