@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +10,7 @@ import { startServers } from '@parley/local/servers/start-servers'
 import { listen, makeServiceKeys, untilReady } from '@parley/local/testing/service-under-test'
 import { integer, parseConfig } from '@parley/shared/config'
 import { createInternalSigner } from '@parley/shared/internal-token'
+import mongoose from 'mongoose'
 import { z } from 'zod'
 import { type Call, closedLoop, type Measured } from './closed-loop.ts'
 import { seedTasks, taskBody } from './seed-tasks.ts'
@@ -21,6 +23,8 @@ const size = z.object({
 const RUNS = 3
 const START_MS = 30_000
 const WORKSPACE = 1
+const RUN = randomUUID().slice(0, 8)
+const DATABASES = { ours: `bench_configuration_${RUN}`, bare: `bench_bare_${RUN}` }
 const PORTS = { ours: 18_411, bare: 18_412 }
 
 const { TASKS, DURATION, CONNECTIONS } = parseConfig(size, process.env)
@@ -32,14 +36,14 @@ const identity = await listen((_req, res) => {
   res.end(JSON.stringify({ permissions: [{ schema: 'true', read: 'true', write: 'true' }] }))
 })
 const ours = run('services/configuration/src/server.ts', {
-  ...{ PORT: String(PORTS.ours), LOG_LEVEL: 'warn', MONGO_DATABASE: 'bench_configuration' },
+  ...{ PORT: String(PORTS.ours), LOG_LEVEL: 'warn', MONGO_DATABASE: DATABASES.ours },
   SERVICE_KEY: JSON.stringify(keys.own.configuration),
   SERVICE_JWKS: JSON.stringify(keys.jwks),
   IDENTITY_URL: identity.url,
   AMQP_URL: servers.rabbitmq.url,
 })
 const bare = run('tests/bench/bare-express-mongoose.ts', {
-  ...{ PORT: String(PORTS.bare), MONGO_DATABASE: 'bench_bare' },
+  ...{ PORT: String(PORTS.bare), MONGO_DATABASE: DATABASES.bare },
 })
 try {
   await Promise.all(Object.values(PORTS).map(untilListening))
@@ -47,7 +51,8 @@ try {
   await compare()
   await measureLists()
 } finally {
-  for (const child of [ours, bare]) child.kill('SIGTERM')
+  await Promise.all([ours, bare].map(stop))
+  await dropDatabases()
   await identity.close()
   await servers.stop()
   await rm(directory, { recursive: true, force: true })
@@ -58,6 +63,19 @@ function run(script: string, env: Record<string, string>): ChildProcess {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, MONGO_URL: servers.mongo.url, ...env },
   })
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return
+  const gone = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGTERM')
+  await gone
+}
+
+async function dropDatabases(): Promise<void> {
+  const client = await mongoose.mongo.MongoClient.connect(servers.mongo.url)
+  for (const name of Object.values(DATABASES)) await client.db(name).dropDatabase()
+  await client.close()
 }
 
 async function untilListening(port: number): Promise<void> {
@@ -103,7 +121,7 @@ async function compare(): Promise<void> {
 /** First, middle and late pages of what a workspace of many tasks is listed by. */
 async function measureLists(): Promise<void> {
   const progress = (done: number) => console.error(`${done} of ${TASKS} tasks stored`)
-  const mongo = { url: servers.mongo.url, database: 'bench_configuration' }
+  const mongo = { url: servers.mongo.url, database: DATABASES.ours }
   await seedTasks({ mongo, workspace: WORKSPACE + 1, count: TASKS, progress })
   const timeOf = (id: number) => new Date(Date.UTC(2026, 0, 1) + id * 1_000).toISOString()
   const orders: Record<string, (id: number) => { value: string | null; id: number }> = {

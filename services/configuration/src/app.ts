@@ -3,8 +3,9 @@ import type { BaseConfig } from '@parley/shared/config'
 import { createInternalClient } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
+import { createSecretBox } from '@parley/shared/sealed-value'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
-import type { Config } from './config.ts'
+import { type Config, secretKeysOf } from './config.ts'
 import { type ConfigurationEvents, connectConfigurationEvents } from './events/configuration-events.ts'
 import { writeHistory } from './history/write-history.ts'
 import { internalRoutes } from './internal/internal-routes.ts'
@@ -25,6 +26,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     ids: createIdCounter(database),
     writes: createKeyedQueue(),
     authorizer: createAuthorizer(identity),
+    secrets: createSecretBox(secretKeysOf(config)),
   }
   const events = config.AMQP_URL ? await connectConfigurationEvents({ url: config.AMQP_URL, log }) : undefined
   const relays = startRelays({ database, events, log })
@@ -32,7 +34,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     log,
     readiness: { mongodb: database.isUp },
     routes: (app) => {
-      app.use('/internal', requireService(verifier, 'dispatcher', 'webhook'), internalRoutes(database))
+      app.use('/internal', requireService(verifier, 'dispatcher', 'webhook'), internalRoutes(dependencies))
       app.use('/rest', requireCaller(verifier), restRoutes(dependencies))
     },
   })

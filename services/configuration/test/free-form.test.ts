@@ -26,6 +26,8 @@ const ODD_KEYS = [
   '_bsontype',
   '~_bsontype',
   '_id',
+  'apiKey',
+  'credentials',
   'a.b',
   '.',
   '$',

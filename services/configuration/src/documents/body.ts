@@ -1,8 +1,12 @@
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { Problem } from '@parley/shared/problem'
+import type { SecretBox } from '@parley/shared/sealed-value'
 import { validate } from '@parley/shared/validate'
 import type { ResourceDefinition } from '../resources/definition.ts'
+import { sealFields } from '../secrets/seal-fields.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
+
+const MAX_FAULTS = 50
 
 /**
  * A request's body by the resource's schema, as it was sent. What we set ourselves is left out, so that a
@@ -29,17 +33,23 @@ export function withoutOwnFields(body: JsonObject): JsonObject {
   return fields
 }
 
-/** The document that `fields` makes of `current`. Throws `validation_failed` for a change nobody may make. */
+/**
+ * The document that `fields` makes of `current`, its secrets sealed. Throws `validation_failed` for a change
+ * nobody may make, and for a masked secret that there is nothing to keep of.
+ */
 export function buildDocument(options: {
+  secrets: SecretBox
   definition: ResourceDefinition
+  workspace: number
   current: ResourceDocument | undefined
   id: number
   key?: string | undefined
   fields: JsonObject
 }): ResourceDocument {
-  const { definition, current, id, key, fields } = options
-  const faults = definition.faultsOfChange?.(current, fields) ?? []
-  if (faults.length > 0) throw new Problem('validation_failed', { errors: faults })
+  const { secrets, definition, workspace, current, id, key } = options
+  const { fields, faults } = sealFields({ secrets, workspace, fields: options.fields, current })
+  faults.push(...(definition.faultsOfChange?.(current, fields) ?? []))
+  if (faults.length > 0) throw new Problem('validation_failed', { errors: faults.slice(0, MAX_FAULTS) })
   const now = new Date().toISOString()
   const ownKey = current?.key ?? key
   return {

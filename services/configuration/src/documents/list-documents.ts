@@ -3,6 +3,7 @@ import type { RequestHandler } from 'express'
 import { documentFilter } from '../access/document-filter.ts'
 import { populate } from '../references/populate.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
+import { presenterFor } from '../secrets/presenter.ts'
 import { findPage } from '../store/find-page.ts'
 import { encodeCursor } from '../store/list-cursor.ts'
 import type { Dependencies } from './dependencies.ts'
@@ -10,7 +11,7 @@ import { listQuery, sortText } from './list-query.ts'
 
 /** `GET /rest/{resource}`: one page of what the caller may read, and the cursor of the next. */
 export function listDocuments(
-  { database, authorizer }: Dependencies,
+  { database, authorizer, secrets }: Dependencies,
   definition: ResourceDefinition,
 ): RequestHandler {
   return async (req, res) => {
@@ -22,8 +23,10 @@ export function listDocuments(
       workspace: caller.workspace._id,
       visible: documentFilter(read),
     })
-    const documents = await populate({ database, authorizer, caller }, definition, {
-      documents: page.documents.map(({ doc }) => doc),
+    const lookup = { database, authorizer, secrets, caller }
+    const present = await presenterFor(lookup, definition.name)
+    const documents = await populate(lookup, definition, {
+      documents: page.documents.map(({ doc }) => present(doc)),
       fields: populated,
     })
     res.set('cache-control', 'private, no-cache').json({

@@ -3,6 +3,7 @@ import type { RequestHandler } from 'express'
 import { requireMayBecome, writeAccess } from '../access/access.ts'
 import { prefersStrict, requireReferences } from '../references/require-references.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
+import { presentWritten } from '../secrets/presenter.ts'
 import { createDocument } from '../store/write-document.ts'
 import { authorOf } from './author.ts'
 import { buildDocument, parseBody } from './body.ts'
@@ -12,24 +13,25 @@ import { sendDocument } from './preconditions.ts'
 
 /** `POST /rest/{resource}`: a new document under the next id. */
 export function postDocument(
-  { database, ids, authorizer }: Dependencies,
+  { database, ids, authorizer, secrets }: Dependencies,
   definition: ResourceDefinition,
 ): RequestHandler {
   return async (req, res) => {
     parameters(req, [])
     const caller = callerOf(res)
+    const workspace = caller.workspace._id
+    const author = authorOf(caller)
     const access = await writeAccess(authorizer, caller, definition.name)
     const fields = parseBody(definition, req.body)
     if (prefersStrict(req, res)) {
       await requireReferences({ database, authorizer, caller }, { definition, fields, self: undefined })
     }
     const build = (id: number) => {
-      const doc = buildDocument({ definition, current: undefined, id, fields })
+      const doc = buildDocument({ secrets, definition, workspace, current: undefined, id, fields })
       requireMayBecome(access, doc)
       return doc
     }
-    const workspace = caller.workspace._id
-    const author = authorOf(caller)
-    sendDocument(req, res, await createDocument({ database, ids, definition, workspace, author, build }))
+    const created = await createDocument({ database, ids, definition, workspace, author, build })
+    sendDocument(req, res, presentWritten(secrets, workspace, created))
   }
 }

@@ -2,31 +2,37 @@ import { Problem } from '@parley/shared/problem'
 import type { Request, Response } from 'express'
 import type { LiveDocument } from '../store/stored-document.ts'
 
-/** The entity tag of a document: its version, which goes on through deletion. */
-export const etagOf = (version: number): string => `"${version}"`
+/** What is sent of a document: its version, and the document as the caller may see it. */
+export interface Sent extends LiveDocument {
+  /** Secrets in it are masked, so that it isn't the same as what others get. */
+  masked?: boolean
+}
+
+/** The version goes on through deletion, so that a tag never comes again. */
+const etagOf = ({ version, masked }: { version: number; masked?: boolean }): string =>
+  masked ? `"${version}-masked"` : `"${version}"`
 
 /** Throws `precondition_failed` unless the request's If-Match and If-None-Match let it write over `current`. */
 export function requirePreconditions(req: Request, current: LiveDocument | undefined): void {
+  const own = current && etagOf(current)
   const ifMatch = req.get('if-match')
-  if (ifMatch !== undefined && !matches(ifMatch, current)) throw new Problem('precondition_failed')
+  if (ifMatch !== undefined && !matches(ifMatch, own)) throw new Problem('precondition_failed')
   const ifNoneMatch = req.get('if-none-match')
-  if (ifNoneMatch !== undefined && matches(ifNoneMatch, current)) throw new Problem('precondition_failed')
+  if (ifNoneMatch !== undefined && matches(ifNoneMatch, own)) throw new Problem('precondition_failed')
 }
 
 /** Sends a document with its tag, or 304 to a caller that has it already. */
-export function sendDocument(req: Request, res: Response, { version, doc }: LiveDocument): void {
-  res.set('etag', etagOf(version)).set('cache-control', 'private, no-cache')
+export function sendDocument(req: Request, res: Response, sent: Sent): void {
+  const etag = etagOf(sent)
+  res.set('etag', etag).set('cache-control', 'private, no-cache')
   const known = req.method === 'GET' || req.method === 'HEAD' ? req.get('if-none-match') : undefined
-  if (known !== undefined && matches(known, { version, doc }, { weakly: true })) {
-    return void res.status(304).end()
-  }
-  res.json(doc)
+  // Weak tags do for reading.
+  if (matches(known?.replaceAll('W/', ''), etag)) return void res.status(304).end()
+  res.json(sent.doc)
 }
 
-function matches(header: string, current: LiveDocument | undefined, options = { weakly: false }): boolean {
-  if (current === undefined) return false
-  if (header.trim() === '*') return true
+function matches(header: string | undefined, own: string | undefined): boolean {
+  if (header === undefined || own === undefined) return false
   const tags = header.split(',').map((tag) => tag.trim())
-  const own = etagOf(current.version)
-  return tags.some((tag) => (options.weakly ? tag.replace(/^W\//, '') : tag) === own)
+  return tags.includes(own) || header.trim() === '*'
 }

@@ -1,10 +1,12 @@
 import type { JsonObject } from '@parley/shared/json-object'
+import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
 import type { Request, RequestHandler } from 'express'
 import { requireMayBecome, requireWritable, type WriteAccess, writeAccess } from '../access/access.ts'
 import { documentFilter } from '../access/document-filter.ts'
 import { prefersStrict, requireReferences } from '../references/require-references.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
+import { presentWritten } from '../secrets/presenter.ts'
 import { authorOf } from './author.ts'
 import { buildDocument, parseBody } from './body.ts'
 import type { Dependencies } from './dependencies.ts'
@@ -18,11 +20,12 @@ export function putDocument(
   dependencies: Dependencies,
   definition: ResourceDefinition,
 ): RequestHandler<{ id: string }> {
-  const { database, authorizer } = dependencies
+  const { database, authorizer, secrets } = dependencies
   return async (req, res) => {
     const path = parsePathId(definition, req.params.id)
     parameters(req, [])
     const caller = callerOf(res)
+    const workspace = caller.workspace._id
     const access = await writeAccess(authorizer, caller, definition.name)
     const fields = parseBody(definition, req.body)
     if (prefersStrict(req, res)) {
@@ -30,28 +33,30 @@ export function putDocument(
     }
     const storing: Storing = {
       definition,
-      workspace: caller.workspace._id,
+      workspace,
       author: authorOf(caller),
       path,
-      build: replacing({ req, definition, access, fields, key: path.key }),
+      build: replacing({ req, secrets, workspace, definition, access, fields, key: path.key }),
       guard: documentFilter(access.write),
     }
-    sendDocument(req, res, await storeDocument(dependencies, storing))
+    sendDocument(req, res, presentWritten(secrets, workspace, await storeDocument(dependencies, storing)))
   }
 }
 
 function replacing(options: {
   req: Request<{ id: string }>
+  secrets: SecretBox
+  workspace: number
   definition: ResourceDefinition
   access: WriteAccess
   fields: JsonObject
   key: string | undefined
 }): Storing['build'] {
-  const { req, definition, access, fields, key } = options
+  const { req, secrets, workspace, definition, access, fields, key } = options
   return (id, current) => {
     if (current !== undefined) requireWritable(access, current)
     requirePreconditions(req, current)
-    const doc = buildDocument({ definition, current: current?.doc, id, key, fields })
+    const doc = buildDocument({ secrets, definition, workspace, current: current?.doc, id, key, fields })
     requireMayBecome(access, doc)
     return doc
   }

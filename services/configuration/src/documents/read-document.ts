@@ -3,6 +3,7 @@ import type { RequestHandler } from 'express'
 import { requireReadable } from '../access/access.ts'
 import { populate, populatedFields } from '../references/populate.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
+import { isMasked, presenterFor } from '../secrets/presenter.ts'
 import type { Dependencies } from './dependencies.ts'
 import { locate } from './locate.ts'
 import { parameters } from './parameters.ts'
@@ -11,7 +12,7 @@ import { sendDocument } from './preconditions.ts'
 
 /** `GET /rest/{resource}/{id}` */
 export function readDocument(
-  { database, authorizer }: Dependencies,
+  { database, authorizer, secrets }: Dependencies,
   definition: ResourceDefinition,
 ): RequestHandler<{ id: string }> {
   return async (req, res) => {
@@ -20,10 +21,11 @@ export function readDocument(
     const caller = callerOf(res)
     const read = await authorizer.require(caller, definition.name, 'read')
     const current = await locate({ database, definition, workspace: caller.workspace._id, path })
-    const readable = requireReadable(read, current)
-    if (fields.length === 0) return sendDocument(req, res, readable)
-    const lookup = { database, authorizer, caller }
-    const [doc] = await populate(lookup, definition, { documents: [readable.doc], fields })
-    res.set('cache-control', 'private, no-cache').json(doc)
+    const { version, doc } = requireReadable(read, current)
+    const lookup = { database, authorizer, secrets, caller }
+    const shown = (await presenterFor(lookup, definition.name))(doc)
+    if (fields.length === 0) return sendDocument(req, res, { version, doc: shown, masked: isMasked(shown) })
+    const [populated] = await populate(lookup, definition, { documents: [shown], fields })
+    res.set('cache-control', 'private, no-cache').json(populated)
   }
 }

@@ -1,14 +1,16 @@
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
-import { requireReadable } from '../access/access.ts'
+import { allows, requireReadable } from '../access/access.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { locate } from '../documents/locate.ts'
 import { parameterFault, parameters } from '../documents/parameters.ts'
 import { type PathId, parsePathId } from '../documents/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
+import { type Reveal, revealAt } from '../secrets/reveal.ts'
 import type { Database } from '../store/database.ts'
 import { unescapeKeys } from '../store/safe-keys.ts'
+import type { FieldChange } from './changes-between.ts'
 import type { HistoryEntry } from './history-entry.ts'
 
 const PAGE = 50
@@ -18,7 +20,7 @@ const PAGE = 50
  * deleted one is for those who may read all of the resource.
  */
 export function readHistory(
-  { database, authorizer }: Dependencies,
+  { database, authorizer, secrets }: Dependencies,
   definition: ResourceDefinition,
 ): RequestHandler<{ id: string }> {
   return async (req, res) => {
@@ -27,15 +29,17 @@ export function readHistory(
     const caller = callerOf(res)
     const workspace = caller.workspace._id
     const read = await authorizer.require(caller, definition.name, 'read')
+    const write = await authorizer.decide(caller, definition.name, 'write')
     const current = await locate({ database, definition, workspace, path })
     if (current !== undefined || read.kind !== 'all') requireReadable(read, current)
     const id = current?.doc._id ?? idOf(path)
     const entries = await findEntries(database, { workspace, resource: definition.name, id }, after)
     if (entries.length === 0 && current === undefined) throw new Problem('not_found')
+    const writable = current ? allows(write, current.doc) : write.kind === 'all'
     const shown = entries.slice(0, PAGE)
     const last = entries.length > PAGE ? shown.at(-1) : undefined
     res.set('cache-control', 'private, no-cache').json({
-      data: shown.map(present),
+      data: shown.map((entry) => present(entry, { secrets, workspace, writable })),
       next: last === undefined ? null : String(last._id.version),
     })
   }
@@ -54,8 +58,17 @@ function findEntries(database: Database, document: DocumentId, before: number): 
     .toArray()
 }
 
-function present({ _id, as, at, by, changes }: HistoryEntry): object {
-  return { version: _id.version, operation: as, at, by, changes: unescapeKeys(changes) }
+function present({ _id, as, at, by, changes }: HistoryEntry, options: Reveal): object {
+  const shown = changes && unescapeKeys(changes).map((change) => revealChange(change, options))
+  return { version: _id.version, operation: as, at, by, changes: shown }
+}
+
+function revealChange({ path, before, after }: FieldChange, options: Reveal): FieldChange {
+  return {
+    path,
+    ...(before === undefined ? {} : { before: revealAt(path, before, options) }),
+    ...(after === undefined ? {} : { after: revealAt(path, after, options) }),
+  }
 }
 
 /** A key names a document only while it is there. */

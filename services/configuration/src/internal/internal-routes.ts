@@ -1,54 +1,69 @@
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { type RequestHandler, Router } from 'express'
+import type { Dependencies } from '../documents/dependencies.ts'
 import { locate } from '../documents/locate.ts'
 import { parameterFault, parameters } from '../documents/parameters.ts'
 import { parsePathId } from '../documents/path-id.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
-import type { Database } from '../store/database.ts'
+import { type Reveal, reveal } from '../secrets/reveal.ts'
 import { findPage } from '../store/find-page.ts'
 import type { LiveDocument } from '../store/stored-document.ts'
 
 const MAX_CHANNELS = 200
 
+type Needed = Pick<Dependencies, 'database' | 'secrets'>
+
 /** What other services read without an account behind them: `/workspaces/{workspace}/…`. */
-export function internalRoutes(database: Database): Router {
+export function internalRoutes({ database, secrets }: Needed): Router {
   const router = Router()
-  router.route('/workspaces/:workspace/channels').get(channelsByExtId(database)).all(methodNotAllowed('GET'))
-  router.route('/workspaces/:workspace/:resource/:id').get(oneDocument(database)).all(methodNotAllowed('GET'))
+  router
+    .route('/workspaces/:workspace/channels')
+    .get(channelsByExtId({ database, secrets }))
+    .all(methodNotAllowed('GET'))
+  router
+    .route('/workspaces/:workspace/:resource/:id')
+    .get(oneDocument({ database, secrets }))
+    .all(methodNotAllowed('GET'))
   return router
 }
 
 /** `GET …/channels?extId=`: all with that external id (at most 200), lowest id first. */
-function channelsByExtId(database: Database): RequestHandler<{ workspace: string }> {
+function channelsByExtId({ database, secrets }: Needed): RequestHandler<{ workspace: string }> {
   return async (req, res) => {
     const extId = parameters(req, ['extId']).get('extId')
     if (extId === undefined) throw parameterFault('extId', 'is required')
+    const workspace = workspaceOf(req.params)
     const page = await findPage(database, definitions.channels, {
-      workspace: workspaceOf(req.params),
+      workspace,
       filters: [['extId', extId]],
       sort: { field: '_id', descending: false },
       limit: MAX_CHANNELS,
       visible: {},
     })
-    res.json({ data: page.documents.map(withVersion) })
+    res.json({ data: page.documents.map((current) => shown(current, { secrets, workspace })) })
   }
 }
 
 /** `GET …/{resource}/{id}`: the document with its version. */
-function oneDocument(
-  database: Database,
-): RequestHandler<{ workspace: string; resource: string; id: string }> {
+function oneDocument({
+  database,
+  secrets,
+}: Needed): RequestHandler<{ workspace: string; resource: string; id: string }> {
   return async (req, res) => {
     const definition = definitionOf(req.params.resource)
     const path = parsePathId(definition, req.params.id)
-    const current = await locate({ database, definition, workspace: workspaceOf(req.params), path })
+    const workspace = workspaceOf(req.params)
+    const current = await locate({ database, definition, workspace, path })
     if (current === undefined) throw new Problem('not_found')
-    res.json(withVersion(current))
+    res.json(shown(current, { secrets, workspace }))
   }
 }
 
-const withVersion = ({ version, doc }: LiveDocument): object => ({ ...doc, version })
+/** With its secrets open: these routes are for services, which work with them. */
+function shown({ version, doc }: LiveDocument, options: Omit<Reveal, 'writable'>): object {
+  return { ...reveal(doc, { ...options, writable: true }), version }
+}
 
 function workspaceOf({ workspace }: { workspace: string }): number {
   return parsePathId({ keyed: false }, workspace).id ?? 0

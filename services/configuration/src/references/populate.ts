@@ -1,7 +1,9 @@
 import type { JsonObject } from '@parley/shared/json-object'
+import type { SecretBox } from '@parley/shared/sealed-value'
 import mongoose from 'mongoose'
 import { parameterFault } from '../documents/parameters.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
+import { presenterFor } from '../secrets/presenter.ts'
 import { liveDocument, type ResourceDocument } from '../store/stored-document.ts'
 import { findReferenced, type Lookup } from './find-referenced.ts'
 import { applies, referencesIn } from './references-in.ts'
@@ -9,6 +11,8 @@ import { applies, referencesIn } from './references-in.ts'
 const { calculateObjectSize } = mongoose.mongo.BSON
 const MAX_DOCUMENTS = 2_000
 const MAX_BYTES = 8 * 1024 * 1024
+
+export type PopulateLookup = Lookup & { secrets: Pick<SecretBox, 'open'> }
 
 /** The reference fields that `_populate` names, separated by commas. Throws `validation_failed`. */
 export function populatedFields(definition: ResourceDefinition, text: string | undefined): string[] {
@@ -27,7 +31,7 @@ export function populatedFields(definition: ResourceDefinition, text: string | u
  * such document for the caller. Throws `validation_failed` when that would be over 2,000 documents or 8 MiB.
  */
 export async function populate(
-  lookup: Lookup,
+  lookup: PopulateLookup,
   definition: ResourceDefinition,
   options: { documents: readonly ResourceDocument[]; fields: readonly string[] },
 ): Promise<ResourceDocument[]> {
@@ -53,17 +57,18 @@ export async function populate(
 }
 
 async function findAll(
-  lookup: Lookup,
+  lookup: PopulateLookup,
   held: readonly { to: ResourceName; id: number }[],
 ): Promise<Map<string, ResourceDocument>> {
   const found = new Map<string, ResourceDocument>()
   let bytes = 0
   for (const [to, group] of Map.groupBy(held, (reference) => reference.to)) {
     const ids = group.map(({ id }) => id)
+    const present = await presenterFor(lookup, to)
     for await (const stored of findReferenced(lookup, { to, ids, idsOnly: false })) {
       bytes += calculateObjectSize(stored)
       const doc = liveDocument(stored)?.doc
-      if (doc !== undefined) found.set(`${to}/${doc._id}`, doc)
+      if (doc !== undefined) found.set(`${to}/${doc._id}`, present(doc))
       if (found.size > MAX_DOCUMENTS || bytes > MAX_BYTES) {
         throw parameterFault('_populate', 'is too much for one answer; lower the limit')
       }

@@ -4,9 +4,10 @@ import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler, Response } from 'express'
 import { documentFilter } from '../access/document-filter.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
-import { parameters } from '../documents/parameters.ts'
+import { flag, parameters } from '../documents/parameters.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
+import { maskSecrets, type Present, presenterFor } from '../secrets/presenter.ts'
 import type { Database } from '../store/database.ts'
 import { findPage, type PageQuery } from '../store/find-page.ts'
 import type { Position } from '../store/list-cursor.ts'
@@ -18,17 +19,23 @@ const PAGE = 200
 interface Part {
   definition: ResourceDefinition
   visible: PageQuery['visible']
+  present: Present
 }
 
-/** `GET /rest/export`: the workspace's configuration as far as the caller may read it, in the form of an import. */
-export function exportConfiguration({ database, authorizer }: Dependencies): RequestHandler {
+/**
+ * `GET /rest/export`: the workspace's configuration as far as the caller may read it, in the form of an
+ * import. Secrets are masked; with `?secrets=true` those are not that the caller may write.
+ */
+export function exportConfiguration({ database, authorizer, secrets }: Dependencies): RequestHandler {
   return async (req, res) => {
-    parameters(req, [])
+    const plain = flag(parameters(req, ['secrets']), 'secrets')
     const caller = callerOf(res)
     const parts: Part[] = []
     for (const name of TRANSFERRED) {
       const read = await authorizer.decide(caller, name, 'read')
-      if (read.kind !== 'none') parts.push({ definition: definitions[name], visible: documentFilter(read) })
+      if (read.kind === 'none') continue
+      const present = plain ? await presenterFor({ authorizer, secrets, caller }, name) : maskSecrets
+      parts.push({ definition: definitions[name], visible: documentFilter(read), present })
     }
     res.set({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'private, no-cache' })
     await stream(res, exported({ database, workspace: caller.workspace._id, parts }))
@@ -59,7 +66,7 @@ async function* exported(options: {
   for (const [at, part] of parts.entries()) {
     before += `${at > 0 ? ',' : ''}${JSON.stringify(part.definition.name)}:[`
     for await (const documents of pages(database, workspace, part)) {
-      yield before + documents.map((doc) => JSON.stringify(transferable(doc))).join(',')
+      yield before + documents.map((doc) => JSON.stringify(transferable(part.present(doc)))).join(',')
       before = ','
     }
     before = before === ',' ? ']' : `${before}]`

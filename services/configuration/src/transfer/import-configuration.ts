@@ -23,7 +23,7 @@ type AccessTo = Map<ResourceName, WriteAccess>
  * document's write is one write: after a failure in the middle the same import is sent again.
  */
 export function importConfiguration(dependencies: Dependencies): RequestHandler {
-  const { database, authorizer } = dependencies
+  const { database, authorizer, secrets } = dependencies
   return async (req, res) => {
     const dryRun = flag(parameters(req, ['dryRun']), 'dryRun')
     const caller = callerOf(res)
@@ -35,7 +35,7 @@ export function importConfiguration(dependencies: Dependencies): RequestHandler 
     }
     const workspace = caller.workspace._id
     const plan = await inTurns(imported, (each) =>
-      planStep({ database, workspace, access: accessTo(access, each), imported: each }),
+      planStep({ database, secrets, workspace, access: accessTo(access, each), imported: each }),
     )
     if (!dryRun) {
       const due = imported.filter((_, at) => plan[at]?.action !== 'unchanged')
@@ -56,13 +56,15 @@ async function apply(
   imported: Imported,
 ): Promise<void> {
   const { definition, id, path } = imported
+  const { secrets } = dependencies
+  const workspace = caller.workspace._id
   try {
     await storeDocument(dependencies, {
       definition,
-      workspace: caller.workspace._id,
+      workspace,
       author: authorOf(caller),
       path: { id },
-      build: (_id, current) => importedDocument(imported, access, current),
+      build: (_id, current) => importedDocument({ secrets, workspace, access, imported }, current),
       guard: documentFilter(access.write),
     })
   } catch (error) {

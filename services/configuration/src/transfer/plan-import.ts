@@ -1,4 +1,5 @@
 import { Problem } from '@parley/shared/problem'
+import type { SecretBox } from '@parley/shared/sealed-value'
 import { requireMayBecome, requireWritable, type WriteAccess } from '../access/access.ts'
 import { buildDocument, withoutOwnFields } from '../documents/body.ts'
 import { locate } from '../documents/locate.ts'
@@ -17,40 +18,57 @@ export interface PlannedStep {
   changes: string[]
 }
 
-/** Compares one document with what is there. Throws what its write would. */
-export async function planStep(options: {
-  database: Database
+interface Importing {
+  secrets: SecretBox
   workspace: number
   access: WriteAccess
   imported: Imported
-}): Promise<PlannedStep> {
-  const { database, workspace, access, imported } = options
-  const { definition, id, key, fields, path } = imported
+}
+
+/** Compares one document with what is there. Throws what its write would. */
+export async function planStep(options: Importing & { database: Database }): Promise<PlannedStep> {
+  const { database, workspace, imported } = options
+  const { definition, id, key, path } = imported
   const current = await locate({ database, definition, workspace, path: { id } })
-  importedDocument(imported, access, current)
-  if (current === undefined) await requireKeyFree({ database, workspace, imported })
   const at = { resource: definition.name, _id: id }
-  if (current === undefined) return { ...at, action: 'create', changes: [] }
+  const next = importedDocument(options, current)
+  if (current === undefined) {
+    await requireKeyFree({ database, workspace, imported })
+    return { ...at, action: 'create', changes: [] }
+  }
   if (key !== undefined && key !== current.doc.key) {
     const message = 'an existing document keeps the key it has'
     throw new Problem('validation_failed', { errors: [{ path: `${path}/key`, code: 'other_key', message }] })
   }
-  const before = withoutOwnFields(current.doc)
-  if (JSON.stringify(before) === JSON.stringify(fields)) return { ...at, action: 'unchanged', changes: [] }
-  const changes = changesBetween(before, fields).map((change) => change.path)
-  return { ...at, action: 'update', changes }
+  const [before, after] = [withoutOwnFields(current.doc), withoutOwnFields(next)]
+  if (JSON.stringify(before) === JSON.stringify(after)) return { ...at, action: 'unchanged', changes: [] }
+  return { ...at, action: 'update', changes: changesBetween(before, after).map((change) => change.path) }
 }
 
 /** The document that an import makes of `current`. Throws where the caller may not. */
 export function importedDocument(
-  { definition, id, key, fields }: Imported,
-  access: WriteAccess,
+  { secrets, workspace, access, imported }: Importing,
   current: LiveDocument | undefined,
 ): ResourceDocument {
   if (current !== undefined) requireWritable(access, current)
-  const doc = buildDocument({ definition, current: current?.doc, id, key, fields })
+  const { definition, id, key, fields, path } = imported
+  const doc = within(path, () =>
+    buildDocument({ secrets, definition, workspace, current: current?.doc, id, key, fields }),
+  )
   requireMayBecome(access, doc)
   return doc
+}
+
+/** Names the faults of one document by where it stands in the body. */
+function within<T>(path: string, build: () => T): T {
+  try {
+    return build()
+  } catch (error) {
+    const faults = error instanceof Problem ? error.options.errors : undefined
+    if (faults === undefined) throw error
+    const errors = faults.map((fault) => ({ ...fault, path: path + fault.path }))
+    throw new Problem('validation_failed', { errors })
+  }
 }
 
 async function requireKeyFree(options: {

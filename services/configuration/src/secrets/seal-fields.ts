@@ -1,0 +1,58 @@
+import { pointerSegment } from '@parley/shared/json-body'
+import type { JsonObject } from '@parley/shared/json-object'
+import type { Fault } from '@parley/shared/problem'
+import { isSealed, MASK, mapSecrets, type SecretBox, type SecretLeaf } from '@parley/shared/sealed-value'
+
+/**
+ * What a caller sent with its secrets sealed. One that has not changed, or is masked, keeps its sealed text,
+ * so that the same document stays the same; `faults` names the masked ones that there is nothing to keep of.
+ */
+export function sealFields(options: {
+  secrets: SecretBox
+  workspace: number
+  fields: JsonObject
+  /** The stored document, its secrets sealed. */
+  current: JsonObject | undefined
+}): { fields: JsonObject; faults: Fault[] } {
+  const { secrets, workspace, current } = options
+  const faults: Fault[] = []
+  const fields = mapSecrets(options.fields, (leaf, path) => {
+    const stored = leafAt(current, path)
+    if (leaf === MASK && stored === undefined) {
+      const pointer = path.map((key) => `/${pointerSegment(key)}`).join('')
+      faults.push({
+        path: pointer,
+        code: 'nothing_stored',
+        message: `${MASK} keeps a secret, but there is none`,
+      })
+      return leaf
+    }
+    return sealLeaf({ secrets, workspace, leaf, stored })
+  })
+  return { fields, faults }
+}
+
+function sealLeaf(options: {
+  secrets: SecretBox
+  workspace: number
+  leaf: SecretLeaf
+  stored: SecretLeaf | undefined
+}): unknown {
+  const { secrets, workspace, leaf, stored } = options
+  if (typeof stored !== 'string' || !isSealed(stored)) {
+    return secrets.seal(leaf === MASK && stored !== undefined ? stored : leaf, workspace)
+  }
+  const opened = secrets.open(stored, workspace)
+  if (leaf !== MASK && leaf !== stored && leaf !== opened) return secrets.seal(leaf, workspace)
+  // What can't be opened is kept; what another key sealed is sealed anew, so that old keys can go.
+  return opened === undefined || secrets.isCurrent(stored) ? stored : secrets.seal(opened, workspace)
+}
+
+function leafAt(root: JsonObject | undefined, path: readonly string[]): SecretLeaf | undefined {
+  let value: unknown = root
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
+    value = (value as JsonObject)[key]
+  }
+  return typeof value === 'object' || value === null ? undefined : (value as SecretLeaf | undefined)
+}

@@ -1,0 +1,203 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { MASK } from '@parley/shared/sealed-value'
+import mongoose from 'mongoose'
+import { secretKeysOf } from '../src/config.ts'
+import { bodies } from './bodies.ts'
+import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { eventually } from './eventually.ts'
+
+const entry = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
+const [k1, k2] = [entry('k1'), entry('k2')]
+const secret = (name: string) => `${name}-in-the-clear`
+const config = {
+  accessToken: secret('token'),
+  phoneNumberId: '123',
+  signingSecrets: [secret('first'), secret('second')],
+  nested: {
+    credentials: { user: secret('user'), pin: 4711, deep: [{ apiKey: secret('deep') }] },
+    note: 'open',
+  },
+}
+const masked = {
+  accessToken: MASK,
+  phoneNumberId: '123',
+  signingSecrets: [MASK, MASK],
+  nested: { credentials: { user: MASK, pin: MASK, deep: [{ apiKey: MASK }] }, note: 'open' },
+}
+const channel = { ...bodies.channels, config }
+
+let server: ConfigurationServer
+beforeAll(async () => {
+  server = await startConfiguration({
+    environment: { SECRET_KEYS: k1 },
+    roles: { LOW: [{ schema: 'true', read: 'true', write: '{{doc._id}} < 5' }] },
+  })
+})
+afterAll(() => server.close())
+
+const put = (path: string, body: unknown) => server.call('PUT', `/rest/${path}`, { body })
+const get = (path: string, role?: string) => server.call('GET', `/rest/${path}`, role ? { role } : {})
+
+test('secrets are shown to those who may write the document, masked to others', async () => {
+  const written = await put('channels/1', channel)
+  expect(written.json.config).toEqual(config)
+  await put('channels/9', channel)
+  expect((await get('channels/1')).json.config).toEqual(config)
+  expect((await get('channels/1', 'VIEWER')).json.config).toEqual(masked)
+  expect((await get('channels/1', 'LOW')).json.config).toEqual(config)
+  expect((await get('channels/9', 'LOW')).json.config).toEqual(masked)
+  const configs = async (role: string) =>
+    (await get('channels', role)).json.data.map(({ config }: { config: unknown }) => config)
+  expect(await configs('LOW')).toEqual([config, masked])
+  expect(await configs('VIEWER')).toEqual([masked, masked])
+})
+
+test('what is masked is another representation', async () => {
+  const [full, part] = [await get('channels/1'), await get('channels/1', 'VIEWER')]
+  expect(full.headers.get('etag')).not.toBe(part.headers.get('etag'))
+  const known = { 'if-none-match': part.headers.get('etag') ?? '' }
+  expect((await server.call('GET', '/rest/channels/1', { headers: known })).status).toBe(200)
+  expect((await server.call('GET', '/rest/channels/1', { headers: known, role: 'VIEWER' })).status).toBe(304)
+})
+
+test('nothing in the database holds a secret in the clear: documents, history, what was before', async () => {
+  await put('channels/1', { ...channel, config: { ...config, accessToken: secret('other') } })
+  await eventually(
+    () => get('channels/1/history'),
+    ({ json }) => json.data?.length === 2,
+  )
+  const client = await mongoose.mongo.MongoClient.connect(server.mongo.url)
+  try {
+    const db = client.db(server.mongo.database)
+    const names = (await db.listCollections().toArray()).map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(['channels', 'history']))
+    const all = await Promise.all(names.map((name) => db.collection(name).find().toArray()))
+    expect(JSON.stringify(all)).toContain('sealed:k1:')
+    expect(JSON.stringify(all)).not.toContain('in-the-clear')
+    expect(JSON.stringify(all)).not.toContain('4711')
+  } finally {
+    await client.close()
+  }
+})
+
+test('history is masked as the document is', async () => {
+  const change = async (role: string) => (await get('channels/1/history', role)).json.data[0].changes
+  expect(await change('LOW')).toEqual([
+    { path: '/config/accessToken', before: secret('token'), after: secret('other') },
+  ])
+  expect(await change('VIEWER')).toEqual([{ path: '/config/accessToken', before: MASK, after: MASK }])
+  const created = (await get('channels/1/history', 'VIEWER')).json.data[1].changes
+  expect(created).toContainEqual({ path: '/config', after: masked })
+})
+
+test('a mask in a body keeps the stored secret; where there is none it is refused with its place', async () => {
+  const kept = await put('channels/2', channel)
+  const again = await put('channels/2', { ...channel, name: 'New', config: masked })
+  expect(again.json.config).toEqual(config)
+  const patched = await server.call('PATCH', '/rest/channels/2', {
+    body: { config: { signingSecrets: [MASK, secret('third')], nested: { credentials: { user: MASK } } } },
+  })
+  expect(patched.json.config).toEqual({ ...config, signingSecrets: [secret('first'), secret('third')] })
+  expect(kept.json.createdAt).toBe(patched.json.createdAt)
+
+  const faults = async (method: string, path: string, body: unknown) => {
+    const answer = await server.call(method, `/rest/${path}`, { body })
+    return [answer.status, answer.json.errors?.map((fault: { path: string }) => fault.path)]
+  }
+  const token = { ...channel, config: { accessToken: MASK, description: MASK } }
+  expect(await faults('PUT', 'channels/50', token)).toEqual([422, ['/config/accessToken']])
+  expect(await faults('POST', 'channels', token)).toEqual([422, ['/config/accessToken']])
+  expect(await faults('PUT', 'channels/2', { ...channel, config: { 'a/b': { apiKey: MASK } } })).toEqual([
+    422,
+    ['/config/a~1b/apiKey'],
+  ])
+  const wider = { config: { signingSecrets: [MASK, MASK, MASK] } }
+  expect(await faults('PATCH', 'channels/2', wider)).toEqual([422, ['/config/signingSecrets/2']])
+})
+
+test('the same secrets sent again change nothing; a mask of an earlier life is not one to keep', async () => {
+  await put('channels/3', channel)
+  await put('channels/3', channel)
+  await put('channels/3', { ...channel, config: masked })
+  const { json } = await eventually(
+    () => get('channels/3/history'),
+    (answer) => answer.json.data?.length === 3,
+  )
+  expect(json.data.map(({ changes }: { changes: unknown[] }) => changes.length)).toEqual([0, 0, 7])
+  await server.call('DELETE', '/rest/channels/3')
+  expect((await put('channels/3', { ...channel, config: masked })).status).toBe(422)
+})
+
+test('configs and tasks have secrets too; texts that look sealed are secrets like any other', async () => {
+  const value = { apiKey: 'sealed:k1:AAAA', provider: 'x' }
+  await put('configs/key', { ...bodies.configs, value })
+  expect((await get('configs/key')).json.value).toEqual(value)
+  expect((await get('configs/key', 'VIEWER')).json.value).toEqual({ apiKey: MASK, provider: 'x' })
+  const context = { credentials: 'sealed:k1:AAAA', open: 'sealed:k1:AAAA' }
+  await put('tasks/1', { ...bodies.tasks, context })
+  expect((await get('tasks/1')).json.context).toEqual(context)
+  expect((await get('tasks/1', 'VIEWER')).json.context).toEqual({ credentials: MASK, open: 'sealed:k1:AAAA' })
+})
+
+test('populated documents are masked by what the caller may do with them', async () => {
+  await put('configs/4', { ...bodies.configs, value: { apiKey: secret('four') } })
+  await put('configs/6', { ...bodies.configs, value: { apiKey: secret('six') } })
+  await put('assistant/1', { ...bodies.assistant, configs: [4, 6] })
+  const { json } = await get('assistant/1?_populate=configs', 'LOW')
+  expect(json.configs.map(({ value }: { value: unknown }) => value)).toEqual([
+    { apiKey: secret('four') },
+    { apiKey: MASK },
+  ])
+})
+
+test('an export is masked unless asked for, and keeps what it masks when it comes back', async () => {
+  const plain = await get('export?secrets=true', 'LOW')
+  const channels = (exported: typeof plain) =>
+    Object.fromEntries(
+      exported.json.resources.channels.map((each: typeof channel & { _id: number }) => [
+        each._id,
+        each.config,
+      ]),
+    )
+  expect(channels(plain)).toMatchObject({ 2: { accessToken: secret('token') }, 9: masked })
+  const all = await get('export')
+  expect(all.text).not.toContain('in-the-clear')
+  const load = (body: unknown, workspace = 1) => server.call('POST', '/rest/import', { body, workspace })
+  expect((await load(all.json)).json.summary).toMatchObject({ create: 0, update: 0 })
+  expect((await get('channels/9')).json.config).toEqual(config)
+  const elsewhere = await load(all.json, 2)
+  expect([elsewhere.status, elsewhere.json.errors[0].path]).toEqual([
+    422,
+    '/resources/channels/0/config/accessToken',
+  ])
+  expect((await load((await get('export?secrets=true')).json, 2)).status).toBe(200)
+  const theirs = await server.call('GET', '/rest/channels/9', { workspace: 2 })
+  expect(theirs.json.config).toEqual(config)
+})
+
+test('services get what they can work with', async () => {
+  const { json } = await server.callAs('dispatcher', '/internal/workspaces/1/channels?extId=support-line')
+  expect(json.data.find(({ _id }: { _id: number }) => _id === 9).config).toEqual(config)
+})
+
+test('keys can be changed: old secrets are read, and sealed anew when they are written', async () => {
+  const changed = await startConfiguration({ beside: server, environment: { SECRET_KEYS: `${k2},${k1}` } })
+  const lost = await startConfiguration({ beside: server, environment: { SECRET_KEYS: k2 } })
+  try {
+    expect((await changed.call('GET', '/rest/channels/9')).json.config).toEqual(config)
+    expect((await lost.call('GET', '/rest/channels/9')).json.config).toEqual(masked)
+    await lost.call('PUT', '/rest/channels/9', { body: { ...channel, config: masked } })
+    await changed.call('PATCH', '/rest/channels/9', { body: { name: 'Sealed anew' } })
+    expect((await lost.call('GET', '/rest/channels/9')).json.config).toEqual(config)
+  } finally {
+    await changed.close()
+    await lost.close()
+  }
+})
+
+test('without keys there is one for development, and no start in production', () => {
+  const rest = { MONGO_URL: 'x', MONGO_DATABASE: 'x', IDENTITY_URL: 'http://x' }
+  expect(secretKeysOf({ ...rest, NODE_ENV: 'development' }).current.id).toBe('development')
+  expect(() => secretKeysOf({ ...rest, NODE_ENV: 'production' })).toThrow('SECRET_KEYS')
+})

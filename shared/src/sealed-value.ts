@@ -1,0 +1,121 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { type Keyring, keyring } from './keyring.ts'
+
+/** What callers see in the place of a secret that is not theirs to see. */
+export const MASK = '••••'
+
+/** Everything under these keys of a document is secret, at whatever depth they and it are. */
+const SECRET_KEYS = ['accessToken', 'appSecret', 'verifyToken', 'signingSecrets', 'apiKey', 'credentials']
+
+export const isSecretKey = (key: string): boolean => SECRET_KEYS.includes(key)
+
+const CIPHER = 'aes-256-gcm'
+const IV_BYTES = 12
+const TAG_BYTES = 16
+const SEALED = /^sealed:([\w.-]{1,32}):([\w-]+)$/
+
+/** The environment's AES-256 keys for secrets in documents. */
+export const secretKeyring = keyring({ minBytes: 32, maxBytes: 32 })
+
+/** Whether a text has the form of a sealed one. */
+export const isSealed = (text: string): boolean => SEALED.test(text)
+
+/** A value that can be a secret: what is under a secret key, objects and arrays aside. */
+export type SecretLeaf = string | number | boolean
+
+/** Seals secrets for a workspace, and opens what was sealed for it. */
+export interface SecretBox {
+  /** `sealed:<key id>:<base64url>` by AES-256-GCM under the current key; a different text each time. */
+  seal(value: SecretLeaf, workspace: number): string
+  /** The value; undefined when it can't be opened: another workspace's, or the key is not there any more. */
+  open(sealed: string, workspace: number): SecretLeaf | undefined
+  /** Whether a text is sealed under the current key. */
+  isCurrent(sealed: string): boolean
+}
+
+export function createSecretBox(keys: Keyring): SecretBox {
+  return {
+    seal: (value, workspace) => {
+      const iv = randomBytes(IV_BYTES)
+      const cipher = createCipheriv(CIPHER, keys.current.secret, iv).setAAD(contextOf(workspace))
+      const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
+      const sealed = Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url')
+      return `sealed:${keys.current.id}:${sealed}`
+    },
+    open: (sealed, workspace) => {
+      const [, id = '', encoded = ''] = SEALED.exec(sealed) ?? []
+      const secret = keys.secret(id)
+      return secret && decrypt(secret, Buffer.from(encoded, 'base64url'), workspace)
+    },
+    isCurrent: (sealed) => SEALED.exec(sealed)?.[1] === keys.current.id,
+  }
+}
+
+const contextOf = (workspace: number): Buffer => Buffer.from(`workspace ${workspace}`)
+
+function decrypt(secret: Buffer, sealed: Buffer, workspace: number): SecretLeaf | undefined {
+  try {
+    const decipher = createDecipheriv(CIPHER, secret, sealed.subarray(0, IV_BYTES), {
+      authTagLength: TAG_BYTES,
+    })
+    decipher.setAAD(contextOf(workspace)).setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
+    const text = sealed.subarray(IV_BYTES + TAG_BYTES)
+    return JSON.parse(Buffer.concat([decipher.update(text), decipher.final()]).toString('utf8')) as SecretLeaf
+  } catch {
+    return undefined
+  }
+}
+
+/** What is to stand in the place of a secret, by its value and where it lies. */
+export type ReplaceSecret = (leaf: SecretLeaf, path: readonly string[]) => unknown
+
+interface Place {
+  /** Whether the value lies under a secret key already. */
+  within: boolean
+  path: readonly string[]
+}
+
+/**
+ * A copy of `value` in which every leaf under a secret key is replaced; the same object where nothing changed.
+ * Nulls are no secrets.
+ */
+export function mapSecrets<T>(
+  value: T,
+  replace: ReplaceSecret,
+  place: Place = { within: false, path: [] },
+): T {
+  if (value === null || value === undefined) return value
+  if (typeof value !== 'object') return place.within ? (replace(value as SecretLeaf, place.path) as T) : value
+  return (Array.isArray(value) ? mapItems(value, replace, place) : mapMembers(value, replace, place)) as T
+}
+
+function mapItems(items: unknown[], replace: ReplaceSecret, { within, path }: Place): unknown[] {
+  const mapped = items.map((item, at) =>
+    within || typeof item === 'object'
+      ? mapSecrets(item, replace, { within, path: [...path, String(at)] })
+      : item,
+  )
+  return mapped.some((item, at) => item !== items[at]) ? mapped : items
+}
+
+function mapMembers(object: object, replace: ReplaceSecret, { within, path }: Place): object {
+  let changed = false
+  const entries = Object.entries(object).map(([key, inner]: [string, unknown]) => {
+    const place = { within: within || isSecretKey(key), path: [...path, key] }
+    const mapped = mapSecrets(inner, replace, place)
+    changed ||= mapped !== inner
+    return [key, mapped] as const
+  })
+  // Object.fromEntries defines its keys, so that a `__proto__` stays one.
+  return changed ? Object.fromEntries(entries) : object
+}
+
+/**
+ * A document with its secrets opened, for a service that works with them. What is not sealed stays as it is;
+ * what can't be opened becomes {@link MASK}.
+ */
+export function openSecrets<T>(document: T, box: Pick<SecretBox, 'open'>, workspace: number): T {
+  return mapSecrets(document, (leaf) =>
+    typeof leaf === 'string' && isSealed(leaf) ? (box.open(leaf, workspace) ?? MASK) : leaf,
+  )
+}
