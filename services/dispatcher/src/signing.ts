@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { derivedSecret, ownSecrets } from '@parley/shared/signing-secret'
 import { Webhook } from 'standardwebhooks'
 import type { Channel } from './channels.ts'
 
@@ -29,16 +29,7 @@ export function createSigner(serviceKey: string): Signer {
 const MAX_SECRETS = 2
 
 function secretsOf(channel: Channel, serviceKey: string): string[] {
-  const own = channel.config.signingSecrets
-  const usable = Array.isArray(own) ? own.filter((secret) => typeof secret === 'string' && secret !== '') : []
-  if (usable.length > 0) return usable.slice(0, MAX_SECRETS)
+  const own = ownSecrets(channel.config)
+  if (own.length > 0) return own.slice(0, MAX_SECRETS)
   return [derivedSecret({ workspace: channel.workspace, channel: channel._id, serviceKey })]
-}
-
-/** The signing secret of a channel that has none of its own, in Standard Webhooks' form. */
-export function derivedSecret(options: { workspace: number; channel: number; serviceKey: string }): string {
-  const { workspace, channel, serviceKey } = options
-  const key = Buffer.from(serviceKey, 'base64')
-  const secret = createHmac('sha256', key).update(`signing-secret\0${workspace}\0${channel}`).digest('base64')
-  return `whsec_${secret}`
 }

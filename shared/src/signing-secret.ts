@@ -1,0 +1,18 @@
+import { createHmac } from 'node:crypto'
+
+/**
+ * The signing secret of a channel that has none of its own, in Standard Webhooks' form. `serviceKey` is the key
+ * of the environment (base64) that all of them come from.
+ */
+export function derivedSecret(options: { workspace: number; channel: number; serviceKey: string }): string {
+  const { workspace, channel, serviceKey } = options
+  const key = Buffer.from(serviceKey, 'base64')
+  const secret = createHmac('sha256', key).update(`signing-secret\0${workspace}\0${channel}`).digest('base64')
+  return `whsec_${secret}`
+}
+
+/** The texts in a channel's own `signingSecrets`; it may have none. */
+export function ownSecrets(config: Record<string, unknown>): string[] {
+  const own = Object.hasOwn(config, 'signingSecrets') ? config.signingSecrets : undefined
+  return Array.isArray(own) ? own.filter((secret) => typeof secret === 'string' && secret !== '') : []
+}
