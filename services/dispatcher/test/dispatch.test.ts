@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
 import { partitionKey, REJECTED_QUEUE } from '@parley/shared/broker'
+import { derivedSecret } from '@parley/shared/signing-secret'
 import { connect } from 'amqplib'
 import { Webhook } from 'standardwebhooks'
-import { derivedSecret } from '../src/signing.ts'
 import { type DispatchWorld, startDispatchWorld } from './dispatch-world.ts'
 
 interface Call {
