@@ -1,0 +1,218 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { CHECKOUT } from '@parley/local/checkout'
+import { startServers } from '@parley/local/servers/start-servers'
+import { listen, makeServiceKeys, untilReady } from '@parley/local/testing/service-under-test'
+import { PARTITIONS, partitionQueue } from '@parley/shared/broker'
+import { integer, parseConfig } from '@parley/shared/config'
+import { createInternalSigner } from '@parley/shared/internal-token'
+import { connect } from 'amqplib'
+import { z } from 'zod'
+import { asFastAsPossible, atRate, type Load, requestBytes } from './http-load.ts'
+
+const size = z.object({
+  DURATION: integer({ min: 1, max: 60 }).default(5).describe('Seconds of one measurement'),
+  CONNECTIONS: integer({ min: 1, max: 512 }).default(64).describe('Requests under way at a time'),
+  RATE: integer({ min: 1, max: 10_000 }).default(500).describe('Messages a second of the steady load'),
+  STEADY_SECONDS: integer({ min: 1, max: 600 }).default(10).describe('How long the steady load lasts'),
+  MESSAGES: integer({ min: 10_000, max: 10_000_000 })
+    .default(100_000)
+    .describe('Messages between the first look at the memory and the last'),
+})
+const RUNS = 3
+const START_MS = 30_000
+const PORTS = { ours: 18_421, bare: 18_422 }
+const PATH = '/api/hooks/whatsapp'
+const THREADS = 256
+const MIB = 1024 * 1024
+
+const { DURATION, CONNECTIONS, RATE, STEADY_SECONDS, MESSAGES } = parseConfig(size, process.env)
+const directory = await mkdtemp(join(tmpdir(), 'parley-bench-'))
+const servers = await startServers({ directory, say: console.error })
+const AMQP_URL = servers.rabbitmq.url
+const keys = makeServiceKeys()
+const inner = await listen((req, res) => {
+  res.writeHead(200, { 'content-type': 'application/json' })
+  const isRole = req.url?.startsWith('/internal/roles')
+  res.end(
+    JSON.stringify(
+      isRole ? { permissions: [{ schema: 'true', read: 'true', write: 'true' }] } : { data: [], next: null },
+    ),
+  )
+})
+const message = (thread: number) => ({
+  extId: 'support-line',
+  user: { name: 'João', phone: `55119${thread}`, ctx: {} },
+  thread: { extId: `thread-${thread}`, ctx: {} },
+  answer: {
+    message: 'Olá!',
+    functions: [{ name: 'callback', args: { template: 'welcome', variables: ['João'], language: 'pt_BR' } }],
+  },
+})
+const BODY = JSON.stringify(message(0))
+const ours = run('services/webhook/src/server.ts', {
+  ...{ PORT: String(PORTS.ours), LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn', MONGO_URL: servers.mongo.url },
+  SERVICE_KEY: JSON.stringify(keys.own.webhook),
+  SERVICE_JWKS: JSON.stringify(keys.jwks),
+  REDIS_URL: servers.redis.url,
+  IDENTITY_URL: inner.url,
+  CONFIGURATION_URL: inner.url,
+})
+const bare = run('tests/bench/bare-express-amqplib.ts', { PORT: String(PORTS.bare) })
+try {
+  await untilReady(await listening(PORTS.ours))
+  await listening(PORTS.bare)
+  await compare()
+  await steady()
+  await memory()
+} finally {
+  await Promise.all([ours, bare].map(stop))
+  await inner.close()
+  await servers.stop()
+  await rm(directory, { recursive: true, force: true })
+}
+
+function run(script: string, env: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, [join(CHECKOUT, script)], {
+    stdio: ['ignore', script.includes('raw') ? 'pipe' : 'ignore', 'inherit'],
+    env: { ...process.env, AMQP_URL, ...env },
+  })
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = once(child, 'exit')
+  child.kill('SIGTERM')
+  await gone
+}
+
+async function listening(port: number): Promise<string> {
+  const url = `http://127.0.0.1:${port}`
+  const until = performance.now() + START_MS
+  for (;;) {
+    const answered = await fetch(`${url}/health/live`).catch(() => undefined)
+    await answered?.body?.cancel()
+    if (answered !== undefined) return url
+    if (performance.now() > until) throw new Error(`nothing listens on port ${port}`)
+    await pause(100)
+  }
+}
+
+/** Requests over 256 threads, with the token that the gateway would send. */
+function requests(): Buffer[] {
+  const caller = {
+    account: { _id: 1, username: 'bench@example.com', name: 'Bench', profile: 1, context: {} },
+    workspace: { _id: 1, name: 'Bench', namespace: 'bench', host: 'bench.example.com' },
+    role: { _id: 1, name: 'WORKSPACE_ADMIN', version: 1 },
+  }
+  const signer = createInternalSigner(keys.own.gateway)
+  const authorization = `Bearer ${signer.sign({ audience: 'webhook', caller })}`
+  return Array.from({ length: THREADS }, (_, thread) =>
+    requestBytes({ path: PATH, headers: { authorization }, body: JSON.stringify(message(thread)) }),
+  )
+}
+
+async function load(target: keyof typeof PORTS): Promise<Load> {
+  await emptyQueues()
+  const until = performance.now() + DURATION * 1_000
+  const port = PORTS[target]
+  const goesOn = () => performance.now() < until
+  return asFastAsPossible({ port, connections: CONNECTIONS, requests: requests(), goesOn })
+}
+
+async function rawPublisher(): Promise<Load> {
+  await emptyQueues()
+  const child = run('tests/bench/raw-publisher.ts', { BODY, DURATION: String(DURATION) })
+  let printed = ''
+  child.stdout?.on('data', (chunk: Buffer) => {
+    printed += chunk
+  })
+  await once(child, 'exit')
+  return { perSecond: Number(printed), p50: Number.NaN, p99: Number.NaN, failures: 0 }
+}
+
+async function emptyQueues(): Promise<void> {
+  const connection = await connect(AMQP_URL)
+  const channel = await connection.createChannel()
+  for (let partition = 0; partition < PARTITIONS; partition++)
+    await channel.purgeQueue(partitionQueue(partition))
+  await connection.close()
+}
+
+/** All three in turns; the median of three runs, after one to warm up. */
+async function compare(): Promise<void> {
+  const kinds = { 'the webhook service': () => load('ours'), 'bare express + amqplib': () => load('bare') }
+  for (const measure of Object.values(kinds)) await measure()
+  const all = { ...kinds, 'raw publisher, 64 in flight': rawPublisher }
+  const runs = new Map<string, Load[]>(Object.keys(all).map((name) => [name, []]))
+  for (let count = 0; count < RUNS; count++) {
+    for (const [name, measure] of Object.entries(all)) runs.get(name)?.push(await measure())
+  }
+  const medians = new Map([...runs].map(([name, loads]) => [name, median(loads)]))
+  const mine = medians.get('the webhook service')?.perSecond ?? 0
+  const rows = [...medians].map(([name, { perSecond, p50, p99, failures }]) => ({
+    name,
+    'messages/s': Math.round(perSecond),
+    runs: runs
+      .get(name)
+      ?.map((one) => Math.round(one.perSecond))
+      .join(' '),
+    'p50 ms': p50.toFixed(1),
+    'p99 ms': p99.toFixed(1),
+    failures,
+    'ours beside it': (mine / perSecond).toFixed(2),
+  }))
+  console.log(`\nConfirmed messages, ${CONNECTIONS} connections, median of ${RUNS} runs of ${DURATION} s`)
+  console.table(rows)
+}
+
+async function steady(): Promise<void> {
+  await emptyQueues()
+  const { perSecond, p50, p99, failures } = await atRate({
+    port: PORTS.ours,
+    connections: CONNECTIONS,
+    requests: requests(),
+    rate: RATE,
+    seconds: STEADY_SECONDS,
+  })
+  console.log(`\nA steady ${RATE} messages/s for ${STEADY_SECONDS} s, each at its time`)
+  console.table([
+    { 'messages/s': perSecond.toFixed(0), 'p50 ms': p50.toFixed(1), 'p99 ms': p99.toFixed(1), failures },
+  ])
+}
+
+async function memory(): Promise<void> {
+  await emptyQueues()
+  const rows: object[] = []
+  const look = (messages: number) =>
+    rows.push({ messages, 'resident MiB': Math.round(residentBytes() / MIB) })
+  let looked = 0
+  const goesOn = (count: number) => {
+    if (count >= looked) {
+      look(looked)
+      looked += MESSAGES / 5
+    }
+    return count < MESSAGES
+  }
+  const all = requests()
+  await asFastAsPossible({ port: PORTS.ours, connections: CONNECTIONS, requests: all, goesOn })
+  console.log(`\nMemory of the webhook service over ${MESSAGES} messages`)
+  console.table(rows)
+}
+
+function residentBytes(): number {
+  const kib = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${ours.pid}/status`, 'utf8'))?.[1]
+  return Number(kib) * 1024
+}
+
+function median(loads: Load[]): Load {
+  const sorted = loads.toSorted((a, b) => a.perSecond - b.perSecond)
+  const middle = sorted[Math.floor(sorted.length / 2)]
+  if (middle === undefined) throw new Error('nothing was measured')
+  return middle
+}
