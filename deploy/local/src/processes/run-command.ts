@@ -56,5 +56,9 @@ function keep(output: { out: string; all: string }, text: string, standard: bool
 }
 
 function lastLine(text: string): string | undefined {
-  return text.trim().split('\n').at(-1)?.trim() || undefined
+  // npm ends with where its log is, which says nothing about the failure.
+  const lines = text
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.includes('complete log of this run'))
+  return lines.at(-1)?.trim()
 }

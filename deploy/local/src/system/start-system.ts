@@ -26,8 +26,6 @@ export interface SystemOptions {
   say(line: string): void
   /** The least severe level that the services log; `warn` when not given. */
   logLevel?: string
-  /** Put before the name of every service's database. */
-  databasePrefix?: string
   /** Aborting it stops what was started so far and rejects. */
   signal?: AbortSignal
 }
@@ -60,7 +58,7 @@ export interface System extends RunFile {
  * not ready; nothing is left running then.
  */
 export async function startSystem(options: SystemOptions): Promise<System> {
-  const { directory, port, servers, say, logLevel = 'warn', databasePrefix = '' } = options
+  const { directory, port, servers, say, logLevel = 'warn' } = options
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const owner = join(directory, 'services')
   await stopOwned(owner, { graceMs: LEFTOVER_GRACE_MS })
@@ -68,7 +66,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const inner = PROCESSES.filter((name) => name !== 'gateway')
   const ports = await choosePorts({ file: join(directory, 'ports.json'), names: inner, say })
   const plans = planProcesses({
-    ...{ directory, secrets, logLevel, databasePrefix },
+    ...{ directory, secrets, logLevel },
     ports: { ...ports, gateway: port },
     mongoUrl: servers.mongo.url,
     amqpUrl: servers.rabbitmq.url,
