@@ -8,6 +8,8 @@ const INTERVAL_MS = 1_000
 // Identity tells each change for 10 s; after that it need not be recognised any more.
 const REMEMBER_MS = 30_000
 const MAX_CHANGES = 5_000
+// While the system starts, identity may come up a little later.
+const TELLING_FAILURES = 5
 
 const changesSchema = z.object({
   now: z.number(),
@@ -38,14 +40,14 @@ export function followRevocations(options: {
   }
   const closing = new AbortController()
   const loop = async () => {
-    let failing = false
+    let failures = 0
     while (!closing.signal.aborted) {
       try {
         await poll()
-        failing = false
-      } catch (err) {
-        if (!failing) log.warn({ err }, 'revocations not read')
-        failing = true
+        failures = 0
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : 'unknown'
+        if (++failures === TELLING_FAILURES) log.warn({ reason }, 'revocations not read')
       }
       await delay(INTERVAL_MS, undefined, { signal: closing.signal }).catch(() => undefined)
     }

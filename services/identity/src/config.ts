@@ -1,6 +1,6 @@
 import { type BaseConfig, integer } from '@parley/shared/config'
+import { keyring } from '@parley/shared/keyring'
 import { z } from 'zod'
-import { keyring } from './keyring.ts'
 
 const DNS_NAME = /^(?=.{1,180}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/
 

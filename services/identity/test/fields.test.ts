@@ -1,8 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { z } from 'zod'
 import { usernameKey } from '../src/accounts/username-key.ts'
-import { keyring } from '../src/keyring.ts'
 import { slugOf } from '../src/workspaces/slug.ts'
 
 describe('slugOf', () => {
@@ -35,29 +33,4 @@ test('usernameKey is the same for every case of a name, and stays as it is when 
     }),
   )
   expect(usernameKey('ﬁ@x.y')).toBe(usernameKey('FI@x.y'))
-})
-
-describe('a keyring', () => {
-  const schema = keyring({ minBytes: 4, maxBytes: 8 })
-  const encoded = (text: string) => Buffer.from(text).toString('base64')
-
-  test('uses the first secret and knows the others', () => {
-    const ring = schema.parse(`b:${encoded('second')}, a:${encoded('first')}`)
-    expect(ring.current).toEqual({ id: 'b', secret: Buffer.from('second') })
-    expect(ring.secret('a').toString()).toBe('first')
-    expect(() => ring.secret('c')).toThrow('the key c is not in the environment')
-  })
-
-  test.each([
-    '',
-    'a',
-    'a:',
-    'a:!!!!',
-    `a:${encoded('abc')}`,
-    `a:${encoded('ninebytes')}`,
-    `a:${encoded('four')},a:${encoded('four')}`,
-  ])('refuses %j without repeating it', (text) => {
-    const { error } = z.object({ RING: schema }).safeParse({ RING: text })
-    expect(error?.issues[0]?.message).toMatch(/^is not id:base64/)
-  })
 })

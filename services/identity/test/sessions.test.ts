@@ -5,6 +5,7 @@ import {
   type IdentityServer,
   identityEnvironment,
   makeServiceKeys,
+  namedSecret,
   newRegistration,
   startIdentity,
   untilReady,
@@ -12,12 +13,14 @@ import {
 
 const keys = makeServiceKeys()
 let identity: IdentityServer
+let environment: Record<string, string>
 const user = newRegistration({ email: 'Ana@example.com', namespace: 'Acme' })
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
 let registered: any
 
 beforeAll(async () => {
-  identity = await startIdentity(keys, await identityEnvironment(keys))
+  environment = await identityEnvironment(keys)
+  identity = await startIdentity(keys, environment)
   await untilReady(identity.url)
   registered = (await identity.call('POST', '/api/auth/register', { body: user })).json
 }, 150_000)
@@ -73,6 +76,25 @@ describe('login', () => {
       expect((await login(body)).status).toBe(422)
     },
   )
+
+  test('hashes a password anew when pepper and cost have changed', async () => {
+    const own = newRegistration()
+    await identity.call('POST', '/api/auth/register', { body: own })
+    const stored = async () =>
+      identity.database
+        .collection('accounts')
+        .findOne({ username: own.email }, { projection: { pepper: 1, passwordHash: 1 } })
+    expect(await stored()).toMatchObject({ pepper: 'p1', passwordHash: expect.stringMatching(/^\$2b\$04/) })
+    const PEPPERS = `${namedSecret('p2')},${environment.PEPPERS}`
+    const later = await startIdentity(keys, { ...environment, PEPPERS, BCRYPT_COST: '5' })
+    await untilReady(later.url)
+    const again = () =>
+      later.call('POST', '/api/auth/login', { body: { email: own.email, password: own.password } })
+    expect((await again()).status).toBe(200)
+    expect(await stored()).toMatchObject({ pepper: 'p2', passwordHash: expect.stringMatching(/^\$2b\$05/) })
+    expect((await again()).status).toBe(200)
+    await later.close()
+  })
 
   test('keeps no token that could be used from the database alone', async () => {
     const { json } = await login({ username: user.email, password: user.password })

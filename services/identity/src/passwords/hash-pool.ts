@@ -20,7 +20,8 @@ interface Job {
 }
 
 const MAX_WORKERS = 4
-const MAX_WAITING = 64
+// About 15 s of work at the usual cost on one worker.
+const MAX_WAITING = 256
 
 /** Runs bcrypt in worker threads, one core left free for the event loop where there are two or more. */
 export function createHashPool(): HashPool {

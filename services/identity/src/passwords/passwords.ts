@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
+import type { Keyring } from '@parley/shared/keyring'
 import bcrypt from 'bcryptjs'
-import type { Keyring } from '../keyring.ts'
 import type { HashPool } from './hash-pool.ts'
 
 /** A password as it is stored. */
@@ -15,6 +15,8 @@ export interface Passwords {
   hash(password: string): Promise<StoredPassword>
   /** Whether the password is right. Without `stored` the same work is done, and the answer is no. */
   verify(password: string, stored: StoredPassword | undefined): Promise<boolean>
+  /** Whether a password is to be hashed anew, because pepper or cost have changed since. */
+  isOutdated(stored: StoredPassword): boolean
 }
 
 /**
@@ -32,9 +34,12 @@ export function createPasswords(options: { peppers: Keyring; cost: number; pool:
     },
     verify: async (password, stored) => {
       const secret = stored === undefined ? current.secret : peppers.secret(stored.pepper)
+      if (secret === undefined) throw new Error(`the pepper ${stored?.pepper} is not in the environment`)
       const matches = await pool.compare(peppered(password, secret), stored?.passwordHash ?? nobody)
       return matches && stored !== undefined
     },
+    isOutdated: ({ pepper, passwordHash }) =>
+      pepper !== current.id || bcrypt.getRounds(passwordHash) !== cost,
   }
 }
 

@@ -3,6 +3,7 @@ import { Problem } from '@parley/shared/problem'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
+import type { Account } from '../accounts/account.ts'
 import { usernameKey } from '../accounts/username-key.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import { addressOf, type Throttles } from '../throttle/throttles.ts'
@@ -23,7 +24,7 @@ const credentials = z
   })
 
 interface LoginDependencies extends TokenDependencies {
-  passwords: Pick<Passwords, 'verify'>
+  passwords: Passwords
   throttles: Throttles
 }
 
@@ -46,7 +47,7 @@ export function loginRoute(dependencies: LoginDependencies): Router {
 }
 
 async function authenticate(
-  { models, passwords }: LoginDependencies,
+  { models, passwords }: Pick<LoginDependencies, 'models' | 'passwords'>,
   key: string,
   given: z.output<typeof credentials>,
 ) {
@@ -55,5 +56,15 @@ async function authenticate(
   const right = await passwords.verify(given.password, account ?? undefined)
   const there = given.namespace == null || given.namespace === workspace?.namespace
   if (account === null || !right || !there) throw new Problem('invalid_credentials')
+  if (passwords.isOutdated(account)) await hashAnew({ models, passwords }, account, given.password)
   return account
+}
+
+/** Unless the password is being changed at this very moment. */
+async function hashAnew(
+  { models, passwords }: Pick<LoginDependencies, 'models' | 'passwords'>,
+  { _id, passwordHash }: Account,
+  password: string,
+): Promise<void> {
+  await models.accounts.updateOne({ _id, passwordHash }, { $set: await passwords.hash(password) })
 }

@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
+import type { Keyring } from '@parley/shared/keyring'
 import { type Model, Schema } from 'mongoose'
-import type { Keyring } from '../keyring.ts'
 import { type Sealed, seal, unseal } from './seal.ts'
 
 /** A key as it is stored. */

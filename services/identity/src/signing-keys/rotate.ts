@@ -1,5 +1,5 @@
+import type { Keyring } from '@parley/shared/keyring'
 import type { Model } from 'mongoose'
-import type { Keyring } from '../keyring.ts'
 import { generateKey, KEY_RING, type KeyRingDocument, type StoredKey } from './key-ring.ts'
 import { seal, unseal } from './seal.ts'
 
