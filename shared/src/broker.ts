@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   type Channel,
@@ -39,8 +39,7 @@ export const partitionKey = (partition: number): string => `p${partition}`
 
 /** The partition of a thread: the same for the same workspace and thread, evenly spread over all. */
 export function partitionOf(workspace: number, thread: string): number {
-  const digest = createHash('sha256').update(`${workspace}\0${thread}`).digest()
-  return digest.readUInt32BE(0) % PARTITIONS
+  return hash('sha256', `${workspace}\0${thread}`, 'buffer').readUInt32BE(0) % PARTITIONS
 }
 
 // One consumer at a time gets what arrives, so that it stays in order.

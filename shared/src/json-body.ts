@@ -85,8 +85,21 @@ const MAX_FAULTS = 20
  */
 export function unstorable(value: unknown): Fault[] {
   const faults: Fault[] = []
-  visit(value, '', faults)
+  // Paths are put together only where there is something to name.
+  if (!isStorable(value)) visit(value, '', faults)
   return faults
+}
+
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return value.every(isStorable)
+  const object = value as Record<string, unknown>
+  for (const key of Object.keys(object)) {
+    if (key.includes('\0') || !key.isWellFormed() || !isStorable(object[key])) return false
+  }
+  return true
 }
 
 function visit(value: unknown, path: string, faults: Fault[]): void {

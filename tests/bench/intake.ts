@@ -24,12 +24,19 @@ const size = z.object({
     .default(100_000)
     .describe('Messages between the first look at the memory and the last'),
 })
+type Measured = Load & {
+  /** Of the process that took the messages in. */
+  cpuMicros: number
+}
+
 const RUNS = 3
 const START_MS = 30_000
 const PORTS = { ours: 18_421, bare: 18_422 }
 const PATH = '/api/hooks/whatsapp'
 const THREADS = 256
 const MIB = 1024 * 1024
+// Of the clock that Linux counts processor time by.
+const TICKS_A_SECOND = 100
 
 const { DURATION, CONNECTIONS, RATE, STEADY_SECONDS, MESSAGES } = parseConfig(size, process.env)
 const directory = await mkdtemp(join(tmpdir(), 'parley-bench-'))
@@ -117,15 +124,27 @@ function requests(): Buffer[] {
   )
 }
 
-async function load(target: keyof typeof PORTS): Promise<Load> {
+async function load(target: keyof typeof PORTS): Promise<Measured> {
   await emptyQueues()
+  const pid = (target === 'ours' ? ours : bare).pid
+  const before = cpuSeconds(pid)
   const until = performance.now() + DURATION * 1_000
   const port = PORTS[target]
   const goesOn = () => performance.now() < until
-  return asFastAsPossible({ port, connections: CONNECTIONS, requests: requests(), goesOn })
+  const measured = await asFastAsPossible({ port, connections: CONNECTIONS, requests: requests(), goesOn })
+  const cpuMicros = ((cpuSeconds(pid) - before) * 1e6) / (measured.perSecond * DURATION)
+  return { ...measured, cpuMicros }
 }
 
-async function rawPublisher(): Promise<Load> {
+/** What a process has used so far, its threads included. */
+function cpuSeconds(pid: number | undefined): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND
+}
+
+async function rawPublisher(): Promise<Measured> {
   await emptyQueues()
   const child = run('tests/bench/raw-publisher.ts', { BODY, DURATION: String(DURATION) })
   let printed = ''
@@ -133,7 +152,7 @@ async function rawPublisher(): Promise<Load> {
     printed += chunk
   })
   await once(child, 'exit')
-  return { perSecond: Number(printed), p50: Number.NaN, p99: Number.NaN, failures: 0 }
+  return { perSecond: Number(printed), p50: Number.NaN, p99: Number.NaN, failures: 0, cpuMicros: Number.NaN }
 }
 
 async function emptyQueues(): Promise<void> {
@@ -149,13 +168,13 @@ async function compare(): Promise<void> {
   const kinds = { 'the webhook service': () => load('ours'), 'bare express + amqplib': () => load('bare') }
   for (const measure of Object.values(kinds)) await measure()
   const all = { ...kinds, 'raw publisher, 64 in flight': rawPublisher }
-  const runs = new Map<string, Load[]>(Object.keys(all).map((name) => [name, []]))
+  const runs = new Map<string, Measured[]>(Object.keys(all).map((name) => [name, []]))
   for (let count = 0; count < RUNS; count++) {
     for (const [name, measure] of Object.entries(all)) runs.get(name)?.push(await measure())
   }
   const medians = new Map([...runs].map(([name, loads]) => [name, median(loads)]))
   const mine = medians.get('the webhook service')?.perSecond ?? 0
-  const rows = [...medians].map(([name, { perSecond, p50, p99, failures }]) => ({
+  const rows = [...medians].map(([name, { perSecond, p50, p99, failures, cpuMicros }]) => ({
     name,
     'messages/s': Math.round(perSecond),
     runs: runs
@@ -164,6 +183,7 @@ async function compare(): Promise<void> {
       .join(' '),
     'p50 ms': p50.toFixed(1),
     'p99 ms': p99.toFixed(1),
+    'CPU µs each': Math.round(cpuMicros),
     failures,
     'ours beside it': (mine / perSecond).toFixed(2),
   }))
@@ -210,7 +230,7 @@ function residentBytes(): number {
   return Number(kib) * 1024
 }
 
-function median(loads: Load[]): Load {
+function median(loads: Measured[]): Measured {
   const sorted = loads.toSorted((a, b) => a.perSecond - b.perSecond)
   const middle = sorted[Math.floor(sorted.length / 2)]
   if (middle === undefined) throw new Error('nothing was measured')

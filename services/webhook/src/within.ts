@@ -4,8 +4,9 @@ import { Problem } from '@parley/shared/problem'
 export async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    const problem = new Problem('unavailable', { detail: 'What is needed for this does not answer in time.' })
-    timer = setTimeout(() => reject(problem), milliseconds)
+    timer = setTimeout(() => {
+      reject(new Problem('unavailable', { detail: 'What is needed for this does not answer in time.' }))
+    }, milliseconds)
   })
   try {
     return await Promise.race([promise, late])

@@ -43,7 +43,8 @@ export function receive(intake: NativeIntake): RequestHandler {
     const key = idempotencyKeyOf(req)
     const message = await readMessage(req, { timeoutMs: bodyTimeoutMs, budget })
     if (decision.kind === 'some' && !decision.test(message)) throw new Problem('forbidden')
-    const body = Buffer.from(JSON.stringify(message))
+    const text = JSON.stringify(message)
+    const body = Buffer.from(text)
     const workspace = caller.workspace._id
     const messageId =
       key === undefined ? randomUUIDv7() : derivedMessageId({ source: 'api', workspace, key, body })
@@ -54,8 +55,11 @@ export function receive(intake: NativeIntake): RequestHandler {
       const { replayed } = await idempotency.once({ workspace, key, body }, publish)
       if (replayed) res.set('idempotent-replayed', 'true')
     }
-    res.set('x-message-id', messageId)
-    res.type('application/json').end(body)
+    res.setHeader('x-message-id', messageId)
+    // As text it goes out in one write with the headers.
+    res.setHeader('content-type', 'application/json; charset=utf-8')
+    res.setHeader('content-length', body.length)
+    res.end(text)
   }
 }
 

@@ -1,0 +1,82 @@
+import { derivedSecret, ownSecrets } from '@parley/shared/signing-secret'
+import type { Channel } from '../channels/channel-copy.ts'
+import type { HookNotes } from './hook-notes.ts'
+
+export interface HookViewOptions {
+  channel: Channel
+  notes: HookNotes | undefined
+  /** Where callers reach the gateway, without a path. */
+  origin: string
+  slug: string
+  /** Whether the caller may write the channel, and so may see what signs its callbacks. */
+  writable: boolean
+  /** What derived signing secrets come from; undefined when this service was not given it. */
+  signingSecret: string | undefined
+}
+
+/** A channel's webhook as its people see it: where the provider sends to, what to paste where, how it goes. */
+export function hookView(options: HookViewOptions): object {
+  const { channel, notes, writable } = options
+  const url = urlOf(options)
+  return {
+    channel: { _id: channel._id, name: channel.name, extId: channel.extId, hook: channel.hook },
+    url,
+    setup: setupOf(channel, url),
+    problems: problemsOf(channel, url),
+    handshake: { succeeded: notes?.handshakeAt !== undefined, at: notes?.handshakeAt ?? null },
+    lastReceivedAt: notes?.receivedAt ?? null,
+    lastError: notes?.lastError === undefined ? null : errorView(notes.lastError),
+    ...(writable ? { signingSecret: signingSecretOf(options) } : {}),
+  }
+}
+
+// A path holds no encoded control character, slash or backslash: whoever reads it might take it for another one.
+const UNADDRESSABLE = /[\p{Cc}/\\]|^\.{0,2}$/u
+
+function urlOf({ channel, origin, slug }: HookViewOptions): string | null {
+  if (UNADDRESSABLE.test(channel.extId)) return null
+  return `${origin}/api/hooks/whatsapp/${slug}/${encodeURIComponent(channel.extId)}`
+}
+
+function setupOf(channel: Channel, url: string | null): object[] {
+  if (channel.hook !== 'whatsapp' || url === null) return []
+  const at = 'Meta for Developers, your app, WhatsApp, Configuration, Webhook'
+  return [
+    { where: `${at}: Callback URL`, paste: url },
+    { where: `${at}: Verify token`, paste: "the channel's config.verifyToken" },
+    { where: `${at}: Webhook fields`, subscribe: ['messages'] },
+    {
+      where: "the channel's config.appSecret",
+      paste: 'Meta for Developers, your app, App settings, Basic: App secret',
+    },
+  ]
+}
+
+function problemsOf({ config, hook }: Channel, url: string | null): string[] {
+  const isSet = (key: string) => Object.hasOwn(config, key) && Boolean(config[key])
+  if (hook !== 'whatsapp') return []
+  return [
+    ...(url === null ? ['An extId with a slash, a backslash or control characters has no address.'] : []),
+    ...(isSet('verifyToken') ? [] : ['config.verifyToken is missing: the handshake is refused.']),
+    ...(isSet('appSecret') ? [] : ['config.appSecret is missing: what the provider sends is refused.']),
+  ]
+}
+
+const MEANINGS = {
+  verify_token_wrong: "The verify token was not the channel's config.verifyToken.",
+  verify_token_not_configured: 'The provider asked, but the channel has no config.verifyToken.',
+  signature_wrong: "Something came that was not signed with the channel's config.appSecret.",
+  app_secret_not_configured: 'Something came, but the channel has no config.appSecret.',
+}
+
+function errorView({ at, code }: NonNullable<HookNotes['lastError']>): object {
+  return { at, code, message: MEANINGS[code] }
+}
+
+/** The channel's own secrets are read from the channel; the derived one is shown only here. */
+function signingSecretOf({ channel, signingSecret: serviceKey }: HookViewOptions): object | null {
+  if (ownSecrets(channel.config).length > 0) return { source: 'channel' }
+  if (serviceKey === undefined) return null
+  const value = derivedSecret({ workspace: channel.workspace, channel: channel._id, serviceKey })
+  return { source: 'derived', value }
+}

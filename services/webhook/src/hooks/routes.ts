@@ -1,0 +1,67 @@
+import type { Authorizer } from '@parley/shared/authorizer'
+import type { InternalClient } from '@parley/shared/internal-client'
+import { methodNotAllowed } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { parse } from '@parley/shared/validate'
+import { type Request, Router } from 'express'
+import { z } from 'zod'
+import { versionedChannel } from '../channels/channel-copy.ts'
+import type { Collections } from '../database.ts'
+import { hookView } from './hook-view.ts'
+
+const query = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  after: z
+    .string()
+    .regex(/^\d{1,16}$/, 'is not a cursor of this list')
+    .optional(),
+})
+const answerSchema = z.object({ data: z.array(versionedChannel), next: z.number().nullable() })
+const NOTES_MS = 3_000
+
+/** GET /rest/hooks: the webhooks of the caller's channels, `limit` at a time, lowest channel id first. */
+export function hookRoutes(options: {
+  authorizer: Authorizer
+  configuration: Pick<InternalClient, 'get'>
+  hooks: Collections['hooks']
+  publicUrl: string | undefined
+  signingSecret: string | undefined
+}): Router {
+  const { authorizer, configuration, hooks, publicUrl, signingSecret } = options
+  const router = Router()
+  router
+    .route('/')
+    .get(async (req, res) => {
+      const caller = callerOf(res)
+      const readable = await authorizer.require(caller, 'channels', 'read')
+      const writable = await authorizer.decide(caller, 'channels', 'write')
+      const { limit, after } = parse(query, req.query)
+      const workspace = caller.workspace._id
+      const path = `/internal/workspaces/${workspace}/channels?limit=${limit}&after=${after ?? ''}`
+      const { data, next } = answerSchema.parse(await configuration.get(path))
+      const visible = data.filter((channel) => readable.kind !== 'some' || readable.test(channel))
+      const ids = visible.map(({ _id }) => `${workspace}/${_id}`)
+      const notes = await hooks.find({ _id: { $in: ids } }, { timeoutMS: NOTES_MS }).toArray()
+      const origin = publicUrl ?? originOf(req)
+      const slug = caller.workspace.host.split('.', 1)[0] ?? ''
+      const views = visible.map((channel) =>
+        hookView({
+          channel: { ...channel, workspace },
+          notes: notes.find((one) => one.channel === channel._id),
+          ...{ origin, slug, signingSecret },
+          writable: writable.kind === 'all' || (writable.kind === 'some' && writable.test(channel)),
+        }),
+      )
+      res.set('cache-control', 'no-store').json({ data: views, next: next === null ? null : String(next) })
+    })
+    .all(methodNotAllowed('GET'))
+  return router
+}
+
+const HOST = /^[\w.:[\]-]{1,255}$/
+
+/** Where the caller reached the gateway, which says so in headers of its own; empty when it can't be told. */
+function originOf(req: Request): string {
+  const { 'x-forwarded-proto': proto = 'http', 'x-forwarded-host': host = req.headers.host } = req.headers
+  return typeof host === 'string' && HOST.test(host) ? `${proto}://${host}` : ''
+}
