@@ -1,0 +1,164 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import type { PublicJwk } from '@parley/shared/config'
+import { type Caller, createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
+import { Problem } from '@parley/shared/problem'
+import { createCallers } from '../src/callers.ts'
+
+const MINUTE = 60_000
+const caller: Caller = {
+  account: { _id: 1, username: 'a@example.com', name: 'Ana', profile: 1, context: {} },
+  workspace: { _id: 2, name: 'Acme', namespace: 'acme', host: 'acme.example.com' },
+  role: { _id: 3, name: 'MEMBER', version: 4 },
+  session: 'session',
+}
+const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const jwk = { ...pair.privateKey.export({ format: 'jwk' }), kid: 'gateway' } as PublicJwk & { d: string }
+
+let now: number
+let asked: unknown[]
+let answer: () => unknown
+beforeEach(() => {
+  now = 1_000_000
+  asked = []
+  answer = () => ({ active: true, caller })
+  jest.spyOn(performance, 'now').mockImplementation(() => now)
+  jest.spyOn(Date, 'now').mockImplementation(() => 1_800_000_000_000 + now)
+})
+afterEach(() => void jest.restoreAllMocks())
+
+const away = () => {
+  throw new Problem('unavailable')
+}
+
+/** Callers whose access tokens end at `endsAt` on the test's clock. */
+const callersUntil = (endsAt: number) =>
+  createCallers({
+    accessTokens: {
+      verify: async () => {
+        if (now >= endsAt) throw new Problem('unauthenticated')
+        return { account: 1, session: 'session', expiresAt: Date.now() + endsAt - now }
+      },
+    },
+    identity: {
+      post: async (_path, body) => {
+        asked.push(body)
+        return answer()
+      },
+    },
+    signer: createInternalSigner(jwk),
+  })
+
+describe('a caller', () => {
+  test('is known for a minute, then asked about again', async () => {
+    const callers = callersUntil(now + 15 * MINUTE)
+    await callers.resolve('token')
+    now += MINUTE - 1
+    expect(callers.known('token')?.caller).toEqual(caller)
+    now += 1
+    expect(callers.known('token')).toBeUndefined()
+    await callers.resolve('token')
+    expect(asked).toEqual([
+      { account: 1, session: 'session' },
+      { account: 1, session: 'session' },
+    ])
+  })
+
+  test('is not known beyond the end of the token', async () => {
+    const callers = callersUntil(now + 10_000)
+    await callers.resolve('token')
+    now += 10_000
+    expect(callers.known('token')).toBeUndefined()
+    await expect(callers.resolve('token')).rejects.toMatchObject({ code: 'unauthenticated' })
+  })
+
+  test('goes on while identity is away, and only until the token ends', async () => {
+    const end = now + 15 * MINUTE
+    const callers = callersUntil(end)
+    await callers.resolve('token')
+    answer = away
+    for (; now < end - MINUTE; now += MINUTE / 2)
+      expect((callers.known('token') ?? (await callers.resolve('token'))).caller).toEqual(caller)
+    now = end
+    await expect(callers.resolve('token')).rejects.toMatchObject({ code: 'unauthenticated' })
+    await expect(callersUntil(now + MINUTE).resolve('token')).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  test('of an API token goes on for 15 minutes while identity is away', async () => {
+    const callers = callersUntil(0)
+    const token = `parley_${'x'.repeat(43)}`
+    await callers.resolve(token)
+    expect(asked).toEqual([{ tokenHash: expect.stringMatching(/^[\w-]{43}$/) }])
+    answer = away
+    now += 15 * MINUTE - 1
+    expect((await callers.resolve(token)).caller).toEqual(caller)
+    now += 1
+    await expect(callers.resolve(token)).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  test('whom identity turns away is forgotten at once', async () => {
+    const callers = callersUntil(now + 15 * MINUTE)
+    await callers.resolve('token')
+    now += MINUTE
+    answer = () => ({ active: false })
+    await expect(callers.resolve('token')).rejects.toMatchObject({ code: 'unauthenticated' })
+    answer = away
+    await expect(callers.resolve('token')).rejects.toMatchObject({ code: 'unavailable' })
+  })
+})
+
+describe('a change', () => {
+  const seenAt = (kind: string, key: string, at: number) => [{ kind, key, seenAt: at }]
+
+  test.each([
+    ['account', '1'],
+    ['workspace', '2'],
+    ['role', '3'],
+    ['session', 'session'],
+  ])('of the %s makes the caller unknown', async (kind, key) => {
+    const callers = callersUntil(now + 15 * MINUTE)
+    await callers.resolve('token')
+    callers.forget(seenAt(kind, 'other', now))
+    expect(callers.known('token')).toBeDefined()
+    callers.forget(seenAt(kind, key, now))
+    expect(callers.known('token')).toBeUndefined()
+  })
+
+  test('that was seen before identity was asked is in its answer already', async () => {
+    const callers = callersUntil(now + 15 * MINUTE)
+    const before = now
+    now += 1
+    await callers.resolve('token')
+    callers.forget(seenAt('role', '3', before))
+    expect(callers.known('token')).toBeDefined()
+  })
+
+  test('seen while identity was being asked is applied when it is told again', async () => {
+    const callers = callersUntil(now + 15 * MINUTE)
+    const resolving = callers.resolve('token')
+    now += 5
+    const changes = seenAt('role', '3', now)
+    callers.forget(changes)
+    await resolving
+    now += 1_000
+    callers.forget(changes)
+    expect(callers.known('token')).toBeUndefined()
+  })
+})
+
+test('an internal token is made once for each service and renewed before it ends', async () => {
+  const callers = callersUntil(now + 15 * MINUTE)
+  const known = await callers.resolve('token')
+  const first = callers.internalToken(known, 'configuration')
+  now += 44_999
+  expect(callers.internalToken(known, 'configuration')).toBe(first)
+  expect(callers.internalToken(known, 'webhook')).not.toBe(first)
+  now += 1
+  const second = callers.internalToken(known, 'configuration')
+  expect(second).not.toBe(first)
+  jest.restoreAllMocks()
+  const { d: _private, ...published } = jwk
+  const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: { keys: [published] } })
+  const token = callers.internalToken({ ...known, internalTokens: {} }, 'dispatcher')
+  expect(verifier.verify(`Bearer ${token}`)).toEqual({ issuer: 'gateway', caller })
+})
