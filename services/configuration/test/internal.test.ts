@@ -23,6 +23,18 @@ test('services read channels by their external id, lowest id first, with version
   expect(none.json).toEqual({ data: [] })
 })
 
+test('services read all channels of a workspace, page by page', async () => {
+  const path = '/internal/workspaces/5/channels?limit=2'
+  for (const id of [3, 1, 2]) {
+    await server.call('PUT', `/rest/channels/${id}`, { body: bodies.channels, workspace: 5 })
+  }
+  const ids = ({ json }: { json: { data: { _id: number }[] } }) => json.data.map(({ _id }) => _id)
+  const first = await server.callAs('webhook', path)
+  expect([ids(first), first.json.next]).toEqual([[1, 2], 2])
+  const second = await server.callAs('webhook', `${path}&after=${first.json.next}`)
+  expect([ids(second), second.json.next]).toEqual([[3], null])
+})
+
 test('services read one document, by id or key', async () => {
   await server.call('PUT', '/rest/configs/the-key', { body: bodies.configs })
   const byKey = await server.callAs('dispatcher', '/internal/workspaces/1/configs/the-key')

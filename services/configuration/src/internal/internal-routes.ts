@@ -2,7 +2,7 @@ import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { type RequestHandler, Router } from 'express'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { locate } from '../documents/locate.ts'
-import { parameterFault, parameters } from '../documents/parameters.ts'
+import { parameters } from '../documents/parameters.ts'
 import { parsePathId } from '../documents/path-id.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
@@ -19,7 +19,7 @@ export function internalRoutes({ database, secrets }: Needed): Router {
   const router = Router()
   router
     .route('/workspaces/:workspace/channels')
-    .get(channelsByExtId({ database, secrets }))
+    .get(channels({ database, secrets }))
     .all(methodNotAllowed('GET'))
   router
     .route('/workspaces/:workspace/:resource/:id')
@@ -28,20 +28,26 @@ export function internalRoutes({ database, secrets }: Needed): Router {
   return router
 }
 
-/** `GET …/channels?extId=`: all with that external id (at most 200), lowest id first. */
-function channelsByExtId({ database, secrets }: Needed): RequestHandler<{ workspace: string }> {
+/**
+ * `GET …/channels?extId=`: all with that external id (at most 200). Without it all there are, `limit` at a time
+ * after the id `after`; `next` is where the next page begins. Lowest id first.
+ */
+function channels({ database, secrets }: Needed): RequestHandler<{ workspace: string }> {
   return async (req, res) => {
-    const extId = parameters(req, ['extId']).get('extId')
-    if (extId === undefined) throw parameterFault('extId', 'is required')
+    const given = parameters(req, ['extId', 'limit', 'after'])
     const workspace = workspaceOf(req.params)
+    const extId = given.get('extId')
+    const after = given.get('after')
     const page = await findPage(database, definitions.channels, {
       workspace,
-      filters: [['extId', extId]],
+      filters: extId === undefined ? [] : [['extId', extId]],
       sort: { field: '_id', descending: false },
-      limit: MAX_CHANNELS,
+      after: after ? { value: null, id: parsePathId({ keyed: false }, after).id ?? 0 } : undefined,
+      limit: Math.min(Number(given.get('limit') || MAX_CHANNELS), MAX_CHANNELS),
       visible: {},
     })
-    res.json({ data: page.documents.map((current) => shown(current, { secrets, workspace })) })
+    const data = page.documents.map((current) => shown(current, { secrets, workspace }))
+    res.json(extId === undefined ? { data, next: page.end?.id ?? null } : { data })
   }
 }
 
