@@ -1,39 +1,49 @@
-import { parse } from 'yaml'
+import { setImmediate as letOthersRun } from 'node:timers/promises'
+import { load } from 'js-yaml'
+import type { ResourceDocument } from '../store/stored-document.ts'
 import type { Batch, Finding } from './finding.ts'
 
 const MAX_SPEC_CHARACTERS = 512 * 1024
 
 /** Specs that are no OpenAPI 3 document in YAML, and modules that nothing can call. */
-export function checkActions({ documents }: Batch): Finding[] {
-  return documents.flatMap(({ _id, specType, spec, moduleUrl }) => {
-    const found: Finding[] = []
-    const add = (code: Finding['code'], path: string, message: string) =>
-      found.push({ code, resource: 'actions', _id, path, message })
-    if (!/^(native:request$|https?:)/.test(String(moduleUrl))) {
-      add('bad_handler', '/moduleUrl', 'a module is native:request or an http(s) URL')
-    }
-    if (specType !== 'openapi3-yaml') {
-      add('bad_spec', '/specType', 'only openapi3-yaml is understood')
-    } else if (String(spec).length > MAX_SPEC_CHARACTERS) {
-      add('not_checked', '/spec', `only specs up to ${MAX_SPEC_CHARACTERS} characters are checked`)
-    } else {
-      const fault = faultOfSpec(String(spec))
-      if (fault !== undefined) add('bad_spec', '/spec', fault)
-    }
-    return found
-  })
+export async function checkActions({ documents }: Batch): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const action of documents) {
+    await letOthersRun()
+    findings.push(...moduleFaults(action), ...specFaults(action))
+  }
+  return findings
+}
+
+function moduleFaults({ _id, moduleUrl }: ResourceDocument): Finding[] {
+  if (/^(native:request$|https?:)/.test(String(moduleUrl))) return []
+  const message = 'a module is native:request or an http(s) URL'
+  return [{ code: 'bad_handler', resource: 'actions', _id, path: '/moduleUrl', message }]
+}
+
+function specFaults({ _id, specType, spec }: ResourceDocument): Finding[] {
+  const at = { resource: 'actions', _id } as const
+  if (specType !== 'openapi3-yaml') {
+    return [{ ...at, code: 'bad_spec', path: '/specType', message: 'only openapi3-yaml is understood' }]
+  }
+  if (String(spec).length > MAX_SPEC_CHARACTERS) {
+    const message = `only specs up to ${MAX_SPEC_CHARACTERS} characters are checked`
+    return [{ ...at, code: 'not_checked', path: '/spec', message }]
+  }
+  const message = faultOfSpec(String(spec))
+  return message === undefined ? [] : [{ ...at, code: 'bad_spec', path: '/spec', message }]
 }
 
 function faultOfSpec(text: string): string | undefined {
   let spec: unknown
   try {
-    spec = parse(text, { logLevel: 'silent' })
+    spec = load(text)
   } catch (error) {
     return error instanceof Error ? error.message.split('\n', 1)[0] : 'is no YAML'
   }
   if (typeof spec !== 'object' || spec === null) return 'is no YAML mapping'
   const { openapi, paths } = spec as { openapi?: unknown; paths?: unknown }
-  if (!/^3\.\d/.test(String(openapi))) return 'names no OpenAPI 3 version under openapi'
+  if (!/^3(\.|$)/.test(String(openapi))) return 'names no OpenAPI 3 version under openapi'
   if (typeof paths !== 'object' || paths === null) return 'has no paths'
   return undefined
 }

@@ -3,8 +3,9 @@ import type { RequestHandler } from 'express'
 import { documentFilter } from '../access/document-filter.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { parameterFault, parameters } from '../documents/parameters.ts'
+import type { Lookup } from '../references/find-referenced.ts'
 import { allResources, definitions } from '../resources/all-resources.ts'
-import { RESOURCES, type ResourceDefinition, type ResourceName } from '../resources/definition.ts'
+import { RESOURCES, type ResourceName } from '../resources/definition.ts'
 import { findPage } from '../store/find-page.ts'
 import { decodeCursor, encodeCursor, type Position } from '../store/list-cursor.ts'
 import { checkActions } from './check-actions.ts'
@@ -17,6 +18,7 @@ import { loadStepGraph } from './step-graph.ts'
 const BATCH = 200
 const MAX_FINDINGS = 500
 const MAX_MS = 3_000
+const ORDER = 'check'
 
 const checks: Partial<Record<ResourceName, (batch: Batch) => Finding[] | Promise<Finding[]>>> = {
   channels: checkChannels,
@@ -34,27 +36,42 @@ export function checkConfiguration({ database, authorizer }: Dependencies): Requ
   return async (req, res) => {
     const start = startOf(parameters(req, ['after']).get('after'))
     const caller = callerOf(res)
-    const workspace = caller.workspace._id
-    const steps = await loadStepGraph(database, workspace)
+    const steps = await loadStepGraph(database, caller.workspace._id)
     const until = performance.now() + MAX_MS
     const data: Finding[] = []
-    const isEnough = () => data.length >= MAX_FINDINGS || performance.now() > until
-    for (const definition of allResources.slice(RESOURCES.indexOf(start.resource))) {
-      const read = await authorizer.decide(caller, definition.name, 'read')
-      if (read.kind === 'none') continue
-      let after: Position | undefined = definition.name === start.resource ? start.after : undefined
-      do {
-        const page = await findPage(database, definition, {
-          ...{ workspace, after, limit: BATCH, visible: documentFilter(read) },
-          ...{ filters: [], sort: { field: '_id', descending: false } },
-        })
-        const documents = page.documents.map(({ doc }) => doc)
-        data.push(...(await checkBatch({ database, workspace, definition, documents, steps })))
-        after = page.end
-        if (isEnough() && after) return void res.json({ data, next: cursorOf(definition, after) })
-      } while (after)
+    for await (const { batch, next } of batches({ database, authorizer, caller }, start)) {
+      data.push(...(await checkBatch({ ...batch, steps })))
+      const isEnough = data.length >= MAX_FINDINGS || performance.now() > until
+      if (isEnough && next !== undefined) return void res.json({ data, next })
     }
     res.json({ data, next: null })
+  }
+}
+
+interface Start {
+  resource: ResourceName
+  after?: Position
+}
+
+/** All that the caller may read from `start` on, with the cursor of what follows in the same resource. */
+async function* batches({ database, authorizer, caller }: Lookup, start: Start) {
+  const workspace = caller.workspace._id
+  for (const definition of allResources.slice(RESOURCES.indexOf(start.resource))) {
+    const read = await authorizer.decide(caller, definition.name, 'read')
+    if (read.kind === 'none') continue
+    let after: Position | undefined = definition.name === start.resource ? start.after : undefined
+    do {
+      const page = await findPage(database, definition, {
+        ...{ workspace, after, limit: BATCH, visible: documentFilter(read) },
+        ...{ filters: [], sort: { field: '_id', descending: false } },
+      })
+      after = page.end
+      const documents = page.documents.map(({ doc }) => doc)
+      yield {
+        batch: { database, workspace, definition, documents },
+        next: after && encodeCursor(ORDER, { value: definition.name, id: after.id }),
+      }
+    } while (after)
   }
 }
 
@@ -63,12 +80,7 @@ async function checkBatch(batch: Batch): Promise<Finding[]> {
   return [...(await checkReferences(batch)), ...(own ? await own(batch) : [])]
 }
 
-const ORDER = 'check'
-
-const cursorOf = ({ name }: ResourceDefinition, { id }: Position): string =>
-  encodeCursor(ORDER, { value: name, id })
-
-function startOf(text: string | undefined): { resource: ResourceName; after?: Position } {
+function startOf(text: string | undefined): Start {
   if (text === undefined) return { resource: RESOURCES[0] }
   const { value, id } = decodeCursor(ORDER, text)
   if (typeof value !== 'string' || !Object.hasOwn(definitions, value)) {

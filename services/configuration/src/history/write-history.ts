@@ -19,13 +19,15 @@ export async function writeHistory(
   try {
     await database.history().insertMany(changes.map(entryOf), { ordered: false })
   } catch (error) {
-    if (!hasOnlyDuplicates(error)) throw error
+    if (!isThereNow(error, changes.length)) throw error
   }
 }
 
-function hasOnlyDuplicates(error: unknown): boolean {
-  const { writeErrors } = error as { writeErrors?: { code: number }[] }
-  return writeErrors !== undefined && [writeErrors].flat().every(({ code }) => code === DUPLICATE_KEY)
+/** Whether each entry was either inserted or there before; a lost connection says nothing of single ones. */
+function isThereNow(error: unknown, entries: number): boolean {
+  const { writeErrors, insertedCount } = error as { writeErrors?: { code: number }[]; insertedCount?: number }
+  const duplicates = [writeErrors ?? []].flat().filter(({ code }) => code === DUPLICATE_KEY)
+  return duplicates.length + (insertedCount ?? 0) === entries
 }
 
 function entryOf({ resource, stored, before }: DocumentChange): HistoryEntry {

@@ -1,3 +1,4 @@
+import { Problem } from '@parley/shared/problem'
 import mongoose from 'mongoose'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import type { Database } from './database.ts'
@@ -14,6 +15,7 @@ import {
 
 const { calculateObjectSize, MaxKey, MinKey } = mongoose.mongo.BSON
 const MAX_MS = 5_000
+const TIMED_OUT = 50
 const MAX_PAGE_BYTES = 8 * 1024 * 1024
 
 export interface PageQuery {
@@ -55,9 +57,15 @@ export async function findPage(
       found.push(stored)
     }
     return { documents: live(found) }
+  } catch (error) {
+    throw (error as { code?: unknown }).code === TIMED_OUT ? tooSlow(error) : error
   } finally {
     await cursor.close()
   }
+}
+
+function tooSlow(cause: unknown): Problem {
+  return new Problem('unavailable', { detail: 'The list took too long; narrow it by a filter.', cause })
 }
 
 function findFrom(database: Database, definition: ResourceDefinition, query: PageQuery) {

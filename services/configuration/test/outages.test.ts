@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
+import { bodies } from './bodies.ts'
+import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { eventually } from './eventually.ts'
+
+let owner: ConfigurationServer
+let server: ConfigurationServer
+let proxy: TcpProxy
+
+beforeAll(async () => {
+  owner = await startConfiguration()
+  const { hostname: host, port } = new URL(owner.mongo.url)
+  proxy = await startTcpProxy({ host, port: Number(port) })
+  // Discovery would find the way around the proxy.
+  const url = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`
+  server = await startConfiguration({ beside: { mongo: { ...owner.mongo, url } } })
+})
+afterAll(async () => {
+  await server.close()
+  await owner.close()
+  await proxy.close()
+})
+
+const write = () => server.call('PUT', '/rest/jobs/1', { body: bodies.jobs })
+
+test('while the database is away every request says so in time; when it is back they succeed', async () => {
+  expect((await write()).status).toBe(200)
+  proxy.cut()
+  const began = performance.now()
+  const answers = await Promise.all([
+    write(),
+    server.call('POST', '/rest/jobs', { body: bodies.jobs }),
+    server.call('GET', '/rest/jobs/1'),
+    server.call('GET', '/rest/jobs'),
+    server.call('DELETE', '/rest/jobs/1'),
+    server.call('GET', '/rest/jobs/1/history'),
+    server.call('GET', '/rest/check'),
+    server.call('GET', '/rest/export'),
+    server.callAs('dispatcher', '/internal/workspaces/1/jobs/1'),
+  ])
+  expect(answers.map(({ status, json }) => [status, json.code])).toEqual(
+    answers.map(() => [503, 'unavailable']),
+  )
+  expect(answers.every(({ headers }) => Number(headers.get('retry-after')) > 0)).toBe(true)
+  expect(performance.now() - began).toBeLessThan(10_000)
+  const ready = await fetch(`${server.url}/health/ready`)
+  expect([ready.status, await ready.json()]).toEqual([
+    503,
+    { status: 'not ready', dependencies: { mongodb: 'down' } },
+  ])
+  proxy.mend()
+  const back = await eventually(write, ({ status }) => status === 200)
+  await eventually(
+    () => server.call('GET', '/rest/jobs/1/history'),
+    ({ json }) => `"${json.data?.[0]?.version}"` === back.headers.get('etag'),
+  )
+  expect((await fetch(`${server.url}/health/ready`)).status).toBe(200)
+})
+
+test('a role that identity does not know is refused, not let in', async () => {
+  const answer = await server.call('GET', '/rest/jobs', { role: 'unknown' })
+  expect([answer.status, answer.json.code]).toEqual([403, 'forbidden'])
+})
