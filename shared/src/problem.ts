@@ -117,10 +117,21 @@ const UNAVAILABLE_ERRORS = new Set([
   'MaxRetriesPerRequestError',
 ])
 
+/** What a socket says whose other end has gone; drivers let it through when it happens in the middle of a write. */
+const SOCKET_ERRORS = [
+  'EPIPE',
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'ETIMEDOUT',
+  'ERR_SOCKET_CLOSED',
+  'ERR_STREAM_DESTROYED',
+]
+
 /** Whether an error says that a server we depend on is away, rather than that we did something wrong. */
 export function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
+  if (!Error.isError(error)) return false
   if (UNAVAILABLE_ERRORS.has(error.name)) return true
+  if (SOCKET_ERRORS.includes(String((error as NodeJS.ErrnoException).code))) return true
   if (error.name === 'MongooseError' && error.message.includes('before initial connection')) return true
   // A bulk write that lost its connection says nothing of single documents.
   if (error.name === 'MongoBulkWriteError')
