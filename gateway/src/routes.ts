@@ -39,7 +39,8 @@ const CONFIGURATION_RESOURCES = [
   'import',
 ]
 const IDENTITY_RESOURCES = ['users', 'roles', 'workspaces', 'invitations', 'audit']
-const DISPATCHER_RESOURCES = ['messages', 'hooks']
+const DISPATCHER_RESOURCES = ['messages']
+const WEBHOOK_RESOURCES = ['hooks']
 
 const toIdentity = (path: string, access: Route['access'], ...methods: string[]): Route => ({
   path,
@@ -99,6 +100,7 @@ export const routes: readonly Route[] = [
   ...IDENTITY_RESOURCES.map(collection('identity')),
   ...CONFIGURATION_RESOURCES.map(collection('configuration')),
   ...DISPATCHER_RESOURCES.map(collection('dispatcher')),
+  ...WEBHOOK_RESOURCES.map(collection('webhook')),
 ]
 
 const MAX_PREFIX_SEGMENTS = 3
