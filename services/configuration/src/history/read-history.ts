@@ -8,6 +8,7 @@ import { parameterFault, parameters } from '../documents/parameters.ts'
 import { type PathId, parsePathId } from '../documents/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { type Reveal, revealAt } from '../secrets/reveal.ts'
+import { collectPage } from '../store/collect-page.ts'
 import type { Database } from '../store/database.ts'
 import { unescapeKeys } from '../store/safe-keys.ts'
 import type { FieldChange } from './changes-between.ts'
@@ -16,7 +17,7 @@ import type { HistoryEntry } from './history-entry.ts'
 const PAGE = 50
 
 /**
- * `GET /rest/{resource}/{id}/history`: what happened to a document, latest first, 50 at a time. That of a
+ * `GET /rest/{resource}/{id}/history`: what happened to a document, latest first, 50 (or 8 MiB) at a time. That of a
  * deleted one is for those who may read all of the resource.
  */
 export function readHistory(
@@ -33,13 +34,13 @@ export function readHistory(
     const current = await locate({ database, definition, workspace, path })
     if (current !== undefined || read.kind !== 'all') requireReadable(read, current)
     const id = current?.doc._id ?? idOf(path)
-    const entries = await findEntries(database, { workspace, resource: definition.name, id }, after)
-    if (entries.length === 0 && current === undefined) throw new Problem('not_found')
+    const cursor = findEntries(database, { workspace, resource: definition.name, id }, after)
+    const { found, more } = await collectPage(cursor, PAGE)
+    if (found.length === 0 && current === undefined) throw new Problem('not_found')
     const writable = current ? allows(write, current.doc) : write.kind === 'all'
-    const shown = entries.slice(0, PAGE)
-    const last = entries.length > PAGE ? shown.at(-1) : undefined
+    const last = more ? found.at(-1) : undefined
     res.set('cache-control', 'private, no-cache').json({
-      data: shown.map((entry) => present(entry, { secrets, workspace, writable })),
+      data: found.map((entry) => present(entry, { secrets, workspace, writable })),
       next: last === undefined ? null : String(last._id.version),
     })
   }
@@ -47,7 +48,7 @@ export function readHistory(
 
 type DocumentId = Omit<HistoryEntry['_id'], 'version'>
 
-function findEntries(database: Database, document: DocumentId, before: number): Promise<HistoryEntry[]> {
+function findEntries(database: Database, document: DocumentId, before: number) {
   const { workspace, id, resource } = document
   const at = (version: number) => ({ workspace, id, resource, version })
   return database
@@ -55,7 +56,6 @@ function findEntries(database: Database, document: DocumentId, before: number): 
     .find({ _id: { $gt: at(0), $lt: at(before) } })
     .sort({ _id: -1 })
     .limit(PAGE + 1)
-    .toArray()
 }
 
 function present({ _id, as, at, by, changes }: HistoryEntry, options: Reveal): object {

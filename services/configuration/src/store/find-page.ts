@@ -1,6 +1,7 @@
 import { Problem } from '@parley/shared/problem'
 import mongoose from 'mongoose'
 import type { ResourceDefinition } from '../resources/definition.ts'
+import { collectPage } from './collect-page.ts'
 import type { Database } from './database.ts'
 import { LIVE, listIndex } from './indexes.ts'
 import type { Position } from './list-cursor.ts'
@@ -13,10 +14,9 @@ import {
   type StoredDocument,
 } from './stored-document.ts'
 
-const { calculateObjectSize, MaxKey, MinKey } = mongoose.mongo.BSON
+const { MaxKey, MinKey } = mongoose.mongo.BSON
 const MAX_MS = 5_000
 const TIMED_OUT = 50
-const MAX_PAGE_BYTES = 8 * 1024 * 1024
 
 export interface PageQuery {
   workspace: number
@@ -44,23 +44,13 @@ export async function findPage(
   definition: ResourceDefinition,
   query: PageQuery,
 ): Promise<Page> {
-  const cursor = findFrom(database, definition, query)
-  const found: StoredDocument[] = []
-  let bytes = 0
   try {
-    for await (const stored of cursor) {
-      bytes += calculateObjectSize(stored)
-      const last = found.at(-1)
-      if (last !== undefined && (found.length === query.limit || bytes > MAX_PAGE_BYTES)) {
-        return { documents: live(found), end: positionOf(last, query.sort.field) }
-      }
-      found.push(stored)
-    }
-    return { documents: live(found) }
+    const { found, more } = await collectPage(findFrom(database, definition, query), query.limit)
+    const last = found.at(-1)
+    const documents = found.flatMap((stored) => liveDocument(stored) ?? [])
+    return more && last ? { documents, end: positionOf(last, query.sort.field) } : { documents }
   } catch (error) {
     throw (error as { code?: unknown }).code === TIMED_OUT ? tooSlow(error) : error
-  } finally {
-    await cursor.close()
   }
 }
 
@@ -119,8 +109,4 @@ function positionOf(stored: StoredDocument, field: string): Position {
   if (field === '_id') return { value: null, id }
   const value = stored.keys?.[field.replaceAll('.', '_')]
   return { value: typeof value === 'string' || typeof value === 'number' ? value : null, id }
-}
-
-function live(found: StoredDocument[]): LiveDocument[] {
-  return found.flatMap((stored) => liveDocument(stored) ?? [])
 }
