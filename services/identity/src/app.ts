@@ -9,12 +9,12 @@ import { meRoute } from './accounts/me.ts'
 import { administrationRoutes } from './administration-routes.ts'
 import { apiTokenRoutes } from './api-tokens/api-token-routes.ts'
 import { changesRoute } from './changes/changes-since.ts'
-import { freeLoginTries, type IdentityConfig, minPasswordLength } from './config.ts'
+import { freeLoginTries, type IdentityConfig, minPasswordLength, requireSafe } from './config.ts'
 import { introspectRoute } from './introspection/introspect.ts'
 import { acceptInvitationRoute } from './invitations/accept-invitation.ts'
 import { createCollections, createModels, type Models } from './models.ts'
 import { changePasswordRoute } from './passwords/change-password.ts'
-import { createHashPool } from './passwords/hash-pool.ts'
+import { HashPool } from './passwords/hash-pool.ts'
 import { createPasswords } from './passwords/passwords.ts'
 import { registerRoute } from './registration/register.ts'
 import { roleVersionRoute } from './roles/role-version.ts'
@@ -30,6 +30,7 @@ const AUTH_BODY_BYTES = 64 * 1024
 
 /** Wires the identity service; the database is connected in the background. */
 export async function buildApp(config: IdentityConfig, log: Log): Promise<Service> {
+  requireSafe(config)
   const encryptionKeys = config.KEY_ENCRYPTION_KEYS
   const mongo = connectMongo({
     url: config.MONGO_URL,
@@ -42,7 +43,7 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
   })
   const { connection } = mongo
   const models: Models = createModels(connection)
-  const pool = createHashPool()
+  const pool = new HashPool()
   const passwords = createPasswords({ peppers: config.PEPPERS, cost: config.BCRYPT_COST, pool })
   const keyRing = createKeyRing(models.keyRings, encryptionKeys)
   const verifier = createInternalVerifier({ audience: 'identity', jwks: config.SERVICE_JWKS })

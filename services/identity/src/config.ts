@@ -1,4 +1,4 @@
-import { type BaseConfig, integer } from '@parley/shared/config'
+import { type BaseConfig, ConfigError, integer } from '@parley/shared/config'
 import { keyring } from '@parley/shared/keyring'
 import { z } from 'zod'
 
@@ -39,6 +39,18 @@ export const identityConfig = {
 export type IdentityConfig = z.output<z.ZodObject<typeof identityConfig>> & BaseConfig
 
 const PRODUCTION_PASSWORD_LENGTH = 8
+
+const MIN_PRODUCTION_COST = 10
+
+/** Throws {@link ConfigError} for what would be unsafe in production. */
+export function requireSafe({ NODE_ENV, BCRYPT_COST, BASE_DOMAIN }: IdentityConfig): void {
+  if (NODE_ENV !== 'production') return
+  const unsafe = [
+    ...(BCRYPT_COST < MIN_PRODUCTION_COST ? [`BCRYPT_COST: is below ${MIN_PRODUCTION_COST}`] : []),
+    ...(BASE_DOMAIN === 'localhost' ? ['BASE_DOMAIN: is required in production'] : []),
+  ]
+  if (unsafe.length > 0) throw new ConfigError(`The configuration is wrong:\n  ${unsafe.join('\n  ')}`)
+}
 
 const PRODUCTION_FREE_TRIES = 5
 const FREE_TRIES = 1_000

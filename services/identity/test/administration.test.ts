@@ -234,8 +234,9 @@ describe('roles', () => {
     expect(own.result).toContain('no entry applies')
     const doc = { _id: 1, name: 'x' }
     expect((await asAdmin('POST', path, { resource: 'channels', doc })).status).toBe(200)
-    expect((await asAdmin('POST', path, { resource: 'channels', id: 1 })).status).toBe(422)
-    expect((await asAdmin('POST', path, { resource: '__proto__', id: 1 })).status).toBe(422)
+    expect((await asAdmin('POST', path, { resource: 'channels', id: 1 })).json).toEqual(list.json)
+    expect((await asAdmin('POST', path, { resource: '__proto__', id: 1 })).status).toBe(200)
+    expect((await asAdmin('POST', path, { resource: 7 })).status).toBe(422)
     expect((await asAdmin('POST', path, { resource: 'users', id: 0 })).status).toBe(404)
   })
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { createHashPool, type HashPool } from '../src/passwords/hash-pool.ts'
+import { HashPool } from '../src/passwords/hash-pool.ts'
 import {
   type IdentityServer,
   makeServiceKeys,
@@ -13,7 +13,7 @@ let identity: IdentityServer
 let pool: HashPool
 
 beforeAll(async () => {
-  pool = createHashPool()
+  pool = new HashPool()
   identity = await startIdentity(keys, {
     NODE_ENV: 'test',
     PORT: '0',
@@ -62,4 +62,20 @@ test('a flood of passwords is turned away and does not stall the event loop', as
   for (const { reason } of refused as PromiseRejectedResult[]) expect(reason.code).toBe('unavailable')
   expect(settled.length - refused.length).toBeGreaterThanOrEqual(256)
   expect(slowest).toBeLessThan(1_500)
+})
+
+test('what would be unsafe in production is refused', async () => {
+  const environment = {
+    NODE_ENV: 'production',
+    PORT: '0',
+    SERVICE_KEY: JSON.stringify(keys.own.identity),
+    SERVICE_JWKS: JSON.stringify(keys.jwks),
+    MONGO_URL: 'mongodb://127.0.0.1:1/',
+    PEPPERS: namedSecret('p1'),
+    KEY_ENCRYPTION_KEYS: namedSecret('k1'),
+    BCRYPT_COST: '4',
+  }
+  await expect(startIdentity(keys, environment)).rejects.toThrow(/BCRYPT_COST[\s\S]*BASE_DOMAIN/)
+  const { PEPPERS: _none, ...without } = environment
+  await expect(startIdentity(keys, without)).rejects.toThrow('PEPPERS')
 })

@@ -5,14 +5,6 @@ import { Problem } from '@parley/shared/problem'
 /** What a worker does: hash at a cost, or compare with a hash. The input is 72 bytes at most. */
 export type HashTask = { input: string; cost: number } | { input: string; hash: string }
 
-export interface HashPool {
-  /** The bcrypt hash of `input`. Throws `unavailable` when too many wait already. */
-  hash(input: string, cost: number): Promise<string>
-  /** Whether `input` has that hash. Throws `unavailable` when too many wait already. */
-  compare(input: string, hash: string): Promise<boolean>
-  close(): Promise<void>
-}
-
 interface Job {
   task: HashTask
   resolve(answer: string | boolean): void
@@ -23,61 +15,73 @@ const MAX_WORKERS = 4
 // About 15 s of work at the usual cost on one worker.
 const MAX_WAITING = 256
 
-/** Runs bcrypt in worker threads, one core left free for the event loop where there are two or more. */
-export function createHashPool(): HashPool {
-  const size = Math.min(MAX_WORKERS, Math.max(1, availableParallelism() - 1))
-  const waiting: Job[] = []
-  const idle: Worker[] = []
-  const busy = new Map<Worker, Job>()
-  let closed = false
+/** Runs bcrypt in worker threads, with one core left free for the event loop where there are two or more. */
+export class HashPool {
+  readonly #workers = new Map<Worker, Job | undefined>()
+  readonly #waiting: Job[] = []
+  #closed = false
 
-  const next = () => {
-    while (waiting.length > 0 && idle.length > 0) start(idle.pop() as Worker, waiting.shift() as Job)
+  constructor() {
+    const size = Math.min(MAX_WORKERS, Math.max(1, availableParallelism() - 1))
+    for (let i = 0; i < size; i++) this.#addWorker()
   }
-  const start = (worker: Worker, job: Job) => {
-    busy.set(worker, job)
-    worker.postMessage(job.task)
-  }
-  const settle = (worker: Worker, end: (job: Job) => void) => {
-    const job = busy.get(worker)
-    busy.delete(worker)
-    if (job !== undefined) end(job)
-  }
-  const add = () => {
-    const worker = new Worker(new URL('./hash-worker.ts', import.meta.url))
-    worker.on('message', (answer: string | boolean) => {
-      settle(worker, (job) => job.resolve(answer))
-      idle.push(worker)
-      next()
-    })
-    worker.on('error', (error: Error) => settle(worker, (job) => job.reject(error)))
-    worker.on('exit', () => {
-      settle(worker, (job) => job.reject(new Error('the worker ended')))
-      const at = idle.indexOf(worker)
-      if (at >= 0) idle.splice(at, 1)
-      if (!closed) add()
-      next()
-    })
-    workers.add(worker)
-    worker.once('exit', () => workers.delete(worker))
-    idle.push(worker)
-  }
-  const workers = new Set<Worker>()
-  for (let i = 0; i < size; i++) add()
 
-  const run = (task: HashTask) =>
-    new Promise<string | boolean>((resolve, reject) => {
-      if (closed || waiting.length >= MAX_WAITING)
+  /** The bcrypt hash of `input`. Throws `unavailable` when 256 wait already. */
+  async hash(input: string, cost: number): Promise<string> {
+    return String(await this.#run({ input, cost }))
+  }
+
+  /** Whether `input` has that hash. Throws `unavailable` when 256 wait already. */
+  async compare(input: string, hash: string): Promise<boolean> {
+    return (await this.#run({ input, hash })) === true
+  }
+
+  /** Ends the workers; what they were at, and what waits, is rejected. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all([...this.#workers.keys()].map((worker) => worker.terminate()))
+    for (const job of this.#waiting.splice(0)) job.reject(new Error('the pool is closed'))
+  }
+
+  #run(task: HashTask): Promise<string | boolean> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed || this.#waiting.length >= MAX_WAITING)
         return reject(new Problem('unavailable', { detail: 'Too many passwords are being checked.' }))
-      waiting.push({ task, resolve, reject })
-      next()
+      this.#waiting.push({ task, resolve, reject })
+      this.#assign()
     })
-  return {
-    hash: async (input, cost) => String(await run({ input, cost })),
-    compare: async (input, hash) => (await run({ input, hash })) === true,
-    close: async () => {
-      closed = true
-      await Promise.all([...workers].map((worker) => worker.terminate()))
-    },
+  }
+
+  #assign(): void {
+    for (const [worker, job] of this.#workers) {
+      if (job !== undefined) continue
+      const next = this.#waiting.shift()
+      if (next === undefined) return
+      this.#workers.set(worker, next)
+      worker.postMessage(next.task)
+    }
+  }
+
+  #addWorker(): void {
+    const worker = new Worker(new URL('./hash-worker.ts', import.meta.url))
+    this.#workers.set(worker, undefined)
+    worker.on('message', (answer: string | boolean) => {
+      this.#finish(worker, (job) => job.resolve(answer))
+      this.#assign()
+    })
+    worker.on('error', (error: Error) => this.#finish(worker, (job) => job.reject(error)))
+    worker.on('exit', () => {
+      this.#finish(worker, (job) => job.reject(new Error('the worker ended')))
+      this.#workers.delete(worker)
+      if (this.#closed) return
+      this.#addWorker()
+      this.#assign()
+    })
+  }
+
+  #finish(worker: Worker, end: (job: Job) => void): void {
+    const job = this.#workers.get(worker)
+    this.#workers.set(worker, undefined)
+    if (job !== undefined) end(job)
   }
 }

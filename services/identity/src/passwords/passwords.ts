@@ -23,7 +23,11 @@ export interface Passwords {
  * Hashes with bcrypt over the base64 of HMAC-SHA-256(pepper, password): without the pepper a hash can't be
  * attacked, and all of a long password counts, where bcrypt alone stops after 72 bytes.
  */
-export function createPasswords(options: { peppers: Keyring; cost: number; pool: HashPool }): Passwords {
+export function createPasswords(options: {
+  peppers: Keyring
+  cost: number
+  pool: Pick<HashPool, 'hash' | 'compare'>
+}): Passwords {
   const { peppers, cost, pool } = options
   const { current } = peppers
   const nobody = `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
