@@ -6,6 +6,8 @@ import type { Log } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
 import { methodNotAllowed } from '@parley/shared/problem'
 import { connectRedis } from '@parley/shared/redis'
+import { createSecretBox } from '@parley/shared/sealed-value'
+import { secretKeysOf } from '@parley/shared/secret-keys'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
 import { createAudioStore } from './audio/audio-store.ts'
 import { audioRoutes } from './audio/routes.ts'
@@ -16,6 +18,7 @@ import { followChannelChanges } from './channels/follow-changes.ts'
 import type { Config } from './config.ts'
 import { collectionsOf, prepareDatabase } from './database.ts'
 import { createHookLog } from './hooks/hook-notes.ts'
+import { hookRoutes } from './hooks/routes.ts'
 import { createConfirmedIds, createIdempotency } from './idempotency.ts'
 import { createFindHook } from './meta/find-hook.ts'
 import { handshake } from './meta/handshake.ts'
@@ -41,7 +44,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     prepare: prepareDatabase,
   })
   const collections = collectionsOf(database.connection)
-  const store = createChannelStore(collections.channels)
+  const box = createSecretBox(secretKeysOf(config))
+  const store = createChannelStore(collections.channels, box)
   const configuration = inner(config.CONFIGURATION_URL, 'configuration')
   const channels = createChannels({ store, configuration, log })
   const publisher = await createPublisher({ url: config.AMQP_URL, log })
@@ -72,12 +76,18 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
         .route('/api/hooks/whatsapp')
         .post(requireCaller(verifier), receive({ ...intake, idempotency, authorizer }))
         .all(methodNotAllowed('POST'))
+      const hooks = hookRoutes({
+        ...{ authorizer, configuration, hooks: collections.hooks },
+        publicUrl: config.PUBLIC_URL,
+        signingSecret: config.SIGNING_SECRET,
+      })
+      app.use('/rest/hooks', requireCaller(verifier), hooks)
       app.use('/internal', requireService(verifier, 'dispatcher'), audioRoutes(audio))
       const confirmedIds = createConfirmedIds(redis, log)
       app
         .route('/api/hooks/whatsapp/:slug/:channelExtId')
-        .get(handshake({ findHook, notes }))
-        .post(receiveFromMeta({ ...intake, findHook, notes, confirmedIds }))
+        .get(handshake({ findHook, notes, box }))
+        .post(receiveFromMeta({ ...intake, findHook, notes, box, confirmedIds }))
         .all(methodNotAllowed('GET', 'POST'))
     },
   })

@@ -1,4 +1,5 @@
 import { integer } from '@parley/shared/config'
+import { secretKeysConfig } from '@parley/shared/secret-keys'
 import { z } from 'zod'
 
 /** The webhook service's own environment. */
@@ -9,6 +10,17 @@ export const config = {
   REDIS_URL: z.url().describe('Redis, where idempotency keys are remembered'),
   IDENTITY_URL: z.url().describe('The identity service'),
   CONFIGURATION_URL: z.url().describe('The configuration service, which is asked for channels'),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .transform((text) => text.replace(/\/+$/, ''))
+    .optional()
+    .describe('Where providers reach the gateway; without it what the request came to'),
+  SIGNING_SECRET: z
+    .base64()
+    .min(1)
+    .optional()
+    .describe("The dispatcher's key for signing secrets, so that they can be shown"),
+  ...secretKeysConfig,
   BODY_TIMEOUT_MS: integer({ min: 100, max: 110_000 })
     .default(30_000)
     .describe('How long a body may take to arrive, in milliseconds'),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { untilReady } from '@parley/local/testing/service-under-test'
-import { type IntakeWorld, startIntakeWorld, type Taken } from './intake-world.ts'
+import { type IntakeWorld, START_MS, startIntakeWorld, type Taken } from './intake-world.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -8,8 +8,8 @@ const MIB = 1024 * KIB
 let world: IntakeWorld
 beforeAll(async () => {
   world = await startIntakeWorld()
-})
-afterAll(() => world.close())
+}, START_MS)
+afterAll(() => world.close(), START_MS)
 
 const message = { extId: 'line', user: {}, thread: { extId: 't' }, answer: {} }
 const bodyOf = ({ delivery }: Taken) => JSON.parse(delivery.content.toString())

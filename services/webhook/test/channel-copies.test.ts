@@ -1,16 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, untilReady } from '@parley/local/testing/service-under-test'
 import { CONFIGURATION_EXCHANGE } from '@parley/shared/broker'
+import { createSecretBox } from '@parley/shared/sealed-value'
+import { secretKeysOf } from '@parley/shared/secret-keys'
 import { createChannelStore } from '../src/channels/channel-store.ts'
 import { collectionsOf } from '../src/database.ts'
-import { type IntakeWorld, startIntakeWorld } from './intake-world.ts'
+import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 import { metaChannel, metaMessage, payloadOf, postPayload, signatureOf } from './meta-payload.ts'
 
+const box = createSecretBox(secretKeysOf({ NODE_ENV: 'test' }))
 let world: IntakeWorld
 beforeAll(async () => {
   world = await startIntakeWorld()
-})
-afterAll(() => world.close())
+}, START_MS)
+afterAll(() => world.close(), START_MS)
 
 const hookOf = (extId: string, url = world.url) => `${url}/api/hooks/whatsapp/${world.slug}/${extId}`
 const payload = payloadOf({ messages: [metaMessage('wamid.copy', { type: 'text', text: { body: 'x' } })] })
@@ -87,6 +90,20 @@ describe("the service's own copies of channels", () => {
     expect((await copyOf(40))?.version).toBe(2)
   })
 
+  test('holds no secret in the clear, however it was told of the channel', async () => {
+    await world.putChannel(60, metaChannel('by-event', { appSecret: 'in the clear' }))
+    await eventually(async () => ((await copyOf(60)) === null ? undefined : true))
+    expect(await statusOf('by-event', 'in the clear')).toBe(200)
+    await copies().deleteMany({ _id: `${world.caller.workspace._id}/60` })
+    const fresh = await world.startCopy()
+    expect(await statusOf('by-event', 'in the clear', fresh.url)).toBe(200)
+    const held = await copies().find().toArray()
+    expect(held.length).toBeGreaterThan(0)
+    const texts = held.map(({ document }) => document ?? '').join()
+    expect(texts).toContain('"appSecret":"sealed:')
+    for (const secret of ['in the clear', 'app secret', 'verify token']) expect(texts).not.toContain(secret)
+  })
+
   test('news that can not be understood is left aside', async () => {
     const channel = await world.connection.createChannel()
     for (const text of ['{', '{}', '{"resource":"channels"}'])
@@ -100,10 +117,8 @@ describe("the service's own copies of channels", () => {
 describe('a version', () => {
   const workspace = 99
   const document = (extId: string) => ({ ...metaChannel(extId), _id: 1 })
-  const store = () =>
-    createChannelStore(
-      collectionsOf({ collection: (name: string) => world.database.collection(name) } as never).channels,
-    )
+  const connection = { collection: (name: string) => world.database.collection(name) }
+  const store = () => createChannelStore(collectionsOf(connection as never).channels, box)
   const held = async (extId: string) => (await store().byExtId(workspace, extId)).length
 
   test('older than the one held is ignored, also after a deletion', async () => {

@@ -25,6 +25,10 @@ import { type Channel, type ChannelModel, type ConsumeMessage, connect } from 'a
 import mongoose from 'mongoose'
 import { buildApp } from '../src/app.ts'
 import { config } from '../src/config.ts'
+import { postOnce } from './post-once.ts'
+
+/** What starting or stopping three services may take on a busy machine. */
+export const START_MS = 120_000
 
 export interface Taken {
   queue: string
@@ -164,8 +168,7 @@ export async function startIntakeWorld(environment: Record<string, string> = {})
     as: (audience, as = caller) => ({ authorization: sign('gateway', audience, as) }),
     asService: (issuer) => ({ authorization: sign(issuer, 'webhook') }),
     async post(body, { key, as = caller, headers, url = webhook.url } = {}) {
-      const answer = await fetch(`${url}/api/hooks/whatsapp`, {
-        method: 'POST',
+      const answer = await postOnce(`${url}/api/hooks/whatsapp`, {
         headers: {
           authorization: sign('gateway', 'webhook', as),
           'content-type': 'application/json',
@@ -174,8 +177,7 @@ export async function startIntakeWorld(environment: Record<string, string> = {})
         },
         body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
       })
-      const text = await answer.text()
-      return { status: answer.status, headers: answer.headers, text, json: JSON.parse(text) }
+      return { ...answer, json: JSON.parse(answer.text) }
     },
     putChannel: (id, body) => channelRequest('PUT', id, body),
     deleteChannel: (id) => channelRequest('DELETE', id),

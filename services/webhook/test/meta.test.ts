@@ -3,7 +3,7 @@ import { untilReady } from '@parley/local/testing/service-under-test'
 import { partitionOf, partitionQueue, STATUS_QUEUE } from '@parley/shared/broker'
 import { webhookMessage } from '@parley/shared/message'
 import { messageStatus } from '@parley/shared/message-status'
-import { type IntakeWorld, startIntakeWorld, type Taken } from './intake-world.ts'
+import { type IntakeWorld, START_MS, startIntakeWorld, type Taken } from './intake-world.ts'
 import {
   contact,
   metaChannel,
@@ -20,8 +20,8 @@ beforeAll(async () => {
   world = await startIntakeWorld()
   await world.putChannel(7, metaChannel('line-7'))
   hook = `${world.url}/api/hooks/whatsapp/${world.slug}/line-7`
-})
-afterAll(() => world.close())
+}, START_MS)
+afterAll(() => world.close(), START_MS)
 
 const shake = async (url: string, query: Record<string, string>) => {
   const answer = await fetch(`${url}?${new URLSearchParams(query)}`)

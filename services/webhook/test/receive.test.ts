@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, untilReady } from '@parley/local/testing/service-under-test'
 import { LOG_QUEUE, partitionOf, partitionQueue } from '@parley/shared/broker'
 import type { Caller } from '@parley/shared/internal-token'
-import { type IntakeWorld, startIntakeWorld } from './intake-world.ts'
+import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 
 const message = {
   extId: 'support-line',
@@ -22,8 +22,8 @@ beforeAll(async () => {
   world = await startIntakeWorld()
   caller = world.caller
   viewer = { ...caller, role: { _id: caller.role._id + 2, name: 'VIEWER', version: 1 } }
-})
-afterAll(() => world.close())
+}, START_MS)
+afterAll(() => world.close(), START_MS)
 
 const post: IntakeWorld['post'] = (...given) => world.post(...given)
 const drain = () => world.drain()

@@ -92,7 +92,10 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
       BASE_DOMAIN: 'parley.localhost',
       PASSWORD_MIN_LENGTH: '1',
     },
-    webhook: { MONGO_URL, AMQP_URL, REDIS_URL, IDENTITY_URL, CONFIGURATION_URL },
+    webhook: {
+      ...{ MONGO_URL, AMQP_URL, REDIS_URL, IDENTITY_URL, CONFIGURATION_URL },
+      SIGNING_SECRET: secrets.signingSecret,
+    },
     configuration: { MONGO_URL, AMQP_URL, IDENTITY_URL },
     dispatcher: {
       ...{ MONGO_URL, AMQP_URL, REDIS_URL, IDENTITY_URL, CONFIGURATION_URL },

@@ -1,3 +1,4 @@
+import { isSealed, mapSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { mongo } from 'mongoose'
 import type { Collections } from '../database.ts'
 import { type ChannelCopy, copyId, hashOf, type VersionedChannel } from './channel-copy.ts'
@@ -30,17 +31,27 @@ export interface ChannelStore {
   }): Promise<void>
 }
 
-export function createChannelStore(channels: Collections['channels']): ChannelStore {
+/** Secrets are kept sealed, however they came. */
+export function createChannelStore(
+  channels: Collections['channels'],
+  box: Pick<SecretBox, 'seal'>,
+): ChannelStore {
+  const sealed = (change: ChannelVersion): ChannelVersion => ({
+    ...change,
+    document: mapSecrets(change.document, (leaf) =>
+      typeof leaf === 'string' && isSealed(leaf) ? leaf : box.seal(leaf, change.workspace),
+    ),
+  })
   return {
     byExtId: (workspace, extId) =>
       channels
         .find({ workspace, extIdHash: hashOf(extId) }, { maxTimeMS: READ_MS, timeoutMS: READ_MS })
         .limit(MAX_COPIES)
         .toArray(),
-    keep: (change) => write(channels, change, undefined),
+    keep: (change) => write(channels, sealed(change), undefined),
     keepAll: async ({ workspace, extId, channels: read, readAt }) => {
       for (const { version, ...document } of read) {
-        await write(channels, { workspace, _id: document._id, version, document }, readAt)
+        await write(channels, sealed({ workspace, _id: document._id, version, document }), readAt)
       }
       await forgetOthers(channels, { workspace, extId, ids: read.map(({ _id }) => _id), readAt })
     },

@@ -41,8 +41,11 @@ export function createHookLog(hooks: Collections['hooks'], log: Log): HookLog {
     const key = `${_id}/${Object.keys(fields)}`
     if (recent.has(key)) return
     recent.set(key, true)
-    hooks
-      .updateOne({ _id }, { $set: { workspace, channel, ...fields } }, { upsert: true })
+    const write = () =>
+      hooks.updateOne({ _id }, { $set: { workspace, channel, ...fields } }, { upsert: true })
+    // Of two first notes at once, one finds the other's there.
+    write()
+      .catch(write)
       .catch((error: Error) => log.debug({ reason: error.message }, 'note about a webhook not written'))
   }
   return {

@@ -1,3 +1,4 @@
+import { isSealed, type SecretBox } from '@parley/shared/sealed-value'
 import type { Request } from 'express'
 import type { Channel } from '../channels/channel-copy.ts'
 import type { Channels } from '../channels/channels.ts'
@@ -28,8 +29,13 @@ export function createFindHook(options: {
   }
 }
 
-/** The text that a channel's configuration has under `key`; undefined when it has none. */
-export function configText({ config }: Channel, key: 'verifyToken' | 'appSecret'): string | undefined {
+/** The text that a channel's configuration has under `key`, opened where it is sealed; undefined without one. */
+export function configText(
+  { config, workspace }: Channel,
+  key: 'verifyToken' | 'appSecret',
+  box: Pick<SecretBox, 'open'>,
+): string | undefined {
   const value = Object.hasOwn(config, key) ? config[key] : undefined
-  return typeof value === 'string' && value !== '' ? value : undefined
+  const text = typeof value === 'string' && isSealed(value) ? box.open(value, workspace) : value
+  return typeof text === 'string' && text !== '' ? text : undefined
 }

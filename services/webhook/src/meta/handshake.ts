@@ -1,4 +1,5 @@
 import { Problem } from '@parley/shared/problem'
+import type { SecretBox } from '@parley/shared/sealed-value'
 import type { RequestHandler } from 'express'
 import type { HookLog } from '../hooks/hook-notes.ts'
 import { configText, type FindHook } from './find-hook.ts'
@@ -7,11 +8,16 @@ import { sameText } from './signature.ts'
 const MAX_CHALLENGE = 1_024
 
 /** GET /api/hooks/whatsapp/{slug}/{channelExtId}: repeats Meta's challenge when it knows the verify token. */
-export function handshake({ findHook, notes }: { findHook: FindHook; notes: HookLog }): RequestHandler {
+export function handshake(options: {
+  findHook: FindHook
+  notes: HookLog
+  box: Pick<SecretBox, 'open'>
+}): RequestHandler {
+  const { findHook, notes, box } = options
   return async (req, res) => {
     const channel = await findHook(req)
     const { 'hub.mode': mode, 'hub.challenge': challenge, 'hub.verify_token': token } = req.query
-    const expected = channel && configText(channel, 'verifyToken')
+    const expected = channel && configText(channel, 'verifyToken', box)
     const isKnown = sameText(typeof token === 'string' ? token : undefined, expected)
     if (channel === undefined) throw new Problem('not_found')
     if (!isKnown) {

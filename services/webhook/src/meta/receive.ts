@@ -1,5 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import { Problem } from '@parley/shared/problem'
+import type { SecretBox } from '@parley/shared/sealed-value'
 import type { Request, RequestHandler, Response } from 'express'
 import type { BodyBudget } from '../body/body-budget.ts'
 import { parseJson } from '../body/parse-json.ts'
@@ -26,6 +27,7 @@ export interface MetaIntake {
   notes: HookLog
   publisher: Pick<Publisher, 'publish'>
   confirmedIds: ConfirmedIds
+  box: Pick<SecretBox, 'open'>
   budget: BodyBudget
   bodyTimeoutMs: number
   log: Log
@@ -37,12 +39,12 @@ export interface MetaIntake {
  * confirmed all others.
  */
 export function receive(intake: MetaIntake): RequestHandler {
-  const { findHook, budget, bodyTimeoutMs, notes } = intake
+  const { findHook, budget, bodyTimeoutMs, notes, box } = intake
   return async (req, res) => {
     const limits = { maxBytes: MAX_BYTES, timeoutMs: bodyTimeoutMs, inflate: false, budget }
     const bytes = await readBody(req, limits)
     const deadline = performance.now() + ACCEPT_MS
-    const channel = signedFor({ req, bytes, channel: await findHook(req), notes })
+    const channel = signedFor({ req, bytes, channel: await findHook(req), notes, box })
     notes.received(channel)
     const { publications, skipped } = readUpdates({ intake, req, res, bytes, channel })
     const repeated = await publishNew(intake, publications, deadline)
@@ -56,9 +58,10 @@ function signedFor(options: {
   bytes: Buffer
   channel: Channel | undefined
   notes: HookLog
+  box: Pick<SecretBox, 'open'>
 }): Channel {
-  const { req, bytes, channel, notes } = options
-  const secret = channel && configText(channel, 'appSecret')
+  const { req, bytes, channel, notes, box } = options
+  const secret = channel && configText(channel, 'appSecret', box)
   const isGenuine = isSigned({ bytes, header: req.headers['x-hub-signature-256'], secret })
   if (channel === undefined) throw new Problem('not_found')
   if (isGenuine) return channel
