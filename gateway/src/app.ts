@@ -34,7 +34,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     signer,
   })
   const accessTokens = createAccessTokens({ keySet: createKeySet({ identity, log }) })
-  const callers = createCallers({ accessTokens, identity, signer })
+  const callers = createCallers({ accessTokens, identity })
   const revocations = followRevocations({ identity, callers, log })
   const findRoute = createRouter(routes)
   const { limits, counters } = createRateLimits(config)
@@ -49,7 +49,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
       express.use(canonicalPath())
       const trustedProxies = config.TRUSTED_PROXIES
       express.use(cors({ origins: config.CORS_ORIGINS, findRoute }))
-      express.use(gatekeeper({ findRoute, services, callers, limits, trustedProxies }))
+      express.use(gatekeeper({ findRoute, services, callers, signer, limits, trustedProxies }))
       express.use(forward.middleware)
     },
   })

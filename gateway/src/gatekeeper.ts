@@ -1,10 +1,13 @@
 import type { BlockList } from 'node:net'
+import type { InternalSigner } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import type { Request, RequestHandler } from 'express'
-import type { Callers, KnownCaller } from './callers.ts'
+import type { Callers } from './callers.ts'
 import { addressKey, clientAddress } from './client-address.ts'
+import type { KnownCaller } from './confirm-caller.ts'
 import type { Copies } from './copies.ts'
 import type { Forwarding } from './forward.ts'
+import { internalTokenFor } from './internal-tokens.ts'
 import type { RateLimits } from './rate-limit/rate-limits.ts'
 import type { Route, Upstream } from './routes.ts'
 
@@ -12,6 +15,7 @@ interface Gatekeeping {
   findRoute(path: string): Route | undefined
   services: Record<Upstream, Copies>
   callers: Callers
+  signer: InternalSigner
   limits: RateLimits
   trustedProxies: BlockList
 }
@@ -23,7 +27,7 @@ const BEARER = /^Bearer +([\w-]+(?:\.[\w-]+\.[\w-]+)?)$/i
  * often; sets `res.locals.forwarding`.
  */
 export function gatekeeper(gatekeeping: Gatekeeping): RequestHandler {
-  const { services, callers, limits, trustedProxies } = gatekeeping
+  const { services, signer, limits, trustedProxies } = gatekeeping
   return async (req, res, next) => {
     const route = routeOf(gatekeeping, req)
     const address = clientAddress(req, trustedProxies)
@@ -34,7 +38,8 @@ export function gatekeeper(gatekeeping: Gatekeeping): RequestHandler {
     else {
       res.locals.caller = known.caller
       limits.caller(route, known.caller)
-      forwarding.internalToken = callers.internalToken(known, route.upstream)
+      const { caller, internalTokens: held } = known
+      forwarding.internalToken = internalTokenFor(route.upstream, { caller, held, signer })
     }
     res.locals.forwarding = forwarding
     next()

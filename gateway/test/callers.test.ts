@@ -4,6 +4,7 @@ import type { PublicJwk } from '@parley/shared/config'
 import { type Caller, createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import { createCallers } from '../src/callers.ts'
+import { internalTokenFor } from '../src/internal-tokens.ts'
 
 const MINUTE = 60_000
 const caller: Caller = {
@@ -46,7 +47,6 @@ const callersUntil = (endsAt: number) =>
         return answer()
       },
     },
-    signer: createInternalSigner(jwk),
   })
 
 describe('a caller', () => {
@@ -146,19 +146,19 @@ describe('a change', () => {
   })
 })
 
-test('an internal token is made once for each service and renewed before it ends', async () => {
-  const callers = callersUntil(now + 15 * MINUTE)
-  const known = await callers.resolve('token')
-  const first = callers.internalToken(known, 'configuration')
+test('an internal token is made once for each service and renewed before it ends', () => {
+  const options = { caller, held: {}, signer: createInternalSigner(jwk) }
+  const first = internalTokenFor('configuration', options)
   now += 44_999
-  expect(callers.internalToken(known, 'configuration')).toBe(first)
-  expect(callers.internalToken(known, 'webhook')).not.toBe(first)
+  expect(internalTokenFor('configuration', options)).toBe(first)
+  const other = internalTokenFor('webhook', options)
+  expect(other).not.toBe(first)
   now += 1
-  const second = callers.internalToken(known, 'configuration')
-  expect(second).not.toBe(first)
+  expect(internalTokenFor('configuration', options)).not.toBe(first)
+  expect(internalTokenFor('webhook', options)).toBe(other)
   jest.restoreAllMocks()
   const { d: _private, ...published } = jwk
   const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: { keys: [published] } })
-  const token = callers.internalToken({ ...known, internalTokens: {} }, 'dispatcher')
+  const token = internalTokenFor('dispatcher', { ...options, held: {} })
   expect(verifier.verify(`Bearer ${token}`)).toEqual({ issuer: 'gateway', caller })
 })
