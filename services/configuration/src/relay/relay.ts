@@ -35,7 +35,9 @@ export function startRelay(options: RelayOptions): Relay {
   const { name, database, log } = options
   const state = createRelayState({ relays: database.relays, name })
   const closing = new AbortController()
+  const closed = new Promise<void>((resolve) => closing.signal.addEventListener('abort', () => resolve()))
   const running = (async () => {
+    await Promise.race([database.ready, closed])
     while (!closing.signal.aborted) {
       try {
         if (await state.acquire()) await runUnderLease(options, state, closing.signal)
@@ -45,7 +47,8 @@ export function startRelay(options: RelayOptions): Relay {
       }
       await pause(RETRY_MS, closing.signal)
     }
-    await state.release().catch(() => log.warn({ relay: name }, 'relay lease left to expire'))
+    if (state.held())
+      await state.release().catch(() => log.warn({ relay: name }, 'relay lease left to expire'))
   })()
   return {
     close: async () => {

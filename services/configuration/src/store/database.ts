@@ -20,6 +20,8 @@ export interface Counter {
 
 /** The service's collections; each throws `unavailable` until the database has been reached. */
 export interface Database {
+  /** Resolves when the database has been reached and made ready; never rejects. */
+  ready: Promise<void>
   connected(): mongoose.mongo.Db
   documents(resource: ResourceName): Documents
   counters(): Counters
@@ -34,22 +36,23 @@ export function openDatabase(options: { url: string; database: string; log: Log 
   let db: mongoose.mongo.Db | undefined
   const connection = connectMongo({
     ...options,
-    prepare: async (connected) => {
-      if (connected.db === undefined) throw new Error('not connected')
-      await prepareCollections(connected.db)
-      db = connected.db
+    prepare: async (opened) => {
+      if (opened.db === undefined) throw new Error('not connected')
+      await prepareCollections(opened.db)
+      db = opened.db
     },
   })
-  const ready = (): mongoose.mongo.Db => {
+  const connected = (): mongoose.mongo.Db => {
     if (db === undefined) throw new Problem('unavailable', { detail: 'The database is not reached yet.' })
     return db
   }
   return {
-    connected: ready,
-    documents: (resource) => ready().collection<StoredDocument>(resource),
-    counters: () => ready().collection<Counter>('counters'),
-    history: () => ready().collection<HistoryEntry>('history'),
-    relays: () => ready().collection<StoredRelay>('relays'),
+    ready: connection.ready,
+    connected,
+    documents: (resource) => connected().collection<StoredDocument>(resource),
+    counters: () => connected().collection<Counter>('counters'),
+    history: () => connected().collection<HistoryEntry>('history'),
+    relays: () => connected().collection<StoredRelay>('relays'),
     isUp: connection.isUp,
     close: connection.close,
   }
