@@ -1,10 +1,10 @@
-import { jsonBody } from '@parley/shared/json-body'
 import { Problem } from '@parley/shared/problem'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
 import type { Administration } from '../administration.ts'
 import { audit } from '../audit/audit.ts'
+import { authBody } from '../auth-body.ts'
 import { label, newPassword } from '../registration/user-fields.ts'
 import { giveRole } from '../roles/find-role.ts'
 import { tokenHash } from '../sessions/session.ts'
@@ -13,22 +13,17 @@ import { inTransaction } from '../transaction.ts'
 import { newAccount, refusingTakenEmail } from '../users/create-user.ts'
 import { userView } from '../users/user-view.ts'
 
-const AUTH_BODY_BYTES = 64 * 1024
-
 /** `POST /api/auth/accept-invitation`: makes the invited user, once, and logs them in. */
-export function acceptInvitationRoute(
-  administration: Administration,
-  tokens: Pick<TokenDependencies, 'keyRing'>,
-): Router {
-  const { connection, models, passwords } = administration
+export function acceptInvitationRoute(dependencies: Administration & TokenDependencies): Router {
+  const { connection, models, passwords } = dependencies
   const body = z.strictObject({
     token: z.string(),
     name: label,
     phone: z.string().nullish(),
-    password: newPassword(administration.minPasswordLength),
+    password: newPassword(dependencies.minPasswordLength),
   })
   const router = Router()
-  router.post('/api/auth/accept-invitation', jsonBody({ maxBytes: AUTH_BODY_BYTES }), async (req, res) => {
+  router.post('/api/auth/accept-invitation', authBody(), async (req, res) => {
     const { token, name, phone, password } = parse(body, req.body)
     const invitation = await models.invitations.findOne({ hash: tokenHash(token) }).lean()
     if (invitation === null || invitation.expiresAt.getTime() <= Date.now())
@@ -49,7 +44,7 @@ export function acceptInvitationRoute(
         await audit(models, transaction, who, act)
       }),
     )
-    const started = await startSession({ models, ...tokens }, account._id)
+    const started = await startSession(dependencies, account._id)
     res.set('cache-control', 'no-store').json({ ...userView(account), ...started })
   })
   return router

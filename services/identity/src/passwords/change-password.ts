@@ -1,23 +1,24 @@
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
-import { type RequestHandler, Router } from 'express'
+import { Router } from 'express'
 import { z } from 'zod'
 import type { Administration } from '../administration.ts'
 import { audit } from '../audit/audit.ts'
+import { authBody } from '../auth-body.ts'
 import { newPassword } from '../registration/user-fields.ts'
 import { revokeSessions } from '../sessions/revoke.ts'
 import { inTransaction } from '../transaction.ts'
 
 /** `POST /api/auth/password`: sets a new password and ends every other session of the account. */
-export function changePasswordRoute(administration: Administration, jsonBody: RequestHandler): Router {
+export function changePasswordRoute(administration: Administration): Router {
   const { connection, models, passwords } = administration
   const body = z.strictObject({
     currentPassword: z.string(),
     newPassword: newPassword(administration.minPasswordLength),
   })
   const router = Router()
-  router.post('/api/auth/password', jsonBody, async (req, res) => {
+  router.post('/api/auth/password', authBody(), async (req, res) => {
     const caller = callerOf(res)
     // An API token is for programs; what it could do here would outlive its being revoked.
     if (caller.session === undefined) throw new Problem('forbidden')

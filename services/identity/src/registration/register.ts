@@ -1,11 +1,11 @@
 import { ACCESS_TOKEN } from '@parley/shared/access-token'
-import { jsonBody } from '@parley/shared/json-body'
 import { Problem } from '@parley/shared/problem'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
 import { usernameKey } from '../accounts/username-key.ts'
+import { authBody } from '../auth-body.ts'
 import type { Models } from '../models.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import { issueAccessToken } from '../sessions/access-token.ts'
@@ -21,7 +21,6 @@ import {
 } from './registration.ts'
 import { emailAddress, label, newPassword } from './user-fields.ts'
 
-const AUTH_BODY_BYTES = 64 * 1024
 const MAX_TRIES = 10
 
 interface RegisterDependencies {
@@ -43,7 +42,7 @@ export function registerRoute(dependencies: RegisterDependencies): Router {
     namespace: label,
   })
   const router = Router()
-  router.post('/api/auth/register', jsonBody({ maxBytes: AUTH_BODY_BYTES }), async (req, res) => {
+  router.post('/api/auth/register', authBody(), async (req, res) => {
     const { password, ...user } = parse(registration, req.body)
     const registered = await register(dependencies, { user, password })
     const { account, session } = registered

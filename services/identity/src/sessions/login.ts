@@ -1,15 +1,13 @@
-import { jsonBody } from '@parley/shared/json-body'
 import { Problem } from '@parley/shared/problem'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
 import type { Account } from '../accounts/account.ts'
 import { usernameKey } from '../accounts/username-key.ts'
+import { authBody } from '../auth-body.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import { addressOf, type Throttles } from '../throttle/throttles.ts'
 import { startSession, type TokenDependencies } from './tokens.ts'
-
-const AUTH_BODY_BYTES = 64 * 1024
 
 const credentials = z
   .strictObject({
@@ -34,7 +32,7 @@ interface LoginDependencies extends TokenDependencies {
 export function loginRoute(dependencies: LoginDependencies): Router {
   const { throttles } = dependencies
   const router = Router()
-  router.post('/api/auth/login', jsonBody({ maxBytes: AUTH_BODY_BYTES }), async (req, res) => {
+  router.post('/api/auth/login', authBody(), async (req, res) => {
     const given = parse(credentials, req.body)
     const key = usernameKey(given.username ?? given.email ?? '')
     await Promise.all([throttles.account.slowDown(key), throttles.address.slowDown(addressOf(req))])

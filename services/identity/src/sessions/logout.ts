@@ -1,16 +1,14 @@
 import type { InternalVerifier } from '@parley/shared/internal-token'
-import { jsonBody } from '@parley/shared/json-body'
 import { Problem } from '@parley/shared/problem'
 import { parse } from '@parley/shared/validate'
 import { type Request, Router } from 'express'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
+import { authBody } from '../auth-body.ts'
 import type { Models } from '../models.ts'
 import { inTransaction } from '../transaction.ts'
 import { revokeSession, revokeSessions } from './revoke.ts'
 import { tokenHash } from './session.ts'
-
-const AUTH_BODY_BYTES = 64 * 1024
 
 const body = z
   .strictObject({ refreshToken: z.string().nullish(), everywhere: z.boolean().nullish() })
@@ -28,7 +26,7 @@ interface LogoutDependencies {
  */
 export function logoutRoute({ connection, models, verifier }: LogoutDependencies): Router {
   const router = Router()
-  router.post('/api/auth/logout', jsonBody({ maxBytes: AUTH_BODY_BYTES }), async (req, res) => {
+  router.post('/api/auth/logout', authBody(), async (req, res) => {
     const { refreshToken, everywhere } = parse(body, req.body) ?? {}
     const id =
       refreshToken == null

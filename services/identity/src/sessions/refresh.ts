@@ -1,16 +1,15 @@
-import { jsonBody } from '@parley/shared/json-body'
 import { Problem } from '@parley/shared/problem'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
+import { authBody } from '../auth-body.ts'
 import type { Models } from '../models.ts'
 import { inTransaction } from '../transaction.ts'
 import { revokeSession } from './revoke.ts'
 import { type RefreshToken, type Session, tokenHash } from './session.ts'
 import { continueSession, successorOf, type TokenDependencies } from './tokens.ts'
 
-const AUTH_BODY_BYTES = 64 * 1024
 // For so long an answer that got lost can be had again; after that a used token is taken for a stolen one.
 const REPLAY_MS = 60_000
 
@@ -26,7 +25,7 @@ interface RefreshDependencies extends TokenDependencies {
  */
 export function refreshRoute(dependencies: RefreshDependencies): Router {
   const router = Router()
-  router.post('/api/auth/refresh', jsonBody({ maxBytes: AUTH_BODY_BYTES }), async (req, res) => {
+  router.post('/api/auth/refresh', authBody(), async (req, res) => {
     const { refreshToken } = parse(body, req.body)
     const session = await useToken(dependencies, refreshToken)
     const tokens = await continueSession(dependencies, session, refreshToken)
