@@ -13,6 +13,6 @@ export default {
     ],
   },
   modulePathIgnorePatterns: ['<rootDir>/.local/'],
-  testTimeout: 30_000,
+  testTimeout: 90_000,
   maxWorkers: 2,
 }

@@ -23,6 +23,13 @@ export interface Committer {
   commit(record: Pick<MessageRecord, '_id' | 'revision'>, progress: Progress): Promise<boolean>
 }
 
+const NEWS = 'statuses:'
+
+/** The name under which a copy writes the provider's news. */
+export const newsWriter = (copy: string): string => NEWS + copy
+/** Whether the provider's news were written last. */
+export const isNewsWriter = (writer: string | undefined): boolean => writer?.startsWith(NEWS) === true
+
 const OPTIONAL = ['open', 'due', 'reason', 'fault', 'answer', 'expiresAt'] as const
 
 /**

@@ -15,6 +15,9 @@ export const config = {
   MONGO_URL: z.string().min(1).describe('MongoDB, a replica set, without a database name'),
   MONGO_DATABASE: z.string().min(1).default('dispatcher').describe("The service's database"),
   AMQP_URL: z.url().describe('RabbitMQ, with user, password and virtual host'),
+  REDIS_URL: z.url().describe('Redis, where all copies agree on the pace of each number'),
+  GATEWAY_URL: z.url().describe("The gateway, which the provider's news come through"),
+  WEBHOOK_URL: z.url().describe("The webhook service, which takes the provider's news in"),
   IDENTITY_URL: z.url().describe('The identity service'),
   CONFIGURATION_URL: z.url().describe('The configuration service'),
   SIGNING_SECRET: base64Key.describe(

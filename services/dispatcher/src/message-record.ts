@@ -20,12 +20,15 @@ export type SendContent =
   | { kind: 'template'; template: string; language: string; variables: string[] }
   | { kind: 'text'; text: string }
 
+/** Where a send stands: not yet tried, claimed by an attempt, taken by the provider, or what its statuses say. */
+export type SendState = 'pending' | 'claimed' | 'sent' | 'delivered' | 'read' | 'failed'
+
 /** What an answer sends: one record for each thing that leaves for the person. */
 export interface Send {
   /** Message id and position: the idempotency key of the send, the same on every attempt. */
   id: string
   content: SendContent
-  state: 'pending' | 'claimed' | 'sent' | 'delivered'
+  state: SendState
   /** The provider's id of what it accepted. */
   providerId?: string
 }

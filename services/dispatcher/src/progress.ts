@@ -8,6 +8,7 @@ import type {
   TimelineEntry,
 } from './message-record.ts'
 import type { Outcome } from './outcome.ts'
+import { later, stateOfSends } from './send-state.ts'
 import type { Settlement } from './settle.ts'
 
 const MAX_ATTEMPTS_KEPT = 50
@@ -26,25 +27,23 @@ interface When {
   keptMs: number
 }
 
-/** The message's progress with the send at `index` claimed; its first claim also records the answer and plan. */
-export function claimed(
-  record: MessageRecord,
-  options: { index: number; sends: Send[]; answer?: string; at: number },
-): Progress {
-  const { index, sends, at } = options
-  const answer = options.answer ?? record.answer
-  const fresh: MessageState[] = record.state === 'received' ? ['handled', 'sending'] : []
+/** The message's progress once its answer and its sends are known. */
+export function handled(record: MessageRecord, { at }: { at: number }): Progress {
+  const timeline = withEntry(record.timeline, { at: new Date(at), state: 'handled' })
+  return { ...carried(record), state: 'handled', open: true, tries: 0, timeline }
+}
+
+/** The message's progress with the send at `index` claimed; a first claim also records the answer and the plan. */
+export function claimed(record: MessageRecord, { index, at }: { index: number; at: number }): Progress {
+  const before = record.state === 'received' ? handled(record, { at }) : carried(record)
+  const entry = { at: new Date(at), state: 'sending' as const }
+  const timeline = record.state === 'sending' ? before.timeline : withEntry(before.timeline, entry)
   return {
+    ...before,
     state: 'sending',
     open: true,
-    tries: record.state === 'received' ? 0 : record.tries,
-    sends: withSend(sends, index, { state: 'claimed' }),
-    timeline: fresh.reduce(
-      (timeline, state) => withEntry(timeline, { at: new Date(at), state }),
-      record.timeline,
-    ),
-    attempts: record.attempts,
-    ...(answer === undefined ? {} : { answer }),
+    timeline,
+    sends: withSend(record.sends, index, { state: 'claimed' }),
   }
 }
 
@@ -65,20 +64,25 @@ export function unsettled(
   return { ...carried(record), open: true, tries: record.tries + 1, attempts, sends, due }
 }
 
-/** The message's progress after the send at `index` settled: the next one is claimed, or the message ends. */
+/** The message's progress after the send at `index` settled: the message ends with its last one. */
 export function settledSend(
   record: MessageRecord,
   options: { index: number; settlement: Extract<Settlement, { kind: 'settled' }>; attempt: Attempt } & When,
 ): Progress {
   const { index, settlement, attempt } = options
   const { providerId, delivered } = settlement
-  const state = delivered ? 'delivered' : 'sent'
+  // A status may have come before the answer to the send did.
+  const state = later(record.sends[index]?.state, delivered ? 'delivered' : 'sent')
   const sends = withSend(record.sends, index, { state, ...(providerId === undefined ? {} : { providerId }) })
   const next = { ...record, sends, tries: 0, attempts: withAttempt(record.attempts, attempt) }
-  if (index + 1 < sends.length)
-    return { ...carried(next), open: true, sends: withSend(sends, index + 1, { state: 'claimed' }) }
-  const all = sends.every((send) => send.state === 'delivered') ? 'delivered' : 'sent'
-  return ended(next, { end: { state: all }, ...options })
+  if (nextToSend(sends) !== undefined) return { ...carried(next), open: true }
+  return ended(next, { end: { state: stateOfSends(sends) }, ...options })
+}
+
+/** The position of the first send that is not settled. */
+export function nextToSend(sends: Send[]): number | undefined {
+  const index = sends.findIndex(({ state }) => state === 'pending' || state === 'claimed')
+  return index < 0 ? undefined : index
 }
 
 /** The message's progress when it reaches an end: nothing is left to run, and it is kept for a while. */
@@ -115,7 +119,7 @@ function withSend(sends: Send[], index: number, change: Partial<Send>): Send[] {
 }
 
 /** The timeline with an entry more; when there are more than 50, those after the first make room. */
-function withEntry(timeline: TimelineEntry[], entry: TimelineEntry): TimelineEntry[] {
+export function withEntry(timeline: TimelineEntry[], entry: TimelineEntry): TimelineEntry[] {
   const [first, ...rest] = [...timeline, entry]
   return first === undefined ? [] : [first, ...rest.slice(-(MAX_TIMELINE_KEPT - 1))]
 }

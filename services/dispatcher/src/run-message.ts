@@ -1,16 +1,30 @@
 import type { Log } from '@parley/shared/log'
 import type { WebhookMessage } from '@parley/shared/message'
 import { isUnavailable, Problem } from '@parley/shared/problem'
+import { LRUCache } from 'lru-cache'
 import type { Callback } from './callbacks/callback.ts'
 import type { Channel, Channels } from './channels.ts'
 import type { Committer } from './commit.ts'
+import type { Governor, PaceKeys } from './governor/governor.ts'
 import type { Handle } from './handlers/handle.ts'
-import type { MessageRecord, Progress } from './message-record.ts'
+import type { MessageRecord, Progress, Send } from './message-record.ts'
 import type { Outcome } from './outcome.ts'
 import type { Lease } from './partitions/lease-store.ts'
 import { type Prepared, prepare } from './prepare.ts'
-import { attemptOf, claimed, type End, ended, settledSend, unsettled } from './progress.ts'
+import {
+  attemptOf,
+  claimed,
+  type End,
+  ended,
+  handled,
+  nextToSend,
+  settledSend,
+  unsettled,
+} from './progress.ts'
+import { isSettled, stateOfSends } from './send-state.ts'
 import { settle, settleFailure } from './settle.ts'
+import type { StatusWatch } from './statuses/status-watch.ts'
+import { Superseded, WrittenMessage } from './written-message.ts'
 
 /** What becomes of a thread after its head was run. */
 export type RunResult =
@@ -29,23 +43,36 @@ interface RunOptions {
   handle: Handle
   callbacks: Record<Channel['callback'], Callback>
   committer: Committer
+  /** Reads a message that somebody else has written. */
+  read(id: string): Promise<MessageRecord | null>
+  governor: Governor
+  statuses: Pick<StatusWatch, 'clearSince'>
   log: Log
+  /** How long an uncertain send waits for news, in milliseconds. */
   uncertainWindow: number
   keptMs: number
   now: () => number
 }
 
 const TROUBLE_PAUSE_MS = 1_000
-const COMMIT_PAUSE_MS = 250
-const SETTLE_FOR_MS = 60_000
-
-/** Somebody else has written the message, or the lease is gone. */
-class Superseded extends Error {}
+const NEWS_CHECK_MS = 2_000
+const MAX_MERGES = 20
+const MAX_SLOTS = 20_000
+const TOO_FAST = '130429'
+/** A slot that is used later than this would make up for lost time, and so break the rate. */
+const SLOT_LATE_MS = 50
+const INTERRUPTED: Outcome = {
+  kind: 'uncertain',
+  code: 'interrupted',
+  fault: 'us',
+  reason: 'The send was interrupted.',
+}
 
 /** Makes the runner of messages: prepare, then send and settle, one send after the other. */
 export function createRunMessage(options: RunOptions): RunMessage {
+  const slots = new LRUCache<string, number>({ max: MAX_SLOTS })
   return async (record, lease) => {
-    const run = new Run(record, lease, options)
+    const run = new Run({ record, lease, options, slots })
     try {
       return await run.go()
     } catch (error) {
@@ -61,18 +88,41 @@ function isAway(error: unknown): boolean {
   return isUnavailable(error) || (error instanceof Problem && error.code === 'unavailable')
 }
 
+interface Ready {
+  channel: Channel
+  message: WebhookMessage
+  callback: Callback
+}
+
 class Run {
-  #record: MessageRecord
+  readonly #message: WrittenMessage
   readonly #lease: Lease
   readonly #options: RunOptions
+  /** Slots that are kept for sends whose thread waits, in milliseconds since the epoch; at most a second old. */
+  readonly #slots: LRUCache<string, number>
 
-  constructor(record: MessageRecord, lease: Lease, options: RunOptions) {
-    this.#record = record
-    this.#lease = lease
-    this.#options = options
+  /** When the send under way may leave, where it is held to a rate. */
+  #slotAt = Number.POSITIVE_INFINITY
+
+  constructor(run: {
+    record: MessageRecord
+    lease: Lease
+    options: RunOptions
+    slots: LRUCache<string, number>
+  }) {
+    this.#message = new WrittenMessage({ ...run.options, record: run.record, lease: run.lease })
+    this.#lease = run.lease
+    this.#options = run.options
+    this.#slots = run.slots
+  }
+
+  get #record(): MessageRecord {
+    return this.#message.record
   }
 
   async go(): Promise<RunResult> {
+    const pause = this.#notDue()
+    if (pause !== undefined) return pause
     const prepared = await prepare({ record: this.#record, ...this.#options })
     switch (prepared.kind) {
       case 'later':
@@ -86,60 +136,121 @@ class Run {
     }
   }
 
-  async #sendAll(ready: Extract<Prepared, { kind: 'ready' }>): Promise<RunResult> {
-    const { channel, message, sends, answer } = ready
-    const callback = this.#options.callbacks[channel.callback]
-    let index = sends.findIndex(({ state }) => state === 'pending' || state === 'claimed')
-    if (sends[index]?.state === 'claimed' && this.#record.due === undefined) {
-      // A claim without an outcome: whoever made it is gone, and it may have been sent.
-      const outcome: Outcome = {
-        kind: 'uncertain',
-        code: 'interrupted',
-        fault: 'us',
-        reason: 'The send was interrupted.',
-      }
-      const settled = await this.#settle({ index, outcome, callback, ms: 0 })
-      if (settled.kind !== 'next') return settled
-    }
-    const first = { index, sends, at: this.#options.now(), ...(answer === undefined ? {} : { answer }) }
-    await this.#commitUnderLease(claimed(this.#record, first))
+  /** A message that waits for news is looked at again every 2 s, since the news is written by others. */
+  #notDue(): RunResult | undefined {
+    const until = this.#record.due?.getTime() ?? 0
+    const now = this.#options.now()
+    if (until <= now) return undefined
+    const waitsForNews = this.#record.sends.some(({ state }) => state === 'claimed')
+    if (waitsForNews) return { kind: 'reload', at: Math.min(until, now + NEWS_CHECK_MS) }
+    return { kind: 'wait', record: this.#record, until }
+  }
+
+  async #sendAll({
+    channel,
+    message,
+    sends,
+    answer,
+  }: Extract<Prepared, { kind: 'ready' }>): Promise<RunResult> {
+    const ready = { channel, message, callback: this.#options.callbacks[channel.callback] }
+    this.#message.record = { ...this.#record, sends, ...(answer === undefined ? {} : { answer }) }
     for (;;) {
-      const { outcome, ms } = await this.#attempt({ callback, channel, message, index })
-      const settled = await this.#settle({ index, outcome, callback, ms })
+      const index = nextToSend(this.#record.sends)
+      const send = index === undefined ? undefined : this.#record.sends[index]
+      if (index === undefined || send === undefined)
+        return this.#end({ state: stateOfSends(this.#record.sends) })
+      const pause =
+        (await this.#uncertain({ ...ready, index, send })) ?? (await this.#paced({ ...ready, send }))
+      if (pause !== undefined) return pause
+      await this.#message.commitUnderLease(claimed(this.#record, { index, at: this.#options.now() }))
+      const { outcome, ms } = await this.#attempt({ ...ready, send })
+      const settled = await this.#settle({ ...ready, index, outcome, ms })
       if (settled.kind !== 'next') return settled
-      index++
     }
   }
 
-  async #attempt(options: { callback: Callback; channel: Channel; message: WebhookMessage; index: number }) {
-    const { callback, channel, message, index } = options
-    const send = this.#record.sends[index]
-    if (send === undefined || !this.#lease.held()) throw new Superseded()
+  /**
+   * A claim without an outcome may have been sent. Where the other side reports, it is sent again only after a
+   * window of silence in which news would have reached us; else at once, under the same id.
+   */
+  async #uncertain(options: Ready & { index: number; send: Send }): Promise<RunResult | undefined> {
+    const { index, send, callback } = options
+    if (send.state !== 'claimed' || !callback.reports) return undefined
+    if (this.#record.due === undefined) {
+      const settled = await this.#settle({ ...options, index, outcome: INTERRUPTED, ms: 0 })
+      return settled.kind === 'next' ? { kind: 'reload', at: this.#options.now() } : settled
+    }
+    const { uncertainWindow, statuses, now } = this.#options
+    const began = this.#record.due.getTime() - uncertainWindow
+    const silentSince = Math.max(statuses.clearSince() ?? now(), began)
+    const until = silentSince + uncertainWindow
+    return until <= now() ? undefined : { kind: 'reload', at: Math.min(until, now() + NEWS_CHECK_MS) }
+  }
+
+  /** Waits for a slot where the callback is held to a rate; a handler's answer is kept meanwhile. */
+  async #paced({ channel, message, callback, send }: Ready & { send: Send }): Promise<RunResult | undefined> {
+    const keys = callback.paceKeys?.(channel, message)
+    if (keys === undefined) return undefined
+    const { governor, now } = this.#options
+    if (this.#record.state === 'received' && this.#record.source === 'meta') await governor.count(keys)
+    const kept = this.#slots.get(send.id)
+    this.#slots.delete(send.id)
+    const timely = kept !== undefined && kept <= now() && now() - kept <= SLOT_LATE_MS
+    const slot = timely ? { kind: 'reserved' as const, at: kept } : await governor.slot(keys)
+    this.#slotAt = slot.at
+    if (slot.kind === 'reserved' && slot.at <= now()) return undefined
+    if (this.#record.state === 'received')
+      await this.#message.commitUnderLease(handled(this.#record, { at: now() }))
+    if (slot.kind === 'reserved') this.#slots.set(send.id, slot.at)
+    return { kind: 'wait', record: this.#record, until: slot.at }
+  }
+
+  async #attempt({ channel, message, callback, send }: Ready & { send: Send }) {
+    const keys: PaceKeys | undefined = callback.paceKeys?.(channel, message)
+    if (keys !== undefined) await this.#slotInTime(keys)
+    if (!this.#lease.held()) throw new Superseded()
     const started = performance.now()
     const outcome = await callback.deliver({ channel, messageId: this.#record._id, message, send })
+    const tooFast = outcome.kind === 'retryable' && outcome.code === TOO_FAST
+    if (tooFast && keys !== undefined) await this.#options.governor.slowDown(keys)
     return { outcome, ms: performance.now() - started }
   }
 
+  /** Claiming took a while where the database is slow: then the slot has gone by, and another is waited for. */
+  async #slotInTime(keys: PaceKeys): Promise<void> {
+    const { governor, now } = this.#options
+    while (now() - this.#slotAt > SLOT_LATE_MS && this.#lease.held()) {
+      const slot = await governor.slot(keys)
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, slot.at - now())))
+      if (slot.kind === 'reserved') this.#slotAt = slot.at
+    }
+  }
+
+  /** Commits the outcome of a send. News of it that came meanwhile are merged: neither may undo the other. */
   async #settle(options: {
     index: number
     outcome: Outcome
     callback: Callback
     ms: number
   }): Promise<RunResult | { kind: 'next' }> {
-    const { index, outcome, callback, ms } = options
+    const { index, callback, ms } = options
     const { uncertainWindow, keptMs, now } = this.#options
-    const { tries, sends } = this.#record
-    const at = now()
-    const attempt = attemptOf({ step: sends[index]?.id ?? '', outcome, at, ms })
-    const settlement = settle({ outcome, tries, reports: callback.reports, uncertainWindow })
-    if (settlement.kind !== 'settled') {
-      const progress = unsettled(this.#record, { index, settlement, attempt, at, keptMs })
-      await this.#commitFact(progress)
-      return this.#afterFailure(progress)
+    for (let merges = 0; merges < MAX_MERGES; merges++) {
+      const { tries, sends } = this.#record
+      const at = now()
+      const attempt = attemptOf({ step: sends[index]?.id ?? '', outcome: options.outcome, at, ms })
+      const outcome: Outcome = isSettled(sends[index])
+        ? { kind: 'accepted', delivered: false }
+        : options.outcome
+      const settlement = settle({ outcome, tries, reports: callback.reports, uncertainWindow })
+      const progress =
+        settlement.kind === 'settled'
+          ? settledSend(this.#record, { index, settlement, attempt, at, keptMs })
+          : unsettled(this.#record, { index, settlement, attempt, at, keptMs })
+      if (await this.#message.commitFact(progress)) return this.#after(progress)
+      await this.#message.mergeNews()
     }
-    const progress = settledSend(this.#record, { index, settlement, attempt, at, keptMs })
-    await this.#commitFact(progress)
-    return progress.open === true ? { kind: 'next' } : this.#closed(progress)
+    throw new Superseded()
   }
 
   async #handlerFailed({ outcome, ms }: Extract<Prepared, { kind: 'failed' }>): Promise<RunResult> {
@@ -153,47 +264,23 @@ class Run {
       uncertainWindow: 0,
     })
     const progress = unsettled(this.#record, { settlement, attempt, at, keptMs })
-    await this.#commitUnderLease(progress)
-    return this.#afterFailure(progress)
+    await this.#message.commitUnderLease(progress)
+    const after = this.#after(progress)
+    return after.kind === 'next' ? { kind: 'reload', at } : after
   }
 
-  async #end(end: End, answer: string | undefined): Promise<RunResult> {
+  async #end(end: End, answer = this.#record.answer): Promise<RunResult> {
     const { keptMs, now } = this.#options
     const options = { end, at: now(), keptMs, ...(answer === undefined ? {} : { answer }) }
     const progress = ended(this.#record, options)
-    await this.#commitUnderLease(progress)
+    await this.#message.commitUnderLease(progress)
     return this.#closed(progress)
   }
 
-  #afterFailure(progress: Progress): RunResult {
-    if (progress.due === undefined) return this.#closed(progress)
-    return { kind: 'wait', record: this.#record, until: progress.due.getTime() }
-  }
-
-  /** Commits what may only happen while the lease holds; tries again while the database is away and it does. */
-  #commitUnderLease(progress: Progress): Promise<void> {
-    return this.#commit(progress, () => this.#lease.held())
-  }
-
-  /** Commits the outcome of a send: true whoever holds the lease, so it is tried for a minute. */
-  #commitFact(progress: Progress): Promise<void> {
-    const deadline = performance.now() + SETTLE_FOR_MS
-    return this.#commit(progress, () => performance.now() < deadline)
-  }
-
-  async #commit(progress: Progress, allowed: () => boolean): Promise<void> {
-    while (allowed()) {
-      try {
-        if (!(await this.#options.committer.commit(this.#record, progress))) throw new Superseded()
-        const { due: _due, open: _open, ...rest } = this.#record
-        this.#record = { ...rest, ...progress, revision: this.#record.revision + 1 }
-        return
-      } catch (error) {
-        if (!isUnavailable(error)) throw error
-        await new Promise((resolve) => setTimeout(resolve, COMMIT_PAUSE_MS))
-      }
-    }
-    throw new Superseded()
+  #after(progress: Progress): RunResult | { kind: 'next' } {
+    if (progress.open !== true) return this.#closed(progress)
+    if (progress.due === undefined) return { kind: 'next' }
+    return this.#notDue() ?? { kind: 'wait', record: this.#record, until: progress.due.getTime() }
   }
 
   /** One wide line for each message that has reached an end. */

@@ -43,6 +43,8 @@ export interface DispatchWorld {
   publisher: Publisher
   /** The paths that the dispatcher has asked configuration for. */
   asked: string[]
+  /** Whether gateway and webhook say that the provider's news would get through. */
+  statusPath: { open: boolean }
   database: mongoose.mongo.Db
   /** Starts a further copy of the dispatcher. */
   startDispatcher(): Promise<Listening>
@@ -103,6 +105,8 @@ export async function startDispatchWorld(environment: Record<string, string> = {
       () => res.destroy(),
     )
   })
+  const statusPath = { open: true }
+  const edge = await listen((_req, res) => void res.writeHead(statusPath.open ? 200 : 503).end())
   const dispatchers: Listening[] = []
   const startDispatcher = async () => {
     const started = await startService({
@@ -114,6 +118,9 @@ export async function startDispatchWorld(environment: Record<string, string> = {
         MONGO_URL: mongoUrl,
         MONGO_DATABASE: database,
         AMQP_URL: amqpUrl,
+        REDIS_URL: servers.redisUrl,
+        GATEWAY_URL: edge.url,
+        WEBHOOK_URL: edge.url,
         IDENTITY_URL: identity.url,
         CONFIGURATION_URL: front.url,
         SIGNING_SECRET: Buffer.alloc(32, 7).toString('base64'),
@@ -146,6 +153,7 @@ export async function startDispatchWorld(environment: Record<string, string> = {
     amqpUrl,
     publisher,
     asked,
+    statusPath,
     database: client.db(database),
     startDispatcher,
     configuration: {
@@ -189,6 +197,7 @@ export async function startDispatchWorld(environment: Record<string, string> = {
       await Promise.all(dispatchers.map((dispatcher) => dispatcher.close()))
       await publisher.close()
       await front.close()
+      await edge.close()
       await configuration?.close()
       await identity.close()
       for (const name of [database, ...Object.values(databases)]) await client.db(name).dropDatabase()

@@ -1,5 +1,6 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import type { Channel } from '../channels.ts'
+import type { PaceKeys } from '../governor/governor.ts'
 import type { Send } from '../message-record.ts'
 import type { Outcome } from '../outcome.ts'
 
@@ -15,6 +16,8 @@ export interface Delivery {
 export interface Callback {
   /** Whether the other side reports later what became of a send. */
   reports: boolean
+  /** What a send counts against, where the other side allows only so many. */
+  paceKeys?(channel: Channel, message: WebhookMessage): PaceKeys | undefined
   /** Makes one attempt, within 15 s; never throws. */
   deliver(delivery: Delivery): Promise<Outcome>
 }

@@ -1,3 +1,4 @@
+import type { WebhookMessage } from '@parley/shared/message'
 import { z } from 'zod'
 import type { Answer, HttpClient } from '../http-client.ts'
 import type { SendContent } from '../message-record.ts'
@@ -18,11 +19,17 @@ const channelConfig = z.object({
 export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback {
   return {
     reports: true,
+    paceKeys({ workspace, config: { phoneNumberId } }, message) {
+      const person = recipientOf(message)
+      if (typeof phoneNumberId !== 'string' || person === undefined) return undefined
+      return { number: `${workspace}:${phoneNumberId}`, person }
+    },
     async deliver({ channel, message, send }) {
       const config = channelConfig.safeParse(channel.config)
       if (!config.success) return misconfigured(config.error)
-      const to = message.user.phone?.replaceAll(/[^\d]/g, '')
-      if (!to) return permanent('no_recipient', 'caller', 'The message names no phone number to answer to.')
+      const to = recipientOf(message)
+      if (to === undefined)
+        return permanent('no_recipient', 'caller', 'The message names no phone number to answer to.')
       const { phoneNumberId, accessToken, apiUrl } = config.data
       try {
         const answer = await http.post({
@@ -44,6 +51,11 @@ export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback
       }
     },
   }
+}
+
+/** The person's number as WhatsApp takes it: digits only. */
+function recipientOf(message: WebhookMessage): string | undefined {
+  return message.user.phone?.replaceAll(/[^\d]/g, '') || undefined
 }
 
 function contentOf(content: SendContent): object {

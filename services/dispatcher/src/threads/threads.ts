@@ -166,10 +166,7 @@ class ThreadRunner implements Threads {
     }
     const head = thread.queue[0]
     if (head === undefined) return thread.more ? this.#makeReady(thread) : this.#end(thread)
-    const until = head.due?.getTime() ?? 0
-    const result: RunResult =
-      until > this.#now() ? { kind: 'wait', record: head, until } : await this.#options.run(head)
-    this.#follow(thread, result)
+    this.#follow(thread, await this.#options.run(head))
   }
 
   #follow(thread: Thread, result: RunResult): void {

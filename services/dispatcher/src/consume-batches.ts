@@ -1,0 +1,77 @@
+import { openConfirmChannel } from '@parley/shared/broker'
+import type { Log } from '@parley/shared/log'
+import type { ChannelModel, ConfirmChannel, ConsumeMessage } from 'amqplib'
+
+const PREFETCH = 100
+const WORK_AGAIN_MS = 500
+
+export interface Consumer {
+  /** Lets the batch under way end, then closes the channel: what is not acked goes to the next consumer. */
+  close(): Promise<void>
+  /** Closes the channel at once. */
+  abandon(): void
+}
+
+interface BatchOptions {
+  connection: ChannelModel
+  queue: string
+  /** Whether working is still ours to do. */
+  held(): boolean
+  /** Works a batch whole, or rejects: then the same batch comes again. */
+  work(batch: ConsumeMessage[], channel: ConfirmChannel): Promise<void>
+  closed(): void
+  log: Log
+}
+
+/** Consumes a queue in batches of up to 100, one at a time; a batch is acked once it is worked. */
+export async function consumeBatches(options: BatchOptions): Promise<Consumer> {
+  const { connection, queue, log } = options
+  const channel = await openConfirmChannel(connection, log)
+  let open = true
+  let pending: ConsumeMessage[] = []
+  let working: Promise<void> | undefined
+  const usable = () => open && options.held()
+  const workAll = async () => {
+    while (pending.length > 0 && usable()) {
+      const batch = pending
+      pending = []
+      await workAndAck({ ...options, channel, batch, usable })
+    }
+    working = undefined
+  }
+  channel.once('close', () => {
+    open = false
+    pending = []
+    options.closed()
+  })
+  const close = async () => {
+    open = false
+    await working
+    await channel.close().catch(() => {})
+  }
+  await channel.prefetch(PREFETCH)
+  await channel.consume(queue, (delivery) => {
+    if (delivery === null) return void close()
+    if (!open) return
+    pending.push(delivery)
+    working ??= workAll()
+  })
+  return { close, abandon: () => void channel.close().catch(() => {}) }
+}
+
+async function workAndAck(
+  options: BatchOptions & { channel: ConfirmChannel; batch: ConsumeMessage[]; usable(): boolean },
+): Promise<void> {
+  const { channel, batch, queue, usable, log } = options
+  while (usable()) {
+    try {
+      await options.work(batch, channel)
+      const last = batch.at(-1)
+      if (last !== undefined && usable()) channel.ack(last, true)
+      return
+    } catch (error) {
+      log.warn({ queue, reason: error instanceof Error ? error.message : 'unknown' }, 'batch not worked yet')
+      await new Promise((resolve) => setTimeout(resolve, WORK_AGAIN_MS))
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import type { Log } from '@parley/shared/log'
+import type { Redis } from 'ioredis'
+import { createLocalPace } from './local-pace.ts'
+
+/** What a send counts against: the number it leaves from, and that number together with the person. */
+export interface PaceKeys {
+  number: string
+  person: string
+}
+
+/** When a send may leave. */
+export type Slot =
+  /** At this time (milliseconds since the epoch), which is kept free for it. */
+  | { kind: 'reserved'; at: number }
+  /** Not before this time; ask again then. */
+  | { kind: 'later'; at: number }
+
+export interface Governor {
+  /** Finds the next slot for a send. Never rejects: with Redis away this copy goes on alone, at an eighth. */
+  slot(keys: PaceKeys): Promise<Slot>
+  /** Counts what came in on the number: it takes of the same rate. */
+  count(keys: PaceKeys): Promise<void>
+  /** The provider says that it was too fast: halves the number's rate for 10 s. */
+  slowDown(keys: PaceKeys): Promise<void>
+}
+
+/** The number's limit is 80 a second; paced below it, so that no second sees more for the jitter of timers. */
+export const NUMBER_INTERVAL_MS = 1_000 / 74
+/** One send to a person each 6 s, after a burst of 45. */
+export const PERSON_INTERVAL_MS = 6_000
+export const PERSON_BURST = 45
+/** How far ahead a slot is kept; whoever would wait longer asks again. */
+export const RESERVE_MS = 1_000
+const SLOW_MS = 10_000
+/** The share of one copy while the copies can't agree: there may be eight. */
+const ALONE = 8
+
+/** GCRA on two keys; a slot is taken only when the number alone decides, so that a person holds up nobody else. */
+const SLOT_SCRIPT = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local interval, person_interval, person_tolerance, ahead = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+if redis.call('EXISTS', KEYS[3]) == 1 then interval = interval * 2 end
+local number = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now)
+local person = math.max(tonumber(redis.call('GET', KEYS[2]) or 0), now)
+local person_wait = person - person_tolerance - now
+if person_wait > 0 then return { 0, math.ceil(person_wait) } end
+local wait = number - now
+if wait > ahead then return { 0, math.ceil(wait - ahead / 2) } end
+redis.call('SET', KEYS[1], string.format('%.3f', number + interval), 'PX', math.ceil(wait + interval + 1000))
+redis.call('SET', KEYS[2], string.format('%.3f', person + person_interval), 'PX', math.ceil(person + person_interval - now + 1000))
+return { 1, math.ceil(wait) }
+`
+const COUNT_SCRIPT = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local number = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now) + tonumber(ARGV[1])
+redis.call('SET', KEYS[1], string.format('%.3f', number), 'PX', math.ceil(number - now + 1000))
+return 0
+`
+
+/** Holds every number to its rate and every pair to its own, over all copies, by Redis. */
+export function createGovernor(redis: Redis, log: Log): Governor {
+  const alone = createLocalPace({
+    numberInterval: NUMBER_INTERVAL_MS * ALONE,
+    personInterval: PERSON_INTERVAL_MS * ALONE,
+    personBurst: Math.floor(PERSON_BURST / ALONE),
+    reserve: RESERVE_MS,
+  })
+  let away = false
+  const tell = (nowAway: boolean) => {
+    if (nowAway !== away)
+      log.warn(nowAway ? 'redis is away; this copy paces alone' : 'redis is back; pacing together')
+    away = nowAway
+  }
+  return {
+    async slot(keys) {
+      try {
+        const limits = [
+          NUMBER_INTERVAL_MS,
+          PERSON_INTERVAL_MS,
+          PERSON_INTERVAL_MS * (PERSON_BURST - 1),
+          RESERVE_MS,
+        ]
+        const answer = await redis.eval(SLOT_SCRIPT, 3, ...redisKeys(keys), ...limits)
+        const [reserved, wait] = answer as [number, number]
+        tell(false)
+        return { kind: reserved === 1 ? 'reserved' : 'later', at: Date.now() + wait }
+      } catch {
+        tell(true)
+        return alone(keys, Date.now())
+      }
+    },
+    async count(keys) {
+      await redis.eval(COUNT_SCRIPT, 1, redisKeys(keys)[0], NUMBER_INTERVAL_MS).catch(() => tell(true))
+    },
+    async slowDown(keys) {
+      await redis.set(redisKeys(keys)[2], '1', 'PX', SLOW_MS).catch(() => tell(true))
+    },
+  }
+}
+
+/** All keys of a number in one slot of a cluster. */
+function redisKeys({ number, person }: PaceKeys): [string, string, string] {
+  return [`pace:{${number}}`, `pace:{${number}}:${person}`, `pace:{${number}}:slow`]
+}

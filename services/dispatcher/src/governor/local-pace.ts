@@ -1,0 +1,30 @@
+import { LRUCache } from 'lru-cache'
+import type { PaceKeys, Slot } from './governor.ts'
+
+const MAX_KEYS = 100_000
+
+/**
+ * The pace of one copy on its own (GCRA: the generic cell rate algorithm of ITU-T I.371): at most one send each
+ * `numberInterval` milliseconds from a number, and one each `personInterval` to a person after `personBurst`.
+ */
+export function createLocalPace(limits: {
+  numberInterval: number
+  personInterval: number
+  personBurst: number
+  reserve: number
+}): (keys: PaceKeys, now: number) => Slot {
+  const { numberInterval, personInterval, personBurst, reserve } = limits
+  const numbers = new LRUCache<string, number>({ max: MAX_KEYS })
+  const persons = new LRUCache<string, number>({ max: MAX_KEYS })
+  return (keys, now) => {
+    const pair = `${keys.number} ${keys.person}`
+    const number = Math.max(numbers.get(keys.number) ?? 0, now)
+    const person = Math.max(persons.get(pair) ?? 0, now)
+    const personFree = person - personInterval * (personBurst - 1)
+    if (personFree > now) return { kind: 'later', at: personFree }
+    if (number - now > reserve) return { kind: 'later', at: number - reserve / 2 }
+    numbers.set(keys.number, number + numberInterval)
+    persons.set(pair, person + personInterval)
+    return { kind: 'reserved', at: number }
+  }
+}

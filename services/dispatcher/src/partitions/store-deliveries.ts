@@ -1,0 +1,45 @@
+import type { Log } from '@parley/shared/log'
+import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import type { Collections } from '../database.ts'
+import type { MessageRecord } from '../message-record.ts'
+import { reject } from '../reject.ts'
+import { readDelivery } from './read-delivery.ts'
+import { storeBatch } from './store-batch.ts'
+
+interface StoreOptions {
+  partition: number
+  messages: Collections['messages']
+  /** The place of the next message that arrives. */
+  nextOrder(): number
+  /** A message was stored. */
+  stored(record: MessageRecord): void
+  /** A message that was stored before has come again, and is still open. */
+  known(record: Pick<MessageRecord, 'workspace' | 'thread'>): void
+  log: Log
+}
+
+/**
+ * Makes the worker of a partition's deliveries: consuming is storing. What can't be stored goes to the rejected
+ * ones. A batch that comes again keeps its places, so that what an earlier attempt stored is recognised.
+ */
+export function storeDeliveries(options: StoreOptions) {
+  const { partition, messages, log } = options
+  const places = new WeakMap<ConsumeMessage, number>()
+  const placeOf = (delivery: ConsumeMessage) => {
+    const place = places.get(delivery) ?? options.nextOrder()
+    places.set(delivery, place)
+    return place
+  }
+  return async (batch: ConsumeMessage[], channel: ConfirmChannel): Promise<void> => {
+    const readings = batch.map((delivery) => ({ delivery, reading: readDelivery(delivery) }))
+    const records = readings.flatMap(({ delivery, reading }) =>
+      reading.kind === 'message' ? [{ ...reading.message, partition, order: placeOf(delivery) }] : [],
+    )
+    const { stored, known } = await storeBatch(messages, records)
+    for (const { delivery, reading } of readings) {
+      if (reading.kind === 'rejected') await reject({ channel, delivery, reason: reading.reason, log })
+    }
+    for (const record of stored) options.stored(record)
+    for (const record of known) options.known(record)
+  }
+}

@@ -1,0 +1,23 @@
+import { REJECTED_QUEUE } from '@parley/shared/broker'
+import type { Log } from '@parley/shared/log'
+import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+
+/** Moves what can't be worked to `messages.rejected`, with the reason, and raises an alarm. Rejects when unconfirmed. */
+export function reject(options: {
+  channel: ConfirmChannel
+  delivery: ConsumeMessage
+  reason: string
+  log: Log
+}): Promise<void> {
+  const { channel, delivery, reason, log } = options
+  const { messageId, type, headers } = delivery.properties
+  log.error({ alarm: 'message_rejected', messageId, type, reason }, 'message rejected')
+  return new Promise((resolve, refuse) => {
+    channel.sendToQueue(
+      REJECTED_QUEUE,
+      delivery.content,
+      { ...delivery.properties, persistent: true, headers: { ...headers, reason } },
+      (error) => (error ? refuse(error) : resolve()),
+    )
+  })
+}

@@ -1,0 +1,24 @@
+import type { Send, SendState } from './message-record.ts'
+
+const RANK: Record<SendState, number> = { pending: 0, claimed: 1, sent: 2, failed: 3, delivered: 4, read: 5 }
+
+/**
+ * The later of two states: statuses move forward only, whatever order they come in. What was delivered did not
+ * fail, whatever a stray status says; what failed may still turn out to have been delivered.
+ */
+export function later(left: SendState | undefined, right: SendState): SendState {
+  return left !== undefined && RANK[left] > RANK[right] ? left : right
+}
+
+/** The state of a message whose sends are all settled: as far as the least of them; `failed` when one failed. */
+export function stateOfSends(sends: Send[]): 'sent' | 'delivered' | 'read' | 'failed' {
+  if (sends.some(({ state }) => state === 'failed')) return 'failed'
+  const least = Math.min(...sends.map(({ state }) => RANK[state]))
+  if (least >= RANK.read) return 'read'
+  return least >= RANK.delivered ? 'delivered' : 'sent'
+}
+
+/** Whether the provider has taken a send, or said what became of it. */
+export function isSettled(send: Send | undefined): boolean {
+  return send !== undefined && RANK[send.state] >= RANK.sent
+}

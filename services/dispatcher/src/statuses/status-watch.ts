@@ -1,0 +1,75 @@
+import { STATUS_QUEUE } from '@parley/shared/broker'
+import type { Log } from '@parley/shared/log'
+import type { Channel, ChannelModel } from 'amqplib'
+
+const CHECK_MS = 1_000
+const REQUEST_MS = 2_000
+
+/** Knows since when news of sends would have reached us without a break. */
+export interface StatusWatch {
+  /** Since when (milliseconds since the epoch); undefined while the way is broken or statuses are still queued. */
+  clearSince(): number | undefined
+  attach(connection: ChannelModel): void
+  close(): Promise<void>
+}
+
+/**
+ * Checks each second the way that a provider's news takes: gateway, webhook, broker, and a consumer that has
+ * emptied the status queue. Silence says something only while that way is whole.
+ */
+export function watchStatuses(options: {
+  gatewayUrl: string
+  webhookUrl: string
+  log: Log
+  now?: () => number
+}): StatusWatch {
+  const { gatewayUrl, webhookUrl, log, now = Date.now } = options
+  let channel: Channel | undefined
+  let since: number | undefined
+  let stopped = false
+  const checks = async () => {
+    const { consumerCount, messageCount } = (await channel?.checkQueue(STATUS_QUEUE)) ?? {}
+    return (
+      consumerCount !== undefined &&
+      consumerCount > 0 &&
+      messageCount === 0 &&
+      (await answers(`${gatewayUrl}/health/live`)) &&
+      (await answers(`${webhookUrl}/health/ready`))
+    )
+  }
+  const check = async () => {
+    const clear = await checks().catch(() => false)
+    if (!clear && since !== undefined) log.warn('news of sends may not arrive at the moment')
+    since = clear ? (since ?? now()) : undefined
+  }
+  let timer: NodeJS.Timeout | undefined
+  const loop = async () => {
+    await check()
+    if (!stopped) timer = setTimeout(() => void loop(), CHECK_MS)
+  }
+  void loop()
+  const open = async (connection: ChannelModel) => {
+    const opened = await connection.createChannel()
+    opened.on('error', () => {})
+    opened.once('close', () => {
+      if (channel === opened) channel = undefined
+      since = undefined
+    })
+    channel = opened
+  }
+  return {
+    clearSince: () => since,
+    attach: (connection) => void open(connection).catch(() => {}),
+    async close() {
+      stopped = true
+      clearTimeout(timer)
+      await channel?.close().catch(() => {})
+    },
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
+  await response.body?.cancel()
+  return response.ok
+}

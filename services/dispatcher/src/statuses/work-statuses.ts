@@ -1,0 +1,51 @@
+import type { Log } from '@parley/shared/log'
+import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import type { Committer } from '../commit.ts'
+import type { Collections } from '../database.ts'
+import { reject } from '../reject.ts'
+import { applyStatuses, type SendStatus } from './apply-status.ts'
+import { type KnownStatus, readStatus } from './read-status.ts'
+
+const MAX_ROUNDS = 20
+
+/**
+ * Makes the worker of the provider's news: each batch is applied to the messages it is about. One that somebody
+ * else writes at the same moment is read and applied again. Rejects while the database is away.
+ */
+export function workStatuses(options: { messages: Collections['messages']; committer: Committer; log: Log }) {
+  const { log } = options
+  return async (batch: ConsumeMessage[], channel: ConfirmChannel): Promise<void> => {
+    const known: KnownStatus[] = []
+    for (const delivery of batch) {
+      const reading = readStatus(delivery)
+      if (reading.kind === 'rejected') await reject({ channel, delivery, reason: reading.reason, log })
+      else if (reading.kind === 'known') known.push(reading.known)
+    }
+    await applyAll(options, known)
+  }
+}
+
+async function applyAll(
+  { messages, committer }: { messages: Collections['messages']; committer: Committer },
+  known: KnownStatus[],
+): Promise<void> {
+  let waiting = Map.groupBy(known, ({ messageId }) => messageId)
+  for (let round = 0; waiting.size > 0; round++) {
+    if (round === MAX_ROUNDS) throw new Error('statuses could not be applied')
+    const records = await messages.find({ _id: { $in: [...waiting.keys()] } }).toArray()
+    const left: typeof waiting = new Map()
+    await Promise.all(
+      records.map(async (record) => {
+        const news = waiting.get(record._id) ?? []
+        const progress = applyStatuses(record, statusesOf(news, record.workspace))
+        if (progress !== undefined && !(await committer.commit(record, progress))) left.set(record._id, news)
+      }),
+    )
+    waiting = left
+  }
+}
+
+/** News from another workspace's webhook can't be about this message. */
+function statusesOf(news: KnownStatus[], owner: number): SendStatus[] {
+  return news.filter(({ workspace }) => workspace === owner).map(({ status }) => status)
+}

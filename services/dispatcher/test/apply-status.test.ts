@@ -1,0 +1,100 @@
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import type { MessageRecord, SendState } from '../src/message-record.ts'
+import { later } from '../src/send-state.ts'
+import { applyStatuses, type SendStatus } from '../src/statuses/apply-status.ts'
+
+const at = new Date('2026-01-01T00:00:00Z')
+
+function record(sends: SendState[], change: Partial<MessageRecord> = {}): MessageRecord {
+  return {
+    _id: 'm',
+    workspace: 1,
+    partition: 0,
+    thread: 't',
+    order: 1,
+    revision: 3,
+    channel: 'c',
+    source: 'api',
+    state: 'sent',
+    tries: 0,
+    receivedAt: at,
+    updatedAt: at,
+    body: '{}',
+    sends: sends.map((state, index) => ({ id: `m:${index}`, state, content: { kind: 'text', text: 'x' } })),
+    timeline: [],
+    attempts: [],
+    ...change,
+  }
+}
+const status = (index: number, state: SendStatus['state']): SendStatus => ({
+  index,
+  state,
+  providerId: 'wamid.1',
+  at,
+})
+
+describe('news of sends', () => {
+  test.each<[string, SendState[], SendStatus[], string]>([
+    ['one delivered', ['sent'], [status(0, 'delivered')], 'delivered'],
+    ['one read without a word of its delivery', ['sent'], [status(0, 'read')], 'read'],
+    ['one of two delivered', ['sent', 'sent'], [status(0, 'delivered')], 'sent'],
+    ['both, as far as the least', ['sent', 'sent'], [status(0, 'read'), status(1, 'delivered')], 'delivered'],
+    ['one failed', ['sent', 'read'], [status(0, 'failed')], 'failed'],
+    ['failed, then delivered after all', ['failed'], [status(0, 'delivered')], 'delivered'],
+  ])('%s', (_name, sends, statuses, state) => {
+    const before = stateBefore(sends)
+    expect({ state: before, ...applyStatuses(record(sends, { state: before }), statuses) }.state).toBe(state)
+  })
+  const stateBefore = (sends: SendState[]) => (sends.includes('failed') ? 'failed' : 'sent')
+
+  test.each<[string, SendState[], SendStatus[]]>([
+    ['what is known', ['delivered'], [status(0, 'delivered')]],
+    ['an earlier state', ['read'], [status(0, 'sent'), status(0, 'delivered')]],
+    ['a failure after delivery', ['delivered'], [status(0, 'failed')]],
+    ['a send that is not there', ['sent'], [status(7, 'read')]],
+  ])('%s changes nothing', (_name, sends, statuses) => {
+    expect(applyStatuses(record(sends), statuses)).toBeUndefined()
+  })
+
+  test('settles an uncertain send of a message under way: it is no longer waited for', () => {
+    const waiting = record(['claimed', 'pending'], { state: 'sending', open: true, due: at, tries: 1 })
+    const progress = applyStatuses(waiting, [status(0, 'sent')])
+    expect(progress).toMatchObject({ state: 'sending', open: true })
+    expect(progress?.sends.map(({ state }) => state)).toEqual(['sent', 'pending'])
+    expect(progress).not.toHaveProperty('due')
+  })
+
+  test('brings a message that was given up back to life when all of it got there', () => {
+    const dead = record(['sent', 'claimed'], { state: 'dead', reason: 'No answer.', fault: 'provider' })
+    expect(applyStatuses(dead, [status(1, 'delivered')])?.state).toBe('sent')
+  })
+
+  test('in any order and any number of times comes to the same', () => {
+    const states = fc.constantFrom<SendStatus['state']>('sent', 'delivered', 'read', 'failed')
+    const news = fc.array(fc.record({ index: fc.integer({ min: 0, max: 2 }), state: states }), {
+      minLength: 1,
+    })
+    fc.assert(
+      fc.property(news, fc.infiniteStream(fc.integer({ min: 0, max: 1_000 })), (some, places) => {
+        const all = some.map(({ index, state }) => status(index, state))
+        const shuffled = all
+          .map((one) => ({ one, place: places.next().value ?? 0 }))
+          .sort((a, b) => a.place - b.place)
+          .map(({ one }) => one)
+        const run = (statuses: SendStatus[]) => {
+          let present = record(['sent', 'sent', 'sent'])
+          for (const one of statuses) present = { ...present, ...applyStatuses(present, [one]) }
+          return present
+        }
+        const statesOf = ({ sends, state }: MessageRecord) => [state, ...sends.map((send) => send.state)]
+        expect(statesOf(run([...shuffled, ...all]))).toEqual(statesOf(run(all)))
+      }),
+    )
+  })
+
+  test('the later of two states is one of them, whichever comes first', () => {
+    const states = fc.constantFrom<SendState>('pending', 'claimed', 'sent', 'delivered', 'read', 'failed')
+    fc.assert(fc.property(states, states, (a, b) => expect(later(a, b)).toBe(later(b, a))))
+  })
+})

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
+import { testServers } from '@parley/local/testing/test-servers'
+import { createLog } from '@parley/shared/log'
+import { connectRedis } from '@parley/shared/redis'
+import type { Redis } from 'ioredis'
+import {
+  createGovernor,
+  NUMBER_INTERVAL_MS,
+  PERSON_BURST,
+  PERSON_INTERVAL_MS,
+  type Slot,
+} from '../src/governor/governor.ts'
+
+const log = createLog({ service: 'test', level: 'silent' })
+let proxy: TcpProxy
+let connections: Redis[]
+
+beforeAll(async () => {
+  const url = new URL((await testServers()).redisUrl)
+  proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) })
+  url.port = String(proxy.port)
+  connections = [connectRedis(url.href, log), connectRedis(url.href, log)]
+  await Promise.all(connections.map((redis) => new Promise((resolve) => redis.once('ready', resolve))))
+})
+afterAll(async () => {
+  for (const redis of connections) redis.disconnect()
+  await proxy.close()
+})
+
+const copies = () => connections.map((redis) => createGovernor(redis, log))
+
+describe('the pace of a number', () => {
+  test('is one for all copies: slots are spread so that no second holds more than 80', async () => {
+    const [one, two] = copies()
+    const times: number[] = []
+    while (times.length < 200) {
+      for (const governor of [one, two]) {
+        const person = `p${times.length}`
+        const slot = await governor?.slot({ number: 'spread', person })
+        if (slot?.kind === 'reserved') times.push(slot.at)
+        else await new Promise((resolve) => setTimeout(resolve, (slot?.at ?? 0) - Date.now()))
+      }
+    }
+    times.sort((a, b) => a - b)
+    const busiest = Math.max(
+      ...times.map((from) => times.filter((at) => at >= from && at < from + 1_000).length),
+    )
+    expect(busiest).toBeLessThanOrEqual(80)
+    const span = (times.at(-1) ?? 0) - (times[0] ?? 0)
+    expect(span).toBeLessThan(200 * NUMBER_INTERVAL_MS * 1.15)
+  })
+
+  test('counts what comes in, and halves after the provider said that it was too fast', async () => {
+    const [governor] = copies()
+    const waitOf = async (number: string) => {
+      const slot = await governor?.slot({ number, person: crypto.randomUUID() })
+      return (slot?.at ?? 0) - Date.now()
+    }
+    for (let n = 0; n < 20; n++) await governor?.count({ number: 'inbound', person: 'p' })
+    expect(await waitOf('inbound')).toBeGreaterThan(20 * NUMBER_INTERVAL_MS - 150)
+    await governor?.slowDown({ number: 'slow', person: 'p' })
+    for (let n = 0; n < 20; n++) await waitOf('slow')
+    const slowed = await waitOf('slow')
+    expect(slowed).toBeGreaterThan(40 * NUMBER_INTERVAL_MS - 250)
+  })
+
+  test('of one number is nothing to another', async () => {
+    const [governor] = copies()
+    for (let n = 0; n < 30; n++) await governor?.slot({ number: 'busy', person: `p${n}` })
+    const slot = await governor?.slot({ number: 'idle', person: 'p' })
+    expect([slot?.kind, (slot?.at ?? 0) - Date.now() < 10]).toEqual(['reserved', true])
+  })
+})
+
+describe('the pace to a person', () => {
+  test('is a burst of 45, then one each 6 s, and holds up nobody else', async () => {
+    const [governor] = copies()
+    for (let sent = 0; sent < PERSON_BURST; ) {
+      const slot = await governor?.slot({ number: 'pairs', person: 'ana' })
+      if (slot?.kind === 'reserved') sent++
+      else await new Promise((resolve) => setTimeout(resolve, Math.max(0, (slot?.at ?? 0) - Date.now())))
+    }
+    const next = await governor?.slot({ number: 'pairs', person: 'ana' })
+    expect(next?.kind).toBe('later')
+    expect((next?.at ?? 0) - Date.now()).toBeGreaterThan(PERSON_INTERVAL_MS - 2_000)
+    expect((await governor?.slot({ number: 'pairs', person: 'joão' }))?.kind).toBe('reserved')
+  })
+})
+
+describe('with Redis away', () => {
+  test('a copy goes on alone at an eighth of the rate, and joins the others again', async () => {
+    const [governor] = copies()
+    proxy.cut()
+    const slots: Array<Slot | undefined> = []
+    for (let n = 0; n < 5; n++) slots.push(await governor?.slot({ number: 'alone', person: `p${n}` }))
+    const gaps = slots.slice(1).map((slot, n) => (slot?.at ?? 0) - (slots[n]?.at ?? 0))
+    expect(slots.every((slot) => slot?.kind === 'reserved')).toBe(true)
+    for (const gap of gaps) expect(gap).toBeGreaterThan(NUMBER_INTERVAL_MS * 8 - 1)
+    proxy.mend()
+    const back = new Promise((resolve) => connections[0]?.once('ready', resolve))
+    await back
+    const [first, second] = [
+      await governor?.slot({ number: 'together', person: 'a' }),
+      await governor?.slot({ number: 'together', person: 'b' }),
+    ]
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeLessThan(NUMBER_INTERVAL_MS * 2 + 5)
+  })
+})

@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { buildSimulator, type Simulator } from '@parley/local/simulator/app'
+import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
+import { MESSAGES_EXCHANGE, partitionOf, STATUS_KEY } from '@parley/shared/broker'
+import { STATUS_TYPE } from '@parley/shared/message-status'
+import { type Channel, type ChannelModel, connect } from 'amqplib'
+import type { MessageRecord } from '../src/message-record.ts'
+import { type DispatchWorld, type SeenMessage, startDispatchWorld } from './dispatch-world.ts'
+
+let world: DispatchWorld
+let simulator: Simulator
+let provider: Listening
+let broker: ChannelModel
+let statuses: Channel
+let channels = 0
+
+beforeAll(async () => {
+  simulator = await buildSimulator({})
+  provider = await listen(simulator.app)
+  world = await startDispatchWorld()
+  broker = await connect(world.amqpUrl)
+  statuses = await broker.createChannel()
+})
+afterAll(async () => {
+  await broker.close()
+  await world.close()
+  await provider.close()
+  await simulator.close()
+})
+
+/** A channel with a phone number of its own, which behaves as told. */
+async function newLine(behaviour: object = {}) {
+  const number = `10${++channels}`
+  const config = { phoneNumberId: number, accessToken: 'secret', apiUrl: `${provider.url}/v23.0` }
+  const kinds = { hook: 'whatsapp', callback: 'whatsapp', handlerUrl: 'native:agents/echo' }
+  await world.putChannel(channels, { name: '', description: '', extId: number, ...kinds, config })
+  await misbehave(number, behaviour)
+  return {
+    number,
+    text: (text: string, person = '5511900000000') => ({
+      extId: number,
+      user: { phone: `+${person}` },
+      thread: { extId: `thread ${number} ${person}` },
+      answer: { message: text },
+    }),
+    sends: async () => {
+      const answer = await fetch(`${provider.url}/simulator/sends?phoneNumberId=${number}&limit=10000`)
+      return ((await answer.json()) as { data: Array<{ at: string; text?: string; opaque: string }> }).data
+    },
+  }
+}
+
+async function misbehave(phoneNumberId: string, behaviour: object): Promise<void> {
+  const answer = await fetch(`${provider.url}/simulator/behaviour`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ phoneNumberId, ...behaviour }),
+  })
+  if (!answer.ok) throw new Error(await answer.text())
+}
+
+function tell(opaque: string, status: string, change: object = {}): void {
+  const body = {
+    workspace: world.workspace,
+    channel: 'line',
+    providerId: 'wamid.told',
+    opaque,
+    status,
+    at: new Date().toISOString(),
+    recipient: null,
+    ...change,
+  }
+  statuses.publish(MESSAGES_EXCHANGE, STATUS_KEY, Buffer.from(JSON.stringify(body)), { type: STATUS_TYPE })
+}
+
+async function seenWith(id: string, condition: (seen: SeenMessage) => boolean): Promise<SeenMessage> {
+  return eventually(async () => {
+    const { status, json } = await world.get(`/rest/messages/${id}`)
+    return status === 200 && condition(json as SeenMessage) ? (json as SeenMessage) : undefined
+  })
+}
+
+describe("the provider's news", () => {
+  test('move a message forward only', async () => {
+    const line = await newLine()
+    await world.post('w-news', line.text('hi'))
+    await world.message('w-news', 'sent')
+    for (const status of ['read', 'delivered', 'sent', 'failed', 'read']) tell('w-news:0', status)
+    const seen = await world.message('w-news', 'read')
+    tell('w-news:0', 'delivered')
+    await world.post('w-news-2', line.text('next'))
+    await world.message('w-news-2', 'sent')
+    expect((await world.message('w-news', 'read')).timeline).toEqual(seen.timeline)
+    expect(seen.timeline.map(({ state }) => state)).toEqual([
+      'received',
+      'handled',
+      'sending',
+      'sent',
+      'read',
+    ])
+  })
+
+  test('of a failure say why', async () => {
+    const line = await newLine()
+    await world.post('w-failed', line.text('hi'))
+    await world.message('w-failed', 'sent')
+    tell('w-failed:0', 'failed', { errors: [{ code: 131026 }] })
+    const seen = await world.message('w-failed', 'failed')
+    expect([seen.fault, seen.reason]).toEqual([
+      'provider',
+      'The provider says that it failed, with code 131026.',
+    ])
+  })
+
+  test('from another workspace say nothing', async () => {
+    const line = await newLine()
+    await world.post('w-foreign', line.text('hi'))
+    await world.message('w-foreign', 'sent')
+    tell('w-foreign:0', 'failed', { workspace: world.workspace + 1 })
+    tell('w-foreign:0', 'delivered')
+    await world.message('w-foreign', 'delivered')
+  })
+})
+
+describe('a send whose answer never came', () => {
+  test('is not sent again when news say that it happened, and the thread goes on', async () => {
+    const line = await newLine({ dropAnswerEvery: 1 })
+    await world.post('w-dropped', line.text('once'))
+    await world.post('w-behind', line.text('behind'))
+    await seenWith('w-dropped', ({ attempts }) => attempts.some(({ outcome }) => outcome === 'uncertain'))
+    await misbehave(line.number, {})
+    tell('w-dropped:0', 'sent')
+    await world.message('w-dropped', 'sent')
+    await world.message('w-behind', 'sent')
+    expect((await line.sends()).map(({ text }) => text)).toEqual(['once', 'behind'])
+  })
+
+  test('is sent again after a window of silence', async () => {
+    const line = await newLine({ dropAnswerEvery: 1 })
+    await world.post('w-silent', line.text('twice'))
+    await seenWith('w-silent', ({ attempts }) => attempts.length === 1)
+    await misbehave(line.number, {})
+    const seen = await world.message('w-silent', 'sent')
+    expect(seen.attempts.map(({ outcome }) => outcome)).toEqual(['uncertain', 'accepted'])
+    expect(new Set((await line.sends()).map(({ opaque }) => opaque))).toEqual(new Set(['w-silent:0']))
+  })
+
+  test('is not sent again while news could not arrive', async () => {
+    const line = await newLine({ dropAnswerEvery: 1 })
+    world.statusPath.open = false
+    await world.post('w-deaf', line.text('once'))
+    await seenWith('w-deaf', ({ attempts }) => attempts.length === 1)
+    await misbehave(line.number, {})
+    // Three windows of a second each: another line's message, sent after each, says that time has gone by.
+    const other = await newLine({ stallMs: 1_000 })
+    for (let n = 0; n < 3; n++) {
+      await world.post(`w-clock-${n}`, other.text('tick'))
+      await world.message(`w-clock-${n}`, 'sent')
+    }
+    expect(await line.sends()).toHaveLength(1)
+    tell('w-deaf:0', 'delivered')
+    await world.message('w-deaf', 'delivered')
+    world.statusPath.open = true
+    expect(await line.sends()).toHaveLength(1)
+  })
+
+  test('nor one whose process is gone: it is uncertain too', async () => {
+    const line = await newLine()
+    await world.post('w-model', line.text('model'))
+    await world.message('w-model', 'sent')
+    const messages = world.database.collection<MessageRecord>('messages')
+    const model = await messages.findOne({ _id: 'w-model' })
+    if (model === null) throw new Error('no model')
+    // Somebody claimed the send of each partition's message and was killed before it heard of the outcome.
+    const claimed = Array.from({ length: 8 }, (_, partition): MessageRecord => {
+      const { expiresAt: _expiresAt, ...rest } = model
+      const sends = [
+        {
+          id: `w-gone-${partition}:0`,
+          state: 'claimed' as const,
+          content: { kind: 'text' as const, text: `gone ${partition}` },
+        },
+      ]
+      const place = { partition, thread: `gone ${partition}`, order: 1, revision: 2 }
+      return {
+        ...rest,
+        ...place,
+        _id: `w-gone-${partition}`,
+        state: 'sending',
+        open: true,
+        sends,
+        attempts: [],
+      }
+    })
+    await messages.insertMany(claimed)
+    const second = await world.startDispatcher()
+    const partitions = world.database.collection<{ _id: number; owner: string | null }>('partitions')
+    const taken = await eventually(async () => {
+      const owners = Map.groupBy(await partitions.find().toArray(), ({ owner }) => owner)
+      return owners.size === 2 && ![...owners.values()].some(({ length }) => length !== 4)
+        ? owners
+        : undefined
+    })
+    expect(taken.size).toBe(2)
+    const resent = await eventually(async () => {
+      const done = await messages.find({ _id: /^w-gone/, state: 'sent' }).toArray()
+      return done.length >= 4 ? done : undefined
+    })
+    for (const { attempts } of resent) {
+      expect(attempts.map(({ outcome, code }) => code ?? outcome)).toEqual(['interrupted', 'accepted'])
+    }
+    await second.close()
+  })
+})
+
+describe('a number', () => {
+  test('is held to 80 a second, all persons together', async () => {
+    const line = await newLine()
+    const people = Array.from({ length: 240 }, (_, n) => `w-rate-${n}`)
+    await Promise.all(people.map((id, n) => world.post(id, line.text('hi', `5511${900_000_000 + n}`))))
+    const sends = await eventually(async () => {
+      const all = await line.sends()
+      return all.length === people.length ? all : undefined
+    })
+    const times = sends.map(({ at }) => Date.parse(at)).sort((a, b) => a - b)
+    const busiest = Math.max(
+      ...times.map((from) => times.filter((at) => at >= from && at < from + 1_000).length),
+    )
+    expect(busiest).toBeLessThanOrEqual(80)
+  })
+
+  test('stays in the partition of its thread', async () => {
+    const line = await newLine()
+    await world.post('w-partition', line.text('hi'))
+    await world.message('w-partition', 'sent')
+    const stored = await world.database.collection<MessageRecord>('messages').findOne({ _id: 'w-partition' })
+    expect(stored?.partition).toBe(partitionOf(world.workspace, stored?.thread ?? ''))
+  })
+})
