@@ -30,14 +30,11 @@ describe('large input', () => {
   test('a body over 4 MiB is 413, one that the store cannot hold too', async () => {
     const body = { ...bodies.steps, instructions: 'x'.repeat(5 * MIB) }
     expect((await put('/rest/steps/2', body)).status).toBe(413)
-    const dense = { ...bodies.tasks, context: { list: Array(2_000_000).fill(1) } }
-    for (const method of ['PUT', 'PUT']) {
-      const answer = await server.call(method, '/rest/tasks/2', { body: dense })
-      expect([answer.status, answer.json.code]).toEqual([413, 'body_too_large'])
-    }
+    const dense = { ...bodies.tasks, context: { list: Array(1_500_000).fill(1) } }
+    expect((await put('/rest/tasks/2', dense)).json.code).toBe('body_too_large')
     expect((await put('/rest/tasks/2', bodies.tasks)).status).toBe(200)
     expect((await put('/rest/tasks/2', dense)).status).toBe(413)
-  })
+  }, 120_000)
 
   test('lists of large documents come in pages of bounded size, and lose none', async () => {
     const instructions = 'x'.repeat(3 * MIB)

@@ -76,7 +76,7 @@ test('a free-form object comes back byte for byte, as JSON.parse has it', async 
       const list = await server.call('GET', '/rest/configs?_id=1')
       expect(list.text).toBe(`{"data":[${put.text}],"next":null}`)
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   )
 }, 120_000)
 
