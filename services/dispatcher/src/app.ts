@@ -7,6 +7,8 @@ import { createInternalSigner, createInternalVerifier } from '@parley/shared/int
 import type { Log } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
 import { connectRedis } from '@parley/shared/redis'
+import { createSecretBox } from '@parley/shared/sealed-value'
+import { secretKeysOf } from '@parley/shared/secret-keys'
 import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
 import { createRpcCallback } from './callbacks/rpc.ts'
 import { createWhatsappCallback } from './callbacks/whatsapp.ts'
@@ -56,7 +58,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     log,
   })
   const run = createRunMessage({
-    channels: createChannels(inner(config.CONFIGURATION_URL, 'configuration'), log),
+    channels: createChannels({
+      configuration: inner(config.CONFIGURATION_URL, 'configuration'),
+      secrets: createSecretBox(secretKeysOf(config)),
+      log,
+    }),
     handle: createHandle({ http, signer }),
     callbacks: { whatsapp: createWhatsappCallback(http), rpc: createRpcCallback({ http, signer }) },
     committer: createCommitter(messages, copy),

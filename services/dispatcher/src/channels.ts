@@ -1,6 +1,7 @@
 import type { InternalClient } from '@parley/shared/internal-client'
 import { jsonObject } from '@parley/shared/json-object'
 import type { Log } from '@parley/shared/log'
+import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 
@@ -37,17 +38,26 @@ interface Copy {
  * Copies of the channels in use: asked from configuration on a miss and when a copy is over a second old; the
  * copy serves while configuration is away.
  */
-export function createChannels(configuration: Pick<InternalClient, 'get'>, log: Log): Channels {
+export function createChannels(options: {
+  configuration: Pick<InternalClient, 'get'>
+  secrets: Pick<SecretBox, 'open'>
+  log: Log
+}): Channels {
+  const { configuration, secrets, log } = options
   const copies = new LRUCache<string, Copy>({ max: MAX_COPIES })
   const reads = new Map<string, Promise<Channel | undefined>>()
   let away = false
+  const opened = (channel: Channel): Channel => ({
+    ...channel,
+    config: openSecrets(channel.config, secrets, channel.workspace),
+  })
   const read = async (key: string, workspace: number, extId: string) => {
     const answer = await configuration.get(
       `/internal/workspaces/${workspace}/channels?extId=${encodeURIComponent(extId)}`,
     )
     const channel = choose(answerSchema.parse(answer).data)
     if (channel === undefined) copies.delete(key)
-    else copies.set(key, { channel: { ...channel, workspace }, readAt: performance.now() })
+    else copies.set(key, { channel: opened({ ...channel, workspace }), readAt: performance.now() })
     return copies.peek(key)?.channel
   }
   return {

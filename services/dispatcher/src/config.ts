@@ -1,4 +1,5 @@
 import { integer } from '@parley/shared/config'
+import { secretKeysConfig } from '@parley/shared/secret-keys'
 import { z } from 'zod'
 
 const base64Key = z.base64().refine((text) => Buffer.from(text, 'base64').length >= 32, {
@@ -23,6 +24,7 @@ export const config = {
   SIGNING_SECRET: base64Key.describe(
     'Key that the signing secrets of channels without their own are derived from',
   ),
+  ...secretKeysConfig,
   UNCERTAIN_WINDOW_SECONDS: integer({ min: 1, max: 3_600 })
     .default(60)
     .describe('How long a send whose answer never came waits for news before it is sent again'),

@@ -91,6 +91,19 @@ describe('a message with an answer', () => {
     expect(seen.message).toEqual(message)
   })
 
+  test('is signed with each of the secrets that the channel brings', async () => {
+    const signingSecrets = ['whsec_b25lIG9mIHR3byBzZWNyZXRz', 'whsec_dGhlIG90aGVyIG9mIHR3bw==']
+    const config = { callbackUrl: `${endpoint.url}/callback`, signingSecrets }
+    await world.putChannel(8, rpc({ extId: 'own-secrets', config }))
+    await world.post('m-secrets', text('signed twice', 'p', 'own-secrets'))
+    await world.message('m-secrets', 'delivered')
+    const [call] = calls
+    for (const secret of signingSecrets) {
+      const headers = call?.headers as Record<string, string>
+      expect(() => new Webhook(secret).verify(call?.text ?? '', headers)).not.toThrow()
+    }
+  })
+
   test('that comes twice under one id is handled once', async () => {
     await world.post('m-twice', text('once', 'b'))
     await world.message('m-twice', 'delivered')
