@@ -9,6 +9,7 @@ import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox } from '@parley/shared/sealed-value'
 import { secretKeysOf } from '@parley/shared/secret-keys'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
+import { asyncApi } from './asyncapi.ts'
 import { createAudioStore } from './audio/audio-store.ts'
 import { audioRoutes } from './audio/routes.ts'
 import { createBodyBudget } from './body/body-budget.ts'
@@ -81,6 +82,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
         publicUrl: config.PUBLIC_URL,
         signingSecret: config.SIGNING_SECRET,
       })
+      const document = asyncApi()
+      app
+        .route('/asyncapi.json')
+        .get((_req, res) => void res.json(document))
+        .all(methodNotAllowed('GET'))
       app.use('/rest/hooks', requireCaller(verifier), hooks)
       app.use('/internal', requireService(verifier, 'dispatcher'), audioRoutes(audio))
       const confirmedIds = createConfirmedIds(redis, log)

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { WebhookMessage } from '@parley/shared/message'
 import { Problem } from '@parley/shared/problem'
 import { type Connection, mongo } from 'mongoose'
+import { z } from 'zod'
 import { within } from '../within.ts'
 
 const BUCKET = 'audio'
@@ -13,13 +14,13 @@ const DUPLICATE_KEY = 11_000
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)[;,]/
 
 /** What a message holds in the place of audio that is kept beside it. */
-export interface AudioReference {
-  id: string
-  /** Of the text that came in as `audio`. */
-  bytes: number
-  /** As a data URL named it; null where it was none. */
-  contentType: string | null
-}
+export const audioReference = z.object({
+  id: z.string(),
+  bytes: z.number().int().describe('Of the text that came in as audio'),
+  contentType: z.string().nullable().describe('As a data URL named it'),
+})
+
+export type AudioReference = z.output<typeof audioReference>
 
 interface StoredFile {
   _id: string

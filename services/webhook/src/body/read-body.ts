@@ -92,5 +92,6 @@ function letGo(req: IncomingMessage): void {
   const cut = setTimeout(() => {
     if (!req.complete) req.socket.destroy()
   }, LINGER_MS)
+  cut.unref()
   req.once('close', () => clearTimeout(cut))
 }
