@@ -7,6 +7,8 @@ export type HashTask = { input: string; cost: number } | { input: string; hash: 
 
 interface Job {
   task: HashTask
+  /** When it came, on the clock of `performance.now()`. */
+  since: number
   resolve(answer: string | boolean): void
   reject(error: Error): void
 }
@@ -14,6 +16,8 @@ interface Job {
 const MAX_WORKERS = 4
 // About 15 s of work at the usual cost on one worker.
 const MAX_WAITING = 256
+// Below the time after which the gateway gives up.
+const MAX_WAIT_MS = 20_000
 
 /** Runs bcrypt in worker threads, with one core left free for the event loop where there are two or more. */
 export class HashPool {
@@ -26,12 +30,12 @@ export class HashPool {
     for (let i = 0; i < size; i++) this.#addWorker()
   }
 
-  /** The bcrypt hash of `input`. Throws `unavailable` when 256 wait already. */
+  /** The bcrypt hash of `input`. Throws `unavailable` when 256 wait, or after 20 s. */
   async hash(input: string, cost: number): Promise<string> {
     return String(await this.#run({ input, cost }))
   }
 
-  /** Whether `input` has that hash. Throws `unavailable` when 256 wait already. */
+  /** Whether `input` has that hash. Throws `unavailable` when 256 wait, or after 20 s. */
   async compare(input: string, hash: string): Promise<boolean> {
     return (await this.#run({ input, hash })) === true
   }
@@ -45,9 +49,8 @@ export class HashPool {
 
   #run(task: HashTask): Promise<string | boolean> {
     return new Promise((resolve, reject) => {
-      if (this.#closed || this.#waiting.length >= MAX_WAITING)
-        return reject(new Problem('unavailable', { detail: 'Too many passwords are being checked.' }))
-      this.#waiting.push({ task, resolve, reject })
+      if (this.#closed || this.#waiting.length >= MAX_WAITING) return reject(overloaded())
+      this.#waiting.push({ task, since: performance.now(), resolve, reject })
       this.#assign()
     })
   }
@@ -55,11 +58,19 @@ export class HashPool {
   #assign(): void {
     for (const [worker, job] of this.#workers) {
       if (job !== undefined) continue
-      const next = this.#waiting.shift()
+      const next = this.#next()
       if (next === undefined) return
       this.#workers.set(worker, next)
       worker.postMessage(next.task)
     }
+  }
+
+  /** The job that has waited longest, after those that have waited too long. */
+  #next(): Job | undefined {
+    const oldest = performance.now() - MAX_WAIT_MS
+    let job = this.#waiting.shift()
+    for (; job !== undefined && job.since < oldest; job = this.#waiting.shift()) job.reject(overloaded())
+    return job
   }
 
   #addWorker(): void {
@@ -84,4 +95,8 @@ export class HashPool {
     this.#workers.set(worker, undefined)
     if (job !== undefined) end(job)
   }
+}
+
+function overloaded(): Problem {
+  return new Problem('unavailable', { detail: 'Too many passwords are being checked.' })
 }
