@@ -87,6 +87,7 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
     },
     identity: {
       MONGO_URL,
+      REDIS_URL,
       PEPPERS: secrets.peppers,
       KEY_ENCRYPTION_KEYS: secrets.keyEncryptionKeys,
       BASE_DOMAIN: 'parley.localhost',
@@ -95,13 +96,15 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
     webhook: {
       ...{ MONGO_URL, AMQP_URL, REDIS_URL, IDENTITY_URL, CONFIGURATION_URL },
       SIGNING_SECRET: secrets.signingSecret,
+      SECRET_KEYS: secrets.secretKeys,
     },
-    configuration: { MONGO_URL, AMQP_URL, IDENTITY_URL },
+    configuration: { MONGO_URL, AMQP_URL, IDENTITY_URL, SECRET_KEYS: secrets.secretKeys },
     dispatcher: {
       ...{ MONGO_URL, AMQP_URL, REDIS_URL, IDENTITY_URL, CONFIGURATION_URL },
       GATEWAY_URL: urlOf('gateway', ports),
       WEBHOOK_URL: urlOf('webhook', ports),
       SIGNING_SECRET: secrets.signingSecret,
+      SECRET_KEYS: secrets.secretKeys,
       UNCERTAIN_WINDOW_SECONDS: '10',
       ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8,::1/128',
     },

@@ -13,16 +13,22 @@ const secretsSchema = z.object({
   peppers: z.string(),
   keyEncryptionKeys: z.string(),
   signingSecret: z.string(),
+  secretKeys: z.string(),
 })
 
 /** Everything that a system needs to keep secret; made once and then kept, or its data can't be read. */
 export type Secrets = z.output<typeof secretsSchema>
 
+// What a later version asks for as well is added to what there is.
+const storedSchema = secretsSchema.partial({ secretKeys: true })
+
 /** Reads `file`, or makes new secrets when there is none. Throws {@link SetupError} when it is damaged. */
 export function loadSecrets(file: string): Secrets {
-  if (existsSync(file)) return readSecrets(file)
-  const secrets = makeSecrets()
-  writeAtomically(file, JSON.stringify(secrets, null, 2))
+  const stored = existsSync(file) ? readSecrets(file) : {}
+  const secrets = { ...makeSecrets(), ...stored }
+  if (Object.keys(stored).length < Object.keys(secrets).length) {
+    writeAtomically(file, JSON.stringify(secrets, null, 2))
+  }
   return secrets
 }
 
@@ -34,6 +40,7 @@ export function makeSecrets(): Secrets {
     peppers: `p1:${secret()}`,
     keyEncryptionKeys: `k1:${secret()}`,
     signingSecret: secret(),
+    secretKeys: `s1:${secret()}`,
   })
 }
 
@@ -47,9 +54,9 @@ function makeServiceKey(name: ServiceName) {
   return { ...privateKey.export({ format: 'jwk' }), kid: name, alg: 'ES256', use: 'sig' }
 }
 
-function readSecrets(file: string): Secrets {
+function readSecrets(file: string): z.output<typeof storedSchema> {
   try {
-    return secretsSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
+    return storedSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
   } catch (error) {
     const reason = error instanceof z.ZodError ? 'entries are missing' : (error as Error).message
     throw new SetupError(
