@@ -44,6 +44,8 @@ const IDENTITY: Line[] = [
 
 const MESSAGES: Line[] = [
   ['GET', '/rest/messages', 'read'],
+  ['GET', '/rest/messages/{id}', 'read'],
+  ['POST', '/rest/messages/replay', 'write'],
   ['POST', '/rest/messages/{id}/replay', 'write'],
 ]
 

@@ -29,7 +29,18 @@ export function createAuthorizer(identity: Pick<InternalClient, 'get'>): Authori
       return role.permissions
     },
   })
+  // A caller is the same object for as long as its token is remembered, and its role's version never changes.
+  const decisions = new WeakMap<Caller, Map<string, Decision>>()
   const decideFor: Authorizer['decide'] = async (caller, resource, access) => {
+    const question = `${access} ${resource}`
+    const known = decisions.get(caller)?.get(question)
+    if (known !== undefined) return known
+    const decision = await decideAnew(caller, resource, access)
+    const ofCaller = decisions.get(caller) ?? new Map<string, Decision>()
+    decisions.set(caller, ofCaller.set(question, decision))
+    return decision
+  }
+  const decideAnew: Authorizer['decide'] = async (caller, resource, access) => {
     const permissions = (await roles.fetch(`${caller.role._id}/versions/${caller.role.version}`)) ?? []
     const { account, workspace, role } = caller
     return decide({

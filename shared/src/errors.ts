@@ -23,6 +23,7 @@ export const errors = {
   still_referenced: { status: 409, title: 'Other documents still refer to this one' },
   idempotency_in_flight: { status: 409, title: 'The first request with this key is still in flight' },
   precondition_failed: { status: 412, title: 'The document is not in the state that was asked for' },
+  not_replayable: { status: 409, title: 'The message can not be run again as it stands' },
   body_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The media type is not supported' },
   validation_failed: { status: 422, title: 'The request breaks its schema' },

@@ -22,9 +22,9 @@ export async function serve<S extends z.ZodRawShape>(options: {
   config: S
   build(config: z.output<z.ZodObject<S>> & BaseConfig, log: Log): Promise<Service>
 }): Promise<void> {
-  const config = readConfig(options.config)
+  const config = await orExit(() => readConfig(options.config))
   const log = createLog({ service: options.name, level: config.LOG_LEVEL })
-  const service = await options.build(config, log)
+  const service = await orExit(() => options.build(config, log))
   const server = createServer(service.app)
   server.keepAliveTimeout = KEEP_ALIVE_MS
   server.headersTimeout = HEADERS_MS
@@ -36,9 +36,14 @@ export async function serve<S extends z.ZodRawShape>(options: {
 }
 
 function readConfig<S extends z.ZodRawShape>(shape: S): z.output<z.ZodObject<S>> & BaseConfig {
+  const own = parseConfig(z.object({ ...baseConfig, ...shape }), process.env)
+  return own as z.output<z.ZodObject<S>> & BaseConfig
+}
+
+/** A wrong configuration ends the process with what is wrong, rather than with a stack. */
+async function orExit<T>(start: () => T | Promise<T>): Promise<T> {
   try {
-    const own = parseConfig(z.object({ ...baseConfig, ...shape }), process.env)
-    return own as z.output<z.ZodObject<S>> & BaseConfig
+    return await start()
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     console.error(error.message)

@@ -48,13 +48,14 @@ function requestId(): RequestHandler {
     const id = typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID()
     req.headers['x-request-id'] = id
     res.locals.requestId = id
-    res.set('x-request-id', id)
+    res.setHeader('x-request-id', id)
     next()
   }
 }
 
 function requestLog(log: Log): RequestHandler {
   return (req, res, next) => {
+    if (!log.isLevelEnabled('info')) return next()
     const started = performance.now()
     const path = req.originalUrl.split('?', 1)[0]
     res.on('close', () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { MASK } from '@parley/shared/sealed-value'
+import { createSecretBox, MASK, openSecrets, secretKeyring } from '@parley/shared/sealed-value'
 import { secretKeysOf } from '@parley/shared/secret-keys'
 import mongoose from 'mongoose'
 import { bodies } from './bodies.ts'
@@ -176,9 +176,11 @@ test('an export is masked unless asked for, and keeps what it masks when it come
   expect(theirs.json.config).toEqual(config)
 })
 
-test('services get what they can work with', async () => {
+test('services get them sealed, and open them with the key', async () => {
   const { json } = await server.callAs('dispatcher', '/internal/workspaces/1/channels?extId=support-line')
-  expect(json.data.find(({ _id }: { _id: number }) => _id === 9).config).toEqual(config)
+  const given = json.data.find(({ _id }: { _id: number }) => _id === 9).config
+  expect(given.accessToken).toMatch(/^sealed:/)
+  expect(openSecrets(given, createSecretBox(secretKeyring.parse(k1)), 1)).toEqual(config)
 })
 
 test('keys can be changed: old secrets are read, and sealed anew when they are written', async () => {

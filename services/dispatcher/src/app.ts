@@ -21,6 +21,8 @@ import { createGovernor } from './governor/governor.ts'
 import { createHandle } from './handlers/handle.ts'
 import { createHttpClient } from './http-client.ts'
 import { keepConsuming } from './keep-consuming.ts'
+import { createReplayPublisher } from './messages/replay-command.ts'
+import { replayRoutes } from './messages/replay-routes.ts'
 import { messageRoutes } from './messages/routes.ts'
 import { createLeaseStore } from './partitions/lease-store.ts'
 import { openPartition } from './partitions/partition.ts'
@@ -75,7 +77,9 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     now: Date.now,
   })
   const broker = await followBroker({ url: config.AMQP_URL, log })
+  const replays = createReplayPublisher(log)
   broker.follow(statuses)
+  broker.follow(replays)
   const working = database.ready.then(() => {
     const partitions = startPartitions({
       leases: createLeaseStore({ collections, copy }),
@@ -93,7 +97,9 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     // Without Redis each copy paces alone, so it is not needed to be ready.
     readiness: { mongodb: database.isUp, rabbitmq: broker.isUp },
     routes: (app) => {
-      app.use('/rest/messages', requireCaller(verifier), messageRoutes({ messages, authorizer }))
+      app.use('/rest/messages', requireCaller(verifier))
+      app.use('/rest/messages', replayRoutes({ messages, replays, authorizer }))
+      app.use('/rest/messages', messageRoutes({ messages, authorizer }))
     },
   })
   return {

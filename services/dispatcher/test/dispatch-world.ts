@@ -53,6 +53,7 @@ export interface DispatchWorld {
   putChannel(id: number, body: Record<string, unknown>): Promise<void>
   post(messageId: string, message: WebhookMessage, options?: { workspace?: number }): Promise<void>
   get(path: string, options?: { workspace?: number }): Promise<{ status: number; json: unknown }>
+  call(method: string, path: string, body?: unknown): Promise<{ status: number; json: unknown }>
   /** Waits until the message is in one of the states. */
   message(id: string, ...states: string[]): Promise<SeenMessage>
   close(): Promise<void>
@@ -185,6 +186,11 @@ export async function startDispatchWorld(environment: Record<string, string> = {
     },
     async get(path, options = {}) {
       const answer = await fetch(first.url + path, { headers: as('dispatcher', options.workspace) })
+      return { status: answer.status, json: await answer.json() }
+    },
+    async call(method, path, body) {
+      const payload = body === undefined ? {} : { body: JSON.stringify(body) }
+      const answer = await fetch(first.url + path, { method, headers: as('dispatcher'), ...payload })
       return { status: answer.status, json: await answer.json() }
     },
     message: (id, ...states) =>

@@ -264,6 +264,65 @@ describe('routing', () => {
   })
 })
 
+describe('replay', () => {
+  test('runs a dead message again once its cause is mended, and sends only what did not get there', async () => {
+    const template = { name: 'f', args: { template: 'first', language: 'en' } }
+    respond = ({ json }, res) => void res.writeHead(json.type === 'text' ? 410 : 200).end('{}')
+    await world.post('m-replay', {
+      ...text('', 'replay'),
+      answer: { functions: [template], message: 'second' },
+    })
+    await world.message('m-replay', 'dead')
+    respond = (_call, res) => void res.writeHead(200).end('{}')
+    expect(await world.call('POST', '/rest/messages/m-replay/replay')).toMatchObject({ status: 200 })
+    const seen = await world.message('m-replay', 'delivered')
+    expect(calls.map(({ json }) => json.id)).toEqual(['m-replay:0', 'm-replay:1', 'm-replay:1'])
+    expect([seen.reason, seen.fault]).toEqual([undefined, undefined])
+  })
+
+  test('is refused for what is not at a bad end, and for what is not there', async () => {
+    await world.post('m-fine', text('fine', 'replay-2'))
+    await world.message('m-fine', 'delivered')
+    const refused = await world.call('POST', '/rest/messages/m-fine/replay')
+    expect(refused).toMatchObject({ status: 409, json: { code: 'not_replayable' } })
+    expect((await world.call('POST', '/rest/messages/nothing/replay')).status).toBe(404)
+    expect((await world.call('POST', '/rest/messages/replay', { status: 'sent' })).status).toBe(409)
+    expect((await world.call('POST', '/rest/messages/replay', { name: 'x' })).status).toBe(422)
+    expect((await world.call('GET', '/rest/messages/replay')).status).toBe(405)
+  })
+
+  test('of many takes each once, in order, and only those that the filter picks', async () => {
+    respond = (_call, res) => void res.writeHead(410).end('{}')
+    const ids = Array.from({ length: 50 }, (_, n) => `m-many-${n}`)
+    for (const id of ids) await world.post(id, text(id, 'many'))
+    await world.post('m-others', text('other', 'others'))
+    for (const id of [...ids, 'm-others']) await world.message(id, 'dead')
+    calls = []
+    respond = (_call, res) => void res.writeHead(200).end('{}')
+    const first = await world.call('POST', '/rest/messages/replay', { thread: 'many', limit: 20 })
+    expect(first.json).toEqual({ replayed: 20, more: true })
+    await world.message('m-many-19', 'delivered')
+    const rest = await world.call('POST', '/rest/messages/replay', { thread: 'many', status: 'dead' })
+    expect(rest.json).toEqual({ replayed: 30, more: false })
+    await world.message('m-many-49', 'delivered')
+    expect(calls.map(({ json }) => json.text)).toEqual(ids)
+    expect((await world.message('m-others', 'dead')).fault).toBe('channel')
+  })
+
+  test('asked for twice at once runs a message once', async () => {
+    respond = (_call, res) => void res.writeHead(410).end('{}')
+    await world.post('m-both', text('both', 'both'))
+    await world.message('m-both', 'dead')
+    calls = []
+    respond = (_call, res) => void res.writeHead(200).end('{}')
+    await Promise.all([1, 2, 3].map(() => world.call('POST', '/rest/messages/m-both/replay')))
+    await world.message('m-both', 'delivered')
+    await world.post('m-both-after', text('after', 'both'))
+    await world.message('m-both-after', 'delivered')
+    expect(calls.map(({ json }) => json.text)).toEqual(['both', 'after'])
+  })
+})
+
 describe('what can not be stored', () => {
   test.each([
     [

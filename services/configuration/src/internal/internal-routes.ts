@@ -6,24 +6,20 @@ import { parameters } from '../documents/parameters.ts'
 import { parsePathId } from '../documents/path-id.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
-import { type Reveal, reveal } from '../secrets/reveal.ts'
 import { findPage } from '../store/find-page.ts'
 import type { LiveDocument } from '../store/stored-document.ts'
 
 const MAX_CHANNELS = 200
 
-type Needed = Pick<Dependencies, 'database' | 'secrets'>
+type Needed = Pick<Dependencies, 'database'>
 
 /** What other services read without an account behind them: `/workspaces/{workspace}/…`. */
-export function internalRoutes({ database, secrets }: Needed): Router {
+export function internalRoutes({ database }: Needed): Router {
   const router = Router()
-  router
-    .route('/workspaces/:workspace/channels')
-    .get(channels({ database, secrets }))
-    .all(methodNotAllowed('GET'))
+  router.route('/workspaces/:workspace/channels').get(channels({ database })).all(methodNotAllowed('GET'))
   router
     .route('/workspaces/:workspace/:resource/:id')
-    .get(oneDocument({ database, secrets }))
+    .get(oneDocument({ database }))
     .all(methodNotAllowed('GET'))
   return router
 }
@@ -32,7 +28,7 @@ export function internalRoutes({ database, secrets }: Needed): Router {
  * `GET …/channels?extId=`: all with that external id (at most 200). Without it all there are, `limit` at a time
  * after the id `after`; `next` is where the next page begins. Lowest id first.
  */
-function channels({ database, secrets }: Needed): RequestHandler<{ workspace: string }> {
+function channels({ database }: Needed): RequestHandler<{ workspace: string }> {
   return async (req, res) => {
     const given = parameters(req, ['extId', 'limit', 'after'])
     const workspace = workspaceOf(req.params)
@@ -46,7 +42,7 @@ function channels({ database, secrets }: Needed): RequestHandler<{ workspace: st
       limit: Math.min(Number(given.get('limit') || MAX_CHANNELS), MAX_CHANNELS),
       visible: {},
     })
-    const data = page.documents.map((current) => shown(current, { secrets, workspace }))
+    const data = page.documents.map(stored)
     res.json(extId === undefined ? { data, next: page.end?.id ?? null } : { data })
   }
 }
@@ -54,7 +50,6 @@ function channels({ database, secrets }: Needed): RequestHandler<{ workspace: st
 /** `GET …/{resource}/{id}`: the document with its version. */
 function oneDocument({
   database,
-  secrets,
 }: Needed): RequestHandler<{ workspace: string; resource: string; id: string }> {
   return async (req, res) => {
     const definition = definitionOf(req.params.resource)
@@ -62,14 +57,12 @@ function oneDocument({
     const workspace = workspaceOf(req.params)
     const current = await locate({ database, definition, workspace, path })
     if (current === undefined) throw new Problem('not_found')
-    res.json(shown(current, { secrets, workspace }))
+    res.json(stored(current))
   }
 }
 
-/** With its secrets open: these routes are for services, which work with them. */
-function shown({ version, doc }: LiveDocument, options: Omit<Reveal, 'writable'>): object {
-  return { ...reveal(doc, { ...options, writable: true }), version }
-}
+/** The document as it is stored: its secrets stay sealed, and who works with them opens them. */
+const stored = ({ version, doc }: LiveDocument): object => ({ ...doc, version })
 
 function workspaceOf({ workspace }: { workspace: string }): number {
   return parsePathId({ keyed: false }, workspace).id ?? 0

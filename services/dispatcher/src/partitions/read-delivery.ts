@@ -2,6 +2,7 @@ import { MESSAGE_TYPE, webhookMessage } from '@parley/shared/message'
 import type { ConsumeMessage } from 'amqplib'
 import { z } from 'zod'
 import type { MessageRecord } from '../message-record.ts'
+import { REPLAY_TYPE } from '../messages/replay-command.ts'
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 
@@ -19,11 +20,13 @@ const propertiesSchema = z.object({
 /** A delivery as it will be stored, or why it can't be. */
 export type Reading =
   | { kind: 'message'; message: Omit<MessageRecord, 'partition' | 'order'> }
+  | { kind: 'replay'; workspace: number; messageId: string }
   | { kind: 'rejected'; reason: string }
 
 /** Reads a delivery of exchange `messages`. Fields that a later version adds are kept and do no harm. */
 export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'properties'>): Reading {
   const { properties, content } = delivery
+  if (properties.type === REPLAY_TYPE) return readReplay(content)
   if (properties.type !== MESSAGE_TYPE)
     return rejected(`unknown message type ${JSON.stringify(properties.type)}`)
   if (content.length > MAX_BODY_BYTES) return rejected(`body of ${content.length} bytes`)
@@ -56,6 +59,13 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
       attempts: [],
     },
   }
+}
+
+const replaySchema = z.object({ workspace: z.number().int(), messageId: z.string().min(1).max(128) })
+
+function readReplay(content: Buffer): Reading {
+  const replay = replaySchema.safeParse(parseJson(content.toString()))
+  return replay.success ? { kind: 'replay', ...replay.data } : rejected('a replay without a message')
 }
 
 function rejected(reason: string): Reading {

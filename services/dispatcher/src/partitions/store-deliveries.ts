@@ -3,6 +3,7 @@ import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
 import type { Collections } from '../database.ts'
 import type { MessageRecord } from '../message-record.ts'
 import { reject } from '../reject.ts'
+import { applyReplays } from './apply-replays.ts'
 import { readDelivery } from './read-delivery.ts'
 import { storeBatch } from './store-batch.ts'
 
@@ -13,7 +14,7 @@ interface StoreOptions {
   nextOrder(): number
   /** A message was stored. */
   stored(record: MessageRecord): void
-  /** A message that was stored before has come again, and is still open. */
+  /** A message that was stored before is open: it has come again, or is to run again. */
   known(record: Pick<MessageRecord, 'workspace' | 'thread'>): void
   log: Log
 }
@@ -36,10 +37,14 @@ export function storeDeliveries(options: StoreOptions) {
       reading.kind === 'message' ? [{ ...reading.message, partition, order: placeOf(delivery) }] : [],
     )
     const { stored, known } = await storeBatch(messages, records)
+    const replays = readings.flatMap(({ delivery, reading }) =>
+      reading.kind === 'replay' ? [{ ...reading, order: placeOf(delivery) }] : [],
+    )
+    const reopened = await applyReplays(messages, replays)
     for (const { delivery, reading } of readings) {
       if (reading.kind === 'rejected') await reject({ channel, delivery, reason: reading.reason, log })
     }
     for (const record of stored) options.stored(record)
-    for (const record of known) options.known(record)
+    for (const record of [...known, ...reopened]) options.known(record)
   }
 }
