@@ -81,12 +81,25 @@ export function sendProblem(req: Request, res: Response, problem: Problem): void
 export function problemHandler(log: Log): ErrorRequestHandler {
   return (error, req, res, _next) => {
     const problem = toProblem(error)
-    if (problem.status >= 500) {
-      log.error({ err: problem.options.cause ?? error, requestId: res.locals.requestId }, 'request failed')
-    }
+    logProblem(log, problem, { error, requestId: res.locals.requestId })
     if (res.headersSent) return void res.destroy()
     sendProblem(req, res, problem)
   }
+}
+
+/** What the caller did wrong is the request's own line; that a part is away is known without a stack. */
+function logProblem(
+  log: Log,
+  problem: Problem,
+  { error, requestId }: { error: unknown; requestId: unknown },
+): void {
+  const cause = problem.options.cause ?? error
+  if (problem.code === 'unavailable') {
+    log.warn(
+      { reason: cause instanceof Error ? cause.message : problem.message, requestId },
+      'request not served',
+    )
+  } else if (problem.status >= 500) log.error({ err: cause, requestId }, 'request failed')
 }
 
 /** Answers a known path with the wrong method. */

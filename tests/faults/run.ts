@@ -8,7 +8,7 @@ import { killEach } from './kill-each.ts'
 import { faultReport } from './report.ts'
 
 const size = z.object({
-  RATE: integer({ min: 1, max: 1_000 }).default(100).describe('Messages posted a second'),
+  RATE: integer({ min: 1, max: 70 }).default(50).describe('Messages posted a second'),
   THREADS: integer({ min: 1, max: 1_000 }).default(100).describe('Over how many threads'),
 })
 const VICTIMS = [
