@@ -82,12 +82,12 @@ export function createInternalVerifier(options: {
   const verified = new LRUCache<string, InternalIdentity>({ max: CACHED_TOKENS })
   return {
     verify(authorization) {
-      const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/.exec(authorization ?? '')?.[1]
-      if (token === undefined) throw new Problem('unauthenticated')
-      const known = verified.get(token)
+      const known = verified.get(authorization ?? '')
       if (known !== undefined) return known
+      const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/.exec(authorization ?? '')?.[1]
+      if (authorization === undefined || token === undefined) throw new Problem('unauthenticated')
       const { identity, expiresAt } = verifyToken(token, keys, options.audience)
-      verified.set(token, identity, { ttl: Math.max(1, expiresAt * 1000 - Date.now()) })
+      verified.set(authorization, identity, { ttl: Math.max(1, expiresAt * 1000 - Date.now()) })
       return identity
     },
   }

@@ -20,3 +20,4 @@ app.post('/api/hooks/whatsapp', async (req, res) => {
   res.type('application/json').end(body)
 })
 app.listen(Number(process.env.PORT), '127.0.0.1')
+process.on('SIGTERM', () => process.exit(0))

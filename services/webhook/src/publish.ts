@@ -8,6 +8,7 @@ import {
 import type { Log } from '@parley/shared/log'
 import { Problem } from '@parley/shared/problem'
 import type { ConfirmChannel } from 'amqplib'
+import { createWriteBatch } from './batch-writes.ts'
 import type { Publication } from './publication.ts'
 
 const MAX_IN_FLIGHT = 5_000
@@ -27,9 +28,11 @@ export interface Publisher {
 /** A confirmed publisher to exchange `messages`, on one channel that is made anew after every loss. */
 export async function createPublisher(options: { url: string; log: Log }): Promise<Publisher> {
   const { url, log } = options
-  const inFlight = new Set<Promise<void>>()
+  let inFlight = 0
+  let settled: (() => void) | undefined
   const closing = new AbortController()
   let channel: ConfirmChannel | undefined
+  let holdWrites = () => {}
   let blocked = false
   const connection = await connectBroker({
     url,
@@ -38,6 +41,7 @@ export async function createPublisher(options: { url: string; log: Log }): Promi
       await declareOn({ connection: model, declare: declareTopology, log, signal: closing.signal })
       const opened = await openConfirmChannel(model, log)
       blocked = false
+      holdWrites = createWriteBatch(model)
       channel = opened
       opened.once('close', () => {
         if (channel === opened) channel = undefined
@@ -57,32 +61,45 @@ export async function createPublisher(options: { url: string; log: Log }): Promi
   return {
     publish(publication, withinMs) {
       if (channel === undefined || !isUp()) return Promise.reject(unavailable('The message broker is away.'))
-      if (inFlight.size >= MAX_IN_FLIGHT)
-        return Promise.reject(unavailable('Too many messages are in flight.'))
-      const confirmed = publishOn(channel, publication, withinMs)
-      inFlight.add(confirmed)
-      const settled = () => inFlight.delete(confirmed)
-      confirmed.then(settled, settled)
-      return confirmed
+      if (inFlight >= MAX_IN_FLIGHT) return Promise.reject(unavailable('Too many messages are in flight.'))
+      inFlight++
+      holdWrites()
+      return publishOn(channel, publication, withinMs, () => {
+        if (--inFlight === 0) settled?.()
+      })
     },
     isUp: async () => isUp(),
     async close() {
       closing.abort()
-      await Promise.allSettled(inFlight)
+      await new Promise<void>((resolve) => {
+        settled = resolve
+        if (inFlight === 0) resolve()
+      })
       await connection.close()
     },
   }
 }
 
-function publishOn(channel: ConfirmChannel, publication: Publication, withinMs: number): Promise<void> {
+function publishOn(
+  channel: ConfirmChannel,
+  publication: Publication,
+  withinMs: number,
+  settled: () => void,
+): Promise<void> {
   const { routingKey, messageId, type, headers, body } = publication
   return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(unavailable('The message broker is slow.')), Math.max(1, withinMs))
-    const done = (cause?: Error | null) => {
+    let open = true
+    const settle = (problem?: Problem) => {
+      if (!open) return
+      open = false
       clearTimeout(late)
-      if (cause) reject(unavailable('The message broker did not take it.', cause))
+      if (problem) reject(problem)
       else resolve()
+      settled()
     }
+    const late = setTimeout(() => settle(unavailable('The message broker is slow.')), Math.max(1, withinMs))
+    const done = (cause?: Error | null) =>
+      settle(cause ? unavailable('The message broker did not take it.', cause) : undefined)
     const properties = {
       persistent: true,
       messageId,

@@ -20,7 +20,16 @@ export interface BodyLimits {
  * not taken, `malformed_body` for one that breaks off or does not decompress, and `unavailable` when the budget
  * of all bodies is used up. After that the sender has 5 s to be done with sending.
  */
-export async function readBody(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+export function readBody(req: IncomingMessage, limits: BodyLimits): Buffer | Promise<Buffer> {
+  // A small body mostly came together with the headers.
+  const length = Number(req.headers['content-length'])
+  if (req.readableLength !== length || length > limits.maxBytes || isEncoded(req)) return receive(req, limits)
+  const body: Buffer | null = req.read()
+  req.resume()
+  return body ?? Buffer.alloc(0)
+}
+
+async function receive(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   const hold = limits.budget.open()
   let timer: NodeJS.Timeout | undefined
   try {

@@ -14,6 +14,7 @@ const MAX_AUDIO_BYTES = 16 * MIB
 // A character of audio may be written as an escape.
 const MAX_AUDIO_WRITTEN = 22 * MIB
 const TYPE = 'application/json'
+const USUAL_TYPES = [TYPE, `${TYPE}; charset=utf-8`]
 
 /**
  * Reads and validates the message in a body: 1 MiB without its `audio`, which may have 16 MiB. Throws whatever
@@ -35,6 +36,7 @@ export async function readMessage(
 }
 
 function requireJson(req: Request): void {
+  if (USUAL_TYPES.includes(req.headers['content-type'] ?? '')) return
   const hasBody = req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length']) > 0
   const charset = /;\s*charset="?([\w-]+)/i.exec(req.headers['content-type'] ?? '')?.[1] ?? 'utf-8'
   if (hasBody && (!req.is(TYPE) || charset.toLowerCase() !== 'utf-8'))
