@@ -78,7 +78,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
         .post(requireCaller(verifier), receive({ ...intake, idempotency, authorizer }))
         .all(methodNotAllowed('POST'))
       const hooks = hookRoutes({
-        ...{ authorizer, configuration, hooks: collections.hooks },
+        ...{ authorizer, configuration, hooks: collections.hooks, box },
         publicUrl: config.PUBLIC_URL,
         signingSecret: config.SIGNING_SECRET,
       })

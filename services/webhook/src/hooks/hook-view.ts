@@ -1,5 +1,7 @@
+import type { SecretBox } from '@parley/shared/sealed-value'
 import { derivedSecret, ownSecrets } from '@parley/shared/signing-secret'
 import type { Channel } from '../channels/channel-copy.ts'
+import { configText } from '../meta/find-hook.ts'
 import type { HookNotes } from './hook-notes.ts'
 
 export interface HookViewOptions {
@@ -10,6 +12,8 @@ export interface HookViewOptions {
   slug: string
   /** Whether the caller may write the channel, and so may see what signs its callbacks. */
   writable: boolean
+  /** Opens secrets, where they come sealed. */
+  box: Pick<SecretBox, 'open'>
   /** What derived signing secrets come from; undefined when this service was not given it. */
   signingSecret: string | undefined
 }
@@ -22,7 +26,7 @@ export function hookView(options: HookViewOptions): object {
     channel: { _id: channel._id, name: channel.name, extId: channel.extId, hook: channel.hook },
     url,
     setup: setupOf(channel, url),
-    problems: problemsOf(channel, url),
+    problems: problemsOf(options, url),
     handshake: { succeeded: notes?.handshakeAt !== undefined, at: notes?.handshakeAt ?? null },
     lastReceivedAt: notes?.receivedAt ?? null,
     lastError: notes?.lastError === undefined ? null : errorView(notes.lastError),
@@ -52,9 +56,9 @@ function setupOf(channel: Channel, url: string | null): object[] {
   ]
 }
 
-function problemsOf({ config, hook }: Channel, url: string | null): string[] {
-  const isSet = (key: string) => Object.hasOwn(config, key) && Boolean(config[key])
-  if (hook !== 'whatsapp') return []
+function problemsOf({ channel, box }: HookViewOptions, url: string | null): string[] {
+  const isSet = (key: 'verifyToken' | 'appSecret') => configText(channel, key, box) !== undefined
+  if (channel.hook !== 'whatsapp') return []
   return [
     ...(url === null ? ['An extId with a slash, a backslash or control characters has no address.'] : []),
     ...(isSet('verifyToken') ? [] : ['config.verifyToken is missing: the handshake is refused.']),

@@ -1,6 +1,7 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { methodNotAllowed } from '@parley/shared/problem'
+import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { type Request, Router } from 'express'
@@ -26,8 +27,9 @@ export function hookRoutes(options: {
   hooks: Collections['hooks']
   publicUrl: string | undefined
   signingSecret: string | undefined
+  box: Pick<SecretBox, 'open'>
 }): Router {
-  const { authorizer, configuration, hooks, publicUrl, signingSecret } = options
+  const { authorizer, configuration, hooks, publicUrl, signingSecret, box } = options
   const router = Router()
   router
     .route('/')
@@ -48,7 +50,7 @@ export function hookRoutes(options: {
         hookView({
           channel: { ...channel, workspace },
           notes: notes.find((one) => one.channel === channel._id),
-          ...{ origin, slug, signingSecret },
+          ...{ origin, slug, signingSecret, box },
           writable: writable.kind === 'all' || (writable.kind === 'some' && writable.test(channel)),
         }),
       )
