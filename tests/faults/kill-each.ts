@@ -3,7 +3,7 @@ import { type Conservation, conserve, latencies } from '@parley/local/demo/conse
 import { type PlannedMessage, planMessage } from '@parley/local/demo/demo-plan'
 import { registerWorkspace } from '@parley/local/demo/gateway-client'
 import { type Posted, postThreads } from '@parley/local/demo/post-threads'
-import { channelFor } from '@parley/local/demo/run-demo'
+import { connectLine } from '@parley/local/demo/run-demo'
 import { isReady, type RunningSystem, readRunFile } from '@parley/local/demo/running-system'
 import { createArrivalLog, simulatorPosition } from '@parley/local/demo/watch-simulator'
 import { SetupError } from '@parley/local/setup-error'
@@ -48,7 +48,7 @@ export async function killEach(options: {
   const run = Date.now().toString(36)
   const phoneNumberId = String(Date.now())
   const gateway = await registerWorkspace(system.gatewayUrl, run)
-  await gateway.putChannel(channelFor({ phoneNumberId, simulatorUrl: system.simulatorUrl }))
+  await connectLine({ gateway, phoneNumberId, simulatorUrl: system.simulatorUrl })
   const log = createArrivalLog({
     simulatorUrl: system.simulatorUrl,
     phoneNumberId,

@@ -4,13 +4,15 @@ import { SetupError } from '../setup-error.ts'
 const REQUEST_MS = 15_000
 const PAGE = 200
 
-const registered = z.looseObject({ accessToken: z.string() })
+const registered = z.looseObject({ accessToken: z.string(), workspace: z.looseObject({ host: z.string() }) })
 const page = z.looseObject({
   data: z.array(z.looseObject({ _id: z.string(), state: z.string() })),
   next: z.string().nullable(),
 })
 
 export interface GatewayClient {
+  /** Where the provider of a channel posts to, by the channel's external id. */
+  providerUrl(extId: string): string
   putChannel(channel: object): Promise<void>
   /** Posts to the webhook; a repeat with the same key is the same message. */
   postMessage(message: object, key: string): Promise<Response>
@@ -30,9 +32,11 @@ export async function registerWorkspace(gatewayUrl: string, run: string): Promis
       namespace: `demo-${run}`,
     },
   })
-  const { accessToken } = registered.parse(await bodyOf(answer, 'registering a workspace'))
+  const { accessToken, workspace } = registered.parse(await bodyOf(answer, 'registering a workspace'))
   const headers = { authorization: `Bearer ${accessToken}` }
+  const [slug] = workspace.host.split('.', 1)
   return {
+    providerUrl: (extId) => new URL(`/api/hooks/whatsapp/${slug}/${extId}`, gatewayUrl).href,
     async putChannel(channel) {
       const url = new URL('/rest/channels/1', gatewayUrl)
       await bodyOf(await request(url, { method: 'PUT', body: channel, headers }), 'configuring the channel')

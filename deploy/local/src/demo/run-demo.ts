@@ -1,3 +1,4 @@
+import { SetupError } from '../setup-error.ts'
 import { waitUntil } from '../wait-until.ts'
 import { type Conservation, conserve, isConserved, latencies } from './conservation.ts'
 import { CHANNEL_EXT_ID, planThreads } from './demo-plan.ts'
@@ -8,9 +9,10 @@ import { awaitArrivals, createArrivalLog, simulatorPosition } from './watch-simu
 
 const IN_FLIGHT = 32
 const PATIENCE_MS = 120_000
+const REQUEST_MS = 10_000
 const SETTLE_MS = 15_000
 const SETTLE_CHECK_MS = 500
-const UNSETTLED = ['received', 'handled', 'sending']
+const UNSETTLED = ['received', 'handled', 'sending', 'sent']
 
 export interface DemoResult {
   conservation: Conservation
@@ -40,7 +42,7 @@ export async function runDemo(options: {
   const run = Date.now().toString(36)
   const phoneNumberId = String(Date.now())
   const gateway = await registerWorkspace(system.gatewayUrl, run)
-  await gateway.putChannel(channelFor({ phoneNumberId, simulatorUrl: system.simulatorUrl }))
+  await connectLine({ gateway, phoneNumberId, simulatorUrl: system.simulatorUrl })
   const from = await simulatorPosition(system.simulatorUrl)
   const posting = postThreads({
     threads: planThreads({ messages, threads, run }),
@@ -69,23 +71,34 @@ export async function runDemo(options: {
   }
 }
 
-/** A channel that sends to the simulator under a phone number of its own. */
-export function channelFor({
-  phoneNumberId,
-  simulatorUrl,
-}: {
+/**
+ * Configures a channel that sends to the simulator under a phone number of its own, and tells the simulator where
+ * to post what becomes of the sends.
+ */
+export async function connectLine(options: {
+  gateway: Pick<GatewayClient, 'putChannel' | 'providerUrl'>
   phoneNumberId: string
   simulatorUrl: string
-}): object {
-  return {
+}): Promise<void> {
+  const { gateway, phoneNumberId, simulatorUrl } = options
+  const appSecret = crypto.randomUUID()
+  const apiUrl = new URL('/v23.0', simulatorUrl).href
+  await gateway.putChannel({
     name: 'Demo',
     description: 'Sends to the bundled WhatsApp simulator',
     extId: CHANNEL_EXT_ID,
     hook: 'whatsapp',
     callback: 'whatsapp',
     handlerUrl: 'native:agents/echo',
-    config: { phoneNumberId, accessToken: 'demo', apiUrl: new URL('/v23.0', simulatorUrl).href },
-  }
+    config: { phoneNumberId, accessToken: 'demo', apiUrl, appSecret, verifyToken: crypto.randomUUID() },
+  })
+  const answer = await fetch(new URL('/simulator/webhook', simulatorUrl), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ phoneNumberId, url: gateway.providerUrl(CHANNEL_EXT_ID), appSecret }),
+    signal: AbortSignal.timeout(REQUEST_MS),
+  })
+  if (!answer.ok) throw new SetupError(`The simulator took no webhook: ${await answer.text()}`)
 }
 
 /** The counts by state once none is on its way, or after 15 s as they are. */

@@ -4,6 +4,7 @@ import { inspectionRoutes } from './inspection-routes.ts'
 import { messageRoutes } from './message-routes.ts'
 import { MetaError } from './meta-error.ts'
 import { openSendLog } from './send-log.ts'
+import { createStatusPoster } from './status-poster.ts'
 
 export interface Simulator {
   app: Express
@@ -18,18 +19,25 @@ export interface Simulator {
 export async function buildSimulator({ directory }: { directory?: string | undefined }): Promise<Simulator> {
   const sends = await openSendLog({ directory })
   const behaviours = createBehaviours()
+  const statuses = createStatusPoster()
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', false)
   app.get('/health/live', (_req, res) => void res.json({ status: 'live' }))
   app.get('/health/ready', (_req, res) => void res.json({ status: 'ready' }))
-  app.use('/simulator', inspectionRoutes({ sends, behaviours }))
-  app.use(messageRoutes({ sends, behaviours }))
+  app.use('/simulator', inspectionRoutes({ sends, behaviours, statuses }))
+  app.use(messageRoutes({ sends, behaviours, statuses }))
   app.use(() => {
     throw new MetaError({ status: 400, code: 2500, message: 'Unknown path components' })
   })
   app.use(metaErrors)
-  return { app, close: sends.close }
+  return {
+    app,
+    close: () => {
+      statuses.close()
+      return sends.close()
+    },
+  }
 }
 
 const metaErrors: ErrorRequestHandler = (error, _req, res, _next) => {

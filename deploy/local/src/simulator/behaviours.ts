@@ -1,14 +1,18 @@
 import { z } from 'zod'
+import type { NewsBehaviour } from './status-poster.ts'
 
 const count = z.int().min(1).max(1_000_000)
 
-/** How to misbehave: every n-th send fails, answers come late, every n-th answer never comes. */
+/** How to misbehave: every n-th send fails, answers come late or every n-th never, news come twice or reversed. */
 export const behaviour = z.strictObject({
   failEvery: z
     .strictObject({ n: count, status: z.int().min(400).max(599), code: z.int().min(0).max(999_999) })
     .optional(),
   stallMs: z.int().min(0).max(120_000).optional(),
   dropAnswerEvery: count.optional(),
+  reads: z.boolean().optional(),
+  repeats: z.boolean().optional(),
+  reorders: z.boolean().optional(),
 })
 
 export type Behaviour = z.output<typeof behaviour>
@@ -18,6 +22,7 @@ export interface Turn {
   failure: { status: number; code: number } | undefined
   stallMs: number
   dropsAnswer: boolean
+  news: NewsBehaviour
 }
 
 export interface Behaviours {
@@ -47,12 +52,13 @@ export function createBehaviours(): Behaviours {
     next(phoneNumberId) {
       const entry = own.get(phoneNumberId) ?? general
       entry.count++
-      const { failEvery, stallMs = 0, dropAnswerEvery } = entry.behaviour
+      const { failEvery, stallMs = 0, dropAnswerEvery, reads, repeats, reorders } = entry.behaviour
       const isTurn = (every: number | undefined) => every !== undefined && entry.count % every === 0
       return {
         failure: isTurn(failEvery?.n) ? failEvery : undefined,
         stallMs,
         dropsAnswer: isTurn(dropAnswerEvery),
+        news: { reads, repeats, reorders },
       }
     },
   }

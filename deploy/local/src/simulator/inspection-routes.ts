@@ -2,6 +2,7 @@ import express, { type ErrorRequestHandler, Router } from 'express'
 import { z } from 'zod'
 import { type Behaviours, behaviour } from './behaviours.ts'
 import type { Send, SendLog } from './send-log.ts'
+import type { StatusPoster } from './status-poster.ts'
 
 const MAX_PAGE = 10_000
 
@@ -14,8 +15,20 @@ const listQuery = z.strictObject({
 const summaryQuery = z.strictObject({ phoneNumberId })
 const behaviourBody = behaviour.extend({ phoneNumberId })
 
+const webhookBody = z.strictObject({
+  phoneNumberId: z.string().min(1).max(128),
+  url: z.url({ protocol: /^https?$/ }),
+  appSecret: z.string().min(1),
+})
+
+interface Parts {
+  sends: SendLog
+  behaviours: Behaviours
+  statuses: Pick<StatusPoster, 'register'>
+}
+
 /** What was sent, and how to fail: for the demo and the tests, no part of Meta's API. */
-export function inspectionRoutes({ sends, behaviours }: { sends: SendLog; behaviours: Behaviours }): Router {
+export function inspectionRoutes({ sends, behaviours, statuses }: Parts): Router {
   const router = Router()
   router.get('/sends', (req, res) => {
     const query = listQuery.parse(req.query)
@@ -30,6 +43,11 @@ export function inspectionRoutes({ sends, behaviours }: { sends: SendLog; behavi
     const { phoneNumberId, ...wanted } = behaviourBody.parse(req.body)
     behaviours.set(wanted, phoneNumberId)
     res.json({ phoneNumberId: phoneNumberId ?? null, ...wanted })
+  })
+  router.post('/webhook', express.json(), (req, res) => {
+    const webhook = webhookBody.parse(req.body)
+    statuses.register(webhook)
+    res.json({ phoneNumberId: webhook.phoneNumberId, url: webhook.url })
   })
   router.use(invalidQuestions)
   return router

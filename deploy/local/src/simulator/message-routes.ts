@@ -4,12 +4,19 @@ import type { Behaviours } from './behaviours.ts'
 import { MetaError } from './meta-error.ts'
 import type { SendLog } from './send-log.ts'
 import { readSend } from './send-request.ts'
+import type { StatusPoster } from './status-poster.ts'
 
 const MAX_BODY_BYTES = 256 * 1024
 const VERSION = /^v\d{1,2}\.\d{1,2}$/
 
+interface Parts {
+  sends: SendLog
+  behaviours: Behaviours
+  statuses: Pick<StatusPoster, 'follow'>
+}
+
 /** POST /v<NN>.<n>/{phoneNumberId}/messages */
-export function messageRoutes(options: { sends: SendLog; behaviours: Behaviours }): Router {
+export function messageRoutes(options: Parts): Router {
   const router = Router()
   router.post(
     '/:version/:phoneNumberId/messages',
@@ -38,7 +45,7 @@ const checkToken: Step = (req, _res, next) => {
   next()
 }
 
-function sendMessage({ sends, behaviours }: { sends: SendLog; behaviours: Behaviours }): Step {
+function sendMessage({ sends, behaviours, statuses }: Parts): Step {
   return async (req, res) => {
     const { phoneNumberId } = req.params
     const request = readSend(req.body)
@@ -54,6 +61,7 @@ function sendMessage({ sends, behaviours }: { sends: SendLog; behaviours: Behavi
     }
     const send = await sends.add({ phoneNumberId, ...request.content })
     // What was accepted counts as sent, whatever becomes of the answer.
+    statuses.follow(send, turn.news)
     if (turn.stallMs > 0) await pause(turn.stallMs)
     if (turn.dropsAnswer) return void res.destroy()
     res.json({
