@@ -1,54 +1,74 @@
 import { task } from '@parley/configuration/resources/task'
+import { indexesOf } from '@parley/configuration/store/indexes'
 import { toStored } from '@parley/configuration/store/stored-document'
 import mongoose from 'mongoose'
 
-const BATCH = 1_000
-const STATUSES = ['active', 'pending', 'failed']
+const BATCH = 5_000
 
-export const taskBody = (id: number) => ({
-  workflow: id % 1_000,
-  currentStep: id % 50,
-  status: STATUSES[id % 3],
-  name: `Onboard ${id % 10_000}`,
+export const taskBody = {
+  workflow: 7,
+  currentStep: 7,
+  status: 'active',
+  name: 'Onboard 7',
   description: 'Onboard a customer, with their papers and what they asked for',
-  extId: `thread-${id}`,
+  extId: 'thread-7',
   context: { steps: { 1: { answer: 'yes', at: '2026-01-01T00:00:00.000Z' } }, plan: 'gold' },
-})
+}
 
-/** Puts `count` tasks into a workspace's collection as the service would have stored them, and tells nobody. */
+/** What the seed has more than half of its tasks share, so that a filter by it has as many pages as half of them. */
+export const COMMON: Record<string, string | number> = {
+  workflow: 7,
+  currentStep: 7,
+  status: 'active',
+  name: 'Onboard 7',
+  extId: 'thread-7',
+  updatedAt: '2026-01-01T00:00:00.000Z',
+}
+
+/** Six tasks of ten share a value, for each field other ones. */
+const isCommon = (id: number, field: number): boolean => (id * 7 + Math.floor(id / 10) * field) % 10 < 6
+
+function taskAt(id: number) {
+  const pick = <T>(field: number, common: T, other: T): T => (isCommon(id, field) ? common : other)
+  const time = new Date(Date.UTC(2026, 1, 1) + id * 1_000).toISOString()
+  const updatedAt = pick(6, String(COMMON.updatedAt), time)
+  return {
+    _id: id,
+    ...taskBody,
+    workflow: pick(1, taskBody.workflow, id % 1_000),
+    currentStep: pick(2, taskBody.currentStep, id % 50),
+    status: pick(3, taskBody.status, id % 2 ? 'pending' : 'failed'),
+    name: pick(4, taskBody.name, `Onboard ${id % 10_000}`),
+    extId: pick(5, taskBody.extId, `thread-${id}`),
+    createdAt: updatedAt,
+    updatedAt,
+  }
+}
+
+/** Makes a workspace's tasks as the service would have stored them, and their indexes. */
 export async function seedTasks(options: {
   mongo: { url: string; database: string }
   workspace: number
   count: number
   progress(done: number): void
 }): Promise<void> {
-  const { mongo, workspace, count } = options
+  const { mongo, workspace, count, progress } = options
   const client = await mongoose.mongo.MongoClient.connect(mongo.url)
-  await holdRelays(client.db(mongo.database))
   const tasks = client.db(mongo.database).collection<ReturnType<typeof toStored>>('tasks')
-  const by = { _id: 1, username: 'bench@example.com' }
   for (let first = 1; first <= count; first += BATCH) {
     const ids = Array.from({ length: Math.min(BATCH, count - first + 1) }, (_, at) => first + at)
-    await tasks.insertMany(
-      ids.map((id) => {
-        const at = new Date(Date.UTC(2026, 0, 1) + id * 1_000).toISOString()
-        return toStored({
-          definition: task,
-          address: { workspace, id },
-          version: 1,
-          written: { as: 'created', at, by },
-          doc: { _id: id, ...taskBody(id), createdAt: at, updatedAt: at },
-        })
-      }),
-      { ordered: false },
-    )
-    if ((first - 1) % (BATCH * 100) === 0) options.progress(first - 1 + ids.length)
+    await tasks.insertMany(ids.map(storedTask(workspace)), { ordered: false })
+    if ((first - 1) % (BATCH * 20) === 0) progress(first - 1 + ids.length)
   }
+  await tasks.createIndexes(indexesOf(task))
   await client.close()
 }
 
-/** Takes the leases of history and events, so that they are not busy with the seed while lists are measured. */
-async function holdRelays(db: mongoose.mongo.Db): Promise<void> {
-  const expiresAt = new Date(Date.now() + 86_400_000)
-  await db.collection('relays').updateMany({}, { $set: { owner: 'bench', expiresAt } })
+function storedTask(workspace: number) {
+  const by = { _id: 1, username: 'bench@example.com' }
+  return (id: number) => {
+    const doc = taskAt(id)
+    const written = { as: 'created' as const, at: doc.updatedAt, by }
+    return toStored({ definition: task, address: { workspace, id }, version: 1, written, doc })
+  }
 }

@@ -45,7 +45,7 @@ export async function findPage(
   query: PageQuery,
 ): Promise<Page> {
   try {
-    const { found, more } = await collectPage(findFrom(database, definition, query), query.limit)
+    const { found, more } = await collectPage(pageCursor(database, definition, query), query.limit)
     const last = found.at(-1)
     const documents = found.flatMap((stored) => liveDocument(stored) ?? [])
     return more && last ? { documents, end: positionOf(last, query.sort.field) } : { documents }
@@ -58,7 +58,12 @@ function tooSlow(cause: unknown): Problem {
   return new Problem('unavailable', { detail: 'The list took too long; narrow it by a filter.', cause })
 }
 
-function findFrom(database: Database, definition: ResourceDefinition, query: PageQuery) {
+/** What a page is read from: its documents and one more. */
+export function pageCursor(
+  database: Pick<Database, 'documents'>,
+  definition: ResourceDefinition,
+  query: PageQuery,
+) {
   const { workspace, filters, visible, sort, after, limit } = query
   const documents = database.documents(definition.name)
   const id = filters.find(([field]) => field === '_id')?.[1]
@@ -104,7 +109,8 @@ function equality(field: string, value: string | number): object[] {
   return isCutInIndex(value) ? [indexed, { [`doc.${field}`]: { $eq: value } }] : [indexed]
 }
 
-function positionOf(stored: StoredDocument, field: string): Position {
+/** Where a page that `stored` is the last document of has ended. */
+export function positionOf(stored: StoredDocument, field: string): Position {
   const { id } = stored._id
   if (field === '_id') return { value: null, id }
   const value = stored.keys?.[field.replaceAll('.', '_')]
