@@ -20,8 +20,15 @@ export function collectionsOf(connection: Connection): Collections {
   }
 }
 
-/** Makes the indexes; harmless when they are there. */
+const EXISTS = 48
+
+/** Makes the collections, which first writes that come together would get in each other's way over, and indexes. */
 export async function prepareDatabase(connection: Connection): Promise<void> {
+  for (const name of ['channels', 'workspaces', 'hooks']) {
+    await connection.db?.createCollection(name).catch((error: unknown) => {
+      if ((error as { code?: unknown }).code !== EXISTS) throw error
+    })
+  }
   const { channels } = collectionsOf(connection)
   await channels.createIndexes([
     { key: { workspace: 1, extIdHash: 1 } },
