@@ -38,7 +38,17 @@ export function planRedis(context: ServerContext, engine: Engine | undefined): S
   if (engine) {
     return planContainer({ name: 'Redis', image: IMAGE, engine, context, port }, async () => ({
       ...{ url, isReady },
-      command: ['redis-server', '--port', String(port), ...OPTIONS],
+      // What comes through the published port does not come from the container's own loopback address.
+      command: [
+        'redis-server',
+        '--port',
+        String(port),
+        '--dir',
+        '/data',
+        '--protected-mode',
+        'no',
+        ...OPTIONS,
+      ],
       data: { folder: 'redis', target: '/data' },
       files: [],
     }))
