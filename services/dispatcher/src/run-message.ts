@@ -285,9 +285,10 @@ class Run {
 
   /** One wide line for each message that has reached an end. */
   #closed(progress: Progress): RunResult {
-    const { _id, workspace, channel, thread, partition, receivedAt, requestId } = this.#record
+    // Not the thread: it may be the person's phone number.
+    const { _id, workspace, channel, partition, receivedAt, requestId } = this.#record
     const { state, reason, fault } = progress
-    const line = { messageId: _id, workspace, channel, thread, partition, requestId, state, reason, fault }
+    const line = { messageId: _id, workspace, channel, partition, requestId, state, reason, fault }
     const ms = this.#options.now() - receivedAt.getTime()
     this.#options.log.info(
       { ...line, sends: progress.sends.length, attempts: progress.attempts.length, ms },

@@ -3,29 +3,18 @@ import fc from 'fast-check'
 import type { MessageRecord, SendState } from '../src/message-record.ts'
 import { later } from '../src/send-state.ts'
 import { applyStatuses, type SendStatus } from '../src/statuses/apply-status.ts'
+import { newRecord } from './new-record.ts'
 
 const at = new Date('2026-01-01T00:00:00Z')
 
+/** An ended message with sends in these states. */
 function record(sends: SendState[], change: Partial<MessageRecord> = {}): MessageRecord {
-  return {
-    _id: 'm',
-    workspace: 1,
-    partition: 0,
-    thread: 't',
-    order: 1,
+  const { open: _open, ...ended } = newRecord({
     revision: 3,
-    channel: 'c',
-    source: 'api',
     state: 'sent',
-    tries: 0,
-    receivedAt: at,
-    updatedAt: at,
-    body: '{}',
     sends: sends.map((state, index) => ({ id: `m:${index}`, state, content: { kind: 'text', text: 'x' } })),
-    timeline: [],
-    attempts: [],
-    ...change,
-  }
+  })
+  return { ...ended, ...change }
 }
 const status = (index: number, state: SendStatus['state']): SendStatus => ({
   index,

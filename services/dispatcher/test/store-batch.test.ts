@@ -4,6 +4,7 @@ import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import mongoose from 'mongoose'
 import type { MessageRecord } from '../src/message-record.ts'
 import { storeBatch } from '../src/partitions/store-batch.ts'
+import { newRecord } from './new-record.ts'
 
 let proxy: TcpProxy
 let client: mongoose.mongo.MongoClient
@@ -23,28 +24,7 @@ afterAll(async () => {
   await proxy.close()
 })
 
-function record(id: string, order: number): MessageRecord {
-  const at = new Date()
-  return {
-    _id: id,
-    workspace: 1,
-    partition: 0,
-    thread: 't',
-    order,
-    revision: 0,
-    channel: 'c',
-    source: 'api',
-    state: 'received',
-    open: true,
-    tries: 0,
-    receivedAt: at,
-    updatedAt: at,
-    body: '{}',
-    sends: [],
-    timeline: [],
-    attempts: [],
-  }
-}
+const record = (_id: string, order: number) => newRecord({ _id, order })
 const ids = (records: Array<Pick<MessageRecord, '_id'>>) => records.map(({ _id }) => _id)
 
 test('what is new is stored, what came before is known', async () => {

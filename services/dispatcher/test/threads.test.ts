@@ -3,6 +3,7 @@ import type { MessageRecord } from '@parley/dispatcher/message-record'
 import type { RunResult } from '@parley/dispatcher/run-message'
 import { createThreads, type Threads } from '@parley/dispatcher/threads/threads'
 import fc from 'fast-check'
+import { newRecord } from './new-record.ts'
 
 /** A store in memory with the two operations that threads need of the real one. */
 function createStore() {
@@ -11,26 +12,7 @@ function createStore() {
   return {
     insert(thread: string): MessageRecord {
       order++
-      const at = new Date()
-      const record: MessageRecord = {
-        _id: `m${order}`,
-        workspace: 1,
-        partition: 0,
-        thread,
-        order,
-        revision: 0,
-        channel: 'c',
-        source: 'api',
-        state: 'received',
-        open: true,
-        tries: 0,
-        receivedAt: at,
-        updatedAt: at,
-        body: '{}',
-        sends: [],
-        timeline: [],
-        attempts: [],
-      }
+      const record = newRecord({ _id: `m${order}`, thread, order })
       open.set(record._id, record)
       return record
     },
