@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { buildApp as buildConfiguration } from '@parley/configuration/app'
 import { config as configurationConfig } from '@parley/configuration/config'
+import { buildApp as buildGateway } from '@parley/gateway/app'
+import { gatewayConfig } from '@parley/gateway/config'
 import { buildApp as buildIdentity } from '@parley/identity/app'
 import { identityConfig } from '@parley/identity/config'
 import {
@@ -54,6 +56,8 @@ export interface IntakeWorld {
   database: mongoose.mongo.Db
   /** Another copy of the webhook service on the same servers; closed with the world. */
   startCopy(environment?: Record<string, string>): Promise<Listening>
+  /** The gateway in front of all this; closed with the world. */
+  startGateway(): Promise<Listening>
   configuration: { stop(): Promise<void>; start(): Promise<void> }
   /** The headers of a request that the gateway makes for the caller. */
   as(audience: ServiceName, caller?: Caller): Record<string, string>
@@ -132,6 +136,24 @@ export async function startIntakeWorld(environment: Record<string, string> = {})
     return copy
   }
   const webhook = await startCopy()
+  const startGateway = async () => {
+    const gateway = await startService({
+      name: 'gateway',
+      config: gatewayConfig,
+      build: buildGateway,
+      keys,
+      environment: {
+        IDENTITY_URL: identity.url,
+        WEBHOOK_URL: webhook.url,
+        CONFIGURATION_URL: front.url,
+        // Only asked whether it is ready.
+        DISPATCHER_URL: front.url,
+        REDIS_URL: servers.redisUrl,
+      },
+    })
+    copies.unshift(gateway)
+    return gateway
+  }
   const caller = await register(identity.url)
   const client = await mongoose.mongo.MongoClient.connect(servers.mongoUrl)
   const connection = await connect(servers.amqpUrl)
@@ -153,7 +175,7 @@ export async function startIntakeWorld(environment: Record<string, string> = {})
     caller,
     slug: caller.workspace.host.split('.')[0] ?? '',
     url: webhook.url,
-    ...{ broker, redis, mongo, connection, startCopy },
+    ...{ broker, redis, mongo, connection, startCopy, startGateway },
     database: client.db(webhookDatabase),
     configuration: {
       stop: async () => {

@@ -19,9 +19,9 @@ export function createBodyBudget({ bytes, free }: { bytes: number; free: number 
       let counted = 0
       return {
         take(size) {
-          read += size
-          const beyond = Math.max(0, read - free) - counted
+          const beyond = Math.max(0, read + size - free) - counted
           if (used + beyond > bytes) return false
+          read += size
           used += beyond
           counted += beyond
           return true

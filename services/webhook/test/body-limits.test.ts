@@ -1,0 +1,43 @@
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { createBodyBudget } from '../src/body/body-budget.ts'
+import { audioSpan } from '../src/native/audio-span.ts'
+
+describe('the budget of bodies', () => {
+  test('leaves each its free share, and all together so much beyond it', () => {
+    const budget = createBodyBudget({ bytes: 10, free: 5 })
+    const [one, other] = [budget.open(), budget.open()]
+    expect([one.take(5), one.take(6), other.take(5), other.take(4)]).toEqual([true, true, true, true])
+    expect([one.take(1), other.take(1), budget.open().take(5)]).toEqual([false, false, true])
+    one.close()
+    expect(other.take(6)).toBe(true)
+    other.close()
+    expect(budget.open().take(15)).toBe(true)
+  })
+})
+
+describe('the span of audio', () => {
+  test('is what the text of the top-level member takes, whatever is around it', () => {
+    const name = fc.string().filter((text) => text !== 'audio')
+    const others = fc.dictionary(name, fc.jsonValue({ maxDepth: 3 }), { maxKeys: 5, noNullPrototype: true })
+    const spaces = fc.constantFrom('', ' ', '\n\t')
+    const property = fc.property(others, fc.string(), others, spaces, (before, audio, after, space) => {
+      const inner = (object: object) => JSON.stringify(object).slice(1, -1)
+      const written = JSON.stringify(audio)
+      const members = [inner(before), `"audio"${space}:${space}${written}`, inner(after)]
+      const text = `{${members.filter((member) => member !== '').join(`,${space}`)}}`
+      expect(audioSpan(Buffer.from(text))).toBe(Buffer.byteLength(written))
+    })
+    fc.assert(property, { numRuns: 500 })
+  })
+
+  test('is nothing where there is no such text, and safe on any bytes', () => {
+    for (const text of ['', '{}', '{"audio":5}', '[{"audio":"x"}]', '{"a":{"audio":"x"}}', '{"a":"audio"}'])
+      expect(audioSpan(Buffer.from(text))).toBe(0)
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        expect(audioSpan(Buffer.from(bytes))).toBeLessThanOrEqual(bytes.length)
+      }),
+    )
+  })
+})
