@@ -23,9 +23,9 @@ export function ownerMark(directory: string): Record<string, string> {
  */
 export function findOwned(directory: string): OwnedProcess[] {
   const root = resolve(directory)
-  return listProcesses().filter(
-    ({ pid, owner }) => pid !== process.pid && (owner === root || owner?.startsWith(`${root}/`)),
-  )
+  return listProcesses()
+    .filter(({ pid, owner }) => pid !== process.pid && (owner === root || owner.startsWith(`${root}/`)))
+    .map(({ pid, command }) => ({ pid, command }))
 }
 
 /** Stops them: SIGTERM, `graceMs` later SIGKILL. Returns once they are gone, at most 5 s after that. */
@@ -50,7 +50,7 @@ export function signalOwned(directory: string, signal: NodeJS.Signals): void {
   }
 }
 
-function listProcesses(): (OwnedProcess & { owner: string | undefined })[] {
+function listProcesses(): (OwnedProcess & { owner: string })[] {
   return process.platform === 'linux' ? listFromProc() : listFromPs()
 }
 
