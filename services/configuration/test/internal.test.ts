@@ -33,6 +33,10 @@ test('services read all channels of a workspace, page by page', async () => {
   expect([ids(first), first.json.next]).toEqual([[1, 2], 2])
   const second = await server.callAs('webhook', `${path}&after=${first.json.next}`)
   expect([ids(second), second.json.next]).toEqual([[3], null])
+  for (const limit of ['0', '201', 'x', '-1', '1.5', '']) {
+    const answer = await server.callAs('webhook', `/internal/workspaces/5/channels?limit=${limit}`)
+    expect([limit, answer.status, answer.json.errors[0].path]).toEqual([limit, 422, 'limit'])
+  }
 })
 
 test('services read one document, by id or key', async () => {

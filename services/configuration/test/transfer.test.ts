@@ -16,7 +16,7 @@ beforeAll(async () => {
     await server.call('POST', `/rest/${resource}`, { body: bodies[resource] })
   }
   await server.call('PUT', '/rest/configs/provider', { body: bodies.configs })
-  const odd = JSON.parse('{"z":1,"__proto__":{"a":[1]},"$ref":"x","$id":1,"":{}}')
+  const odd = JSON.parse('{"accessToken":"a secret","z":1,"__proto__":{"a":[1]},"$ref":"x","$id":1,"":{}}')
   await server.call('PUT', '/rest/channels/9', { body: { ...bodies.channels, config: odd } })
 })
 afterAll(() => server.close())
@@ -38,14 +38,18 @@ test('an export holds everything but tasks and times', async () => {
   expect(all.resources.configs[1]).toEqual({ _id: 2, key: 'provider', ...bodies.configs })
 })
 
-test('an import into an empty workspace makes it the same; again it changes nothing', async () => {
-  const all = await exported(1)
+test('an import into an empty workspace makes it the same, byte for byte; again it changes nothing', async () => {
+  const withSecrets = (workspace: number) =>
+    server.call('GET', '/rest/export?secrets=true', { workspace }).then(({ text }) => text)
+  const text = await withSecrets(1)
+  expect(text).toContain('"accessToken":"a secret"')
+  const all = JSON.parse(text)
   const planned = await load(all, { workspace: 2, query: '?dryRun=true' })
   expect(planned.json).toMatchObject({ dryRun: true, summary: { create: 16, update: 0, unchanged: 0 } })
   expect((await exported(2)).resources.jobs).toEqual([])
   const applied = await load(all, { workspace: 2 })
   expect(applied.json.summary).toEqual({ create: 16, update: 0, unchanged: 0 })
-  expect(JSON.stringify(await exported(2))).toBe(JSON.stringify(all))
+  expect(await withSecrets(2)).toBe(text)
   const again = await load(all, { workspace: 2 })
   expect(again.json.summary).toEqual({ create: 0, update: 0, unchanged: 16 })
   expect((await server.call('GET', '/rest/jobs/3', { workspace: 2 })).headers.get('etag')).toBe('"1"')
@@ -88,6 +92,32 @@ test('what breaks a schema is refused as a whole, with its place', async () => {
   expect((await load({ resources: {} })).status).toBe(422)
   expect((await load({ version: 2, resources: {} })).status).toBe(422)
   expect((await server.call('GET', '/rest/jobs/50')).status).toBe(404)
+})
+
+test('an import half of which is wrong is refused with every fault, and applies nothing', async () => {
+  const jobs = Array.from({ length: 200 }, (_, at) => ({ _id: 1_000 + at, ...bodies.jobs }))
+  const spoilt = jobs.map((job, at) => (at % 2 === 0 ? job : { ...job, goal: at }))
+  const bySchema = await load({ version: 1, resources: { jobs: spoilt } })
+  expect(bySchema.status).toBe(422)
+  expect(bySchema.json.errors.map(({ path }: { path: string }) => path)).toEqual(
+    jobs.flatMap((_, at) => (at % 2 === 0 ? [] : [`/resources/jobs/${at}/goal`])),
+  )
+  const masked = { ...bodies.channels, config: { accessToken: '••••' } }
+  const channels = Array.from({ length: 20 }, (_, at) => ({
+    _id: 1_000 + at,
+    ...(at % 2 === 0 ? bodies.channels : masked),
+  }))
+  const configs = [{ _id: 1_000, key: 'provider', ...bodies.configs }]
+  const byStore = await load({ version: 1, resources: { jobs, channels, configs } })
+  expect(byStore.status).toBe(422)
+  expect(byStore.json.errors.map(({ path }: { path: string }) => path).toSorted()).toEqual(
+    ['/resources/configs/0/key']
+      .concat(channels.flatMap((_, at) => (at % 2 ? [`/resources/channels/${at}/config/accessToken`] : [])))
+      .toSorted(),
+  )
+  for (const path of ['jobs/1000', 'channels/1000', 'configs/1000']) {
+    expect((await server.call('GET', `/rest/${path}`)).status).toBe(404)
+  }
 })
 
 test('both go by what the caller may do with each resource', async () => {

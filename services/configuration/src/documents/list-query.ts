@@ -3,10 +3,9 @@ import { populatedFields } from '../references/populate.ts'
 import type { FieldKind, ResourceDefinition } from '../resources/definition.ts'
 import type { PageQuery } from '../store/find-page.ts'
 import { decodeCursor } from '../store/list-cursor.ts'
-import { parameterFault, parameters } from './parameters.ts'
+import { pageLimit, parameterFault, parameters } from './parameters.ts'
 
 const DEFAULT_LIMIT = 50
-const MAX_LIMIT = 200
 const INTEGER = /^(0|-?[1-9]\d{0,15})$/
 
 /** What a list's query parameters ask for. Throws `validation_failed` for what is not published. */
@@ -26,7 +25,7 @@ export function listQuery(
     filters: filters.map(([field, value]) => [field, value]),
     sort,
     after: after === undefined ? undefined : decodeCursor(sortText(sort), after),
-    limit: limitOf(values.get('limit')),
+    limit: pageLimit(values.get('limit'), { otherwise: DEFAULT_LIMIT }),
     populated: populatedFields(definition, values.get('_populate')),
   }
 }
@@ -54,11 +53,4 @@ function sortOf(kinds: Record<string, FieldKind>, text: string, filters: readonl
       ? 'a filtered list is sorted by _id or updatedAt'
       : `expected one of ${Object.keys(kinds).filter((name) => kinds[name] !== 'integers')}, or - before it`,
   )
-}
-
-function limitOf(text: string | undefined): number {
-  if (text === undefined) return DEFAULT_LIMIT
-  const limit = Number(text)
-  if (/^[1-9]\d{0,2}$/.test(text) && limit <= MAX_LIMIT) return limit
-  throw parameterFault('limit', `expected an integer from 1 to ${MAX_LIMIT}`)
 }

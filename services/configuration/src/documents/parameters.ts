@@ -23,6 +23,16 @@ export function flag(values: Map<string, string>, name: string): boolean {
   throw parameterFault(name, 'expected true or false')
 }
 
+const MAX_LIMIT = 200
+
+/** How many documents a page has: 1 to 200, and `otherwise` when the parameter is left out. */
+export function pageLimit(text: string | undefined, { otherwise }: { otherwise: number }): number {
+  if (text === undefined) return otherwise
+  const limit = Number(text)
+  if (/^[1-9]\d{0,2}$/.test(text) && limit <= MAX_LIMIT) return limit
+  throw parameterFault('limit', `expected an integer from 1 to ${MAX_LIMIT}`)
+}
+
 export function parameterFault(path: string, message: string): Problem {
   return new Problem('validation_failed', { errors: [{ path, code: 'invalid_parameter', message }] })
 }

@@ -2,7 +2,7 @@ import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { type RequestHandler, Router } from 'express'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { locate } from '../documents/locate.ts'
-import { parameters } from '../documents/parameters.ts'
+import { pageLimit, parameters } from '../documents/parameters.ts'
 import { parsePathId } from '../documents/path-id.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
@@ -39,7 +39,7 @@ function channels({ database }: Needed): RequestHandler<{ workspace: string }> {
       filters: extId === undefined ? [] : [['extId', extId]],
       sort: { field: '_id', descending: false },
       after: after ? { value: null, id: parsePathId({ keyed: false }, after).id ?? 0 } : undefined,
-      limit: Math.min(Number(given.get('limit') || MAX_CHANNELS), MAX_CHANNELS),
+      limit: pageLimit(given.get('limit'), { otherwise: MAX_CHANNELS }),
       visible: {},
     })
     const data = page.documents.map(stored)

@@ -7,6 +7,7 @@ import { beginRelays, type StoredRelay } from '../relay/relay-state.ts'
 import { allResources } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
 import { indexesOf } from './indexes.ts'
+import { createRecentDocuments, type RecentDocuments } from './recent-documents.ts'
 import type { StoredDocument } from './stored-document.ts'
 
 export type Documents = mongoose.mongo.Collection<StoredDocument>
@@ -24,6 +25,7 @@ export interface Database {
   ready: Promise<void>
   connected(): mongoose.mongo.Db
   documents(resource: ResourceName): Documents
+  recent: RecentDocuments
   counters(): Counters
   history(): mongoose.mongo.Collection<HistoryEntry>
   relays(): mongoose.mongo.Collection<StoredRelay>
@@ -50,6 +52,7 @@ export function openDatabase(options: { url: string; database: string; log: Log 
     ready: connection.ready,
     connected,
     documents: (resource) => connected().collection<StoredDocument>(resource),
+    recent: createRecentDocuments(),
     counters: () => connected().collection<Counter>('counters'),
     history: () => connected().collection<HistoryEntry>('history'),
     relays: () => connected().collection<StoredRelay>('relays'),

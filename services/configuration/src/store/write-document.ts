@@ -49,7 +49,8 @@ export async function createDocument(options: {
 
 /**
  * Replaces one document by what `next` makes of it (undefined deletes it), in one write that only succeeds
- * when nobody else wrote in between; else it reads and tries again. `guard` is AND-ed to that write.
+ * when nobody else wrote in between; else it reads and tries again. `guard` is AND-ed to that write. What this
+ * process wrote last is tried before reading; `next` refuses for good only what was read.
  */
 export async function changeDocument<D extends ResourceDocument | undefined>(options: {
   database: Database
@@ -60,26 +61,42 @@ export async function changeDocument<D extends ResourceDocument | undefined>(opt
   next(current: LiveDocument | undefined): D | Promise<D>
 }): Promise<{ version: number; doc: D }> {
   const { database, definition, address } = options
-  const documents = database.documents(definition.name)
+  const { recent } = database
+  let remembered = recent.get(definition.name, address)
   let refused: number | undefined
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const stored = await documents.findOne({ _id: address })
+    const stored = remembered ?? (await database.documents(definition.name).findOne({ _id: address }))
     if (stored !== null && stored.version === refused) throw new Problem('forbidden')
-    const current = liveDocument(stored)
-    const doc = await options.next(current)
-    const version = (stored?.version ?? 0) + 1
-    const as = doc === undefined ? 'deleted' : current === undefined ? 'created' : 'updated'
-    const next = toStored({ definition, address, version, written: written(as, options.author), doc })
-    if (stored === null) {
-      if (await inserted(database, definition, next)) return { version, doc }
-    } else {
-      const guard = current === undefined ? {} : options.guard
-      const filter = { $and: [{ _id: address, version: stored.version }, guard] }
-      if (await replaced(database, definition, { filter, next })) return { version, doc }
-      refused = stored.version
+    const change = await changeOf(options, stored).catch((error) => {
+      if (remembered === undefined) throw error
+    })
+    remembered = undefined
+    recent.forget(definition.name, address)
+    if (change === undefined) continue
+    if (await change.write()) {
+      recent.set(definition.name, change.stored)
+      return { version: change.stored.version, doc: change.doc }
     }
+    refused = stored?.version
   }
   throw new Problem('unavailable', { detail: 'Too many others are writing this document.' })
+}
+
+async function changeOf<D extends ResourceDocument | undefined>(
+  options: Parameters<typeof changeDocument<D>>[0],
+  stored: StoredDocument | null,
+) {
+  const { database, definition, address, author } = options
+  const current = liveDocument(stored)
+  const doc = await options.next(current)
+  const version = (stored?.version ?? 0) + 1
+  const as = doc === undefined ? 'deleted' : current === undefined ? 'created' : 'updated'
+  const next = toStored({ definition, address, version, written: written(as, author), doc })
+  const guard = current === undefined ? {} : options.guard
+  const filter = { $and: [{ _id: address, version: version - 1 }, guard] }
+  const write = () =>
+    stored === null ? inserted(database, definition, next) : replaced(database, definition, { filter, next })
+  return { stored: next, doc, write }
 }
 
 function written(as: Authorship['as'], by: Author): Authorship {

@@ -1,5 +1,5 @@
 import type { Caller } from '@parley/shared/internal-token'
-import { Problem } from '@parley/shared/problem'
+import { type Fault, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { type WriteAccess, writeAccess } from '../access/access.ts'
@@ -10,7 +10,7 @@ import { flag, parameters } from '../documents/parameters.ts'
 import { storeDocument } from '../documents/store-document.ts'
 import type { ResourceName } from '../resources/definition.ts'
 import { KeyTaken } from '../store/write-document.ts'
-import { type Imported, parseImport } from './parse-import.ts'
+import { type Imported, parseImport, requireNone } from './parse-import.ts'
 import { importedDocument, type PlannedStep, planStep } from './plan-import.ts'
 
 const AT_A_TIME = 16
@@ -34,15 +34,27 @@ export function importConfiguration(dependencies: Dependencies): RequestHandler 
       access.set(definition.name, await writeAccess(authorizer, caller, definition.name))
     }
     const workspace = caller.workspace._id
-    const plan = await inTurns(imported, (each) =>
-      planStep({ database, secrets, workspace, access: accessTo(access, each), imported: each }),
+    const faults: Fault[] = []
+    const planned = await inTurns(imported, (each) =>
+      planStep({ database, secrets, workspace, access: accessTo(access, each), imported: each }).catch(
+        (error) => void faults.push(...faultsIn(error)),
+      ),
     )
+    requireNone(faults)
+    const plan = planned.filter((step) => step !== undefined)
     if (!dryRun) {
       const due = imported.filter((_, at) => plan[at]?.action !== 'unchanged')
       await inTurns(due, (each) => apply(dependencies, caller, accessTo(access, each), each))
     }
     res.json({ dryRun, summary: summaryOf(plan), plan })
   }
+}
+
+/** What is wrong with one document is told with the faults of all others; anything else is thrown. */
+function faultsIn(error: unknown): Fault[] {
+  const faults = error instanceof Problem ? error.options.errors : undefined
+  if (faults === undefined) throw error
+  return faults
 }
 
 function accessTo(access: AccessTo, { definition }: Imported): WriteAccess {

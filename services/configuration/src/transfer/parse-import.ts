@@ -1,4 +1,4 @@
-import { type JsonObject, safeInteger } from '@parley/shared/json-object'
+import { type JsonObject, jsonObject, safeInteger } from '@parley/shared/json-object'
 import { type Fault, Problem } from '@parley/shared/problem'
 import { faultsOf, validate } from '@parley/shared/validate'
 import { z } from 'zod'
@@ -18,7 +18,8 @@ export interface Imported {
   path: string
 }
 
-const entries = z.array(z.looseObject({ _id: safeInteger.nonnegative(), key: z.string().nullish() }))
+const ownFields = z.looseObject({ _id: safeInteger.nonnegative(), key: z.string().nullish() })
+const entries = z.array(jsonObject)
 const importSchema = z.strictObject({
   version: z.literal(FORMAT_VERSION),
   resources: z.strictObject(
@@ -29,38 +30,48 @@ const importSchema = z.strictObject({
   ),
 })
 
-const MAX_FAULTS = 50
+const MAX_FAULTS = 1_000
 
 /** The documents in an import's body. Throws `validation_failed` with the faults of all of them. */
 export function parseImport(body: unknown): Imported[] {
   const { resources } = validate(importSchema, body)
   const faults: Fault[] = []
   const imported = TRANSFERRED.flatMap((name) => {
-    const seen = new Set<number>()
-    return (resources[name] ?? []).map((entry, at) => {
+    const seen = new Set<unknown>()
+    return (resources[name] ?? []).flatMap((entry, at) => {
       const path = `/resources/${name}/${at}`
       if (seen.has(entry._id)) faults.push({ path, code: 'repeated', message: 'the id is there already' })
-      seen.add(entry._id)
+      if (entry._id !== undefined) seen.add(entry._id)
       return parseEntry(definitions[name], entry, { path, faults })
     })
   })
-  if (faults.length > 0) throw new Problem('validation_failed', { errors: faults.slice(0, MAX_FAULTS) })
+  requireNone(faults)
   return imported
+}
+
+/** Throws `validation_failed` where there are faults, with the first 1,000 of them and the number of all. */
+export function requireNone(faults: readonly Fault[]): void {
+  if (faults.length === 0) return
+  const detail = `The import has ${faults.length} faults; nothing was applied.`
+  throw new Problem('validation_failed', { detail, errors: faults.slice(0, MAX_FAULTS) })
 }
 
 function parseEntry(
   definition: ResourceDefinition,
-  entry: JsonObject & { _id: number; key?: string | null | undefined },
+  entry: JsonObject,
   { path, faults }: { path: string; faults: Fault[] },
-): Imported {
+): Imported[] {
   const fields = withoutOwnFields(entry)
-  const { error } = definition.schema.safeParse(fields)
-  if (error) faults.push(...faultsOf(error).map((fault) => ({ ...fault, path: path + fault.path })))
-  const key = entry.key ?? undefined
+  const own = ownFields.safeParse(entry)
+  for (const { error } of [own, definition.schema.safeParse(fields)]) {
+    if (error) faults.push(...faultsOf(error).map((fault) => ({ ...fault, path: path + fault.path })))
+  }
+  if (!own.success) return []
+  const key = own.data.key ?? undefined
   if (key !== undefined && !isKey(definition, key)) {
     faults.push({ path: `${path}/key`, code: 'bad_key', message: 'cannot be a key' })
   }
-  return { definition, id: entry._id, key, fields, path }
+  return [{ definition, id: own.data._id, key, fields, path }]
 }
 
 function isKey(definition: ResourceDefinition, key: string): boolean {

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { bodies } from './bodies.ts'
+import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+
+// A copy of the service remembers what it wrote last; these writes meet it when another copy wrote since.
+let first: ConfigurationServer
+let second: ConfigurationServer
+beforeAll(async () => {
+  const roles = { OPEN: [{ schema: 'true', read: 'true', write: "{{doc.name}} == 'open'" }] }
+  first = await startConfiguration({ roles })
+  second = await startConfiguration({ roles, beside: first })
+})
+afterAll(async () => {
+  await second.close()
+  await first.close()
+})
+
+const named = (name: string) => ({ ...bodies.steps, name })
+
+test("each goes on from the other's writes", async () => {
+  for (let version = 1; version <= 10; version++) {
+    const copy = version % 2 === 0 ? first : second
+    const { headers } = await copy.call('PUT', '/rest/steps/1', { body: named(`by ${version}`) })
+    expect(headers.get('etag')).toBe(`"${version}"`)
+  }
+  const { json } = await first.call('GET', '/rest/steps/1')
+  expect(json.name).toBe('by 10')
+  expect(json.updatedAt > json.createdAt).toBe(true)
+})
+
+test('preconditions go by what is stored', async () => {
+  await first.call('PUT', '/rest/steps/2', { body: named('one') })
+  await second.call('PUT', '/rest/steps/2', { body: named('two') })
+  const ifMatch = (tag: string) =>
+    first.call('PUT', '/rest/steps/2', { body: named('three'), headers: { 'if-match': tag } })
+  expect((await ifMatch('"2"')).status).toBe(200)
+  await second.call('PUT', '/rest/steps/2', { body: named('four') })
+  expect((await ifMatch('"3"')).status).toBe(412)
+  await second.call('DELETE', '/rest/steps/2?force=true')
+  const anew = { body: named('five'), headers: { 'if-none-match': '*' } }
+  expect((await first.call('PUT', '/rest/steps/2', anew)).headers.get('etag')).toBe('"6"')
+})
+
+test('permissions go by what is stored', async () => {
+  const write = (copy: ConfigurationServer, name: string, role = 'WORKSPACE_ADMIN') =>
+    copy.call('PUT', '/rest/steps/3', { body: named(name), role })
+  await write(first, 'open')
+  await write(second, 'closed')
+  expect((await write(first, 'open', 'OPEN')).status).toBe(403)
+  await write(first, 'closed')
+  await write(second, 'open')
+  expect((await write(first, 'open', 'OPEN')).status).toBe(200)
+})
+
+test('a masked secret keeps the one that is stored', async () => {
+  const channel = (accessToken: string) => ({ body: { ...bodies.channels, config: { accessToken } } })
+  await first.call('PUT', '/rest/channels/1', channel('old'))
+  await second.call('PUT', '/rest/channels/1', channel('new'))
+  const { json } = await first.call('PUT', '/rest/channels/1', channel('••••'))
+  expect(json.config.accessToken).toBe('new')
+})
