@@ -2,6 +2,7 @@ import type { InternalClient } from '@parley/shared/internal-client'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { Collections } from './database.ts'
+import { within } from './within.ts'
 
 /** What is kept of a workspace; its slug is its own for good. */
 export interface KnownWorkspace {
@@ -20,6 +21,7 @@ export interface Workspaces {
 
 const MAX_KNOWN = 10_000
 const UNKNOWN_MS = 2_000
+const READ_MS = 500
 const SLUG = /^[a-z0-9-]{1,63}$/
 const answerSchema = z.object({ _id: z.number() })
 
@@ -34,7 +36,8 @@ export function createWorkspaces(options: {
     const answer = await identity.get(`/internal/workspaces/by-slug/${slug}`)
     if (answer === undefined) return undefined
     const workspace = answerSchema.parse(answer)._id
-    await known.updateOne({ _id: slug }, { $set: { workspace } }, { upsert: true }).catch(() => undefined)
+    // Not waited for: it only spares the next start a question.
+    known.updateOne({ _id: slug }, { $set: { workspace } }, { upsert: true }).catch(() => undefined)
     return workspace
   }
   return {
@@ -42,7 +45,7 @@ export function createWorkspaces(options: {
       if (!SLUG.test(slug)) return undefined
       const cached = cache.get(slug)
       if (cached !== undefined) return cached.workspace
-      const kept = await known.findOne({ _id: slug }).catch(() => null)
+      const kept = await within(READ_MS, known.findOne({ _id: slug })).catch(() => null)
       const workspace = kept?.workspace ?? (await ask(slug))
       cache.set(slug, { workspace }, workspace === undefined ? { ttl: UNKNOWN_MS } : {})
       return workspace

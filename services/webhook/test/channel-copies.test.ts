@@ -71,6 +71,16 @@ describe("the service's own copies of channels", () => {
     await untilReady(copy.url)
   })
 
+  test('a process that knows nothing yet asks configuration while the database is away', async () => {
+    await world.putChannel(32, metaChannel('afresh'))
+    const copy = await world.startCopy()
+    world.mongo.cut()
+    const status = await statusOf('afresh', undefined, copy.url)
+    world.mongo.mend()
+    expect(status).toBe(200)
+    await untilReady(copy.url)
+  })
+
   test('what came about while nobody listened is read again in the background once a copy is a minute old', async () => {
     await world.putChannel(40, metaChannel('old'))
     expect(await statusOf('old')).toBe(200)

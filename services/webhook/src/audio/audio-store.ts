@@ -69,7 +69,7 @@ export function createAudioStore(connection: Connection): AudioStore {
       return { ...message, audio: null, audioRef }
     },
     async open(workspace, id) {
-      const file = await filesOf(connection).findOne({ _id: id }, { timeoutMS: READ_MS })
+      const file = await within(READ_MS, filesOf(connection).findOne({ _id: id }))
       if (file === null || file.metadata.workspace !== workspace) return undefined
       const bucket = new mongo.GridFSBucket(connected(connection), { bucketName: BUCKET })
       // The driver's types know only ObjectIds; GridFS takes any.

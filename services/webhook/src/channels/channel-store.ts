@@ -1,11 +1,12 @@
 import { isSealed, mapSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { mongo } from 'mongoose'
 import type { Collections } from '../database.ts'
+import { within } from '../within.ts'
 import { type ChannelCopy, copyId, hashOf, type VersionedChannel } from './channel-copy.ts'
 
 const DUPLICATE_KEY = 11_000
 const TRACE_MS = 30 * 24 * 60 * 60 * 1_000
-const READ_MS = 1_000
+const READ_MS = 500
 const MAX_COPIES = 200
 
 /** One version of a channel; `document` is null once it is deleted. */
@@ -18,7 +19,7 @@ export interface ChannelVersion {
 
 /** The copies in the service's database. A version older than the one held is ignored. */
 export interface ChannelStore {
-  /** Copies of channels with this external id, 200 at most. Rejects within a second or so. */
+  /** Copies of channels with this external id, 200 at most. Rejects after half a second. */
   byExtId(workspace: number, extId: string): Promise<ChannelCopy[]>
   /** Keeps what an event says. */
   keep(change: ChannelVersion): Promise<void>
@@ -43,11 +44,10 @@ export function createChannelStore(
     ),
   })
   return {
-    byExtId: (workspace, extId) =>
-      channels
-        .find({ workspace, extIdHash: hashOf(extId) }, { maxTimeMS: READ_MS, timeoutMS: READ_MS })
-        .limit(MAX_COPIES)
-        .toArray(),
+    byExtId: (workspace, extId) => {
+      const found = channels.find({ workspace, extIdHash: hashOf(extId) }, { maxTimeMS: READ_MS })
+      return within(READ_MS, found.limit(MAX_COPIES).toArray())
+    },
     keep: (change) => write(channels, sealed(change), undefined),
     keepAll: async ({ workspace, extId, channels: read, readAt }) => {
       for (const { version, ...document } of read) {

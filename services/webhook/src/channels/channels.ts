@@ -52,7 +52,8 @@ export function createChannels(options: {
     const readAt = new Date()
     const path = `/internal/workspaces/${workspace}/channels?extId=${encodeURIComponent(extId)}`
     const { data } = answerSchema.parse(await within(LOOKUP_MS, configuration.get(path)))
-    await store.keepAll({ workspace, extId, channels: data, readAt }).catch((error: Error) => {
+    // Not waited for: what was answered is as good as the copy.
+    store.keepAll({ workspace, extId, channels: data, readAt }).catch((error: Error) => {
       log.warn({ workspace, reason: error.message }, 'channel copies not written')
     })
     const copies = data.map((channel) => ({ workspace, document: JSON.stringify(channel) }) as ChannelCopy)

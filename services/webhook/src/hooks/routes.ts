@@ -8,6 +8,7 @@ import { type Request, Router } from 'express'
 import { z } from 'zod'
 import { versionedChannel } from '../channels/channel-copy.ts'
 import type { Collections } from '../database.ts'
+import { within } from '../within.ts'
 import { hookView } from './hook-view.ts'
 
 const query = z.strictObject({
@@ -43,7 +44,7 @@ export function hookRoutes(options: {
       const { data, next } = answerSchema.parse(await configuration.get(path))
       const visible = data.filter((channel) => readable.kind !== 'some' || readable.test(channel))
       const ids = visible.map(({ _id }) => `${workspace}/${_id}`)
-      const notes = await hooks.find({ _id: { $in: ids } }, { timeoutMS: NOTES_MS }).toArray()
+      const notes = await within(NOTES_MS, hooks.find({ _id: { $in: ids } }).toArray())
       const origin = publicUrl ?? originOf(req)
       const slug = caller.workspace.host.split('.', 1)[0] ?? ''
       const views = visible.map((channel) =>
