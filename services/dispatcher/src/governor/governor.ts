@@ -16,7 +16,7 @@ export type Slot =
   | { kind: 'later'; at: number }
 
 export interface Governor {
-  /** Finds the next slot for a send. Never rejects: with Redis away this copy goes on alone, at an eighth. */
+  /** Finds the next slot for a send. Never rejects: with Redis away this copy goes on alone, at an eighth of each number's rate. */
   slot(keys: PaceKeys): Promise<Slot>
   /** Counts what came in on the number: it takes of the same rate. */
   count(keys: PaceKeys): Promise<void>
@@ -63,8 +63,9 @@ return 0
 export function createGovernor(redis: Redis, log: Log): Governor {
   const alone = createLocalPace({
     numberInterval: NUMBER_INTERVAL_MS * ALONE,
-    personInterval: PERSON_INTERVAL_MS * ALONE,
-    personBurst: Math.floor(PERSON_BURST / ALONE),
+    // A person's messages are one thread as a rule, and a thread is in one place: that pace needs no sharing out.
+    personInterval: PERSON_INTERVAL_MS,
+    personBurst: PERSON_BURST,
     reserve: RESERVE_MS,
   })
   let away = false
