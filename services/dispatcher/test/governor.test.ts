@@ -97,6 +97,9 @@ describe('with Redis away', () => {
     const gaps = slots.slice(1).map((slot, n) => (slot?.at ?? 0) - (slots[n]?.at ?? 0))
     expect(slots.every((slot) => slot?.kind === 'reserved')).toBe(true)
     for (const gap of gaps) expect(gap).toBeGreaterThan(NUMBER_INTERVAL_MS * 8 - 1)
+    for (let n = 0; n < 8; n++) {
+      expect((await governor?.slot({ number: 'alone, one person', person: 'ana' }))?.kind).toBe('reserved')
+    }
     proxy.mend()
     const back = new Promise((resolve) => connections[0]?.once('ready', resolve))
     await back
