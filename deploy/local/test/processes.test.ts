@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { CHECKOUT } from '@parley/local/checkout'
@@ -128,5 +128,12 @@ console.log('up')`
     await once(child.stdout, 'data')
     child.kill('SIGKILL')
     expect(await waitUntil(() => findOwned(directory).length === 0, WAIT)).toBe(true)
+  })
+
+  test('takes the place of the shell that npm starts, which would keep SIGINT to itself', () => {
+    const { scripts } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8'))
+    const commands = Object.values<string>(scripts).filter((command) => command.includes('bootstrap.mjs'))
+    expect(commands.length).toBeGreaterThan(2)
+    for (const command of commands) expect(command).toMatch(/^exec node deploy/)
   })
 })

@@ -73,8 +73,10 @@ function listFromProc() {
 function listFromPs() {
   const lines = execFileSync('ps', ['axeww', '-o', 'pid=,command='], { encoding: 'utf8', maxBuffer: 2 ** 26 })
   return lines.split('\n').flatMap((line) => {
-    const [, pid, command = ''] = /^\s*(\d+)\s+(.*)$/.exec(line) ?? []
-    const owner = new RegExp(` ${OWNER}=(.*?)(?= \\w+=|$)`).exec(command)?.[1]
+    // The environment follows the command.
+    const [, pid, text = ''] = /^\s*(\d+)\s+(.*)$/.exec(line) ?? []
+    const owner = new RegExp(` ${OWNER}=(.*?)(?= \\w+=|$)`).exec(text)?.[1]
+    const [command = ''] = text.split(/ \w+=/)
     return pid === undefined || owner === undefined ? [] : [{ pid: Number(pid), command, owner }]
   })
 }
