@@ -23,8 +23,10 @@ export function connectMongo(options: {
   const { url, database, log, prepare } = options
   const connection = mongoose.createConnection()
   connection.on('error', (error: Error) => log.warn({ reason: error.message }, 'database error'))
-  connection.on('disconnected', () => log.warn('database lost'))
   const closing = new AbortController()
+  connection.on('disconnected', () => {
+    if (!closing.signal.aborted) log.warn('database lost')
+  })
   let prepared = false
   const ready = (async () => {
     while (!closing.signal.aborted) {
