@@ -1,29 +1,48 @@
 import type { Access } from '@parley/shared/permission/decide'
 
-/** Something a caller can do, and the permission that it takes. */
+/** Something that can be asked of the gateway, and what it takes. */
 export interface Operation {
   method: string
   path: string
+  /** What a role decides about. */
   resource: string
-  access: Access
-  service: 'identity' | 'configuration' | 'webhook' | 'dispatcher'
+  /** `nothing`: no token is looked at. `token`: whoever has one may, whatever their role. */
+  access: Access | 'nothing' | 'token'
+  service: 'gateway' | 'identity' | 'configuration' | 'webhook' | 'dispatcher'
 }
 
-type Line = [method: string, path: string, access: Access, resource?: string]
+type Line = [method: string, path: string, access: Operation['access'], resource?: string]
 
 const CONFIGURATION = ['channels', 'tasks', 'steps', 'assistant', 'configs', 'actions', 'jobs', 'workflows']
 
 const collection = (name: string): Line[] => [
   ['GET', `/rest/${name}`, 'read'],
   ['POST', `/rest/${name}`, 'write'],
+  ['GET', `/rest/${name}/{id}`, 'read'],
   ['PUT', `/rest/${name}/{id}`, 'write'],
   ['PATCH', `/rest/${name}/{id}`, 'write'],
   ['DELETE', `/rest/${name}/{id}`, 'write'],
+  ['GET', `/rest/${name}/{id}/history`, 'read'],
+]
+
+const TRANSFER: Line[] = [
+  ['GET', '/rest/check', 'token'],
+  ['GET', '/rest/export', 'token'],
+  ['POST', '/rest/import', 'write', 'channels'],
 ]
 
 const IDENTITY: Line[] = [
+  ['GET', '/.well-known/jwks.json', 'nothing'],
+  ['POST', '/api/auth/register', 'nothing'],
+  ['POST', '/api/auth/login', 'nothing'],
+  ['POST', '/api/auth/refresh', 'nothing'],
+  ['POST', '/api/auth/accept-invitation', 'nothing'],
+  ['POST', '/api/auth/me', 'token'],
+  ['POST', '/api/auth/password', 'token'],
+  ['POST', '/api/auth/logout', 'token'],
   ['GET', '/rest/users', 'read'],
   ['POST', '/rest/users', 'write'],
+  ['GET', '/rest/users/{id}', 'read'],
   ['PATCH', '/rest/users/{id}', 'write'],
   ['DELETE', '/rest/users/{id}', 'write'],
   ['GET', '/rest/invitations', 'read', 'users'],
@@ -31,22 +50,38 @@ const IDENTITY: Line[] = [
   ['DELETE', '/rest/invitations/{id}', 'write', 'users'],
   ['GET', '/rest/roles', 'read'],
   ['POST', '/rest/roles', 'write'],
+  ['GET', '/rest/roles/{id}', 'read'],
   ['PUT', '/rest/roles/{id}', 'write'],
   ['PATCH', '/rest/roles/{id}', 'write'],
   ['DELETE', '/rest/roles/{id}', 'write'],
+  ['POST', '/rest/roles/{id}/explain', 'read'],
   ['GET', '/api/auth/tokens', 'read', 'tokens'],
   ['POST', '/api/auth/tokens', 'write', 'tokens'],
   ['DELETE', '/api/auth/tokens/{id}', 'write', 'tokens'],
   ['GET', '/rest/workspaces', 'read'],
+  ['GET', '/rest/workspaces/{id}', 'read'],
   ['PATCH', '/rest/workspaces/{id}', 'write'],
   ['GET', '/rest/audit', 'read'],
 ]
 
-const MESSAGES: Line[] = [
+const WEBHOOK: Line[] = [
+  ['POST', '/api/hooks/whatsapp', 'write', 'messages'],
+  ['GET', '/api/hooks/whatsapp/{slug}/{channelExtId}', 'nothing'],
+  ['POST', '/api/hooks/whatsapp/{slug}/{channelExtId}', 'nothing'],
+  ['GET', '/rest/hooks', 'read', 'channels'],
+  ['GET', '/asyncapi.json', 'nothing'],
+]
+
+const DISPATCHER: Line[] = [
   ['GET', '/rest/messages', 'read'],
   ['GET', '/rest/messages/{id}', 'read'],
   ['POST', '/rest/messages/replay', 'write'],
   ['POST', '/rest/messages/{id}/replay', 'write'],
+]
+
+const GATEWAY: Line[] = [
+  ['GET', '/health/live', 'nothing'],
+  ['GET', '/health/ready', 'nothing'],
 ]
 
 const operationsOf = (service: Operation['service'], lines: Line[]): Operation[] =>
@@ -58,10 +93,11 @@ const operationsOf = (service: Operation['service'], lines: Line[]): Operation[]
     service,
   }))
 
-/** Every operation that a role decides about. */
+/** Every operation that the gateway lets in. */
 export const operations: readonly Operation[] = [
+  ...operationsOf('gateway', GATEWAY),
   ...operationsOf('identity', IDENTITY),
-  ...operationsOf('configuration', CONFIGURATION.flatMap(collection)),
-  ...operationsOf('webhook', [['POST', '/api/hooks/whatsapp', 'write', 'messages']]),
-  ...operationsOf('dispatcher', MESSAGES),
+  ...operationsOf('configuration', [...CONFIGURATION.flatMap(collection), ...TRANSFER]),
+  ...operationsOf('webhook', WEBHOOK),
+  ...operationsOf('dispatcher', DISPATCHER),
 ]

@@ -7,25 +7,44 @@ const MARK = '<!-- the table below is generated: npm run docs -->'
 
 /** Whether one of the roles that every workspace begins with may do it, to some document at least. */
 export function mayByDefault(role: string, { resource, access, path }: Operation): boolean {
-  const permissions = DEFAULT_ROLES.find(({ name }) => name === role)?.permissions ?? []
-  const account = { workspace: { _id: WORKSPACE } }
-  const may = (wanted: Access) => decide({ permissions, resource, account, access: wanted }).kind !== 'none'
+  if (access === 'nothing' || access === 'token') return true
   // A document that may not be read is not there, and running messages again takes reading them.
   const takesReading = path.includes('{id}') || path.endsWith('/replay')
-  return may(access) && (!takesReading || may('read'))
+  return grantsByDefault(role, resource, access) && (!takesReading || grantsByDefault(role, resource, 'read'))
 }
+
+/** Whether the role grants this access to anything of the resource. */
+export function grantsByDefault(role: string, resource: string, access: Access): boolean {
+  const permissions = DEFAULT_ROLES.find(({ name }) => name === role)?.permissions ?? []
+  const account = { workspace: { _id: WORKSPACE } }
+  return decide({ permissions, resource, account, access }).kind !== 'none'
+}
+
+/**
+ * Whether the admin of one workspace may do it to what belongs to another. What names no document is about the
+ * caller's own workspace; a configured document is created there by PUT, under the same id.
+ */
+export function mayToOthers({ method, path, access, service }: Operation): 'yes' | 'own' | 'no' {
+  if (access === 'nothing') return 'yes'
+  if (!path.includes('{id}')) return 'own'
+  return service === 'configuration' && method === 'PUT' ? 'own' : 'no'
+}
+
+const TAKES = { nothing: 'no token', token: 'any token' }
+const OTHERS = { yes: 'yes', own: 'its own', no: '–' }
 
 /** The page with its table written anew; what is above the table stays. */
 export function renderPermissionsPage(page: string): string {
   const roles = DEFAULT_ROLES.map(({ name }) => name)
   const rows = operations.map((operation) => {
     const { method, path, resource, access } = operation
+    const takes = access === 'nothing' || access === 'token' ? TAKES[access] : `${access} \`${resource}\``
     const cells = roles.map((role) => (mayByDefault(role, operation) ? 'yes' : '–'))
-    return `| \`${method} ${path}\` | ${access} \`${resource}\` | ${cells.join(' | ')} |`
+    return `| \`${method} ${path}\` | ${takes} | ${[...cells, OTHERS[mayToOthers(operation)]].join(' | ')} |`
   })
   const table = [
-    `| operation | takes | ${roles.join(' | ')} |`,
-    `| --- | --- | ${roles.map(() => '---').join(' | ')} |`,
+    `| operation | takes | ${roles.join(' | ')} | an admin of another workspace |`,
+    `| --- | --- | ${roles.map(() => '---').join(' | ')} | --- |`,
     ...rows,
   ]
   return `${page.split(MARK, 1)[0]}${MARK}\n\n${table.join('\n')}\n`

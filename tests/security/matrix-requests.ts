@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto'
+import type { Operation } from '../../docs/permission-operations.ts'
+import { bodies } from '../../services/configuration/test/bodies.ts'
+import { type MatrixWorld, messageOf, newEmail, PASSWORD, registration } from './matrix-callers.ts'
+
+type Named = Pick<Operation, 'method' | 'path'>
+
+let lastId = 1_000
+const configured = (path: string) => bodies[path.split('/')[2] as keyof typeof bodies]
+
+/** In every document that is made to be reached, and so in no answer to who may not see it. */
+export const MARK = 'acme-only'
+const LIST_ONLY = ['/rest/invitations', '/api/auth/tokens']
+
+/** Makes a new document of the workspace under test and answers with its id. */
+async function target(world: MatrixWorld, path: string): Promise<string> {
+  const { call, admin: token, workspace, messages } = world
+  const collection = path.slice(0, path.indexOf('/{id}'))
+  const made = async (method: string, at: string, body: unknown) => {
+    const { status, text, json } = await call(method, at, { token, body })
+    if (status !== 200) throw new Error(`${method} ${at} answered ${text}`)
+    return String(json._id)
+  }
+  const name = `${MARK} ${randomUUID()}`
+  const body = configured(path)
+  if (body !== undefined) {
+    const marked = 'description' in body ? { ...body, description: name } : { ...body, name }
+    return made('PUT', `${collection}/${++lastId}`, marked)
+  }
+  switch (collection) {
+    case '/rest/workspaces':
+      return String(workspace)
+    case '/rest/messages':
+      return (path.endsWith('/replay') ? messages.pop() : messages[0]) ?? ''
+    case '/rest/roles':
+      return made('POST', collection, { ...newRole(), name })
+    case '/rest/users':
+      return made('POST', collection, { name, email: newEmail(), password: PASSWORD, role: 'VIEWER' })
+    case '/api/auth/tokens':
+      return made('POST', collection, { name, role: 'VIEWER' })
+    case '/rest/invitations':
+      return made('POST', collection, { email: `${MARK}.${newEmail()}`, role: 'VIEWER' })
+    default:
+      throw new Error(`nobody says how to make what ${path} is about`)
+  }
+}
+
+/** What there is at a concrete path of an operation on one document, in the eyes of the admin. */
+export async function seenByAdmin(world: MatrixWorld, operation: Named, path: string): Promise<unknown> {
+  const { call, admin: token } = world
+  const collection = operation.path.slice(0, operation.path.indexOf('/{id}'))
+  const id = path.slice(collection.length + 1).split('/')[0]
+  if (!LIST_ONLY.includes(collection)) return (await call('GET', `${collection}/${id}`, { token })).json
+  const { json } = await call('GET', `${collection}?limit=200`, { token })
+  return json.data.find(({ _id }: { _id: number }) => String(_id) === id)
+}
+
+/** A path at which something is, of the workspace under test. */
+export async function concretePath(world: MatrixWorld, { path }: Named): Promise<string> {
+  if (path.includes('{slug}')) return path.replace('{slug}', 'acme').replace('{channelExtId}', 'line')
+  return path.includes('{id}') ? path.replace('{id}', await target(world, path)) : path
+}
+
+/** A body that the operation takes from whoever may; undefined where there is none. */
+export async function bodyFor(world: MatrixWorld, { method, path }: Named): Promise<unknown> {
+  if (method === 'GET' || method === 'DELETE') return undefined
+  if (configured(path) !== undefined) return configured(path)
+  const body = plainBodies[`${method} ${path}`]
+  if (body === undefined) throw new Error(`nobody says what to send to ${method} ${path}`)
+  return body(world)
+}
+
+const newRole = () => ({ name: randomUUID(), permissions: [] })
+const login = async ({ call }: MatrixWorld) => {
+  const user = registration()
+  await call('POST', '/api/auth/register', { body: user })
+  return { username: user.email, password: user.password }
+}
+
+const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
+  'POST /api/auth/register': registration,
+  'POST /api/auth/login': login,
+  'POST /api/auth/refresh': async (world) => {
+    const { json } = await world.call('POST', '/api/auth/login', { body: await login(world) })
+    return { refreshToken: json.refreshToken }
+  },
+  'POST /api/auth/accept-invitation': async ({ call, admin: token }) => {
+    const body = { email: newEmail(), role: 'VIEWER' }
+    const { json } = await call('POST', '/rest/invitations', { token, body })
+    return { token: json.token, name: 'Bo', password: PASSWORD }
+  },
+  'POST /api/auth/me': () => ({}),
+  'POST /api/auth/password': () => ({ currentPassword: PASSWORD, newPassword: PASSWORD }),
+  'POST /api/auth/logout': () => ({}),
+  'POST /rest/users': () => ({ name: 'Bo', email: newEmail(), password: PASSWORD, role: 'VIEWER' }),
+  'PATCH /rest/users/{id}': () => ({ name: 'Cy' }),
+  'POST /rest/invitations': () => ({ email: newEmail(), role: 'VIEWER' }),
+  'POST /rest/roles': newRole,
+  'PUT /rest/roles/{id}': newRole,
+  'PATCH /rest/roles/{id}': () => ({ name: randomUUID() }),
+  'POST /rest/roles/{id}/explain': () => ({ resource: 'channels' }),
+  'POST /api/auth/tokens': () => ({ name: 'a provider', role: 'VIEWER' }),
+  'PATCH /rest/workspaces/{id}': () => ({ context: {} }),
+  'POST /rest/import': () => ({
+    version: 1,
+    resources: { channels: [{ _id: ++lastId, ...bodies.channels }] },
+  }),
+  'POST /api/hooks/whatsapp': () => messageOf('matrix'),
+  'POST /api/hooks/whatsapp/{slug}/{channelExtId}': () => ({}),
+  'POST /rest/messages/replay': () => ({ thread: 'nobody writes here' }),
+  'POST /rest/messages/{id}/replay': () => ({}),
+}

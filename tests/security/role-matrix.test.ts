@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { createRouter, routes } from '@parley/gateway/routes'
+import { type Operation, operations } from '../../docs/permission-operations.ts'
+import {
+  grantsByDefault,
+  mayByDefault,
+  mayToOthers,
+  renderPermissionsPage,
+} from '../../docs/permissions-page.ts'
+import { type MatrixCaller, type MatrixWorld, prepareCallers } from './matrix-callers.ts'
+import { bodyFor, concretePath, MARK, seenByAdmin } from './matrix-requests.ts'
+import { operationsBelow, routedOperations } from './routed-operations.ts'
+import { startWholeSystem, type WholeSystem } from './whole-system.ts'
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+const CALLERS = [
+  ...['WORKSPACE_ADMIN', 'MEMBER', 'VIEWER', 'PROVIDER'],
+  ...['an admin of another workspace', 'nobody'],
+]
+const UNKNOWN = [404, 405]
+
+const nameOf = ({ method, path }: Pick<Operation, 'method' | 'path'>) => `${method} ${path}`
+const listed = operations.map(nameOf)
+let system: WholeSystem
+let world: MatrixWorld
+
+beforeAll(async () => {
+  system = await startWholeSystem()
+  world = await prepareCallers(system.url)
+}, 240_000)
+afterAll(() => system.close(), 60_000)
+
+describe('the list of operations', () => {
+  test('is what docs/permissions.md shows (npm run docs writes it)', () => {
+    const page = readFileSync(new URL('../../docs/permissions.md', import.meta.url), 'utf8')
+    expect(page).toBe(renderPermissionsPage(page))
+  })
+
+  test('has everything that a service has a handler for and the gateway lets in, and nothing else', () => {
+    const { gateway, ...services } = system.apps
+    const own = (gateway as unknown as { router: { stack: [] } }).router.stack
+    const found = [...Object.values(services).flatMap(routedOperations), ...operationsBelow('', own)]
+    expect(found.filter((name) => !listed.includes(name))).toEqual([])
+    expect(listed.filter((name) => !found.includes(name))).toEqual([])
+  })
+
+  test('has something for every line of the gateway’s route table', () => {
+    const findRoute = createRouter(routes)
+    const used = new Set(operations.map(({ path }) => findRoute(path.replaceAll(/[{}]/g, ''))))
+    expect(routes.filter((route) => !used.has(route))).toEqual([])
+  })
+})
+
+describe.each(CALLERS)('%s', (name) => {
+  const caller = () => world.callers.find((each) => each.name === name) as MatrixCaller
+
+  test('gets what the role says from every operation', async () => {
+    const wrong: object[] = []
+    const inOrder = operations.toSorted((a, b) => Number(endsSession(a)) - Number(endsSession(b)))
+    for (const operation of inOrder) {
+      const { method } = operation
+      const path = await concretePath(world, operation)
+      const body = await bodyFor(world, operation)
+      const token = endsSession(operation) ? await caller().login?.() : caller().token
+      const stranger = caller().role === undefined && operation.path.includes('{id}')
+      const before = stranger ? await seenByAdmin(world, operation, path) : undefined
+      const { status, text } = await world.call(method, path, { token, body })
+      const wanted = wantedStatus(caller(), operation)
+      const leaked = caller().role === undefined && text.includes(MARK)
+      if (!wanted.includes(status) || leaked) wrong.push({ method, path, status, wanted, leaked })
+      if (stranger) expect([path, await seenByAdmin(world, operation, path)]).toEqual([path, before])
+    }
+    expect(wrong).toEqual([])
+  }, 240_000)
+
+  test('gets nothing from any other method, and from HEAD no more than from GET', async () => {
+    const wrong: object[] = []
+    const token = await caller().login?.()
+    const nothing = token === undefined ? [401, ...UNKNOWN] : UNKNOWN
+    for (const path of new Set(operations.map((each) => each.path))) {
+      for (const method of METHODS.filter((each) => !listed.includes(`${each} ${path}`))) {
+        const read = method === 'HEAD' && operations.find((each) => nameOf(each) === `GET ${path}`)
+        const at = read ? await concretePath(world, read) : path.replaceAll(/[{}]/g, '')
+        const { status } = await world.call(method, at, { token })
+        const wanted = read ? [405, ...wantedStatus(caller(), read)] : nothing
+        if (!wanted.includes(status)) wrong.push({ method, path, status, wanted })
+      }
+    }
+    expect(wrong).toEqual([])
+  }, 240_000)
+})
+
+function endsSession({ path }: Operation): boolean {
+  return path === '/api/auth/password' || path === '/api/auth/logout'
+}
+
+/** The statuses that an operation may answer a caller with, who sends what it takes to a document that is there. */
+function wantedStatus({ name, role }: MatrixCaller, operation: Operation): number[] {
+  const { path, access, resource } = operation
+  // Providers say who they are by a signature of the body or a token of the channel, which this is without.
+  if (path.includes('{slug}')) return [404]
+  if (access === 'nothing') return [200]
+  if (name === 'nobody') return [401]
+  if (role === undefined) return [mayToOthers(operation) === 'no' ? 404 : 200]
+  if (mayByDefault(role, operation)) return [200]
+  // What may not be read at all need not even say that it is not there.
+  return path.includes('{id}') && !grantsByDefault(role, resource, 'read') ? [403, 404] : [403]
+}
