@@ -1,12 +1,11 @@
 import { task } from '@parley/configuration/resources/task'
-import { openDatabase } from '@parley/configuration/store/database'
-import { type PageQuery, pageCursor, positionOf } from '@parley/configuration/store/find-page'
-import { encodeCursor } from '@parley/configuration/store/list-cursor'
+import { type PageQuery, pageCursor } from '@parley/configuration/store/find-page'
+import { encodeCursor, type Position } from '@parley/configuration/store/list-cursor'
 import { integer, parseConfig } from '@parley/shared/config'
-import { createLog } from '@parley/shared/log'
+import mongoose from 'mongoose'
 import { z } from 'zod'
 import { startBenchSystem } from './bench-system.ts'
-import { COMMON, seedTasks } from './seed-tasks.ts'
+import { COMMON, seedTasks, taskAt } from './seed-tasks.ts'
 
 const size = z.object({
   TASKS: integer({ min: 1_000, max: 5_000_000 }).default(1_000_000).describe('Tasks of one workspace'),
@@ -21,18 +20,18 @@ const MAX_KEYS = 1.1
 const { TASKS, ROUNDS } = parseConfig(size, process.env)
 /** Page 10,000 of a million tasks, and as far on in fewer. */
 const PAGE = Math.floor(TASKS / 2 / LIMIT)
+const ids = Array.from({ length: TASKS }, (_, at) => at + 1)
+
 const system = await startBenchSystem('lists')
 try {
   const progress = (done: number) => console.error(`${done} of ${TASKS} tasks stored`)
   await seedTasks({ mongo: system.mongo, workspace: WORKSPACE, count: TASKS, progress })
   const service = await system.startConfiguration()
-  const { url, database: name } = system.mongo
-  const log = createLog({ service: 'bench', level: 'fatal' })
-  const database = openDatabase({ url, database: name, log })
-  await database.ready
+  const client = await mongoose.mongo.MongoClient.connect(system.mongo.url)
+  const db = client.db(system.mongo.database)
   const rows: Record<string, Row> = {}
-  for (const query of queries()) rows[titleOf(query)] = await measure(query, { database, url: service.url })
-  await database.close()
+  for (const query of queries()) rows[titleOf(query)] = await measure(query, { db, url: service.url })
+  await client.close()
   console.log(
     `\nLists of ${LIMIT} from ${TASKS} tasks, page 1 and page ${PAGE} in turns, ${ROUNDS} times each`,
   )
@@ -76,18 +75,10 @@ function titleOf(query: Query): string {
   return textsOf(query).parameters.join('&')
 }
 
-async function measure(
-  query: Query,
-  { database, url }: { database: ReturnType<typeof openDatabase>; url: string },
-): Promise<Row> {
+async function measure(query: Query, { db, url }: { db: mongoose.mongo.Db; url: string }): Promise<Row> {
   const page: PageQuery = { ...query, workspace: WORKSPACE, limit: LIMIT, visible: {} }
-  const before = await pageCursor(database, task, page)
-    .limit(0)
-    .skip((PAGE - 1) * LIMIT - 1)
-    .maxTimeMS(60_000)
-    .next()
-  if (before === null) throw new Error(`there is no page ${PAGE} of ${titleOf(query)}`)
-  const after = positionOf(before, query.sort.field)
+  const database: Parameters<typeof pageCursor>[0] = { documents: (resource) => db.collection(resource) }
+  const after = endOfPageBefore(query)
   const { order, parameters } = textsOf(query)
   const first = `${url}/rest/tasks?${parameters.join('&')}&limit=${LIMIT}`
   const [fast, late] = await inTurns([first, `${first}&after=${encodeCursor(order, after)}`])
@@ -99,6 +90,24 @@ async function measure(
     'keys/doc, page 1': await keysPerDocument(pageCursor(database, task, page)),
     'keys/doc, late': await keysPerDocument(pageCursor(database, task, { ...page, after })),
   }
+}
+
+/** Where page {@link PAGE} begins, from the seed itself: to skip half a million would empty the cache. */
+function endOfPageBefore({ filters: [filter], sort: { field, descending } }: Query): Position {
+  const fieldOf = (id: number, of: string) =>
+    (taskAt(id) as unknown as Record<string, string | number>)[of] ?? null
+  const matching = filter ? ids.filter((id) => fieldOf(id, filter[0]) === filter[1]) : ids
+  const positions = matching.map((id) => ({ value: field === '_id' ? null : fieldOf(id, field), id }))
+  if (field !== '_id') positions.sort((a, b) => compare(a.value, b.value) || a.id - b.id)
+  const position = positions.at(descending ? -(PAGE - 1) * LIMIT : (PAGE - 1) * LIMIT - 1)
+  if (position === undefined) throw new Error(`there is no page ${PAGE}`)
+  return position
+}
+
+/** All are texts, or all are numbers. */
+function compare(a: Position['value'], b: Position['value']): number {
+  if (a === b || a === null || b === null) return 0
+  return a < b ? -1 : 1
 }
 
 /** The median times (ms) of two requests made one after the other, again and again. */

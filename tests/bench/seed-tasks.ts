@@ -28,7 +28,8 @@ export const COMMON: Record<string, string | number> = {
 /** Six tasks of ten share a value, for each field other ones. */
 const isCommon = (id: number, field: number): boolean => (id * 7 + Math.floor(id / 10) * field) % 10 < 6
 
-function taskAt(id: number) {
+/** The seed's task of that id, counted from 1. */
+export function taskAt(id: number) {
   const pick = <T>(field: number, common: T, other: T): T => (isCommon(id, field) ? common : other)
   const time = new Date(Date.UTC(2026, 1, 1) + id * 1_000).toISOString()
   const updatedAt = pick(6, String(COMMON.updatedAt), time)
