@@ -37,7 +37,9 @@ async function withBrokerDown(workspace: number) {
   await broker.exited
   const written = await writeAll(workspace, async () => false)
   await broker.restart()
-  const row = { ...written, ...(await accountFor(workspace)) }
+  if (written['sent again'] > 0)
+    throw new Error('writes had to be sent again though only the broker was down')
+  const row = { kills: 0, ...written, ...(await accountFor(workspace)) }
   await service.stop()
   return row
 }
@@ -53,20 +55,20 @@ async function withKills(workspace: number) {
     service = await system.startConfiguration()
     return true
   })
-  return { ...written, ...(await accountFor(workspace)) }
+  return { kills, ...written, ...(await accountFor(workspace)) }
 }
 
 /** PUTs, PATCHes and DELETEs over 100 documents; `interrupt` is asked after each answer. */
 async function writeAll(workspace: number, interrupt: (answered: number) => Promise<boolean>) {
   const authorization = () => ({ authorization: `Bearer ${system.token(workspace)}` })
-  const counts = { writes: 0, refused: 0, unanswered: 0 }
+  const counts = { writes: 0, refused: 0, 'sent again': 0 }
   let next = 0
   const work = async () => {
     while (next < WRITES) {
       const at = next++
       for (;;) {
         const status = await write(at, authorization())
-        if (status === undefined) counts.unanswered++
+        if (status === undefined) counts['sent again']++
         else if (status === 200) counts.writes++
         else counts.refused++
         await interrupt(counts.writes)
@@ -79,7 +81,7 @@ async function writeAll(workspace: number, interrupt: (answered: number) => Prom
   return counts
 }
 
-/** The answer's status; undefined when none came. A write that is sent again may find its document deleted. */
+/** The answer's status; undefined when none came, or 503 (the service is only starting). A write that is sent again may find its document deleted. */
 async function write(at: number, headers: Record<string, string>): Promise<number | undefined> {
   const id = at === LAST ? LAST : 1 + (at % DOCUMENTS)
   const method = at !== LAST && at % 7 === 6 ? 'DELETE' : 'PUT'
@@ -91,6 +93,7 @@ async function write(at: number, headers: Record<string, string>): Promise<numbe
       ...(method === 'PUT' ? { body: JSON.stringify(body) } : {}),
     })
     await answer.arrayBuffer()
+    if (answer.status === 503) return undefined
     return answer.status === 404 && method === 'DELETE' ? 200 : answer.status
   } catch {
     return undefined
