@@ -37,6 +37,9 @@ describe('what is no HTTP is refused with a problem', () => {
     ['a control character in the target', 'GET /rest/jobs\u0001 HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a control character in a header', 'GET /rest/jobs HTTP/1.1\r\nHost: x\r\nX-A: \u0000\r\n\r\n'],
     ['a bare line feed in a header', 'GET /rest/jobs HTTP/1.1\r\nHost: x\r\nX-A: 1\nX-B: 2\r\n\r\n'],
+    ['bare line feeds throughout', 'GET /rest/jobs HTTP/1.1\nHost: x\n\n'],
+    ['a header folded over two lines', 'GET /rest/jobs HTTP/1.1\r\nHost: x\r\nX-A: 1\r\n 2\r\n\r\n'],
+    ['a folded length', 'POST /rest/jobs HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n 1\r\n\r\nx'],
     ['a colon without a name', 'GET /rest/jobs HTTP/1.1\r\nHost: x\r\n: 1\r\n\r\n'],
     [
       'both ways to frame a body',
@@ -55,7 +58,7 @@ describe('what is no HTTP is refused with a problem', () => {
 
   test('header fields without end', async () => {
     await expectProblem(
-      `GET /rest/jobs HTTP/1.1\r\n${head()}X-A: ${'a'.repeat(40_000)}\r\n\r\n`,
+      `GET /rest/jobs HTTP/1.1\r\n${head()}X-A: ${'a'.repeat(65_536)}\r\n\r\n`,
       431,
       'headers_too_large',
     )

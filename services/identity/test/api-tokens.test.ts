@@ -115,6 +115,10 @@ describe('the right to make tokens', () => {
     for (const other of ['WORKSPACE_ADMIN', 'MEMBER', 'PROVIDER', admin.role]) {
       const { status, json } = await create({ name: 'x', role: other }, token)
       expect([status, json.code]).toEqual([403, 'forbidden'])
+      const invitation = { email: `${other}@example.com`, role: other }
+      expect((await identity.callWith(token, 'POST', '/rest/invitations', invitation)).status).toBe(403)
+      const user = { ...invitation, name: 'x', password: 'correct horse battery staple' }
+      expect((await identity.callWith(token, 'POST', '/rest/users', user)).status).toBe(403)
     }
   })
 

@@ -115,6 +115,8 @@ describe('a registration', () => {
     ['a password of 1,025 bytes', { password: `${'é'.repeat(512)}x` }],
     ['a namespace of 256 characters', { namespace: 'n'.repeat(256) }],
     ['a name that is a number', { name: 7 }],
+    ['an email that is an operator', { email: { $gt: '' } }],
+    ['a password that is an operator', { password: { $ne: null } }],
     ['a phone that is null', { phone: null }],
   ])('refuses %s', async (_what, change) => {
     const { status, json } = await register(newRegistration(change))
@@ -161,8 +163,8 @@ describe('the email', () => {
 
   test('goes to one of many who ask at once, and the others leave nothing behind', async () => {
     const body = newRegistration({ email: 'race@example.com', namespace: 'race' })
-    const answers = await Promise.all(Array.from({ length: 8 }, () => register(body)))
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
+    const answers = await Promise.all(Array.from({ length: 200 }, () => register(body)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(199).fill(409)])
     const workspaces = await identity.database.collection('workspaces').find({ namespace: 'race' }).toArray()
     expect(workspaces).toHaveLength(1)
     expect(
