@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { RESOURCES, type ResourceName } from '../src/resources/definition.ts'
+import { bodies } from './bodies.ts'
+import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+
+let server: ConfigurationServer
+beforeAll(async () => {
+  server = await startConfiguration()
+})
+afterAll(() => server.close())
+
+const text = fc.string({ unit: 'grapheme', maxLength: 200 })
+const integer = fc.maxSafeInteger()
+const secret = fc.record({ accessToken: text, credentials: fc.array(fc.oneof(text, fc.boolean(), integer)) })
+const freeForm = fc
+  .tuple(fc.dictionary(fc.string({ unit: 'grapheme-ascii' }), fc.jsonValue({ maxDepth: 4 })), secret)
+  .map(([settings, secrets]) => ({ ...settings, ...secrets }))
+
+const CHOICES: Record<string, readonly unknown[]> = {
+  hook: ['rpc', 'whatsapp'],
+  callback: ['rpc', 'whatsapp'],
+  status: ['active', 'pending', 'failed'],
+  handlerUrl: ['native:agents/echo', 'https://example.com/a?b=c#d', 'urn:x'],
+  moduleUrl: ['native:request', 'http://localhost:1/'],
+}
+
+/** Anything that the field takes, told from what stands there in a valid body. */
+function fieldLike(field: string, example: unknown): fc.Arbitrary<unknown> {
+  if (CHOICES[field]) return fc.constantFrom(...CHOICES[field])
+  if (typeof example === 'string') return text
+  if (typeof example === 'number') return integer
+  return Array.isArray(example) ? fc.option(fc.array(integer)) : freeForm
+}
+
+function bodyOf(resource: ResourceName) {
+  const fields = Object.entries(bodies[resource]).map(([field, example]) => [
+    field,
+    fieldLike(field, example),
+  ])
+  return fc.record(Object.fromEntries(fields) as Record<string, fc.Arbitrary<unknown>>)
+}
+
+test.each(RESOURCES)(
+  '%s: what PUT accepts, GET returns equal, and it can be sent back',
+  async (resource) => {
+    const path = `/rest/${resource}/1`
+    await fc.assert(
+      fc.asyncProperty(bodyOf(resource), async (body) => {
+        const raw = JSON.stringify(body)
+        const put = await server.call('PUT', path, { raw })
+        expect([put.status, raw]).toEqual([200, raw])
+        const got = await server.call('GET', path)
+        expect(got.text).toBe(put.text)
+        const { _id, createdAt, updatedAt, ...fields } = got.json
+        expect(JSON.stringify(fields)).toBe(raw)
+        const again = await server.call('PUT', path, { raw: got.text })
+        expect(JSON.stringify({ ...again.json, updatedAt })).toBe(got.text)
+      }),
+      { numRuns: 25 },
+    )
+  },
+  120_000,
+)
+
+test('any configuration goes out, into an empty workspace and out again, byte for byte', async () => {
+  const transferred = RESOURCES.filter((name) => name !== 'tasks')
+  const some = fc.record(
+    Object.fromEntries(transferred.map((name) => [name, fc.array(bodyOf(name), { maxLength: 3 })])),
+  )
+  const exported = (workspace: number) =>
+    server.call('GET', '/rest/export?secrets=true', { workspace }).then((answer) => answer.text)
+  let workspace = 100
+  await fc.assert(
+    fc.asyncProperty(some, async (resources) => {
+      const [from, to] = [workspace++, workspace++]
+      for (const [name, all] of Object.entries(resources)) {
+        for (const body of all as object[]) {
+          const raw = JSON.stringify(body)
+          expect((await server.call('POST', `/rest/${name}`, { raw, workspace: from })).status).toBe(200)
+        }
+      }
+      const raw = await exported(from)
+      expect((await server.call('POST', '/rest/import', { raw, workspace: to })).status).toBe(200)
+      expect(await exported(to)).toBe(raw)
+    }),
+    { numRuns: 15 },
+  )
+}, 120_000)
