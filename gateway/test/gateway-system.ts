@@ -35,6 +35,8 @@ export type BackendName = 'webhook' | 'configuration' | 'dispatcher'
 
 export interface GatewaySystem {
   url: string
+  /** The gateway's own, for a test that serves it otherwise. */
+  app: RequestListener
   keys: ServiceKeys
   identity: IdentityServer
   backends: Record<BackendName, Backend>
@@ -82,6 +84,7 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
     })
   return {
     url,
+    app: service.app,
     keys,
     identity,
     backends,
