@@ -13,7 +13,7 @@ import mongoose from 'mongoose'
 /** Databases and the configuration service in a process of its own, on servers of its own. */
 export interface BenchSystem {
   mongo: { url: string; database: string }
-  /** Starts the configuration service and waits until it is ready; its pid is for those who kill it. */
+  /** Starts the configuration service, each time on the same port, and waits until it is ready. */
   startConfiguration(environment?: Record<string, string>): Promise<RunningProcess>
   /** Starts a script of this checkout on a port of its own and waits until it listens. */
   startScript(script: string, environment: Record<string, string>): Promise<RunningProcess>
@@ -41,6 +41,7 @@ export async function startBenchSystem(name: string): Promise<BenchSystem> {
     res.end(JSON.stringify({ permissions: [{ schema: 'true', read: 'true', write: 'true' }] }))
   })
   const database = `bench_${name}_${randomUUID().slice(0, 8)}`
+  const ports = { configuration: await freePort(), script: await freePort() }
   const running = new Set<RunningProcess>()
   const start = async (script: string, ready: string, environment: Record<string, string>) => {
     const started = startProcess(script, { MONGO_URL: servers.mongo.url, ...environment })
@@ -53,7 +54,7 @@ export async function startBenchSystem(name: string): Promise<BenchSystem> {
     servers,
     startConfiguration: (environment = {}) =>
       start('services/configuration/src/server.ts', '/health/ready', {
-        ...{ PORT: '18411', LOG_LEVEL: 'fatal', MONGO_DATABASE: database },
+        ...{ PORT: ports.configuration, LOG_LEVEL: 'fatal', MONGO_DATABASE: database },
         SERVICE_KEY: JSON.stringify(keys.own.configuration),
         SERVICE_JWKS: JSON.stringify(keys.jwks),
         IDENTITY_URL: identity.url,
@@ -61,7 +62,11 @@ export async function startBenchSystem(name: string): Promise<BenchSystem> {
         ...environment,
       }),
     startScript: (script, environment) =>
-      start(script, '/health/live', { PORT: '18412', MONGO_DATABASE: `${database}_bare`, ...environment }),
+      start(script, '/health/live', {
+        PORT: ports.script,
+        MONGO_DATABASE: `${database}_bare`,
+        ...environment,
+      }),
     token: (workspace) =>
       createInternalSigner(keys.own.gateway).sign({ audience: 'configuration', caller: callerIn(workspace) }),
     stop: async () => {
@@ -87,6 +92,12 @@ function startProcess(script: string, environment: Record<string, string>): Runn
       return gone
     },
   }
+}
+
+async function freePort(): Promise<string> {
+  const { url, close } = await listen(() => undefined)
+  await close()
+  return new URL(url).port
 }
 
 async function until(url: string): Promise<void> {

@@ -15,6 +15,7 @@ const LAST = 1_000_000
 const AT_A_TIME = 8
 const WAIT_MS = 120_000
 
+let serviceUrl = ''
 const { WRITES, KILLS } = parseConfig(size, process.env)
 const system = await startBenchSystem('events')
 try {
@@ -28,9 +29,15 @@ try {
   await system.stop()
 }
 
+async function startService() {
+  const service = await system.startConfiguration()
+  serviceUrl = service.url
+  return service
+}
+
 /** Writes while there is no broker; the events must come when it is back. */
 async function withBrokerDown(workspace: number) {
-  const service = await system.startConfiguration()
+  const service = await startService()
   const broker = system.servers.rabbitmq
   if (broker.pid === undefined) throw new Error('the broker is not ours to kill')
   process.kill(broker.pid, 'SIGKILL')
@@ -46,13 +53,13 @@ async function withBrokerDown(workspace: number) {
 
 /** Kills the service in the middle of writing, several times; what got no answer is sent again. */
 async function withKills(workspace: number) {
-  let service = await system.startConfiguration()
+  let service = await startService()
   let kills = 0
   const written = await writeAll(workspace, async (answered) => {
     if (kills === KILLS || answered < ((kills + 1) * WRITES) / (KILLS + 1)) return false
     kills++
     await service.stop('SIGKILL')
-    service = await system.startConfiguration()
+    service = await startService()
     return true
   })
   return { kills, ...written, ...(await accountFor(workspace)) }
@@ -87,7 +94,7 @@ async function write(at: number, headers: Record<string, string>): Promise<numbe
   const method = at !== LAST && at % 7 === 6 ? 'DELETE' : 'PUT'
   const body = { name: `${at}`, description: '', instructions: '', submitWhen: '', next: null, job: null }
   try {
-    const answer = await fetch(`http://127.0.0.1:18411/rest/steps/${id}`, {
+    const answer = await fetch(`${serviceUrl}/rest/steps/${id}`, {
       method,
       headers: { ...headers, 'content-type': 'application/json' },
       ...(method === 'PUT' ? { body: JSON.stringify(body) } : {}),
