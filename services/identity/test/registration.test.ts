@@ -124,6 +124,12 @@ describe('a registration', () => {
     expect(json.errors[0].path).toBe(`/${Object.keys(change)[0]}`)
   })
 
+  test('refuses what is nested 10,000-fold', async () => {
+    const raw = `{"name": ${'['.repeat(10_000)}${']'.repeat(10_000)}}`
+    const { status, json } = await identity.call('POST', '/api/auth/register', { raw })
+    expect([status, json.code]).toEqual([422, 'too_deep'])
+  })
+
   test.each(['name', 'email', 'phone', 'password', 'namespace'])('needs %s', async (field) => {
     const { [field]: _left, ...body } = newRegistration() as Record<string, unknown>
     expect((await register(body)).status).toBe(422)
