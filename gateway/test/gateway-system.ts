@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import type { Parsed } from '@parley/local/testing/service-under-test'
 import { answerClientErrors } from '@parley/shared/client-errors'
 import { baseConfig, parseConfig } from '@parley/shared/config'
 import { createInternalVerifier, type InternalVerifier } from '@parley/shared/internal-token'
@@ -42,8 +43,7 @@ export interface GatewaySystem {
   backends: Record<BackendName, Backend>
   call(method: string, path: string, options?: CallOptions & { token?: string }): Promise<Answer>
   /** Registers a new user and answers with the registration, which has an access token. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
-  register(change?: Record<string, unknown>): Promise<any>
+  register(change?: Record<string, unknown>): Promise<Parsed>
   /** Sends bytes as they are, and answers with everything that comes back until the connection ends. */
   raw(text: string): Promise<string>
   close(): Promise<void>

@@ -1,12 +1,12 @@
 import { createHmac, createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Parsed } from '@parley/local/testing/service-under-test'
 import { createInternalSigner } from '@parley/shared/internal-token'
 import jwt from 'jsonwebtoken'
 import { type GatewaySystem, startSystem } from './gateway-system.ts'
 
 let system: GatewaySystem
-// biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
-let user: any
+let user: Parsed
 let kid: string
 
 beforeAll(async () => {

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { eventually } from '@parley/local/testing/service-under-test'
+import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 
 export interface Answer {
   status: number
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
-  json: any
+  json: Parsed
 }
 
 export type Call = (

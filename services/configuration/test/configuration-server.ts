@@ -2,6 +2,7 @@ import {
   type Listening,
   listen,
   makeServiceKeys,
+  type Parsed,
   startService,
 } from '@parley/local/testing/service-under-test'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
@@ -16,8 +17,7 @@ export interface Answer {
   status: number
   headers: Headers
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
-  json: any
+  json: Parsed
 }
 
 export interface CallOptions {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Parsed } from '@parley/local/testing/service-under-test'
 import {
   dropIdentity,
   type IdentityServer,
@@ -11,8 +12,7 @@ import {
 
 const keys = makeServiceKeys()
 let identity: IdentityServer
-// biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
-let admin: any
+let admin: Parsed
 
 beforeAll(async () => {
   identity = await startIdentity(keys, await identityEnvironment(keys))

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Parsed } from '@parley/local/testing/service-under-test'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import { waitUntil } from '@parley/local/wait-until'
 import { baseConfig, type PublicJwk, parseConfig } from '@parley/shared/config'
@@ -16,8 +17,7 @@ export interface Answer {
   status: number
   headers: Headers
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
-  json: any
+  json: Parsed
 }
 
 /** A key for every service, as the environment of each process holds it. */
@@ -73,8 +73,7 @@ export interface IdentityServer {
   /** Sends JSON on behalf of whoever a token belongs to, as the gateway would. */
   callWith(token: string, method: string, path: string, body?: unknown): Promise<Answer>
   /** Registers a new user and answers with the registration, which has an access token. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
-  register(change?: Record<string, unknown>): Promise<any>
+  register(change?: Record<string, unknown>): Promise<Parsed>
   close(): Promise<void>
 }
 

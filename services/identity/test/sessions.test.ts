@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Parsed } from '@parley/local/testing/service-under-test'
 import { createInternalSigner } from '@parley/shared/internal-token'
 import bcrypt from 'bcryptjs'
 import type { HashTask } from '../src/passwords/hash-pool.ts'
@@ -18,8 +19,7 @@ const keys = makeServiceKeys()
 let identity: IdentityServer
 let environment: Record<string, string>
 const user = newRegistration({ email: 'Ana@example.com', namespace: 'Acme' })
-// biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
-let registered: any
+let registered: Parsed
 
 beforeAll(async () => {
   environment = await identityEnvironment(keys)

@@ -10,6 +10,7 @@ import {
   type Listening,
   makeServiceKeys,
   namedSecret,
+  type Parsed,
   startService,
 } from '@parley/local/testing/service-under-test'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
@@ -41,8 +42,7 @@ export interface Answer {
   status: number
   headers: Headers
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
-  json: any
+  json: Parsed
 }
 
 export interface IntakeWorld {

@@ -7,6 +7,9 @@ import { createLog, type Log } from '@parley/shared/log'
 import type { Service } from '@parley/shared/service-app'
 import { z } from 'zod'
 
+/** Whatever `JSON.parse` gives: a test looks into what came back. */
+export type Parsed = ReturnType<typeof JSON.parse>
+
 const READY_MS = 30_000
 const CONDITION_MS = 30_000
 
