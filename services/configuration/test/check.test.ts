@@ -93,6 +93,8 @@ test('specs and handlers that cannot be understood', async () => {
   const bomb =
     'a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c]'
   await put('actions/8', { ...action, spec: bomb })
+  expect((await server.call('GET', '/rest/actions/8', { workspace: 4 })).json.spec).toBe(bomb)
+  await put('actions/9', { ...action, spec: 'openapi: 3.0.0\npaths: &none {}\nx-same: *none\n' })
   await put('channels/1', { ...bodies.channels, config: {}, handlerUrl: 'native:other' })
   expect(short(await check(4))).toEqual([
     'bad_handler channels/1/handlerUrl',
