@@ -30,7 +30,7 @@ try {
 /** Rotates keys, revokes and registers while a steady load goes on; true when all stayed within bounds. */
 async function checkLive({ RATE, ROUNDS }: z.output<typeof size>): Promise<boolean> {
   const system = await findRunningSystem(join(STATE_DIRECTORY, 'run.json'))
-  const identityUrl = z.url().parse(system.processes.identity?.url)
+  const pid = z.int().parse(system.processes.identity?.pid)
   const calls = gatewayCalls(system.gatewayUrl)
   const email = newEmail()
   await calls.register(email)
@@ -69,7 +69,7 @@ async function checkLive({ RATE, ROUNDS }: z.output<typeof size>): Promise<boole
     )
   }
   console.log('Registering, 8 at a time')
-  const stall = await watchRegistrations({ identityUrl, register: () => calls.register(newEmail()) })
+  const stall = await watchRegistrations({ pid, register: () => calls.register(newEmail()) })
   const { text, passed } = liveReport({ load: await load.stop(), rotation, revocations, stall })
   console.log(text)
   return passed
