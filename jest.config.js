@@ -1,7 +1,13 @@
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: 'node',
-  roots: ['<rootDir>/gateway', '<rootDir>/services', '<rootDir>/shared', '<rootDir>/deploy', '<rootDir>/tests'],
+  roots: [
+    '<rootDir>/gateway',
+    '<rootDir>/services',
+    '<rootDir>/shared',
+    '<rootDir>/deploy',
+    '<rootDir>/tests',
+  ],
   globalSetup: '<rootDir>/deploy/local/src/testing/global-setup.ts',
   globalTeardown: '<rootDir>/deploy/local/src/testing/global-teardown.ts',
   testMatch: ['**/*.test.ts'],
