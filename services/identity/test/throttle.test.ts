@@ -91,4 +91,16 @@ describe('login', () => {
     expect((await login(user.email, user.password)).status).toBe(200)
     expect(await timed(() => login(user.email, 'wrong'))).toBeLessThan(240)
   })
+
+  test('so do refreshing and registering, for one address', async () => {
+    const from = (address: string) => ({ 'x-forwarded-for': address })
+    const refresh = (address: string) =>
+      identity.call('POST', '/api/auth/refresh', { body: { refreshToken: 'x' }, headers: from(address) })
+    const free = 2 * 40
+    for (let i = 0; i < free; i++) expect((await refresh('203.0.113.9')).status).toBe(401)
+    expect(await timed(() => refresh('203.0.113.9'))).toBeGreaterThan(240)
+    const register = { body: newRegistration(), headers: from('203.0.113.9') }
+    expect(await timed(() => identity.call('POST', '/api/auth/register', register))).toBeGreaterThan(480)
+    expect(await timed(() => refresh('203.0.113.10'))).toBeLessThan(240)
+  })
 })
