@@ -34,14 +34,15 @@ export function importConfiguration(dependencies: Dependencies): RequestHandler 
       access.set(definition.name, await writeAccess(authorizer, caller, definition.name))
     }
     const workspace = caller.workspace._id
-    const faults: Fault[] = []
-    const planned = await inTurns(imported, (each) =>
-      planStep({ database, secrets, workspace, access: accessTo(access, each), imported: each }).catch(
-        (error) => void faults.push(...faultsIn(error)),
+    const outcomes = await inTurns(imported, (each) =>
+      planStep({ database, secrets, workspace, access: accessTo(access, each), imported: each }).then(
+        (step) => ({ step }),
+        (error: unknown) => ({ faults: faultsIn(error) }),
       ),
     )
-    requireNone(faults)
-    const plan = planned.filter((step) => step !== undefined)
+    // In the order of the documents, whichever was looked at first.
+    requireNone(outcomes.flatMap((outcome) => ('faults' in outcome ? outcome.faults : [])))
+    const plan = outcomes.flatMap((outcome) => ('step' in outcome ? [outcome.step] : []))
     if (!dryRun) {
       const due = imported.filter((_, at) => plan[at]?.action !== 'unchanged')
       await inTurns(due, (each) => apply(dependencies, caller, accessTo(access, each), each))
