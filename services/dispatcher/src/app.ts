@@ -20,6 +20,7 @@ import { followBroker } from './follow-broker.ts'
 import { createGovernor } from './governor/governor.ts'
 import { createHandle } from './handlers/handle.ts'
 import { createHttpClient } from './http-client.ts'
+import { keepChannel } from './keep-channel.ts'
 import { keepConsuming } from './keep-consuming.ts'
 import { createReplayPublisher } from './messages/replay-command.ts'
 import { replayRoutes } from './messages/replay-routes.ts'
@@ -52,7 +53,13 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const redis = connectRedis(config.REDIS_URL, log)
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
   const signer = createSigner(config.SIGNING_SECRET)
-  const statuses = watchStatuses({ gatewayUrl: config.GATEWAY_URL, webhookUrl: config.WEBHOOK_URL, log })
+  const kept = keepChannel(log)
+  const statuses = watchStatuses({
+    kept,
+    gatewayUrl: config.GATEWAY_URL,
+    webhookUrl: config.WEBHOOK_URL,
+    log,
+  })
   const news = keepConsuming({
     queue: STATUS_QUEUE,
     held: () => true,
@@ -77,9 +84,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     now: Date.now,
   })
   const broker = await followBroker({ url: config.AMQP_URL, log })
-  const replays = createReplayPublisher(log)
-  broker.follow(statuses)
-  broker.follow(replays)
+  const replays = createReplayPublisher(kept)
+  broker.follow(kept)
   const working = database.ready.then(() => {
     const partitions = startPartitions({
       leases: createLeaseStore({ collections, copy }),
@@ -106,7 +112,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     app,
     close: async () => {
       if (await database.isUp().catch(() => false)) await (await working).close()
-      await Promise.all([news.close(), statuses.close()])
+      statuses.close()
+      await Promise.all([news.close(), kept.close()])
       await broker.close()
       redis.disconnect()
       http.close()

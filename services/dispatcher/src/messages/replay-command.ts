@@ -1,8 +1,6 @@
-import { MESSAGES_EXCHANGE, openConfirmChannel, partitionKey } from '@parley/shared/broker'
-import type { Log } from '@parley/shared/log'
+import { MESSAGES_EXCHANGE, partitionKey } from '@parley/shared/broker'
 import { Problem } from '@parley/shared/problem'
-import type { ChannelModel, ConfirmChannel } from 'amqplib'
-import type { Follower } from '../follow-broker.ts'
+import type { KeptChannel } from '../keep-channel.ts'
 import type { MessageRecord } from '../message-record.ts'
 
 /** What `type` says on the broker of the wish to run a message again. */
@@ -10,29 +8,18 @@ export const REPLAY_TYPE = 'message.replay.v1'
 const CONFIRM_MS = 4_500
 
 /** Sends the wish to run a message again to whoever works its partition, in order with what arrives there. */
-export interface ReplayPublisher extends Follower {
+export interface ReplayPublisher {
   /** Resolves once the broker has confirmed; rejects with `unavailable`. */
   publish(record: Pick<MessageRecord, '_id' | 'workspace' | 'partition'>): Promise<void>
 }
 
-export function createReplayPublisher(log: Log): ReplayPublisher {
-  let channel: ConfirmChannel | undefined
-  const open = async (connection: ChannelModel) => {
-    const opened = await openConfirmChannel(connection, log)
-    opened.once('close', () => {
-      if (channel === opened) channel = undefined
-    })
-    channel = opened
-  }
+export function createReplayPublisher(kept: Pick<KeptChannel, 'current'>): ReplayPublisher {
   return {
-    attach: (connection) =>
-      void open(connection).catch((error: Error) =>
-        log.warn({ reason: error.message }, 'no channel for replays'),
-      ),
     publish: ({ _id, workspace, partition }) =>
       new Promise((resolve, reject) => {
         const unavailable = () =>
           reject(new Problem('unavailable', { detail: 'The message broker is away.' }))
+        const channel = kept.current()
         if (channel === undefined) return unavailable()
         const late = setTimeout(unavailable, CONFIRM_MS)
         channel.publish(

@@ -1,6 +1,6 @@
 import { STATUS_QUEUE } from '@parley/shared/broker'
 import type { Log } from '@parley/shared/log'
-import type { Channel, ChannelModel } from 'amqplib'
+import type { KeptChannel } from '../keep-channel.ts'
 
 const CHECK_MS = 1_000
 const REQUEST_MS = 2_000
@@ -9,8 +9,7 @@ const REQUEST_MS = 2_000
 export interface StatusWatch {
   /** Since when (milliseconds since the epoch); undefined while the way is broken or statuses are still queued. */
   clearSince(): number | undefined
-  attach(connection: ChannelModel): void
-  close(): Promise<void>
+  close(): void
 }
 
 /**
@@ -18,17 +17,17 @@ export interface StatusWatch {
  * emptied the status queue. Silence says something only while that way is whole.
  */
 export function watchStatuses(options: {
+  kept: Pick<KeptChannel, 'current'>
   gatewayUrl: string
   webhookUrl: string
   log: Log
   now?: () => number
 }): StatusWatch {
-  const { gatewayUrl, webhookUrl, log, now = Date.now } = options
-  let channel: Channel | undefined
+  const { kept, gatewayUrl, webhookUrl, log, now = Date.now } = options
   let since: number | undefined
   let stopped = false
   const checks = async () => {
-    const { consumerCount, messageCount } = (await channel?.checkQueue(STATUS_QUEUE)) ?? {}
+    const { consumerCount, messageCount } = (await kept.current()?.checkQueue(STATUS_QUEUE)) ?? {}
     return (
       consumerCount !== undefined &&
       consumerCount > 0 &&
@@ -48,22 +47,11 @@ export function watchStatuses(options: {
     if (!stopped) timer = setTimeout(() => void loop(), CHECK_MS)
   }
   void loop()
-  const open = async (connection: ChannelModel) => {
-    const opened = await connection.createChannel()
-    opened.on('error', () => {})
-    opened.once('close', () => {
-      if (channel === opened) channel = undefined
-      since = undefined
-    })
-    channel = opened
-  }
   return {
     clearSince: () => since,
-    attach: (connection) => void open(connection).catch(() => {}),
-    async close() {
+    close() {
       stopped = true
       clearTimeout(timer)
-      await channel?.close().catch(() => {})
     },
   }
 }

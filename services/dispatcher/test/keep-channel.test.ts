@@ -1,0 +1,20 @@
+import { expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { testServers } from '@parley/local/testing/test-servers'
+import { createLog } from '@parley/shared/log'
+import { connect } from 'amqplib'
+import { keepChannel } from '../src/keep-channel.ts'
+
+test('a channel that the broker closes on a live connection is there again', async () => {
+  const connection = await connect((await testServers()).amqpUrl)
+  const kept = keepChannel(createLog({ service: 'test', level: 'silent' }))
+  kept.attach(connection)
+  const first = await eventually(() => kept.current())
+  await expect(first.checkQueue('no such queue')).rejects.toThrow('NOT_FOUND')
+  const second = await eventually(() => (kept.current() === first ? undefined : kept.current()))
+  const { queue } = await second.assertQueue('', { exclusive: true })
+  expect((await second.checkQueue(queue)).messageCount).toBe(0)
+  await kept.close()
+  expect(kept.current()).toBeUndefined()
+  await connection.close()
+})
