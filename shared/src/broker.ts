@@ -19,6 +19,8 @@ export const STATUS_QUEUE = 'messages.statuses'
 export const LOG_QUEUE = 'messages.log'
 /** What could not even be stored, with the reason in its headers. */
 export const REJECTED_QUEUE = 'messages.rejected'
+/** What answers submit to tasks, from the dispatcher to configuration. */
+export const TASKS_QUEUE = 'tasks'
 export const PARTITIONS = 8
 
 /** Topic exchange that tells of every change to the configuration; keys are `<resource>.<what happened>`. */
@@ -53,7 +55,8 @@ const ORDERED_QUEUE = {
 }
 
 /**
- * Declares exchange, partitions, statuses, log and rejected queue; throws when one exists with other arguments.
+ * Declares exchange, partitions, statuses, log, tasks and rejected queue; throws when one exists with other
+ * arguments.
  */
 export async function declareTopology(channel: Channel): Promise<void> {
   await channel.assertExchange(MESSAGES_EXCHANGE, 'topic', { durable: true })
@@ -73,6 +76,12 @@ export async function declareTopology(channel: Channel): Promise<void> {
     },
   })
   await channel.bindQueue(LOG_QUEUE, MESSAGES_EXCHANGE, '#')
+  await declareTasks(channel)
+}
+
+/** Declares the queue of submissions to tasks, and where those go that can't be worked. */
+export async function declareTasks(channel: Channel): Promise<void> {
+  await channel.assertQueue(TASKS_QUEUE, ORDERED_QUEUE)
   await channel.assertQueue(REJECTED_QUEUE, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
 }
 

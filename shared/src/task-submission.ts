@@ -1,0 +1,22 @@
+import { z } from 'zod'
+import { jsonObject, safeInteger } from './json-object.ts'
+
+/** What `type` says on queue `tasks`: the submission's schema and its version. */
+export const TASK_SUBMISSION_TYPE = 'task.submitted.v1'
+
+/** What an answer submitted to the task of its thread, as it goes from the dispatcher to configuration. */
+export const taskSubmission = z.looseObject({
+  workspace: safeInteger,
+  /** The message whose answer it is; one that comes again is the same submission. */
+  messageId: z.string().min(1),
+  channelId: safeInteger,
+  /** The channel's assistant, whose job may name a workflow to start. */
+  assistantId: safeInteger.nullable(),
+  /** Matches the task's `extId`. */
+  thread: z.string(),
+  submit: jsonObject,
+  /** When it was submitted, ISO 8601. */
+  at: z.iso.datetime(),
+})
+
+export type TaskSubmission = z.output<typeof taskSubmission>
