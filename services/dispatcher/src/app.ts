@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { createAuthorizer } from '@parley/shared/authorizer'
-import { PARTITIONS, STATUS_QUEUE } from '@parley/shared/broker'
+import { declareTopology, PARTITIONS, STATUS_QUEUE } from '@parley/shared/broker'
 import type { BaseConfig } from '@parley/shared/config'
+import { followBroker } from '@parley/shared/follow-broker'
 import { createInternalClient } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
+import { keepConsuming } from '@parley/shared/keep-consuming'
 import type { Log } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
 import { connectRedis } from '@parley/shared/redis'
@@ -16,12 +18,10 @@ import { createChannels } from './channels.ts'
 import { createCommitter, newsWriter } from './commit.ts'
 import type { Config } from './config.ts'
 import { collectionsOf, prepareDatabase } from './database.ts'
-import { followBroker } from './follow-broker.ts'
 import { createGovernor } from './governor/governor.ts'
 import { createHandle } from './handlers/handle.ts'
 import { createHttpClient } from './http-client.ts'
 import { keepChannel } from './keep-channel.ts'
-import { keepConsuming } from './keep-consuming.ts'
 import { createReplayPublisher } from './messages/replay-command.ts'
 import { replayRoutes } from './messages/replay-routes.ts'
 import { messageRoutes } from './messages/routes.ts'
@@ -83,7 +83,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     keptMs: config.MESSAGES_KEPT_DAYS * DAY_MS,
     now: Date.now,
   })
-  const broker = await followBroker({ url: config.AMQP_URL, log })
+  const broker = await followBroker({ url: config.AMQP_URL, declare: declareTopology, log })
   const replays = createReplayPublisher(kept)
   broker.follow(kept)
   const working = database.ready.then(() => {

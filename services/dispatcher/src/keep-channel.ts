@@ -1,7 +1,7 @@
 import { openConfirmChannel } from '@parley/shared/broker'
+import type { Follower } from '@parley/shared/follow-broker'
 import type { Log } from '@parley/shared/log'
 import type { ChannelModel, ConfirmChannel } from 'amqplib'
-import type { Follower } from './follow-broker.ts'
 
 const PAUSE_MS = 500
 

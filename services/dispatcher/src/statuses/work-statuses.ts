@@ -1,8 +1,8 @@
 import type { Log } from '@parley/shared/log'
+import { reject } from '@parley/shared/reject'
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
 import type { Committer } from '../commit.ts'
 import type { Collections } from '../database.ts'
-import { reject } from '../reject.ts'
 import { applyStatuses, type SendStatus } from './apply-status.ts'
 import { type KnownStatus, readStatus } from './read-status.ts'
 

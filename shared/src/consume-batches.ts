@@ -1,6 +1,6 @@
-import { openConfirmChannel } from '@parley/shared/broker'
-import type { Log } from '@parley/shared/log'
 import type { ChannelModel, ConfirmChannel, ConsumeMessage } from 'amqplib'
+import { openConfirmChannel } from './broker.ts'
+import type { Log } from './log.ts'
 
 const PREFETCH = 100
 const WORK_AGAIN_MS = 500

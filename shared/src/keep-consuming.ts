@@ -1,6 +1,6 @@
-import type { Log } from '@parley/shared/log'
 import type { ChannelModel, ConfirmChannel, ConsumeMessage } from 'amqplib'
 import { type Consumer, consumeBatches } from './consume-batches.ts'
+import type { Log } from './log.ts'
 
 const PAUSE_MS = 500
 

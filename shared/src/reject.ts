@@ -1,6 +1,6 @@
-import { REJECTED_QUEUE } from '@parley/shared/broker'
-import type { Log } from '@parley/shared/log'
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import { REJECTED_QUEUE } from './broker.ts'
+import type { Log } from './log.ts'
 
 /** Moves what can't be worked to `messages.rejected`, with the reason, and raises an alarm. Rejects when unconfirmed. */
 export function reject(options: {

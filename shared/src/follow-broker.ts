@@ -1,6 +1,6 @@
-import { connectBroker, declareOn, declareTopology } from '@parley/shared/broker'
-import type { Log } from '@parley/shared/log'
-import type { ChannelModel } from 'amqplib'
+import type { Channel, ChannelModel } from 'amqplib'
+import { connectBroker, declareOn } from './broker.ts'
+import type { Log } from './log.ts'
 
 /** Something that works on every new connection to the broker. */
 export interface Follower {
@@ -14,16 +14,20 @@ export interface FollowedBroker {
   close(): Promise<void>
 }
 
-/** Keeps a connection to the broker, with the topology declared, and tells its followers of every new one. */
-export async function followBroker(options: { url: string; log: Log }): Promise<FollowedBroker> {
-  const { url, log } = options
+/** Keeps a connection to the broker, with what `declare` declares, and tells its followers of every new one. */
+export async function followBroker(options: {
+  url: string
+  declare(channel: Channel): Promise<void>
+  log: Log
+}): Promise<FollowedBroker> {
+  const { url, declare, log } = options
   const followers: Follower[] = []
   const stopping = new AbortController()
   let current: ChannelModel | undefined
   const broker = await connectBroker({
     url,
     log,
-    setup: (connection) => declareOn({ connection, declare: declareTopology, log, signal: stopping.signal }),
+    setup: (connection) => declareOn({ connection, declare, log, signal: stopping.signal }),
   })
   broker.on('connect', (connection: ChannelModel) => {
     current = connection
