@@ -1,10 +1,15 @@
 import express, { type ErrorRequestHandler, type Express } from 'express'
 import { createBehaviours } from './behaviours.ts'
+import { controlRoutes } from './control-routes.ts'
+import { createCustomerWindows } from './customer-windows.ts'
 import { inspectionRoutes } from './inspection-routes.ts'
+import { createLimits } from './limits.ts'
 import { messageRoutes } from './message-routes.ts'
 import { MetaError } from './meta-error.ts'
+import { createRefusals } from './refusals.ts'
 import { openSendLog } from './send-log.ts'
 import { createStatusPoster } from './status-poster.ts'
+import { createTemplates } from './templates.ts'
 
 export interface Simulator {
   app: Express
@@ -18,15 +23,21 @@ export interface Simulator {
  */
 export async function buildSimulator({ directory }: { directory?: string | undefined }): Promise<Simulator> {
   const sends = await openSendLog({ directory })
-  const behaviours = createBehaviours()
+  const monotonic = () => performance.now()
+  const behaviours = createBehaviours(monotonic)
+  const limits = createLimits(monotonic)
+  const windows = createCustomerWindows(Date.now)
+  const templates = createTemplates()
+  const refusals = createRefusals()
   const statuses = createStatusPoster()
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', false)
   app.get('/health/live', (_req, res) => void res.json({ status: 'live' }))
   app.get('/health/ready', (_req, res) => void res.json({ status: 'ready' }))
-  app.use('/simulator', inspectionRoutes({ sends, behaviours, statuses }))
-  app.use(messageRoutes({ sends, behaviours, statuses }))
+  app.use('/simulator', inspectionRoutes({ sends, refusals }))
+  app.use('/simulator', controlRoutes({ behaviours, statuses, templates, windows }))
+  app.use(messageRoutes({ sends, refusals, behaviours, statuses, templates, windows, limits }))
   app.use(() => {
     throw new MetaError({ status: 400, code: 2500, message: 'Unknown path components' })
   })
@@ -42,6 +53,7 @@ export async function buildSimulator({ directory }: { directory?: string | undef
 
 const metaErrors: ErrorRequestHandler = (error, _req, res, _next) => {
   const refusal = toMetaError(error)
+  if (refusal.retryAfterSeconds !== undefined) res.set('retry-after', String(refusal.retryAfterSeconds))
   res.status(refusal.status).json(refusal.body())
 }
 

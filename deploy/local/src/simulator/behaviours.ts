@@ -1,65 +1,136 @@
+import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import { chance } from './chance.ts'
 import type { NewsBehaviour } from './status-poster.ts'
 
-const count = z.int().min(1).max(1_000_000)
+const MAX_NUMBERS = 10_000
+const MAX_RULES = 20
+const MAX_PEOPLE = 1_000
 
-/** How to misbehave: every n-th send fails, answers come late or every n-th never, news come twice or reversed. */
-export const behaviour = z.strictObject({
-  failEvery: z
-    .strictObject({ n: count, status: z.int().min(400).max(599), code: z.int().min(0).max(999_999) })
+const count = z.int().min(1).max(1_000_000)
+const milliseconds = z.int().min(0).max(120_000)
+const refusal = {
+  status: z.int().min(400).max(599),
+  code: z.int().min(0).max(999_999),
+  subcode: z.int().min(0).max(99_999_999).optional(),
+  retryAfterSeconds: z.int().min(0).max(86_400).optional(),
+}
+/** Which sends: those to `to` (digits), a `share` of them, until `forMs` have gone by; without any of these all. */
+const which = {
+  to: z
+    .array(z.string().regex(/^\d{5,20}$/))
+    .min(1)
+    .max(MAX_PEOPLE)
     .optional(),
-  stallMs: z.int().min(0).max(120_000).optional(),
+  share: z.number().min(0).max(1).optional(),
+  forMs: z.int().min(1).max(86_400_000).optional(),
+}
+
+/**
+ * How to misbehave, all of it together: sends fail, answers come late or never though the send was taken, news come
+ * twice, reversed, or say that it failed. Shares are chosen by `seed` and the count of sends, so a run can be repeated.
+ */
+export const behaviour = z.strictObject({
+  seed: z
+    .int()
+    .min(0)
+    .max(2 ** 31)
+    .default(1),
+  failEvery: z.strictObject({ n: count, status: refusal.status, code: refusal.code }).optional(),
+  /** The first that fits a send decides. */
+  failures: z
+    .array(z.strictObject({ ...refusal, ...which }))
+    .max(MAX_RULES)
+    .default([]),
+  stallMs: milliseconds.optional(),
+  stalls: z
+    .array(z.strictObject({ ms: milliseconds, ...which }))
+    .max(MAX_RULES)
+    .default([]),
   dropAnswerEvery: count.optional(),
+  dropAnswers: z.array(z.strictObject(which)).max(MAX_RULES).default([]),
+  /** The provider's news say that the send failed, with this code. */
+  undeliverable: z
+    .array(z.strictObject({ code: refusal.code, ...which }))
+    .max(MAX_RULES)
+    .default([]),
   reads: z.boolean().optional(),
   repeats: z.boolean().optional(),
   reorders: z.boolean().optional(),
+  /** Only registered templates are taken. */
+  strictTemplates: z.boolean().default(false),
+  /** Texts are taken only within 24 hours of the person's last message. */
+  customerWindow: z.boolean().default(false),
 })
 
 export type Behaviour = z.output<typeof behaviour>
+type Which = Pick<Behaviour['dropAnswers'][number], 'to' | 'share' | 'forMs'>
+
+export interface ToldFailure {
+  status: number
+  code: number
+  subcode?: number | undefined
+  retryAfterSeconds?: number | undefined
+}
 
 /** What happens to one send. */
 export interface Turn {
-  failure: { status: number; code: number } | undefined
+  failure: ToldFailure | undefined
   stallMs: number
   dropsAnswer: boolean
   news: NewsBehaviour
+  strictTemplates: boolean
+  customerWindow: boolean
 }
 
 export interface Behaviours {
   /** Replaces the behaviour of one phone number, or of all that have none of their own; counting starts anew. */
   set(behaviour: Behaviour, phoneNumberId?: string): void
   /** What is to happen to the next send of a phone number. */
-  next(phoneNumberId: string): Turn
+  next(phoneNumberId: string, to: string): Turn
 }
 
-const MAX_NUMBERS = 10_000
+interface Entry {
+  behaviour: Behaviour
+  since: number
+  count: number
+}
 
-export function createBehaviours(): Behaviours {
-  let general = { behaviour: {} as Behaviour, count: 0 }
-  const own = new Map<string, typeof general>()
+/** `now` is in milliseconds and never goes back. */
+export function createBehaviours(now: () => number): Behaviours {
+  const entryOf = (told: Behaviour): Entry => ({ behaviour: told, since: now(), count: 0 })
+  let general = entryOf(behaviour.parse({}))
+  const own = new LRUCache<string, Entry>({ max: MAX_NUMBERS })
   return {
-    set(behaviour, phoneNumberId) {
-      const entry = { behaviour, count: 0 }
-      if (phoneNumberId === undefined) {
-        general = entry
-        return
-      }
-      own.delete(phoneNumberId)
-      own.set(phoneNumberId, entry)
-      const [oldest] = own.keys()
-      if (own.size > MAX_NUMBERS && oldest !== undefined) own.delete(oldest)
+    set(told, phoneNumberId) {
+      if (phoneNumberId === undefined) general = entryOf(told)
+      else own.set(phoneNumberId, entryOf(told))
     },
-    next(phoneNumberId) {
+    next(phoneNumberId, to) {
       const entry = own.get(phoneNumberId) ?? general
       entry.count++
-      const { failEvery, stallMs = 0, dropAnswerEvery, reads, repeats, reorders } = entry.behaviour
-      const isTurn = (every: number | undefined) => every !== undefined && entry.count % every === 0
-      return {
-        failure: isTurn(failEvery?.n) ? failEvery : undefined,
-        stallMs,
-        dropsAnswer: isTurn(dropAnswerEvery),
-        news: { reads, repeats, reorders },
-      }
+      return turnOf(entry, { to, elapsed: now() - entry.since })
     },
+  }
+}
+
+function turnOf({ behaviour: told, count: turn }: Entry, send: { to: string; elapsed: number }): Turn {
+  const isTurn = (every: number | undefined) => every !== undefined && turn % every === 0
+  // Each kind has draws of its own: a share of what fails must not be the share that stalls.
+  const chosen = (kind: number, { to, share, forMs }: Which, rule: number) =>
+    (to === undefined || to.includes(send.to)) &&
+    (forMs === undefined || send.elapsed < forMs) &&
+    (share === undefined || chance(told.seed * 97 + kind * MAX_RULES + rule, turn) < share)
+  const failing = told.failures.find((rule, index) => chosen(0, rule, index))
+  const stall = told.stalls.find((rule, index) => chosen(1, rule, index))
+  const failed = told.undeliverable.find((rule, index) => chosen(3, rule, index))
+  return {
+    failure: isTurn(told.failEvery?.n) ? told.failEvery : failing,
+    stallMs: Math.max(told.stallMs ?? 0, stall?.ms ?? 0),
+    dropsAnswer:
+      isTurn(told.dropAnswerEvery) || told.dropAnswers.some((rule, index) => chosen(2, rule, index)),
+    news: { reads: told.reads, repeats: told.repeats, reorders: told.reorders, failedWith: failed?.code },
+    strictTemplates: told.strictTemplates,
+    customerWindow: told.customerWindow,
   }
 }

@@ -1,8 +1,8 @@
-import express, { type ErrorRequestHandler, Router } from 'express'
+import { Router } from 'express'
 import { z } from 'zod'
-import { type Behaviours, behaviour } from './behaviours.ts'
+import { invalidQuestions } from './invalid-questions.ts'
+import type { Refusals } from './refusals.ts'
 import type { Send, SendLog } from './send-log.ts'
-import type { StatusPoster } from './status-poster.ts'
 
 const MAX_PAGE = 10_000
 
@@ -13,22 +13,8 @@ const listQuery = z.strictObject({
   phoneNumberId,
 })
 const summaryQuery = z.strictObject({ phoneNumberId })
-const behaviourBody = behaviour.extend({ phoneNumberId })
-
-const webhookBody = z.strictObject({
-  phoneNumberId: z.string().min(1).max(128),
-  url: z.url({ protocol: /^https?$/ }),
-  appSecret: z.string().min(1),
-})
-
-interface Parts {
-  sends: SendLog
-  behaviours: Behaviours
-  statuses: Pick<StatusPoster, 'register'>
-}
-
-/** What was sent, and how to fail: for the demo and the tests, no part of Meta's API. */
-export function inspectionRoutes({ sends, behaviours, statuses }: Parts): Router {
+/** What was sent: for the demo and the tests, no part of Meta's API. */
+export function inspectionRoutes({ sends, refusals }: { sends: SendLog; refusals: Refusals }): Router {
   const router = Router()
   router.get('/sends', (req, res) => {
     const query = listQuery.parse(req.query)
@@ -37,17 +23,8 @@ export function inspectionRoutes({ sends, behaviours, statuses }: Parts): Router
   })
   router.get('/summary', (req, res) => {
     const { phoneNumberId } = summaryQuery.parse(req.query)
-    res.json({ ...summaryOf(sends.all(phoneNumberId)), last: sends.last() })
-  })
-  router.post('/behaviour', express.json(), (req, res) => {
-    const { phoneNumberId, ...wanted } = behaviourBody.parse(req.body)
-    behaviours.set(wanted, phoneNumberId)
-    res.json({ phoneNumberId: phoneNumberId ?? null, ...wanted })
-  })
-  router.post('/webhook', express.json(), (req, res) => {
-    const webhook = webhookBody.parse(req.body)
-    statuses.register(webhook)
-    res.json({ phoneNumberId: webhook.phoneNumberId, url: webhook.url })
+    const refused = refusals.counts(phoneNumberId)
+    res.json({ ...summaryOf(sends.all(phoneNumberId)), refused, last: sends.last() })
   })
   router.use(invalidQuestions)
   return router
@@ -68,9 +45,4 @@ function summaryOf(sends: readonly Send[]) {
     recipients: new Set(sends.map(({ to }) => to)).size,
     repeated,
   }
-}
-
-const invalidQuestions: ErrorRequestHandler = (error, _req, res, next) => {
-  if (!(error instanceof z.ZodError)) return next(error)
-  res.status(400).json({ error: { message: z.prettifyError(error) } })
 }

@@ -1,18 +1,26 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import express, { type RequestHandler, Router } from 'express'
-import type { Behaviours } from './behaviours.ts'
+import express, { type ErrorRequestHandler, type RequestHandler, Router } from 'express'
+import type { Behaviours, ToldFailure } from './behaviours.ts'
+import type { CustomerWindows } from './customer-windows.ts'
+import type { Limits } from './limits.ts'
 import { MetaError } from './meta-error.ts'
+import type { Refusals } from './refusals.ts'
 import type { SendLog } from './send-log.ts'
 import { readSend } from './send-request.ts'
 import type { StatusPoster } from './status-poster.ts'
+import type { Templates } from './templates.ts'
 
 const MAX_BODY_BYTES = 256 * 1024
 const VERSION = /^v\d{1,2}\.\d{1,2}$/
 
 interface Parts {
   sends: SendLog
-  behaviours: Behaviours
+  refusals: Pick<Refusals, 'count'>
+  behaviours: Pick<Behaviours, 'next'>
   statuses: Pick<StatusPoster, 'follow'>
+  templates: Pick<Templates, 'check'>
+  windows: Pick<CustomerWindows, 'check'>
+  limits: Limits
 }
 
 /** POST /v<NN>.<n>/{phoneNumberId}/messages */
@@ -25,6 +33,7 @@ export function messageRoutes(options: Parts): Router {
     express.json({ limit: MAX_BODY_BYTES, type: () => true }),
     sendMessage(options),
   )
+  router.use('/:version/:phoneNumberId/messages', countRefusals(options.refusals))
   return router
 }
 
@@ -45,29 +54,39 @@ const checkToken: Step = (req, _res, next) => {
   next()
 }
 
-function sendMessage({ sends, behaviours, statuses }: Parts): Step {
+function sendMessage({ sends, behaviours, statuses, templates, windows, limits }: Parts): Step {
   return async (req, res) => {
     const { phoneNumberId } = req.params
-    const request = readSend(req.body)
-    const turn = behaviours.next(phoneNumberId)
-    if (turn.failure) {
-      const { status, code } = turn.failure
-      throw new MetaError({
-        status,
-        code,
-        message: 'Failed as told',
-        details: 'The simulator was told to fail',
-      })
-    }
-    const send = await sends.add({ phoneNumberId, ...request.content })
+    const { input, content } = readSend(req.body)
+    const turn = behaviours.next(phoneNumberId, content.to)
+    templates.check(content, { strict: turn.strictTemplates })
+    if (turn.customerWindow && content.type === 'text') windows.check(phoneNumberId, content.to)
+    limits.take(phoneNumberId, content.to)
+    if (turn.failure) throw failedAsTold(turn.failure)
+    const send = await sends.add({ phoneNumberId, ...content })
     // What was accepted counts as sent, whatever becomes of the answer.
     statuses.follow(send, turn.news)
     if (turn.stallMs > 0) await pause(turn.stallMs)
     if (turn.dropsAnswer) return void res.destroy()
     res.json({
       messaging_product: 'whatsapp',
-      contacts: [{ input: request.input, wa_id: send.to }],
+      contacts: [{ input, wa_id: send.to }],
       messages: [{ id: send.id }],
     })
+  }
+}
+
+function failedAsTold({ status, code, subcode, retryAfterSeconds }: ToldFailure): MetaError {
+  return new MetaError({
+    ...{ status, code, message: 'Failed as told', details: 'The simulator was told to fail' },
+    ...(subcode === undefined ? {} : { subcode }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  })
+}
+
+function countRefusals(refusals: Pick<Refusals, 'count'>): ErrorRequestHandler<{ phoneNumberId: string }> {
+  return (error, req, _res, next) => {
+    if (error instanceof MetaError) refusals.count(req.params.phoneNumberId, error.code)
+    next(error)
   }
 }

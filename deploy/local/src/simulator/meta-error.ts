@@ -7,16 +7,22 @@ interface Refusal {
   subcode?: number
   /** What exactly is wrong. */
   details?: string
+  /** When to try again, in seconds. */
+  retryAfterSeconds?: number
 }
 
 /** An error as the Graph API answers it. */
 export class MetaError extends Error {
   readonly status: number
+  readonly code: number
+  readonly retryAfterSeconds: number | undefined
   readonly #refusal: Refusal
 
   constructor(refusal: Refusal) {
     super(refusal.message)
     this.status = refusal.status
+    this.code = refusal.code
+    this.retryAfterSeconds = refusal.retryAfterSeconds
     this.#refusal = refusal
   }
 

@@ -23,6 +23,17 @@ export interface NewsBehaviour {
   repeats?: boolean | undefined
   /** The last status comes first. */
   reorders?: boolean | undefined
+  /** It does not get there, for the reason of this code. */
+  failedWith?: number | undefined
+}
+
+/** A text that a person writes to a number. */
+export interface InboundText {
+  id: string
+  phoneNumberId: string
+  from: string
+  name: string
+  text: string
 }
 
 export interface StatusPoster {
@@ -30,18 +41,26 @@ export interface StatusPoster {
   register(webhook: Webhook): void
   /** Posts what becomes of a send. */
   follow(send: Send, behaviour: NewsBehaviour): void
+  /** Posts what a person wrote; returns whether the number has a webhook that takes it. */
+  deliver(message: InboundText): boolean
   /** Drops what is still to be posted. */
   close(): void
 }
 
+interface Update {
+  kind: 'statuses' | 'messages'
+  item: object
+  contact?: object
+}
+
 interface Line {
   webhook: Webhook
-  queue: object[]
+  queue: Update[]
   posting: boolean
 }
 
 /**
- * Posts statuses as Meta does: in batches, signed with `X-Hub-Signature-256`, and what is refused again each second.
+ * Posts news as Meta does: in batches, signed with `X-Hub-Signature-256`, and what is refused again each second.
  * At most 100,000 wait for each number.
  */
 export function createStatusPoster(): StatusPoster {
@@ -56,6 +75,13 @@ export function createStatusPoster(): StatusPoster {
     }
     line.posting = false
   }
+  const add = (phoneNumberId: string, updates: Update[]): boolean => {
+    const line = lines.get(phoneNumberId)
+    if (line === undefined || line.queue.length >= MAX_QUEUED) return false
+    line.queue.push(...updates)
+    if (!line.posting) void pump(line)
+    return true
+  }
   return {
     register(webhook) {
       const line = lines.get(webhook.phoneNumberId)
@@ -64,34 +90,55 @@ export function createStatusPoster(): StatusPoster {
       const [oldest] = lines.keys()
       if (lines.size > MAX_NUMBERS && oldest !== undefined) lines.delete(oldest)
     },
-    follow(send, behaviour) {
-      const line = lines.get(send.phoneNumberId)
-      if (line === undefined || line.queue.length >= MAX_QUEUED) return
-      line.queue.push(...newsOf(send, behaviour))
-      if (!line.posting) void pump(line)
-    },
+    follow: (send, behaviour) => void add(send.phoneNumberId, newsOf(send, behaviour)),
+    deliver: (message) => add(message.phoneNumberId, [inboundOf(message)]),
     close: () => closing.abort(),
   }
 }
 
-function newsOf(send: Send, { reads, repeats, reorders }: NewsBehaviour): object[] {
-  const states = ['sent', 'delivered', ...(reads ? ['read'] : [])]
+function newsOf(send: Send, { reads, repeats, reorders, failedWith }: NewsBehaviour): Update[] {
+  const gotThere = ['sent', 'delivered', ...(reads ? ['read'] : [])]
+  const states = failedWith === undefined ? gotThere : ['sent', 'failed']
   const ordered = reorders ? states.toReversed() : states
   return ordered
     .flatMap((state) => (repeats ? [state, state] : [state]))
     .map((status) => ({
-      id: send.id,
-      status,
-      timestamp: String(Math.floor(Date.now() / 1_000)),
-      recipient_id: send.to,
-      ...(send.opaque === null ? {} : { biz_opaque_callback_data: send.opaque }),
+      kind: 'statuses',
+      item: {
+        id: send.id,
+        status,
+        timestamp: seconds(),
+        recipient_id: send.to,
+        ...(send.opaque === null ? {} : { biz_opaque_callback_data: send.opaque }),
+        ...(status === 'failed' ? { errors: [{ code: failedWith, title: 'Failed as told' }] } : {}),
+      },
     }))
 }
 
-async function post({ phoneNumberId, url, appSecret }: Webhook, statuses: object[]): Promise<boolean> {
-  const metadata = { display_phone_number: phoneNumberId, phone_number_id: phoneNumberId }
-  const value = { messaging_product: 'whatsapp', metadata, statuses }
-  const change = { field: 'messages', value }
+function inboundOf({ id, from, name, text }: InboundText): Update {
+  return {
+    kind: 'messages',
+    item: { id, from, timestamp: seconds(), type: 'text', text: { body: text } },
+    contact: { profile: { name }, wa_id: from },
+  }
+}
+
+const seconds = (): string => String(Math.floor(Date.now() / 1_000))
+
+/** What a change holds, as Meta groups it. */
+function changeOf(phoneNumberId: string, updates: Update[]): object {
+  const of = (wanted: Update['kind']) => updates.flatMap(({ kind, item }) => (kind === wanted ? [item] : []))
+  const contacts = updates.flatMap(({ contact }) => (contact === undefined ? [] : [contact]))
+  const lists = Object.entries({ contacts, messages: of('messages'), statuses: of('statuses') })
+  return {
+    messaging_product: 'whatsapp',
+    metadata: { display_phone_number: phoneNumberId, phone_number_id: phoneNumberId },
+    ...Object.fromEntries(lists.filter(([, list]) => list.length > 0)),
+  }
+}
+
+async function post({ phoneNumberId, url, appSecret }: Webhook, updates: Update[]): Promise<boolean> {
+  const change = { field: 'messages', value: changeOf(phoneNumberId, updates) }
   const body = JSON.stringify({
     object: 'whatsapp_business_account',
     entry: [{ id: '0', changes: [change] }],

@@ -134,6 +134,7 @@ describe('inspection', () => {
       texts: 0,
       recipients: 2,
       repeated: 1,
+      refused: {},
       last: 3,
     })
   })

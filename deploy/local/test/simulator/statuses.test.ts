@@ -79,6 +79,43 @@ test('news can come twice, in the wrong order, and say that it was read', async 
   expect(told()).toEqual(['read', 'read', 'delivered', 'delivered', 'sent', 'sent'])
 })
 
+test('news can say that it failed, and why', async () => {
+  await send('6', { undeliverable: [{ code: 131026, to: ['5511988887777'] }] })
+  await eventually(() => (told().length === 2 ? true : undefined))
+  expect(posts.flatMap(({ statuses }) => statuses)).toMatchObject([
+    { status: 'sent' },
+    { status: 'failed', errors: [{ code: 131026 }] },
+  ])
+})
+
+test('what a person writes is posted to the number’s webhook, as Meta does', async () => {
+  await simulator.post('/simulator/webhook', { phoneNumberId: '7', url: webhook.url, appSecret: SECRET })
+  const inbound = { phoneNumberId: '7', from: '5511988887777', name: 'João', text: 'oi' }
+  const { body } = await simulator.post('/simulator/inbound', inbound)
+  expect(body).toEqual({ id: expect.stringMatching(/^wamid\./), posted: true })
+  const [post] = await eventually(() => (posts.length > 0 ? posts : undefined))
+  const [change] = JSON.parse(post?.body ?? '').entry[0].changes
+  expect(change).toEqual({
+    field: 'messages',
+    value: {
+      messaging_product: 'whatsapp',
+      metadata: { display_phone_number: '7', phone_number_id: '7' },
+      contacts: [{ profile: { name: 'João' }, wa_id: '5511988887777' }],
+      messages: [
+        {
+          id: body.id,
+          from: '5511988887777',
+          timestamp: expect.any(String),
+          type: 'text',
+          text: { body: 'oi' },
+        },
+      ],
+    },
+  })
+  const nobody = await simulator.post('/simulator/inbound', { ...inbound, phoneNumberId: '8' })
+  expect(nobody.body).toMatchObject({ posted: false })
+})
+
 test('of a number without a webhook nothing is posted', async () => {
   const text = { messaging_product: 'whatsapp', to: '5511988887777', type: 'text', text: { body: 'hi' } }
   const { body } = await simulator.post('/v23.0/4/messages', text)

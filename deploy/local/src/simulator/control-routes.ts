@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto'
+import express, { type RequestHandler, Router } from 'express'
+import { z } from 'zod'
+import { type Behaviours, behaviour } from './behaviours.ts'
+import type { CustomerWindows } from './customer-windows.ts'
+import { invalidQuestions } from './invalid-questions.ts'
+import type { StatusPoster } from './status-poster.ts'
+import { type Templates, template } from './templates.ts'
+
+const phoneNumberId = z.string().min(1).max(128)
+const behaviourBody = behaviour.extend({ phoneNumberId: phoneNumberId.optional() })
+const webhookBody = z.strictObject({
+  phoneNumberId,
+  url: z.url({ protocol: /^https?$/ }),
+  appSecret: z.string().min(1),
+})
+const inboundBody = z.strictObject({
+  phoneNumberId,
+  from: z.string().regex(/^\d{5,20}$/),
+  name: z.string().max(256).default(''),
+  text: z.string().min(1).max(4_096).default('Hello'),
+  /** When it was written, for the 24 hours; now when not given. */
+  at: z.iso.datetime({ offset: true }).optional(),
+})
+
+interface Parts {
+  behaviours: Pick<Behaviours, 'set'>
+  statuses: Pick<StatusPoster, 'register' | 'deliver'>
+  templates: Pick<Templates, 'add' | 'list'>
+  windows: Pick<CustomerWindows, 'wrote'>
+}
+
+/** How to misbehave, what to know and what people write: for the demo and the tests, no part of Meta's API. */
+export function controlRoutes({ behaviours, statuses, templates, windows }: Parts): Router {
+  const router = Router()
+  router.use(express.json())
+  router.post('/behaviour', (req, res) => {
+    const { phoneNumberId, ...wanted } = behaviourBody.parse(req.body)
+    behaviours.set(wanted, phoneNumberId)
+    res.json({ phoneNumberId: phoneNumberId ?? null, ...wanted })
+  })
+  router.post('/webhook', (req, res) => {
+    const webhook = webhookBody.parse(req.body)
+    statuses.register(webhook)
+    res.json({ phoneNumberId: webhook.phoneNumberId, url: webhook.url })
+  })
+  router.get('/templates', (_req, res) => void res.json({ data: templates.list() }))
+  router.post('/templates', (req, res) => {
+    const added = template.parse(req.body)
+    if (templates.add(added)) res.json(added)
+    else res.status(400).json({ error: { message: 'There are too many templates' } })
+  })
+  router.post('/inbound', inbound({ statuses, windows }))
+  router.use(invalidQuestions)
+  return router
+}
+
+/** A person writes: the 24 hours begin, and the number's webhook hears of it where there is one. */
+function inbound({ statuses, windows }: Pick<Parts, 'statuses' | 'windows'>): RequestHandler {
+  return (req, res) => {
+    const { at, ...message } = inboundBody.parse(req.body)
+    windows.wrote(message.phoneNumberId, message.from, at === undefined ? Date.now() : Date.parse(at))
+    const id = `wamid.${randomBytes(24).toString('base64url')}`
+    res.json({ id, posted: statuses.deliver({ id, ...message }) })
+  }
+}

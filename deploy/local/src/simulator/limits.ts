@@ -1,0 +1,59 @@
+import { LRUCache } from 'lru-cache'
+import { MetaError } from './meta-error.ts'
+
+const SECOND_MS = 1_000
+const PER_SECOND = 80
+const PAIR_INTERVAL_MS = 6_000
+const PAIR_BURST = 45
+const MAX_NUMBERS = 10_000
+const MAX_PAIRS = 500_000
+
+export interface Limits {
+  /** Counts a send from a number to a person. Throws Meta's error when it is one too many. */
+  take(phoneNumberId: string, to: string): void
+}
+
+/**
+ * Meta's limits: a number sends at most 80 messages in any second (130429), and to one person one each 6 s after
+ * a burst of 45 (131056). `now` is in milliseconds and never goes back.
+ */
+export function createLimits(now: () => number): Limits {
+  /** Of each number the times of its last 80 sends, oldest first. */
+  const seconds = new LRUCache<string, number[]>({ max: MAX_NUMBERS })
+  /** Of each pair when it is back at rest. */
+  const pairs = new LRUCache<string, number>({ max: MAX_PAIRS })
+  return {
+    take(phoneNumberId, to) {
+      const at = now()
+      const times = seconds.get(phoneNumberId) ?? []
+      const oldest = times.length < PER_SECOND ? undefined : times[0]
+      if (oldest !== undefined && at - oldest < SECOND_MS) throw tooFast()
+      const pair = `${phoneNumberId} ${to}`
+      const atRest = Math.max(pairs.get(pair) ?? 0, at)
+      if (atRest - at > PAIR_INTERVAL_MS * (PAIR_BURST - 1)) throw tooManyToOne()
+      pairs.set(pair, atRest + PAIR_INTERVAL_MS)
+      if (oldest !== undefined) times.shift()
+      times.push(at)
+      seconds.set(phoneNumberId, times)
+    },
+  }
+}
+
+function tooFast(): MetaError {
+  return new MetaError({
+    status: 400,
+    code: 130429,
+    message: 'Rate limit hit',
+    details: 'Message failed to send because there were too many messages sent from this phone number',
+  })
+}
+
+function tooManyToOne(): MetaError {
+  return new MetaError({
+    status: 400,
+    code: 131056,
+    message: '(Business Account, Consumer Account) pair rate limit hit',
+    details:
+      'Message failed to send because there were too many messages sent to this person in a short time',
+  })
+}

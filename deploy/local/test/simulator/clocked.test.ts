@@ -1,0 +1,82 @@
+import { describe, expect, test } from '@jest/globals'
+import { behaviour, createBehaviours } from '@parley/local/simulator/behaviours'
+import { chance } from '@parley/local/simulator/chance'
+import { createLimits } from '@parley/local/simulator/limits'
+import type { MetaError } from '@parley/local/simulator/meta-error'
+
+const clock = { now: 1_000 }
+const now = () => clock.now
+
+describe('the limits of a number', () => {
+  const taken = (limits: ReturnType<typeof createLimits>, phoneNumberId: string, to: string) => {
+    try {
+      limits.take(phoneNumberId, to)
+      return 200
+    } catch (error) {
+      return (error as MetaError).code
+    }
+  }
+
+  test('80 in any second, wherever it begins', () => {
+    const limits = createLimits(now)
+    const person = { count: 0 }
+    const send = (count: number) =>
+      Array.from({ length: count }, () => taken(limits, '1', `p${++person.count}`)).filter(
+        (code) => code === 200,
+      ).length
+    expect(send(50)).toBe(50)
+    clock.now += 600
+    expect(send(50)).toBe(30)
+    clock.now += 399
+    expect(send(1)).toBe(0)
+    clock.now += 1
+    expect(send(60)).toBe(50)
+    clock.now += 1_000
+    expect(send(100)).toBe(80)
+  })
+
+  test('of one do not hold another, nor one person another', () => {
+    const limits = createLimits(now)
+    for (let count = 0; count < 45; count++) taken(limits, '1', 'a')
+    expect([taken(limits, '1', 'a'), taken(limits, '1', 'b'), taken(limits, '2', 'a')]).toEqual([
+      131056, 200, 200,
+    ])
+  })
+
+  test('a person gets one each 6 s after the burst, and the burst again after a rest', () => {
+    const limits = createLimits(now)
+    const send = (count: number) =>
+      Array.from({ length: count }, () => taken(limits, '3', 'a')).filter((code) => code === 200).length
+    expect(send(60)).toBe(45)
+    clock.now += 5_999
+    expect(send(2)).toBe(0)
+    clock.now += 1
+    expect(send(2)).toBe(1)
+    clock.now += 18_000
+    expect(send(9)).toBe(3)
+    clock.now += 270_000
+    expect(send(60)).toBe(45)
+  })
+})
+
+test('a behaviour for a time ends with it', () => {
+  const behaviours = createBehaviours(now)
+  behaviours.set(
+    behaviour.parse({ failures: [{ status: 500, code: 1, forMs: 1_000 }], strictTemplates: true }),
+  )
+  clock.now += 999
+  expect(behaviours.next('1', 'a').failure).toMatchObject({ code: 1 })
+  clock.now += 1
+  expect(behaviours.next('1', 'a')).toMatchObject({ failure: undefined, strictTemplates: true })
+})
+
+test.each([1, 2, 77, 2 ** 31])('chances of seed %d are spread evenly, and runs of them too', (seed) => {
+  const draws = Array.from({ length: 10_000 }, (_, turn) => chance(seed, turn))
+  for (const share of [0.02, 0.05, 0.5]) {
+    const hits = draws.map((draw) => draw < share)
+    const count = hits.filter(Boolean).length
+    expect(Math.abs(count / 10_000 - share)).toBeLessThan(5 * Math.sqrt((share * (1 - share)) / 10_000))
+    const pairs = hits.filter((hit, at) => hit && hits[at + 1]).length
+    expect(Math.abs(pairs / 10_000 - share ** 2)).toBeLessThan(0.01)
+  }
+})
