@@ -148,4 +148,14 @@ describe('the gateway', () => {
     const slug = workspace.host.split('.')[0]
     expect((await hammer(`/api/hooks/whatsapp/${slug}/line`)).length).toBeGreaterThan(0)
   })
+
+  test('does not let unsigned traffic use up the share of the provider', async () => {
+    const { workspace } = await system.register()
+    const path = `/api/hooks/whatsapp/${workspace.host.split('.')[0]}/line`
+    const post = (address: string) => system.call('POST', path, { body: {}, headers: from(address) })
+    const attack = async () => Promise.all(Array.from({ length: 70 }, () => post('203.0.113.66')))
+    const [attacked, provider] = await Promise.all([attack(), post('203.0.113.67')])
+    expect(attacked.filter(({ status }) => status === 429).length).toBeGreaterThan(0)
+    expect(provider.status).not.toBe(429)
+  })
 })

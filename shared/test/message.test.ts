@@ -48,6 +48,17 @@ describe('the thread of a message', () => {
 })
 
 describe('the partition of a thread', () => {
+  test.each([
+    [1, 'thread-1', 4],
+    [1, 'thread-2', 7],
+    [2, 'thread-1', 6],
+    [7, '5511999998888', 3],
+    [7, 'João 🎉', 0],
+    [7, '', 2],
+  ])('of workspace %i and %j is the same in every version', (workspace, thread, partition) => {
+    expect(partitionOf(workspace, thread)).toBe(partition)
+  })
+
   test('stays the same, and threads spread over all partitions', () => {
     const counts = new Array<number>(PARTITIONS).fill(0)
     for (let thread = 0; thread < 8_000; thread++) {

@@ -5,7 +5,7 @@ import { createRateCounter, type RateCounter } from './rate-counter.ts'
 
 /** Each throws `rate_limited` when the limit in question is reached. */
 export interface RateLimits {
-  /** A request to a public path. */
+  /** A request to a public path: unchecked, so what one address sends can't use up another's share. */
   anonymous(route: Route, path: string, address: string): void
   /** A token that is not known here: checking it costs more than the request. */
   unknownToken(address: string): void
@@ -29,7 +29,7 @@ export function createRateLimits(config: GatewayConfig): { limits: RateLimits; c
   const limits: RateLimits = {
     anonymous: (route, path, address) => {
       if (route.limit === 'webhook')
-        webhook.take(`slug ${path.slice(route.path.length + 1).split('/', 1)[0]}`)
+        webhook.take(`slug ${path.slice(route.path.length + 1).split('/', 1)[0]} from ${address}`)
       else if (route.limit === 'credentials') credentials.take(address)
       else addresses.take(address)
     },
