@@ -1,15 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { connectLine } from '@parley/local/demo/connect-line'
 import { type Conservation, conserve, latencies } from '@parley/local/demo/conservation'
 import { type PlannedMessage, planMessage } from '@parley/local/demo/demo-plan'
 import { registerWorkspace } from '@parley/local/demo/gateway-client'
+import { killProcess } from '@parley/local/demo/kill-process'
 import { type Posted, postThreads } from '@parley/local/demo/post-threads'
-import { connectLine } from '@parley/local/demo/run-demo'
-import { isReady, type RunningSystem, readRunFile } from '@parley/local/demo/running-system'
+import type { RunningSystem } from '@parley/local/demo/running-system'
 import { createArrivalLog, simulatorPosition } from '@parley/local/demo/watch-simulator'
-import { SetupError } from '@parley/local/setup-error'
 import { waitUntil } from '@parley/local/wait-until'
 
-const BACK_MS = 60_000
 const BETWEEN_MS = 4_000
 /** What was answered with 200 must be at the simulator within this time. */
 const ARRIVE_MS = 120_000
@@ -65,7 +64,10 @@ export async function killEach(options: {
   try {
     for (const victim of victims) {
       await pause(BETWEEN_MS)
-      faults.push(await kill({ victim, runFile, say }))
+      const fault = await killProcess({ victim, runFile })
+      const seconds = (fault.readyAfterMs / 1_000).toFixed(1)
+      say(`${victim} (process ${fault.pid}) was killed; ready again after ${seconds} s`)
+      faults.push(fault)
     }
     await pause(BETWEEN_MS)
   } finally {
@@ -113,29 +115,6 @@ function paced<A extends unknown[], R>(
     await pause(Math.max(0, next - performance.now()))
     return call(...args)
   }
-}
-
-async function kill(options: { victim: string; runFile: string; say(line: string): void }): Promise<Fault> {
-  const { victim, runFile, say } = options
-  const pid = readRunFile(runFile)?.processes[victim]?.pid
-  if (pid === undefined)
-    throw new SetupError(`npm start did not start ${victim} itself, so it can't be killed here.`)
-  const started = performance.now()
-  process.kill(pid, 'SIGKILL')
-  const back = await waitUntil(
-    async () => {
-      const now = readRunFile(runFile)
-      const successor = now?.processes[victim]?.pid
-      return (
-        now !== undefined && successor !== undefined && successor !== pid && (await isReady(now.gatewayUrl))
-      )
-    },
-    { timeoutMs: BACK_MS },
-  )
-  if (!back) throw new Error(`${victim} was not ready again within ${BACK_MS / 1_000} s`)
-  const readyAfterMs = performance.now() - started
-  say(`${victim} (process ${pid}) was killed; ready again after ${(readyAfterMs / 1_000).toFixed(1)} s`)
-  return { victim, readyAfterMs }
 }
 
 /** Reads what the simulator has until there is nothing new. */

@@ -25,8 +25,10 @@ try {
 
 async function demo(): Promise<DemoResult> {
   const { MESSAGES, THREADS } = parseConfig(size, process.env)
-  const system = await findRunningSystem(join(STATE_DIRECTORY, 'run.json'))
+  const runFile = join(STATE_DIRECTORY, 'run.json')
+  const system = await findRunningSystem(runFile)
   console.log(`Sending ${MESSAGES} messages over ${THREADS} threads through ${system.gatewayUrl}`)
+  console.log('5% of the sends fail, 2% of the answers get lost, and half-way a dispatcher is killed')
   const bars = new cliProgress.MultiBar({
     format: '{what} [{bar}] {percentage}% {value}/{total} in {duration_formatted}',
     stream: process.stdout,
@@ -38,9 +40,10 @@ async function demo(): Promise<DemoResult> {
   const progress = {
     answered: () => answered.increment(),
     arrived: (different: number) => arrived.update(different),
+    killing: (victim: string) => bars.log(`Killing ${victim} (SIGKILL)\n`),
   }
   try {
-    return await runDemo({ system, messages: MESSAGES, threads: THREADS, progress })
+    return await runDemo({ system, runFile, messages: MESSAGES, threads: THREADS, progress })
   } finally {
     bars.stop()
   }

@@ -9,6 +9,8 @@ import { describeSystem } from './system-table.ts'
 
 const DEFAULT_PORT = 8080
 const MAX_PORT = 65_535
+/** Two, so that one can be killed while the other goes on. */
+const DISPATCHERS = 2
 
 /** Starts servers and services, says where they are, and stops them when `signal` aborts. */
 export async function runLocal(options: {
@@ -28,7 +30,8 @@ export async function runLocal(options: {
     servers = await startServers({ directory: join(directory, 'servers'), say, signal })
     say('Starting the services …')
     const logLevel = process.env.LOG_LEVEL ?? 'warn'
-    system = await startSystem({ directory, port, servers, say, logLevel, signal })
+    const dispatchers = DISPATCHERS
+    system = await startSystem({ directory, port, servers, say, logLevel, dispatchers, signal })
     say(describeSystem(system, servers))
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   } catch (error) {

@@ -1,17 +1,24 @@
 import { type Conservation, percentile } from './conservation.ts'
 import type { DemoResult } from './run-demo.ts'
 
-const LABEL = 24
+const LABEL = 34
 const FIGURE = 12
 
 /** The demo's result as text: latencies, the conservation table and the dispatcher's states. */
 export function reportOf(result: DemoResult): string {
-  const { conservation, latency, states, conserved } = result
+  const { conservation, latency, states, troubles, kill, conserved } = result
   return [
     '',
     line('Latency', 'p50', 'p99'),
     latencyLine('post → 200', latency.answer),
     latencyLine('post → simulator', latency.arrival),
+    '',
+    'Trouble',
+    ...Object.entries(troubles.refused).map(([code, count]) =>
+      line(`  sends refused (${code})`, figure(count)),
+    ),
+    line('  answers lost', figure(troubles.dropped)),
+    line(`  ${kill.victim} killed, back after`, duration(kill.readyAfterMs)),
     '',
     'Conservation',
     ...conservationLines(conservation),
@@ -34,6 +41,7 @@ function conservationLines(conservation: Conservation): string[] {
     ['doubled', conservation.doubled],
     ['missing', conservation.missing],
     ['threads out of order', conservation.threadsOutOfOrder],
+    ['difference', conservation.answered - conservation.once],
   ]
   return rows.map(([name, count]) => line(`  ${name}`, figure(count)))
 }

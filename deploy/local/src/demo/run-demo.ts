@@ -1,17 +1,23 @@
-import { SetupError } from '../setup-error.ts'
 import { waitUntil } from '../wait-until.ts'
+import { connectLine } from './connect-line.ts'
 import { type Conservation, conserve, isConserved, latencies } from './conservation.ts'
-import { CHANNEL_EXT_ID, planThreads } from './demo-plan.ts'
+import { planThreads } from './demo-plan.ts'
 import { type GatewayClient, registerWorkspace } from './gateway-client.ts'
+import { dispatchersOf, type Kill, killProcess } from './kill-process.ts'
 import { postThreads } from './post-threads.ts'
 import type { RunningSystem } from './running-system.ts'
+import { misbehave, readTroubles, type Troubles } from './simulator-client.ts'
 import { awaitArrivals, createArrivalLog, simulatorPosition } from './watch-simulator.ts'
 
 const IN_FLIGHT = 32
 const PATIENCE_MS = 120_000
-const REQUEST_MS = 10_000
-const SETTLE_MS = 15_000
+const SETTLE_MS = 60_000
 const SETTLE_CHECK_MS = 500
+/** One in twenty sends fails, of one in fifty the answer never comes. */
+const TROUBLE = {
+  failures: [{ status: 500, code: 131000, share: 0.05 }],
+  dropAnswers: [{ share: 0.02 }],
+}
 const UNSETTLED = ['received', 'handled', 'sending', 'sent']
 
 export interface DemoResult {
@@ -20,88 +26,99 @@ export interface DemoResult {
   latency: { answer: number[]; arrival: number[] }
   /** Count by state, from the dispatcher. */
   states: Map<string, number>
+  troubles: Troubles
+  /** The dispatcher that was killed half-way. */
+  kill: Kill
   conserved: boolean
 }
 
 export interface Progress {
   answered(): void
   arrived(different: number): void
+  killing(victim: string): void
 }
 
-/**
- * Sends templated messages through the gateway to the simulator, from a workspace of its own. Gives up when
- * nothing new has arrived for two minutes.
- */
-export async function runDemo(options: {
-  system: Pick<RunningSystem, 'gatewayUrl' | 'simulatorUrl'>
+interface DemoOptions {
+  system: RunningSystem
+  runFile: string
   messages: number
   threads: number
   progress: Progress
-}): Promise<DemoResult> {
-  const { system, messages, threads, progress } = options
+}
+
+/**
+ * Sends templated messages through the gateway to the simulator, from a workspace of its own, while sends fail,
+ * answers get lost and, half-way, a dispatcher is killed. Gives up when nothing new has arrived for two minutes.
+ */
+export async function runDemo(options: DemoOptions): Promise<DemoResult> {
+  const { simulatorUrl, gatewayUrl } = options.system
   const run = Date.now().toString(36)
-  const phoneNumberId = String(Date.now())
-  const gateway = await registerWorkspace(system.gatewayUrl, run)
-  await connectLine({ gateway, phoneNumberId, simulatorUrl: system.simulatorUrl })
-  const from = await simulatorPosition(system.simulatorUrl)
+  const line = { phoneNumberId: String(Date.now()), simulatorUrl }
+  const gateway = await registerWorkspace(gatewayUrl, run)
+  await connectLine({ gateway, ...line })
+  const from = await simulatorPosition(simulatorUrl)
+  await misbehave({ ...line, behaviour: TROUBLE })
+  try {
+    return await sendAll({ ...options, run, gateway, line: { ...line, from } })
+  } finally {
+    await misbehave({ ...line, behaviour: {} })
+  }
+}
+
+async function sendAll(
+  options: DemoOptions & {
+    run: string
+    gateway: GatewayClient
+    line: { phoneNumberId: string; simulatorUrl: string; from: number }
+  },
+): Promise<DemoResult> {
+  const { messages, threads, progress, run, gateway, line } = options
+  const log = createArrivalLog(line)
   const posting = postThreads({
     threads: planThreads({ messages, threads, run }),
     gateway,
     inFlight: IN_FLIGHT,
     onAnswered: progress.answered,
   })
-  const log = createArrivalLog({ simulatorUrl: system.simulatorUrl, phoneNumberId, from })
-  const watching = awaitArrivals({
-    log,
-    expected: messages,
-    patienceMs: PATIENCE_MS,
-    posting,
-    onArrivals: progress.arrived,
-  })
+  const killing = Promise.withResolvers<Kill>()
+  const killOnce = once(() => killing.resolve(killDispatcher(options)))
+  const onArrivals = (different: number) => {
+    progress.arrived(different)
+    if (different >= messages / 2) killOnce()
+  }
+  const watching = awaitArrivals({ log, expected: messages, patienceMs: PATIENCE_MS, posting, onArrivals })
   const [posted] = await Promise.all([posting, watching])
+  killOnce()
+  const kill = await killing.promise
   const states = await settledStates(gateway, messages)
   // A message that is sent twice may arrive the second time after the last one has arrived.
   await log.read()
   const conservation = conserve(posted, log.arrivals)
   return {
-    conservation,
+    ...{ conservation, states, kill },
+    troubles: await readTroubles(line.simulatorUrl, line.phoneNumberId),
     latency: latencies(posted, log.arrivals),
-    states,
     conserved: isConserved(conservation, messages),
   }
 }
 
-/**
- * Configures a channel that sends to the simulator under a phone number of its own, and tells the simulator where
- * to post what becomes of the sends.
- */
-export async function connectLine(options: {
-  gateway: Pick<GatewayClient, 'putChannel' | 'providerUrl'>
-  phoneNumberId: string
-  simulatorUrl: string
-}): Promise<void> {
-  const { gateway, phoneNumberId, simulatorUrl } = options
-  const appSecret = crypto.randomUUID()
-  const apiUrl = new URL('/v23.0', simulatorUrl).href
-  await gateway.putChannel({
-    name: 'Demo',
-    description: 'Sends to the bundled WhatsApp simulator',
-    extId: CHANNEL_EXT_ID,
-    hook: 'whatsapp',
-    callback: 'whatsapp',
-    handlerUrl: 'native:agents/echo',
-    config: { phoneNumberId, accessToken: 'demo', apiUrl, appSecret, verifyToken: crypto.randomUUID() },
-  })
-  const answer = await fetch(new URL('/simulator/webhook', simulatorUrl), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ phoneNumberId, url: gateway.providerUrl(CHANNEL_EXT_ID), appSecret }),
-    signal: AbortSignal.timeout(REQUEST_MS),
-  })
-  if (!answer.ok) throw new SetupError(`The simulator took no webhook: ${await answer.text()}`)
+/** Not the first one where there are several: that one answers for the message log. */
+function killDispatcher({ system, runFile, progress }: DemoOptions): Promise<Kill> {
+  const victim = dispatchersOf(system).at(-1) ?? 'dispatcher'
+  progress.killing(victim)
+  return killProcess({ victim, runFile })
 }
 
-/** The counts by state once none is on its way, or after 15 s as they are. */
+function once(act: () => void): () => void {
+  let done = false
+  return () => {
+    if (done) return
+    done = true
+    act()
+  }
+}
+
+/** The counts by state once none is on its way, or after a minute as they are. */
 async function settledStates(gateway: GatewayClient, messages: number): Promise<Map<string, number>> {
   let states = new Map<string, number>()
   await waitUntil(

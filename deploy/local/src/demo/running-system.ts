@@ -5,7 +5,7 @@ import { SetupError } from '../setup-error.ts'
 const schema = z.looseObject({
   gatewayUrl: z.url(),
   simulatorUrl: z.url(),
-  processes: z.record(z.string(), z.looseObject({ pid: z.int().optional() })),
+  processes: z.record(z.string(), z.looseObject({ pid: z.int().optional(), url: z.string() })),
 })
 const READY_MS = 5_000
 
@@ -34,11 +34,11 @@ export function readRunFile(path: string): RunningSystem | undefined {
   }
 }
 
-/** Whether the gateway and all behind it are ready. */
-export async function isReady(gatewayUrl: string): Promise<boolean> {
+/** Whether a process, and all that it needs, is ready: of the gateway, whether the system is. */
+export async function isReady(baseUrl: string): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(READY_MS)
-    return (await fetch(new URL('/health/ready', gatewayUrl), { signal })).ok
+    return (await fetch(new URL('/health/ready', baseUrl), { signal })).ok
   } catch {
     return false
   }

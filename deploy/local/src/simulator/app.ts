@@ -6,10 +6,10 @@ import { inspectionRoutes } from './inspection-routes.ts'
 import { createLimits } from './limits.ts'
 import { messageRoutes } from './message-routes.ts'
 import { MetaError } from './meta-error.ts'
-import { createRefusals } from './refusals.ts'
 import { openSendLog } from './send-log.ts'
 import { createStatusPoster } from './status-poster.ts'
 import { createTemplates } from './templates.ts'
+import { createTroubleLog } from './trouble-log.ts'
 
 export interface Simulator {
   app: Express
@@ -28,16 +28,16 @@ export async function buildSimulator({ directory }: { directory?: string | undef
   const limits = createLimits(monotonic)
   const windows = createCustomerWindows(Date.now)
   const templates = createTemplates()
-  const refusals = createRefusals()
+  const troubles = createTroubleLog()
   const statuses = createStatusPoster()
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', false)
   app.get('/health/live', (_req, res) => void res.json({ status: 'live' }))
   app.get('/health/ready', (_req, res) => void res.json({ status: 'ready' }))
-  app.use('/simulator', inspectionRoutes({ sends, refusals }))
+  app.use('/simulator', inspectionRoutes({ sends, troubles }))
   app.use('/simulator', controlRoutes({ behaviours, statuses, templates, windows }))
-  app.use(messageRoutes({ sends, refusals, behaviours, statuses, templates, windows, limits }))
+  app.use(messageRoutes({ sends, troubles, behaviours, statuses, templates, windows, limits }))
   app.use(() => {
     throw new MetaError({ status: 400, code: 2500, message: 'Unknown path components' })
   })

@@ -1,8 +1,8 @@
 import { Router } from 'express'
 import { z } from 'zod'
 import { invalidQuestions } from './invalid-questions.ts'
-import type { Refusals } from './refusals.ts'
 import type { Send, SendLog } from './send-log.ts'
+import type { TroubleLog } from './trouble-log.ts'
 
 const MAX_PAGE = 10_000
 
@@ -14,7 +14,7 @@ const listQuery = z.strictObject({
 })
 const summaryQuery = z.strictObject({ phoneNumberId })
 /** What was sent: for the demo and the tests, no part of Meta's API. */
-export function inspectionRoutes({ sends, refusals }: { sends: SendLog; refusals: Refusals }): Router {
+export function inspectionRoutes({ sends, troubles }: { sends: SendLog; troubles: TroubleLog }): Router {
   const router = Router()
   router.get('/sends', (req, res) => {
     const query = listQuery.parse(req.query)
@@ -23,8 +23,8 @@ export function inspectionRoutes({ sends, refusals }: { sends: SendLog; refusals
   })
   router.get('/summary', (req, res) => {
     const { phoneNumberId } = summaryQuery.parse(req.query)
-    const refused = refusals.counts(phoneNumberId)
-    res.json({ ...summaryOf(sends.all(phoneNumberId)), refused, last: sends.last() })
+    const counts = { ...summaryOf(sends.all(phoneNumberId)), ...troubles.troubles(phoneNumberId) }
+    res.json({ ...counts, last: sends.last() })
   })
   router.use(invalidQuestions)
   return router

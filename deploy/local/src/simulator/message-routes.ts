@@ -4,18 +4,18 @@ import type { Behaviours, ToldFailure } from './behaviours.ts'
 import type { CustomerWindows } from './customer-windows.ts'
 import type { Limits } from './limits.ts'
 import { MetaError } from './meta-error.ts'
-import type { Refusals } from './refusals.ts'
 import type { SendLog } from './send-log.ts'
 import { readSend } from './send-request.ts'
 import type { StatusPoster } from './status-poster.ts'
 import type { Templates } from './templates.ts'
+import type { TroubleLog } from './trouble-log.ts'
 
 const MAX_BODY_BYTES = 256 * 1024
 const VERSION = /^v\d{1,2}\.\d{1,2}$/
 
 interface Parts {
   sends: SendLog
-  refusals: Pick<Refusals, 'count'>
+  troubles: Pick<TroubleLog, 'refused' | 'dropped'>
   behaviours: Pick<Behaviours, 'next'>
   statuses: Pick<StatusPoster, 'follow'>
   templates: Pick<Templates, 'check'>
@@ -33,7 +33,7 @@ export function messageRoutes(options: Parts): Router {
     express.json({ limit: MAX_BODY_BYTES, type: () => true }),
     sendMessage(options),
   )
-  router.use('/:version/:phoneNumberId/messages', countRefusals(options.refusals))
+  router.use('/:version/:phoneNumberId/messages', countRefusals(options.troubles))
   return router
 }
 
@@ -54,7 +54,7 @@ const checkToken: Step = (req, _res, next) => {
   next()
 }
 
-function sendMessage({ sends, behaviours, statuses, templates, windows, limits }: Parts): Step {
+function sendMessage({ sends, troubles, behaviours, statuses, templates, windows, limits }: Parts): Step {
   return async (req, res) => {
     const { phoneNumberId } = req.params
     const { input, content } = readSend(req.body)
@@ -67,7 +67,10 @@ function sendMessage({ sends, behaviours, statuses, templates, windows, limits }
     // What was accepted counts as sent, whatever becomes of the answer.
     statuses.follow(send, turn.news)
     if (turn.stallMs > 0) await pause(turn.stallMs)
-    if (turn.dropsAnswer) return void res.destroy()
+    if (turn.dropsAnswer) {
+      troubles.dropped(phoneNumberId)
+      return void res.destroy()
+    }
     res.json({
       messaging_product: 'whatsapp',
       contacts: [{ input, wa_id: send.to }],
@@ -84,9 +87,11 @@ function failedAsTold({ status, code, subcode, retryAfterSeconds }: ToldFailure)
   })
 }
 
-function countRefusals(refusals: Pick<Refusals, 'count'>): ErrorRequestHandler<{ phoneNumberId: string }> {
+function countRefusals(
+  troubles: Pick<TroubleLog, 'refused'>,
+): ErrorRequestHandler<{ phoneNumberId: string }> {
   return (error, req, _res, next) => {
-    if (error instanceof MetaError) refusals.count(req.params.phoneNumberId, error.code)
+    if (error instanceof MetaError) troubles.refused(req.params.phoneNumberId, error.code)
     next(error)
   }
 }

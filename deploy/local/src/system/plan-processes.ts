@@ -16,8 +16,11 @@ export const PROCESSES = [
 ] as const
 export type ProcessName = (typeof PROCESSES)[number]
 
+/** A copy of the dispatcher beside the first; from `dispatcher-2` on. */
+export type FurtherDispatcher = `dispatcher-${number}`
+
 export interface ProcessPlan {
-  name: ProcessName
+  name: ProcessName | FurtherDispatcher
   script: string
   url: string
   env: Record<string, string>
@@ -51,6 +54,17 @@ export function planProcesses(settings: SystemSettings): ProcessPlan[] {
       },
     },
   ]
+}
+
+/** A further copy of the dispatcher; it differs from the first in its port only. */
+export function planDispatcher(
+  copy: { name: FurtherDispatcher; port: number },
+  settings: SystemSettings,
+): ProcessPlan {
+  const ports = { ...settings.ports, dispatcher: copy.port }
+  const script = 'services/dispatcher/src/server.ts'
+  const plan = planService({ name: 'dispatcher', script, settings: { ...settings, ports } })
+  return { ...plan, name: copy.name }
 }
 
 function planService(options: { name: ServiceName; script: string; settings: SystemSettings }): ProcessPlan {

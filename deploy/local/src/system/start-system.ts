@@ -8,7 +8,13 @@ import { waitUntil } from '../wait-until.ts'
 import { writeAtomically } from '../write-atomically.ts'
 import { keepRunning, type Restartable } from './keep-running.ts'
 import { NodeProcess } from './node-process.ts'
-import { PROCESSES, planProcesses } from './plan-processes.ts'
+import {
+  type FurtherDispatcher,
+  PROCESSES,
+  type ProcessPlan,
+  planDispatcher,
+  planProcesses,
+} from './plan-processes.ts'
 import { loadSecrets } from './secrets.ts'
 import { describeHealth, isReady } from './system-health.ts'
 
@@ -26,6 +32,8 @@ export interface SystemOptions {
   say(line: string): void
   /** The least severe level that the services log; `warn` when not given. */
   logLevel?: string
+  /** How many copies of the dispatcher run; 1 when not given. Those beyond the first start when all else is ready. */
+  dispatchers?: number
   /** Aborting it stops what was started so far and rejects. */
   signal?: AbortSignal
 }
@@ -43,7 +51,8 @@ export interface RunFile {
   mongoUrl: string
   amqpUrl: string
   redisUrl: string
-  /** The services, the simulator, and the servers as `mongodb`, `rabbitmq` and `redis`. */
+  /** The services, the simulator, and the servers as `mongodb`, `rabbitmq` and `redis`; further dispatchers as
+   * `dispatcher-2` and so on. */
   processes: Record<string, ProcessState>
 }
 
@@ -58,34 +67,47 @@ export interface System extends RunFile {
  * not ready; nothing is left running then.
  */
 export async function startSystem(options: SystemOptions): Promise<System> {
-  const { directory, port, servers, say, logLevel = 'warn' } = options
+  const { directory, port, servers, say, logLevel = 'warn', dispatchers = 1 } = options
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const owner = join(directory, 'services')
   await stopOwned(owner, { graceMs: LEFTOVER_GRACE_MS })
   const secrets = loadSecrets(join(directory, 'secrets.json'))
   const inner = PROCESSES.filter((name) => name !== 'gateway')
-  const ports = await choosePorts({ file: join(directory, 'ports.json'), names: inner, say })
-  const plans = planProcesses({
+  const copies = Array.from({ length: dispatchers - 1 }, (_, at): FurtherDispatcher => `dispatcher-${at + 2}`)
+  const file = join(directory, 'ports.json')
+  const ports = await choosePorts({ file, names: [...inner, ...copies], say })
+  const settings = {
     ...{ directory, secrets, logLevel },
     ports: { ...ports, gateway: port },
     mongoUrl: servers.mongo.url,
     amqpUrl: servers.rabbitmq.url,
     redisUrl: servers.redis.url,
-  })
+  }
   options.signal?.throwIfAborted()
-  const processes = plans.map((plan) => new NodeProcess({ plan, owner, say }))
-  return superviseSystem(options, processes)
+  const first = planProcesses(settings)
+  const further = copies.map((name) => planDispatcher({ name, port: ports[name] ?? 0 }, settings))
+  return superviseSystem(options, { first, further, owner })
 }
 
-async function superviseSystem(options: SystemOptions, processes: NodeProcess[]): Promise<System> {
+async function superviseSystem(
+  options: SystemOptions,
+  plans: { first: ProcessPlan[]; further: ProcessPlan[]; owner: string },
+): Promise<System> {
   const { directory, servers, say, signal } = options
+  const { owner } = plans
   const stopping = new AbortController()
   const file = join(directory, 'run.json')
+  const processes: NodeProcess[] = []
+  const supervised: Promise<void>[] = []
   const write = () => writeAtomically(file, JSON.stringify(describeRun(servers, processes), null, 2))
-  const subjects: Restartable[] = [...processes, servers.mongo, servers.rabbitmq, servers.redis]
-  const supervised = subjects.map((subject) =>
-    keepRunning(subject, { say, onRestart: write, signal: stopping.signal }),
-  )
+  const supervise = (subject: Restartable) =>
+    supervised.push(keepRunning(subject, { say, onRestart: write, signal: stopping.signal }))
+  const start = (wave: ProcessPlan[]) => {
+    const started = wave.map((plan) => new NodeProcess({ plan, owner, say }))
+    processes.push(...started)
+    started.forEach(supervise)
+    write()
+  }
   const stop = async () => {
     stopping.abort()
     await Promise.all(supervised)
@@ -93,8 +115,10 @@ async function superviseSystem(options: SystemOptions, processes: NodeProcess[])
     await rm(file, { force: true })
   }
   try {
-    write()
+    ;[servers.mongo, servers.rabbitmq, servers.redis].forEach(supervise)
+    start(plans.first)
     await waitUntilReady(processes, signal)
+    start(plans.further)
     return { ...describeRun(servers, processes), stop }
   } catch (error) {
     await stop()

@@ -176,7 +176,7 @@ describe('told failures', () => {
     expect(performance.now() - started).toBeGreaterThan(190)
     await expect(line.send(text('5511900000002'))).rejects.toThrow('fetch failed')
     const { body } = await simulator.get(`/simulator/summary?phoneNumberId=${line.phoneNumberId}`)
-    expect(body).toMatchObject({ sends: 2, refused: {} })
+    expect(body).toMatchObject({ sends: 2, refused: {}, dropped: 1 })
   })
 
   test.each([

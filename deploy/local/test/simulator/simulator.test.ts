@@ -135,6 +135,7 @@ describe('inspection', () => {
       recipients: 2,
       repeated: 1,
       refused: {},
+      dropped: 0,
       last: 3,
     })
   })
