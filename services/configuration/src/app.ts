@@ -15,6 +15,7 @@ import { restRoutes } from './rest-routes.ts'
 import { type Database, openDatabase } from './store/database.ts'
 import { createIdCounter } from './store/id-counter.ts'
 import { createKeyedQueue } from './store/keyed-queue.ts'
+import { followSubmissions } from './tasks/follow-submissions.ts'
 
 /** Connects to the database in the background and wires the configuration service. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
@@ -31,6 +32,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   }
   const events = config.AMQP_URL ? await connectConfigurationEvents({ url: config.AMQP_URL, log }) : undefined
   const relays = startRelays({ database, events, log })
+  const submissions =
+    config.AMQP_URL && (await followSubmissions({ url: config.AMQP_URL, dependencies, log }))
   const app = createApp({
     log,
     readiness: { mongodb: database.isUp },
@@ -42,6 +45,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   return {
     app,
     close: async () => {
+      if (submissions) await submissions.close()
       await Promise.all(relays.map((relay) => relay.close()))
       await events?.close()
       await database.close()

@@ -5,7 +5,12 @@ import { z } from 'zod'
 export const config = {
   MONGO_URL: z.string().min(1).describe('MongoDB replica set, without a database name'),
   MONGO_DATABASE: z.string().min(1).default('configuration').describe('Database of this service'),
-  AMQP_URL: z.url().optional().describe('RabbitMQ, which is told of every change; without it nobody is'),
+  AMQP_URL: z
+    .url()
+    .optional()
+    .describe(
+      'RabbitMQ: is told of every change, and brings what answers submit to tasks; without it neither',
+    ),
   IDENTITY_URL: z.url().describe('The identity service'),
   ...secretKeysConfig,
 }

@@ -5,6 +5,7 @@ import { validate } from '@parley/shared/validate'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { sealFields } from '../secrets/seal-fields.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
+import type { Actor } from '../tasks/transitions.ts'
 
 const MAX_FAULTS = 50
 
@@ -35,7 +36,7 @@ export function withoutOwnFields(body: JsonObject): JsonObject {
 
 /**
  * The document that `fields` makes of `current`, its secrets sealed. Throws `validation_failed` for a change
- * nobody may make, and for a masked secret that there is nothing to keep of.
+ * that may not be made, and for a masked secret that there is nothing to keep of.
  */
 export function buildDocument(options: {
   secrets: SecretBox
@@ -45,10 +46,12 @@ export function buildDocument(options: {
   id: number
   key?: string | undefined
   fields: JsonObject
+  /** A caller, where nothing else is said. */
+  by?: Actor
 }): ResourceDocument {
-  const { secrets, definition, workspace, current, id, key } = options
+  const { secrets, definition, workspace, current, id, key, by = 'caller' } = options
   const { fields, faults } = sealFields({ secrets, workspace, fields: options.fields, current })
-  faults.push(...(definition.faultsOfChange?.(current, fields) ?? []))
+  faults.push(...(definition.faultsOfChange?.({ by, from: current, to: fields }) ?? []))
   if (faults.length > 0) throw new Problem('validation_failed', { errors: faults.slice(0, MAX_FAULTS) })
   const now = new Date().toISOString()
   const ownKey = current?.key ?? key

@@ -70,6 +70,7 @@ function body(resource: string, { _id, version, written, doc }: DocumentChange['
       version,
       operation: written.as,
       at: written.at,
+      by: written.by,
       document,
     }),
   )

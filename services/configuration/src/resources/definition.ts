@@ -1,6 +1,7 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import type { Fault } from '@parley/shared/problem'
 import type { z } from 'zod'
+import type { Actor } from '../tasks/transitions.ts'
 
 export const RESOURCES = [
   'channels',
@@ -37,6 +38,10 @@ export interface ResourceDefinition {
   references: readonly Reference[]
   /** Path ids that are no integers address documents by a key. */
   keyed?: boolean
-  /** What a caller may not change that way; `from` is undefined on creation. */
-  faultsOfChange?(from: JsonObject | undefined, to: JsonObject): Fault[]
+  /** Combinations of indexed fields that the service itself looks documents up by. Each costs an index. */
+  lookups?: readonly (readonly string[])[]
+  /** Messages are applied to its documents, each to one and once. */
+  appliesMessages?: true
+  /** What may not be changed that way, and by whom; `from` is undefined on creation. */
+  faultsOfChange?(change: { by: Actor; from: JsonObject | undefined; to: JsonObject }): Fault[]
 }

@@ -1,17 +1,16 @@
 import { jsonObject } from '@parley/shared/json-object'
 import { z } from 'zod'
+import { TASK_LOOKUP } from '../tasks/find-task.ts'
+import { isTransition, reachable, TASK_STATUSES, type TaskStatus } from '../tasks/transitions.ts'
 import type { ResourceDefinition } from './definition.ts'
 import { id, optionalText, text } from './fields.ts'
-
-/** What a caller may set at any time. */
-const OPEN_STATUSES = ['active', 'pending', 'failed']
 
 export const task: ResourceDefinition = {
   name: 'tasks',
   schema: z.strictObject({
     workflow: id,
     currentStep: id,
-    status: z.enum(['active', 'pending', 'failed', 'completed', 'cancelled']),
+    status: z.enum(TASK_STATUSES),
     name: text,
     description: text,
     extId: optionalText,
@@ -22,9 +21,13 @@ export const task: ResourceDefinition = {
     { field: 'workflow', to: 'workflows' },
     { field: 'currentStep', to: 'steps' },
   ],
-  faultsOfChange: (from, to) => {
-    if (OPEN_STATUSES.includes(String(to.status)) || from?.status === to.status) return []
-    const message = `only the runtime sets ${to.status}; send ${OPEN_STATUSES.join(', ')}, or it unchanged`
+  lookups: [TASK_LOOKUP],
+  appliesMessages: true,
+  faultsOfChange: ({ by, from, to }) => {
+    // Both have passed the schema.
+    const [before, after] = [from?.status as TaskStatus | undefined, to.status as TaskStatus]
+    if (isTransition({ by, from: before, to: after })) return []
+    const message = `${after} can't be set here; send one of ${reachable(by, before).join(', ')}`
     return [{ path: '/status', code: 'not_settable', message }]
   },
 }

@@ -17,6 +17,20 @@ export function listIndex(options: { filter?: string | undefined; sort: string }
   return Object.fromEntries(['_id.workspace', ...fields.map(keyPath)].map((path) => [path, 1] as const))
 }
 
+/** The index that finds the documents with these values in `fields`, lowest id first. It doubles as the hint. */
+export function lookupIndex(fields: readonly string[]): IndexKey {
+  return Object.fromEntries(
+    ['_id.workspace', ...[...fields, '_id'].map(keyPath)].map((path) => [path, 1] as const),
+  )
+}
+
+/** Tells whether a message was applied, and lets no second document apply it. */
+const APPLIED = {
+  key: { '_id.workspace': 1, applied: 1 },
+  unique: true,
+  partialFilterExpression: { applied: { $exists: true } },
+} as const
+
 /** Every index of one resource's collection. */
 export function indexesOf(definition: ResourceDefinition): mongoose.mongo.IndexDescription[] {
   const fields = Object.keys(definition.indexed)
@@ -25,8 +39,13 @@ export function indexesOf(definition: ResourceDefinition): mongoose.mongo.IndexD
     listIndex({ sort: 'updatedAt' }),
     ...fields.map((filter) => listIndex({ filter, sort: '_id' })),
     ...fields.map((filter) => listIndex({ filter, sort: 'updatedAt' })),
+    ...(definition.lookups ?? []).map(lookupIndex),
   ]
-  const indexes = lists.map((key) => ({ key, partialFilterExpression: LIVE }))
+  const indexes: mongoose.mongo.IndexDescription[] = lists.map((key) => ({
+    key,
+    partialFilterExpression: LIVE,
+  }))
+  if (definition.appliesMessages) indexes.push(APPLIED)
   if (!definition.keyed) return indexes
   const key = { '_id.workspace': 1, 'doc.key': 1 } as const
   return [...indexes, { key, unique: true, partialFilterExpression: { 'doc.key': { $exists: true } } }]

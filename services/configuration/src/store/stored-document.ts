@@ -43,6 +43,8 @@ export interface StoredDocument {
   /** Copies of the indexed fields in a form that an index takes. */
   keys?: Record<string, unknown>
   doc?: ResourceDocument
+  /** Ids of the messages that were applied to it, latest last; at most {@link MAX_APPLIED}. Kept through deletion. */
+  applied?: readonly string[]
 }
 
 /** A document that is there. */
@@ -58,9 +60,11 @@ export function toStored(options: {
   version: number
   written: Authorship
   doc: ResourceDocument | undefined
+  applied?: readonly string[] | undefined
 }): StoredDocument {
   const { definition, address, version, written, doc } = options
-  if (doc === undefined) return { _id: address, version, deleted: true, written }
+  const applied = options.applied && { applied: options.applied }
+  if (doc === undefined) return { _id: address, version, deleted: true, written, ...applied }
   return {
     _id: address,
     version,
@@ -68,7 +72,18 @@ export function toStored(options: {
     written,
     keys: indexKeys(definition, doc),
     doc: escapeKeys(doc),
+    ...applied,
   }
+}
+
+const MAX_APPLIED = 100
+
+/** `applied` with one more message, where there is one. */
+export function withApplied(
+  applied: StoredDocument['applied'],
+  messageId: string | undefined,
+): StoredDocument['applied'] {
+  return messageId === undefined ? applied : [...(applied ?? []), messageId].slice(-MAX_APPLIED)
 }
 
 /** The live document in `stored`; undefined when there is none or it is deleted. */

@@ -12,6 +12,7 @@ import {
   type ResourceDocument,
   type StoredDocument,
   toStored,
+  withApplied,
 } from './stored-document.ts'
 
 const MAX_ATTEMPTS = 200
@@ -21,6 +22,9 @@ const TOO_LARGE_CODES = [10_334, 17_419, 17_420]
 /** Another document took the key between the look-up and the write. */
 export class KeyTaken extends Error {}
 
+/** The message that was to be applied has been. */
+export class AlreadyApplied extends Error {}
+
 /** Stores a new document under the next free id; counts on over ids that are taken or were deleted. */
 export async function createDocument(options: {
   database: Database
@@ -29,8 +33,10 @@ export async function createDocument(options: {
   workspace: number
   author: Author
   build(id: number): ResourceDocument | Promise<ResourceDocument>
+  /** The id of the message that is applied by it; {@link KeyTaken} when another document has applied it. */
+  applying?: string
 }): Promise<LiveDocument> {
-  const { database, ids, definition, workspace, author } = options
+  const { database, ids, definition, workspace, author, applying } = options
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const id = await ids.next(workspace, definition.name)
     const doc = await options.build(id)
@@ -40,6 +46,7 @@ export async function createDocument(options: {
       version: 1,
       written: written('created', author),
       doc,
+      applied: withApplied(undefined, applying),
     })
     if (await inserted(database, definition, stored)) return { version: 1, doc }
     await ids.pass(workspace, definition.name, id)
@@ -59,6 +66,8 @@ export async function changeDocument<D extends ResourceDocument | undefined>(opt
   author: Author
   guard: Record<string, unknown>
   next(current: LiveDocument | undefined): D | Promise<D>
+  /** The id of the message that is applied by it, once: throws {@link AlreadyApplied}, or {@link KeyTaken}. */
+  applying?: string
 }): Promise<{ version: number; doc: D }> {
   const { database, definition, address } = options
   const { recent } = database
@@ -86,12 +95,14 @@ async function changeOf<D extends ResourceDocument | undefined>(
   options: Parameters<typeof changeDocument<D>>[0],
   stored: StoredDocument | null,
 ) {
-  const { database, definition, address, author } = options
+  const { database, definition, address, author, applying } = options
+  if (applying !== undefined && stored?.applied?.includes(applying)) throw new AlreadyApplied()
   const current = liveDocument(stored)
   const doc = await options.next(current)
   const version = (stored?.version ?? 0) + 1
   const as = doc === undefined ? 'deleted' : current === undefined ? 'created' : 'updated'
-  const next = toStored({ definition, address, version, written: written(as, author), doc })
+  const applied = withApplied(stored?.applied, applying)
+  const next = toStored({ definition, address, version, written: written(as, author), doc, applied })
   const guard = current === undefined ? {} : options.guard
   const filter = { $and: [{ _id: address, version: version - 1 }, guard] }
   const write = () =>

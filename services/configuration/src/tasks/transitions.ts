@@ -1,0 +1,47 @@
+/** The statuses of a task; the last two are ends that only the runtime reaches. */
+export const TASK_STATUSES = ['active', 'pending', 'failed', 'completed', 'cancelled'] as const
+
+export type TaskStatus = (typeof TASK_STATUSES)[number]
+
+/** Who changes a task: somebody through the API, or what a thread's answers submit. */
+export type Actor = 'caller' | 'runtime'
+
+/** What a caller may set at any time. */
+const OPEN = ['active', 'pending', 'failed'] as const
+
+/** Who may take a task from which status (`none`: it is not there yet) to which. There is no other way. */
+const TRANSITIONS: Readonly<Record<Actor, Readonly<Record<TaskStatus | 'none', readonly TaskStatus[]>>>> = {
+  caller: {
+    none: OPEN,
+    active: OPEN,
+    pending: OPEN,
+    failed: OPEN,
+    completed: [...OPEN, 'completed'],
+    cancelled: [...OPEN, 'cancelled'],
+  },
+  runtime: {
+    none: ['active', 'completed'],
+    active: ['active', 'completed', 'cancelled'],
+    pending: [],
+    failed: [],
+    completed: [],
+    cancelled: [],
+  },
+}
+
+export interface Transition {
+  by: Actor
+  /** Undefined where the task is not there yet. */
+  from: TaskStatus | undefined
+  to: TaskStatus
+}
+
+/** Whether the table has this transition; staying in a status is one too. */
+export function isTransition({ by, from, to }: Transition): boolean {
+  return TRANSITIONS[by][from ?? 'none'].includes(to)
+}
+
+/** Where the table lets `by` go from a status. */
+export function reachable(by: Actor, from: TaskStatus | undefined): readonly TaskStatus[] {
+  return TRANSITIONS[by][from ?? 'none']
+}

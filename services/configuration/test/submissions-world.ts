@@ -1,0 +1,102 @@
+import type { Parsed } from '@parley/local/testing/service-under-test'
+import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
+import { testServers } from '@parley/local/testing/test-servers'
+import { declareTasks, REJECTED_QUEUE, TASKS_QUEUE } from '@parley/shared/broker'
+import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
+import { connect, type GetMessage } from 'amqplib'
+import { bodies } from './bodies.ts'
+import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { eventually } from './eventually.ts'
+
+export interface SubmissionsWorld {
+  server: ConfigurationServer
+  /** Between the service and its servers. */
+  broker: TcpProxy
+  mongo: TcpProxy
+  /** Publishes to queue `tasks` and waits for the confirmation. */
+  publish(content: string, properties?: { type?: string; messageId?: string }): Promise<void>
+  submit(submission: Partial<TaskSubmission> & Pick<TaskSubmission, 'messageId'>): Promise<void>
+  /** Waits until queue `tasks` has neither waiting nor unacknowledged messages. */
+  drained(): Promise<void>
+  /** Takes one of what was rejected, when there is one. */
+  rejected(): Promise<GetMessage>
+  task(id: number, workspace?: number): Promise<Parsed>
+  close(): Promise<void>
+}
+
+/** The real service behind proxies that can be cut, and a publisher beside them. */
+export async function startSubmissionsWorld(): Promise<SubmissionsWorld> {
+  const { amqpUrl } = await testServers()
+  const owner = await startConfiguration()
+  const [broker, mongo] = await Promise.all([amqpUrl, owner.mongo.url].map(proxyTo))
+  if (!broker || !mongo) throw new Error('no proxies')
+  const server = await startConfiguration({
+    // Discovery would find the way around the proxy.
+    beside: { mongo: { ...owner.mongo, url: `mongodb://127.0.0.1:${mongo.port}/?directConnection=true` } },
+    environment: { AMQP_URL: Object.assign(new URL(amqpUrl), { port: String(broker.port) }).href },
+  })
+  const connection = await connect(amqpUrl)
+  const channel = await connection.createConfirmChannel()
+  await declareTasks(channel)
+  const publish: SubmissionsWorld['publish'] = async (content, properties = {}) => {
+    channel.sendToQueue(TASKS_QUEUE, Buffer.from(content), {
+      ...{ type: TASK_SUBMISSION_TYPE, contentType: 'application/json', persistent: true, ...properties },
+    })
+    await channel.waitForConfirms()
+  }
+  return {
+    ...{ server, broker, mongo, publish },
+    submit: (submission) => {
+      const { messageId } = submission
+      return publish(JSON.stringify({ ...SUBMISSION, ...submission }), { messageId })
+    },
+    drained: async () => {
+      // A single active consumer gets the mark after everything before it.
+      const messageId = `mark-${crypto.randomUUID()}`
+      await publish('{}', { type: 'mark', messageId })
+      await eventually(
+        () => channel.get(REJECTED_QUEUE, { noAck: true }),
+        (message) => message !== false && message.properties.messageId === messageId,
+        40_000,
+      )
+    },
+    rejected: async () => {
+      const message = await eventually(
+        () => channel.get(REJECTED_QUEUE, { noAck: true }),
+        (got) => got !== false,
+      )
+      if (message === false) throw new Error('nothing was rejected')
+      return message
+    },
+    task: async (id, workspace = 1) => (await server.call('GET', `/rest/tasks/${id}`, { workspace })).json,
+    close: async () => {
+      await connection.close()
+      await server.close()
+      await owner.close()
+      await Promise.all([broker.close(), mongo.close()])
+    },
+  }
+}
+
+function proxyTo(url: string): Promise<TcpProxy> {
+  const { hostname: host, port } = new URL(url)
+  return startTcpProxy({ host, port: Number(port) })
+}
+
+const SUBMISSION: Omit<TaskSubmission, 'messageId'> = {
+  workspace: 1,
+  channelId: 1,
+  assistantId: 1,
+  thread: 'thread-1',
+  submit: { name: 'Ana' },
+  at: '2026-11-20T12:00:00.000Z',
+}
+
+/** An assistant (1) whose job (1) has workflow 1 with steps 1 → 2 → 3. */
+export async function configure({ call }: ConfigurationServer, workspace: number): Promise<void> {
+  const put = (path: string, body: object) => call('PUT', `/rest/${path}`, { body, workspace })
+  await put('assistant/1', bodies.assistant)
+  await put('jobs/1', bodies.jobs)
+  await put('workflows/1', { ...bodies.workflows, steps: [1, 2, 3] })
+  for (const id of [1, 2, 3]) await put(`steps/${id}`, { ...bodies.steps, next: id === 3 ? null : id + 1 })
+}
