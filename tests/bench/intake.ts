@@ -14,6 +14,7 @@ import { createInternalSigner } from '@parley/shared/internal-token'
 import { connect } from 'amqplib'
 import { z } from 'zod'
 import { asFastAsPossible, atRate, type Load, requestBytes } from './http-load.ts'
+import { leaveLastCore, onLastCore } from './own-core.ts'
 
 const size = z.object({
   DURATION: integer({ min: 1, max: 60 }).default(5).describe('Seconds of one measurement'),
@@ -21,7 +22,7 @@ const size = z.object({
   RATE: integer({ min: 1, max: 10_000 }).default(500).describe('Messages a second of the steady load'),
   STEADY_SECONDS: integer({ min: 1, max: 600 }).default(10).describe('How long the steady load lasts'),
   MESSAGES: integer({ min: 10_000, max: 10_000_000 })
-    .default(100_000)
+    .default(500_000)
     .describe('Messages between the first look at the memory and the last'),
 })
 type Measured = Load & {
@@ -39,6 +40,7 @@ const MIB = 1024 * 1024
 const TICKS_A_SECOND = 100
 
 const { DURATION, CONNECTIONS, RATE, STEADY_SECONDS, MESSAGES } = parseConfig(size, process.env)
+leaveLastCore()
 const directory = await mkdtemp(join(tmpdir(), 'parley-bench-'))
 const servers = await startServers({ directory, say: console.error })
 const AMQP_URL = servers.rabbitmq.url
@@ -85,7 +87,8 @@ try {
 }
 
 function run(script: string, env: Record<string, string>): ChildProcess {
-  return spawn(process.execPath, [join(CHECKOUT, script)], {
+  const [command, args] = onLastCore([join(CHECKOUT, script)])
+  return spawn(command, args, {
     stdio: ['ignore', script.includes('raw') ? 'pipe' : 'ignore', 'inherit'],
     env: { ...process.env, AMQP_URL, ...env },
   })
@@ -163,7 +166,10 @@ async function emptyQueues(): Promise<void> {
   await connection.close()
 }
 
-/** All three in turns; the median of three runs, after one to warm up. */
+/**
+ * All three in turns, each alone on the last core, the servers and the load on the others; the median of three
+ * runs, after one to warm up.
+ */
 async function compare(): Promise<void> {
   const kinds = { 'the webhook service': () => load('ours'), 'bare express + amqplib': () => load('bare') }
   for (const measure of Object.values(kinds)) await measure()
