@@ -12,20 +12,33 @@ export interface Consumer {
   abandon(): void
 }
 
-interface BatchOptions {
-  connection: ChannelModel
+/** What is consumed, and how. */
+export interface ConsumeOptions {
   queue: string
+  /** The largest batch; 100 unless told. */
+  prefetch?: number
+  /** The arguments of the consumer, asked for on each new channel. */
+  consumerArguments?(): Promise<Record<string, unknown>>
+  /** A channel consumes now. */
+  consuming?(channel: ConfirmChannel): void
+  /** What is held of a delivery until it is worked; all of it unless told. */
+  keep?(delivery: ConsumeMessage): ConsumeMessage
   /** Whether working is still ours to do. */
   held(): boolean
   /** Works a batch whole, or rejects: then the same batch comes again. */
   work(batch: ConsumeMessage[], channel: ConfirmChannel): Promise<void>
-  closed(): void
   log: Log
 }
 
-/** Consumes a queue in batches of up to 100, one at a time; a batch is acked once it is worked. */
+interface BatchOptions extends ConsumeOptions {
+  connection: ChannelModel
+  closed(): void
+}
+
+/** Consumes a queue in batches, one at a time; a batch is acked once it is worked. */
 export async function consumeBatches(options: BatchOptions): Promise<Consumer> {
-  const { connection, queue, log } = options
+  const { connection, queue, log, keep = (delivery: ConsumeMessage) => delivery } = options
+  const args = await options.consumerArguments?.()
   const channel = await openConfirmChannel(connection, log)
   let open = true
   let pending: ConsumeMessage[] = []
@@ -49,13 +62,15 @@ export async function consumeBatches(options: BatchOptions): Promise<Consumer> {
     await working
     await channel.close().catch(() => {})
   }
-  await channel.prefetch(PREFETCH)
-  await channel.consume(queue, (delivery) => {
+  await channel.prefetch(options.prefetch ?? PREFETCH)
+  const take = (delivery: ConsumeMessage | null) => {
     if (delivery === null) return void close()
     if (!open) return
-    pending.push(delivery)
+    pending.push(keep(delivery))
     working ??= workAll()
-  })
+  }
+  options.consuming?.(channel)
+  await channel.consume(queue, take, args === undefined ? {} : { arguments: args })
   return { close, abandon: () => void channel.close().catch(() => {}) }
 }
 

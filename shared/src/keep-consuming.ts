@@ -1,6 +1,5 @@
-import type { ChannelModel, ConfirmChannel, ConsumeMessage } from 'amqplib'
-import { type Consumer, consumeBatches } from './consume-batches.ts'
-import type { Log } from './log.ts'
+import type { ChannelModel } from 'amqplib'
+import { type ConsumeOptions, type Consumer, consumeBatches } from './consume-batches.ts'
 
 const PAUSE_MS = 500
 
@@ -20,12 +19,7 @@ export interface KeptConsumer {
  * Consumes a queue as long as `held` says: a channel that was closed on a live connection is opened anew after
  * half a second, and a new connection is told by `attach`.
  */
-export function keepConsuming(options: {
-  queue: string
-  held(): boolean
-  work(batch: ConsumeMessage[], channel: ConfirmChannel): Promise<void>
-  log: Log
-}): KeptConsumer {
+export function keepConsuming(options: ConsumeOptions): KeptConsumer {
   const { queue, held, log } = options
   let connection: ChannelModel | undefined
   let consumer: Consumer | undefined
