@@ -1,3 +1,4 @@
+import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
 import type { Access } from '@parley/shared/permission/decide'
 
 /** Something that can be asked of the gateway, and what it takes. */
@@ -12,8 +13,6 @@ export interface Operation {
 }
 
 type Line = [method: string, path: string, access: Operation['access'], resource?: string]
-
-const CONFIGURATION = ['channels', 'tasks', 'steps', 'assistant', 'configs', 'actions', 'jobs', 'workflows']
 
 const collection = (name: string): Line[] => [
   ['GET', `/rest/${name}`, 'read'],
@@ -97,7 +96,7 @@ const operationsOf = (service: Operation['service'], lines: Line[]): Operation[]
 export const operations: readonly Operation[] = [
   ...operationsOf('gateway', GATEWAY),
   ...operationsOf('identity', IDENTITY),
-  ...operationsOf('configuration', [...CONFIGURATION.flatMap(collection), ...TRANSFER]),
+  ...operationsOf('configuration', [...CONFIGURATION_RESOURCES.flatMap(collection), ...TRANSFER]),
   ...operationsOf('webhook', WEBHOOK),
   ...operationsOf('dispatcher', DISPATCHER),
 ]

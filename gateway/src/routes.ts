@@ -1,3 +1,4 @@
+import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
 import type { ServiceName } from '@parley/shared/internal-token'
 
 export type Upstream = Exclude<ServiceName, 'gateway'>
@@ -25,19 +26,7 @@ const REST_BYTES = 4 * MIB
 const MESSAGE_BYTES = 24 * MIB
 
 const COLLECTION_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
-const CONFIGURATION_RESOURCES = [
-  'channels',
-  'tasks',
-  'steps',
-  'assistant',
-  'configs',
-  'actions',
-  'jobs',
-  'workflows',
-  'check',
-  'export',
-  'import',
-]
+const CONFIGURATION_PATHS = [...CONFIGURATION_RESOURCES, 'check', 'export', 'import']
 const IDENTITY_RESOURCES = ['users', 'roles', 'workspaces', 'invitations', 'audit']
 const DISPATCHER_RESOURCES = ['messages']
 const WEBHOOK_RESOURCES = ['hooks']
@@ -106,7 +95,7 @@ export const routes: readonly Route[] = [
     maxBytes: AUTH_BYTES,
   },
   ...IDENTITY_RESOURCES.map(collection('identity')),
-  ...CONFIGURATION_RESOURCES.map(collection('configuration')),
+  ...CONFIGURATION_PATHS.map(collection('configuration')),
   ...DISPATCHER_RESOURCES.map(collection('dispatcher')),
   ...WEBHOOK_RESOURCES.map(collection('webhook')),
 ]

@@ -96,7 +96,7 @@ describe('PATCH', () => {
   test('reaches a config by its key', async () => {
     await server.call('PUT', '/rest/configs/provider', { body: bodies.configs })
     const answer = await patch('configs/provider', { value: { model: 'y' } })
-    expect(answer.json.value).toEqual({ ...bodies.configs.value, model: 'y' })
+    expect(answer.json.value).toEqual({ ...(bodies.configs.value as object), model: 'y' })
   })
 })
 

@@ -4,6 +4,16 @@ import { optionalId, optionalIds, text } from './fields.ts'
 
 export const assistant: ResourceDefinition = {
   name: 'assistant',
+  title: 'Assistant',
+  description: 'Who a person talks to: a character, a job, and the actions it may take.',
+  example: {
+    name: 'Ana',
+    description: 'Assistant',
+    backstory: 'Knows the product',
+    actions: [1, 2],
+    configs: [1],
+    job: 1,
+  },
   schema: z.strictObject({
     name: text,
     description: text,

@@ -12,8 +12,21 @@ const owners: Reference[] = RESOURCES.map((to) => ({
 
 export const config: ResourceDefinition = {
   name: 'configs',
+  title: 'Config',
+  description: 'A free-form setting of something else, for example of an assistant.',
+  example: {
+    name: 'AI_CHAT_PROVIDER',
+    value: { provider: 'openai', model: 'x', deep: { $set: 1, 'dotted.key': true } },
+    owner: 1,
+    ownerType: 'assistant',
+  },
   keyed: true,
-  schema: z.strictObject({ name: text, value: jsonObject, owner: id, ownerType: text }),
+  schema: z.strictObject({
+    name: text,
+    value: jsonObject,
+    owner: id.describe('Whose setting it is, for example the id of an assistant'),
+    ownerType: text.describe('What the owner is, for example `assistant`'),
+  }),
   indexed: { name: 'text', owner: 'integer', ownerType: 'text' },
   references: owners,
 }

@@ -1,18 +1,10 @@
+import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { Fault } from '@parley/shared/problem'
 import type { z } from 'zod'
 import type { Actor } from '../tasks/transitions.ts'
 
-export const RESOURCES = [
-  'channels',
-  'tasks',
-  'steps',
-  'assistant',
-  'configs',
-  'actions',
-  'jobs',
-  'workflows',
-] as const
+export const RESOURCES = CONFIGURATION_RESOURCES
 
 /** A collection's name, as it stands in the path. */
 export type ResourceName = (typeof RESOURCES)[number]
@@ -31,6 +23,11 @@ export interface Reference {
 /** All there is to know about one resource; the router and the store are the same for every one. */
 export interface ResourceDefinition {
   name: ResourceName
+  /** What one of its documents is called, and what it is for: the heading of its documentation. */
+  title: string
+  description: string
+  /** A body that is complete and valid. */
+  example: Readonly<JsonObject>
   /** The body as callers send it, unknown keys refused. */
   schema: z.ZodObject
   /** The fields (dotted paths) that lists filter and sort by, beside `_id` and `updatedAt`. Each costs two indexes. */

@@ -11,4 +11,7 @@ export const optionalId = safeInteger.nullish()
 export const optionalIds = z.array(safeInteger).nullish()
 
 /** What `URL.canParse` takes, `native:agents/<type>` included. */
-export const url = z.string().refine((value) => URL.canParse(value), { error: 'expected a URL' })
+export const url = z
+  .string()
+  .refine((value) => URL.canParse(value), { error: 'expected a URL' })
+  .meta({ format: 'uri' })

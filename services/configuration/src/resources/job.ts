@@ -4,6 +4,9 @@ import { optionalId, optionalIds, text } from './fields.ts'
 
 export const job: ResourceDefinition = {
   name: 'jobs',
+  title: 'Job',
+  description: 'What an assistant is there for, and the workflow that its tasks begin with.',
+  example: { role: 'Agent', goal: 'Help', description: 'Helps customers', actions: [1], defaultWorkflow: 1 },
   schema: z.strictObject({
     role: text,
     goal: text,

@@ -7,14 +7,25 @@ import { id, optionalText, text } from './fields.ts'
 
 export const task: ResourceDefinition = {
   name: 'tasks',
+  title: 'Task',
+  description: 'One run of a workflow, for one thread; answers that are submitted move it from step to step.',
+  example: {
+    workflow: 1,
+    currentStep: 1,
+    status: 'active',
+    name: 'Onboard',
+    description: 'Onboard a customer',
+    extId: 'thread-1',
+    context: { a: { b: [1, 2] } },
+  },
   schema: z.strictObject({
     workflow: id,
-    currentStep: id,
-    status: z.enum(TASK_STATUSES),
+    currentStep: id.describe('The step whose submission it waits for'),
+    status: z.enum(TASK_STATUSES).describe('`completed` and `cancelled` are set by the runtime only'),
     name: text,
     description: text,
-    extId: optionalText,
-    context: jsonObject.nullish(),
+    extId: optionalText.describe('The thread that the task belongs to'),
+    context: jsonObject.nullish().describe('Free-form; `steps` in it has what was submitted, by step'),
   }),
   indexed: { extId: 'text', name: 'text', workflow: 'integer', currentStep: 'integer', status: 'text' },
   references: [

@@ -4,6 +4,9 @@ import { optionalId, optionalIds, optionalText, text } from './fields.ts'
 
 export const workflow: ResourceDefinition = {
   name: 'workflows',
+  title: 'Workflow',
+  description: 'Steps that a task goes through.',
+  example: { name: 'Onboarding', description: 'In steps', instructions: '', steps: [1, 2], firstStep: 1 },
   schema: z.strictObject({
     name: text,
     description: text,

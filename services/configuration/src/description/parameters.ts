@@ -1,0 +1,99 @@
+import { safeInteger } from '@parley/shared/json-object'
+import type { Parameter } from '@parley/shared/openapi/operation'
+import { z } from 'zod'
+import type { FieldKind, ResourceDefinition } from '../resources/definition.ts'
+
+const flag = z.enum(['true', 'false']).default('false')
+
+export const ifMatch: Parameter = {
+  in: 'header',
+  name: 'If-Match',
+  description: 'Only where the document still has this tag; 412 otherwise',
+  schema: z.string(),
+}
+
+/** On PUT, `*` only creates; on GET, an answer whose tag is known already is 304. */
+export const ifNoneMatch = (description: string): Parameter => ({
+  in: 'header',
+  name: 'If-None-Match',
+  description,
+  schema: z.string(),
+})
+
+export const prefer: Parameter = {
+  in: 'header',
+  name: 'Prefer',
+  description: '`handling=strict` refuses references to what is not there (422)',
+  schema: z.string(),
+}
+
+export const queryFlag = (name: string, description: string): Parameter => ({
+  in: 'query',
+  name,
+  description,
+  schema: flag,
+})
+
+export const after: Parameter = {
+  in: 'query',
+  name: 'after',
+  description: 'The `next` of the page before',
+  schema: z.string(),
+}
+
+/** How a path names a document. */
+export function idParameter({ keyed }: ResourceDefinition): Parameter {
+  const integer = 'An integer from 0 to 2^53-1'
+  return {
+    in: 'path',
+    name: 'id',
+    description: keyed
+      ? `${integer}, or a key: any other text without slashes and control characters`
+      : integer,
+    schema: keyed ? z.string().min(1).max(128) : safeInteger.nonnegative(),
+    required: true,
+    example: keyed ? '1' : 1,
+  }
+}
+
+/** Names the reference fields in whose place documents are wanted; none where there are no references. */
+export function populateParameter({ references }: ResourceDefinition): Parameter[] {
+  const fields = [...new Set(references.map(({ field }) => field))]
+  if (fields.length === 0) return []
+  return [
+    {
+      in: 'query',
+      name: '_populate',
+      description: `Puts documents in the place of their ids: some of \`${fields.join('`, `')}\`, separated by commas`,
+      schema: z.string(),
+    },
+  ]
+}
+
+/** What a list can be narrowed and ordered by. */
+export function listParameters(definition: ResourceDefinition): Parameter[] {
+  const kinds: Record<string, FieldKind> = { _id: 'integer', ...definition.indexed, updatedAt: 'text' }
+  const filters = Object.entries(kinds).map(([name, kind]): Parameter => {
+    const description = kind === 'integers' ? 'Only those whose list has this' : 'Only those with this value'
+    return { in: 'query', name, description, schema: kind === 'text' ? z.string() : safeInteger }
+  })
+  const sorts = Object.keys(kinds).filter((name) => kinds[name] !== 'integers')
+  const sort = z.enum(sorts.flatMap((name) => [name, `-${name}`])).default('_id')
+  return [
+    ...filters,
+    {
+      in: 'query',
+      name: 'sort',
+      description: 'With `-`, the last one first; beside a filter only `_id` and `updatedAt`',
+      schema: sort,
+    },
+    {
+      in: 'query',
+      name: 'limit',
+      description: 'How many at a time',
+      schema: z.number().int().min(1).max(200).default(50),
+    },
+    after,
+    ...populateParameter(definition),
+  ]
+}

@@ -1,0 +1,73 @@
+import { safeInteger } from '@parley/shared/json-object'
+import { z } from 'zod'
+import { definitions } from '../resources/all-resources.ts'
+import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
+
+const ignored = z.unknown().optional().describe('Ignored, so that a document can be sent back as it was read')
+const time = z.iso.datetime()
+const docId = safeInteger.describe('Unique within workspace and resource')
+const key = z.string().optional().describe('The path id it was created under, where that is no integer')
+
+/** The schemas of one resource as callers send and get it. */
+export interface ResourceSchemas {
+  /** What POST and PUT take. */
+  sent: z.ZodObject
+  /** What PATCH takes (RFC 7396): any of the fields, null to remove one. */
+  patch: z.ZodObject
+  /** What every write answers with. */
+  document: z.ZodObject
+  /** What is read: as the document, and with references in the place of which `_populate` puts documents. */
+  read: z.ZodObject
+}
+
+const made = new Map<ResourceName, ResourceSchemas>()
+
+/** The schemas of a resource, made once from its definition. */
+export function resourceSchemas(definition: ResourceDefinition): ResourceSchemas {
+  const known = made.get(definition.name)
+  if (known !== undefined) return known
+  const { title, schema, keyed, description } = definition
+  const { shape } = schema
+  const own = { _id: docId, ...(keyed ? { key } : {}) }
+  const times = { createdAt: time, updatedAt: time }
+  const ignoredKeys = Object.keys({ ...own, ...times }).map((name) => [name, ignored])
+  const document = z.object({ ...own, ...shape, ...times }).meta({ id: title, description })
+  const schemas = {
+    sent: z.strictObject({ ...shape, ...Object.fromEntries(ignoredKeys) }).meta({ id: `${title}Body` }),
+    patch: z
+      .strictObject(
+        Object.fromEntries(
+          Object.entries(shape).map(([name, field]) => [name, (field as z.ZodType).nullish()]),
+        ),
+      )
+      .meta({ id: `${title}Patch` }),
+    document,
+    read: document,
+  }
+  // Documents may refer to documents that refer back to them.
+  made.set(definition.name, schemas)
+  const populated = populatedFields(definition)
+  if (Object.keys(populated).length > 0) {
+    schemas.read = z
+      .object({ ...own, ...shape, ...populated, ...times })
+      .meta({
+        id: `${title}Read`,
+        description: `${description} With \`_populate\`, documents in the place of ids.`,
+      })
+  }
+  return schemas
+}
+
+/** The fields that may hold documents instead of ids. */
+function populatedFields({ references, schema }: ResourceDefinition): Record<string, z.ZodType> {
+  const direct = references.filter(({ field }) => Object.hasOwn(schema.shape, field))
+  return Object.fromEntries(
+    [...Map.groupBy(direct, ({ field }) => field)].map(([field, to]) => {
+      const id = schema.shape[field] as z.ZodType
+      const documents = to.map(({ to }) => resourceSchemas(definitions[to]).document)
+      const one = z.union([safeInteger, ...documents])
+      const isList = id.safeParse([]).success
+      return [field, (isList ? z.array(one) : one).nullish().describe(id.description ?? 'Ids, or documents')]
+    }),
+  )
+}

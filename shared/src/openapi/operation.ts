@@ -1,0 +1,48 @@
+import type { z } from 'zod'
+import type { ErrorCode } from '../errors.ts'
+
+/** A parameter of a path, a query or a header. */
+export interface Parameter {
+  in: 'path' | 'query' | 'header'
+  name: string
+  description: string
+  schema: z.ZodType
+  required?: boolean
+  example?: unknown
+}
+
+/** A body, sent or answered. */
+export interface Content {
+  schema: z.ZodType
+  /** One that the schema takes. For a request it is one that works as it stands. */
+  example: unknown
+  /** Names the schema, so that other operations refer to it too. */
+  name?: string
+  /** `application/json` when left out. */
+  types?: readonly string[]
+}
+
+/** A header of an answer. */
+export interface AnswerHeader {
+  name: string
+  description: string
+}
+
+/** One public operation as a service describes it, near the route that does it. */
+export interface DescribedOperation {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** As callers write it, with `{id}` for what varies. */
+  path: string
+  /** Unique, for generated clients. */
+  id: string
+  tag: string
+  summary: string
+  description?: string
+  parameters?: readonly Parameter[]
+  body?: Content & { optional?: boolean }
+  answer: Content & { headers?: readonly AnswerHeader[]; description?: string }
+  /** Statuses that are no error and come without a body, beside the answer. */
+  bodiless?: Readonly<Record<number, string>>
+  /** What it may refuse with beyond what every operation may. */
+  errors?: readonly ErrorCode[]
+}

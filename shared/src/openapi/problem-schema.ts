@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { type ErrorCode, errors } from '../errors.ts'
+
+const fault = z.looseObject({
+  path: z.string().describe('A JSON Pointer into the body, or the name of a parameter'),
+  code: z.string(),
+  message: z.string(),
+})
+
+/** Every error as callers get it (RFC 9457). */
+export const problemSchema = z
+  .looseObject({
+    type: z.string().describe('`urn:parley:error:` and the code'),
+    title: z.string(),
+    status: z.number().int(),
+    detail: z.string().optional(),
+    instance: z.string().describe('The path that was asked for'),
+    code: z.enum(Object.keys(errors) as [ErrorCode, ...ErrorCode[]]).describe('Never changes; decide by it'),
+    requestId: z.string(),
+    errors: z.array(fault).optional().describe('What is wrong with the request, each fault with its place'),
+  })
+  .describe('An error as RFC 9457 has it')
+
+/** What a caller would get of an error, at a path. */
+export function problemExample(code: ErrorCode, instance: string): z.input<typeof problemSchema> {
+  const { status, title } = errors[code]
+  return {
+    ...{ type: `urn:parley:error:${code}`, title, status, instance, code },
+    requestId: '1dbd2714-f645-43f5-8c44-7acf7b239106',
+    ...(code === 'validation_failed'
+      ? { errors: [{ path: '/name', code: 'invalid_type', message: 'expected string, received number' }] }
+      : {}),
+  }
+}
