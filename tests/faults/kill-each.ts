@@ -4,6 +4,7 @@ import { type Conservation, conserve, latencies } from '@parley/local/demo/conse
 import { type PlannedMessage, planMessage } from '@parley/local/demo/demo-plan'
 import { registerWorkspace } from '@parley/local/demo/gateway-client'
 import { killProcess } from '@parley/local/demo/kill-process'
+import { paced } from '@parley/local/demo/paced'
 import { type Posted, postThreads } from '@parley/local/demo/post-threads'
 import type { RunningSystem } from '@parley/local/demo/running-system'
 import { createArrivalLog, simulatorPosition } from '@parley/local/demo/watch-simulator'
@@ -102,19 +103,6 @@ function* endlessThread(options: {
 }): Iterable<PlannedMessage> {
   const { thread, run, load } = options
   for (let sequence = 0; load.running; sequence++) yield planMessage({ thread, sequence, run })
-}
-
-/** Lets `rate` calls a second through, evenly. */
-function paced<A extends unknown[], R>(
-  rate: number,
-  call: (...args: A) => Promise<R>,
-): (...args: A) => Promise<R> {
-  let next = performance.now()
-  return async (...args) => {
-    next = Math.max(next + 1_000 / rate, performance.now())
-    await pause(Math.max(0, next - performance.now()))
-    return call(...args)
-  }
 }
 
 /** Reads what the simulator has until there is nothing new. */

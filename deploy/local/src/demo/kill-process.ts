@@ -13,7 +13,7 @@ export interface Kill {
 }
 
 /** The dispatchers of a system, the first one first. */
-export function dispatchersOf({ processes }: Pick<RunningSystem, 'processes'>): string[] {
+export function dispatchersOf({ processes }: { processes: Record<string, unknown> }): string[] {
   return Object.keys(processes).filter((name) => /^dispatcher(-\d+)?$/.test(name))
 }
 

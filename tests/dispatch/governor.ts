@@ -1,0 +1,122 @@
+import { type Conservation, conserve, isConserved } from '@parley/local/demo/conservation'
+import { postThreads } from '@parley/local/demo/post-threads'
+import { readTroubles } from '@parley/local/demo/simulator-client'
+import { waitUntil } from '@parley/local/wait-until'
+import { createSimulatorLog, type SimulatorArrival } from './arrivals.ts'
+import { connectNumber, phoneNumberIdOf, planThread } from './lines.ts'
+import type { OwnSystem } from './own-system.ts'
+import { registerWorkspace } from './workspace.ts'
+
+const NUMBER = 1
+/** What Meta allows a number a second. */
+export const PER_SECOND = 80
+const PAIR_BURST = 45
+const PAIR_INTERVAL_MS = 6_000
+/** Most people get less than the burst; a few get more, and wait. */
+const PER_PERSON = 20
+const EAGER_PEOPLE = 10
+const PER_EAGER_PERSON = 50
+const IN_FLIGHT = 48
+const ARRIVED_MS = 600_000
+const WANTED_SHARE = 0.9
+
+export interface GovernorRun {
+  conservation: Conservation
+  /** The most sends that the simulator took in any one second, wherever it begins. */
+  busiestSecond: number
+  /** How many sends came before the pair's next was due. */
+  pairsTooFast: number
+  /** What the simulator refused, by code. */
+  refused: Record<string, number>
+  /** Sends a second from the first to the last. */
+  rate: number
+  passed: boolean
+}
+
+/** Queues messages of many people for one number, and watches how the copies together use its rate. */
+export async function runGovernor(options: {
+  own: OwnSystem
+  messages: number
+  say(line: string): void
+}): Promise<GovernorRun> {
+  const { own, messages, say } = options
+  const { gatewayUrl, simulatorUrl } = own.system
+  const workspace = await registerWorkspace(gatewayUrl, 'governor')
+  await connectNumber({ workspace, simulatorUrl, id: NUMBER })
+  const log = createSimulatorLog(simulatorUrl)
+  const posted = await postThreads({
+    threads: planLoad(messages),
+    gateway: workspace,
+    inFlight: IN_FLIGHT,
+    onAnswered: () => {},
+  })
+  await log.read()
+  say(`${posted.length} messages are in; ${posted.length - log.arrivals.length} of them wait for the number`)
+  const arrived = async () => {
+    await log.read()
+    return log.arrivals.length >= messages
+  }
+  await waitUntil(arrived, { timeoutMs: ARRIVED_MS, intervalMs: 500 })
+  const { refused } = await readTroubles(simulatorUrl, phoneNumberIdOf(NUMBER))
+  const conservation = conserve(posted, log.arrivals)
+  const figures = {
+    busiestSecond: busiestSecond(log.arrivals),
+    pairsTooFast: pairsTooFast(log.arrivals),
+    rate: rateOf(log.arrivals),
+  }
+  return {
+    ...{ conservation, refused, ...figures },
+    passed:
+      isConserved(conservation, messages) &&
+      figures.busiestSecond <= PER_SECOND &&
+      figures.pairsTooFast === 0 &&
+      Object.keys(refused).length === 0 &&
+      figures.rate >= PER_SECOND * WANTED_SHARE,
+  }
+}
+
+/** The eager people's threads first, so that their waits overlap with the rest. */
+function planLoad(messages: number) {
+  const run = Date.now().toString(36)
+  const eager = Math.min(EAGER_PEOPLE, Math.floor(messages / PER_EAGER_PERSON))
+  const others = Math.ceil((messages - eager * PER_EAGER_PERSON) / PER_PERSON)
+  const sizes = [
+    ...Array.from({ length: eager }, () => PER_EAGER_PERSON),
+    ...Array.from({ length: others }, (_, at) =>
+      Math.min(PER_PERSON, messages - eager * PER_EAGER_PERSON - at * PER_PERSON),
+    ),
+  ]
+  return sizes.map((size, thread) => planThread({ run, thread, messages: size, number: NUMBER }))
+}
+
+/** The highest count in any window of a second. */
+export function busiestSecond(arrivals: ReadonlyArray<{ at: number }>): number {
+  const times = arrivals.map(({ at }) => at).sort((a, b) => a - b)
+  let [busiest, first] = [0, 0]
+  times.forEach((at, last) => {
+    while ((times[first] ?? at) <= at - 1_000) first++
+    busiest = Math.max(busiest, last - first + 1)
+  })
+  return busiest
+}
+
+/** Sends that a pair's allowance (45 at once, then one each 6 s) did not cover. */
+export function pairsTooFast(
+  arrivals: ReadonlyArray<Pick<SimulatorArrival, 'at' | 'to' | 'phoneNumberId'>>,
+): number {
+  const atRest = new Map<string, number>()
+  let count = 0
+  for (const { at, to, phoneNumberId } of arrivals) {
+    const pair = `${phoneNumberId} ${to}`
+    const rest = Math.max(atRest.get(pair) ?? 0, at)
+    if (rest - at > PAIR_INTERVAL_MS * (PAIR_BURST - 1)) count++
+    atRest.set(pair, rest + PAIR_INTERVAL_MS)
+  }
+  return count
+}
+
+function rateOf(arrivals: ReadonlyArray<{ at: number }>): number {
+  const times = arrivals.map(({ at }) => at)
+  const seconds = (Math.max(...times) - Math.min(...times)) / 1_000
+  return seconds > 0 ? (arrivals.length - 1) / seconds : 0
+}

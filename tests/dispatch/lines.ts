@@ -1,0 +1,66 @@
+import type { PlannedMessage } from '@parley/local/demo/demo-plan'
+import { registerWebhook } from '@parley/local/demo/simulator-client'
+import type { Workspace } from './workspace.ts'
+
+const RPC_EXT_ID = 'rpc-line'
+
+/** Configures a channel that sends from a number to the simulator, which posts the news of it. */
+export async function connectNumber(options: {
+  workspace: Workspace
+  simulatorUrl: string
+  id: number
+  accessToken?: string
+}): Promise<string> {
+  const { workspace, simulatorUrl, id, accessToken = 'token' } = options
+  const extId = numberExtId(id)
+  const phoneNumberId = phoneNumberIdOf(id)
+  const appSecret = `secret of ${extId}`
+  const config = { phoneNumberId, accessToken, apiUrl: new URL('/v23.0', simulatorUrl).href, appSecret }
+  await workspace.call('PUT', `/rest/channels/${id}`, {
+    ...{ name: extId, description: '', extId, hook: 'whatsapp', callback: 'whatsapp' },
+    ...{ handlerUrl: 'native:agents/echo', config },
+  })
+  await registerWebhook(simulatorUrl, { phoneNumberId, url: workspace.providerUrl(extId), appSecret })
+  return extId
+}
+
+/** Configures a channel whose answers go to an RPC endpoint. */
+export async function connectRpc(options: {
+  workspace: Workspace
+  callbackUrl: string
+  id: number
+}): Promise<void> {
+  const { workspace, callbackUrl, id } = options
+  await workspace.call('PUT', `/rest/channels/${id}`, {
+    ...{ name: 'RPC', description: '', extId: RPC_EXT_ID, hook: 'whatsapp', callback: 'rpc' },
+    ...{ handlerUrl: 'native:agents/echo', config: { callbackUrl } },
+  })
+}
+
+const numberExtId = (id: number): string => `number-${id}`
+export const phoneNumberIdOf = (id: number): string => String(1_000_000 + id)
+
+/** A thread's messages, in the order in which they must arrive; from a number's line, or by RPC without one. */
+export function planThread(options: {
+  run: string
+  thread: number
+  messages: number
+  number?: number
+}): PlannedMessage[] {
+  const { run, thread, messages, number } = options
+  const extId = number === undefined ? RPC_EXT_ID : numberExtId(number)
+  return Array.from({ length: messages }, (_, sequence) => {
+    const args = { template: 'order_update', language: 'en', variables: [String(thread), String(sequence)] }
+    return {
+      thread,
+      sequence,
+      key: `${run}-${thread}-${sequence}`,
+      body: {
+        extId,
+        user: { phone: `+55119${String(thread).padStart(8, '0')}` },
+        thread: { extId: `${run}-${thread}` },
+        answer: { functions: [{ name: 'sendTemplate', args }] },
+      },
+    }
+  })
+}

@@ -1,0 +1,86 @@
+import { type Conservation, conserve, isConserved } from '@parley/local/demo/conservation'
+import { postThreads } from '@parley/local/demo/post-threads'
+import { waitUntil } from '@parley/local/wait-until'
+import { z } from 'zod'
+import { createSimulatorLog } from './arrivals.ts'
+import { connectNumber, planThread } from './lines.ts'
+import type { OwnSystem } from './own-system.ts'
+import { openStore } from './store.ts'
+import { registerWorkspace } from './workspace.ts'
+
+/** As many as one number does not take long for. */
+const NUMBERS = 10
+const PER_THREAD = 10
+const IN_FLIGHT = 32
+const SETTLED_MS = 120_000
+const EXPIRED = 'expired'
+
+const replayed = z.object({ replayed: z.int(), more: z.boolean() })
+const firstDead = z.looseObject({
+  data: z.array(z.looseObject({ reason: z.string().optional(), fault: z.string().optional() })).min(1),
+})
+
+export interface ReplayRun {
+  /** How many were dead before, of which reason and whose fault. */
+  dead: number
+  reason: string
+  replayed: number
+  conservation: Conservation
+  states: Record<string, number>
+  seconds: number
+  passed: boolean
+}
+
+/** Has messages die of an expired access token, mends it, and runs all of them again by a filter. */
+export async function runReplay(options: {
+  own: OwnSystem
+  messages: number
+  say(line: string): void
+}): Promise<ReplayRun> {
+  const { own, messages, say } = options
+  const { gatewayUrl, simulatorUrl } = own.system
+  const workspace = await registerWorkspace(gatewayUrl, 'replay')
+  const store = await openStore(own.servers.mongo.url)
+  const connectAll = async (accessToken: string) => {
+    for (let id = 1; id <= NUMBERS; id++) await connectNumber({ workspace, simulatorUrl, id, accessToken })
+  }
+  await connectAll(EXPIRED)
+  const posted = await postThreads({
+    threads: planLoad(messages),
+    gateway: workspace,
+    inFlight: IN_FLIGHT,
+    onAnswered: () => {},
+  })
+  const allIn = (state: string) => async () => (await store.states())[state] === messages
+  await waitUntil(allIn('dead'), { timeoutMs: SETTLED_MS, intervalMs: 500 })
+  const { dead = 0 } = await store.states()
+  const [first] = firstDead.parse(await workspace.call('GET', '/rest/messages?status=dead&limit=1')).data
+  say(`${dead} messages are dead; the access token is mended`)
+  await connectAll('valid')
+  const began = performance.now()
+  const answer = replayed.parse(
+    await workspace.call('POST', '/rest/messages/replay', { status: 'dead', limit: messages }),
+  )
+  await waitUntil(allIn('delivered'), { timeoutMs: SETTLED_MS, intervalMs: 500 })
+  const seconds = (performance.now() - began) / 1_000
+  const log = createSimulatorLog(simulatorUrl)
+  await log.read()
+  const [conservation, states] = [conserve(posted, log.arrivals), await store.states()]
+  await store.close()
+  return {
+    dead,
+    reason: `${first?.reason ?? ''} Fault: ${first?.fault ?? 'none'}.`,
+    replayed: answer.replayed,
+    ...{ conservation, states, seconds },
+    passed: dead === messages && answer.replayed === messages && isConserved(conservation, messages),
+  }
+}
+
+function planLoad(messages: number) {
+  const run = Date.now().toString(36)
+  const threads = Math.ceil(messages / PER_THREAD)
+  return Array.from({ length: threads }, (_, thread) => {
+    const size = Math.min(PER_THREAD, messages - thread * PER_THREAD)
+    return planThread({ run, thread, messages: size, number: (thread % NUMBERS) + 1 })
+  })
+}

@@ -1,0 +1,82 @@
+import type { Conservation } from '@parley/local/demo/conservation'
+import type { FaultRun } from './faults.ts'
+import { type GovernorRun, PER_SECOND } from './governor.ts'
+import type { ReplayRun } from './replay.ts'
+
+const LABEL = 40
+const FIGURE = 14
+
+export function faultTable(run: FaultRun): string {
+  const { faults, conservation, states, repeatedPosts, rpcRepeats, arrival, passed } = run
+  return [
+    '',
+    row('Killed (SIGKILL)', 'ready after', 'taken over', 'longest silence'),
+    ...faults.map(({ victim, readyAfterMs, takenOverAfterMs, longestSilenceMs }) =>
+      row(`  ${victim}`, seconds(readyAfterMs), seconds(takenOverAfterMs), seconds(longestSilenceMs)),
+    ),
+    '',
+    'Messages',
+    ...conservationRows(conservation),
+    row('  posts repeated for want of a 200', count(repeatedPosts)),
+    row('  RPC calls repeated under their id', count(rpcRepeats)),
+    ...stateRows(states),
+    row('  from 200 to arrival, median', seconds(arrival.median)),
+    row('  from 200 to arrival, slowest', seconds(arrival.slowest)),
+    row('  the whole run', seconds(run.seconds * 1_000)),
+    '',
+    passed ? 'Nothing was lost, doubled or out of order.' : 'Something was lost, doubled or out of order.',
+  ].join('\n')
+}
+
+export function governorTable(run: GovernorRun): string {
+  const { conservation, busiestSecond, pairsTooFast, refused, rate, passed } = run
+  return [
+    '',
+    'One number, four dispatchers',
+    ...conservationRows(conservation),
+    row('  most in any second', count(busiestSecond)),
+    row('  sends to a person too soon', count(pairsTooFast)),
+    row('  refused for the rate (130429)', count(refused['130429'] ?? 0)),
+    row('  refused for the pair (131056)', count(refused['131056'] ?? 0)),
+    row('  sends a second, first to last', rate.toFixed(1)),
+    row(`  of the number's ${PER_SECOND} a second`, `${((rate / PER_SECOND) * 100).toFixed(1)}%`),
+    '',
+    passed ? "The number's rate was kept, and used." : "The number's rate was NOT kept or not used.",
+  ].join('\n')
+}
+
+export function replayTable(run: ReplayRun): string {
+  const { dead, reason, replayed, conservation, states, passed } = run
+  return [
+    '',
+    'Replay',
+    row('  dead', count(dead)),
+    `    ${reason}`,
+    row('  run again by a filter', count(replayed)),
+    ...conservationRows(conservation),
+    ...stateRows(states),
+    row('  until all were delivered', seconds(run.seconds * 1_000)),
+    '',
+    passed ? 'All were delivered, once each.' : 'Not all were delivered once.',
+  ].join('\n')
+}
+
+function conservationRows(conservation: Conservation): string[] {
+  return [
+    row('  posted', count(conservation.posted)),
+    row('  answered 200', count(conservation.answered)),
+    row('  arrived once', count(conservation.once)),
+    row('  lost', count(conservation.missing)),
+    row('  doubled', count(conservation.doubled)),
+    row('  threads out of order', count(conservation.threadsOutOfOrder)),
+  ]
+}
+
+const stateRows = (states: Record<string, number>): string[] =>
+  Object.entries(states).map(([state, number]) => row(`  in the store: ${state}`, count(number)))
+
+const row = (label: string, ...figures: string[]): string =>
+  label.padEnd(LABEL) + figures.map((figure) => figure.padStart(FIGURE)).join('  ')
+const count = (value: number): string => value.toLocaleString('en-US')
+const seconds = (milliseconds: number | undefined): string =>
+  milliseconds === undefined ? '–' : `${(milliseconds / 1_000).toFixed(1)} s`

@@ -1,0 +1,62 @@
+import { ConfigError, integer, parseConfig } from '@parley/shared/config'
+import { z } from 'zod'
+import { runFaults } from './faults.ts'
+import { runGovernor } from './governor.ts'
+import { startOwnSystem } from './own-system.ts'
+import { runReplay } from './replay.ts'
+import { faultTable, governorTable, replayTable } from './report.ts'
+
+const size = z.object({
+  MESSAGES: integer({ min: 1_000, max: 1_000_000 })
+    .default(20_000)
+    .describe('Messages of the run with kills'),
+  RATE: integer({ min: 10, max: 2_000 }).default(200).describe('How many of them are posted a second'),
+  GOVERNED: integer({ min: 1_000, max: 100_000 }).default(5_000).describe('Messages from one number'),
+  REPLAYED: integer({ min: 10, max: 10_000 }).default(1_000).describe('Dead messages that are run again'),
+})
+const sizes = parseConfig(size, process.env)
+const say = (line: string) => console.error(line)
+
+interface Part {
+  dispatchers: number
+  run(own: Awaited<ReturnType<typeof startOwnSystem>>): Promise<{ table: string; passed: boolean }>
+}
+
+const PARTS: Record<string, Part> = {
+  faults: {
+    dispatchers: 2,
+    async run(own) {
+      const result = await runFaults({ own, messages: sizes.MESSAGES, rate: sizes.RATE, say })
+      return { table: faultTable(result), passed: result.passed }
+    },
+  },
+  governor: {
+    dispatchers: 4,
+    async run(own) {
+      const result = await runGovernor({ own, messages: sizes.GOVERNED, say })
+      return { table: governorTable(result), passed: result.passed }
+    },
+  },
+  replay: {
+    dispatchers: 2,
+    async run(own) {
+      const result = await runReplay({ own, messages: sizes.REPLAYED, say })
+      return { table: replayTable(result), passed: result.passed }
+    },
+  },
+}
+
+const wanted = process.argv.slice(2)
+const unknown = wanted.filter((name) => !(name in PARTS))
+if (unknown.length > 0) throw new ConfigError(`There are ${Object.keys(PARTS).join(', ')}; not ${unknown}`)
+for (const [name, part] of Object.entries(PARTS)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue
+  const own = await startOwnSystem({ dispatchers: part.dispatchers, say })
+  try {
+    const { table, passed } = await part.run(own)
+    console.log(table)
+    if (!passed) process.exitCode = 1
+  } finally {
+    await own.stop()
+  }
+}

@@ -1,0 +1,39 @@
+import mongoose from 'mongoose'
+
+/** Looks into the dispatcher's database, which survives that the server is killed. */
+export interface Store {
+  /** How many messages are in each state. */
+  states(): Promise<Record<string, number>>
+  /** How many messages the pipeline still has work with. */
+  open(): Promise<number>
+  /** The terms of the leases, by partition; without those that nobody holds. */
+  terms(): Promise<Map<number, number>>
+  /** How many partitions each copy holds. */
+  shares(): Promise<number[]>
+  close(): Promise<void>
+}
+
+const SELECTION_MS = 5_000
+
+export async function openStore(mongoUrl: string): Promise<Store> {
+  const options = { serverSelectionTimeoutMS: SELECTION_MS, socketTimeoutMS: SELECTION_MS }
+  const client = await mongoose.mongo.MongoClient.connect(mongoUrl, options)
+  const database = client.db('dispatcher')
+  const messages = database.collection('messages')
+  const held = () =>
+    database
+      .collection<{ _id: number; owner: string | null; term: number }>('partitions')
+      .find({ $expr: { $and: [{ $ne: ['$owner', null] }, { $gt: ['$expiresAt', '$$NOW'] }] } })
+      .toArray()
+  return {
+    async states() {
+      const groups = await messages.aggregate([{ $group: { _id: '$state', count: { $sum: 1 } } }]).toArray()
+      return Object.fromEntries(groups.map(({ _id, count }) => [String(_id), Number(count)]))
+    },
+    open: () => messages.countDocuments({ open: true }),
+    terms: async () => new Map((await held()).map(({ _id, term }) => [_id, term])),
+    shares: async () =>
+      [...Map.groupBy(await held(), ({ owner }) => owner).values()].map(({ length }) => length),
+    close: () => client.close(),
+  }
+}
