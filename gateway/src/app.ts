@@ -3,6 +3,8 @@ import { createInternalSigner } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
 import { connectRedis } from '@parley/shared/redis'
 import { createApp, type Service } from '@parley/shared/service-app'
+import { createTracing } from '@parley/shared/tracing'
+import { Registry } from 'prom-client'
 import { createAccessTokens } from './access-tokens.ts'
 import { createCallers } from './callers.ts'
 import { canonicalPath } from './canonical-path.ts'
@@ -21,6 +23,8 @@ import { createRouter, routes } from './routes.ts'
 
 /** Wires the gateway: path, route, caller, then on to the service. Nothing here reads a body. */
 export async function buildApp(config: GatewayConfig, log: Log): Promise<Service> {
+  const registry = new Registry()
+  const tracing = await createTracing('gateway', config)
   const services = {
     identity: followCopies({ name: 'identity', urls: config.IDENTITY_URL, log }),
     webhook: followCopies({ name: 'webhook', urls: config.WEBHOOK_URL, log }),
@@ -37,13 +41,13 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
   const callers = createCallers({ accessTokens, identity })
   const revocations = followRevocations({ identity, callers, log })
   const findRoute = createRouter(routes)
-  const { limits, counters } = createRateLimits(config)
+  const { limits, counters } = createRateLimits(config, registry)
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const settling = redis && settleRegularly(counters, createRedisCount(redis))
   const forward = forwarding({ timeoutMs: config.UPSTREAM_TIMEOUT_MS, log })
 
   const app = createApp({
-    log,
+    ...{ log, registry, tracing },
     readiness: upstreamReadiness(services),
     routes: (express) => {
       express.use(canonicalPath())
@@ -54,12 +58,13 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     },
   })
   return {
-    app,
+    ...{ app, registry },
     close: async () => {
       const following = Object.values(services).map((copies) => copies.close())
       await Promise.all([revocations.close(), settling?.close(), ...following])
       redis?.disconnect()
       forward.close()
+      await tracing.close()
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { BlockList } from 'node:net'
 import type { InternalSigner } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
-import type { Request, RequestHandler } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 import type { Callers } from './callers.ts'
 import { addressKey, clientAddress } from './client-address.ts'
 import type { KnownCaller } from './confirm-caller.ts'
@@ -29,7 +29,7 @@ const BEARER = /^Bearer +([\w-]+(?:\.[\w-]+\.[\w-]+)?)$/i
 export function gatekeeper(gatekeeping: Gatekeeping): RequestHandler {
   const { services, signer, limits, trustedProxies } = gatekeeping
   return async (req, res, next) => {
-    const route = routeOf(gatekeeping, req)
+    const route = routeOf(gatekeeping, req, res)
     const address = clientAddress(req, trustedProxies)
     const known = await callerFor(gatekeeping, { route, req, address })
     const copies = services[route.upstream]
@@ -46,9 +46,10 @@ export function gatekeeper(gatekeeping: Gatekeeping): RequestHandler {
   }
 }
 
-function routeOf({ findRoute }: Gatekeeping, req: Request): Route {
+function routeOf({ findRoute }: Gatekeeping, req: Request, res: Response): Route {
   const route = findRoute(req.path)
   if (route === undefined) throw new Problem('not_found')
+  res.locals.route = route.path
   if (!route.methods.includes(req.method))
     throw new Problem('method_not_allowed', { headers: { allow: route.methods.join(', ') } })
   if (Number(req.headers['content-length']) > route.maxBytes) throw new Problem('body_too_large')

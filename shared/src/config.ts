@@ -31,6 +31,19 @@ export const baseConfig = {
     .describe('The least severe level that is logged'),
   HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
   PORT: integer({ min: 0, max: 65_535 }).describe('Port to listen on; 0 takes a free one'),
+  METRICS_PORT: integer({ min: 0, max: 65_535 })
+    .optional()
+    .describe('Port of /metrics, at the same address; no metrics are served when not set'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('Where traces go, by OTLP over HTTP: http://collector:4318; none when not set'),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce
+    .number()
+    .min(0)
+    .max(1)
+    .default(1)
+    .describe('Share of the traces that begin here which are kept'),
   SERVICE_KEY: json
     .pipe(publicJwk.extend({ d: z.string() }))
     .describe("This process's private ES256 key as a JWK; its kid is the service's name"),

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { answerClientErrors } from './client-errors.ts'
 import { type BaseConfig, baseConfig, ConfigError, parseConfig } from './config.ts'
 import { createLog, type Log } from './log.ts'
+import { serveMetrics } from './metrics-server.ts'
 import type { Service } from './service-app.ts'
 
 const SHUTDOWN_MS = 25_000
@@ -31,6 +32,9 @@ export async function serve<S extends z.ZodRawShape>(options: {
   server.requestTimeout = REQUEST_MS
   answerClientErrors(server)
   await listen(server, config)
+  const { METRICS_PORT, HOST } = config
+  if (METRICS_PORT !== undefined && service.registry !== undefined)
+    await serveMetrics(service.registry, { host: HOST, port: METRICS_PORT })
   log.info({ port: (server.address() as AddressInfo).port }, 'listening')
   stopOnSignal({ server, service, log })
 }

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import express, { type Express, type RequestHandler } from 'express'
+import { Gauge, Registry } from 'prom-client'
 import type { Caller, InternalVerifier, ServiceName } from './internal-token.ts'
 import type { Log } from './log.ts'
+import { observeRequests } from './observe-requests.ts'
 import { Problem, problemHandler } from './problem.ts'
+import { type Tracing, untraced } from './tracing.ts'
 
 /** For each dependency, whether it answers; a check that throws counts as `false`. */
 export type ReadinessChecks = Record<string, () => Promise<boolean>>
@@ -10,6 +13,8 @@ export type ReadinessChecks = Record<string, () => Promise<boolean>>
 /** A wired service: the app, what it depends on, and how to let go of it. */
 export interface Service {
   app: Express
+  /** What `/metrics` shows of it. */
+  registry?: Registry
   /** Flushes what is in flight and closes every connection. */
   close(): Promise<void>
 }
@@ -17,26 +22,30 @@ export interface Service {
 const READINESS_MS = 4_000
 
 /**
- * The Express app that every process starts from: request id, one log line per request, health, then the
- * routes, then 404 and the error handler.
+ * The Express app that every process starts from: request id; a log line, a metric and a span per request; health;
+ * then the routes, then 404 and the error handler.
  */
 export function createApp(options: {
   log: Log
+  registry?: Registry
+  tracing?: Tracing
   readiness: ReadinessChecks
   routes(app: Express): void
 }): Express {
+  const { log, registry = new Registry(), tracing = untraced } = options
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', false)
   app.set('query parser', 'simple')
-  app.use(requestId(), requestLog(options.log))
+  showReadiness(registry, options.readiness)
+  app.use(requestId(), observeRequests({ log, registry, tracing }))
   app.get('/health/live', (_req, res) => void res.json({ status: 'live' }))
   app.get('/health/ready', readinessHandler(options.readiness))
   options.routes(app)
   app.use(() => {
     throw new Problem('not_found')
   })
-  app.use(problemHandler(options.log))
+  app.use(problemHandler(log))
   return app
 }
 
@@ -49,31 +58,6 @@ function requestId(): RequestHandler {
     req.headers['x-request-id'] = id
     res.locals.requestId = id
     res.setHeader('x-request-id', id)
-    next()
-  }
-}
-
-function requestLog(log: Log): RequestHandler {
-  return (req, res, next) => {
-    if (!log.isLevelEnabled('info')) return next()
-    const started = performance.now()
-    const path = req.originalUrl.split('?', 1)[0]
-    res.on('close', () => {
-      const caller = res.locals.caller as Caller | undefined
-      log.info(
-        {
-          requestId: res.locals.requestId,
-          method: req.method,
-          path,
-          status: res.statusCode,
-          aborted: !res.writableFinished,
-          ms: Math.round((performance.now() - started) * 10) / 10,
-          workspace: caller?.workspace._id,
-          account: caller?.account._id,
-        },
-        'request',
-      )
-    })
     next()
   }
 }
@@ -93,6 +77,23 @@ function readinessHandler(checks: ReadinessChecks): RequestHandler {
       .status(ready ? 200 : 503)
       .json({ status: ready ? 'ready' : 'not ready', dependencies: Object.fromEntries(states) })
   }
+}
+
+/** The same answers as a metric, asked for whenever it is read. */
+function showReadiness(registry: Registry, checks: ReadinessChecks): void {
+  new Gauge({
+    name: 'parley_dependency_up',
+    help: 'Whether what the process depends on answers: 1 or 0',
+    labelNames: ['dependency'],
+    registers: [registry],
+    async collect() {
+      await Promise.all(
+        Object.entries(checks).map(async ([name, check]) =>
+          this.labels(name).set((await answers(check)) ? 1 : 0),
+        ),
+      )
+    },
+  })
 }
 
 async function answers(check: () => Promise<boolean>): Promise<boolean> {

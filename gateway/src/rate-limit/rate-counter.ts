@@ -28,8 +28,11 @@ export interface RateCounter {
 
 const MAX_KEYS = 50_000
 
-/** Counts in memory, the last 50,000 keys. */
-export function createRateCounter(policy: Policy): RateCounter {
+/** Counts in memory, the last 50,000 keys; `onRefused` hears of each request that is over. */
+export function createRateCounter({
+  onRefused,
+  ...policy
+}: Policy & { onRefused?: () => void }): RateCounter {
   const uses = new LRUCache<string, Use>({ max: MAX_KEYS })
   const waiting = new Set<Use>()
   const windowMs = policy.windowSeconds * 1000
@@ -43,8 +46,10 @@ export function createRateCounter(policy: Policy): RateCounter {
         use = { key, window, settled: 0, pending: 0 }
         uses.set(key, use)
       }
-      if (use.settled + use.pending >= policy.quota)
+      if (use.settled + use.pending >= policy.quota) {
+        onRefused?.()
         throw limited(policy, Math.ceil(((window + 1) * windowMs - now) / 1000))
+      }
       use.pending++
       waiting.add(use)
     },

@@ -1,7 +1,8 @@
 import type { Caller } from '@parley/shared/internal-token'
+import { Counter, type Registry } from 'prom-client'
 import type { GatewayConfig } from '../config.ts'
 import type { Route } from '../routes.ts'
-import { createRateCounter, type RateCounter } from './rate-counter.ts'
+import { createRateCounter, type Policy, type RateCounter } from './rate-counter.ts'
 
 /** Each throws `rate_limited` when the limit in question is reached. */
 export interface RateLimits {
@@ -17,15 +18,26 @@ const UNLIMITED = 1_000_000_000
 const MINUTE = 60
 
 /** The limits of the configuration; what it leaves open is strict in production and out of reach elsewhere. */
-export function createRateLimits(config: GatewayConfig): { limits: RateLimits; counters: RateCounter[] } {
+export function createRateLimits(
+  config: GatewayConfig,
+  registry: Registry,
+): { limits: RateLimits; counters: RateCounter[] } {
+  const refused = new Counter({
+    name: 'parley_rate_limited_total',
+    help: 'Requests refused with 429, by the limit that was reached',
+    labelNames: ['policy'],
+    registers: [registry],
+  })
+  const counting = (policy: Policy) =>
+    createRateCounter({ ...policy, onRefused: () => refused.inc({ policy: policy.name }) })
   const quota = (configured: number | undefined, production: number) =>
     configured ?? (config.NODE_ENV === 'production' ? production : UNLIMITED)
-  const perMinute = (name: string, quota: number) => createRateCounter({ name, quota, windowSeconds: MINUTE })
+  const perMinute = (name: string, quota: number) => counting({ name, quota, windowSeconds: MINUTE })
   const credentials = perMinute('credentials', quota(config.RATE_CREDENTIALS_PER_MINUTE, 30))
   const addresses = perMinute('address', quota(config.RATE_ADDRESS_PER_MINUTE, 6_000))
   const tokens = perMinute('token', quota(config.RATE_TOKEN_PER_MINUTE, 6_000))
   const perSecond = quota(config.RATE_WEBHOOK_PER_SECOND, 1_000)
-  const webhook = createRateCounter({ name: 'webhook', quota: perSecond, windowSeconds: 1 })
+  const webhook = counting({ name: 'webhook', quota: perSecond, windowSeconds: 1 })
   const limits: RateLimits = {
     anonymous: (route, path, address) => {
       if (route.limit === 'webhook')

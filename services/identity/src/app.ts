@@ -3,6 +3,8 @@ import type { Log } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
 import { connectRedis } from '@parley/shared/redis'
 import { createApp, type Service } from '@parley/shared/service-app'
+import { createTracing } from '@parley/shared/tracing'
+import { Gauge, Registry } from 'prom-client'
 import { createOwnAuthorizer } from './access/authorizer.ts'
 import { freeLoginTries, type IdentityConfig, minPasswordLength, requireSafe } from './config.ts'
 import { createCollections, createModels, type Models } from './models.ts'
@@ -15,6 +17,8 @@ import { createThrottles } from './throttle/throttles.ts'
 /** Wires the identity service; the database is connected in the background. */
 export async function buildApp(config: IdentityConfig, log: Log): Promise<Service> {
   requireSafe(config)
+  const registry = new Registry()
+  const tracing = await createTracing('identity', config)
   const encryptionKeys = config.KEY_ENCRYPTION_KEYS
   const mongo = connectMongo({
     url: config.MONGO_URL,
@@ -28,6 +32,14 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
   const { connection } = mongo
   const models: Models = createModels(connection)
   const pool = new HashPool()
+  new Gauge({
+    name: 'parley_password_hashes_waiting',
+    help: 'Passwords that wait for a worker to hash or compare them; 503 beyond 256',
+    registers: [registry],
+    collect() {
+      this.set(pool.waiting)
+    },
+  })
   const passwords = createPasswords({ peppers: config.PEPPERS, cost: config.BCRYPT_COST, pool })
   const keyRing = createKeyRing(models.keyRings, encryptionKeys)
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
@@ -40,7 +52,7 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
     minPasswordLength: minPasswordLength(config),
   }
   const app = createApp({
-    log,
+    ...{ log, registry, tracing },
     readiness: {
       mongodb: mongo.isUp,
       signingKeys: async () => (await keyRing.jwks()).keys.length > 0,
@@ -48,10 +60,10 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
     routes: (express) => mountRoutes(express, dependencies),
   })
   return {
-    app,
+    ...{ app, registry },
     close: async () => {
       redis?.disconnect()
-      await Promise.all([pool.close(), mongo.close()])
+      await Promise.all([pool.close(), mongo.close(), tracing.close()])
     },
   }
 }

@@ -9,6 +9,8 @@ import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox } from '@parley/shared/sealed-value'
 import { secretKeysOf } from '@parley/shared/secret-keys'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
+import { createTracing } from '@parley/shared/tracing'
+import { Registry } from 'prom-client'
 import { asyncApi } from './asyncapi.ts'
 import { createAudioStore } from './audio/audio-store.ts'
 import { audioRoutes } from './audio/routes.ts'
@@ -33,6 +35,8 @@ const LARGE_BODIES = { bytes: 256 * MIB, free: MIB }
 
 /** Connects to MongoDB, the broker and Redis in the background and wires the webhook service. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
+  const registry = new Registry()
+  const tracing = await createTracing('webhook', config)
   const signer = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'webhook', jwks: config.SERVICE_JWKS })
   const inner = (baseUrl: string, audience: 'identity' | 'configuration') =>
@@ -49,7 +53,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const store = createChannelStore(collections.channels, box)
   const configuration = inner(config.CONFIGURATION_URL, 'configuration')
   const channels = createChannels({ store, configuration, log })
-  const publisher = await createPublisher({ url: config.AMQP_URL, log })
+  const publisher = await createPublisher({ url: config.AMQP_URL, log, registry, tracing })
   const changes = await followChannelChanges({
     url: config.AMQP_URL,
     store,
@@ -64,7 +68,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const audio = createAudioStore(database.connection)
   const intake = { publisher, channels, audio, budget, bodyTimeoutMs: config.BODY_TIMEOUT_MS, log }
   const app = createApp({
-    log,
+    ...{ log, registry, tracing },
     readiness: {
       rabbitmq: publisher.isUp,
       redis: async () => (await redis.ping()) === 'PONG',
@@ -98,11 +102,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     },
   })
   return {
-    app,
+    ...{ app, registry },
     close: async () => {
       await Promise.all([publisher.close(), changes.close()])
       redis.disconnect()
-      await database.close()
+      await Promise.all([database.close(), tracing.close()])
     },
   }
 }

@@ -7,9 +7,12 @@ import {
 } from '@parley/shared/broker'
 import type { Log } from '@parley/shared/log'
 import { Problem } from '@parley/shared/problem'
+import type { Tracing } from '@parley/shared/tracing'
 import type { ConfirmChannel } from 'amqplib'
+import type { Registry } from 'prom-client'
 import { createWriteBatch } from './batch-writes.ts'
 import type { Publication } from './publication.ts'
+import { createPublishObserver, type PublishObserver } from './publish-observer.ts'
 
 const MAX_IN_FLIGHT = 5_000
 
@@ -26,9 +29,19 @@ export interface Publisher {
 }
 
 /** A confirmed publisher to exchange `messages`, on one channel that is made anew after every loss. */
-export async function createPublisher(options: { url: string; log: Log }): Promise<Publisher> {
-  const { url, log } = options
+export async function createPublisher(options: {
+  url: string
+  log: Log
+  registry: Registry
+  tracing: Tracing
+}): Promise<Publisher> {
+  const { url, log, registry, tracing } = options
   let inFlight = 0
+  const observer = createPublishObserver({
+    ...{ registry, tracing },
+    exchange: MESSAGES_EXCHANGE,
+    inFlight: () => inFlight,
+  })
   let settled: (() => void) | undefined
   const closing = new AbortController()
   let channel: ConfirmChannel | undefined
@@ -64,7 +77,7 @@ export async function createPublisher(options: { url: string; log: Log }): Promi
       if (inFlight >= MAX_IN_FLIGHT) return Promise.reject(unavailable('Too many messages are in flight.'))
       inFlight++
       holdWrites()
-      return publishOn(channel, publication, withinMs, () => {
+      return publishOn(channel, { publication, withinMs, observer }, () => {
         if (--inFlight === 0) settled?.()
       })
     },
@@ -82,17 +95,19 @@ export async function createPublisher(options: { url: string; log: Log }): Promi
 
 function publishOn(
   channel: ConfirmChannel,
-  publication: Publication,
-  withinMs: number,
+  options: { publication: Publication; withinMs: number; observer: PublishObserver },
   settled: () => void,
 ): Promise<void> {
-  const { routingKey, messageId, type, headers, body } = publication
+  const { publication, withinMs, observer } = options
+  const { routingKey, messageId, type, body } = publication
+  const { headers, ended } = observer.started(publication)
   return new Promise((resolve, reject) => {
     let open = true
     const settle = (problem?: Problem) => {
       if (!open) return
       open = false
       clearTimeout(late)
+      ended(problem === undefined ? 'confirmed' : 'unavailable')
       if (problem) reject(problem)
       else resolve()
       settled()

@@ -12,6 +12,7 @@ const MAX_LINE = 16_384
 export class NodeProcess {
   readonly name: string
   readonly url: string
+  readonly metricsUrl: string | undefined
   readonly #plan: ProcessPlan
   readonly #owner: string
   readonly #say: (line: string) => void
@@ -21,6 +22,7 @@ export class NodeProcess {
   constructor(options: { plan: ProcessPlan; owner: string; say(line: string): void }) {
     this.name = options.plan.name
     this.url = options.plan.url
+    this.metricsUrl = options.plan.metricsUrl
     this.#plan = options.plan
     this.#owner = options.owner
     this.#say = options.say

@@ -23,12 +23,16 @@ export interface ProcessPlan {
   name: ProcessName | FurtherDispatcher
   script: string
   url: string
+  /** Of its metrics; the simulator has none. */
+  metricsUrl?: string
   env: Record<string, string>
 }
 
 export interface SystemSettings {
   directory: string
   ports: Record<ProcessName, number>
+  /** Where each service shows its metrics. */
+  metricsPorts: Record<string, number>
   secrets: Secrets
   mongoUrl: string
   amqpUrl: string
@@ -56,28 +60,32 @@ export function planProcesses(settings: SystemSettings): ProcessPlan[] {
   ]
 }
 
-/** A further copy of the dispatcher; it differs from the first in its port only. */
+/** A further copy of the dispatcher; it differs from the first in its ports only. */
 export function planDispatcher(
   copy: { name: FurtherDispatcher; port: number },
   settings: SystemSettings,
 ): ProcessPlan {
   const ports = { ...settings.ports, dispatcher: copy.port }
+  const metricsPorts = { dispatcher: settings.metricsPorts[copy.name] ?? 0 }
   const script = 'services/dispatcher/src/server.ts'
-  const plan = planService({ name: 'dispatcher', script, settings: { ...settings, ports } })
+  const plan = planService({ name: 'dispatcher', script, settings: { ...settings, ports, metricsPorts } })
   return { ...plan, name: copy.name }
 }
 
 function planService(options: { name: ServiceName; script: string; settings: SystemSettings }): ProcessPlan {
   const { name, script, settings } = options
+  const metricsPort = settings.metricsPorts[name] ?? 0
   return {
     name,
     script: join(CHECKOUT, script),
     url: urlOf(name, settings.ports),
+    metricsUrl: `http://${HOST}:${metricsPort}/metrics`,
     env: {
       NODE_ENV: 'development',
       LOG_LEVEL: settings.logLevel,
       HOST,
       PORT: String(settings.ports[name]),
+      METRICS_PORT: String(metricsPort),
       SERVICE_KEY: JSON.stringify(settings.secrets.serviceKeys[name]),
       SERVICE_JWKS: JSON.stringify(publicKeys(settings.secrets)),
       MONGO_DATABASE: name,

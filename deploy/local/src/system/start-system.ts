@@ -38,9 +38,11 @@ export interface SystemOptions {
   signal?: AbortSignal
 }
 
-export interface ProcessState {
+export type ProcessState = {
   pid: number | undefined
   url: string
+  /** Of a service. */
+  metricsUrl?: string | undefined
 }
 
 /** What `run.json` holds. */
@@ -75,10 +77,13 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const inner = PROCESSES.filter((name) => name !== 'gateway')
   const copies = Array.from({ length: dispatchers - 1 }, (_, at): FurtherDispatcher => `dispatcher-${at + 2}`)
   const file = join(directory, 'ports.json')
-  const ports = await choosePorts({ file, names: [...inner, ...copies], say })
+  const withMetrics = [...PROCESSES.filter((name) => name !== 'simulator'), ...copies]
+  const names = [...inner, ...copies, ...withMetrics.map(metricsOf)]
+  const ports = await choosePorts({ file, names, say })
   const settings = {
     ...{ directory, secrets, logLevel },
     ports: { ...ports, gateway: port },
+    metricsPorts: Object.fromEntries(withMetrics.map((name) => [name, ports[metricsOf(name)] ?? 0])),
     mongoUrl: servers.mongo.url,
     amqpUrl: servers.rabbitmq.url,
     redisUrl: servers.redis.url,
@@ -126,6 +131,12 @@ async function superviseSystem(
   }
 }
 
+const metricsOf = <N extends string>(name: N) => `${name}-metrics` as const
+
+function stateOf({ pid, url, metricsUrl }: ProcessState): ProcessState {
+  return { pid, url, metricsUrl }
+}
+
 async function waitUntilReady(processes: NodeProcess[], signal: AbortSignal | undefined): Promise<void> {
   const gateway = processes.find(({ name }) => name === 'gateway')
   if (gateway === undefined) throw new Error('A system without a gateway')
@@ -167,6 +178,6 @@ function describeRun(servers: Omit<Servers, 'stop'>, processes: NodeProcess[]): 
     mongoUrl: mongo.url,
     amqpUrl: rabbitmq.url,
     redisUrl: redis.url,
-    processes: Object.fromEntries(named.map(([name, { pid, url }]) => [name, { pid, url }])),
+    processes: Object.fromEntries(named.map(([name, process]) => [name, stateOf(process)])),
   }
 }

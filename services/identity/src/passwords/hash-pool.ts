@@ -30,6 +30,11 @@ export class HashPool {
     for (let i = 0; i < size; i++) this.#addWorker()
   }
 
+  /** How many wait for a worker. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   /** The bcrypt hash of `input`. Throws `unavailable` when 256 wait, or after 20 s. */
   async hash(input: string, cost: number): Promise<string> {
     return String(await this.#run({ input, cost }))
