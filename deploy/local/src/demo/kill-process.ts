@@ -1,6 +1,6 @@
 import { SetupError } from '../setup-error.ts'
 import { waitUntil } from '../wait-until.ts'
-import { isReady, type RunningSystem, readRunFile } from './running-system.ts'
+import { isReady, readRunFile } from './running-system.ts'
 
 const BACK_MS = 60_000
 
