@@ -12,11 +12,14 @@ import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox } from '@parley/shared/sealed-value'
 import { secretKeysOf } from '@parley/shared/secret-keys'
 import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
+import type { mongo } from 'mongoose'
 import { createRpcCallback } from './callbacks/rpc.ts'
 import { createWhatsappCallback } from './callbacks/whatsapp.ts'
 import { createChannels } from './channels.ts'
 import { createCommitter, newsWriter } from './commit.ts'
 import type { Config } from './config.ts'
+import { startAuditor } from './conservation/auditor.ts'
+import { conservationRoutes } from './conservation/conservation-routes.ts'
 import { collectionsOf, prepareDatabase } from './database.ts'
 import { createGovernor } from './governor/governor.ts'
 import { createHandle } from './handlers/handle.ts'
@@ -85,17 +88,22 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   })
   const broker = await followBroker({ url: config.AMQP_URL, declare: declareTopology, log })
   const replays = createReplayPublisher(kept)
+  const keptMs = config.MESSAGES_KEPT_DAYS * DAY_MS
+  const startSession = (options: mongo.ClientSessionOptions = {}) =>
+    database.connection.getClient().startSession(options)
   broker.follow(kept)
   const working = database.ready.then(() => {
     const partitions = startPartitions({
       leases: createLeaseStore({ collections, copy }),
       copy,
-      open: (lease) => openPartition({ lease, messages, run, log }),
+      open: (lease) => openPartition({ lease, collections, run, log }),
       log,
     })
     broker.follow(partitions)
     broker.follow(news)
-    return partitions
+    const auditor = startAuditor({ collections, startSession, copy, kept, keptMs, log })
+    broker.follow(auditor)
+    return { close: () => Promise.all([partitions.close(), auditor.close()]) }
   })
   const authorizer = createAuthorizer(inner(config.IDENTITY_URL, 'identity'))
   const app = createApp({
@@ -105,6 +113,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     routes: (app) => {
       app.use('/rest/messages', requireCaller(verifier))
       app.use('/rest/messages', replayRoutes({ messages, replays, authorizer }))
+      app.use('/rest/messages', conservationRoutes({ collections, startSession, authorizer }))
       app.use('/rest/messages', messageRoutes({ messages, authorizer }))
     },
   })

@@ -27,11 +27,12 @@ export interface Partition {
 /** Starts working a partition: recovers what is open in the store, consumes what arrives, runs its threads. */
 export function openPartition(options: {
   lease: Lease
-  messages: Collections['messages']
+  collections: Pick<Collections, 'messages' | 'rejected'>
   run: RunMessage
   log: Log
 }): Partition {
-  const { lease, messages, run, log } = options
+  const { lease, collections, run, log } = options
+  const { messages } = collections
   const { partition, term } = lease
   let order = term * ORDERS_PER_TERM
   let stopped = false
@@ -49,7 +50,7 @@ export function openPartition(options: {
     held: lease.held,
     work: storeDeliveries({
       partition,
-      messages,
+      collections,
       nextOrder: () => order++,
       stored: (record) => threads.add(record),
       known: (record) => threads.wake(record),

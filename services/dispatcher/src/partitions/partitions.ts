@@ -4,6 +4,7 @@ import type { ChannelModel } from 'amqplib'
 import { fairShare } from './fair-share.ts'
 import type { Lease, LeaseStore } from './lease-store.ts'
 import type { Partition } from './partition.ts'
+import { runEvery } from './run-every.ts'
 
 const TICK_MS = 1_000
 
@@ -96,29 +97,6 @@ export function startPartitions(options: {
       await renewing.stop()
       clearInterval(watch)
       await leases.leave().catch(() => {})
-    },
-  }
-}
-
-/** Runs `task` again and again, `milliseconds` after it last ended. `stop` waits for the one under way. */
-function runEvery(milliseconds: number, task: () => Promise<void>): { stop(): Promise<void> } {
-  let stopped = false
-  let wake: (() => void) | undefined
-  const loop = (async () => {
-    while (!stopped) {
-      await task()
-      if (stopped) return
-      await new Promise<void>((resolve) => {
-        wake = resolve
-        setTimeout(resolve, milliseconds)
-      })
-    }
-  })()
-  return {
-    stop: async () => {
-      stopped = true
-      wake?.()
-      await loop
     },
   }
 }

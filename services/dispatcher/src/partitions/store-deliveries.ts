@@ -4,12 +4,13 @@ import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
 import type { Collections } from '../database.ts'
 import type { MessageRecord } from '../message-record.ts'
 import { applyReplays } from './apply-replays.ts'
+import { noteRejected } from './note-rejected.ts'
 import { readDelivery } from './read-delivery.ts'
 import { storeBatch } from './store-batch.ts'
 
 interface StoreOptions {
   partition: number
-  messages: Collections['messages']
+  collections: Pick<Collections, 'messages' | 'rejected'>
   /** The place of the next message that arrives. */
   nextOrder(): number
   /** A message was stored. */
@@ -24,7 +25,8 @@ interface StoreOptions {
  * ones. A batch that comes again keeps its places, so that what an earlier attempt stored is recognised.
  */
 export function storeDeliveries(options: StoreOptions) {
-  const { partition, messages, log } = options
+  const { partition, collections, log } = options
+  const { messages } = collections
   const places = new WeakMap<ConsumeMessage, number>()
   const placeOf = (delivery: ConsumeMessage) => {
     const place = places.get(delivery) ?? options.nextOrder()
@@ -42,7 +44,10 @@ export function storeDeliveries(options: StoreOptions) {
     )
     const reopened = await applyReplays(messages, replays)
     for (const { delivery, reading } of readings) {
-      if (reading.kind === 'rejected') await reject({ channel, delivery, reason: reading.reason, log })
+      if (reading.kind !== 'rejected') continue
+      const { reason } = reading
+      await noteRejected(collections.rejected, { delivery, reason })
+      await reject({ channel, delivery, reason, log })
     }
     for (const record of stored) options.stored(record)
     for (const record of [...known, ...reopened]) options.known(record)

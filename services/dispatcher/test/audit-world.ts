@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Auditor, startAuditor } from '@parley/dispatcher/conservation/auditor'
+import { type Balance, balance } from '@parley/dispatcher/conservation/balance'
+import { countMessages } from '@parley/dispatcher/conservation/count'
+import { collectionsOf, prepareDatabase } from '@parley/dispatcher/database'
+import { keepChannel } from '@parley/dispatcher/keep-channel'
+import type { MessageRecord } from '@parley/dispatcher/message-record'
+import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import {
+  declareTopology,
+  MESSAGES_EXCHANGE,
+  PARTITIONS,
+  partitionKey,
+  partitionQueue,
+} from '@parley/shared/broker'
+import { followBroker } from '@parley/shared/follow-broker'
+import { createLog } from '@parley/shared/log'
+import { MESSAGE_TYPE } from '@parley/shared/message'
+import { connectMongo } from '@parley/shared/mongo'
+import type { ConsumeMessage } from 'amqplib'
+import { newRecord } from './new-record.ts'
+
+const CONDITION_MS = 40_000
+const KEPT_MS = 30 * 24 * 60 * 60 * 1_000
+const GRACE_MS = 1_000
+
+/** A log stream, a store, and auditors between them; what a dispatcher would store, the test stores itself. */
+export async function startAuditWorld() {
+  const { mongoUrl, amqpUrl } = await testServers()
+  const log = createLog({ service: 'test', level: 'silent' })
+  const database = connectMongo({
+    url: mongoUrl,
+    database: freshDatabase('audit'),
+    log,
+    prepare: (connection) => prepareDatabase(connection, PARTITIONS),
+  })
+  await database.ready
+  const collections = collectionsOf(database.connection)
+  const kept = keepChannel(log)
+  const broker = await followBroker({ url: amqpUrl, declare: declareTopology, log })
+  broker.follow(kept)
+  const auditors = new Set<Auditor>()
+  const startSession = (options = {}) => database.connection.getClient().startSession(options)
+  const channel = () => until(async () => kept.current())
+  const world = {
+    collections,
+    connection: database.connection,
+    channel,
+    startSession,
+    /** Starts a copy's auditor; messages count as lost a second after their queue ran empty. */
+    start(keptMs = KEPT_MS): Auditor {
+      const copy = randomUUID()
+      const auditor = startAuditor({ collections, startSession, copy, kept, keptMs, graceMs: GRACE_MS, log })
+      auditors.add(auditor)
+      broker.follow(auditor)
+      return auditor
+    },
+    async stop() {
+      await Promise.all([...auditors].map((auditor) => auditor.close()))
+      auditors.clear()
+    },
+    /** Takes the next message out of a partition's queue, without storing it. */
+    async take(partition: number): Promise<ConsumeMessage> {
+      const open = await channel()
+      const taken = Promise.withResolvers<ConsumeMessage>()
+      const { consumerTag } = await open.consume(
+        partitionQueue(partition),
+        (delivery) => delivery !== null && taken.resolve(delivery),
+        { noAck: true },
+      )
+      const delivery = await taken.promise
+      await open.cancel(consumerTag)
+      return delivery
+    },
+    /** Accepts a message, as intake does, `age` milliseconds ago. */
+    async accept(messageId: string, options: { partition?: number; age?: number; type?: string } = {}) {
+      const { partition = 0, age = 0, type = MESSAGE_TYPE } = options
+      const open = await channel()
+      open.publish(MESSAGES_EXCHANGE, partitionKey(partition), Buffer.from('{}'), {
+        ...{ messageId, type, persistent: true, contentType: 'application/json' },
+        timestamp: Math.floor((Date.now() - age) / 1_000),
+        headers: { workspace: 1, channel: 'c', thread: 't', source: 'api' },
+      })
+      await open.waitForConfirms()
+    },
+    store: (_id: string, change: Partial<MessageRecord> = {}) =>
+      collections.messages.insertOne(newRecord({ _id, receivedAt: new Date(), ...change })),
+    async balance(): Promise<Balance> {
+      const session = startSession({ snapshot: true })
+      try {
+        const options = { counted: { workspace: 1 }, by: 'channel', session, now: Date.now() } as const
+        return balance(await countMessages(collections, options))
+      } finally {
+        await session.endSession()
+      }
+    },
+    audited: () => collections.audited.countDocuments(),
+    checkedAt: async () => (await collections.audit.findOne({ _id: 'log' }))?.checkedAt,
+    difference: async () => (await collections.audit.findOne({ _id: 'log' }))?.difference,
+    async close() {
+      await world.stop()
+      await kept.close()
+      await broker.close()
+      await database.connection.dropDatabase()
+      await database.close()
+    },
+  }
+  return world
+}
+
+export type AuditWorld = Awaited<ReturnType<typeof startAuditWorld>>
+
+/** Asks until it gets something; throws after 40 s. */
+export async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
+  const deadline = performance.now() + CONDITION_MS
+  for (;;) {
+    const answer = await ask()
+    if (answer !== undefined) return answer
+    if (performance.now() > deadline) throw new Error('the condition did not come true within 40 s')
+    await pause(20)
+  }
+}
+
+/** Waits until a condition holds. */
+export const untilTrue = (ask: () => Promise<boolean>): Promise<true> =>
+  until(async () => ((await ask()) ? true : undefined))
