@@ -6,6 +6,8 @@ import type { Log } from '@parley/shared/log'
 import { createSecretBox } from '@parley/shared/sealed-value'
 import { secretKeysOf } from '@parley/shared/secret-keys'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
+import { createTracing } from '@parley/shared/tracing'
+import { Gauge, Registry } from 'prom-client'
 import type { Config } from './config.ts'
 import { type ConfigurationEvents, connectConfigurationEvents } from './events/configuration-events.ts'
 import { writeHistory } from './history/write-history.ts'
@@ -19,6 +21,8 @@ import { followSubmissions } from './tasks/follow-submissions.ts'
 
 /** Connects to the database in the background and wires the configuration service. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
+  const registry = new Registry()
+  const tracing = await createTracing('configuration', config)
   const signer = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'configuration', jwks: config.SERVICE_JWKS })
   const identity = createInternalClient({ baseUrl: config.IDENTITY_URL, audience: 'identity', signer })
@@ -32,10 +36,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   }
   const events = config.AMQP_URL ? await connectConfigurationEvents({ url: config.AMQP_URL, log }) : undefined
   const relays = startRelays({ database, events, log })
+  showLag(registry, relays)
   const submissions =
     config.AMQP_URL && (await followSubmissions({ url: config.AMQP_URL, dependencies, log }))
   const app = createApp({
-    log,
+    ...{ log, registry, tracing },
     readiness: { mongodb: database.isUp },
     routes: (app) => {
       app.use('/internal', requireService(verifier, 'dispatcher', 'webhook'), internalRoutes(dependencies))
@@ -43,12 +48,12 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     },
   })
   return {
-    app,
+    ...{ app, registry },
     close: async () => {
       if (submissions) await submissions.close()
-      await Promise.all(relays.map((relay) => relay.close()))
+      await Promise.all(Object.values(relays).map((relay) => relay.close()))
       await events?.close()
-      await database.close()
+      await Promise.all([database.close(), tracing.close()])
     },
   }
 }
@@ -57,7 +62,7 @@ function startRelays(options: {
   database: Database
   events: ConfigurationEvents | undefined
   log: Log
-}): Relay[] {
+}): Record<string, Relay> {
   const { database, events, log } = options
   const history = startRelay({
     name: 'history',
@@ -66,7 +71,19 @@ function startRelays(options: {
     withBefore: true,
     handle: (changes) => writeHistory(database, changes),
   })
-  if (events === undefined) return [history]
+  if (events === undefined) return { history }
   const told = startRelay({ name: 'events', database, log, withBefore: false, handle: events.publish })
-  return [history, told]
+  return { history, events: told }
+}
+
+function showLag(registry: Registry, relays: Record<string, Relay>): void {
+  new Gauge({
+    name: 'parley_relay_lag_seconds',
+    help: 'Age of the oldest write that is not yet in the history, or not yet told to the other services',
+    labelNames: ['relay'],
+    registers: [registry],
+    collect() {
+      for (const [name, relay] of Object.entries(relays)) this.set({ relay: name }, relay.lagSeconds())
+    },
+  })
 }

@@ -13,6 +13,8 @@ export interface DocumentChange {
   resource: ResourceName
   stored: StoredDocument
   before?: StoredDocument | undefined
+  /** When it was written; not known of what comes once again after a gap. */
+  at?: Date | undefined
 }
 
 /** Where a stream begins: after an event that was dealt with, or at a moment of the database's. */
@@ -43,6 +45,7 @@ export async function nextChanges(stream: Changes): Promise<DocumentChange[]> {
       resource: event.ns.coll,
       stored: event.fullDocument,
       before: event.fullDocumentBeforeChange ?? undefined,
+      at: event.wallTime,
     })
   }
   return changes

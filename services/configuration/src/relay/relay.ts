@@ -12,6 +12,8 @@ const SAVE_IDLE_MS = 10_000
 const LOST_CODES = [222, 260, 280, 286]
 
 export interface Relay {
+  /** How long ago the oldest write was that is being dealt with, in seconds; 0 when there is none. */
+  lagSeconds(): number
   /** Finishes the batch under way and lets another copy take over. */
   close(): Promise<void>
 }
@@ -36,11 +38,17 @@ export function startRelay(options: RelayOptions): Relay {
   const state = createRelayState({ relays: database.relays, name })
   const closing = new AbortController()
   const closed = new Promise<void>((resolve) => closing.signal.addEventListener('abort', () => resolve()))
+  let oldest: Date | undefined
+  const handle: RelayOptions['handle'] = async (changes) => {
+    oldest ??= changes[0]?.at
+    await options.handle(changes)
+    oldest = undefined
+  }
   const running = (async () => {
     await Promise.race([database.ready, closed])
     while (!closing.signal.aborted) {
       try {
-        if (await state.acquire()) await runUnderLease(options, state, closing.signal)
+        if (await state.acquire()) await runUnderLease({ ...options, handle }, state, closing.signal)
       } catch (error) {
         const reason = error instanceof Error ? error.message : 'unknown'
         if (!closing.signal.aborted) log.warn({ relay: name, reason }, 'relay interrupted')
@@ -51,6 +59,7 @@ export function startRelay(options: RelayOptions): Relay {
       await state.release().catch(() => log.warn({ relay: name }, 'relay lease left to expire'))
   })()
   return {
+    lagSeconds: () => (oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest.getTime()) / 1_000)),
     close: async () => {
       closing.abort()
       await running
