@@ -82,6 +82,8 @@ const DISPATCHER: Line[] = [
 const GATEWAY: Line[] = [
   ['GET', '/health/live', 'nothing'],
   ['GET', '/health/ready', 'nothing'],
+  ['GET', '/openapi.json', 'nothing'],
+  ['GET', '/docs', 'nothing'],
 ]
 
 const operationsOf = (service: Operation['service'], lines: Line[]): Operation[] =>

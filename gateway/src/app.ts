@@ -11,6 +11,7 @@ import { canonicalPath } from './canonical-path.ts'
 import type { GatewayConfig } from './config.ts'
 import { followCopies } from './copies.ts'
 import { cors } from './cors.ts'
+import { documentation } from './documentation/documentation.ts'
 import { forwarding } from './forward.ts'
 import { gatekeeper } from './gatekeeper.ts'
 import { createKeySet } from './key-set.ts'
@@ -51,6 +52,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     readiness: upstreamReadiness(services),
     routes: (express) => {
       express.use(canonicalPath())
+      express.use(documentation())
       const trustedProxies = config.TRUSTED_PROXIES
       express.use(cors({ origins: config.CORS_ORIGINS, findRoute }))
       express.use(gatekeeper({ findRoute, services, callers, signer, limits, trustedProxies }))

@@ -9,7 +9,13 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
       // The only custom schemas are free-form objects.
-      if (zodSchema._zod.def.type === 'custom') jsonSchema.type = 'object'
+      if (zodSchema._zod.def.type === 'custom') {
+        jsonSchema.type = 'object'
+        jsonSchema.additionalProperties = true
+      }
+      // The format says it, and is easier to read.
+      if (jsonSchema.format === 'date-time' || jsonSchema.format === 'email') delete jsonSchema.pattern
+      if (jsonSchema.format === 'email') jsonSchema.format = 'idn-email'
     },
   })
   return json

@@ -41,8 +41,8 @@ export interface DescribedOperation {
   parameters?: readonly Parameter[]
   body?: Content & { optional?: boolean }
   answer: Content & { headers?: readonly AnswerHeader[]; description?: string }
-  /** Statuses that are no error and come without a body, beside the answer. */
-  bodiless?: Readonly<Record<number, string>>
+  /** Answers of another status that are no problem, with a body or without. */
+  others?: Readonly<Record<number, { description: string; content?: Content }>>
   /** What it may refuse with beyond what every operation may. */
   errors?: readonly ErrorCode[]
 }

@@ -91,7 +91,7 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
         ifNoneMatch('A tag that is known already: then 304'),
       ],
       answer: { schema: read, example: stored, headers: [etag] },
-      bodiless: { 304: 'It still has the tag that was sent' },
+      others: { 304: { description: 'It still has the tag that was sent' } },
       errors: ['invalid_id', 'not_found', 'validation_failed'],
     },
     {

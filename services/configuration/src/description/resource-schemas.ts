@@ -48,12 +48,10 @@ export function resourceSchemas(definition: ResourceDefinition): ResourceSchemas
   made.set(definition.name, schemas)
   const populated = populatedFields(definition)
   if (Object.keys(populated).length > 0) {
-    schemas.read = z
-      .object({ ...own, ...shape, ...populated, ...times })
-      .meta({
-        id: `${title}Read`,
-        description: `${description} With \`_populate\`, documents in the place of ids.`,
-      })
+    schemas.read = z.object({ ...own, ...shape, ...populated, ...times }).meta({
+      id: `${title}Read`,
+      description: `${description} With \`_populate\`, documents in the place of ids.`,
+    })
   }
   return schemas
 }
@@ -66,8 +64,9 @@ function populatedFields({ references, schema }: ResourceDefinition): Record<str
       const id = schema.shape[field] as z.ZodType
       const documents = to.map(({ to }) => resourceSchemas(definitions[to]).document)
       const one = z.union([safeInteger, ...documents])
-      const isList = id.safeParse([]).success
-      return [field, (isList ? z.array(one) : one).nullish().describe(id.description ?? 'Ids, or documents')]
+      const filled = id.safeParse([]).success ? z.array(one) : one
+      const optional = id.safeParse(undefined).success ? filled.nullish() : filled
+      return [field, optional.describe(id.description ?? 'What it refers to')]
     }),
   )
 }

@@ -13,7 +13,8 @@ import { countMessages } from './count.ts'
 
 const time = z.iso.datetime({ offset: true }).transform((text) => hourOf(new Date(text)))
 
-const query = z.strictObject({
+/** What is counted. */
+export const conservationQuery = z.strictObject({
   channel: z.string().max(1_024).optional(),
   from: time.optional(),
   to: time.optional(),
@@ -38,7 +39,7 @@ export function conservationRoutes(options: {
       // A count of some of them would not come out even.
       if (decision.kind !== 'all')
         throw new Problem('forbidden', { detail: 'Counting takes a role that reads all messages.' })
-      const counted = { workspace: caller.workspace._id, ...parse(query, req.query) }
+      const counted = { workspace: caller.workspace._id, ...parse(conservationQuery, req.query) }
       const session = startSession({ snapshot: true })
       try {
         const shared = { counted, session, now: Date.now() }

@@ -14,7 +14,8 @@ import { visibleTo } from './visible.ts'
 const MAX_BODY_BYTES = 64 * 1024
 const QUERY_MS = 5_000
 
-const request = z.strictObject({
+/** Which messages are to run again. */
+export const replayRequest = z.strictObject({
   ...messageFilter,
   status: z.enum(MESSAGE_STATES).optional(),
   limit: z.number().int().min(1).max(10_000).default(1_000),
@@ -43,7 +44,7 @@ export function replayRoutes(options: {
     .route('/replay')
     .post(jsonBody({ maxBytes: MAX_BODY_BYTES }), async (req, res) => {
       const allowed = await replayable(res)
-      const asked = parse(request, req.body ?? {})
+      const asked = parse(replayRequest, req.body ?? {})
       const states = asked.status === undefined ? [...REPLAYABLE] : [replayableOnly(asked.status)]
       const found = await messages
         .find(

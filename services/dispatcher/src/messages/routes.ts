@@ -11,7 +11,8 @@ import { filterOf, messageFilter } from './filter.ts'
 import { detailOf, summaryOf } from './view.ts'
 import { visibleTo } from './visible.ts'
 
-const query = z.strictObject({
+/** What the message log is asked by. */
+export const messageQuery = z.strictObject({
   ...messageFilter,
   status: z.enum(MESSAGE_STATES).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
@@ -33,7 +34,7 @@ export function messageRoutes(options: {
     .route('/')
     .get(async (req, res) => {
       const allowed = await readable(res)
-      const asked = parse(query, req.query)
+      const asked = parse(messageQuery, req.query)
       const state = asked.status === undefined ? {} : { state: asked.status }
       const position = asked.after === undefined ? {} : beyond(decodeCursor(asked.after))
       const found = await messages

@@ -10,7 +10,7 @@ import { roleView } from '../roles/role.ts'
 import { workspaceView } from '../workspaces/workspace.ts'
 
 // The contract takes any object, or nothing at all.
-const anyObject = z.looseObject({}).optional()
+export const anyObject = z.looseObject({}).optional()
 
 /** `POST /api/auth/me`: the caller, read afresh; an API token shows the role that it has itself. */
 export function meRoute({ models }: { models: Models }): Router {

@@ -15,7 +15,8 @@ import { type ApiToken, apiTokenView, newApiSecret } from './api-token.ts'
 const DAY_MS = 86_400_000
 const MAX_DAYS = 3_650
 
-const body = z.strictObject({
+/** What a new token takes. */
+export const newApiToken = z.strictObject({
   name: label,
   role: roleReference,
   expiresInDays: z.number().int().min(1).max(MAX_DAYS).nullish(),
@@ -27,7 +28,7 @@ export function createApiToken(administration: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
     const decision = await authorizer.require(caller, 'tokens', 'write')
-    const { name, role, expiresInDays } = parse(body, req.body)
+    const { name, role, expiresInDays } = parse(newApiToken, req.body)
     const given = await findRole(models, caller, role)
     await requireMayGive(authorizer, caller, given)
     const { token, hash } = newApiSecret()

@@ -6,7 +6,8 @@ import { z } from 'zod'
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 200
 
-const query = z.strictObject({
+/** What pages are asked for by. */
+export const pageQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT),
   after: z.coerce.number().int().min(0).optional(),
 })
@@ -23,7 +24,7 @@ export async function page<T extends { _id: number }, V>(options: {
   newestFirst?: true
 }): Promise<{ data: V[]; next: string | null }> {
   const { model, filter, view, newestFirst } = options
-  const { limit, after } = parse(query, options.req.query)
+  const { limit, after } = parse(pageQuery, options.req.query)
   const from = after === undefined ? {} : { _id: newestFirst ? { $lt: after } : { $gt: after } }
   const found = (await model
     .find({ $and: [filter, from] })

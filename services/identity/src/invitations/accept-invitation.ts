@@ -13,15 +13,19 @@ import { inTransaction } from '../transaction.ts'
 import { newAccount, refusingTakenEmail } from '../users/create-user.ts'
 import { userView } from '../users/user-view.ts'
 
-/** `POST /api/auth/accept-invitation`: makes the invited user, once, and logs them in. */
-export function acceptInvitationRoute(dependencies: Administration & TokenDependencies): Router {
-  const { connection, models, passwords } = dependencies
-  const body = z.strictObject({
+/** What accepting takes; a password has at least `min` characters. */
+export const acceptance = (min: number) =>
+  z.strictObject({
     token: z.string(),
     name: label,
     phone: z.string().nullish(),
-    password: newPassword(dependencies.minPasswordLength),
+    password: newPassword(min),
   })
+
+/** `POST /api/auth/accept-invitation`: makes the invited user, once, and logs them in. */
+export function acceptInvitationRoute(dependencies: Administration & TokenDependencies): Router {
+  const { connection, models, passwords } = dependencies
+  const body = acceptance(dependencies.minPasswordLength)
   const router = Router()
   router.post('/api/auth/accept-invitation', authBody(), async (req, res) => {
     const { token, name, phone, password } = parse(body, req.body)

@@ -19,7 +19,8 @@ import { invitationView } from './invitation.ts'
 
 const LIFETIME_MS = 7 * 86_400_000
 const SECRET_BYTES = 32
-const newInvitation = z.strictObject({ email: emailAddress, role: roleReference })
+/** What an invitation takes. */
+export const newInvitation = z.strictObject({ email: emailAddress, role: roleReference })
 
 /** `/rest/invitations`, under the rules for `users`: an invitation is a user to be. */
 export function invitationRoutes(administration: Administration, body: RequestHandler): Router {

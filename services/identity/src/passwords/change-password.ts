@@ -10,13 +10,14 @@ import { newPassword } from '../registration/user-fields.ts'
 import { revokeSessions } from '../sessions/revoke.ts'
 import { inTransaction } from '../transaction.ts'
 
+/** What a change takes; a new password has at least `min` characters. */
+export const passwordChange = (min: number) =>
+  z.strictObject({ currentPassword: z.string(), newPassword: newPassword(min) })
+
 /** `POST /api/auth/password`: sets a new password and ends every other session of the account. */
 export function changePasswordRoute(administration: Administration): Router {
   const { connection, models, passwords } = administration
-  const body = z.strictObject({
-    currentPassword: z.string(),
-    newPassword: newPassword(administration.minPasswordLength),
-  })
+  const body = passwordChange(administration.minPasswordLength)
   const router = Router()
   router.post('/api/auth/password', authBody(), async (req, res) => {
     const caller = callerOf(res)

@@ -32,18 +32,22 @@ interface RegisterDependencies {
   minPasswordLength: number
 }
 
-/** `POST /api/auth/register`: makes account, workspace and roles, and logs the new user in. */
-export function registerRoute(dependencies: RegisterDependencies): Router {
-  const registration = z.strictObject({
+/** What registering takes; a password has at least `min` characters. */
+export const registration = (min: number) =>
+  z.strictObject({
     name: label,
     email: emailAddress,
     phone: z.string(),
-    password: newPassword(dependencies.minPasswordLength),
+    password: newPassword(min),
     namespace: label,
   })
+
+/** `POST /api/auth/register`: makes account, workspace and roles, and logs the new user in. */
+export function registerRoute(dependencies: RegisterDependencies): Router {
+  const body = registration(dependencies.minPasswordLength)
   const router = Router()
   router.post('/api/auth/register', authBody(), async (req, res) => {
-    const { password, ...user } = parse(registration, req.body)
+    const { password, ...user } = parse(body, req.body)
     const registered = await register(dependencies, { user, password })
     const { account, session } = registered
     const issued = await issueAccessToken(dependencies.keyRing, {

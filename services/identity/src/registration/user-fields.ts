@@ -11,6 +11,7 @@ const characters = (text: string): number => [...text].length
 export const label = z
   .string()
   .refine((text) => characters(text) <= MAX_LABEL, { error: `has more than ${MAX_LABEL} characters` })
+  .meta({ maxLength: MAX_LABEL })
 
 /** An email address, internationalised ones included; at most 254 characters. */
 export const emailAddress = z
@@ -18,6 +19,7 @@ export const emailAddress = z
   .refine((text) => characters(text) <= MAX_EMAIL && !CONTROL.test(text), {
     error: 'is not an email address',
   })
+  .meta({ maxLength: MAX_EMAIL })
 
 /** A password of at least `min` characters and at most 1,024 bytes. */
 export const newPassword = (min: number) =>
@@ -27,3 +29,4 @@ export const newPassword = (min: number) =>
     .refine((text) => Buffer.byteLength(text) <= MAX_PASSWORD_BYTES, {
       error: `has more than ${MAX_PASSWORD_BYTES} bytes`,
     })
+    .meta({ format: 'password', minLength: min })

@@ -12,7 +12,8 @@ import { pathId } from '../collection/path-id.ts'
 import { userView } from '../users/user-view.ts'
 import { roleView } from './role.ts'
 
-const body = z.strictObject({
+/** What is to be explained. */
+export const explanationWanted = z.strictObject({
   resource: z.string(),
   id: z.union([z.number().int(), z.string()]).nullish(),
   doc: jsonObject.nullish(),
@@ -31,7 +32,7 @@ export function explainRole(administration: Administration): RequestHandler {
       ...{ authorizer, caller, resource: 'roles' },
       ...{ model: models.roles, id: pathId(req) },
     })
-    const { resource, id, doc: sent } = parse(body, req.body)
+    const { resource, id, doc: sent } = parse(explanationWanted, req.body)
     const doc = await documentOf(administration, caller, { resource, id, sent })
     const account = {
       ...caller.account,

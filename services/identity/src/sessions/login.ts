@@ -9,7 +9,8 @@ import type { Passwords } from '../passwords/passwords.ts'
 import { addressOf, type Throttles } from '../throttle/throttles.ts'
 import { startSession, type TokenDependencies } from './tokens.ts'
 
-const credentials = z
+/** What a login takes. */
+export const credentials = z
   .strictObject({
     username: z.string().nullish(),
     email: z.string().nullish(),

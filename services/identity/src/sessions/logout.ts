@@ -10,7 +10,8 @@ import { inTransaction } from '../transaction.ts'
 import { revokeSession, revokeSessions } from './revoke.ts'
 import { tokenHash } from './session.ts'
 
-const body = z
+/** What a logout takes. */
+export const logoutBody = z
   .strictObject({ refreshToken: z.string().nullish(), everywhere: z.boolean().nullish() })
   .optional()
 
@@ -27,7 +28,7 @@ interface LogoutDependencies {
 export function logoutRoute({ connection, models, verifier }: LogoutDependencies): Router {
   const router = Router()
   router.post('/api/auth/logout', authBody(), async (req, res) => {
-    const { refreshToken, everywhere } = parse(body, req.body) ?? {}
+    const { refreshToken, everywhere } = parse(logoutBody, req.body) ?? {}
     const id =
       refreshToken == null
         ? sessionOfCaller(verifier, req)

@@ -13,7 +13,8 @@ import { continueSession, successorOf, type TokenDependencies } from './tokens.t
 // For so long an answer that got lost can be had again; after that a used token is taken for a stolen one.
 const REPLAY_MS = 60_000
 
-const body = z.strictObject({ refreshToken: z.string() })
+/** What a refresh takes. */
+export const refreshBody = z.strictObject({ refreshToken: z.string() })
 
 interface RefreshDependencies extends TokenDependencies {
   connection: Connection
@@ -26,7 +27,7 @@ interface RefreshDependencies extends TokenDependencies {
 export function refreshRoute(dependencies: RefreshDependencies): Router {
   const router = Router()
   router.post('/api/auth/refresh', authBody(), async (req, res) => {
-    const { refreshToken } = parse(body, req.body)
+    const { refreshToken } = parse(refreshBody, req.body)
     const session = await useToken(dependencies, refreshToken)
     const tokens = await continueSession(dependencies, session, refreshToken)
     res.set('cache-control', 'no-store').json(tokens)

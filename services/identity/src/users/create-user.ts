@@ -15,16 +15,20 @@ import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { inTransaction, isDuplicate } from '../transaction.ts'
 import { userView } from './user-view.ts'
 
-/** `POST /rest/users`: a further user of the caller's workspace, with a password to begin with. */
-export function createUser(administration: Administration): RequestHandler {
-  const { connection, models, authorizer, passwords } = administration
-  const body = z.strictObject({
+/** What a new user takes; a password has at least `min` characters. */
+export const newUser = (min: number) =>
+  z.strictObject({
     name: label,
     email: emailAddress,
     phone: z.string().nullish(),
-    password: newPassword(administration.minPasswordLength),
+    password: newPassword(min),
     role: roleReference,
   })
+
+/** `POST /rest/users`: a further user of the caller's workspace, with a password to begin with. */
+export function createUser(administration: Administration): RequestHandler {
+  const { connection, models, authorizer, passwords } = administration
+  const body = newUser(administration.minPasswordLength)
   return async (req, res) => {
     const caller = callerOf(res)
     const decision = await authorizer.require(caller, 'users', 'write')

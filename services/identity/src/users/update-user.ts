@@ -14,7 +14,8 @@ import { inTransaction } from '../transaction.ts'
 import { requireAdminLeft } from './last-admin.ts'
 import { userView } from './user-view.ts'
 
-const body = z.strictObject({
+/** What may change of a user. */
+export const userChange = z.strictObject({
   name: label.optional(),
   phone: z.string().optional(),
   role: roleReference.optional(),
@@ -29,7 +30,7 @@ export function updateUser({ connection, models, authorizer }: Administration): 
       ...{ authorizer, caller, resource: 'users' },
       ...{ model: models.accounts, id: pathId(req) },
     })
-    const { role: reference, ...sent } = parse(body, req.body)
+    const { role: reference, ...sent } = parse(userChange, req.body)
     const given = reference === undefined ? undefined : await findRole(models, caller, reference)
     const role = given?._id ?? user.role
     if (given !== undefined && role !== user.role) await requireMayGive(authorizer, caller, given)

@@ -14,7 +14,8 @@ import { label } from '../registration/user-fields.ts'
 import { inTransaction } from '../transaction.ts'
 import { type Workspace, workspaceView } from './workspace.ts'
 
-const change = z.strictObject({ name: label.optional(), context: smallContext.optional() })
+/** What may change of a workspace. */
+export const workspaceChange = z.strictObject({ name: label.optional(), context: smallContext.optional() })
 
 /** `/rest/workspaces`: the one workspace that the caller is in. */
 export function workspaceRoutes(administration: Administration, body: RequestHandler): Router {
@@ -46,7 +47,7 @@ function updateWorkspace(administration: Administration): RequestHandler {
     const decision = await authorizer.require(caller, 'workspaces', 'write')
     const before = await readable(administration, caller, pathId(req))
     requireSelected(decision, before)
-    const sent = parse(change, req.body)
+    const sent = parse(workspaceChange, req.body)
     const after = { ...before, ...sent, updatedAt: new Date() } as Workspace
     requireSelected(decision, after)
     await inTransaction(connection, async (transaction) => {

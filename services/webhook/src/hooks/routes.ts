@@ -11,7 +11,8 @@ import type { Collections } from '../database.ts'
 import { within } from '../within.ts'
 import { hookView } from './hook-view.ts'
 
-const query = z.strictObject({
+/** What pages of webhooks are asked for by. */
+export const hookQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(200).default(50),
   after: z
     .string()
@@ -38,7 +39,7 @@ export function hookRoutes(options: {
       const caller = callerOf(res)
       const readable = await authorizer.require(caller, 'channels', 'read')
       const writable = await authorizer.decide(caller, 'channels', 'write')
-      const { limit, after } = parse(query, req.query)
+      const { limit, after } = parse(hookQuery, req.query)
       const workspace = caller.workspace._id
       const path = `/internal/workspaces/${workspace}/channels?limit=${limit}&after=${after ?? ''}`
       const { data, next } = answerSchema.parse(await configuration.get(path))

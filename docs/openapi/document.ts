@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs'
+import { operations as ofConfiguration } from '@parley/configuration/openapi'
+import { operations as ofDispatcher } from '@parley/dispatcher/openapi'
+import { operations as ofGateway } from '@parley/gateway/openapi'
+import { operations as ofIdentity } from '@parley/identity/openapi'
+import type { Content, DescribedOperation, Parameter } from '@parley/shared/openapi/operation'
+import { problemSchema } from '@parley/shared/openapi/problem-schema'
+import { operations as ofWebhook } from '@parley/webhook/openapi'
+import { type Operation, operations as permitted } from '../permission-operations.ts'
+import { createRefusals, type Refusals, refusalsOf } from './refusals.ts'
+import { createSchemas, type Schemas } from './schemas.ts'
+import { commonHeaders, DESCRIPTION, TAGS } from './texts.ts'
+
+/** Every public operation as its service describes it. */
+export const described: readonly DescribedOperation[] = [
+  ...ofIdentity,
+  ...ofConfiguration,
+  ...ofWebhook,
+  ...ofDispatcher,
+  ...ofGateway,
+]
+
+interface Parts {
+  schemas: Schemas
+  refusals: Refusals
+}
+
+/** The OpenAPI 3.1 document of all that the gateway lets in. */
+export function openApiDocument(): object {
+  const parts: Parts = { schemas: createSchemas(), refusals: createRefusals() }
+  const paths: Record<string, Record<string, object>> = {}
+  for (const operation of described) {
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method.toLowerCase()]: one(operation, parts),
+    }
+  }
+  const Problem = parts.schemas.of(problemSchema)
+  return {
+    openapi: '3.1.1',
+    info: {
+      ...{
+        title: 'Parley',
+        version: versionOfProduct(),
+        summary: 'Configurable assistants behind messaging',
+      },
+      ...{ description: DESCRIPTION, license: { name: 'MIT', identifier: 'MIT' } },
+    },
+    servers: [{ url: '/', description: 'The gateway that served this document' }],
+    security: [{ bearer: [] }],
+    tags: TAGS,
+    paths,
+    components: {
+      schemas: { ...parts.schemas.components(), Problem },
+      responses: parts.refusals.components(),
+      examples: parts.refusals.examples(),
+      headers: commonHeaders(parts.schemas),
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An access token (15 minutes) or an API token',
+        },
+      },
+    },
+  }
+}
+
+function one(operation: DescribedOperation, parts: Parts): object {
+  const { method, path, id, tag, summary, description, parameters = [], body, others = {} } = operation
+  const permission = permitted.find((each) => each.method === method && each.path === path)
+  if (permission === undefined) throw new Error(`${method} ${path} is not in the list of operations`)
+  return {
+    ...{ operationId: id, tags: [tag], summary },
+    description: [description, needs(permission)].filter((text) => text !== undefined).join('\n\n'),
+    ...(permission.access === 'nothing' ? { security: [] } : {}),
+    parameters: parameters.map((parameter) => parameterOf(parameter, parts)),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: !body.optional, content: contentOf(body, parts) } }),
+    responses: {
+      200: answerOf(operation, parts),
+      ...parts.refusals.responsesFor(refusalsOf(operation, permission)),
+      ...Object.fromEntries(
+        Object.entries(others).map(([status, { description, content }]) => [
+          status,
+          { description, ...(content === undefined ? {} : { content: contentOf(content, parts) }) },
+        ]),
+      ),
+    },
+  }
+}
+
+function needs({ access, resource }: Operation): string | undefined {
+  if (access === 'nothing') return undefined
+  return access === 'token' ? 'Takes any token.' : `Takes a role that may ${access} \`${resource}\`.`
+}
+
+function answerOf({ answer }: DescribedOperation, parts: Parts): object {
+  const headers = (answer.headers ?? []).map(({ name, description }) => [
+    name,
+    { description, schema: { type: 'string' } },
+  ])
+  return {
+    description: answer.description ?? 'What was asked for',
+    headers: {
+      'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
+      ...Object.fromEntries(headers),
+    },
+    content: contentOf(answer, parts),
+  }
+}
+
+function contentOf({ schema, example, types = ['application/json'] }: Content, { schemas }: Parts): object {
+  return Object.fromEntries(types.map((type) => [type, { schema: schemas.of(schema), example }]))
+}
+
+function parameterOf(parameter: Parameter, { schemas }: Parts): object {
+  const { in: place, name, description, schema, required = false, example } = parameter
+  return {
+    ...{ name, in: place, description, required, schema: schemas.of(schema) },
+    ...(example === undefined ? {} : { example }),
+  }
+}
+
+function versionOfProduct(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  return version
+}

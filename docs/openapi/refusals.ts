@@ -1,0 +1,92 @@
+import { type ErrorCode, errors } from '@parley/shared/errors'
+import type { DescribedOperation } from '@parley/shared/openapi/operation'
+import { problemExample } from '@parley/shared/openapi/problem-schema'
+import type { Operation } from '../permission-operations.ts'
+
+const ALWAYS: ErrorCode[] = [
+  ...(['invalid_path', 'malformed_request', 'request_timeout', 'rate_limited', 'headers_too_large'] as const),
+  ...(['internal_error', 'bad_gateway', 'unavailable', 'upstream_timeout'] as const),
+]
+const WITH_BODY: ErrorCode[] = [
+  ...(['malformed_json', 'malformed_body', 'body_timeout', 'body_too_large'] as const),
+  ...(['unsupported_media_type', 'validation_failed', 'too_deep'] as const),
+]
+/** What the gateway answers itself takes nothing and depends on nothing. */
+const OWN: ErrorCode[] = ['invalid_path', 'malformed_request', 'request_timeout', 'headers_too_large']
+
+/** Every code that an operation may refuse with. */
+export function refusalsOf(operation: DescribedOperation, { access, service }: Operation): ErrorCode[] {
+  if (service === 'gateway') return [...OWN, ...(operation.errors ?? [])]
+  const secured: ErrorCode[] = access === 'nothing' ? [] : ['unauthenticated', 'forbidden']
+  const withBody = operation.body === undefined ? [] : WITH_BODY
+  return [...new Set([...ALWAYS, ...secured, ...withBody, ...(operation.errors ?? [])])]
+}
+
+const RETRY_AFTER = { $ref: '#/components/headers/Retry-After' }
+const HEADERS: Record<number, Record<string, object>> = {
+  401: { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } },
+  429: {
+    'Retry-After': RETRY_AFTER,
+    'RateLimit-Policy': { $ref: '#/components/headers/RateLimit-Policy' },
+    RateLimit: { $ref: '#/components/headers/RateLimit' },
+  },
+  502: { 'Retry-After': RETRY_AFTER },
+  503: { 'Retry-After': RETRY_AFTER },
+  504: { 'Retry-After': RETRY_AFTER },
+}
+
+/** A component for each set of codes that some operation may answer a status with. */
+export interface Refusals {
+  /** The `responses` of an operation that may refuse with `codes`. */
+  responsesFor(codes: readonly ErrorCode[]): Record<string, object>
+  /** `components/responses` for all that was asked for. */
+  components(): Record<string, object>
+  /** `components/examples`, one for each code. */
+  examples(): Record<string, object>
+}
+
+export function createRefusals(): Refusals {
+  const components = new Map<string, object>()
+  const used = new Set<ErrorCode>()
+  return {
+    responsesFor: (codes) => {
+      const byStatus = Map.groupBy(codes.toSorted(), (code) => errors[code].status)
+      return Object.fromEntries(
+        [...byStatus].map(([status, group]) => {
+          const name = group.join('-')
+          for (const code of group) used.add(code)
+          components.set(name, refusal(status, group))
+          return [String(status), { $ref: `#/components/responses/${name}` }]
+        }),
+      )
+    },
+    components: () => Object.fromEntries([...components].toSorted(([a], [b]) => a.localeCompare(b))),
+    examples: () =>
+      Object.fromEntries(
+        [...used]
+          .toSorted()
+          .map((code) => [
+            code,
+            { summary: errors[code].title, value: problemExample(code, '/rest/channels/1') },
+          ]),
+      ),
+  }
+}
+
+function refusal(status: number, codes: readonly ErrorCode[]): object {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${errors[code].title}`).join('; '),
+    headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' }, ...HEADERS[status] },
+    content: {
+      'application/problem+json': {
+        schema: {
+          allOf: [
+            { $ref: '#/components/schemas/Problem' },
+            { type: 'object', properties: { status: { const: status }, code: { enum: codes } } },
+          ],
+        },
+        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+      },
+    },
+  }
+}

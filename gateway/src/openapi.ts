@@ -1,0 +1,54 @@
+import type { DescribedOperation } from '@parley/shared/openapi/operation'
+import { z } from 'zod'
+
+const tag = 'operation'
+const readiness = z
+  .object({
+    status: z.enum(['ready', 'not ready']),
+    dependencies: z.record(z.string(), z.enum(['up', 'down'])),
+  })
+  .meta({ id: 'Readiness' })
+
+/** What the gateway answers itself. */
+export const operations: readonly DescribedOperation[] = [
+  {
+    ...{ method: 'GET', path: '/health/live', id: 'isLive', tag, summary: 'Whether the process runs' },
+    answer: { schema: z.object({ status: z.literal('live') }), example: { status: 'live' } },
+  },
+  {
+    ...{ method: 'GET', path: '/health/ready', id: 'isReady', tag },
+    summary: 'Whether requests can be served',
+    answer: {
+      schema: readiness,
+      example: {
+        status: 'ready',
+        dependencies: { identity: 'up', webhook: 'up', configuration: 'up', dispatcher: 'up' },
+      },
+    },
+    others: {
+      503: {
+        description: 'Not now',
+        content: {
+          schema: readiness,
+          example: {
+            status: 'not ready',
+            dependencies: { identity: 'up', webhook: 'down', configuration: 'up', dispatcher: 'up' },
+          },
+        },
+      },
+    },
+  },
+  {
+    ...{ method: 'GET', path: '/openapi.json', id: 'readOpenApi', tag, summary: 'This document' },
+    answer: {
+      schema: z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApi' }),
+      example: { openapi: '3.1.1' },
+      headers: [{ name: 'ETag', description: 'The version of the document' }],
+    },
+    others: { 304: { description: 'It still has the tag that was sent' } },
+  },
+  {
+    ...{ method: 'GET', path: '/docs', id: 'readDocs', tag, summary: 'This document, for people' },
+    answer: { schema: z.string(), example: '<!doctype html>…', types: ['text/html'] },
+  },
+]

@@ -1,0 +1,171 @@
+import { jsonObject } from '@parley/shared/json-object'
+import type { DescribedOperation } from '@parley/shared/openapi/operation'
+import { z } from 'zod'
+import { anyObject } from '../accounts/me.ts'
+import { acceptance } from '../invitations/accept-invitation.ts'
+import { passwordChange } from '../passwords/change-password.ts'
+import { registration } from '../registration/register.ts'
+import { credentials } from '../sessions/login.ts'
+import { logoutBody } from '../sessions/logout.ts'
+import { refreshBody } from '../sessions/refresh.ts'
+import {
+  AT,
+  accessToken,
+  id,
+  NO_STORE,
+  role,
+  roleExample,
+  sessionTokens,
+  times,
+  timesExample,
+  tokensExample,
+  workspace,
+  workspaceExample,
+} from './schemas.ts'
+import { user, userExample } from './user-operations.ts'
+
+const MIN_PASSWORD = 1
+const PASSWORD = 'correct horse battery staple'
+const tag = 'accounts'
+
+const account = z.object({
+  _id: id,
+  provider: z.string().describe('The authentication provider'),
+  username: z.string().describe('The email, exactly as it was sent'),
+  passwordHash: z.string().describe('Told once, here; of no use without a key that is kept elsewhere'),
+  salt: z.string(),
+  name: z.string(),
+  profile: id,
+  ...times,
+  context: jsonObject,
+})
+const registered = z
+  .object({ _id: id, account, role: id, workspace, ...times, ...accessToken })
+  .meta({ id: 'RegisteredUser', description: 'A new user, the first of a workspace of their own' })
+
+const who = {
+  _id: 1,
+  provider: 'local',
+  username: 'ana@example.com',
+  name: 'Ana Souza',
+  profile: 1,
+  ...timesExample,
+}
+
+const me = z
+  .object({
+    _id: id,
+    provider: z.string(),
+    username: z.string(),
+    name: z.string(),
+    profile: id,
+    workspace,
+    role,
+    ...times,
+    context: jsonObject.nullish(),
+  })
+  .meta({ id: 'CurrentUser', description: 'Who is calling' })
+
+const { accessToken: example, expiresAt } = tokensExample
+
+export const accountOperations: readonly DescribedOperation[] = [
+  {
+    ...{ method: 'POST', path: '/api/auth/register', id: 'register', tag, summary: 'Register' },
+    description: 'Makes an account, a workspace of its own and its roles. A bearer token is not looked at.',
+    body: {
+      schema: registration(MIN_PASSWORD).meta({ id: 'Registration' }),
+      example: {
+        ...{ name: 'Ana Souza', email: 'ana@example.com', phone: '+5511999990000' },
+        ...{ password: PASSWORD, namespace: 'acme' },
+      },
+    },
+    answer: {
+      schema: registered,
+      example: {
+        _id: 1,
+        account: { ...who, passwordHash: '$2b$12$…', salt: '$2b$12$…', context: {} },
+        ...{ role: 1, workspace: workspaceExample, ...timesExample, accessToken: example, expiresAt },
+      },
+      headers: NO_STORE,
+    },
+    errors: ['email_taken'],
+  },
+  {
+    ...{ method: 'POST', path: '/api/auth/login', id: 'login', tag, summary: 'Log in' },
+    description: 'The same answer and the same work for an unknown user and a wrong password.',
+    body: {
+      schema: credentials.meta({ id: 'Credentials', description: 'With `username` or `email`' }),
+      example: { username: 'ana@example.com', password: PASSWORD },
+    },
+    answer: { schema: sessionTokens, example: tokensExample, headers: NO_STORE },
+    errors: ['invalid_credentials'],
+  },
+  {
+    ...{ method: 'POST', path: '/api/auth/refresh', id: 'refresh', tag, summary: 'Go on with a session' },
+    description: 'Trades a refresh token for its successor. Using an old one again ends the session.',
+    body: { schema: refreshBody, example: { refreshToken: tokensExample.refreshToken } },
+    answer: { schema: sessionTokens, example: tokensExample, headers: NO_STORE },
+    errors: ['invalid_refresh_token'],
+  },
+  {
+    ...{ method: 'POST', path: '/api/auth/accept-invitation', id: 'acceptInvitation', tag },
+    summary: 'Accept an invitation',
+    body: {
+      schema: acceptance(MIN_PASSWORD),
+      example: { token: 'c2VjcmV0LW9mLXRoZS1pbnZpdGF0aW9u', name: 'Bruno Lima', password: PASSWORD },
+    },
+    answer: {
+      schema: z.object({ ...user.shape, ...sessionTokens.shape }).meta({ id: 'AcceptedInvitation' }),
+      example: { ...userExample, ...tokensExample },
+      headers: NO_STORE,
+    },
+    errors: ['invalid_invitation', 'email_taken'],
+  },
+  {
+    ...{ method: 'POST', path: '/api/auth/me', id: 'me', tag, summary: 'Who is calling' },
+    body: { schema: anyObject.unwrap(), example: {}, optional: true },
+    answer: {
+      schema: me,
+      example: { ...who, workspace: workspaceExample, role: roleExample, context: {} },
+      headers: NO_STORE,
+    },
+  },
+  {
+    ...{
+      method: 'POST',
+      path: '/api/auth/password',
+      id: 'changePassword',
+      tag,
+      summary: 'Change the password',
+    },
+    description: 'Ends every other session of the account. An API token may not.',
+    body: {
+      schema: passwordChange(MIN_PASSWORD),
+      example: { currentPassword: PASSWORD, newPassword: 'paper staple' },
+    },
+    answer: { schema: z.object({ changed: z.literal(true) }), example: { changed: true } },
+    errors: ['invalid_credentials'],
+  },
+  {
+    ...{ method: 'POST', path: '/api/auth/logout', id: 'logout', tag, summary: 'Log out' },
+    description:
+      'Ends the session of the refresh token, else that of the bearer token; with `everywhere` all.',
+    body: { schema: logoutBody.unwrap(), example: { everywhere: false }, optional: true },
+    answer: {
+      schema: z.object({ loggedOut: z.literal(true) }),
+      example: { loggedOut: true },
+      headers: NO_STORE,
+    },
+  },
+  {
+    ...{ method: 'GET', path: '/.well-known/jwks.json', id: 'readSigningKeys', tag: 'operation' },
+    summary: 'The keys that access tokens are verified with',
+    answer: {
+      schema: z
+        .object({ keys: z.array(z.looseObject({ kid: z.string(), kty: z.string() })) })
+        .meta({ id: 'SigningKeys' }),
+      example: { keys: [{ kid: AT, kty: 'EC', crv: 'P-256', x: 'eA', y: 'eQ', use: 'sig', alg: 'ES256' }] },
+      headers: [{ name: 'Cache-Control', description: 'How long they may be kept' }],
+    },
+  },
+]
