@@ -22,6 +22,32 @@ export const publicJwk = z.looseObject({
 export const integer = (options: { min: number; max: number }) =>
   z.coerce.number().int().min(options.min).max(options.max)
 
+interface ProductionRule {
+  /** Why production does not take what is set, or that nothing is; undefined when it does. */
+  refuse(text: string | undefined): string | undefined
+}
+
+const productionRules = z.registry<ProductionRule>()
+
+/** The schema, with what production does not take of it; elsewhere anything it parses will do. */
+export function safeInProduction<S extends z.ZodType>(schema: S, refuse: ProductionRule['refuse']): S {
+  productionRules.add(schema, { refuse })
+  return schema
+}
+
+/** For what has a default, or none, that only a machine of one's own may have. */
+export const requiredInProduction = (text: string | undefined): string | undefined =>
+  text === undefined ? 'is required in production' : undefined
+
+const FEWEST_BYTE_VALUES = 12
+
+/** For secrets, as base64 or `id:base64[,id:base64…]`: 32 random bytes have about 30 different values. */
+export function randomInProduction(text: string | undefined): string | undefined {
+  if (text === undefined) return requiredInProduction(text)
+  const keys = text.split(',').map((entry) => Buffer.from(entry.split(':').at(-1) ?? '', 'base64'))
+  return keys.every((key) => new Set(key).size >= FEWEST_BYTE_VALUES) ? undefined : 'is not random'
+}
+
 /** The keys that every process reads. */
 export const baseConfig = {
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development').describe('Mode'),
@@ -61,7 +87,17 @@ export class ConfigError extends Error {}
 /** Parses the environment once. Throws {@link ConfigError} that lists all wrong keys, without their values. */
 export function parseConfig<S extends z.ZodObject>(schema: S, env: NodeJS.ProcessEnv): z.output<S> {
   const result = schema.safeParse(env)
-  if (result.success) return result.data
-  const lines = result.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`)
-  throw new ConfigError(`The configuration is wrong:\n${lines.join('\n')}`)
+  const wrong = (result.error?.issues ?? []).map(({ path, message }) => ({ key: path.join('.'), message }))
+  const unsafe = env.NODE_ENV === 'production' ? unsafeKeys(schema, env) : []
+  const others = unsafe.filter(({ key }) => !wrong.some((one) => one.key === key))
+  const lines = [...wrong, ...others].map(({ key, message }) => `${key}: ${message}`)
+  if (result.success && lines.length === 0) return result.data
+  throw new ConfigError(['The configuration is wrong:', ...lines].join('\n  '))
+}
+
+function unsafeKeys(schema: z.ZodObject, env: NodeJS.ProcessEnv): { key: string; message: string }[] {
+  return Object.entries(schema.shape).flatMap(([key, own]) => {
+    const message = productionRules.get(own as z.ZodType)?.refuse(env[key])
+    return message === undefined ? [] : [{ key, message }]
+  })
 }

@@ -4,12 +4,13 @@ import { describe, expect, test } from '@jest/globals'
 import { config as configuration } from '@parley/configuration/config'
 import { config as dispatcher } from '@parley/dispatcher/config'
 import { gatewayConfig as gateway } from '@parley/gateway/config'
-import { identityConfig as identity, requireSafe } from '@parley/identity/config'
-import { baseConfig } from '@parley/shared/config'
+import { identityConfig as identity } from '@parley/identity/config'
+import { baseConfig, parseConfig } from '@parley/shared/config'
 import { SERVICES, type ServiceName } from '@parley/shared/internal-token'
 import { config as webhook } from '@parley/webhook/config'
 import { parse as parseYaml } from 'yaml'
 import { z } from 'zod'
+import { renderEnvironmentPage } from '../../../docs/environment-page.ts'
 import { composeEnvironment } from '../../docker/compose-environment.ts'
 import { CHECKOUT } from '../src/checkout.ts'
 import { planProcesses } from '../src/system/plan-processes.ts'
@@ -61,15 +62,20 @@ describe('Compose gives each service an environment that it takes', () => {
     expect(parse(name, environmentOf(name))).toMatchObject({ success: true })
   })
 
-  test('and no unsafe one', () => {
-    const parsed = z.object({ ...baseConfig, ...identity }).parse(environmentOf('identity'))
-    expect(parsed.NODE_ENV).toBe('production')
-    expect(() => requireSafe(parsed)).not.toThrow()
+  test.each(SERVICES)('%s takes it in production', (name) => {
+    const { NODE_ENV, ...environment } = environmentOf(name)
+    expect(NODE_ENV).toBe('production')
+    const schema = z.object({ ...baseConfig, ...shapes[name] })
+    expect(() => parseConfig(schema, { NODE_ENV: 'production', ...environment })).not.toThrow()
   })
 
   test('.env names nothing that Compose does not ask for', () => {
     for (const name of Object.keys(values)) expect(text).toContain(`\${${name}:`)
   })
+})
+
+test('docs/environment.md is what the services say of their environment (npm run docs writes it)', () => {
+  expect(readFileSync(join(CHECKOUT, 'docs/environment.md'), 'utf8')).toBe(renderEnvironmentPage())
 })
 
 /** `${NAME:-default}` and `${NAME:?what to do}`, as Compose has them. */

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { parseConfig } from '@parley/shared/config'
 import { createSecretBox, MASK, openSecrets, secretKeyring } from '@parley/shared/sealed-value'
-import { secretKeysOf } from '@parley/shared/secret-keys'
+import { secretKeysConfig, secretKeysOf } from '@parley/shared/secret-keys'
 import mongoose from 'mongoose'
+import { z } from 'zod'
 import { bodies } from './bodies.ts'
 import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
 import { eventually } from './eventually.ts'
@@ -199,7 +201,7 @@ test('keys can be changed: old secrets are read, and sealed anew when they are w
 })
 
 test('without keys there is one for development, and no start in production', () => {
-  const rest = { MONGO_URL: 'x', MONGO_DATABASE: 'x', IDENTITY_URL: 'http://x' }
-  expect(secretKeysOf({ ...rest, NODE_ENV: 'development' }).current.id).toBe('development')
-  expect(() => secretKeysOf({ ...rest, NODE_ENV: 'production' })).toThrow('SECRET_KEYS')
+  const start = (NODE_ENV: string) => parseConfig(z.object(secretKeysConfig), { NODE_ENV })
+  expect(secretKeysOf(start('development')).current.id).toBe('development')
+  expect(() => start('production')).toThrow('SECRET_KEYS: is required in production')
 })

@@ -1,4 +1,4 @@
-import { integer } from '@parley/shared/config'
+import { integer, randomInProduction, safeInProduction } from '@parley/shared/config'
 import { secretKeysConfig } from '@parley/shared/secret-keys'
 import { z } from 'zod'
 
@@ -21,8 +21,9 @@ export const config = {
   WEBHOOK_URL: z.url().describe("The webhook service, which takes the provider's news in"),
   IDENTITY_URL: z.url().describe('The identity service'),
   CONFIGURATION_URL: z.url().describe('The configuration service'),
-  SIGNING_SECRET: base64Key.describe(
-    'Key that the signing secrets of channels without their own are derived from',
+  SIGNING_SECRET: safeInProduction(
+    base64Key.describe('Key that the signing secrets of channels without their own are derived from'),
+    randomInProduction,
   ),
   ...secretKeysConfig,
   UNCERTAIN_WINDOW_SECONDS: integer({ min: 1, max: 3_600 })

@@ -6,7 +6,7 @@ import { createApp, type Service } from '@parley/shared/service-app'
 import { createTracing } from '@parley/shared/tracing'
 import { Gauge, Registry } from 'prom-client'
 import { createOwnAuthorizer } from './access/authorizer.ts'
-import { freeLoginTries, type IdentityConfig, minPasswordLength, requireSafe } from './config.ts'
+import { freeLoginTries, type IdentityConfig, minPasswordLength } from './config.ts'
 import { createCollections, createModels, type Models } from './models.ts'
 import { HashPool } from './passwords/hash-pool.ts'
 import { createPasswords } from './passwords/passwords.ts'
@@ -16,7 +16,6 @@ import { createThrottles } from './throttle/throttles.ts'
 
 /** Wires the identity service; the database is connected in the background. */
 export async function buildApp(config: IdentityConfig, log: Log): Promise<Service> {
-  requireSafe(config)
   const registry = new Registry()
   const tracing = await createTracing('identity', config)
   const encryptionKeys = config.KEY_ENCRYPTION_KEYS

@@ -1,24 +1,40 @@
-import { type BaseConfig, ConfigError, integer } from '@parley/shared/config'
+import {
+  type BaseConfig,
+  integer,
+  randomInProduction,
+  requiredInProduction,
+  safeInProduction,
+} from '@parley/shared/config'
 import { keyring } from '@parley/shared/keyring'
 import { z } from 'zod'
 
+const MIN_PRODUCTION_COST = 10
 const DNS_NAME = /^(?=.{1,180}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/
 
 /** The environment of the identity service. */
 export const identityConfig = {
   MONGO_URL: z.string().describe('MongoDB replica set, without a database name'),
   MONGO_DATABASE: z.string().default('identity').describe('The database of this service'),
-  PEPPERS: keyring({ minBytes: 32, maxBytes: 64 }).describe(
-    'Secrets mixed into every password before it is hashed, id:base64[,id:base64…]; the first is current',
+  PEPPERS: safeInProduction(
+    keyring({ minBytes: 32, maxBytes: 64 }).describe(
+      'Secrets mixed into every password before it is hashed, id:base64[,id:base64…]; the first is current',
+    ),
+    randomInProduction,
   ),
-  KEY_ENCRYPTION_KEYS: keyring({ minBytes: 32, maxBytes: 32 }).describe(
-    'AES-256 keys for the private signing keys, id:base64[,id:base64…]; the first is current',
+  KEY_ENCRYPTION_KEYS: safeInProduction(
+    keyring({ minBytes: 32, maxBytes: 32 }).describe(
+      'AES-256 keys for the private signing keys, id:base64[,id:base64…]; the first is current',
+    ),
+    randomInProduction,
   ),
-  BASE_DOMAIN: z
-    .string()
-    .regex(DNS_NAME)
-    .default('localhost')
-    .describe('The domain below which every workspace has its host'),
+  BASE_DOMAIN: safeInProduction(
+    z
+      .string()
+      .regex(DNS_NAME)
+      .default('localhost')
+      .describe('The domain below which every workspace has its host; required in production'),
+    requiredInProduction,
+  ),
   PASSWORD_MIN_LENGTH: integer({ min: 1, max: 128 })
     .optional()
     .describe('The fewest characters of a password; 8 in production and 1 elsewhere when not set'),
@@ -31,26 +47,20 @@ export const identityConfig = {
     .describe(
       'Logins of one account in five minutes before they slow down; 5 in production, 1,000 elsewhere',
     ),
-  BCRYPT_COST: integer({ min: 4, max: 14 })
-    .default(10)
-    .describe('The work factor of password hashes; below 10 only outside production'),
+  BCRYPT_COST: safeInProduction(
+    integer({ min: 4, max: 14 })
+      .default(10)
+      .describe('The work factor of password hashes; below 10 only outside production'),
+    (text) =>
+      text !== undefined && Number(text) < MIN_PRODUCTION_COST
+        ? `is below ${MIN_PRODUCTION_COST}`
+        : undefined,
+  ),
 }
 
 export type IdentityConfig = z.output<z.ZodObject<typeof identityConfig>> & BaseConfig
 
 const PRODUCTION_PASSWORD_LENGTH = 8
-
-const MIN_PRODUCTION_COST = 10
-
-/** Throws {@link ConfigError} for what would be unsafe in production. */
-export function requireSafe({ NODE_ENV, BCRYPT_COST, BASE_DOMAIN }: IdentityConfig): void {
-  if (NODE_ENV !== 'production') return
-  const unsafe = [
-    ...(BCRYPT_COST < MIN_PRODUCTION_COST ? [`BCRYPT_COST: is below ${MIN_PRODUCTION_COST}`] : []),
-    ...(BASE_DOMAIN === 'localhost' ? ['BASE_DOMAIN: is required in production'] : []),
-  ]
-  if (unsafe.length > 0) throw new ConfigError(`The configuration is wrong:\n  ${unsafe.join('\n  ')}`)
-}
 
 const PRODUCTION_FREE_TRIES = 5
 const FREE_TRIES = 1_000

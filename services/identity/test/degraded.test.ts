@@ -75,7 +75,11 @@ test('what would be unsafe in production is refused', async () => {
     KEY_ENCRYPTION_KEYS: namedSecret('k1'),
     BCRYPT_COST: '4',
   }
-  await expect(startIdentity(keys, environment)).rejects.toThrow(/BCRYPT_COST[\s\S]*BASE_DOMAIN/)
+  await expect(startIdentity(keys, environment)).rejects.toThrow(/BASE_DOMAIN[\s\S]*BCRYPT_COST/)
   const { PEPPERS: _none, ...without } = environment
   await expect(startIdentity(keys, without)).rejects.toThrow('PEPPERS')
+  const example = `p1:${Buffer.alloc(32, 'example').toString('base64')}`
+  await expect(startIdentity(keys, { ...environment, PEPPERS: example })).rejects.toThrow(
+    'PEPPERS: is not random',
+  )
 })

@@ -1,4 +1,4 @@
-import { integer } from '@parley/shared/config'
+import { integer, randomInProduction, safeInProduction } from '@parley/shared/config'
 import { secretKeysConfig } from '@parley/shared/secret-keys'
 import { z } from 'zod'
 
@@ -15,11 +15,14 @@ export const config = {
     .transform((text) => text.replace(/\/+$/, ''))
     .optional()
     .describe('Where providers reach the gateway; without it what the request came to'),
-  SIGNING_SECRET: z
-    .base64()
-    .min(1)
-    .optional()
-    .describe("The dispatcher's key for signing secrets, so that they can be shown"),
+  SIGNING_SECRET: safeInProduction(
+    z
+      .base64()
+      .min(1)
+      .optional()
+      .describe("The dispatcher's key for signing secrets, so that they can be shown"),
+    (text) => (text === undefined ? undefined : randomInProduction(text)),
+  ),
   ...secretKeysConfig,
   BODY_TIMEOUT_MS: integer({ min: 100, max: 110_000 })
     .default(30_000)

@@ -8,7 +8,7 @@ import { collectionsOf } from '../src/database.ts'
 import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 import { metaChannel, metaMessage, payloadOf, postPayload, signatureOf } from './meta-payload.ts'
 
-const box = createSecretBox(secretKeysOf({ NODE_ENV: 'test' }))
+const box = createSecretBox(secretKeysOf({}))
 let world: IntakeWorld
 beforeAll(async () => {
   world = await startIntakeWorld()
