@@ -119,3 +119,10 @@ export function openSecrets<T>(document: T, box: Pick<SecretBox, 'open'>, worksp
     typeof leaf === 'string' && isSealed(leaf) ? (box.open(leaf, workspace) ?? MASK) : leaf,
   )
 }
+
+/** A document with its secrets sealed, for a service that keeps it. What is sealed already stays as it is. */
+export function sealSecrets<T>(document: T, box: Pick<SecretBox, 'seal'>, workspace: number): T {
+  return mapSecrets(document, (leaf) =>
+    typeof leaf === 'string' && isSealed(leaf) ? leaf : box.seal(leaf, workspace),
+  )
+}

@@ -18,6 +18,14 @@ import { createWhatsappCallback } from './callbacks/whatsapp.ts'
 import { createChannels } from './channels.ts'
 import { createCommitter, newsWriter } from './commit.ts'
 import type { Config } from './config.ts'
+import { createConfigured } from './configured/configured.ts'
+import { createConfiguredStore } from './configured/configured-store.ts'
+import {
+  CHANGES_QUEUE,
+  declareChangeQueues,
+  ownChangesQueue,
+  workChanges,
+} from './configured/follow-changes.ts'
 import { startAuditor } from './conservation/auditor.ts'
 import { conservationRoutes } from './conservation/conservation-routes.ts'
 import { collectionsOf, prepareDatabase } from './database.ts'
@@ -69,12 +77,16 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     work: workStatuses({ messages, committer: createCommitter(messages, newsWriter(copy)), log }),
     log,
   })
+  const secrets = createSecretBox(secretKeysOf(config))
+  const store = createConfiguredStore(collections.configured, secrets)
+  const configuration = inner(config.CONFIGURATION_URL, 'configuration')
+  const configured = createConfigured({ store, configuration, log })
+  const keepChanges = workChanges({ store, configured, log })
+  const changes = [CHANGES_QUEUE, ownChangesQueue(copy)].map((queue) =>
+    keepConsuming({ queue, held: () => true, work: keepChanges, log }),
+  )
   const run = createRunMessage({
-    channels: createChannels({
-      configuration: inner(config.CONFIGURATION_URL, 'configuration'),
-      secrets: createSecretBox(secretKeysOf(config)),
-      log,
-    }),
+    channels: createChannels({ configured, secrets }),
     handle: createHandle({ http, signer }),
     callbacks: { whatsapp: createWhatsappCallback(http), rpc: createRpcCallback({ http, signer }) },
     committer: createCommitter(messages, copy),
@@ -86,7 +98,14 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     keptMs: config.MESSAGES_KEPT_DAYS * DAY_MS,
     now: Date.now,
   })
-  const broker = await followBroker({ url: config.AMQP_URL, declare: declareTopology, log })
+  const broker = await followBroker({
+    url: config.AMQP_URL,
+    declare: async (channel) => {
+      await declareTopology(channel)
+      await declareChangeQueues(channel, copy)
+    },
+    log,
+  })
   const replays = createReplayPublisher(kept)
   const keptMs = config.MESSAGES_KEPT_DAYS * DAY_MS
   const startSession = (options: mongo.ClientSessionOptions = {}) =>
@@ -100,9 +119,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       log,
     })
     broker.follow(partitions)
-    broker.follow(news)
     const auditor = startAuditor({ collections, startSession, copy, kept, keptMs, log })
-    broker.follow(auditor)
+    for (const consumer of [news, auditor, ...changes]) broker.follow(consumer)
     return { close: () => Promise.all([partitions.close(), auditor.close()]) }
   })
   const authorizer = createAuthorizer(inner(config.IDENTITY_URL, 'identity'))
@@ -122,7 +140,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     close: async () => {
       if (await database.isUp().catch(() => false)) await (await working).close()
       statuses.close()
-      await Promise.all([news.close(), kept.close()])
+      await Promise.all([news, kept, ...changes].map((one) => one.close()))
       await broker.close()
       redis.disconnect()
       http.close()

@@ -1,4 +1,5 @@
 import { type Connection, mongo } from 'mongoose'
+import type { DocumentCopy } from './configured/configured-document.ts'
 import type {
   AuditedMessage,
   AuditState,
@@ -26,6 +27,7 @@ export interface Collections {
   messages: mongo.Collection<MessageRecord>
   partitions: mongo.Collection<PartitionLease>
   copies: mongo.Collection<Copy>
+  configured: mongo.Collection<DocumentCopy>
   /** The lease of the auditor. */
   auditors: mongo.Collection<PartitionLease>
   audit: mongo.Collection<AuditState>
@@ -42,6 +44,7 @@ export function collectionsOf(connection: Connection): Collections {
     messages: native('messages'),
     partitions: native('partitions'),
     copies: native('copies'),
+    configured: native('configured'),
     auditors: native('auditors'),
     audit: native('audit'),
     audited: native('audited'),
@@ -79,6 +82,10 @@ export async function prepareDatabase(connection: Connection, partitions: number
     { key: { expiresAt: 1, _id: 1 }, partialFilterExpression: { expiresAt: { $exists: true } } },
   ])
   await collections.copies.createIndexes([{ key: { seenAt: 1 }, expireAfterSeconds: COPY_FORGOTTEN_SECONDS }])
+  await collections.configured.createIndexes([
+    { key: { workspace: 1, resource: 1, extIdHash: 1 } },
+    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  ])
   await collections.audited.createIndexes([
     { key: { workspace: 1, hour: 1, channel: 1, place: 1 } },
     // Of the three places, those before 'stored' by name: the few that are missing or rejected.

@@ -14,11 +14,14 @@ import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import { type Caller, createInternalSigner, type ServiceName } from '@parley/shared/internal-token'
 import { createLog } from '@parley/shared/log'
 import type { WebhookMessage } from '@parley/shared/message'
+import { untraced } from '@parley/shared/tracing'
 import { messagePublication } from '@parley/webhook/publication'
 import { createPublisher, type Publisher } from '@parley/webhook/publish'
 import mongoose from 'mongoose'
+import { Registry } from 'prom-client'
 import { buildApp } from '../src/app.ts'
 import { config } from '../src/config.ts'
+import type { DocumentCopy } from '../src/configured/configured-document.ts'
 
 const CONFIRM_MS = 4_500
 
@@ -50,7 +53,12 @@ export interface DispatchWorld {
   startDispatcher(): Promise<Listening>
   /** Stops the configuration service, or starts it again at the same address. */
   configuration: { stop(): Promise<void>; start(): Promise<void> }
+  /** Puts a document of a resource, as a caller would. */
+  put(resource: string, id: number, body: Record<string, unknown>): Promise<void>
   putChannel(id: number, body: Record<string, unknown>): Promise<void>
+  remove(resource: string, id: number): Promise<void>
+  /** Waits until the dispatcher has its own copy of a document, in this version or a later one. */
+  held(resource: string, id: number, version?: number): Promise<DocumentCopy>
   post(messageId: string, message: WebhookMessage, options?: { workspace?: number }): Promise<void>
   get(path: string, options?: { workspace?: number }): Promise<{ status: number; json: unknown }>
   call(method: string, path: string, body?: unknown): Promise<{ status: number; json: unknown }>
@@ -89,6 +97,7 @@ export async function startDispatchWorld(environment: Record<string, string> = {
         MONGO_URL: mongoUrl,
         MONGO_DATABASE: databases.configuration,
         IDENTITY_URL: identity.url,
+        AMQP_URL: amqpUrl,
       },
     })
   let configuration: Listening | undefined = await startConfiguration()
@@ -137,6 +146,7 @@ export async function startDispatchWorld(environment: Record<string, string> = {
   const publisher = await createPublisher({
     url: amqpUrl,
     log: createLog({ service: 'test', level: 'silent' }),
+    ...{ registry: new Registry(), tracing: untraced },
   })
   await eventually(async () => ((await publisher.isUp()) ? true : undefined))
   const caller = await register(identity.url)
@@ -167,12 +177,24 @@ export async function startDispatchWorld(environment: Record<string, string> = {
         configuration = await startConfiguration()
       },
     },
-    async putChannel(id, body) {
-      const url = `${configuration?.url}/rest/channels/${id}`
+    async put(resource, id, body) {
+      const url = `${configuration?.url}/rest/${resource}/${id}`
       const put = { method: 'PUT', headers: as('configuration'), body: JSON.stringify(body) }
       const answer = await fetch(url, put)
-      if (!answer.ok) throw new Error(`channel not put: ${await answer.text()}`)
+      if (!answer.ok) throw new Error(`${resource} not put: ${await answer.text()}`)
     },
+    putChannel: (id, body) => world.put('channels', id, body),
+    async remove(resource, id) {
+      const url = `${configuration?.url}/rest/${resource}/${id}?force=true`
+      const answer = await fetch(url, { method: 'DELETE', headers: as('configuration') })
+      if (!answer.ok) throw new Error(`${resource} not deleted: ${await answer.text()}`)
+    },
+    held: (resource, id, version = 1) =>
+      eventually(async () => {
+        const _id = `${resource}/${caller.workspace._id}/${id}`
+        const copies = client.db(database).collection<DocumentCopy>('configured')
+        return (await copies.findOne({ _id, version: { $gte: version } })) ?? undefined
+      }),
     post: (messageId, message, options = {}) => {
       const provenance = {
         workspace: options.workspace ?? caller.workspace._id,

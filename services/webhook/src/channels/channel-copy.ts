@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { documentChange } from '@parley/shared/document-change'
 import { jsonObject } from '@parley/shared/json-object'
 import { z } from 'zod'
 
@@ -15,11 +16,8 @@ const channelFields = z.looseObject({
 export const versionedChannel = channelFields.extend({ version: z.number().int() })
 
 /** The news of one write to a channel, as it comes over exchange `configuration`. */
-export const channelChange = z.object({
+export const channelChange = documentChange.extend({
   resource: z.literal('channels'),
-  workspace: z.number().int(),
-  _id: z.number().int(),
-  version: z.number().int(),
   document: channelFields.nullable(),
 })
 

@@ -1,10 +1,9 @@
-import { isSealed, mapSecrets, type SecretBox } from '@parley/shared/sealed-value'
-import { mongo } from 'mongoose'
+import { keepNewest } from '@parley/shared/keep-newest'
+import { type SecretBox, sealSecrets } from '@parley/shared/sealed-value'
 import type { Collections } from '../database.ts'
 import { within } from '../within.ts'
 import { type ChannelCopy, copyId, hashOf, type VersionedChannel } from './channel-copy.ts'
 
-const DUPLICATE_KEY = 11_000
 const TRACE_MS = 30 * 24 * 60 * 60 * 1_000
 const READ_MS = 500
 const MAX_COPIES = 200
@@ -39,9 +38,7 @@ export function createChannelStore(
 ): ChannelStore {
   const sealed = (change: ChannelVersion): ChannelVersion => ({
     ...change,
-    document: mapSecrets(change.document, (leaf) =>
-      typeof leaf === 'string' && isSealed(leaf) ? leaf : box.seal(leaf, change.workspace),
-    ),
+    document: sealSecrets(change.document, box, change.workspace),
   })
   return {
     byExtId: (workspace, extId) => {
@@ -68,7 +65,6 @@ async function write(
   readAt: Date | undefined,
 ): Promise<void> {
   const _id = copyId(workspace, id)
-  const older = readAt === undefined ? { $lt: version } : { $lte: version }
   const extIdHash = extIdHashOf(document)
   const content =
     document === null
@@ -76,12 +72,7 @@ async function write(
       : { extIdHash, document: { $literal: JSON.stringify(document) } }
   const kept = { $cond: [{ $eq: ['$extIdHash', extIdHash ?? null] }, '$readAt', '$$REMOVE'] }
   const copy = { _id, workspace, id, version, storedAt: new Date(), ...content, readAt: readAt ?? kept }
-  try {
-    await channels.updateOne({ _id, version: older }, [{ $replaceWith: copy }], { upsert: true })
-  } catch (error) {
-    const isNewerHeld = error instanceof mongo.MongoServerError && error.code === DUPLICATE_KEY
-    if (!isNewerHeld) throw error
-  }
+  await keepNewest(channels, copy, { orSame: readAt !== undefined })
 }
 
 function extIdHashOf(document: object | null): string | undefined {
