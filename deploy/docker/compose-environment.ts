@@ -16,6 +16,7 @@ export function composeEnvironment(secrets: Secrets): Record<string, string> {
     LOG_LEVEL: 'info',
     RABBITMQ_PASSWORD: password(),
     REDIS_PASSWORD: password(),
+    GRAFANA_PASSWORD: password(),
     PEPPERS: secrets.peppers,
     KEY_ENCRYPTION_KEYS: secrets.keyEncryptionKeys,
     SECRET_KEYS: secrets.secretKeys,

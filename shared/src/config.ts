@@ -84,8 +84,12 @@ export type BaseConfig = z.output<z.ZodObject<typeof baseConfig>>
 /** A service's environment did not parse; the message lists every wrong key. */
 export class ConfigError extends Error {}
 
-/** Parses the environment once. Throws {@link ConfigError} that lists all wrong keys, without their values. */
-export function parseConfig<S extends z.ZodObject>(schema: S, env: NodeJS.ProcessEnv): z.output<S> {
+/**
+ * Parses the environment once; an empty value counts as not set. Throws {@link ConfigError} that lists all wrong
+ * keys, without their values.
+ */
+export function parseConfig<S extends z.ZodObject>(schema: S, environment: NodeJS.ProcessEnv): z.output<S> {
+  const env = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
   const result = schema.safeParse(env)
   const wrong = (result.error?.issues ?? []).map(({ path, message }) => ({ key: path.join('.'), message }))
   const unsafe = env.NODE_ENV === 'production' ? unsafeKeys(schema, env) : []
@@ -95,7 +99,7 @@ export function parseConfig<S extends z.ZodObject>(schema: S, env: NodeJS.Proces
   throw new ConfigError(['The configuration is wrong:', ...lines].join('\n  '))
 }
 
-function unsafeKeys(schema: z.ZodObject, env: NodeJS.ProcessEnv): { key: string; message: string }[] {
+function unsafeKeys(schema: z.ZodObject, env: NodeJS.Dict<string>): { key: string; message: string }[] {
   return Object.entries(schema.shape).flatMap(([key, own]) => {
     const message = productionRules.get(own as z.ZodType)?.refuse(env[key])
     return message === undefined ? [] : [{ key, message }]
