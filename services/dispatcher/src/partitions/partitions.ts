@@ -7,6 +7,8 @@ import type { Partition } from './partition.ts'
 import { runEvery } from './run-every.ts'
 
 const TICK_MS = 1_000
+/** While partitions are missing: whoever hands one over must not wait long for its successor. */
+const SHORT_TICK_MS = 250
 
 export interface Partitions {
   /** The broker is connected (again): every partition held consumes there. */
@@ -29,11 +31,20 @@ export function startPartitions(options: {
   const held = new Map<number, Partition>()
   let connection: ChannelModel | undefined
   let stopped = false
+  /** Those that hand over, until their lease is released: they are worked no more, and only renewed. */
+  const leaving = new Set<Partition>()
+  const releasing = new Map<Partition, Promise<void>>()
+  const forget = (partition: Partition) => {
+    leaving.delete(partition)
+    const { partition: index } = partition.lease
+    // It may have been lost and taken again meanwhile.
+    if (held.get(index) === partition) held.delete(index)
+  }
   const dropLost = () => {
     for (const [index, partition] of held) {
       if (partition.lease.held()) continue
       partition.abandon()
-      held.delete(index)
+      forget(partition)
       log.warn({ partition: index }, 'lease lost')
     }
   }
@@ -46,39 +57,43 @@ export function startPartitions(options: {
   const giveUp = async (partition: Partition) => {
     await partition.release()
     await leases.release(partition.lease)
-    held.delete(partition.lease.partition)
+    forget(partition)
     log.info({ partition: partition.lease.partition }, 'partition handed over')
   }
-  const balance = async () => {
-    const copies = await leases.beat()
-    const share = fairShare({ partitions: PARTITIONS, copies, copy })
-    const surplus = [...held.values()].slice(share)
-    // Not awaited: renewing must go on while requests in flight end.
-    for (const partition of surplus) if (!releasing.has(partition)) releaseLater(partition)
-    for (let missing = share - held.size; missing > 0 && !stopped; missing--) {
-      const lease = await leases.acquire()
-      if (lease === undefined) return
-      take(lease)
-    }
-  }
-  const releasing = new Map<Partition, Promise<void>>()
   const releaseLater = (partition: Partition) => {
+    leaving.add(partition)
+    if (releasing.has(partition)) return
     const done = giveUp(partition)
       .catch((error: Error) => log.warn({ reason: error.message }, 'hand-over goes on'))
       .finally(() => releasing.delete(partition))
     releasing.set(partition, done)
   }
+  /** Resolves with whether this copy holds fewer partitions than its share. */
+  const balance = async (): Promise<boolean> => {
+    const copies = await leases.beat()
+    const share = fairShare({ partitions: PARTITIONS, copies, copy })
+    const surplus = [...held.values()].filter((partition) => !leaving.has(partition)).slice(share)
+    // Not awaited: renewing must go on while requests in flight end.
+    for (const partition of [...leaving, ...surplus]) releaseLater(partition)
+    for (let missing = share - held.size; missing > 0 && !stopped; missing--) {
+      const lease = await leases.acquire()
+      if (lease === undefined) return true
+      take(lease)
+    }
+    return false
+  }
+  let tickMs = TICK_MS
   const tick = async () => {
     dropLost()
     try {
       if (held.size > 0) await leases.renew([...held.values()].map(({ lease }) => lease))
       dropLost()
-      await balance()
+      tickMs = (await balance()) ? SHORT_TICK_MS : TICK_MS
     } catch (error) {
       log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'leases not renewed')
     }
   }
-  const loop = runEvery(TICK_MS, tick)
+  const loop = runEvery(() => tickMs, tick)
   // A tick can hang on the database; what was lost meanwhile must not wait for it.
   const watch = setInterval(dropLost, TICK_MS / 2)
   return {
@@ -89,7 +104,7 @@ export function startPartitions(options: {
     async close() {
       stopped = true
       await loop.stop()
-      for (const partition of held.values()) if (!releasing.has(partition)) releaseLater(partition)
+      for (const partition of held.values()) releaseLater(partition)
       const renewing = runEvery(TICK_MS, () =>
         leases.renew([...held.values()].map(({ lease }) => lease)).catch(() => {}),
       )

@@ -1,5 +1,8 @@
 /** Runs `task` again and again, `milliseconds` after it last ended. `stop` waits for the one under way. */
-export function runEvery(milliseconds: number, task: () => Promise<void>): { stop(): Promise<void> } {
+export function runEvery(
+  milliseconds: number | (() => number),
+  task: () => Promise<void>,
+): { stop(): Promise<void> } {
   let stopped = false
   let wake: (() => void) | undefined
   const loop = (async () => {
@@ -7,7 +10,7 @@ export function runEvery(milliseconds: number, task: () => Promise<void>): { sto
       await task()
       if (stopped) return
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, milliseconds)
+        const timer = setTimeout(resolve, typeof milliseconds === 'number' ? milliseconds : milliseconds())
         wake = () => {
           clearTimeout(timer)
           resolve()

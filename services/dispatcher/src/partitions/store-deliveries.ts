@@ -49,7 +49,8 @@ export function storeDeliveries(options: StoreOptions) {
       await noteRejected(collections.rejected, { delivery, reason })
       await reject({ channel, delivery, reason, log })
     }
-    for (const record of stored) options.stored(record)
+    // First what is older: a thread that is not known here must not begin with what came after it.
     for (const record of [...known, ...reopened]) options.known(record)
+    for (const record of stored) options.stored(record)
   }
 }

@@ -1,0 +1,105 @@
+import { describe, expect, test } from '@jest/globals'
+import type { Lease, LeaseStore } from '@parley/dispatcher/partitions/lease-store'
+import type { Partition } from '@parley/dispatcher/partitions/partition'
+import { type Partitions, startPartitions } from '@parley/dispatcher/partitions/partitions'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { createLog } from '@parley/shared/log'
+
+const log = createLog({ service: 'test', level: 'silent' })
+
+/** Leases in memory, for one copy; a test says who else lives and what goes wrong. */
+function createLeases() {
+  const free = new Set([0, 1, 2, 3, 4, 5, 6, 7])
+  const lost = new Set<Lease>()
+  let term = 0
+  const world = {
+    copies: ['a'],
+    failingReleases: 0,
+    opened: [] as Partition[],
+    renewed: [] as number[],
+    /** Makes a lease stop holding, and its partition free. */
+    lose(lease: Lease) {
+      lost.add(lease)
+      free.add(lease.partition)
+    },
+  }
+  const store: LeaseStore = {
+    beat: async () => world.copies,
+    acquire: async () => {
+      const [partition] = free
+      if (partition === undefined) return undefined
+      free.delete(partition)
+      const lease: Lease = { partition, term: ++term, held: () => !lost.has(lease) }
+      return lease
+    },
+    renew: async (leases) => {
+      world.renewed = leases.filter((lease) => !lost.has(lease)).map(({ term }) => term)
+    },
+    release: async (lease) => {
+      if (world.failingReleases-- > 0) throw new Error('the database is away')
+      if (!lost.has(lease)) free.add(lease.partition)
+    },
+    leave: async () => {},
+  }
+  return { world, store }
+}
+
+function start(
+  { world, store }: ReturnType<typeof createLeases>,
+  release: (lease: Lease) => Promise<void> = async () => {},
+): Partitions {
+  return startPartitions({
+    leases: store,
+    copy: 'a',
+    open: (lease) => {
+      const partition: Partition = {
+        lease,
+        attach: () => {},
+        release: () => release(lease),
+        abandon: () => {},
+      }
+      world.opened.push(partition)
+      return partition
+    },
+    log,
+  })
+}
+
+const whenOpened = (world: { opened: Partition[] }, count: number) =>
+  eventually(() => (world.opened.length >= count ? true : undefined))
+
+describe('the partitions of a copy', () => {
+  test('that were handed over, but for a database that was away, are worked again when they are wanted', async () => {
+    const leases = createLeases()
+    const { world } = leases
+    const partitions = start(leases)
+    await whenOpened(world, 8)
+    world.failingReleases = 4
+    world.copies = ['a', 'b']
+    await eventually(() => (world.failingReleases === 0 ? true : undefined))
+    world.copies = ['a']
+    await whenOpened(world, 12)
+    expect(new Set(world.opened.slice(8).map(({ lease }) => lease.partition)).size).toBe(4)
+    await partitions.close()
+  })
+
+  test('that are lost while they are handed over, and taken again, stay', async () => {
+    const leases = createLeases()
+    const { world } = leases
+    const settled = Promise.withResolvers<void>()
+    const partitions = start(leases, (lease) => (lease.term <= 8 ? settled.promise : Promise.resolve()))
+    await whenOpened(world, 8)
+    world.copies = ['a', 'b']
+    const handedOver = world.opened.slice(4).map(({ lease }) => lease)
+    await eventually(() => (world.renewed.length === 8 ? true : undefined))
+    world.copies = ['a']
+    for (const lease of handedOver) world.lose(lease)
+    await whenOpened(world, 12)
+    settled.resolve()
+    const taken = world.opened.slice(8).map(({ lease }) => lease.term)
+    world.renewed = []
+    await eventually(() => (world.renewed.length > 0 ? true : undefined))
+    expect(world.renewed).toEqual(expect.arrayContaining(taken))
+    await partitions.close()
+  })
+})
