@@ -52,30 +52,44 @@ export const operations: readonly Named[] = Object.entries(document.paths).flatM
   Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
 )
 
-const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
-ajv.addSchema({ $id: 'openapi', ...document })
-const compiled = new Map<object, ValidateFunction>()
+type Change = (object: Record<string, unknown>) => Record<string, unknown>
 
-/** What is wrong with a value by a schema of the document; empty when nothing is. */
-export function faultsBy(schema: object, value: unknown): string[] {
-  const validate = compiled.get(schema) ?? ajv.compile(pointedIntoDocument(schema) as object)
-  compiled.set(schema, validate)
+const closed: Change = (object) =>
+  object.type === 'object' && 'properties' in object && !('additionalProperties' in object)
+    ? { ...object, unevaluatedProperties: false }
+    : object
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
+ajv.addSchema({ $id: 'open', ...document })
+ajv.addSchema({ $id: 'closed', ...(mapped(document, closed) as OpenApi) })
+const compiled = new Map<string, ValidateFunction>()
+
+/**
+ * What is wrong with a value by a schema of the document; empty when nothing is. With `closed`, fields that are not
+ * described are wrong as well.
+ */
+export function faultsBy(schema: object, value: unknown, how: 'open' | 'closed' = 'open'): string[] {
+  const name = how + JSON.stringify(schema)
+  const described = how === 'closed' ? mapped(schema, closed) : schema
+  const validate = compiled.get(name) ?? ajv.compile(mapped(described, pointedInto(how)) as object)
+  compiled.set(name, validate)
   if (validate(value)) return []
   return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
 }
 
-function pointedIntoDocument(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(pointedIntoDocument)
+/** Applies `change` to every object in a value, the inner ones first. */
+function mapped(value: unknown, change: Change): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapped(item, change))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      key === '$ref' && typeof inner === 'string' && inner.startsWith('#')
-        ? `openapi${inner}`
-        : pointedIntoDocument(inner),
-    ]),
-  )
+  return change(Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, mapped(inner, change)])))
 }
+
+const pointedInto =
+  (id: string): Change =>
+  (object) =>
+    typeof object.$ref === 'string' && object.$ref.startsWith('#')
+      ? { ...object, $ref: id + object.$ref }
+      : object
 
 /** What a reference into the document stands for. */
 export function resolved<T extends object>(value: T | { $ref: string }): T {

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Parsed } from '@parley/local/testing/service-under-test'
+import { startWholeSystem, type WholeSystem } from '../security/whole-system.ts'
+import { faultsBy, type MediaType, type Named, operations, resolved } from './read-document.ts'
+import { type RunSoFar, standIns } from './stand-ins.ts'
+
+let system: WholeSystem
+let run: RunSoFar
+let token: string
+beforeAll(async () => {
+  system = await startWholeSystem()
+  run = { answers: new Map(), call: async (method, path, body) => (await send(method, path, { body })).json }
+}, 240_000)
+afterAll(() => system.close(), 60_000)
+
+interface Sent {
+  body?: unknown
+  raw?: string
+  headers?: Record<string, string>
+  authorized?: boolean
+}
+
+interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  json: Parsed
+}
+
+async function send(method: string, path: string, options: Sent = {}): Promise<Answer> {
+  const { body, authorized = true } = options
+  const raw = options.raw ?? (body === undefined ? undefined : JSON.stringify(body))
+  const response = await fetch(system.url + path, {
+    method,
+    headers: {
+      ...(authorized && token !== undefined ? { authorization: `Bearer ${token}` } : {}),
+      ...(raw === undefined ? {} : { 'content-type': 'application/json' }),
+      ...options.headers,
+    },
+    ...(raw === undefined ? {} : { body: raw }),
+  })
+  const { status, headers } = response
+  const text = await response.text()
+  return {
+    status,
+    headers,
+    text,
+    json: headers.get('content-type')?.includes('json') ? JSON.parse(text) : text,
+  }
+}
+
+/** The operation as its examples have it, but for what stands in for them in this run. */
+async function request({ path, operation }: Named): Promise<{ path: string } & Sent> {
+  const example = Object.values(operation.requestBody?.content ?? {})[0]?.example
+  const standIn = (await standIns[operation.operationId]?.(run, example)) ?? {}
+  const given = operation.parameters.map(({ in: place, name, example }) => ({
+    ...{ place, name, value: standIn.parameters?.[name] ?? example },
+  }))
+  const of = (place: string) =>
+    given
+      .filter((each) => each.place === place && each.value !== undefined)
+      .map(({ name, value }) => [name, String(value)] as const)
+  const concrete = of('path').reduce(
+    (at, [name, value]) => at.replace(`{${name}}`, encodeURIComponent(value)),
+    path,
+  )
+  const query = new URLSearchParams(
+    of('query').map(([name, value]): [string, string] => [name, value]),
+  ).toString()
+  return {
+    path: query === '' ? concrete : `${concrete}?${query}`,
+    headers: Object.fromEntries(of('header')),
+    body: standIn.body ?? example,
+  }
+}
+
+/** How an answer differs from what the document says of it. */
+function differences({ operation }: Named, answer: Answer): string[] {
+  const described = operation.responses[String(answer.status)]
+  if (described === undefined) return [`answers ${answer.status}, which is not described: ${answer.text}`]
+  const { content = {}, headers = {} } = resolved(described)
+  const type = answer.headers.get('content-type')?.split(';', 1)[0] ?? ''
+  const media: MediaType | undefined = content[type]
+  if (media === undefined) return [`answers with ${type}, described is ${Object.keys(content)}`]
+  const always = Object.keys(headers).filter((name) => ALWAYS_SENT.includes(name))
+  const missing = always.filter((name) => !answer.headers.has(name)).map((name) => `has no ${name}`)
+  const how = answer.status === 200 ? 'closed' : 'open'
+  return [...missing, ...faultsBy(media.schema, answer.json, how)]
+}
+
+const ALWAYS_SENT = ['X-Request-Id', 'X-Message-Id', 'WWW-Authenticate', 'Retry-After', 'Cache-Control']
+/** What needs something of the others, or takes it away. */
+const LATER = ['acceptInvitation']
+const LAST = ['changePassword', 'logout']
+const rank = ({ method, operation: { operationId } }: Named) =>
+  LAST.includes(operationId) ? 2 : method === 'DELETE' || LATER.includes(operationId) ? 1 : 0
+const inOrder = operations
+  .toSorted((left, right) => rank(left) - rank(right))
+  .map((named) => ({ name: `${named.method} ${named.path}`, named }))
+
+describe('against the running system', () => {
+  test.each(inOrder)('the example of $name works, and is answered as described', async ({ named }) => {
+    const { path, ...sent } = await request(named)
+    const answer = await send(named.method, path, sent)
+    expect([path, answer.status, differences(named, answer)]).toEqual([path, 200, []])
+    run.answers.set(named.operation.operationId, answer)
+    if (named.operation.operationId === 'register') token = answer.json.accessToken
+  })
+
+  test('what wants a token refuses who has none, as described', async () => {
+    const secured = operations.filter(({ operation }) => operation.security === undefined)
+    for (const named of secured) {
+      const answer = await send(named.method, named.path.replaceAll(/[{}]/g, ''), { authorized: false })
+      expect([named.path, answer.status, differences(named, answer)]).toEqual([named.path, 401, []])
+    }
+    expect(secured.length).toBeGreaterThan(80)
+  })
+
+  test('what takes a body refuses one that is none, as described', async () => {
+    const taking = operations.filter(
+      ({ path, operation }) => operation.requestBody && !path.includes('{slug}'),
+    )
+    const { json } = await send('POST', '/api/auth/login', {
+      body: { username: 'ana@example.com', password: 'paper staple' },
+    })
+    token = json.accessToken
+    for (const named of taking) {
+      const path = named.path.replace('{id}', '1')
+      const malformed = await send(named.method, path, { raw: '{' })
+      expect([path, malformed.status, differences(named, malformed)]).toEqual([path, 400, []])
+      const other = await send(named.method, path, { raw: 'a: 1', headers: { 'content-type': 'text/yaml' } })
+      expect([path, other.status, differences(named, other)]).toEqual([path, 415, []])
+      const wrong = await send(named.method, path, { body: [] })
+      expect([path, [404, 422], differences(named, wrong)]).toEqual([
+        path,
+        expect.arrayContaining([wrong.status]),
+        [],
+      ])
+    }
+    expect(taking.length).toBeGreaterThan(30)
+  })
+})

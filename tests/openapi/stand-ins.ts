@@ -1,0 +1,72 @@
+import { createHmac } from 'node:crypto'
+import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
+
+/** What is sent in the place of an example that only holds for one run: ids, secrets and signatures. */
+export interface StandIn {
+  parameters?: Record<string, string>
+  body?: unknown
+}
+
+export interface RunSoFar {
+  /** What operations answered with before, by their ids. */
+  answers: Map<string, { json: Parsed; headers: Headers }>
+  /** Calls as the admin; answers with the body. */
+  call(method: string, path: string, body?: unknown): Promise<Parsed>
+}
+
+const VERIFY_TOKEN = 'a-token-of-ones-own'
+const APP_SECRET = 'the secret of an app'
+
+const idFrom = (operation: string) => (run: RunSoFar) => ({
+  parameters: { id: String(run.answers.get(operation)?.json._id) },
+})
+
+const messageId = (run: RunSoFar): string =>
+  String(run.answers.get('postMessage')?.headers.get('x-message-id'))
+
+/** Waits until the posted message is in a state. */
+async function messageIn(run: RunSoFar, states: readonly string[]): Promise<StandIn> {
+  const id = messageId(run)
+  await eventually(async () => {
+    const { state } = await run.call('GET', `/rest/messages/${id}`)
+    return states.includes(state) ? true : undefined
+  })
+  return { parameters: { id } }
+}
+
+const HANDSHAKE = `/api/hooks/whatsapp/acme/support-line?hub.mode=subscribe&hub.challenge=1&hub.verify_token=${VERIFY_TOKEN}`
+
+/** Meta’s webhook works once the channel has its secrets; intake learns of them in a moment. */
+async function withMeta(run: RunSoFar): Promise<void> {
+  await run.call('PATCH', '/rest/channels/1', {
+    config: { verifyToken: VERIFY_TOKEN, appSecret: APP_SECRET },
+  })
+  await eventually(async () => ((await run.call('GET', HANDSHAKE)) === '1' ? true : undefined))
+}
+
+export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn | Promise<StandIn>> = {
+  refresh: (run) => ({ body: { refreshToken: run.answers.get('login')?.json.refreshToken } }),
+  acceptInvitation: (run, body) => ({
+    body: { ...(body as object), token: run.answers.get('invite')?.json.token },
+  }),
+  withdrawInvitation: async (run) => {
+    const { _id } = await run.call('POST', '/rest/invitations', { email: 'dora@example.com', role: 'VIEWER' })
+    return { parameters: { id: String(_id) } }
+  },
+  deleteApiToken: idFrom('createApiToken'),
+  deleteUser: idFrom('createUser'),
+  putRole: idFrom('createRole'),
+  patchRole: idFrom('createRole'),
+  deleteRole: idFrom('createRole'),
+  readMessage: (run) => messageIn(run, ['dead', 'unrouted']),
+  replayMessage: (run) => messageIn(run, ['dead', 'unrouted']),
+  verifyWebhook: async (run) => {
+    await withMeta(run)
+    return { parameters: { 'hub.verify_token': VERIFY_TOKEN } }
+  },
+  receiveFromMeta: async (run, body) => {
+    await withMeta(run)
+    const signature = createHmac('sha256', APP_SECRET).update(JSON.stringify(body)).digest('hex')
+    return { parameters: { 'X-Hub-Signature-256': `sha256=${signature}` } }
+  },
+}
