@@ -57,6 +57,12 @@ export const baseConfig = {
     .describe('The least severe level that is logged'),
   HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
   PORT: integer({ min: 0, max: 65_535 }).describe('Port to listen on; 0 takes a free one'),
+  DRAIN_SECONDS: integer({ min: 0, max: 15 })
+    .optional()
+    .describe(
+      'How long it goes on taking requests after SIGTERM, no longer live nor ready, so that whoever shares them out ' +
+        'notices; 3 in production and 0 elsewhere when not set',
+    ),
   METRICS_PORT: integer({ min: 0, max: 65_535 })
     .optional()
     .describe('Port of /metrics, at the same address; no metrics are served when not set'),

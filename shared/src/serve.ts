@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { answerClientErrors } from './client-errors.ts'
 import { type BaseConfig, baseConfig, ConfigError, parseConfig } from './config.ts'
@@ -13,10 +14,12 @@ const KEEP_ALIVE_MS = 65_000
 const HEADERS_MS = 66_000
 const REQUEST_MS = 120_000
 const SWEEP_MS = 50
+const PRODUCTION_DRAIN_SECONDS = 3
 
 /**
  * The main function of every process: parses the environment, builds the service, listens, and on SIGTERM,
- * SIGINT or the loss of its supervisor stops accepting, finishes what is in flight and closes, in 25 s.
+ * SIGINT or the loss of its supervisor says that it is not live any more, stops accepting, finishes what is in
+ * flight and closes, in 25 s.
  */
 export async function serve<S extends z.ZodRawShape>(options: {
   name: string
@@ -36,7 +39,11 @@ export async function serve<S extends z.ZodRawShape>(options: {
   if (METRICS_PORT !== undefined && service.registry !== undefined)
     await serveMetrics(service.registry, { host: HOST, port: METRICS_PORT })
   log.info({ port: (server.address() as AddressInfo).port }, 'listening')
-  stopOnSignal({ server, service, log })
+  stopOnSignal({ server, service, log, drainMs: drainSeconds(config) * 1_000 })
+}
+
+function drainSeconds({ DRAIN_SECONDS, NODE_ENV }: BaseConfig): number {
+  return DRAIN_SECONDS ?? (NODE_ENV === 'production' ? PRODUCTION_DRAIN_SECONDS : 0)
 }
 
 function readConfig<S extends z.ZodRawShape>(shape: S): z.output<z.ZodObject<S>> & BaseConfig {
@@ -77,13 +84,16 @@ function closed(server: Server): Promise<void> {
   })
 }
 
-function stopOnSignal({ server, service, log }: { server: Server; service: Service; log: Log }): void {
+function stopOnSignal(options: { server: Server; service: Service; log: Log; drainMs: number }): void {
+  const { server, service, log, drainMs } = options
   let stopping = false
   const stop = async (reason: string) => {
     if (stopping) return
     stopping = true
     log.info({ reason }, 'stopping')
     setTimeout(() => process.exit(1), SHUTDOWN_MS).unref()
+    service.app.locals.stopping = true
+    await delay(drainMs)
     await closed(server)
     await service.close()
     log.info('stopped')

@@ -39,7 +39,10 @@ export function createApp(options: {
   app.set('query parser', 'simple')
   showReadiness(registry, options.readiness)
   app.use(requestId(), observeRequests({ log, registry, tracing }))
-  app.get('/health/live', (_req, res) => void res.json({ status: 'live' }))
+  app.get('/health/live', (_req, res) => {
+    if (app.locals.stopping) res.status(503)
+    res.json({ status: app.locals.stopping ? 'stopping' : 'live' })
+  })
   app.get('/health/ready', readinessHandler(options.readiness))
   options.routes(app)
   app.use(() => {
@@ -64,13 +67,13 @@ function requestId(): RequestHandler {
 
 /** 200 when every dependency answers within 4 s, else 503; the body names each as `up` or `down`. */
 function readinessHandler(checks: ReadinessChecks): RequestHandler {
-  return async (_req, res) => {
+  return async (req, res) => {
     const states = await Promise.all(
       Object.entries(checks).map(
         async ([name, check]) => [name, (await answers(check)) ? 'up' : 'down'] as const,
       ),
     )
-    const ready = states.every(([, state]) => state === 'up')
+    const ready = !req.app.locals.stopping && states.every(([, state]) => state === 'up')
     res.set('cache-control', 'no-store')
     if (!ready) res.set('retry-after', '1')
     res
