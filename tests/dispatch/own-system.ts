@@ -40,7 +40,10 @@ export async function startOwnSystem(options: {
     const file = join(directory, 'gateway-port.json')
     const { gateway: port } = await choosePorts({ file, names: ['gateway'], say })
     const quiet = { say: () => undefined, logLevel: 'fatal' }
-    const system = await startSystem({ directory, port, servers, dispatchers, ...quiet })
+    const system = await startSystem({
+      ...{ directory, port, servers, ...quiet },
+      copies: { dispatcher: dispatchers },
+    })
     stops.push(system.stop)
     await untilReady(system)
     return { system, runFile: join(directory, 'run.json'), servers, stop }

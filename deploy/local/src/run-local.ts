@@ -9,8 +9,8 @@ import { describeSystem } from './system-table.ts'
 
 const DEFAULT_PORT = 8080
 const MAX_PORT = 65_535
-/** Two, so that one can be killed while the other goes on. */
-const DISPATCHERS = 2
+/** Two dispatchers, so that one can be killed while the other goes on. */
+const COPIES = { dispatcher: 2 }
 
 /** Starts servers and services, says where they are, and stops them when `signal` aborts. */
 export async function runLocal(options: {
@@ -30,8 +30,7 @@ export async function runLocal(options: {
     servers = await startServers({ directory: join(directory, 'servers'), say, signal })
     say('Starting the services …')
     const logLevel = process.env.LOG_LEVEL ?? 'warn'
-    const dispatchers = DISPATCHERS
-    system = await startSystem({ directory, port, servers, say, logLevel, dispatchers, signal })
+    system = await startSystem({ directory, port, servers, say, logLevel, copies: COPIES, signal })
     say(describeSystem(system, servers))
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   } catch (error) {

@@ -27,7 +27,7 @@ const parse = (name: ServiceName, environment: Record<string, string>) =>
 describe('npm start gives each service an environment that it takes', () => {
   const ports = { gateway: 1, identity: 2, webhook: 3, configuration: 4, dispatcher: 5, simulator: 6 }
   const plans = planProcesses({
-    ...{ directory: '/state', secrets: makeSecrets(), ports, metricsPorts: {}, logLevel: 'warn' },
+    ...{ directory: '/state', secrets: makeSecrets(), ports, copies: {}, metricsPorts: {}, logLevel: 'warn' },
     mongoUrl: 'mongodb://127.0.0.1:1/?replicaSet=rs0',
     amqpUrl: 'amqp://user:password@127.0.0.1:2',
     redisUrl: 'redis://127.0.0.1:3',

@@ -16,11 +16,27 @@ export const PROCESSES = [
 ] as const
 export type ProcessName = (typeof PROCESSES)[number]
 
-/** A copy of the dispatcher beside the first; from `dispatcher-2` on. */
-export type FurtherDispatcher = `dispatcher-${number}`
+/** The services that the gateway has in front of it. */
+export type UpstreamName = Exclude<ServiceName, 'gateway'>
+
+/** A copy of a service beside the first; from `dispatcher-2` on. */
+export type FurtherCopy = `${UpstreamName}-${number}`
+
+/** How many copies of each service run; 1 where nothing is said. */
+export type CopyCounts = Partial<Record<UpstreamName, number>>
+
+/** The copies beside the first of each. */
+export function furtherCopies(counts: CopyCounts): { service: UpstreamName; name: FurtherCopy }[] {
+  return (Object.keys(counts) as UpstreamName[]).flatMap((service) =>
+    Array.from({ length: (counts[service] ?? 1) - 1 }, (_, at) => ({
+      service,
+      name: `${service}-${at + 2}` as const,
+    })),
+  )
+}
 
 export interface ProcessPlan {
-  name: ProcessName | FurtherDispatcher
+  name: ProcessName | FurtherCopy
   script: string
   url: string
   /** Of its metrics; the simulator has none. */
@@ -30,7 +46,8 @@ export interface ProcessPlan {
 
 export interface SystemSettings {
   directory: string
-  ports: Record<ProcessName, number>
+  ports: Record<ProcessName, number> & Partial<Record<FurtherCopy, number>>
+  copies: CopyCounts
   /** Where each service shows its metrics. */
   metricsPorts: Record<string, number>
   secrets: Secrets
@@ -60,16 +77,15 @@ export function planProcesses(settings: SystemSettings): ProcessPlan[] {
   ]
 }
 
-/** A further copy of the dispatcher; it differs from the first in its ports only. */
-export function planDispatcher(
-  copy: { name: FurtherDispatcher; port: number },
-  settings: SystemSettings,
-): ProcessPlan {
-  const ports = { ...settings.ports, dispatcher: copy.port }
-  const metricsPorts = { dispatcher: settings.metricsPorts[copy.name] ?? 0 }
-  const script = 'services/dispatcher/src/server.ts'
-  const plan = planService({ name: 'dispatcher', script, settings: { ...settings, ports, metricsPorts } })
-  return { ...plan, name: copy.name }
+/** The further copies; each differs from the first in its ports only. */
+export function planCopies(settings: SystemSettings): ProcessPlan[] {
+  return furtherCopies(settings.copies).map(({ service, name }) => {
+    const ports = { ...settings.ports, [service]: settings.ports[name] ?? 0 }
+    const metricsPorts = { [service]: settings.metricsPorts[name] ?? 0 }
+    const script = `services/${service}/src/server.ts`
+    const plan = planService({ name: service, script, settings: { ...settings, ports, metricsPorts } })
+    return { ...plan, name }
+  })
 }
 
 function planService(options: { name: ServiceName; script: string; settings: SystemSettings }): ProcessPlan {
@@ -102,10 +118,10 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
   const environments: Record<ServiceName, Record<string, string>> = {
     gateway: {
       REDIS_URL,
-      IDENTITY_URL,
-      CONFIGURATION_URL,
-      WEBHOOK_URL: urlOf('webhook', ports),
-      DISPATCHER_URL: urlOf('dispatcher', ports),
+      IDENTITY_URL: urlsOf('identity', settings),
+      CONFIGURATION_URL: urlsOf('configuration', settings),
+      WEBHOOK_URL: urlsOf('webhook', settings),
+      DISPATCHER_URL: urlsOf('dispatcher', settings),
     },
     identity: {
       MONGO_URL,
@@ -132,6 +148,12 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
     },
   }
   return environments[name]
+}
+
+function urlsOf(service: UpstreamName, { ports, copies }: SystemSettings): string {
+  const further = furtherCopies({ [service]: copies[service] ?? 1 })
+  const all = [ports[service], ...further.map(({ name }) => ports[name] ?? 0)]
+  return all.map((port) => `http://${HOST}:${port}`).join(',')
 }
 
 function urlOf(name: ProcessName, ports: Record<ProcessName, number>): string {

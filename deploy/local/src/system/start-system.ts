@@ -9,10 +9,11 @@ import { writeAtomically } from '../write-atomically.ts'
 import { keepRunning, type Restartable } from './keep-running.ts'
 import { NodeProcess } from './node-process.ts'
 import {
-  type FurtherDispatcher,
+  type CopyCounts,
+  furtherCopies,
   PROCESSES,
   type ProcessPlan,
-  planDispatcher,
+  planCopies,
   planProcesses,
 } from './plan-processes.ts'
 import { loadSecrets } from './secrets.ts'
@@ -32,8 +33,8 @@ export interface SystemOptions {
   say(line: string): void
   /** The least severe level that the services log; `warn` when not given. */
   logLevel?: string
-  /** How many copies of the dispatcher run; 1 when not given. Those beyond the first start when all else is ready. */
-  dispatchers?: number
+  /** Copies beyond the first of each service start when all else is ready. */
+  copies?: CopyCounts
   /** Aborting it stops what was started so far and rejects. */
   signal?: AbortSignal
 }
@@ -53,7 +54,7 @@ export interface RunFile {
   mongoUrl: string
   amqpUrl: string
   redisUrl: string
-  /** The services, the simulator, and the servers as `mongodb`, `rabbitmq` and `redis`; further dispatchers as
+  /** The services, the simulator, and the servers as `mongodb`, `rabbitmq` and `redis`; further copies as
    * `dispatcher-2` and so on. */
   processes: Record<string, ProcessState>
 }
@@ -69,19 +70,19 @@ export interface System extends RunFile {
  * not ready; nothing is left running then.
  */
 export async function startSystem(options: SystemOptions): Promise<System> {
-  const { directory, port, servers, say, logLevel = 'warn', dispatchers = 1 } = options
+  const { directory, port, servers, say, logLevel = 'warn', copies = {} } = options
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const owner = join(directory, 'services')
   await stopOwned(owner, { graceMs: LEFTOVER_GRACE_MS })
   const secrets = loadSecrets(join(directory, 'secrets.json'))
   const inner = PROCESSES.filter((name) => name !== 'gateway')
-  const copies = Array.from({ length: dispatchers - 1 }, (_, at): FurtherDispatcher => `dispatcher-${at + 2}`)
+  const further = furtherCopies(copies).map(({ name }) => name)
   const file = join(directory, 'ports.json')
-  const withMetrics = [...PROCESSES.filter((name) => name !== 'simulator'), ...copies]
-  const names = [...inner, ...copies, ...withMetrics.map(metricsOf)]
+  const withMetrics = [...PROCESSES.filter((name) => name !== 'simulator'), ...further]
+  const names = [...inner, ...further, ...withMetrics.map(metricsOf)]
   const ports = await choosePorts({ file, names, say })
   const settings = {
-    ...{ directory, secrets, logLevel },
+    ...{ directory, secrets, logLevel, copies },
     ports: { ...ports, gateway: port },
     metricsPorts: Object.fromEntries(withMetrics.map((name) => [name, ports[metricsOf(name)] ?? 0])),
     mongoUrl: servers.mongo.url,
@@ -89,9 +90,8 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     redisUrl: servers.redis.url,
   }
   options.signal?.throwIfAborted()
-  const first = planProcesses(settings)
-  const further = copies.map((name) => planDispatcher({ name, port: ports[name] ?? 0 }, settings))
-  return superviseSystem(options, { first, further, owner })
+  const plans = { first: planProcesses(settings), further: planCopies(settings), owner }
+  return superviseSystem(options, plans)
 }
 
 async function superviseSystem(
