@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache'
 import type { Callback } from './callbacks/callback.ts'
 import type { Channel, Channels } from './channels.ts'
 import type { Committer } from './commit.ts'
+import { awaitSlot, CLAIM_AHEAD_MS, SLOT_LATE_MS } from './governor/await-slot.ts'
 import type { Governor, PaceKeys } from './governor/governor.ts'
 import type { Handle } from './handlers/handle.ts'
 import type { MessageRecord, Progress, Send } from './message-record.ts'
@@ -59,8 +60,6 @@ const NEWS_CHECK_MS = 2_000
 const MAX_MERGES = 20
 const MAX_SLOTS = 20_000
 const TOO_FAST = '130429'
-/** A slot that is used later than this would make up for lost time, and so break the rate. */
-const SLOT_LATE_MS = 50
 const INTERRUPTED: Outcome = {
   kind: 'uncertain',
   code: 'interrupted',
@@ -195,35 +194,28 @@ class Run {
     if (this.#record.state === 'received' && this.#record.source === 'meta') await governor.count(keys)
     const kept = this.#slots.get(send.id)
     this.#slots.delete(send.id)
-    const timely = kept !== undefined && kept <= now() && now() - kept <= SLOT_LATE_MS
+    const timely = kept !== undefined && now() - kept <= SLOT_LATE_MS
     const slot = timely ? { kind: 'reserved' as const, at: kept } : await governor.slot(keys)
     this.#slotAt = slot.at
-    if (slot.kind === 'reserved' && slot.at <= now()) return undefined
+    const claimAt = slot.kind === 'reserved' ? slot.at - CLAIM_AHEAD_MS : slot.at
+    if (slot.kind === 'reserved' && claimAt <= now()) return undefined
     if (this.#record.state === 'received')
       await this.#message.commitUnderLease(handled(this.#record, { at: now() }))
     if (slot.kind === 'reserved') this.#slots.set(send.id, slot.at)
-    return { kind: 'wait', record: this.#record, until: slot.at }
+    return { kind: 'wait', record: this.#record, until: claimAt }
   }
 
   async #attempt({ channel, message, callback, send }: Ready & { send: Send }) {
     const keys: PaceKeys | undefined = callback.paceKeys?.(channel, message)
-    if (keys !== undefined) await this.#slotInTime(keys)
-    if (!this.#lease.held()) throw new Superseded()
+    const { governor, now } = this.#options
+    const { held } = this.#lease
+    if (keys !== undefined) await awaitSlot({ at: this.#slotAt, keys, governor, now, held })
+    if (!held()) throw new Superseded()
     const started = performance.now()
     const outcome = await callback.deliver({ channel, messageId: this.#record._id, message, send })
     const tooFast = outcome.kind === 'retryable' && outcome.code === TOO_FAST
-    if (tooFast && keys !== undefined) await this.#options.governor.slowDown(keys)
+    if (tooFast && keys !== undefined) await governor.slowDown(keys)
     return { outcome, ms: performance.now() - started }
-  }
-
-  /** Claiming took a while where the database is slow: then the slot has gone by, and another is waited for. */
-  async #slotInTime(keys: PaceKeys): Promise<void> {
-    const { governor, now } = this.#options
-    while (now() - this.#slotAt > SLOT_LATE_MS && this.#lease.held()) {
-      const slot = await governor.slot(keys)
-      await new Promise((resolve) => setTimeout(resolve, Math.max(0, slot.at - now())))
-      if (slot.kind === 'reserved') this.#slotAt = slot.at
-    }
   }
 
   /** Commits the outcome of a send. News of it that came meanwhile are merged: neither may undo the other. */

@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { createLog } from '@parley/shared/log'
+import type { Callback } from '../src/callbacks/callback.ts'
+import type { Slot } from '../src/governor/governor.ts'
+import type { MessageRecord } from '../src/message-record.ts'
+import { createRunMessage, type RunResult } from '../src/run-message.ts'
+import { newRecord } from './new-record.ts'
+
+const START = Date.parse('2026-01-01T00:00:00Z')
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+beforeEach(() => {
+  jest.useFakeTimers({ now: START })
+})
+afterEach(() => {
+  jest.useRealTimers()
+})
+
+/** A runner whose database takes its time and whose number's slots are given; times count from the start. */
+function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
+  const sent: number[] = []
+  const slots = options.slots.map((slot) => ({ ...slot, at: START + slot.at }))
+  const sends: Callback = {
+    reports: true,
+    paceKeys: () => ({ number: 'n', person: 'p' }),
+    deliver: async () => {
+      sent.push(Date.now() - START)
+      return { kind: 'accepted', providerId: 'x', delivered: false }
+    },
+  }
+  const run = createRunMessage({
+    channels: {
+      find: async () => ({
+        ...{ _id: 1, workspace: 1, hook: 'whatsapp', callback: 'whatsapp' },
+        ...{ handlerUrl: 'native:agents/echo', config: {} },
+      }),
+    },
+    handle: async () => {
+      throw new Error('the message carries its answer')
+    },
+    callbacks: { whatsapp: sends, rpc: sends },
+    committer: {
+      commit: async () => {
+        await pause(options.commitMs)
+        return true
+      },
+    },
+    read: async () => null,
+    governor: {
+      slot: async () => slots.shift() ?? { kind: 'later', at: Date.now() + 60_000 },
+      count: async () => {},
+      slowDown: async () => {},
+    },
+    statuses: { clearSince: () => START },
+    log: createLog({ service: 'test', level: 'silent' }),
+    uncertainWindow: 10_000,
+    keptMs: 1,
+    now: Date.now,
+  })
+  const lease = { partition: 0, term: 1, held: () => true }
+  /** Runs the message as its thread does: again at the time that it asks for. */
+  const runThrough = async (record: MessageRecord): Promise<RunResult> => {
+    for (let result = await run(record, lease); ; result = await run(result.record, lease)) {
+      if (result.kind !== 'wait') return result
+      await pause(result.until - Date.now())
+    }
+  }
+  const message = newRecord({
+    receivedAt: new Date(START),
+    body: JSON.stringify({ extId: 'c', user: { phone: '1' }, thread: {}, answer: { message: 'hi' } }),
+  })
+  return { sent, slotsLeft: () => slots.length, through: () => runThrough(message) }
+}
+
+test('a database that takes 120 ms neither makes a send miss its slot nor lets it leave before', async () => {
+  const reserved = [400, 700].map((at): Slot => ({ kind: 'reserved', at }))
+  const runner = pacedRunner({ commitMs: 120, slots: reserved })
+  const done = runner.through()
+  await jest.advanceTimersByTimeAsync(5_000)
+  expect(await done).toEqual({ kind: 'closed' })
+  expect([runner.sent, runner.slotsLeft()]).toEqual([[400], 1])
+})
+
+test('a slot that has gone by while the database stood still is left, and another one waited for', async () => {
+  const reserved = [400, 2_000, 3_000].map((at): Slot => ({ kind: 'reserved', at }))
+  const runner = pacedRunner({ commitMs: 600, slots: reserved })
+  const done = runner.through()
+  await jest.advanceTimersByTimeAsync(10_000)
+  expect(await done).toEqual({ kind: 'closed' })
+  expect(runner.sent).toEqual([3_000])
+})
+
+test('a slot of now is used at once', async () => {
+  const runner = pacedRunner({ commitMs: 0, slots: [{ kind: 'reserved', at: 0 }] })
+  const done = runner.through()
+  await jest.advanceTimersByTimeAsync(100)
+  expect(await done).toEqual({ kind: 'closed' })
+  expect(runner.sent).toEqual([0])
+})
