@@ -46,13 +46,13 @@ export function governorTable(run: GovernorRun): string {
 }
 
 export function replayTable(run: ReplayRun): string {
-  const { dead, reason, replayed, conservation, states, passed } = run
+  const { dead, reason, rounds, conservation, states, passed } = run
   return [
     '',
     'Replay',
     row('  dead', count(dead)),
     `    ${reason}`,
-    row('  run again by a filter', count(replayed)),
+    row('  run again by a filter', ...rounds.map(count)),
     ...conservationRows(conservation),
     ...stateRows(states),
     row('  until all were delivered', seconds(run.seconds * 1_000)),
