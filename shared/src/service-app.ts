@@ -22,8 +22,8 @@ export interface Service {
 const READINESS_MS = 4_000
 
 /**
- * The Express app that every process starts from: request id; a log line, a metric and a span per request; health;
- * then the routes, then 404 and the error handler.
+ * The Express app that every process starts from: request id; health; a log line, a metric and a span per
+ * request; then the routes, then 404 and the error handler.
  */
 export function createApp(options: {
   log: Log
@@ -38,12 +38,14 @@ export function createApp(options: {
   app.set('etag', false)
   app.set('query parser', 'simple')
   showReadiness(registry, options.readiness)
-  app.use(requestId(), observeRequests({ log, registry, tracing }))
+  app.use(requestId())
   app.get('/health/live', (_req, res) => {
     if (app.locals.stopping) res.status(503)
     res.json({ status: app.locals.stopping ? 'stopping' : 'live' })
   })
   app.get('/health/ready', readinessHandler(options.readiness))
+  // Probes would drown the rest.
+  app.use(observeRequests({ log, registry, tracing }))
   options.routes(app)
   app.use(() => {
     throw new Problem('not_found')
