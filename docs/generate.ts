@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { clientTypes } from '@parley/local/testing/client-types'
 import { renderErrorsPage } from '@parley/shared/errors-page'
 import { renderEnvironmentPage } from './environment-page.ts'
 import { openApiDocument } from './openapi/document.ts'
@@ -8,8 +9,11 @@ const errorsPage = new URL('errors.md', import.meta.url)
 const environmentPage = new URL('environment.md', import.meta.url)
 const permissionsPage = new URL('permissions.md', import.meta.url)
 const openApi = new URL('openapi.json', import.meta.url)
+const types = new URL('../tests/openapi/api-types.ts', import.meta.url)
 
 writeFileSync(errorsPage, renderErrorsPage())
 writeFileSync(environmentPage, renderEnvironmentPage())
 writeFileSync(permissionsPage, renderPermissionsPage(readFileSync(permissionsPage, 'utf8')))
-writeFileSync(openApi, `${JSON.stringify(openApiDocument(), null, 1)}\n`)
+const document = openApiDocument()
+writeFileSync(openApi, `${JSON.stringify(document, null, 1)}\n`)
+writeFileSync(types, await clientTypes(document))

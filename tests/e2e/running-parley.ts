@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type System, startSystem } from '@parley/local/system/start-system'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { freshDirectory, ownServers } from '@parley/local/testing/test-servers'
+import { parleyClient, succeeded } from '../openapi/client.ts'
 
 export interface Answer {
   status: number
@@ -70,8 +71,10 @@ export async function startParley(): Promise<RunningParley> {
       password: 'a long password',
       namespace,
     }
-    const { json } = await send('POST', '/api/auth/register', body, null)
-    return String(json.accessToken)
+    const { accessToken } = await succeeded(
+      parleyClient(system.gatewayUrl).POST('/api/auth/register', { body }),
+    )
+    return accessToken
   }
   const token = await register('acme')
   const parley: RunningParley = {
@@ -83,11 +86,11 @@ export async function startParley(): Promise<RunningParley> {
     async putWhatsappChannel(id, { extId, phoneNumberId }) {
       const config = { phoneNumberId, accessToken: 'secret', apiUrl: `${system.simulatorUrl}/v23.0` }
       const body = {
-        ...{ name: extId, description: '', extId, hook: 'whatsapp', callback: 'whatsapp' },
+        ...({ name: extId, description: '', extId, hook: 'whatsapp', callback: 'whatsapp' } as const),
         ...{ handlerUrl: 'native:agents/echo', config },
       }
-      const { status, text } = await parley.call('PUT', `/rest/channels/${id}`, { body })
-      if (status !== 200) throw new Error(text)
+      const params = { path: { id } }
+      await succeeded(parleyClient(system.gatewayUrl, token).PUT('/rest/channels/{id}', { params, body }))
     },
     async sends(phoneNumberId) {
       const response = await fetch(`${system.simulatorUrl}/simulator/sends?phoneNumberId=${phoneNumberId}`)
