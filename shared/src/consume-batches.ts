@@ -6,6 +6,9 @@ const PREFETCH = 100
 const WORK_AGAIN_MS = 500
 
 export interface Consumer {
+  /** When the oldest of what is not worked yet was published, in milliseconds since the epoch; undefined
+   * when there is none, or when it does not say. */
+  oldestAt(): number | undefined
   /** Lets the batch under way end, then closes the channel: what is not acked goes to the next consumer. */
   close(): Promise<void>
   /** Closes the channel at once. */
@@ -43,18 +46,22 @@ export async function consumeBatches(options: BatchOptions): Promise<Consumer> {
   let open = true
   let pending: ConsumeMessage[] = []
   let working: Promise<void> | undefined
+  let inHand: ConsumeMessage | undefined
   const usable = () => open && options.held()
   const workAll = async () => {
     while (pending.length > 0 && usable()) {
       const batch = pending
       pending = []
+      inHand = batch[0]
       await workAndAck({ ...options, channel, batch, usable })
+      inHand = undefined
     }
     working = undefined
   }
   channel.once('close', () => {
     open = false
     pending = []
+    inHand = undefined
     options.closed()
   })
   const close = async () => {
@@ -71,7 +78,16 @@ export async function consumeBatches(options: BatchOptions): Promise<Consumer> {
   }
   options.consuming?.(channel)
   await channel.consume(queue, take, args === undefined ? {} : { arguments: args })
-  return { close, abandon: () => void channel.close().catch(() => {}) }
+  return {
+    oldestAt: () => publishedAt(inHand ?? pending[0]),
+    close,
+    abandon: () => void channel.close().catch(() => {}),
+  }
+}
+
+function publishedAt(delivery: ConsumeMessage | undefined): number | undefined {
+  const seconds: unknown = delivery?.properties.timestamp
+  return typeof seconds === 'number' ? seconds * 1_000 : undefined
 }
 
 async function workAndAck(

@@ -7,6 +7,8 @@ const PAUSE_MS = 500
 export interface KeptConsumer {
   /** Consumes on this connection from now on. */
   attach(connection: ChannelModel): void
+  /** When the oldest of what is not worked yet was published, in milliseconds since the epoch. */
+  oldestAt(): number | undefined
   /** Whether a channel consumes at the moment. */
   isConsuming(): boolean
   /** Lets the batch under way end, and stops. */
@@ -57,6 +59,7 @@ export function keepConsuming(options: ConsumeOptions): KeptConsumer {
       consumer = undefined
       void start(model)
     },
+    oldestAt: () => consumer?.oldestAt(),
     isConsuming: () => consumer !== undefined,
     async close() {
       stop()

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createAuthorizer } from '@parley/shared/authorizer'
-import { declareTopology, PARTITIONS, STATUS_QUEUE } from '@parley/shared/broker'
+import { declareTopology, PARTITIONS, partitionQueue, STATUS_QUEUE } from '@parley/shared/broker'
 import type { BaseConfig } from '@parley/shared/config'
 import { followBroker } from '@parley/shared/follow-broker'
 import { createInternalClient } from '@parley/shared/internal-client'
@@ -12,7 +12,9 @@ import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox } from '@parley/shared/sealed-value'
 import { secretKeysOf } from '@parley/shared/secret-keys'
 import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
+import { createTracing } from '@parley/shared/tracing'
 import type { mongo } from 'mongoose'
+import { Registry } from 'prom-client'
 import { createRpcCallback } from './callbacks/rpc.ts'
 import { createWhatsappCallback } from './callbacks/whatsapp.ts'
 import { createChannels } from './channels.ts'
@@ -27,6 +29,7 @@ import {
   workChanges,
 } from './configured/follow-changes.ts'
 import { startAuditor } from './conservation/auditor.ts'
+import { conservationDifference } from './conservation/conservation-difference.ts'
 import { conservationRoutes } from './conservation/conservation-routes.ts'
 import { collectionsOf, prepareDatabase } from './database.ts'
 import { createGovernor } from './governor/governor.ts'
@@ -36,9 +39,10 @@ import { keepChannel } from './keep-channel.ts'
 import { createReplayPublisher } from './messages/replay-command.ts'
 import { replayRoutes } from './messages/replay-routes.ts'
 import { messageRoutes } from './messages/routes.ts'
+import { showState } from './metrics/show-state.ts'
 import { createLeaseStore } from './partitions/lease-store.ts'
 import { openPartition } from './partitions/partition.ts'
-import { startPartitions } from './partitions/partitions.ts'
+import { type Partitions, startPartitions } from './partitions/partitions.ts'
 import { createRunMessage } from './run-message.ts'
 import { createSigner } from './signing.ts'
 import { watchStatuses } from './statuses/status-watch.ts'
@@ -48,6 +52,8 @@ const DAY_MS = 24 * 60 * 60 * 1_000
 
 /** Connects in the background, works this copy's partitions and the provider's news, and serves the message log. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
+  const registry = new Registry()
+  const tracing = await createTracing('dispatcher', config)
   const copy = randomUUID()
   const tokenSigner = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: config.SERVICE_JWKS })
@@ -111,21 +117,34 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const startSession = (options: mongo.ClientSessionOptions = {}) =>
     database.connection.getClient().startSession(options)
   broker.follow(kept)
+  let partitions: Partitions | undefined
+  const held = () => partitions?.held() ?? new Map()
+  showState(registry, {
+    kept,
+    partitionsHeld: () => held().size,
+    oldest: () =>
+      new Map([
+        [STATUS_QUEUE, news.oldestAt()],
+        ...[...held()].map(([index, partition]) => [partitionQueue(index), partition.oldestAt()] as const),
+      ]),
+    difference: () => conservationDifference(collections),
+  })
   const working = database.ready.then(() => {
-    const partitions = startPartitions({
+    const started = startPartitions({
       leases: createLeaseStore({ collections, copy }),
       copy,
       open: (lease) => openPartition({ lease, collections, run, log }),
       log,
     })
-    broker.follow(partitions)
+    partitions = started
+    broker.follow(started)
     const auditor = startAuditor({ collections, startSession, copy, kept, keptMs, log })
     for (const consumer of [news, auditor, ...changes]) broker.follow(consumer)
-    return { close: () => Promise.all([partitions.close(), auditor.close()]) }
+    return { close: () => Promise.all([started.close(), auditor.close()]) }
   })
   const authorizer = createAuthorizer(inner(config.IDENTITY_URL, 'identity'))
   const app = createApp({
-    log,
+    ...{ log, registry, tracing },
     // Without Redis each copy paces alone, so it is not needed to be ready.
     readiness: { mongodb: database.isUp, rabbitmq: broker.isUp },
     routes: (app) => {
@@ -136,7 +155,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     },
   })
   return {
-    app,
+    ...{ app, registry },
     close: async () => {
       if (await database.isUp().catch(() => false)) await (await working).close()
       statuses.close()
@@ -144,7 +163,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       await broker.close()
       redis.disconnect()
       http.close()
-      await database.close()
+      await Promise.all([database.close(), tracing.close()])
     },
   }
 }

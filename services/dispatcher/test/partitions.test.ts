@@ -54,6 +54,7 @@ function start(
     open: (lease) => {
       const partition: Partition = {
         lease,
+        oldestAt: () => undefined,
         attach: () => {},
         release: () => release(lease),
         abandon: () => {},

@@ -16,6 +16,8 @@ const ORDERS_PER_TERM = 2 ** 32
 /** A partition that this copy works under a lease. */
 export interface Partition {
   lease: Lease
+  /** When the oldest message that is not stored yet was published, in milliseconds since the epoch. */
+  oldestAt(): number | undefined
   /** Consumes on this connection from now on. */
   attach(connection: ChannelModel): void
   /** Hands over: settles what is in flight and closes the channel; then the lease may be released. */
@@ -61,6 +63,7 @@ export function openPartition(options: {
   recover()
   return {
     lease,
+    oldestAt: consumer.oldestAt,
     attach: consumer.attach,
     async release() {
       stopped = true

@@ -13,6 +13,8 @@ const SHORT_TICK_MS = 250
 export interface Partitions {
   /** The broker is connected (again): every partition held consumes there. */
   attach(connection: ChannelModel): void
+  /** Those whose lease this copy holds, by their number. */
+  held(): ReadonlyMap<number, Pick<Partition, 'oldestAt'>>
   /** Hands every partition over and takes this copy off the list. */
   close(): Promise<void>
 }
@@ -101,6 +103,7 @@ export function startPartitions(options: {
       connection = model
       for (const partition of held.values()) partition.attach(model)
     },
+    held: () => held,
     async close() {
       stopped = true
       await loop.stop()

@@ -1,0 +1,79 @@
+import { PARTITIONS, partitionQueue, REJECTED_QUEUE, STATUS_QUEUE, TASKS_QUEUE } from '@parley/shared/broker'
+import { Gauge, type Registry } from 'prom-client'
+import type { ConservationDifference } from '../conservation/conservation-difference.ts'
+import type { KeptChannel } from '../keep-channel.ts'
+
+const QUEUES = [
+  ...Array.from({ length: PARTITIONS }, (_, partition) => partitionQueue(partition)),
+  ...[STATUS_QUEUE, TASKS_QUEUE, REJECTED_QUEUE],
+]
+const BROKER_MS = 2_000
+
+/** What the metrics look at when they are read. */
+export interface Shown {
+  kept: Pick<KeptChannel, 'current'>
+  partitionsHeld(): number
+  /** Of each queue that this copy works, when what it has in hand was published, in milliseconds since the epoch. */
+  oldest(): Map<string, number | undefined>
+  difference(): Promise<ConservationDifference | undefined>
+}
+
+/** Shows queues, partitions and the audit's count. What can't be asked at the moment is not shown. */
+export function showState(registry: Registry, shown: Shown): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'parley_queue_messages',
+    help: 'Messages that are ready in a queue',
+    labelNames: ['queue'],
+    registers,
+    async collect() {
+      this.reset()
+      const depths = await depthsOf(shown.kept).catch(() => [])
+      for (const [queue, messages] of depths) this.set({ queue }, messages)
+    },
+  })
+  new Gauge({
+    name: 'parley_queue_age_seconds',
+    help: 'How long the oldest message has waited in the queues that this copy works',
+    labelNames: ['queue'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [queue, at] of shown.oldest())
+        this.set({ queue }, at === undefined ? 0 : Math.max(0, Date.now() - at) / 1_000)
+    },
+  })
+  new Gauge({
+    name: 'parley_partitions_held',
+    help: 'Partitions whose lease this copy holds; 8 over all copies',
+    registers,
+    collect() {
+      this.set(shown.partitionsHeld())
+    },
+  })
+  new Gauge({
+    name: 'parley_conservation_difference',
+    help: 'Accepted messages that are neither in the store nor rejected; must be 0',
+    registers,
+    async collect() {
+      const found = await shown.difference().catch(() => undefined)
+      if (found === undefined) this.reset()
+      else this.set(found.difference)
+    },
+  })
+}
+
+async function depthsOf(kept: Shown['kept']): Promise<[queue: string, messages: number][]> {
+  const channel = kept.current()
+  if (channel === undefined) return []
+  const asked = Promise.all(
+    QUEUES.map(
+      async (queue): Promise<[string, number]> => [queue, (await channel.checkQueue(queue)).messageCount],
+    ),
+  )
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('the broker is slow')), BROKER_MS)
+  })
+  return Promise.race([asked, late]).finally(() => clearTimeout(timer))
+}
