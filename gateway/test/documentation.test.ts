@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type GatewaySystem, startSystem } from './gateway-system.ts'
+
+let system: GatewaySystem
+beforeAll(async () => {
+  system = await startSystem()
+}, 150_000)
+afterAll(() => system.close())
+
+const get = (path: string, init: RequestInit = {}) => fetch(system.url + path, init)
+
+describe('the document', () => {
+  test('is served as it was committed, without a token, and again only when it has changed', async () => {
+    const answer = await get('/openapi.json')
+    const etag = answer.headers.get('etag') ?? ''
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      200,
+      'application/json; charset=utf-8',
+    ])
+    expect(await answer.text()).toBe(
+      readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'),
+    )
+    const again = await get('/openapi.json', { headers: { 'if-none-match': etag } })
+    expect([again.status, await again.text()]).toEqual([304, ''])
+  })
+
+  test('comes zipped to those who take that, and plain to others', async () => {
+    const zipped = await get('/openapi.json', { headers: { 'accept-encoding': 'gzip' } })
+    const plain = await get('/openapi.json', { headers: { 'accept-encoding': 'identity' } })
+    expect([zipped.headers.get('content-encoding'), plain.headers.get('content-encoding')]).toEqual([
+      'gzip',
+      null,
+    ])
+    const sizes = [zipped, plain].map(({ headers }) => Number(headers.get('content-length')))
+    expect(sizes[0]).toBeLessThan((sizes[1] ?? 0) / 8)
+    expect(await zipped.text()).toBe(await plain.text())
+  })
+})
+
+describe('the page', () => {
+  test('loads all it needs from here, under a policy without exceptions', async () => {
+    const page = await get('/docs')
+    const html = await page.text()
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    const policy = page.headers.get('content-security-policy') ?? ''
+    expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self';/)
+    expect(policy).not.toMatch(/unsafe|\*|https?:/)
+    const needed = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path ?? '')
+    expect(needed.length).toBeGreaterThan(4)
+    for (const path of needed) {
+      const answer = await get(path)
+      expect([path, answer.status, answer.headers.get('x-content-type-options')]).toEqual([
+        path,
+        200,
+        'nosniff',
+      ])
+      expect((await answer.text()).length).toBeGreaterThan(50)
+    }
+    // Nothing in the page itself is a script or a style.
+    expect(html).not.toMatch(/<script>|<style| style=| on\w+=/)
+  })
+
+  test('has nothing else below it, and takes nothing', async () => {
+    for (const path of [
+      '/docs/package.json',
+      '/docs/swagger-ui.js',
+      '/docs/constructor',
+      '/docs/../package.json',
+    ]) {
+      expect((await get(path)).status).toBe(404)
+    }
+    const post = await get('/docs', { method: 'POST' })
+    expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    const head = await get('/docs', { method: 'HEAD' })
+    expect([head.status, await head.text()]).toEqual([200, ''])
+  })
+})
