@@ -1,0 +1,113 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, matchesGlob } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { SERVICES } from '@parley/shared/internal-token'
+import { CHECKOUT } from '../src/checkout.ts'
+
+const PACKAGES = ['shared', 'gateway', ...SERVICES.slice(1).map((name) => `services/${name}`)]
+const dockerfile = readFileSync(join(CHECKOUT, 'deploy/docker/Dockerfile'), 'utf8')
+const ignore = readFileSync(join(CHECKOUT, '.dockerignore'), 'utf8')
+
+/** What `COPY` takes from the build context, as [source, destination]; a stage's own copies are left out. */
+const copies = [...dockerfile.matchAll(/^COPY (?!--from)(.+)$/gm)].flatMap(([, text = '']) => {
+  const words = text.split(/\s+/)
+  const destination = words.at(-1) ?? ''
+  return words.slice(0, -1).map((source) => [source, destination] as const)
+})
+
+const isBelow = (file: string, folder: string) => file === folder || file.startsWith(`${folder}/`)
+
+/** Whether the build context has it: nothing but what an exception names. */
+const inContext = (file: string) =>
+  ignore
+    .split('\n')
+    .filter((line) => line.startsWith('!'))
+    .some((line) => {
+      const pattern = line.slice(1)
+      return matchesGlob(file, pattern) || matchesGlob(file, `${pattern}/**`)
+    })
+
+const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
+  cwd: CHECKOUT,
+  encoding: 'utf8',
+})
+  .trim()
+  .split('\n')
+  .filter((file) => existsSync(join(CHECKOUT, file)))
+const inImage = tracked.filter((file) => inContext(file) && copies.some(([source]) => isBelow(file, source)))
+
+describe('the image', () => {
+  test('holds the sources of every package, and the package files to install from', () => {
+    const wanted = tracked.filter((file) => PACKAGES.some((name) => isBelow(file, `${name}/src`)))
+    expect(inImage).toEqual(expect.arrayContaining(wanted))
+    for (const name of PACKAGES) expect(inImage).toContain(`${name}/package.json`)
+    expect(inImage).toEqual(expect.arrayContaining(['package.json', 'package-lock.json', '.npmrc']))
+  })
+
+  test('holds nothing else but the API document', () => {
+    const known = (file: string) =>
+      PACKAGES.some((name) => isBelow(file, `${name}/src`)) ||
+      /^([\w/-]+\/)?package(-lock)?\.json$|^\.npmrc$|^docs\/openapi\.json$/.test(file)
+    expect(inImage.filter((file) => !known(file))).toEqual([])
+  })
+
+  test('copies nothing that the build context leaves out', () => {
+    for (const [source] of copies)
+      expect([source, tracked.some((file) => isBelow(file, source) && inContext(file))]).toEqual([
+        source,
+        true,
+      ])
+  })
+
+  test('runs as nobody special, on the Node of the lock file', () => {
+    const { devDependencies } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8'))
+    const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
+    expect(new Set(bases)).toEqual(new Set([`node:${devDependencies.node}-alpine`]))
+    expect(dockerfile).toMatch(/^USER node$/m)
+  })
+})
+
+describe('what is in the image is enough to start', () => {
+  const root = mkdtempSync(join(tmpdir(), 'parley-image-'))
+  beforeAll(() => {
+    for (const file of inImage) {
+      mkdirSync(dirname(join(root, file)), { recursive: true })
+      cpSync(join(CHECKOUT, file), join(root, file))
+    }
+    // Links to the workspaces lead into the image's own tree, as npm makes them there.
+    const modules = join(root, 'node_modules')
+    mkdirSync(join(modules, '@parley'), { recursive: true })
+    for (const name of readdirSync(join(CHECKOUT, 'node_modules')).filter((one) => one !== '@parley'))
+      symlinkSync(join(CHECKOUT, 'node_modules', name), join(modules, name))
+    for (const name of PACKAGES) {
+      symlinkSync(join(root, name), join(modules, '@parley', name.split('/').at(-1) ?? ''))
+      const own = join(CHECKOUT, name, 'node_modules')
+      if (existsSync(own)) symlinkSync(own, join(root, name, 'node_modules'))
+    }
+  })
+  afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+  test.each(PACKAGES.slice(1))('%s', (name) => {
+    const { status, stderr } = spawnSync(process.execPath, [join(name, 'src/server.ts')], {
+      cwd: root,
+      encoding: 'utf8',
+      env: { NODE_ENV: 'production', PORT: 'x', METRICS_PORT: '-1' },
+    })
+    // It got as far as its configuration, of which it names every fault at once.
+    expect(stderr).toMatch(/The configuration is wrong:/)
+    for (const key of ['PORT', 'METRICS_PORT', 'SERVICE_KEY', 'SERVICE_JWKS'])
+      expect(stderr).toMatch(new RegExp(`^ {2}${key}: `, 'm'))
+    expect(status).toBe(1)
+  })
+})
