@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Committer, createCommitter } from '@parley/dispatcher/commit'
+import { type Collections, collectionsOf } from '@parley/dispatcher/database'
+import type { Progress, Send } from '@parley/dispatcher/message-record'
+import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { createLog } from '@parley/shared/log'
+import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+import { newRecord } from './new-record.ts'
+
+let database: MongoConnection
+let messages: Collections['messages']
+let committer: Committer
+
+beforeAll(async () => {
+  const log = createLog({ service: 'test', level: 'silent' })
+  const { mongoUrl } = await testServers()
+  const prepare = async () => {}
+  database = connectMongo({ url: mongoUrl, database: freshDatabase('commit'), log, prepare })
+  await database.ready
+  messages = collectionsOf(database.connection).messages
+  committer = createCommitter(messages, 'us')
+})
+afterAll(async () => {
+  await database.connection.dropDatabase()
+  await database.close()
+})
+
+const progressTo = (change: Partial<Progress> = {}): Progress => ({
+  state: 'sending',
+  open: true,
+  tries: 0,
+  sends: [],
+  timeline: [],
+  attempts: [],
+  ...change,
+})
+
+const textSend = (id: string, text: string): Send => ({
+  id,
+  content: { kind: 'text', text },
+  state: 'claimed',
+})
+
+describe('commits made at once', () => {
+  test('each write their own message', async () => {
+    const ids = Array.from({ length: 450 }, (_, n) => `m-${n}`)
+    await messages.insertMany(ids.map((_id) => newRecord({ _id, due: new Date(), reason: 'old' })))
+    const answers = await Promise.all(
+      ids.map((_id) =>
+        committer.commit({ _id, revision: 0 }, progressTo({ sends: [textSend(_id, `text of ${_id}`)] })),
+      ),
+    )
+    expect(answers).toEqual(ids.map(() => true))
+    for (const record of await messages.find({ _id: { $in: ids } }).toArray()) {
+      expect(record).toMatchObject({ state: 'sending', open: true, revision: 1, writer: 'us' })
+      expect(record.sends).toEqual([textSend(record._id, `text of ${record._id}`)])
+      expect([record.due, record.reason, record.body]).toEqual([undefined, undefined, '{}'])
+    }
+  })
+
+  test('leave alone what somebody else has written, and only that', async () => {
+    await messages.insertMany([newRecord({ _id: 'ours' }), newRecord({ _id: 'theirs', revision: 3 })])
+    const answers = await Promise.all(
+      ['ours', 'theirs', 'gone'].map((_id) => committer.commit({ _id, revision: 0 }, progressTo())),
+    )
+    expect(answers).toEqual([true, false, false])
+    expect(await messages.findOne({ _id: 'theirs' })).toEqual(newRecord({ _id: 'theirs', revision: 3 }))
+  })
+
+  test('count as made when they were, though the answer was lost', async () => {
+    await messages.insertMany([
+      newRecord({ _id: 'made', revision: 1, writer: 'us' }),
+      newRecord({ _id: 'by-others', revision: 1, writer: 'them' }),
+    ])
+    const again = ['made', 'by-others'].map((_id) => committer.commit({ _id, revision: 0 }, progressTo()))
+    expect(await Promise.all(again)).toEqual([true, false])
+  })
+
+  test('keep every text as it is, also where it looks like an expression', async () => {
+    await messages.insertOne(newRecord({ _id: '$body' }))
+    const sends = [textSend('$body:0', '$$ROOT'), textSend('$body:1', '{"$literal": "$x"}')]
+    expect(await committer.commit({ _id: '$body', revision: 0 }, progressTo({ sends }))).toBe(true)
+    expect((await messages.findOne({ _id: '$body' }))?.sends).toEqual(sends)
+  })
+
+  test('that are large are written in several statements', async () => {
+    const ids = Array.from({ length: 8 }, (_, n) => `large-${n}`)
+    await messages.insertMany(ids.map((_id) => newRecord({ _id })))
+    const answer = '€'.repeat(2 * 1024 * 1024)
+    const written = ids.map((_id) => committer.commit({ _id, revision: 0 }, progressTo({ answer })))
+    expect(await Promise.all(written)).toEqual(ids.map(() => true))
+    expect(await messages.countDocuments({ answer })).toBe(8)
+  })
+
+  test('that end a message take it out of the open ones', async () => {
+    await messages.insertOne(newRecord({ _id: 'ending' }))
+    const { open: _open, ...ended } = progressTo({ state: 'done', expiresAt: new Date(0) })
+    expect(await committer.commit({ _id: 'ending', revision: 0 }, ended)).toBe(true)
+    expect(await messages.findOne({ _id: 'ending', open: { $exists: false }, state: 'done' })).not.toBeNull()
+  })
+})

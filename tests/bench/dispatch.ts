@@ -1,0 +1,81 @@
+import { integer, parseConfig } from '@parley/shared/config'
+import { z } from 'zod'
+import { cpuSeconds, type Runner, startDispatchSystem } from './dispatch-system.ts'
+import { leaveLastCore } from './own-core.ts'
+import { rateBetween } from './sink.ts'
+
+const size = z.object({
+  MESSAGES: integer({ min: 1_000, max: 1_000_000 }).default(20_000).describe('Messages of one run'),
+  RUNS: integer({ min: 1, max: 20 }).default(3).describe('Runs of each, in turns, after one to warm up'),
+  PROFILE: z.string().optional().describe('A folder for CPU profiles of the dispatcher'),
+})
+
+interface Measured {
+  perSecond: number
+  cpuMicros: number
+  doubled: number
+}
+
+const THREADS = Array.from({ length: 1_000 }, (_, n) => `thread-${n}`)
+const { MESSAGES, RUNS, PROFILE } = parseConfig(size, process.env)
+leaveLastCore()
+const system = await startDispatchSystem({ pinned: true })
+let count = 0
+try {
+  const profile = PROFILE === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${PROFILE}`]
+  const kinds: Record<string, () => Runner> = {
+    'the dispatcher': () => system.startDispatcher({}, profile),
+    'bare amqplib consume, POST, ack': () => system.startBare(),
+  }
+  const runs = new Map<string, Measured[]>(Object.keys(kinds).map((name) => [name, []]))
+  for (let run = 0; run <= RUNS; run++) {
+    for (const [name, start] of Object.entries(kinds)) {
+      const measured = await measure(start)
+      if (run > 0) runs.get(name)?.push(measured)
+    }
+  }
+  report(runs)
+} finally {
+  await system.stop()
+}
+
+/** Everything is queued before the process starts; counted is from the tenth of the messages to the last tenth. */
+async function measure(start: () => Runner): Promise<Measured> {
+  const { sink } = system
+  sink.forget()
+  await system.fill({ messages: MESSAGES, threads: THREADS, prefix: `run-${count++}` })
+  const runner = start()
+  const before = { cpu: 0, done: 0 }
+  await sink.until(MESSAGES, () => {
+    if (before.done === 0 && sink.count() > MESSAGES / 10)
+      Object.assign(before, { cpu: cpuSeconds(runner.pid), done: sink.count() })
+  })
+  const cpuMicros = ((cpuSeconds(runner.pid) - before.cpu) * 1e6) / (MESSAGES - before.done)
+  await runner.stop()
+  return { perSecond: rateBetween(sink.times(), 0.1, 0.9), cpuMicros, doubled: sink.doubled() }
+}
+
+function report(runs: Map<string, Measured[]>): void {
+  const medians = new Map([...runs].map(([name, all]) => [name, median(all)]))
+  const mine = medians.get('the dispatcher')?.perSecond ?? 0
+  console.log(`\n${MESSAGES} queued messages to an endpoint that answers at once, median of ${RUNS} runs`)
+  console.table(
+    [...medians].map(([name, { perSecond, cpuMicros }]) => ({
+      name,
+      'messages/s': Math.round(perSecond),
+      runs: runs
+        .get(name)
+        ?.map((one) => Math.round(one.perSecond))
+        .join(' '),
+      'CPU µs each': Math.round(cpuMicros),
+      doubled: runs.get(name)?.reduce((sum, one) => sum + one.doubled, 0),
+      'ours beside it': (mine / perSecond).toFixed(2),
+    })),
+  )
+}
+
+function median(all: Measured[]): Measured {
+  const middle = all.toSorted((a, b) => a.perSecond - b.perSecond)[Math.floor(all.length / 2)]
+  if (middle === undefined) throw new Error('nothing was measured')
+  return middle
+}
