@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { dispatchersOf } from '@parley/local/demo/kill-process'
 import { isReady } from '@parley/local/demo/running-system'
 import { startReaper } from '@parley/local/processes/start-reaper'
 import { choosePorts } from '@parley/local/servers/choose-ports'
 import { type Servers, startServers } from '@parley/local/servers/start-servers'
+import type { CopyCounts } from '@parley/local/system/plan-processes'
 import { type System, startSystem } from '@parley/local/system/start-system'
 import { waitUntil } from '@parley/local/wait-until'
 
@@ -21,13 +21,13 @@ export interface OwnSystem {
   stop(): Promise<void>
 }
 
-/** Starts a system of its own with so many copies of the dispatcher, all of them ready. */
+/** Starts a system of its own with so many copies of each service, all of them ready. */
 export async function startOwnSystem(options: {
-  dispatchers: number
+  copies: CopyCounts
   say(line: string): void
 }): Promise<OwnSystem> {
-  const { dispatchers, say } = options
-  const directory = await mkdtemp(join(tmpdir(), 'parley-dispatch-'))
+  const { copies, say } = options
+  const directory = await mkdtemp(join(tmpdir(), 'parley-run-'))
   const reaper = startReaper({ directory, remove: true })
   const stops: Array<() => Promise<void>> = [() => reaper.close()]
   const stop = async () => {
@@ -40,10 +40,7 @@ export async function startOwnSystem(options: {
     const file = join(directory, 'gateway-port.json')
     const { gateway: port } = await choosePorts({ file, names: ['gateway'], say })
     const quiet = { say: () => undefined, logLevel: 'fatal' }
-    const system = await startSystem({
-      ...{ directory, port, servers, ...quiet },
-      copies: { dispatcher: dispatchers },
-    })
+    const system = await startSystem({ directory, port, servers, copies, ...quiet })
     stops.push(system.stop)
     await untilReady(system)
     return { system, runFile: join(directory, 'run.json'), servers, stop }
@@ -53,9 +50,10 @@ export async function startOwnSystem(options: {
   }
 }
 
-async function untilReady(system: System): Promise<void> {
-  const urls = dispatchersOf(system).map((name) => system.processes[name]?.url ?? '')
+async function untilReady({ processes }: System): Promise<void> {
+  const urls = Object.values(processes).flatMap(({ url, metricsUrl }) =>
+    metricsUrl === undefined ? [] : [url],
+  )
   const allReady = async () => (await Promise.all(urls.map(isReady))).every(Boolean)
-  if (!(await waitUntil(allReady, { timeoutMs: READY_MS })))
-    throw new Error('Not all dispatchers became ready')
+  if (!(await waitUntil(allReady, { timeoutMs: READY_MS }))) throw new Error('Not all copies became ready')
 }

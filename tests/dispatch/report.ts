@@ -29,16 +29,17 @@ export function faultTable(run: FaultRun): string {
 }
 
 export function governorTable(run: GovernorRun): string {
-  const { conservation, busiestSecond, pairsTooFast, refused, rate, passed } = run
+  const { conservation, waiting, busiestSecond, pairsTooFast, refused, rate, passed } = run
   return [
     '',
     'One number, four dispatchers',
     ...conservationRows(conservation),
+    row('  waiting when all were in', count(waiting)),
     row('  most in any second', count(busiestSecond)),
     row('  sends to a person too soon', count(pairsTooFast)),
     row('  refused for the rate (130429)', count(refused['130429'] ?? 0)),
     row('  refused for the pair (131056)', count(refused['131056'] ?? 0)),
-    row('  sends a second, first to last', rate.toFixed(1)),
+    row('  sends a second from then on', rate.toFixed(1)),
     row(`  of the number's ${PER_SECOND} a second`, `${((rate / PER_SECOND) * 100).toFixed(1)}%`),
     '',
     passed ? "The number's rate was kept, and used." : "The number's rate was NOT kept or not used.",

@@ -11,7 +11,7 @@ const size = z.object({
     .default(20_000)
     .describe('Messages of the run with kills'),
   RATE: integer({ min: 10, max: 2_000 }).default(200).describe('How many of them are posted a second'),
-  GOVERNED: integer({ min: 1_000, max: 100_000 }).default(5_000).describe('Messages from one number'),
+  GOVERNED: integer({ min: 1_000, max: 100_000 }).default(6_600).describe('Messages from one number'),
   REPLAYED: integer({ min: 10, max: 10_000 }).default(1_000).describe('Dead messages that are run again'),
 })
 const sizes = parseConfig(size, process.env)
@@ -51,7 +51,7 @@ const unknown = wanted.filter((name) => !(name in PARTS))
 if (unknown.length > 0) throw new ConfigError(`There are ${Object.keys(PARTS).join(', ')}; not ${unknown}`)
 for (const [name, part] of Object.entries(PARTS)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue
-  const own = await startOwnSystem({ dispatchers: part.dispatchers, say })
+  const own = await startOwnSystem({ copies: { dispatcher: part.dispatchers }, say })
   try {
     const { table, passed } = await part.run(own)
     console.log(table)

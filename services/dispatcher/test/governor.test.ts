@@ -53,16 +53,29 @@ describe('the pace of a number', () => {
 
   test('counts what comes in, and halves after the provider said that it was too fast', async () => {
     const [governor] = copies()
-    const waitOf = async (number: string) => {
-      const slot = await governor?.slot({ number, person: crypto.randomUUID() })
-      return (slot?.at ?? 0) - Date.now()
-    }
+    const slotOf = async (number: string) =>
+      (await governor?.slot({ number, person: crypto.randomUUID() }))?.at ?? 0
+    await slotOf('warm')
+    const counted = Date.now()
     for (let n = 0; n < 20; n++) await governor?.count({ number: 'inbound', person: 'p' })
-    expect(await waitOf('inbound')).toBeGreaterThan(20 * NUMBER_INTERVAL_MS - 150)
+    expect((await slotOf('inbound')) - counted).toBeGreaterThan(20 * NUMBER_INTERVAL_MS - 50)
     await governor?.slowDown({ number: 'slow', person: 'p' })
-    for (let n = 0; n < 20; n++) await waitOf('slow')
-    const slowed = await waitOf('slow')
-    expect(slowed).toBeGreaterThan(40 * NUMBER_INTERVAL_MS - 250)
+    const slowed = Date.now()
+    for (let n = 0; n < 20; n++) await slotOf('slow')
+    expect((await slotOf('slow')) - slowed).toBeGreaterThan(40 * NUMBER_INTERVAL_MS - 50)
+  })
+
+  test('has those who must wait ask again one after the other', async () => {
+    const [governor] = copies()
+    const ask = (_: unknown, n: number) => governor?.slot({ number: 'herd', person: `p${n}` })
+    const slots = await Promise.all(Array.from({ length: 500 }, ask))
+    const again = slots.flatMap((slot) => (slot?.kind === 'later' ? [slot.at] : [])).sort((a, b) => a - b)
+    expect(again.length).toBeGreaterThan(400)
+    const busiest = Math.max(
+      ...again.map((from) => again.filter((at) => at >= from && at < from + 1_000).length),
+    )
+    expect(busiest).toBeLessThanOrEqual(100)
+    expect((again.at(-1) ?? 0) - (again[0] ?? 0)).toBeLessThan(500 * NUMBER_INTERVAL_MS)
   })
 
   test('of one number is nothing to another', async () => {
@@ -86,6 +99,22 @@ describe('the pace to a person', () => {
     expect((next?.at ?? 0) - Date.now()).toBeGreaterThan(PERSON_INTERVAL_MS - 2_000)
     expect((await governor?.slot({ number: 'pairs', person: 'joão' }))?.kind).toBe('reserved')
   })
+})
+
+test('the pace to a person counts from slot to slot, not from when they were asked for', async () => {
+  const [governor] = copies()
+  const number = 'pairs ahead'
+  // The number is busy for a while: this person's first slot is some time ahead, the later ones are less so.
+  for (let n = 0; n < 60; n++) await governor?.slot({ number, person: `p${n}` })
+  const slots: number[] = []
+  while (slots.length < PERSON_BURST) {
+    const slot = await governor?.slot({ number, person: 'ana' })
+    if (slot?.kind === 'reserved') slots.push(slot.at)
+    else await new Promise((resolve) => setTimeout(resolve, Math.max(0, (slot?.at ?? 0) - Date.now())))
+  }
+  const next = await governor?.slot({ number, person: 'ana' })
+  expect(next?.kind).toBe('later')
+  expect(next?.at).toBeGreaterThanOrEqual((slots[0] ?? 0) + PERSON_INTERVAL_MS)
 })
 
 describe('with Redis away', () => {

@@ -1,6 +1,8 @@
 import type { Log } from '@parley/shared/log'
 import type { Redis } from 'ioredis'
-import { createLocalPace } from './local-pace.ts'
+import { createLocalPace, type Finding } from './local-pace.ts'
+import { createRemoteClock } from './remote-clock.ts'
+import { createTurns } from './turns.ts'
 
 /** What a send counts against: the number it leaves from, and that number together with the person. */
 export interface PaceKeys {
@@ -31,25 +33,38 @@ export const PERSON_INTERVAL_MS = 6_000
 export const PERSON_BURST = 45
 /** How far ahead a slot is kept; whoever would wait longer asks again. */
 export const RESERVE_MS = 1_000
+/** So much less than a person's burst allows, for what the way to the provider takes away of the time between. */
+const PERSON_MARGIN_MS = 100
+/** One copy's askers come so close behind one another that even one copy uses up a number's rate. */
+const TURN_MS = NUMBER_INTERVAL_MS * 0.8
 const SLOW_MS = 10_000
 /** The share of one copy while the copies can't agree: there may be eight. */
 const ALONE = 8
 
-/** GCRA on two keys; a slot is taken only when the number alone decides, so that a person holds up nobody else. */
+const LIMITS = [
+  NUMBER_INTERVAL_MS,
+  PERSON_INTERVAL_MS,
+  PERSON_INTERVAL_MS * (PERSON_BURST - 1) - PERSON_MARGIN_MS,
+  RESERVE_MS,
+]
+
+/**
+ * GCRA on two keys; a slot is taken only when the number alone decides, so that a person holds up nobody else. A
+ * person's pace counts from slot to slot: when it was asked for says nothing.
+ */
 const SLOT_SCRIPT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local interval, person_interval, person_tolerance, ahead = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 if redis.call('EXISTS', KEYS[3]) == 1 then interval = interval * 2 end
 local number = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now)
-local person = math.max(tonumber(redis.call('GET', KEYS[2]) or 0), now)
-local person_wait = person - person_tolerance - now
-if person_wait > 0 then return { 0, math.ceil(person_wait) } end
-local wait = number - now
-if wait > ahead then return { 0, math.ceil(wait - ahead / 2) } end
-redis.call('SET', KEYS[1], string.format('%.3f', number + interval), 'PX', math.ceil(wait + interval + 1000))
+local person = math.max(tonumber(redis.call('GET', KEYS[2]) or 0), number)
+local person_free = person - person_tolerance
+if person_free > number then return { 'person_busy', math.ceil(person_free), math.floor(now) } end
+if number - now > ahead then return { 'number_busy', math.ceil(number - ahead / 2), math.floor(now) } end
+redis.call('SET', KEYS[1], string.format('%.3f', number + interval), 'PX', math.ceil(number + interval - now + 1000))
 redis.call('SET', KEYS[2], string.format('%.3f', person + person_interval), 'PX', math.ceil(person + person_interval - now + 1000))
-return { 1, math.ceil(wait) }
+return { 'reserved', math.ceil(number), math.floor(now) }
 `
 const COUNT_SCRIPT = `
 local time = redis.call('TIME')
@@ -74,23 +89,26 @@ export function createGovernor(redis: Redis, log: Log): Governor {
       log.warn(nowAway ? 'redis is away; this copy paces alone' : 'redis is back; pacing together')
     away = nowAway
   }
+  const clock = createRemoteClock()
+  const turn = createTurns(TURN_MS)
+  const find = async (keys: PaceKeys): Promise<Finding> => {
+    try {
+      const asked = Date.now()
+      const answer = await redis.eval(SLOT_SCRIPT, 3, ...redisKeys(keys), ...LIMITS)
+      const [kind, at, theirs] = answer as [Finding['kind'], number, number]
+      clock.observe({ asked, answered: Date.now(), theirs })
+      tell(false)
+      return { kind, at: clock.toOurs(at) }
+    } catch {
+      tell(true)
+      return alone(keys, Date.now())
+    }
+  }
   return {
     async slot(keys) {
-      try {
-        const limits = [
-          NUMBER_INTERVAL_MS,
-          PERSON_INTERVAL_MS,
-          PERSON_INTERVAL_MS * (PERSON_BURST - 1),
-          RESERVE_MS,
-        ]
-        const answer = await redis.eval(SLOT_SCRIPT, 3, ...redisKeys(keys), ...limits)
-        const [reserved, wait] = answer as [number, number]
-        tell(false)
-        return { kind: reserved === 1 ? 'reserved' : 'later', at: Date.now() + wait }
-      } catch {
-        tell(true)
-        return alone(keys, Date.now())
-      }
+      const { kind, at } = await find(keys)
+      if (kind === 'reserved') return { kind, at }
+      return { kind: 'later', at: kind === 'number_busy' ? turn(keys.number, at) : at }
     },
     async count(keys) {
       await redis.eval(COUNT_SCRIPT, 1, redisKeys(keys)[0], NUMBER_INTERVAL_MS).catch(() => tell(true))

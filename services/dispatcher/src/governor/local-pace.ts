@@ -1,7 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import type { PaceKeys, Slot } from './governor.ts'
+import type { PaceKeys } from './governor.ts'
 
 const MAX_KEYS = 100_000
+
+/** What was found for a send: a slot that is kept for it, or whose limit it waits for until when at least. */
+export type Finding = { kind: 'reserved' | 'number_busy' | 'person_busy'; at: number }
 
 /**
  * The pace of one copy on its own (GCRA: the generic cell rate algorithm of ITU-T I.371): at most one send each
@@ -12,17 +15,17 @@ export function createLocalPace(limits: {
   personInterval: number
   personBurst: number
   reserve: number
-}): (keys: PaceKeys, now: number) => Slot {
+}): (keys: PaceKeys, now: number) => Finding {
   const { numberInterval, personInterval, personBurst, reserve } = limits
   const numbers = new LRUCache<string, number>({ max: MAX_KEYS })
   const persons = new LRUCache<string, number>({ max: MAX_KEYS })
   return (keys, now) => {
     const pair = `${keys.number} ${keys.person}`
     const number = Math.max(numbers.get(keys.number) ?? 0, now)
-    const person = Math.max(persons.get(pair) ?? 0, now)
+    const person = Math.max(persons.get(pair) ?? 0, number)
     const personFree = person - personInterval * (personBurst - 1)
-    if (personFree > now) return { kind: 'later', at: personFree }
-    if (number - now > reserve) return { kind: 'later', at: number - reserve / 2 }
+    if (personFree > number) return { kind: 'person_busy', at: personFree }
+    if (number - now > reserve) return { kind: 'number_busy', at: number - reserve / 2 }
     numbers.set(keys.number, number + numberInterval)
     persons.set(pair, person + personInterval)
     return { kind: 'reserved', at: number }

@@ -1,0 +1,35 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { createRemoteClock } from '../src/governor/remote-clock.ts'
+
+test('a reading that took long does not shift the time', () => {
+  const clock = createRemoteClock()
+  clock.observe({ asked: 1_000, answered: 1_002, theirs: 6_001 })
+  clock.observe({ asked: 2_000, answered: 2_400, theirs: 7_390 })
+  expect(clock.toOurs(10_000)).toBe(5_000)
+})
+
+test('an old reading gives way to a new one, since clocks drift', () => {
+  const clock = createRemoteClock()
+  clock.observe({ asked: 1_000, answered: 1_002, theirs: 6_001 })
+  clock.observe({ asked: 40_000, answered: 40_010, theirs: 45_025 })
+  expect(clock.toOurs(45_025)).toBe(40_005)
+})
+
+test('is never off by more than half of the shortest round trip', () => {
+  const delays = fc.array(fc.record({ there: fc.nat(500), back: fc.nat(500) }), {
+    minLength: 1,
+    maxLength: 20,
+  })
+  fc.assert(
+    fc.property(fc.integer({ min: -1_000_000, max: 1_000_000 }), delays, (ahead, trips) => {
+      const clock = createRemoteClock()
+      trips.forEach(({ there, back }, at) => {
+        const asked = 1_000_000 + at * 1_000
+        clock.observe({ asked, answered: asked + there + back, theirs: asked + there + ahead })
+      })
+      const shortest = Math.min(...trips.map(({ there, back }) => there + back))
+      expect(Math.abs(clock.toOurs(5_000_000 + ahead) - 5_000_000)).toBeLessThanOrEqual(shortest / 2)
+    }),
+  )
+})
