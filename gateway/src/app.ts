@@ -34,7 +34,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
   }
   const signer = createInternalSigner(config.SERVICE_KEY)
   const identity = createInternalClient({
-    baseUrl: () => services.identity.next().href,
+    targets: services.identity,
     audience: 'identity',
     signer,
   })

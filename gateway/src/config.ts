@@ -1,16 +1,7 @@
 import { BlockList } from 'node:net'
-import { type BaseConfig, integer } from '@parley/shared/config'
+import { type BaseConfig, integer, serviceUrls } from '@parley/shared/config'
 import { z } from 'zod'
 import { addressRanges } from './client-address.ts'
-
-const baseUrls = (service: string) =>
-  z
-    .string()
-    .transform((text) => text.split(',').map((url) => url.trim()))
-    .pipe(z.array(z.url({ protocol: /^https?$/ }).transform((text) => new URL(text))).min(1))
-    .describe(
-      `Where the copies of the ${service} service answer, separated by commas; a name may stand for many`,
-    )
 
 const quota = (what: string, production: string) =>
   integer({ min: 1, max: 1_000_000_000 })
@@ -19,10 +10,10 @@ const quota = (what: string, production: string) =>
 
 /** The environment of the gateway. */
 export const gatewayConfig = {
-  IDENTITY_URL: baseUrls('identity'),
-  WEBHOOK_URL: baseUrls('webhook'),
-  CONFIGURATION_URL: baseUrls('configuration'),
-  DISPATCHER_URL: baseUrls('dispatcher'),
+  IDENTITY_URL: serviceUrls('identity'),
+  WEBHOOK_URL: serviceUrls('webhook'),
+  CONFIGURATION_URL: serviceUrls('configuration'),
+  DISPATCHER_URL: serviceUrls('dispatcher'),
   UPSTREAM_TIMEOUT_MS: integer({ min: 100, max: 110_000 })
     .default(30_000)
     .describe('How long a service may be silent before the caller gets 504, in milliseconds'),

@@ -48,6 +48,16 @@ export function randomInProduction(text: string | undefined): string | undefined
   return keys.every((key) => new Set(key).size >= FEWEST_BYTE_VALUES) ? undefined : 'is not random'
 }
 
+/** Where the copies of a service answer, as URLs separated by commas. */
+export const serviceUrls = (service: string) =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((url) => url.trim()))
+    .pipe(z.array(z.url({ protocol: /^https?$/ }).transform((text) => new URL(text))).min(1))
+    .describe(
+      `Where the copies of the ${service} service answer, separated by commas; a name may stand for many`,
+    )
+
 /** The keys that every process reads. */
 export const baseConfig = {
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development').describe('Mode'),

@@ -1,5 +1,6 @@
 import { INTERNAL_TOKEN_SECONDS, type InternalSigner, type ServiceName } from './internal-token.ts'
 import { Problem } from './problem.ts'
+import type { Targets } from './targets.ts'
 
 const TIMEOUT_MS = 3_000
 const TOKEN_MARGIN_SECONDS = 15
@@ -11,23 +12,23 @@ export interface InternalClient {
   post(path: string, body: unknown): Promise<unknown>
 }
 
-/** Calls another service as this service, with a token of its own that is renewed in time. */
+/**
+ * Calls another service as this service, with a token of its own that is renewed in time. A copy that can't be
+ * reached is left out, and another one asked instead, once.
+ */
 export function createInternalClient(options: {
-  /** Asked anew for each call when it is a function. */
-  baseUrl: string | (() => string)
+  targets: Targets
   audience: ServiceName
   signer: InternalSigner
 }): InternalClient {
-  const { baseUrl, audience, signer } = options
+  const { targets, audience, signer } = options
   const token = renewing(() => signer.sign({ audience }))
   const call = async (path: string, init: RequestInit) => {
     let response: Response
     try {
-      response = await fetch(new URL(path, typeof baseUrl === 'string' ? baseUrl : baseUrl()), {
-        ...init,
-        headers: { ...init.headers, authorization: `Bearer ${token()}` },
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      })
+      const signal = AbortSignal.timeout(TIMEOUT_MS)
+      const headers = { ...init.headers, authorization: `Bearer ${token()}` }
+      response = await reach(targets, path, { ...init, headers, signal })
       if (response.ok) return (await response.json()) as unknown
       await response.body?.cancel()
     } catch (cause) {
@@ -47,6 +48,19 @@ export function createInternalClient(options: {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(body),
       }),
+  }
+}
+
+/** What is asked of inner paths may be asked twice: nothing there depends on how often. */
+async function reach(targets: Targets, path: string, init: RequestInit): Promise<Response> {
+  const first = targets.next()
+  try {
+    return await fetch(new URL(path, first), init)
+  } catch (error) {
+    targets.suspect(first)
+    const other = targets.next()
+    if (init.signal?.aborted || other.host === first.host) throw error
+    return fetch(new URL(path, other), init)
   }
 }
 

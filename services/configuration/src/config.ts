@@ -1,3 +1,4 @@
+import { serviceUrls } from '@parley/shared/config'
 import { secretKeysConfig } from '@parley/shared/secret-keys'
 import { z } from 'zod'
 
@@ -11,7 +12,7 @@ export const config = {
     .describe(
       'RabbitMQ: is told of every change, and brings what answers submit to tasks; without it neither',
     ),
-  IDENTITY_URL: z.url().describe('The identity service'),
+  IDENTITY_URL: serviceUrls('identity'),
   ...secretKeysConfig,
 }
 

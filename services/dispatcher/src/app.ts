@@ -12,6 +12,7 @@ import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox } from '@parley/shared/sealed-value'
 import { secretKeysOf } from '@parley/shared/secret-keys'
 import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
+import { inTurn } from '@parley/shared/targets'
 import { createTracing } from '@parley/shared/tracing'
 import type { mongo } from 'mongoose'
 import { Registry } from 'prom-client'
@@ -57,8 +58,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const copy = randomUUID()
   const tokenSigner = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: config.SERVICE_JWKS })
-  const inner = (baseUrl: string, audience: 'identity' | 'configuration') =>
-    createInternalClient({ baseUrl, audience, signer: tokenSigner })
+  const inner = (urls: URL[], audience: 'identity' | 'configuration') =>
+    createInternalClient({ targets: inTurn(urls), audience, signer: tokenSigner })
   const database = connectMongo({
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,

@@ -1,4 +1,4 @@
-import { integer, randomInProduction, safeInProduction } from '@parley/shared/config'
+import { integer, randomInProduction, safeInProduction, serviceUrls } from '@parley/shared/config'
 import { secretKeysConfig } from '@parley/shared/secret-keys'
 import { z } from 'zod'
 
@@ -19,8 +19,8 @@ export const config = {
   REDIS_URL: z.url().describe('Redis, where all copies agree on the pace of each number'),
   GATEWAY_URL: z.url().describe("The gateway, which the provider's news come through"),
   WEBHOOK_URL: z.url().describe("The webhook service, which takes the provider's news in"),
-  IDENTITY_URL: z.url().describe('The identity service'),
-  CONFIGURATION_URL: z.url().describe('The configuration service'),
+  IDENTITY_URL: serviceUrls('identity'),
+  CONFIGURATION_URL: serviceUrls('configuration'),
   SIGNING_SECRET: safeInProduction(
     base64Key.describe('Key that the signing secrets of channels without their own are derived from'),
     randomInProduction,

@@ -9,6 +9,7 @@ import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox } from '@parley/shared/sealed-value'
 import { secretKeysOf } from '@parley/shared/secret-keys'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
+import { inTurn } from '@parley/shared/targets'
 import { createTracing } from '@parley/shared/tracing'
 import { Registry } from 'prom-client'
 import { asyncApi } from './asyncapi.ts'
@@ -39,8 +40,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const tracing = await createTracing('webhook', config)
   const signer = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'webhook', jwks: config.SERVICE_JWKS })
-  const inner = (baseUrl: string, audience: 'identity' | 'configuration') =>
-    createInternalClient({ baseUrl, audience, signer })
+  const inner = (urls: URL[], audience: 'identity' | 'configuration') =>
+    createInternalClient({ targets: inTurn(urls), audience, signer })
   const identity = inner(config.IDENTITY_URL, 'identity')
   const database = connectMongo({
     url: config.MONGO_URL,

@@ -1,4 +1,4 @@
-import { integer, randomInProduction, safeInProduction } from '@parley/shared/config'
+import { integer, randomInProduction, safeInProduction, serviceUrls } from '@parley/shared/config'
 import { secretKeysConfig } from '@parley/shared/secret-keys'
 import { z } from 'zod'
 
@@ -8,8 +8,8 @@ export const config = {
   MONGO_DATABASE: z.string().min(1).default('webhook').describe("The service's database"),
   AMQP_URL: z.url().describe('RabbitMQ, with user, password and virtual host'),
   REDIS_URL: z.url().describe('Redis, where idempotency keys are remembered'),
-  IDENTITY_URL: z.url().describe('The identity service'),
-  CONFIGURATION_URL: z.url().describe('The configuration service, which is asked for channels'),
+  IDENTITY_URL: serviceUrls('identity'),
+  CONFIGURATION_URL: serviceUrls('configuration'),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
     .transform((text) => text.replace(/\/+$/, ''))

@@ -113,13 +113,13 @@ function planService(options: { name: ServiceName; script: string; settings: Sys
 function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<string, string> {
   const { ports, secrets } = settings
   const { mongoUrl: MONGO_URL, amqpUrl: AMQP_URL, redisUrl: REDIS_URL } = settings
-  const IDENTITY_URL = urlOf('identity', ports)
-  const CONFIGURATION_URL = urlOf('configuration', ports)
+  const IDENTITY_URL = urlsOf('identity', settings)
+  const CONFIGURATION_URL = urlsOf('configuration', settings)
   const environments: Record<ServiceName, Record<string, string>> = {
     gateway: {
       REDIS_URL,
-      IDENTITY_URL: urlsOf('identity', settings),
-      CONFIGURATION_URL: urlsOf('configuration', settings),
+      IDENTITY_URL,
+      CONFIGURATION_URL,
       WEBHOOK_URL: urlsOf('webhook', settings),
       DISPATCHER_URL: urlsOf('dispatcher', settings),
     },

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { type Listening, listen, makeServiceKeys } from '@parley/local/testing/service-under-test'
+import { createInternalClient } from '../src/internal-client.ts'
+import { createInternalSigner, createInternalVerifier } from '../src/internal-token.ts'
+import { inTurn } from '../src/targets.ts'
+
+const keys = makeServiceKeys()
+const signer = createInternalSigner(keys.own.webhook)
+const { verify } = createInternalVerifier({ audience: 'identity', jwks: keys.jwks })
+const NOBODY = new URL('http://127.0.0.1:1')
+
+let identity: Listening
+beforeAll(async () => {
+  identity = await listen((req, res) => {
+    const { issuer } = verify(req.headers.authorization)
+    const status = req.url === '/none' ? 404 : req.url === '/broken' ? 500 : 200
+    res
+      .writeHead(status, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ issuer, path: req.url }))
+  })
+})
+afterAll(() => identity.close())
+
+const clientOf = (...urls: URL[]) =>
+  createInternalClient({ targets: inTurn(urls), audience: 'identity', signer })
+
+test('it speaks for its service; 404 is undefined, anything else unavailable', async () => {
+  const client = clientOf(new URL(identity.url))
+  expect(await client.get('/here')).toEqual({ issuer: 'webhook', path: '/here' })
+  expect(await client.post('/here', {})).toEqual({ issuer: 'webhook', path: '/here' })
+  expect(await client.get('/none')).toBeUndefined()
+  await expect(client.get('/broken')).rejects.toMatchObject({ code: 'unavailable' })
+})
+
+test('a copy that can not be reached is not noticed beside one that can', async () => {
+  const client = clientOf(NOBODY, new URL(identity.url))
+  for (let call = 0; call < 4; call++) expect(await client.get('/here')).toMatchObject({ path: '/here' })
+})
+
+test('with no copy to be reached it says so', async () => {
+  await expect(clientOf(NOBODY).get('/here')).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(clientOf(NOBODY, new URL('http://127.0.0.1:2')).get('/here')).rejects.toMatchObject({
+    code: 'unavailable',
+  })
+})

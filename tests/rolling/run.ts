@@ -1,0 +1,101 @@
+// Restarts every copy of every service behind the gateway under load, and counts what failed.
+//   npm run test:rolling
+import { setTimeout as pause } from 'node:timers/promises'
+import { conserve, isConserved, percentile } from '@parley/local/demo/conservation'
+import { paced } from '@parley/local/demo/paced'
+import { postThreads } from '@parley/local/demo/post-threads'
+import { waitUntil } from '@parley/local/wait-until'
+import { integer, parseConfig } from '@parley/shared/config'
+import { z } from 'zod'
+import { startRpcSink } from '../dispatch/arrivals.ts'
+import { connectRpc, planThread } from '../dispatch/lines.ts'
+import { startOwnSystem } from '../dispatch/own-system.ts'
+import { registerWorkspace } from '../dispatch/workspace.ts'
+import { restartEach } from './restart-each.ts'
+import { startReads } from './steady-reads.ts'
+
+const size = z.object({
+  RATE: integer({ min: 1, max: 2_000 }).default(300).describe('Messages a second'),
+  READS: integer({ min: 1, max: 2_000 }).default(100).describe('Reads a second'),
+  COPIES: integer({ min: 2, max: 4 }).default(2).describe('Copies of each service'),
+})
+const { RATE, READS, COPIES } = parseConfig(size, process.env)
+
+const IN_FLIGHT = 64
+const PER_THREAD = 20
+// At the end: what was posted last gets there, and the gateway sees the last copy again.
+const CALM_MS = 2_000
+const ARRIVED_MS = 60_000
+const say = (line: string) => console.error(line)
+
+// As in production, where whoever shares out the requests must notice first.
+process.env.DRAIN_SECONDS = '3'
+const copies = { identity: COPIES, webhook: COPIES, configuration: COPIES, dispatcher: COPIES }
+const own = await startOwnSystem({ copies, say })
+const sink = await startRpcSink()
+try {
+  process.exitCode = (await run()) ? 0 : 1
+} finally {
+  await own.stop()
+  await sink.close()
+}
+
+async function run(): Promise<boolean> {
+  const workspace = await registerWorkspace(own.system.gatewayUrl, 'rolling')
+  await connectRpc({ workspace, callbackUrl: sink.url, id: 1 })
+  let stopped = false
+  const threads = (function* () {
+    for (let thread = 0; !stopped; thread++) yield untilStopped(thread)
+  })()
+  function* untilStopped(thread: number) {
+    for (const message of planThread({ run: 'rolling', thread, messages: PER_THREAD })) {
+      if (stopped) return
+      yield message
+    }
+  }
+  const gateway = { postMessage: paced(RATE, workspace.postMessage) }
+  const posting = postThreads({ threads, gateway, inFlight: IN_FLIGHT, onAnswered: () => {} })
+  const reads = startReads({ workspace, rate: READS })
+  await pause(CALM_MS)
+  const began = performance.now()
+  const restarts = await restartEach({ runFile: own.runFile, say })
+  const seconds = (performance.now() - began) / 1_000
+  await pause(CALM_MS)
+  stopped = true
+  const [posted, read] = await Promise.all([posting, reads.stop()])
+  await waitUntil(() => sink.arrivals.length >= posted.length, { timeoutMs: ARRIVED_MS })
+  const conservation = conserve(posted, sink.arrivals)
+  const repeated = posted.reduce((sum, { repeats }) => sum + repeats, 0)
+  const failedReads = read.filter(({ status }) => status !== 200)
+  const ms = posted.flatMap(({ postedAt, answeredAt }) =>
+    answeredAt === undefined ? [] : [answeredAt - postedAt],
+  )
+  console.table(
+    restarts.map(({ copy, goneAfterMs, readyAfterMs }) => ({
+      copy,
+      'gone after s': (goneAfterMs / 1_000).toFixed(1),
+      'ready again after s': (readyAfterMs / 1_000).toFixed(1),
+    })),
+  )
+  console.table({
+    'seconds of restarts': Math.round(seconds),
+    'messages posted': conservation.posted,
+    'posts that were not answered with 200 at once': repeated,
+    'p99 of their answers, ms': Math.round(percentile(ms, 0.99) ?? Number.NaN),
+    reads: read.length,
+    'reads that failed': failedReads.length,
+    'p99 of the reads, ms': Math.round(
+      percentile(
+        read.map((one) => one.ms),
+        0.99,
+      ) ?? Number.NaN,
+    ),
+    'arrived once': conservation.once,
+    'arrived twice': conservation.doubled,
+    missing: conservation.missing,
+    'threads out of order': conservation.threadsOutOfOrder,
+    'calls repeated under their id': sink.repeats(),
+  })
+  for (const { path, status } of failedReads.slice(0, 10)) say(`${status} ${path}`)
+  return isConserved(conservation, conservation.posted) && repeated === 0 && failedReads.length === 0
+}
