@@ -36,8 +36,7 @@ export async function serve<S extends z.ZodRawShape>(options: {
   answerClientErrors(server)
   await listen(server, config)
   const { METRICS_PORT, HOST } = config
-  if (METRICS_PORT !== undefined && service.registry !== undefined)
-    await serveMetrics(service.registry, { host: HOST, port: METRICS_PORT })
+  if (METRICS_PORT !== undefined) await serveMetrics(service.registry, { host: HOST, port: METRICS_PORT })
   log.info({ port: (server.address() as AddressInfo).port }, 'listening')
   stopOnSignal({ server, service, log, drainMs: drainSeconds(config) * 1_000 })
 }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import express, { type Express, type RequestHandler } from 'express'
-import { Gauge, Registry } from 'prom-client'
+import { Gauge, type Registry } from 'prom-client'
 import type { Caller, InternalVerifier, ServiceName } from './internal-token.ts'
 import type { Log } from './log.ts'
 import { observeRequests } from './observe-requests.ts'
 import { Problem, problemHandler } from './problem.ts'
-import { type Tracing, untraced } from './tracing.ts'
+import type { Tracing } from './tracing.ts'
 
 /** For each dependency, whether it answers; a check that throws counts as `false`. */
 export type ReadinessChecks = Record<string, () => Promise<boolean>>
@@ -14,7 +14,7 @@ export type ReadinessChecks = Record<string, () => Promise<boolean>>
 export interface Service {
   app: Express
   /** What `/metrics` shows of it. */
-  registry?: Registry
+  registry: Registry
   /** Flushes what is in flight and closes every connection. */
   close(): Promise<void>
 }
@@ -27,12 +27,12 @@ const READINESS_MS = 4_000
  */
 export function createApp(options: {
   log: Log
-  registry?: Registry
-  tracing?: Tracing
+  registry: Registry
+  tracing: Tracing
   readiness: ReadinessChecks
   routes(app: Express): void
 }): Express {
-  const { log, registry = new Registry(), tracing = untraced } = options
+  const { log, registry, tracing } = options
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', false)

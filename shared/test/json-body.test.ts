@@ -3,7 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { jsonBody, MAX_DEPTH } from '@parley/shared/json-body'
 import { createLog } from '@parley/shared/log'
 import { createApp } from '@parley/shared/service-app'
+import { untraced } from '@parley/shared/tracing'
 import fc from 'fast-check'
+import { Registry } from 'prom-client'
 import { listening } from './listening.ts'
 
 const MAX_BYTES = 10_000
@@ -12,6 +14,7 @@ let server: Awaited<ReturnType<typeof listening>>
 beforeAll(async () => {
   const app = createApp({
     log: createLog({ service: 'test', level: 'silent' }),
+    ...{ registry: new Registry(), tracing: untraced },
     readiness: {},
     routes: (routes) => {
       routes.post('/echo', jsonBody({ maxBytes: MAX_BYTES }), (req, res) => {

@@ -20,6 +20,7 @@ import type { Service } from '@parley/shared/service-app'
 import { buildApp as buildWebhook } from '@parley/webhook/app'
 import { config as webhookConfig } from '@parley/webhook/config'
 import mongoose from 'mongoose'
+import type { Registry } from 'prom-client'
 import type { z } from 'zod'
 
 /** The gateway and every service behind it, in this process, on the test servers. */
@@ -27,6 +28,8 @@ export interface WholeSystem {
   url: string
   /** The apps, to look into what they route. */
   apps: Record<ServiceName, Service['app']>
+  /** What each shows as metrics. */
+  registries: Record<ServiceName, Registry>
   close(): Promise<void>
 }
 
@@ -36,6 +39,7 @@ export async function startWholeSystem(): Promise<WholeSystem> {
   const keys = makeServiceKeys()
   const databases: string[] = []
   const apps: Partial<WholeSystem['apps']> = {}
+  const registries: Partial<WholeSystem['registries']> = {}
   const started: Listening[] = []
   const start = async <S extends z.ZodRawShape>(
     name: ServiceName,
@@ -49,6 +53,7 @@ export async function startWholeSystem(): Promise<WholeSystem> {
     const build: typeof service.build = async (parsed, log) => {
       const built = await service.build(parsed, log)
       apps[name] = built.app
+      registries[name] = built.registry
       return built
     }
     const listening = await startService({ name, config, build, keys, environment })
@@ -100,6 +105,7 @@ export async function startWholeSystem(): Promise<WholeSystem> {
   return {
     url,
     apps: apps as WholeSystem['apps'],
+    registries: registries as WholeSystem['registries'],
     async close() {
       for (const listening of started) await listening.close()
       const client = await mongoose.mongo.MongoClient.connect(MONGO_URL)
