@@ -81,7 +81,7 @@ function changesOfAnswer(old: Operation, operation: Operation, sides: Sides): st
     const now = operation.responses[200]?.content?.[type]
     if (now === undefined) return [`does not answer with ${type}`]
     const [before, after] = [sides.before(schema ?? {}), sides.now(now.schema ?? {})]
-    const changed = refusedValues(after, before, { growingEnums: true })
+    const changed = refusedValues(after, before, { growing: true })
     return [...changed, ...fieldsGone(before, after)].map((why) => `answer ${why}`)
   })
 }

@@ -10,25 +10,25 @@ const LOWER_BOUNDS = ['minLength', 'minimum', 'minItems'] as const
 const UPPER_BOUNDS = ['maxLength', 'maximum', 'maxItems'] as const
 
 /**
- * Where and why `to` refuses values that `from` allows; empty when it takes them all. With `growingEnums`, further
- * values of an enumeration count as taken.
+ * Where and why `to` refuses values that `from` allows; empty when it takes them all. With `growing`, further values of
+ * an enumeration and further fields count as taken.
  */
 export function refusedValues(
   from: Side,
   to: Side,
-  options: { at?: string; growingEnums?: boolean; met?: ReadonlySet<string> } = {},
+  options: { at?: string; growing?: boolean; met?: ReadonlySet<string> } = {},
 ): string[] {
-  const { at = '', growingEnums = false } = options
+  const { at = '', growing = false } = options
   const [left, right] = [resolve(from), resolve(to)]
   const pair = JSON.stringify([from.schema, to.schema])
   // Schemas that refer to themselves are compared once.
   if (options.met?.has(pair)) return []
   const met = new Set([...(options.met ?? []), pair])
   const inner = (place: string, from: unknown, to: unknown) =>
-    refusedValues({ ...left, schema: from }, { ...right, schema: to }, { at: at + place, growingEnums, met })
+    refusedValues({ ...left, schema: from }, { ...right, schema: to }, { at: at + place, growing, met })
   const [allowed, taken] = [alternatives(left), alternatives(right)]
   return allowed.flatMap((one) => {
-    const tries = taken.map((other) => refusedByOne(one, other, { at, growingEnums, inner }))
+    const tries = taken.map((other) => refusedByOne(one, other, { at, growing, inner }))
     return tries.some((refused) => refused.length === 0) ? [] : closest(tries)
   })
 }
@@ -39,7 +39,7 @@ function closest(tries: string[][]): string[] {
 
 interface Comparing {
   at: string
-  growingEnums: boolean
+  growing: boolean
   inner(place: string, from: unknown, to: unknown): string[]
 }
 
@@ -60,9 +60,9 @@ function refusedByOne(from: Schema, to: Schema, comparing: Comparing): string[] 
 
 const hasType = (from: unknown, to: unknown) => from === to || (from === 'integer' && to === 'number')
 
-function refusedConstants(from: Schema, to: Schema, { at, growingEnums }: Comparing): string[] {
+function refusedConstants(from: Schema, to: Schema, { at, growing }: Comparing): string[] {
   const [allowed, taken] = [constants(from), constants(to)]
-  if (taken === undefined || (growingEnums && allowed !== undefined)) return []
+  if (taken === undefined || (growing && allowed !== undefined)) return []
   if (allowed === undefined) return [`${at} is one of ${taken.join(', ')} only`]
   const refused = allowed.filter((value) => !taken.includes(value))
   return refused.length === 0 ? [] : [`${at} is not ${refused.join(', ')} any more`]
@@ -83,12 +83,12 @@ function refusedByBounds(from: Schema, to: Schema, at: string): string[] {
   return bounds.map((bound) => `${at} has ${bound} ${String(to[bound])}`)
 }
 
-function refusedMembers(from: Schema, to: Schema, { at, inner }: Comparing): string[] {
+function refusedMembers(from: Schema, to: Schema, { at, growing, inner }: Comparing): string[] {
   const required = ((to.required ?? []) as string[]).filter(
     (name) => !((from.required ?? []) as string[]).includes(name),
   )
   const [allowed, taken] = [members(from), members(to)]
-  const isClosed = to.additionalProperties === false
+  const isClosed = to.additionalProperties === false && !growing
   return [
     ...required.map((name) => `${at}/${name} is required`),
     ...Object.entries(allowed).flatMap(([name, schema]) => {

@@ -1022,6 +1022,11 @@ export interface components {
             moduleUrl?: string | null;
             spec?: string | null;
         };
+        AnyDocument: {
+            _id: number;
+        } & {
+            [key: string]: unknown;
+        };
         ApiToken: {
             _id: number;
             name: string;
@@ -1217,7 +1222,7 @@ export interface components {
             value: {
                 [key: string]: unknown;
             };
-            owner: number | components["schemas"]["Channel"] | components["schemas"]["Task"] | components["schemas"]["Step"] | components["schemas"]["Assistant"] | components["schemas"]["Config"] | components["schemas"]["Action"] | components["schemas"]["Job"] | components["schemas"]["Workflow"];
+            owner: number | components["schemas"]["AnyDocument"];
             ownerType: string;
             /** Format: date-time */
             createdAt: string;

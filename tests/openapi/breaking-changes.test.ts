@@ -179,13 +179,17 @@ describe('a change that breaks callers is found:', () => {
 
 describe('a change that breaks nobody is let through:', () => {
   test.each<[string, (document: Parsed) => void]>([
-    ['a new path', (d) => (d.paths['/rest/tools'] = d.paths['/rest/jobs'])],
+    ['a new path', (d) => (d.paths['/rest/of-its-own'] = d.paths['/rest/jobs'])],
     ['a new optional parameter', (d) => list(d).parameters.push({ in: 'query', name: 'x', schema: {} })],
     ['a new optional field of a body', (d) => (named(d, 'TaskBody').properties.more = { type: 'string' })],
     ['a field that need not be sent any more', (d) => (named(d, 'TaskBody').required = [])],
     ['a body that takes null', (d) => (named(d, 'TaskBody').properties.name.type = ['string', 'null'])],
     ['a new field of an answer', (d) => (named(d, 'Task').properties.more = { type: 'string' })],
     ['a field of an answer that is always there', (d) => named(d, 'Task').required.push('extId')],
+    [
+      'a new field of a closed answer',
+      (d) => (named(d, 'Configuration').properties.resources.properties.more = {}),
+    ],
     ['a new value in an answer', (d) => named(d, 'Task').properties.status.enum.push('paused')],
     ['another text', (d) => (put(d).summary = 'Write')],
     [

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import type { z } from 'zod'
+import { definitions } from '../src/resources/all-resources.ts'
 import { RESOURCES, type ResourceName } from '../src/resources/definition.ts'
 import { bodies } from './bodies.ts'
 import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
@@ -17,18 +19,23 @@ const freeForm = fc
   .tuple(fc.dictionary(fc.string({ unit: 'grapheme-ascii' }), fc.jsonValue({ maxDepth: 4 })), secret)
   .map(([settings, secrets]) => ({ ...settings, ...secrets }))
 
-const CHOICES: Record<string, readonly unknown[]> = {
-  hook: ['rpc', 'whatsapp'],
-  callback: ['rpc', 'whatsapp'],
-  status: ['active', 'pending', 'failed'],
-  handlerUrl: ['native:agents/echo', 'https://example.com/a?b=c#d', 'urn:x'],
-  moduleUrl: ['native:request', 'http://localhost:1/'],
-}
+/** What texts hold that take no others: one of these, as far as the schema takes it. */
+const CHOICES = [
+  'rpc',
+  'whatsapp',
+  'active',
+  'pending',
+  'failed',
+  'native:agents/echo',
+  'https://a.b/c?d=e#f',
+  'urn:x',
+]
 
 /** Anything that the field takes, told from what stands there in a valid body. */
-function fieldLike(field: string, example: unknown): fc.Arbitrary<unknown> {
-  if (CHOICES[field]) return fc.constantFrom(...CHOICES[field])
-  if (typeof example === 'string') return text
+function fieldLike(schema: z.ZodType, example: unknown): fc.Arbitrary<unknown> {
+  if (typeof example === 'string' && schema.safeParse('no choice').success) return text
+  if (typeof example === 'string')
+    return fc.constantFrom(...CHOICES.filter((each) => schema.safeParse(each).success))
   if (typeof example === 'number') return integer
   return Array.isArray(example) ? fc.option(fc.array(integer)) : freeForm
 }
@@ -36,7 +43,7 @@ function fieldLike(field: string, example: unknown): fc.Arbitrary<unknown> {
 function bodyOf(resource: ResourceName) {
   const fields = Object.entries(bodies[resource]).map(([field, example]) => [
     field,
-    fieldLike(field, example),
+    fieldLike(definitions[resource].schema.shape[field] as z.ZodType, example),
   ])
   return fc.record(Object.fromEntries(fields) as Record<string, fc.Arbitrary<unknown>>)
 }

@@ -58,6 +58,7 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
   const collection = `/rest/${name}`
   const path = `${collection}/{id}`
   const plural = name[0]?.toUpperCase() + name.slice(1)
+  const one = `${/^[AEIOU]/.test(title) ? 'an' : 'a'} ${title.toLowerCase()}`
   const id = idParameter(definition)
   const stored = { _id: 1, ...example, createdAt: AT, updatedAt: AT }
   const written = { schema: document, example: stored, headers: [etag, applied] }
@@ -76,7 +77,7 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
         path: collection,
         id: `create${title}`,
         tag: name,
-        summary: `Create one of ${name}`,
+        summary: `Create ${one}`,
       },
       description: 'Under the next free id.',
       parameters: [prefer],
@@ -84,7 +85,7 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
       answer: written,
     },
     {
-      ...{ method: 'GET', path, id: `read${title}`, tag: name, summary: `Read one of ${name}` },
+      ...{ method: 'GET', path, id: `read${title}`, tag: name, summary: `Read ${one}` },
       parameters: [
         id,
         ...populateParameter(definition),
@@ -100,7 +101,7 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
         path,
         id: `put${title}`,
         tag: name,
-        summary: `Replace one of ${name}, or create it`,
+        summary: `Replace ${one}, or create it`,
       },
       description: 'Creates the document where there is none under the id; 200 either way.',
       parameters: [id, ifMatch, ifNoneMatch('`*` only creates; 412 where the document is there'), prefer],
@@ -109,7 +110,7 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
       errors: ['invalid_id', 'precondition_failed'],
     },
     {
-      ...{ method: 'PATCH', path, id: `patch${title}`, tag: name, summary: `Change one of ${name}` },
+      ...{ method: 'PATCH', path, id: `patch${title}`, tag: name, summary: `Change ${one}` },
       description: 'Merges the body into the document (RFC 7396): null removes a field.',
       parameters: [id, ifMatch, ifNoneMatch('A tag that the document must not have'), prefer],
       body: { schema: patch, example: { [field]: example[field] }, types: PATCH_TYPES },
@@ -117,7 +118,7 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
       errors: ['invalid_id', 'not_found', 'precondition_failed'],
     },
     {
-      ...{ method: 'DELETE', path, id: `delete${title}`, tag: name, summary: `Delete one of ${name}` },
+      ...{ method: 'DELETE', path, id: `delete${title}`, tag: name, summary: `Delete ${one}` },
       parameters: [
         id,
         { ...queryFlag('force', 'Also where others still refer to it'), example: 'true' },
@@ -129,7 +130,7 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
     },
     {
       ...{ method: 'GET', path: `${path}/history`, id: `read${title}History`, tag: name },
-      summary: `Read what happened to one of ${name}`,
+      summary: `Read what happened to ${one}`,
       parameters: [id, after],
       answer: { schema: history, example: historyExample(field, example[field]) },
       errors: ['invalid_id', 'not_found', 'validation_failed'],

@@ -20,6 +20,11 @@ export interface ResourceSchemas {
   read: z.ZodObject
 }
 
+/** What a reference leads to whose resource another field names. */
+const anyDocument = z
+  .looseObject({ _id: docId })
+  .meta({ id: 'AnyDocument', description: 'A document of any resource' })
+
 const made = new Map<ResourceName, ResourceSchemas>()
 
 /** The schemas of a resource, made once from its definition. */
@@ -62,8 +67,12 @@ function populatedFields({ references, schema }: ResourceDefinition): Record<str
   return Object.fromEntries(
     [...Map.groupBy(direct, ({ field }) => field)].map(([field, to]) => {
       const id = schema.shape[field] as z.ZodType
-      const documents = to.map(({ to }) => resourceSchemas(definitions[to]).document)
-      const one = z.union([safeInteger, ...documents])
+      const [only] = to
+      const isOfOne = to.length === 1 && only !== undefined
+      const one = z.union([
+        safeInteger,
+        isOfOne ? resourceSchemas(definitions[only.to]).document : anyDocument,
+      ])
       const filled = id.safeParse([]).success ? z.array(one) : one
       const optional = id.safeParse(undefined).success ? filled.nullish() : filled
       return [field, optional.describe(id.description ?? 'What it refers to')]
