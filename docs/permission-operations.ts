@@ -74,6 +74,7 @@ const WEBHOOK: Line[] = [
 const DISPATCHER: Line[] = [
   ['GET', '/rest/messages', 'read'],
   ['GET', '/rest/messages/{id}', 'read'],
+  ['GET', '/rest/messages/{id}/audio', 'read'],
   ['GET', '/rest/messages/conservation', 'read'],
   ['POST', '/rest/messages/replay', 'write'],
   ['POST', '/rest/messages/{id}/replay', 'write'],

@@ -10,6 +10,8 @@ export interface InternalClient {
   get(path: string): Promise<unknown>
   /** POSTs JSON likewise. */
   post(path: string, body: unknown): Promise<unknown>
+  /** GETs whatever it is; undefined for 404, `unavailable` when the service is away, slow, or sends more than allowed. */
+  getBytes(path: string, limits: { maxBytes: number; timeoutMs: number }): Promise<Buffer | undefined>
 }
 
 /**
@@ -23,13 +25,18 @@ export function createInternalClient(options: {
 }): InternalClient {
   const { targets, audience, signer } = options
   const token = renewing(() => signer.sign({ audience }))
-  const call = async (path: string, init: RequestInit) => {
+  const call = async <T>(
+    path: string,
+    init: RequestInit,
+    read: (response: Response) => Promise<T>,
+    timeoutMs = TIMEOUT_MS,
+  ) => {
     let response: Response
     try {
-      const signal = AbortSignal.timeout(TIMEOUT_MS)
+      const signal = AbortSignal.timeout(timeoutMs)
       const headers = { ...init.headers, authorization: `Bearer ${token()}` }
       response = await reach(targets, path, { ...init, headers, signal })
-      if (response.ok) return (await response.json()) as unknown
+      if (response.ok) return await read(response)
       await response.body?.cancel()
     } catch (cause) {
       throw new Problem('unavailable', { detail: `The ${audience} service is away.`, cause })
@@ -41,14 +48,35 @@ export function createInternalClient(options: {
     })
   }
   return {
-    get: (path) => call(path, {}),
+    get: (path) => call(path, {}, readJson),
     post: (path, body) =>
-      call(path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
+      call(
+        path,
+        {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        },
+        readJson,
+      ),
+    getBytes: (path, { maxBytes, timeoutMs }) =>
+      call(path, {}, (response) => readBytes(response, maxBytes), timeoutMs),
   }
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  return response.json()
+}
+
+async function readBytes(response: Response, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length
+    if (size > maxBytes) throw new Error(`more than ${maxBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
 }
 
 /** What is asked of inner paths may be asked twice: nothing there depends on how often. */

@@ -15,6 +15,7 @@ export interface RunSoFar {
 }
 
 const VERIFY_TOKEN = 'a-token-of-ones-own'
+const OGG = Buffer.from('OggS').toString('base64')
 const APP_SECRET = 'the secret of an app'
 
 const idFrom = (operation: string) => (run: RunSoFar) => ({
@@ -59,6 +60,14 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
   patchRole: idFrom('createRole'),
   deleteRole: idFrom('createRole'),
   readMessage: (run) => messageIn(run, ['dead', 'unrouted']),
+  readAudio: async (run) => {
+    const body = { extId: 'support-line', user: {}, thread: { extId: 'audio' }, answer: {}, audio: OGG }
+    await run.call('POST', '/api/hooks/whatsapp', body)
+    return eventually(async () => {
+      const { data } = await run.call('GET', '/rest/messages?thread=audio')
+      return data[0] && { parameters: { id: data[0]._id } }
+    })
+  },
   replayMessage: (run) => messageIn(run, ['dead', 'unrouted']),
   verifyWebhook: async (run) => {
     await withMeta(run)

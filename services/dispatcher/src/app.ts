@@ -16,6 +16,7 @@ import { inTurn } from '@parley/shared/targets'
 import { createTracing } from '@parley/shared/tracing'
 import type { mongo } from 'mongoose'
 import { Registry } from 'prom-client'
+import { audioRoutes } from './audio/audio-routes.ts'
 import { createRpcCallback } from './callbacks/rpc.ts'
 import { createWhatsappCallback } from './callbacks/whatsapp.ts'
 import { createChannels } from './channels.ts'
@@ -33,6 +34,9 @@ import { startAuditor } from './conservation/auditor.ts'
 import { conservationDifference } from './conservation/conservation-difference.ts'
 import { conservationRoutes } from './conservation/conservation-routes.ts'
 import { collectionsOf, prepareDatabase } from './database.ts'
+import { createFindAction } from './functions/find-action.ts'
+import { createFunctions } from './functions/functions.ts'
+import { createSpecReader } from './functions/spec-reader.ts'
 import { createGovernor } from './governor/governor.ts'
 import { createHandle } from './handlers/handle.ts'
 import { createHttpClient } from './http-client.ts'
@@ -48,6 +52,7 @@ import { createRunMessage } from './run-message.ts'
 import { createSigner } from './signing.ts'
 import { watchStatuses } from './statuses/status-watch.ts'
 import { workStatuses } from './statuses/work-statuses.ts'
+import { createSubmit } from './submit/submit.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
@@ -58,7 +63,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const copy = randomUUID()
   const tokenSigner = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: config.SERVICE_JWKS })
-  const inner = (urls: URL[], audience: 'identity' | 'configuration') =>
+  const inner = (urls: URL[], audience: 'identity' | 'configuration' | 'webhook') =>
     createInternalClient({ targets: inTurn(urls), audience, signer: tokenSigner })
   const database = connectMongo({
     url: config.MONGO_URL,
@@ -92,10 +97,14 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const changes = [CHANGES_QUEUE, ownChangesQueue(copy)].map((queue) =>
     keepConsuming({ queue, held: () => true, work: keepChanges, log }),
   )
+  const specs = createSpecReader()
+  const channels = createChannels({ configured, secrets })
   const run = createRunMessage({
-    channels: createChannels({ configured, secrets }),
+    channels,
     handle: createHandle({ http, signer }),
     callbacks: { whatsapp: createWhatsappCallback(http), rpc: createRpcCallback({ http, signer }) },
+    functions: createFunctions({ findAction: createFindAction({ configured, specs }), specs, http, signer }),
+    submit: createSubmit(kept),
     committer: createCommitter(messages, copy),
     read: (_id) => messages.findOne({ _id }),
     governor: createGovernor(redis, log),
@@ -152,6 +161,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       app.use('/rest/messages', requireCaller(verifier))
       app.use('/rest/messages', replayRoutes({ messages, replays, authorizer }))
       app.use('/rest/messages', conservationRoutes({ collections, startSession, authorizer }))
+      const webhook = inner([new URL(config.WEBHOOK_URL)], 'webhook')
+      app.use('/rest/messages', audioRoutes({ messages, authorizer, channels, webhook, http }))
       app.use('/rest/messages', messageRoutes({ messages, authorizer }))
     },
   })
@@ -164,7 +175,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       await broker.close()
       redis.disconnect()
       http.close()
-      await Promise.all([database.close(), tracing.close()])
+      await Promise.all([specs.close(), database.close(), tracing.close()])
     },
   }
 }

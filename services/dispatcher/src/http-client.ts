@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import type { LookupFunction } from 'node:net'
 import { RequestFilteringHttpAgent, RequestFilteringHttpsAgent } from 'request-filtering-agent'
 
 const MAX_SOCKETS = 256
@@ -10,9 +11,13 @@ export type CallFailure = 'not_sent' | 'refused_target' | 'no_answer' | 'answer_
 
 export class CallError extends Error {
   readonly failure: CallFailure
-  constructor(failure: CallFailure, cause: unknown) {
+  /** The answer's status, where one came. */
+  readonly status: number | undefined
+
+  constructor(failure: CallFailure, cause: unknown, status?: number) {
     super(failure, { cause })
     this.failure = failure
+    this.status = status
   }
 }
 
@@ -22,63 +27,85 @@ export interface Answer {
   body: string
 }
 
+export interface Call {
+  method: string
+  url: string
+  headers: Record<string, string>
+  body?: string
+  timeoutMs: number
+  maxBytes: number
+}
+
+/**
+ * Calls URLs that a workspace configured. Private, loopback and link-local addresses are refused after DNS, on
+ * every connection; redirects are not followed; the answer is read up to `maxBytes`, all within `timeoutMs`.
+ * All throw {@link CallError}.
+ */
 export interface HttpClient {
-  /**
-   * POSTs to a URL that a workspace configured. Private, loopback and link-local addresses are refused after
-   * DNS, on every connection; redirects are not followed; the answer is read up to `maxBytes`, all within
-   * `timeoutMs`. Throws {@link CallError}.
-   */
-  post(call: {
-    url: string
-    headers: Record<string, string>
-    body: string
-    timeoutMs: number
-    maxBytes: number
-  }): Promise<Answer>
+  post(call: Omit<Call, 'method'> & { body: string }): Promise<Answer>
+  send(call: Call): Promise<Answer>
+  /** GETs the bytes as they come. */
+  getBytes(call: Omit<Call, 'method' | 'body'>): Promise<Omit<Answer, 'body'> & { body: Buffer }>
   close(): void
 }
 
 /** An HTTP client with kept-alive connections that lets only public targets and `allowed` ranges through. */
-export function createHttpClient(options: { allowed: string[] }): HttpClient {
+export function createHttpClient(options: { allowed: string[]; lookup?: LookupFunction }): HttpClient {
   const agentOptions = {
     keepAlive: true,
     maxSockets: MAX_SOCKETS,
     timeout: IDLE_SOCKET_MS,
     allowIPAddressList: options.allowed,
+    ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
   }
-  const httpAgent = new RequestFilteringHttpAgent(agentOptions)
-  const httpsAgent = new RequestFilteringHttpsAgent(agentOptions)
+  const agents = {
+    http: new RequestFilteringHttpAgent(agentOptions),
+    https: new RequestFilteringHttpsAgent(agentOptions),
+  }
+  const send: HttpClient['send'] = async (call) => {
+    const { status, headers, body } = await exchange(call, agents)
+    return { status, headers, body: body.toString() }
+  }
   return {
-    post: (call) =>
-      new Promise((resolve, reject) => {
-        const secure = call.url.startsWith('https:')
-        const deadline = AbortSignal.timeout(call.timeoutMs)
-        let connected = false
-        const fail = (error: unknown) => reject(failureOf(error, connected))
-        let outgoing: ReturnType<typeof httpRequest>
-        try {
-          outgoing = (secure ? httpsRequest : httpRequest)(call.url, {
-            method: 'POST',
-            agent: secure ? httpsAgent : httpAgent,
-            signal: deadline,
-            headers: { ...call.headers, 'content-length': Buffer.byteLength(call.body) },
-          })
-        } catch (error) {
-          return fail(error)
-        }
-        outgoing.on('socket', (socket) => {
-          if (!socket.connecting) connected = true
-          else socket.once(secure ? 'secureConnect' : 'connect', () => (connected = true))
-        })
-        outgoing.on('error', fail)
-        outgoing.on('response', (response) => readAnswer(response, call.maxBytes).then(resolve, fail))
-        outgoing.end(call.body)
-      }),
+    post: (call) => send({ ...call, method: 'POST' }),
+    send,
+    getBytes: (call) => exchange({ ...call, method: 'GET' }, agents),
     close: () => {
-      httpAgent.destroy()
-      httpsAgent.destroy()
+      agents.http.destroy()
+      agents.https.destroy()
     },
   }
+}
+
+function exchange(
+  call: Call,
+  agents: { http: RequestFilteringHttpAgent; https: RequestFilteringHttpsAgent },
+): ReturnType<HttpClient['getBytes']> {
+  return new Promise((resolve, reject) => {
+    const secure = call.url.startsWith('https:')
+    const { method, body } = call
+    let connected = false
+    const fail = (error: unknown) => reject(failureOf(error, connected))
+    let outgoing: ReturnType<typeof httpRequest>
+    try {
+      outgoing = (secure ? httpsRequest : httpRequest)(call.url, {
+        method,
+        agent: secure ? agents.https : agents.http,
+        signal: AbortSignal.timeout(call.timeoutMs),
+        headers:
+          body === undefined ? call.headers : { ...call.headers, 'content-length': Buffer.byteLength(body) },
+      })
+    } catch (error) {
+      return fail(error)
+    }
+    outgoing.on('socket', (socket) => {
+      if (!socket.connecting) connected = true
+      else socket.once(secure ? 'secureConnect' : 'connect', () => (connected = true))
+    })
+    outgoing.on('error', fail)
+    outgoing.on('response', (response) => readAnswer(response, call.maxBytes).then(resolve, fail))
+    outgoing.end(body)
+  })
 }
 
 function failureOf(error: unknown, connected: boolean): CallError {
@@ -88,20 +115,19 @@ function failureOf(error: unknown, connected: boolean): CallError {
   return new CallError(connected ? 'no_answer' : 'not_sent', error)
 }
 
-async function readAnswer(response: IncomingMessage, maxBytes: number): Promise<Answer> {
+async function readAnswer(
+  response: IncomingMessage,
+  maxBytes: number,
+): Promise<Omit<Answer, 'body'> & { body: Buffer }> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size > maxBytes) {
       response.destroy()
-      throw new CallError('answer_too_large', undefined)
+      throw new CallError('answer_too_large', undefined, response.statusCode)
     }
     chunks.push(chunk)
   }
-  return {
-    status: response.statusCode ?? 0,
-    headers: response.headers,
-    body: Buffer.concat(chunks).toString(),
-  }
+  return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }
 }

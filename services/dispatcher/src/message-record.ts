@@ -16,14 +16,26 @@ export type MessageState = (typeof MESSAGE_STATES)[number]
 /** Whose fault it is that a message was given up. */
 export type Fault = 'caller' | 'channel' | 'provider' | 'us'
 
-export type SendContent =
+/** What goes to the person. */
+export type PersonalContent =
   | { kind: 'template'; template: string; language: string; variables: string[] }
   | { kind: 'text'; text: string }
+/** A call of an action's operation; its arguments are in the answer, at this position of its functions. */
+export interface FunctionContent {
+  kind: 'function'
+  name: string
+  position: number
+}
+/** What the answer submits to the task of its thread; it is in the answer. */
+export interface SubmitContent {
+  kind: 'submit'
+}
+export type SendContent = PersonalContent | FunctionContent | SubmitContent
 
 /** Where a send stands: not yet tried, claimed by an attempt, taken by the provider, or what its statuses say. */
 export type SendState = 'pending' | 'claimed' | 'sent' | 'delivered' | 'read' | 'failed'
 
-/** What an answer sends: one record for each thing that leaves for the person. */
+/** What an answer sends: one record for each thing that leaves, for the person, an action or a task. */
 export interface Send {
   /** Message id and position: the idempotency key of the send, the same on every attempt. */
   id: string

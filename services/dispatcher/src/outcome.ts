@@ -10,3 +10,20 @@ export type Outcome =
   | { kind: 'permanent'; code: string; fault: Fault; reason: string }
   /** It left, and no answer came: it may or may not have happened. */
   | { kind: 'uncertain'; code: string; fault: Fault; reason: string }
+
+/** A claim whose outcome was never written. */
+export const INTERRUPTED: Outcome = {
+  kind: 'uncertain',
+  code: 'interrupted',
+  fault: 'us',
+  reason: 'The send was interrupted.',
+}
+/** Something unforeseen: it counts as a try, so that it ends, whatever causes it. */
+export const CRASHED = {
+  kind: 'retryable',
+  code: 'internal_error',
+  fault: 'us',
+  reason: 'Something went wrong on our side.',
+} as const satisfies Outcome
+/** The broker has confirmed. */
+export const SUBMITTED: Outcome = { kind: 'accepted', delivered: true }

@@ -1,44 +1,65 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import type { Channel, Channels } from './channels.ts'
+import type { Functions } from './functions/functions.ts'
 import type { Handle, Handled } from './handlers/handle.ts'
 import type { MessageRecord, Send } from './message-record.ts'
+import { ranAgainAt } from './messages/replayed.ts'
 import { hasAnswer, planSends } from './plan.ts'
 import type { End } from './progress.ts'
 
 const LOOKUP_AGAIN_MS = 1_000
 const LOOKUP_FOR_MS = 10_000
 
+/** What there is to send, and the answer where a handler made it. */
+export interface Planned {
+  channel: Channel
+  /** With the answer in force, whoever made it. */
+  message: WebhookMessage
+  sends: Send[]
+  answer?: string
+}
+
 /** What there is to do with a message. */
 export type Prepared =
-  | { kind: 'ready'; channel: Channel; message: WebhookMessage; sends: Send[]; answer?: string }
+  | ({ kind: 'ready' } & Planned)
   | { kind: 'end'; end: End; answer?: string }
-  /** The channel may turn up in a moment (milliseconds since the epoch). */
-  | { kind: 'later'; at: number }
-  /** The handler did not answer. */
-  | { kind: 'failed'; outcome: Exclude<Handled, { kind: 'answer' }>; ms: number }
+  /** What is missing may turn up in a moment (milliseconds since the epoch). */
+  | { kind: 'later'; at: number; planned?: Planned }
+  /** The handler did not answer, or a function can't be looked at. */
+  | { kind: 'failed'; step: string; outcome: Exclude<Handled, { kind: 'answer' }>; ms: number }
 
-/**
- * Finds the message's channel, has its handler answer where the message carries no answer, and plans the sends.
- * A message whose sends are planned already is not handled again. Rejects with `unavailable` when configuration
- * is away.
- */
-export async function prepare(options: {
+interface Options {
   record: MessageRecord
   channels: Channels
   handle: Handle
+  functions: Pick<Functions, 'check'>
   now: () => number
-}): Promise<Prepared> {
+}
+
+/**
+ * Finds the message's channel, has its handler answer where the message carries no answer, plans the sends, and
+ * looks at the functions among them before anything leaves. A message whose sends are planned already is not
+ * handled again. Rejects with `unavailable` when configuration is away.
+ */
+export async function prepare(options: Options): Promise<Prepared> {
   const { record, channels, handle, now } = options
-  const channel = await channels.find(record.workspace, record.channel)
+  // Whoever runs a message again may have mended something a moment ago.
+  const needs = { notBefore: ranAgainAt(record) }
+  const channel = await channels.find(record.workspace, record.channel, needs)
   if (channel === undefined) return withoutChannel(record, now())
   const message = JSON.parse(record.body) as WebhookMessage
-  if (record.state !== 'received') return { kind: 'ready', channel, message, sends: record.sends }
-  if (hasAnswer(message.answer)) return planned({ record, channel, message })
+  if (record.state !== 'received') {
+    const { sends, answer } = record
+    const answered = answer === undefined ? message : { ...message, answer: JSON.parse(answer) }
+    return checked({ channel, message: answered, sends }, options, needs)
+  }
+  if (hasAnswer(message.answer)) return planned({ channel, message }, options, needs)
   const started = performance.now()
   const handled = await handle({ channel, messageId: record._id, message })
-  if (handled.kind !== 'answer') return { kind: 'failed', outcome: handled, ms: performance.now() - started }
+  if (handled.kind !== 'answer')
+    return { kind: 'failed', step: 'handler', outcome: handled, ms: performance.now() - started }
   const answer = JSON.stringify(handled.answer)
-  return planned({ record, channel, message: { ...message, answer: handled.answer }, answer })
+  return planned({ channel, message: { ...message, answer: handled.answer }, answer }, options, needs)
 }
 
 /** Before anything was sent a missing channel may still turn up; after 10 s it counts. */
@@ -53,17 +74,51 @@ function withoutChannel(record: MessageRecord, at: number): Prepared {
   }
 }
 
-function planned(options: {
-  record: MessageRecord
-  channel: Channel
-  message: WebhookMessage
-  answer?: string
-}): Prepared {
-  const { record, channel, message } = options
-  const answer = options.answer === undefined ? {} : { answer: options.answer }
-  const plan = planSends(record._id, message.answer)
-  if (plan.kind === 'dead')
-    return { ...answer, kind: 'end', end: { state: 'dead', reason: plan.reason, fault: plan.fault } }
-  if (plan.sends.length === 0) return { ...answer, kind: 'end', end: { state: 'done' } }
-  return { ...answer, kind: 'ready', channel, message, sends: plan.sends }
+function planned(
+  found: Omit<Planned, 'sends'>,
+  options: Options,
+  needs: { notBefore: number },
+): Prepared | Promise<Prepared> {
+  const sends = planSends(options.record._id, found.message.answer)
+  if (sends.length > 0) return checked({ ...found, sends }, options, needs)
+  const { answer } = found
+  return { kind: 'end', end: { state: 'done' }, ...(answer === undefined ? {} : { answer }) }
+}
+
+/** While nothing has left, functions that can't be called keep all of the answer from being sent. */
+function checked(
+  planned: Planned,
+  options: Options,
+  needs: { notBefore: number },
+): Prepared | Promise<Prepared> {
+  const { sends } = planned
+  const isBegun = sends.some(({ state }) => state !== 'pending')
+  if (isBegun || !sends.some(({ content }) => content.kind === 'function'))
+    return { kind: 'ready', ...planned }
+  return withFunctions(planned, options, needs)
+}
+
+async function withFunctions(
+  planned: Planned,
+  { record, functions, now }: Options,
+  needs: { notBefore: number },
+): Promise<Prepared> {
+  const { sends, answer, ...found } = planned
+  const started = performance.now()
+  for (const { id, content } of sends) {
+    if (content.kind !== 'function') continue
+    const failure = await functions.check({ ...found, messageId: record._id, id, content }, needs)
+    if (failure === undefined) continue
+    const isEarly = now() - record.receivedAt.getTime() < LOOKUP_FOR_MS
+    if (failure.kind !== 'permanent')
+      return { kind: 'failed', step: id, outcome: failure, ms: performance.now() - started }
+    if (failure.code === 'unknown_operation' && isEarly)
+      return { kind: 'later', at: now() + LOOKUP_AGAIN_MS, planned }
+    // Arguments are the caller's, unless the channel's handler made them up.
+    const fault =
+      failure.fault === 'caller' && (answer ?? record.answer) !== undefined ? 'channel' : failure.fault
+    const end: End = { state: 'dead', reason: failure.reason, fault }
+    return { kind: 'end', end, ...(answer === undefined ? {} : { answer }) }
+  }
+  return { kind: 'ready', ...planned }
 }

@@ -1,17 +1,15 @@
 import type { Log } from '@parley/shared/log'
-import type { WebhookMessage } from '@parley/shared/message'
-import { isUnavailable, Problem } from '@parley/shared/problem'
-import { LRUCache } from 'lru-cache'
-import type { Callback } from './callbacks/callback.ts'
-import type { Channel, Channels } from './channels.ts'
+import type { LRUCache } from 'lru-cache'
+import type { Channels } from './channels.ts'
 import type { Committer } from './commit.ts'
-import { awaitSlot, CLAIM_AHEAD_MS, SLOT_LATE_MS } from './governor/await-slot.ts'
-import type { Governor, PaceKeys } from './governor/governor.ts'
+import type { Governor } from './governor/governor.ts'
 import type { Handle } from './handlers/handle.ts'
+import { messageLine } from './message-line.ts'
 import type { MessageRecord, Progress, Send } from './message-record.ts'
-import type { Outcome } from './outcome.ts'
+import { CRASHED, INTERRUPTED, type Outcome, SUBMITTED } from './outcome.ts'
+import { createSlots, Pace } from './pace.ts'
 import type { Lease } from './partitions/lease-store.ts'
-import { type Prepared, prepare } from './prepare.ts'
+import { type Planned, type Prepared, prepare } from './prepare.ts'
 import {
   attemptOf,
   claimed,
@@ -25,7 +23,9 @@ import {
 import { isSettled, stateOfSends } from './send-state.ts'
 import { settle, settleFailure } from './settle.ts'
 import type { StatusWatch } from './statuses/status-watch.ts'
-import { Superseded, WrittenMessage } from './written-message.ts'
+import type { Submit } from './submit/submit.ts'
+import { type Way, type Ways, wayOf } from './way.ts'
+import { isAway, Superseded, WrittenMessage } from './written-message.ts'
 
 /** What becomes of a thread after its head was run. */
 export type RunResult =
@@ -39,10 +39,10 @@ export type RunResult =
 /** Runs one message as far as it gets under a lease. Never rejects. */
 export type RunMessage = (record: MessageRecord, lease: Lease) => Promise<RunResult>
 
-interface RunOptions {
+interface RunOptions extends Ways {
   channels: Channels
   handle: Handle
-  callbacks: Record<Channel['callback'], Callback>
+  submit: Submit
   committer: Committer
   /** Reads a message that somebody else has written. */
   read(id: string): Promise<MessageRecord | null>
@@ -58,50 +58,30 @@ interface RunOptions {
 const TROUBLE_PAUSE_MS = 1_000
 const NEWS_CHECK_MS = 2_000
 const MAX_MERGES = 20
-const MAX_SLOTS = 20_000
+const SUBMIT_AGAIN_MS = 5_000
 const TOO_FAST = '130429'
-const INTERRUPTED: Outcome = {
-  kind: 'uncertain',
-  code: 'interrupted',
-  fault: 'us',
-  reason: 'The send was interrupted.',
-}
 
 /** Makes the runner of messages: prepare, then send and settle, one send after the other. */
 export function createRunMessage(options: RunOptions): RunMessage {
-  const slots = new LRUCache<string, number>({ max: MAX_SLOTS })
+  const slots = createSlots()
   return async (record, lease) => {
     const run = new Run({ record, lease, options, slots })
     try {
       return await run.go()
     } catch (error) {
-      if (!(error instanceof Superseded) && !isAway(error)) {
-        options.log.error({ err: error, messageId: record._id }, 'message could not be run')
-      }
-      return { kind: 'reload', at: options.now() + TROUBLE_PAUSE_MS }
+      const again = { kind: 'reload', at: options.now() + TROUBLE_PAUSE_MS } as const
+      if (error instanceof Superseded || isAway(error)) return again
+      options.log.error({ err: error, messageId: record._id }, 'message could not be run')
+      return run.crashed().catch(() => again)
     }
   }
-}
-
-function isAway(error: unknown): boolean {
-  return isUnavailable(error) || (error instanceof Problem && error.code === 'unavailable')
-}
-
-interface Ready {
-  channel: Channel
-  message: WebhookMessage
-  callback: Callback
 }
 
 class Run {
   readonly #message: WrittenMessage
   readonly #lease: Lease
   readonly #options: RunOptions
-  /** Slots that are kept for sends whose thread waits, in milliseconds since the epoch; at most a second old. */
-  readonly #slots: LRUCache<string, number>
-
-  /** When the send under way may leave, where it is held to a rate. */
-  #slotAt = Number.POSITIVE_INFINITY
+  readonly #pace: Pace
 
   constructor(run: {
     record: MessageRecord
@@ -112,7 +92,7 @@ class Run {
     this.#message = new WrittenMessage({ ...run.options, record: run.record, lease: run.lease })
     this.#lease = run.lease
     this.#options = run.options
-    this.#slots = run.slots
+    this.#pace = new Pace({ ...run.options, slots: run.slots })
   }
 
   get #record(): MessageRecord {
@@ -125,11 +105,11 @@ class Run {
     const prepared = await prepare({ record: this.#record, ...this.#options })
     switch (prepared.kind) {
       case 'later':
-        return { kind: 'wait', record: this.#record, until: prepared.at }
+        return this.#later(prepared)
       case 'end':
         return this.#end(prepared.end, prepared.answer)
       case 'failed':
-        return this.#handlerFailed(prepared)
+        return this.#failed(prepared)
       case 'ready':
         return this.#sendAll(prepared)
     }
@@ -145,38 +125,85 @@ class Run {
     return { kind: 'wait', record: this.#record, until }
   }
 
-  async #sendAll({
-    channel,
-    message,
-    sends,
-    answer,
-  }: Extract<Prepared, { kind: 'ready' }>): Promise<RunResult> {
-    const ready = { channel, message, callback: this.#options.callbacks[channel.callback] }
+  /** Something unforeseen went wrong: it counts as a try, so that it ends, whatever causes it. */
+  crashed(): Promise<RunResult> {
+    return this.#failed({ step: 'message', outcome: CRASHED, ms: 0 })
+  }
+
+  /** What a handler answered is kept while something else is waited for. */
+  async #later({ at, planned }: Extract<Prepared, { kind: 'later' }>): Promise<RunResult> {
+    if (planned?.answer !== undefined) {
+      this.#take(planned)
+      await this.#keepAnswer()
+    }
+    return { kind: 'wait', record: this.#record, until: at }
+  }
+
+  #take({ sends, answer }: Planned): void {
     this.#message.record = { ...this.#record, sends, ...(answer === undefined ? {} : { answer }) }
+  }
+
+  async #keepAnswer(): Promise<void> {
+    if (this.#record.state !== 'received') return
+    await this.#message.commitUnderLease(handled(this.#record, { at: this.#options.now() }))
+  }
+
+  async #sendAll(planned: Planned): Promise<RunResult> {
+    this.#take(planned)
     for (;;) {
       const index = nextToSend(this.#record.sends)
       const send = index === undefined ? undefined : this.#record.sends[index]
       if (index === undefined || send === undefined)
         return this.#end({ state: stateOfSends(this.#record.sends) })
-      const pause =
-        (await this.#uncertain({ ...ready, index, send })) ?? (await this.#paced({ ...ready, send }))
-      if (pause !== undefined) return pause
-      await this.#message.commitUnderLease(claimed(this.#record, { index, at: this.#options.now() }))
-      const { outcome, ms } = await this.#attempt({ ...ready, send })
-      const settled = await this.#settle({ ...ready, index, outcome, ms })
+      const { id, content } = send
+      const settled =
+        content.kind === 'submit'
+          ? await this.#submit(planned, index)
+          : await this.#send(wayOf(this.#options, planned, { id, messageId: this.#record._id, content }), {
+              index,
+              send,
+            })
       if (settled.kind !== 'next') return settled
     }
+  }
+
+  async #send(
+    way: Way,
+    { index, send }: { index: number; send: Send },
+  ): Promise<RunResult | { kind: 'next' }> {
+    const pause = (await this.#uncertain(way, { index, send })) ?? (await this.#paced(way, send))
+    if (pause !== undefined) return pause
+    await this.#message.commitUnderLease(claimed(this.#record, { index, at: this.#options.now() }))
+    return this.#settle({ index, reports: way.reports, ...(await this.#attempt(way)) })
+  }
+
+  /** Submitting twice counts once, so it needs no claim; with the broker away the message waits for it. */
+  async #submit({ channel, message }: Planned, index: number): Promise<RunResult | { kind: 'next' }> {
+    const { submit, now } = this.#options
+    const started = performance.now()
+    // A handler asked again may submit something else.
+    if (this.#record.answer !== undefined) await this.#keepAnswer()
+    try {
+      if (!this.#lease.held()) throw new Superseded()
+      await submit({ record: this.#record, channel, submit: message.answer.submit ?? {} })
+    } catch (error) {
+      if (!isAway(error)) throw error
+      return { kind: 'wait', record: this.#record, until: now() + SUBMIT_AGAIN_MS }
+    }
+    return this.#settle({ index, reports: false, outcome: SUBMITTED, ms: performance.now() - started })
   }
 
   /**
    * A claim without an outcome may have been sent. Where the other side reports, it is sent again only after a
    * window of silence in which news would have reached us; else at once, under the same id.
    */
-  async #uncertain(options: Ready & { index: number; send: Send }): Promise<RunResult | undefined> {
-    const { index, send, callback } = options
-    if (send.state !== 'claimed' || !callback.reports) return undefined
+  async #uncertain(
+    { reports }: Way,
+    { index, send }: { index: number; send: Send },
+  ): Promise<RunResult | undefined> {
+    if (send.state !== 'claimed' || !reports) return undefined
     if (this.#record.due === undefined) {
-      const settled = await this.#settle({ ...options, index, outcome: INTERRUPTED, ms: 0 })
+      const settled = await this.#settle({ index, reports, outcome: INTERRUPTED, ms: 0 })
       return settled.kind === 'next' ? { kind: 'reload', at: this.#options.now() } : settled
     }
     const { uncertainWindow, statuses, now } = this.#options
@@ -186,35 +213,24 @@ class Run {
     return until <= now() ? undefined : { kind: 'reload', at: Math.min(until, now() + NEWS_CHECK_MS) }
   }
 
-  /** Waits for a slot where the callback is held to a rate; a handler's answer is kept meanwhile. */
-  async #paced({ channel, message, callback, send }: Ready & { send: Send }): Promise<RunResult | undefined> {
-    const keys = callback.paceKeys?.(channel, message)
+  /** Waits for a slot where the send is held to a rate; a handler's answer is kept meanwhile. */
+  async #paced({ keys }: Way, send: Send): Promise<RunResult | undefined> {
     if (keys === undefined) return undefined
-    const { governor, now } = this.#options
-    if (this.#record.state === 'received' && this.#record.source === 'meta') await governor.count(keys)
-    const kept = this.#slots.get(send.id)
-    this.#slots.delete(send.id)
-    const timely = kept !== undefined && now() - kept <= SLOT_LATE_MS
-    const slot = timely ? { kind: 'reserved' as const, at: kept } : await governor.slot(keys)
-    this.#slotAt = slot.at
-    const claimAt = slot.kind === 'reserved' ? slot.at - CLAIM_AHEAD_MS : slot.at
-    if (slot.kind === 'reserved' && claimAt <= now()) return undefined
-    if (this.#record.state === 'received')
-      await this.#message.commitUnderLease(handled(this.#record, { at: now() }))
-    if (slot.kind === 'reserved') this.#slots.set(send.id, slot.at)
-    return { kind: 'wait', record: this.#record, until: claimAt }
+    if (this.#record.state === 'received' && this.#record.source === 'meta')
+      await this.#options.governor.count(keys)
+    const until = await this.#pace.waitUntil(send.id, keys)
+    if (until === undefined) return undefined
+    await this.#keepAnswer()
+    return { kind: 'wait', record: this.#record, until }
   }
 
-  async #attempt({ channel, message, callback, send }: Ready & { send: Send }) {
-    const keys: PaceKeys | undefined = callback.paceKeys?.(channel, message)
-    const { governor, now } = this.#options
-    const { held } = this.#lease
-    if (keys !== undefined) await awaitSlot({ at: this.#slotAt, keys, governor, now, held })
-    if (!held()) throw new Superseded()
+  async #attempt({ keys, deliver }: Way): Promise<{ outcome: Outcome; ms: number }> {
+    if (keys !== undefined) await this.#pace.atSlot(keys, this.#lease.held)
+    if (!this.#lease.held()) throw new Superseded()
     const started = performance.now()
-    const outcome = await callback.deliver({ channel, messageId: this.#record._id, message, send })
+    const outcome = await deliver()
     const tooFast = outcome.kind === 'retryable' && outcome.code === TOO_FAST
-    if (tooFast && keys !== undefined) await governor.slowDown(keys)
+    if (tooFast && keys !== undefined) await this.#options.governor.slowDown(keys)
     return { outcome, ms: performance.now() - started }
   }
 
@@ -222,10 +238,10 @@ class Run {
   async #settle(options: {
     index: number
     outcome: Outcome
-    callback: Callback
+    reports: boolean
     ms: number
   }): Promise<RunResult | { kind: 'next' }> {
-    const { index, callback, ms } = options
+    const { index, reports, ms } = options
     const { uncertainWindow, keptMs, now } = this.#options
     for (let merges = 0; merges < MAX_MERGES; merges++) {
       const { tries, sends } = this.#record
@@ -234,7 +250,7 @@ class Run {
       const outcome: Outcome = isSettled(sends[index])
         ? { kind: 'accepted', delivered: false }
         : options.outcome
-      const settlement = settle({ outcome, tries, reports: callback.reports, uncertainWindow })
+      const settlement = settle({ outcome, tries, reports, uncertainWindow })
       const progress =
         settlement.kind === 'settled'
           ? settledSend(this.#record, { index, settlement, attempt, at, keptMs })
@@ -245,10 +261,11 @@ class Run {
     throw new Superseded()
   }
 
-  async #handlerFailed({ outcome, ms }: Extract<Prepared, { kind: 'failed' }>): Promise<RunResult> {
+  async #failed(failed: Omit<Extract<Prepared, { kind: 'failed' }>, 'kind'>): Promise<RunResult> {
     const { keptMs, now } = this.#options
     const at = now()
-    const attempt = attemptOf({ step: 'handler', outcome, at, ms })
+    const { outcome } = failed
+    const attempt = attemptOf({ ...failed, at })
     const settlement = settleFailure({
       outcome,
       tries: this.#record.tries,
@@ -275,17 +292,8 @@ class Run {
     return this.#notDue() ?? { kind: 'wait', record: this.#record, until: progress.due.getTime() }
   }
 
-  /** One wide line for each message that has reached an end. */
   #closed(progress: Progress): RunResult {
-    // Not the thread: it may be the person's phone number.
-    const { _id, workspace, channel, partition, receivedAt, requestId } = this.#record
-    const { state, reason, fault } = progress
-    const line = { messageId: _id, workspace, channel, partition, requestId, state, reason, fault }
-    const ms = this.#options.now() - receivedAt.getTime()
-    this.#options.log.info(
-      { ...line, sends: progress.sends.length, attempts: progress.attempts.length, ms },
-      'message',
-    )
+    this.#options.log.info(messageLine(this.#record, progress, this.#options.now()), 'message')
     return { kind: 'closed' }
   }
 }

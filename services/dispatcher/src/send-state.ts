@@ -10,10 +10,17 @@ export function later(left: SendState | undefined, right: SendState): SendState 
   return left !== undefined && RANK[left] > RANK[right] ? left : right
 }
 
-/** The state of a message whose sends are all settled: as far as the least of them; `failed` when one failed. */
-export function stateOfSends(sends: Send[]): 'sent' | 'delivered' | 'read' | 'failed' {
-  if (sends.some(({ state }) => state === 'failed')) return 'failed'
-  const least = Math.min(...sends.map(({ state }) => RANK[state]))
+/**
+ * The state of a message whose sends are all settled: as far as the least of those to the person; `failed` when one
+ * failed. Where nothing went to the person, calls are `delivered`, and what was only submitted is `done`.
+ */
+export function stateOfSends(sends: Send[]): 'sent' | 'delivered' | 'read' | 'failed' | 'done' {
+  const calls = sends.filter(({ content }) => content.kind !== 'submit')
+  if (calls.length === 0) return 'done'
+  const personal = calls.filter(({ content }) => content.kind !== 'function')
+  if (personal.length === 0) return 'delivered'
+  if (personal.some(({ state }) => state === 'failed')) return 'failed'
+  const least = Math.min(...personal.map(({ state }) => RANK[state]))
   if (least >= RANK.read) return 'read'
   return least >= RANK.delivered ? 'delivered' : 'sent'
 }

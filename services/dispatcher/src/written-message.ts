@@ -1,4 +1,4 @@
-import { isUnavailable } from '@parley/shared/problem'
+import { isUnavailable, Problem } from '@parley/shared/problem'
 import { type Committer, isNewsWriter } from './commit.ts'
 import type { MessageRecord, Progress } from './message-record.ts'
 import type { Lease } from './partitions/lease-store.ts'
@@ -8,6 +8,11 @@ const FACT_FOR_MS = 60_000
 
 /** Somebody else has written the message, or the lease is gone. */
 export class Superseded extends Error {}
+
+/** Whether a server or service that we depend on is away. */
+export function isAway(error: unknown): boolean {
+  return isUnavailable(error) || (error instanceof Problem && error.code === 'unavailable')
+}
 
 /** A message as it stands in the store, as far as this copy knows, and the ways to write it. */
 export class WrittenMessage {

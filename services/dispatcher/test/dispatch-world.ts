@@ -8,6 +8,7 @@ import {
   listen,
   makeServiceKeys,
   namedSecret,
+  type Parsed,
   startService,
 } from '@parley/local/testing/service-under-test'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
@@ -34,8 +35,14 @@ export interface SeenMessage {
   due?: string
   message: WebhookMessage
   answer?: { message?: string }
+  submit?: { id: string; state: string }
   timeline: Array<{ state: string; at: string }>
-  sends: Array<{ id: string; state: string; providerId?: string; content: { kind: string; text?: string } }>
+  sends: Array<{
+    id: string
+    state: string
+    providerId?: string
+    content: { kind: string; text?: string; name?: string }
+  }>
   attempts: Array<{ step: string; outcome: string; code?: string }>
 }
 
@@ -56,6 +63,8 @@ export interface DispatchWorld {
   /** Puts a document of a resource, as a caller would. */
   put(resource: string, id: number, body: Record<string, unknown>): Promise<void>
   putChannel(id: number, body: Record<string, unknown>): Promise<void>
+  /** Reads a document, as a caller would. */
+  read(resource: string, id: number): Promise<Parsed>
   remove(resource: string, id: number): Promise<void>
   /** Waits until the dispatcher has its own copy of a document, in this version or a later one. */
   held(resource: string, id: number, version?: number): Promise<DocumentCopy>
@@ -184,6 +193,10 @@ export async function startDispatchWorld(environment: Record<string, string> = {
       if (!answer.ok) throw new Error(`${resource} not put: ${await answer.text()}`)
     },
     putChannel: (id, body) => world.put('channels', id, body),
+    async read(resource, id) {
+      const url = `${configuration?.url}/rest/${resource}/${id}`
+      return (await fetch(url, { headers: as('configuration') })).json()
+    },
     async remove(resource, id) {
       const url = `${configuration?.url}/rest/${resource}/${id}?force=true`
       const answer = await fetch(url, { method: 'DELETE', headers: as('configuration') })

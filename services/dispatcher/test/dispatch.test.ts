@@ -112,24 +112,6 @@ describe('a message with an answer', () => {
     await world.message('m-after', 'delivered')
     expect(calls.map(({ json }) => json.text)).toEqual(['once', 'after'])
   })
-
-  test('with nothing to send is done', async () => {
-    await world.post('m-done', { ...text('', 'c'), answer: { submit: { ok: true } } })
-    expect((await world.message('m-done', 'done')).sends).toEqual([])
-    expect(calls).toEqual([])
-  })
-
-  test('that calls a function nobody knows is dead, and says so', async () => {
-    await world.post('m-function', {
-      ...text('x', 'd'),
-      answer: { functions: [{ name: 'refund', args: {} }] },
-    })
-    const seen = await world.message('m-function', 'dead')
-    expect([seen.fault, seen.reason]).toEqual([
-      'channel',
-      'No action of the channel\'s assistant has an operation named "refund".',
-    ])
-  })
 })
 
 describe('a message without an answer', () => {

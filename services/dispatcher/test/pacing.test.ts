@@ -17,6 +17,10 @@ afterEach(() => {
 })
 
 /** A runner whose database takes its time and whose number's slots are given; times count from the start. */
+const never = async () => {
+  throw new Error('the message carries its answer, which is a text')
+}
+
 function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
   const sent: number[] = []
   const slots = options.slots.map((slot) => ({ ...slot, at: START + slot.at }))
@@ -35,10 +39,10 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
         ...{ handlerUrl: 'native:agents/echo', config: {} },
       }),
     },
-    handle: async () => {
-      throw new Error('the message carries its answer')
-    },
+    handle: never,
     callbacks: { whatsapp: sends, rpc: sends },
+    functions: { check: never, call: never },
+    submit: never,
     committer: {
       commit: async () => {
         await pause(options.commitMs)

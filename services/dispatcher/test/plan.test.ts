@@ -19,33 +19,36 @@ describe('hasAnswer', () => {
 describe('planSends', () => {
   test('sends templates in order, then the text, each under an id of its own', () => {
     const second = { name: 'callback', args: { template: 'bye', language: 'en' } }
-    expect(planSends('m1', { functions: [template, second], message: 'Hi' })).toEqual({
-      kind: 'sends',
-      sends: [
-        {
-          id: 'm1:0',
-          state: 'pending',
-          content: { kind: 'template', template: 'welcome', language: 'pt_BR', variables: ['Ana'] },
-        },
-        {
-          id: 'm1:1',
-          state: 'pending',
-          content: { kind: 'template', template: 'bye', language: 'en', variables: [] },
-        },
-        { id: 'm1:2', state: 'pending', content: { kind: 'text', text: 'Hi' } },
-      ],
-    })
+    expect(planSends('m1', { functions: [template, second], message: 'Hi' })).toEqual([
+      {
+        id: 'm1:0',
+        state: 'pending',
+        content: { kind: 'template', template: 'welcome', language: 'pt_BR', variables: ['Ana'] },
+      },
+      {
+        id: 'm1:1',
+        state: 'pending',
+        content: { kind: 'template', template: 'bye', language: 'en', variables: [] },
+      },
+      { id: 'm1:2', state: 'pending', content: { kind: 'text', text: 'Hi' } },
+    ])
   })
 
-  test('an answer with nothing to send sends nothing', () => {
-    expect(planSends('m1', { submit: { ok: true } })).toEqual({ kind: 'sends', sends: [] })
+  test("an action's function is named by its place, and what is submitted comes last", () => {
+    const answer = {
+      functions: [{ name: 'refund', args: { id: 1 } }, template],
+      message: 'Hi',
+      submit: { ok: true },
+    }
+    expect(planSends('m1', answer).map(({ content }) => content)).toEqual([
+      { kind: 'function', name: 'refund', position: 0 },
+      { kind: 'template', template: 'welcome', language: 'pt_BR', variables: ['Ana'] },
+      { kind: 'text', text: 'Hi' },
+      { kind: 'submit' },
+    ])
   })
 
-  test('a function that nobody knows is named, and nothing is sent', () => {
-    expect(planSends('m1', { functions: [template, { name: 'refund', args: {} }], message: 'Hi' })).toEqual({
-      kind: 'dead',
-      fault: 'channel',
-      reason: 'No action of the channel\'s assistant has an operation named "refund".',
-    })
+  test('an answer with nothing in it sends nothing', () => {
+    expect(planSends('m1', { message: '', functions: [], submit: {} })).toEqual([])
   })
 })

@@ -2,7 +2,10 @@ import { type Answer, CallError } from '../http-client.ts'
 import type { Outcome } from '../outcome.ts'
 
 /** The other side's `Retry-After` in seconds or as an HTTP date (RFC 9110), where it is there and sane. */
-export function retryAfterOf(answer: Answer, now = Date.now()): { retryAfterSeconds?: number } {
+export function retryAfterOf(
+  answer: Pick<Answer, 'headers'>,
+  now = Date.now(),
+): { retryAfterSeconds?: number } {
   const header = answer.headers['retry-after']
   if (header === undefined) return {}
   const seconds = /^\d{1,9}$/.test(header) ? Number(header) : (Date.parse(header) - now) / 1000

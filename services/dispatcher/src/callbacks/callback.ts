@@ -1,7 +1,7 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import type { Channel } from '../channels.ts'
 import type { PaceKeys } from '../governor/governor.ts'
-import type { Send } from '../message-record.ts'
+import type { PersonalContent } from '../message-record.ts'
 import type { Outcome } from '../outcome.ts'
 
 /** One thing to send to one person. */
@@ -9,7 +9,9 @@ export interface Delivery {
   channel: Channel
   messageId: string
   message: WebhookMessage
-  send: Send
+  /** The send's id: the idempotency key, the same on every attempt. */
+  id: string
+  content: PersonalContent
 }
 
 /** A way to reach the person. */

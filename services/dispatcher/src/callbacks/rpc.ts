@@ -13,7 +13,7 @@ export function createRpcCallback(options: { http: Pick<HttpClient, 'post'>; sig
   return {
     reports: false,
     async deliver(delivery) {
-      const { channel, send } = delivery
+      const { channel, id } = delivery
       const url = channel.config.callbackUrl
       if (typeof url !== 'string' || !/^https?:/.test(url) || !URL.canParse(url)) {
         return {
@@ -25,7 +25,7 @@ export function createRpcCallback(options: { http: Pick<HttpClient, 'post'>; sig
       }
       const payload = payloadOf(delivery)
       try {
-        const headers = signer.headers({ channel, id: send.id, payload, at: new Date() })
+        const headers = signer.headers({ channel, id, payload, at: new Date() })
         const answer = await http.post({
           url,
           headers: { ...headers, 'content-type': 'application/json' },
@@ -41,10 +41,9 @@ export function createRpcCallback(options: { http: Pick<HttpClient, 'post'>; sig
   }
 }
 
-function payloadOf({ channel, messageId, message, send }: Delivery): string {
-  const { content } = send
+function payloadOf({ channel, messageId, message, id, content }: Delivery): string {
   return JSON.stringify({
-    id: send.id,
+    id,
     messageId,
     channel: channel._id,
     extId: message.extId,
@@ -58,7 +57,7 @@ function payloadOf({ channel, messageId, message, send }: Delivery): string {
 }
 
 /** What an RPC endpoint's status means: 2xx took it; 408, 425, 429 and 5xx may work later; the rest will not. */
-export function outcomeOfStatus(answer: Answer): Outcome {
+export function outcomeOfStatus(answer: Pick<Answer, 'status' | 'headers'>): Outcome {
   const { status } = answer
   if (status >= 200 && status < 300) return { kind: 'accepted', delivered: true }
   const code = `http_${status}`

@@ -1,7 +1,7 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import { z } from 'zod'
 import type { Answer, HttpClient } from '../http-client.ts'
-import type { SendContent } from '../message-record.ts'
+import type { PersonalContent } from '../message-record.ts'
 import type { Outcome } from '../outcome.ts'
 import { outcomeOfFailure, retryAfterOf } from './call-outcome.ts'
 import { type Callback, DELIVERY_MS } from './callback.ts'
@@ -9,7 +9,8 @@ import { type Callback, DELIVERY_MS } from './callback.ts'
 const MAX_ANSWER_BYTES = 64 * 1024
 const DEFAULT_API_URL = 'https://graph.facebook.com/v23.0'
 
-const channelConfig = z.object({
+/** What a channel of WhatsApp's needs in its `config`. */
+export const channelConfig = z.object({
   phoneNumberId: z.string().min(1),
   accessToken: z.string().min(1),
   apiUrl: z.url({ protocol: /^https?$/ }).default(DEFAULT_API_URL),
@@ -24,7 +25,7 @@ export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback
       if (typeof phoneNumberId !== 'string' || person === undefined) return undefined
       return { number: `${workspace}:${phoneNumberId}`, person }
     },
-    async deliver({ channel, message, send }) {
+    async deliver({ channel, message, id, content }) {
       const config = channelConfig.safeParse(channel.config)
       if (!config.success) return misconfigured(config.error)
       const to = recipientOf(message)
@@ -39,8 +40,8 @@ export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback
             messaging_product: 'whatsapp',
             recipient_type: 'individual',
             to,
-            ...contentOf(send.content),
-            biz_opaque_callback_data: send.id,
+            ...contentOf(content),
+            biz_opaque_callback_data: id,
           }),
           timeoutMs: DELIVERY_MS,
           maxBytes: MAX_ANSWER_BYTES,
@@ -58,7 +59,7 @@ function recipientOf(message: WebhookMessage): string | undefined {
   return message.user.phone?.replaceAll(/[^\d]/g, '') || undefined
 }
 
-function contentOf(content: SendContent): object {
+function contentOf(content: PersonalContent): object {
   if (content.kind === 'text') return { type: 'text', text: { body: content.text } }
   const { template, language, variables } = content
   const parameters = variables.map((text) => ({ type: 'text', text }))

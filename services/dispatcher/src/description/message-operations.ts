@@ -48,11 +48,17 @@ const detail = z
           providerId: z.string().optional(),
         }),
       )
-      .describe('What leaves for the person, each with what became of it'),
+      .describe('What leaves for the person or an action, each with what became of it'),
+    submit: z
+      .object({ id: z.string(), state: z.enum(['pending', 'submitted']) })
+      .optional()
+      .describe("Whether what the answer submits has been handed to the thread's task"),
     attempts: z.array(
       z.looseObject({
         at: time,
-        step: z.string().describe('`handler`, or the id of a send'),
+        step: z
+          .string()
+          .describe('`handler`, the id of a send, or `message` where something went wrong on our side'),
         outcome: z.enum(['accepted', 'retryable', 'permanent', 'uncertain']),
         code: z.string().optional(),
         ms: z.number(),
@@ -113,6 +119,26 @@ export const messageOperations: readonly DescribedOperation[] = [
     parameters: [idParameter],
     answer: { schema: detail, example: detailExample },
     errors: ['not_found'],
+  },
+  {
+    ...{ method: 'GET', path: '/rest/messages/{id}/audio', id: 'readAudio', tag },
+    summary: "Read a message's audio",
+    description: 'The bytes, wherever they are kept: in the message, with us, or with the provider.',
+    parameters: [idParameter],
+    answer: {
+      schema: z.string().meta({ format: 'binary' }),
+      example: 'OggS',
+      types: [
+        'audio/ogg',
+        'audio/mpeg',
+        'audio/wav',
+        'audio/mp4',
+        'audio/amr',
+        'audio/*',
+        'application/octet-stream',
+      ],
+    },
+    errors: ['not_found', 'bad_gateway'],
   },
   {
     ...{ method: 'POST', path: '/rest/messages/replay', id: 'replayMessages', tag },

@@ -7,6 +7,14 @@ export const REPLAYABLE = ['dead', 'failed', 'unrouted'] as const satisfies Mess
 export const isReplayable = ({ state, open }: Pick<MessageRecord, 'state' | 'open'>): boolean =>
   open !== true && (REPLAYABLE as readonly MessageState[]).includes(state)
 
+const RUN_AGAIN = 'It is run again.'
+
+/** When a message was last run again, in milliseconds since the epoch; 0 for never. */
+export function ranAgainAt({ timeline }: Pick<MessageRecord, 'timeline'>): number {
+  const entry = timeline.findLast(({ state, reason }) => state === 'received' && reason === RUN_AGAIN)
+  return entry?.at.getTime() ?? 0
+}
+
 const DONE: SendState[] = ['sent', 'delivered', 'read']
 
 /**
@@ -15,7 +23,7 @@ const DONE: SendState[] = ['sent', 'delivered', 'read']
  */
 export function replayed(record: MessageRecord, { at, order }: { at: Date; order: number }): MessageRecord {
   const { reason: _reason, fault: _fault, due: _due, expiresAt: _expiresAt, ...kept } = record
-  const entry = { at, state: 'received' as const, reason: 'It is run again.' }
+  const entry = { at, state: 'received' as const, reason: RUN_AGAIN }
   return {
     ...kept,
     state: record.sends.length > 0 ? 'handled' : 'received',

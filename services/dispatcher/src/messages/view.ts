@@ -1,4 +1,4 @@
-import type { MessageRecord } from '../message-record.ts'
+import type { MessageRecord, Send } from '../message-record.ts'
 
 /** A message in a list: where it stands, without its contents. */
 export function summaryOf(record: MessageRecord): object {
@@ -23,7 +23,15 @@ export function detailOf(record: MessageRecord): object {
     message: JSON.parse(record.body),
     ...(record.answer === undefined ? {} : { answer: JSON.parse(record.answer) }),
     timeline: record.timeline,
-    sends: record.sends,
+    sends: record.sends.filter(({ content }) => content.kind !== 'submit'),
+    ...submissionOf(record.sends),
     attempts: record.attempts,
   }
+}
+
+/** What was submitted is in the answer; here is whether it has been handed over. */
+function submissionOf(sends: Send[]): { submit?: { id: string; state: 'pending' | 'submitted' } } {
+  const send = sends.find(({ content }) => content.kind === 'submit')
+  if (send === undefined) return {}
+  return { submit: { id: send.id, state: send.state === 'pending' ? 'pending' : 'submitted' } }
 }

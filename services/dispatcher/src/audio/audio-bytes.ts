@@ -1,0 +1,66 @@
+/** Audio as it is handed out. */
+export interface AudioBytes {
+  bytes: Buffer
+  contentType: string
+}
+
+const ANY_TYPE = 'application/octet-stream'
+const DATA_URL = /^data:([^,;]*)(?:;[^,;]*)*?(;base64)?,/
+const BASE64 = /^[A-Za-z0-9+/\-_\s]*={0,2}\s*$/
+const AUDIO_TYPE = /^audio\/[\w.+-]{1,100}(?:;\s*codecs=[\w.+-]{1,50})?$/i
+
+const EXTENSIONS: Record<string, string> = {
+  'audio/ogg': 'ogg',
+  'audio/mpeg': 'mp3',
+  'audio/wav': 'wav',
+  'audio/mp4': 'm4a',
+  'audio/aac': 'aac',
+  'audio/amr': 'amr',
+  'audio/webm': 'webm',
+}
+
+/**
+ * The bytes of audio that came in as text: a data URL or base64; anything else as it is. The type is the one the
+ * data URL names, or what the bytes begin like.
+ */
+export function audioFromText(text: string): AudioBytes {
+  const [prefix = '', type = '', base64] = DATA_URL.exec(text) ?? []
+  const content = text.slice(prefix.length)
+  const isBase64 = prefix === '' ? BASE64.test(content) : base64 !== undefined
+  const bytes = isBase64
+    ? Buffer.from(content, 'base64')
+    : Buffer.from(prefix === '' ? content : unescaped(content))
+  return { bytes, contentType: audioType(type) ?? typeOf(bytes) }
+}
+
+/** A content type as it may be handed out; undefined for one that is not of audio, which a browser might run. */
+export function audioType(type: string | undefined): string | undefined {
+  return type !== undefined && AUDIO_TYPE.test(type) ? type.toLowerCase() : undefined
+}
+
+/** What bytes are by how they begin. */
+export function typeOf(bytes: Buffer): string {
+  const begins = (text: string, at = 0) => bytes.toString('latin1', at, at + text.length) === text
+  if (begins('OggS')) return 'audio/ogg'
+  if (begins('RIFF') && begins('WAVE', 8)) return 'audio/wav'
+  if (begins('ftyp', 4)) return 'audio/mp4'
+  if (begins('#!AMR')) return 'audio/amr'
+  if (begins('\x1aE\xdf\xa3')) return 'audio/webm'
+  const [first = 0, second = 0] = bytes
+  if (begins('ID3') || (first === 0xff && [0xfb, 0xf3, 0xf2].includes(second))) return 'audio/mpeg'
+  return first === 0xff && (second & 0xf6) === 0xf0 ? 'audio/aac' : ANY_TYPE
+}
+
+/** The name of a file of this type. */
+export function fileName(messageId: string, contentType: string): string {
+  const extension = EXTENSIONS[contentType.split(';', 1)[0] ?? ''] ?? 'bin'
+  return `${messageId.replaceAll(/[^\w-]/g, '_')}.${extension}`
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

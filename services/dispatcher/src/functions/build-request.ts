@@ -1,0 +1,94 @@
+import { pointerSegment } from '@parley/shared/json-body'
+import type { JsonObject } from '@parley/shared/json-object'
+import type { Operation } from './operation.ts'
+import type { Parameter } from './parameter.ts'
+import { pairsOf, simpleText } from './parameter-text.ts'
+import { ArgsError } from './spec-error.ts'
+
+/** A call as it goes out over HTTP. */
+export interface CallRequest {
+  method: string
+  /** Path and query, to be put behind the server's URL. */
+  target: string
+  headers: Record<string, string>
+  body?: string
+}
+
+const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/**
+ * The request that an operation's arguments make: those named like a parameter are that parameter, all others
+ * together the JSON body (or `body` alone is, where the body has no property of that name). Throws
+ * {@link ArgsError} for what is missing, not known or does not fit.
+ */
+export function buildRequest(operation: Operation, args: JsonObject): CallRequest {
+  const given = operation.parameters.flatMap((parameter) => {
+    const value = givenValue(parameter, args)
+    return value === undefined ? [] : { parameter, value }
+  })
+  const at = (place: Parameter['place']) => given.filter(({ parameter }) => parameter.place === place)
+  const query = at('query').flatMap(({ parameter, value }) => pairsOf(parameter, value))
+  const cookies = at('cookie').flatMap(({ parameter, value }) => pairsOf(parameter, value))
+  const headers = at('header').map(({ parameter, value }) => [parameter.name, headerText(parameter, value)])
+  const body = bodyOf(operation, args)
+  return {
+    method: operation.method,
+    target:
+      pathOf(operation.path, at('path')) + (query.length > 0 ? `?${encodedPairs(query).join('&')}` : ''),
+    headers: {
+      ...Object.fromEntries(headers),
+      ...(cookies.length > 0 ? { cookie: encodedPairs(cookies).join('; ') } : {}),
+      ...(body === undefined ? {} : { 'content-type': operation.body?.type }),
+    },
+    ...(body === undefined ? {} : { body }),
+  }
+}
+
+const encodedPairs = (pairs: Array<[string, string]>): string[] =>
+  pairs.map((pair) => pair.map(encodeURIComponent).join('='))
+
+function givenValue({ name, required, check }: Parameter, args: JsonObject): unknown {
+  const at = `/${pointerSegment(name)}`
+  const value = Object.hasOwn(args, name) ? args[name] : undefined
+  if (value !== undefined) check(value, at)
+  else if (required) throw new ArgsError(at, 'is missing')
+  return value
+}
+
+function pathOf(template: string, given: Array<{ parameter: Parameter; value: unknown }>): string {
+  let path = template
+  for (const { parameter, value } of given) {
+    const at = `/${pointerSegment(parameter.name)}`
+    const text = simpleText(parameter, value, encodeURIComponent)
+    if (text === '') throw new ArgsError(at, 'is empty, and so makes no path')
+    path = path.replaceAll(`{${parameter.name}}`, () => text)
+    // Those would lead out of the path that the spec names.
+    if (path.split('/').some((segment) => DOT_SEGMENT.test(segment)))
+      throw new ArgsError(at, 'makes a path that leads elsewhere')
+  }
+  return path
+}
+
+function headerText(parameter: Parameter, value: unknown): string {
+  const text = simpleText(parameter, value)
+  if (!HEADER_VALUE.test(text))
+    throw new ArgsError(`/${pointerSegment(parameter.name)}`, 'has characters that no header can hold')
+  return text
+}
+
+function bodyOf({ parameters, body }: Operation, args: JsonObject): string | undefined {
+  const names = new Set(parameters.map(({ name }) => name))
+  const rest = Object.entries(args).filter(([name]) => !names.has(name))
+  const [first] = rest
+  if (body === undefined) {
+    if (first !== undefined)
+      throw new ArgsError(`/${pointerSegment(first[0])}`, 'is not known to the operation')
+    return undefined
+  }
+  const isWhole = rest.length === 1 && first?.[0] === 'body' && !body.names.has('body')
+  if (first === undefined && !body.required) return undefined
+  const value: unknown = isWhole ? first[1] : Object.fromEntries(rest)
+  body.check(value, isWhole ? '/body' : '')
+  return JSON.stringify(value)
+}

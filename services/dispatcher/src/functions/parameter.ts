@@ -1,0 +1,68 @@
+import type { JsonObject } from '@parley/shared/json-object'
+import { argumentSchema } from './argument-schema.ts'
+import { type CheckValue, checkBy } from './check-value.ts'
+import { isObject, memberOf, resolved, type SpecDocument } from './spec-document.ts'
+import { SpecError } from './spec-error.ts'
+
+const PLACES = ['path', 'query', 'header', 'cookie'] as const
+const STYLES: Record<(typeof PLACES)[number], string[]> = {
+  path: ['simple'],
+  query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
+  header: ['simple'],
+  cookie: ['form'],
+}
+/** OpenAPI says that the first three don't count as parameters; the last is ours to set. */
+const NOT_PARAMETERS = ['accept', 'content-type', 'authorization', 'idempotency-key']
+const OF_THE_CONNECTION =
+  /^(?:host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|proxy-.*)$/
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
+
+/** A parameter of an operation. */
+export interface Parameter {
+  name: string
+  place: (typeof PLACES)[number]
+  required: boolean
+  /** How arrays and objects are written; `json` where the parameter says that it is JSON. */
+  style: string
+  explode: boolean
+  check: CheckValue
+}
+
+/** The parameters of a path item and its operation, whose own come before the item's. Throws {@link SpecError}. */
+export function parametersOf(document: SpecDocument, owners: JsonObject[]): Parameter[] {
+  const found = new Map<string, Parameter>()
+  for (const owner of owners) {
+    const given = memberOf(owner, 'parameters') ?? []
+    if (!Array.isArray(given)) throw new SpecError('has parameters that are no list')
+    for (const one of given) {
+      const parameter = parameterOf(document, resolved(document, one))
+      if (parameter !== undefined) found.set(`${parameter.place} ${parameter.name}`, parameter)
+    }
+  }
+  return [...found.values()]
+}
+
+function parameterOf(document: SpecDocument, given: unknown): Parameter | undefined {
+  const name = memberOf(given, 'name')
+  const place = PLACES.find((one) => one === memberOf(given, 'in'))
+  if (typeof name !== 'string' || place === undefined)
+    throw new SpecError('has a parameter without name or place')
+  if (place === 'header' && NOT_PARAMETERS.includes(name.toLowerCase())) return undefined
+  if (place === 'header' && (OF_THE_CONNECTION.test(name.toLowerCase()) || !HEADER_NAME.test(name)))
+    throw new SpecError(`has a header ${JSON.stringify(name)} that can't be set`)
+  const content = memberOf(given, 'content')
+  const media = isObject(content) ? Object.values(content)[0] : undefined
+  const style = media === undefined ? String(memberOf(given, 'style') ?? STYLES[place][0]) : 'json'
+  if (media === undefined && !STYLES[place].includes(style))
+    throw new SpecError(`has a parameter ${JSON.stringify(name)} of style ${JSON.stringify(style)}`)
+  const explode = memberOf(given, 'explode') ?? style === 'form'
+  const schema = memberOf(media ?? given, 'schema') ?? true
+  return {
+    name,
+    place,
+    required: place === 'path' || memberOf(given, 'required') === true,
+    style,
+    explode: explode === true,
+    check: checkBy(argumentSchema(document, schema)),
+  }
+}

@@ -1,0 +1,75 @@
+import type { JsonObject } from '@parley/shared/json-object'
+import { load } from 'js-yaml'
+import { SpecError } from './spec-error.ts'
+
+/** Longer specs are not worked with. */
+export const MAX_SPEC_CHARACTERS = 512 * 1024
+const MAX_HOPS = 32
+
+/** An OpenAPI 3 document; what is in it has not been checked. */
+export interface SpecDocument {
+  /** Schemas up to 3.0 are written in a dialect of their own; later ones are JSON Schema 2020-12. */
+  dialect: '3.0' | '2020-12'
+  root: JsonObject
+}
+
+/** Parses a spec. Throws {@link SpecError}. */
+export function parseSpec(text: string): SpecDocument {
+  if (text.length > MAX_SPEC_CHARACTERS)
+    throw new SpecError(`is longer than ${MAX_SPEC_CHARACTERS} characters`)
+  const root = parseYaml(text)
+  if (!isObject(root)) throw new SpecError('is no YAML mapping')
+  const version = String(memberOf(root, 'openapi'))
+  if (!/^3(\.|$)/.test(version)) throw new SpecError('names no OpenAPI 3 version under openapi')
+  return { dialect: /^3(\.0|$)/.test(version) ? '3.0' : '2020-12', root }
+}
+
+function parseYaml(text: string): unknown {
+  try {
+    return load(text)
+  } catch {
+    throw new SpecError('is no YAML')
+  }
+}
+
+/** Follows a value's `$ref`s, 32 at most, inside the document only: nothing is ever fetched. Throws {@link SpecError}. */
+export function resolved({ root }: SpecDocument, value: unknown): unknown {
+  let current = value
+  for (let hops = 0; hops < MAX_HOPS; hops++) {
+    const reference = isObject(current) ? memberOf(current, '$ref') : undefined
+    if (typeof reference !== 'string') return current
+    current = pointedAt(root, reference)
+  }
+  throw new SpecError('has references that lead in a circle')
+}
+
+/** What a local reference points at. Throws {@link SpecError}. */
+export function pointedAt(root: JsonObject, reference: string): unknown {
+  if (reference !== '#' && !reference.startsWith('#/'))
+    throw new SpecError('refers to something outside of itself, which is not fetched')
+  let current: unknown = root
+  for (const segment of reference.split('/').slice(1)) {
+    current = memberOf(current, decoded(segment))
+    if (current === undefined) throw new SpecError(`has a reference to nothing: ${reference}`)
+  }
+  return current
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment).replaceAll('~1', '/').replaceAll('~0', '~')
+  } catch {
+    return segment
+  }
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A value's own member; undefined where there is none. */
+export function memberOf(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as JsonObject)[key]
+    : undefined
+}

@@ -1,0 +1,53 @@
+import type { JsonObject } from '@parley/shared/json-object'
+import { buildRequest, type CallRequest } from './build-request.ts'
+import { type FoundOperation, type Operation, operationsOf, readOperation } from './operation.ts'
+import { serverUrl } from './server-url.ts'
+import { parseSpec, type SpecDocument } from './spec-document.ts'
+import { ArgsError, SpecError } from './spec-error.ts'
+
+/** What can be asked of a spec; `key` names the version of the action that it belongs to. */
+export type SpecTask = { key: string; spec: string } & (
+  | { kind: 'operations' }
+  /** The arguments come as JSON text. `native`: the operation's own server is to be called. */
+  | { kind: 'request'; operationId: string; args: string; native: boolean }
+)
+
+export type SpecAnswer =
+  | { kind: 'operations'; ids: string[] }
+  | { kind: 'request'; request: Omit<CallRequest, 'target'> & { url: string } }
+  /** Only checked: the arguments fit. */
+  | { kind: 'fits' }
+  | { kind: 'bad_spec'; reason: string }
+  | { kind: 'bad_args'; path: string; reason: string }
+
+/** A parsed spec, its operations read as they are needed. */
+export interface ReadSpec {
+  document: SpecDocument
+  found: Map<string, FoundOperation>
+  ready: Map<string, Operation>
+}
+
+/** Parses a spec and finds its operations. Throws {@link SpecError}. */
+export function readSpec(text: string): ReadSpec {
+  const document = parseSpec(text)
+  return { document, found: operationsOf(document), ready: new Map() }
+}
+
+/** Answers a task; `read` gives the parsed spec. */
+export function answerTask(task: SpecTask, read: () => ReadSpec): SpecAnswer {
+  try {
+    const spec = read()
+    if (task.kind === 'operations') return { kind: 'operations', ids: [...spec.found.keys()] }
+    const found = spec.found.get(task.operationId)
+    if (found === undefined) throw new SpecError('has no such operation')
+    const operation = spec.ready.get(task.operationId) ?? readOperation(spec.document, found)
+    spec.ready.set(task.operationId, operation)
+    const { target, ...request } = buildRequest(operation, JSON.parse(task.args) as JsonObject)
+    if (!task.native) return { kind: 'fits' }
+    return { kind: 'request', request: { ...request, url: serverUrl(spec.document, found) + target } }
+  } catch (error) {
+    if (error instanceof ArgsError) return { kind: 'bad_args', path: error.path, reason: error.message }
+    // Whatever else a spec sets off is the spec's: a stack overflow, for one.
+    return { kind: 'bad_spec', reason: error instanceof SpecError ? error.message : 'can not be worked with' }
+  }
+}

@@ -1,0 +1,36 @@
+import type { Callback } from './callbacks/callback.ts'
+import type { Channel } from './channels.ts'
+import type { Functions } from './functions/functions.ts'
+import type { PaceKeys } from './governor/governor.ts'
+import type { FunctionContent, PersonalContent, Send } from './message-record.ts'
+import type { Outcome } from './outcome.ts'
+import type { Planned } from './prepare.ts'
+
+/** How one send leaves. */
+export interface Way {
+  /** Whether the other side reports later what became of it. */
+  reports: boolean
+  /** What it counts against, where the other side allows only so many. */
+  keys?: PaceKeys | undefined
+  deliver(): Promise<Outcome>
+}
+
+export interface Ways {
+  callbacks: Record<Channel['callback'], Callback>
+  functions: Functions
+}
+
+/** A send to the person leaves by the channel's callback, a function by the action that has it. */
+export function wayOf(
+  { callbacks, functions }: Ways,
+  { channel, message }: Pick<Planned, 'channel' | 'message'>,
+  send: Pick<Send, 'id'> & { messageId: string; content: PersonalContent | FunctionContent },
+): Way {
+  const { id, messageId, content } = send
+  const call = { channel, messageId, message, id }
+  if (content.kind === 'function')
+    return { reports: false, deliver: () => functions.call({ ...call, content }) }
+  const callback = callbacks[channel.callback]
+  const keys = callback.paceKeys?.(channel, message)
+  return { reports: callback.reports, keys, deliver: () => callback.deliver({ ...call, content }) }
+}

@@ -1,0 +1,113 @@
+import { createServer } from 'node:http'
+import type { AddressInfo, LookupFunction } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { createHttpClient, type HttpClient } from '../src/http-client.ts'
+
+/** Answers at every loopback address; the tests take 127.0.0.2 for a public one. */
+const server = createServer((req, res) => {
+  reached++
+  if (req.url === '/large') return void res.writeHead(200).end('x'.repeat(2_000))
+  if (req.url === '/never') return
+  if (req.url === '/slowly') return void res.writeHead(200).write('x')
+  if (req.url === '/redirect') return void res.writeHead(302, { location: 'http://169.254.169.254/' }).end()
+  // The next call opens a connection of its own, and so asks for the address again.
+  res.writeHead(200, { connection: 'close' }).end(`${req.method} ${req.headers['content-length']}`)
+})
+let port = 0
+let reached = 0
+let addresses: string[] = []
+/** Names resolve to the addresses in turn. */
+const lookup: LookupFunction = (_name, options, done) => {
+  const address = addresses.length > 1 ? (addresses.shift() ?? '') : (addresses[0] ?? '')
+  const family = address.includes(':') ? 6 : 4
+  if (options.all) done(null, [{ address, family }])
+  else done(null, address, family)
+}
+const open: HttpClient[] = []
+const client = (allowed: string[]) => {
+  const made = createHttpClient({ allowed, lookup })
+  open.push(made)
+  return made
+}
+const limits = { timeoutMs: 1_000, maxBytes: 1_000 }
+const call = (url: string, http = client(['127.0.0.2'])) =>
+  http.send({ method: 'POST', url, headers: {}, body: 'é', ...limits })
+const at = (host: string, path = '/') => `http://${host}:${port}${path}`
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
+  port = (server.address() as AddressInfo).port
+})
+afterAll(async () => {
+  for (const one of open) one.close()
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+})
+beforeEach(() => {
+  reached = 0
+})
+
+describe('a target that a workspace named', () => {
+  test('is called when it is allowed', async () => {
+    addresses = ['127.0.0.2']
+    expect((await call(at('public.example'))).body).toBe('POST 2')
+  })
+
+  test('whose name leads to a private address the second time is refused then', async () => {
+    const http = client(['127.0.0.2'])
+    addresses = ['127.0.0.2', '127.0.0.1']
+    expect((await call(at('rebound.example'), http)).status).toBe(200)
+    await expect(call(at('rebound.example'), http)).rejects.toMatchObject({ failure: 'refused_target' })
+    expect(reached).toBe(1)
+  })
+
+  test.each([
+    ...[
+      '127.0.0.1',
+      '0.0.0.0',
+      '10.1.2.3',
+      '172.16.0.1',
+      '192.168.0.1',
+      '169.254.169.254',
+      '100.64.0.1',
+      '::1',
+    ],
+    ...['fe80::1', 'fd00::1', '::ffff:127.0.0.1', '::ffff:169.254.169.254', '64:ff9b::7f00:1'],
+  ])('at %s is refused, by name and by address', async (address) => {
+    addresses = [address]
+    const host = address.includes(':') ? `[${address}]` : address
+    const http = client([])
+    for (const name of ['private.example', host])
+      await expect(call(at(name), http)).rejects.toMatchObject({ failure: 'refused_target' })
+    expect(reached).toBe(0)
+  })
+
+  test.each(['http://2130706433', 'http://0x7f.1', 'http://017700000001', 'http://127.1'])(
+    'written as %s is refused too',
+    async (url) => {
+      await expect(call(`${url}:${port}/`, client([]))).rejects.toMatchObject({ failure: 'refused_target' })
+      expect(reached).toBe(0)
+    },
+  )
+
+  test('that redirects is not followed', async () => {
+    addresses = ['127.0.0.2']
+    expect((await call(at('public.example', '/redirect'))).status).toBe(302)
+  })
+})
+
+describe('an answer', () => {
+  test.each([
+    ['that is too large', '/large', { failure: 'answer_too_large', status: 200 }],
+    ['that never comes', '/never', { failure: 'no_answer' }],
+    ['that never ends', '/slowly', { failure: 'no_answer' }],
+  ])('%s is given up', async (_name, path, failure) => {
+    addresses = ['127.0.0.2']
+    await expect(call(at('public.example', path))).rejects.toMatchObject(failure)
+  })
+
+  test('of nobody means that nothing left', async () => {
+    addresses = ['127.0.0.2']
+    await expect(call('http://public.example:1/')).rejects.toMatchObject({ failure: 'not_sent' })
+  })
+})

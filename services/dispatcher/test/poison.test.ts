@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { createLog } from '@parley/shared/log'
+import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+import { createCommitter } from '../src/commit.ts'
+import { type Collections, collectionsOf, prepareDatabase } from '../src/database.ts'
+import { createRunMessage } from '../src/run-message.ts'
+import { RETRY_DELAYS } from '../src/settle.ts'
+import { newRecord } from './new-record.ts'
+
+const log = createLog({ service: 'test', level: 'silent' })
+const lease = { partition: 0, term: 1, held: () => true }
+let database: MongoConnection
+let messages: Collections['messages']
+let now = Date.parse('2026-01-01T00:00:00Z')
+
+beforeAll(async () => {
+  const { mongoUrl } = await testServers()
+  database = connectMongo({
+    ...{ url: mongoUrl, database: freshDatabase('poison'), log },
+    prepare: (connection) => prepareDatabase(connection, 8),
+  })
+  await database.ready
+  messages = collectionsOf(database.connection).messages
+})
+afterAll(async () => {
+  await database.connection.dropDatabase()
+  await database.close()
+})
+
+const delivered = async () => ({ kind: 'accepted', delivered: true }) as const
+const never = async () => {
+  throw new Error('nothing is submitted')
+}
+const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
+  createRunMessage({
+    channels: {
+      find: async () =>
+        trouble.find?.() ?? {
+          ...{ _id: 1, workspace: 1, hook: 'whatsapp', callback: 'rpc' },
+          ...{ handlerUrl: 'native:agents/echo', config: {} },
+        },
+    },
+    handle: async () => trouble.handle?.() ?? { kind: 'answer', answer: { message: 'x' } },
+    callbacks: {
+      rpc: { reports: false, deliver: delivered },
+      whatsapp: { reports: false, deliver: delivered },
+    },
+    functions: { check: never, call: never },
+    submit: never,
+    committer: createCommitter(messages, 'test'),
+    read: (_id) => messages.findOne({ _id }),
+    governor: {
+      slot: async () => ({ kind: 'reserved', at: now }),
+      count: async () => {},
+      slowDown: async () => {},
+    },
+    statuses: { clearSince: () => 0 },
+    log,
+    uncertainWindow: 1_000,
+    keptMs: 60_000,
+    now: () => now,
+  })
+
+describe('a message that something unforeseen goes wrong with', () => {
+  test.each([
+    ['in its handler', 'handle'],
+    ['when its channel is looked up', 'find'],
+  ] as const)('%s is tried again like any other, and then dead by our fault', async (_name, where) => {
+    const body = JSON.stringify({ extId: 'c', user: {}, thread: {}, answer: {} })
+    const at = new Date(now)
+    await messages.insertOne(newRecord({ _id: where, body, receivedAt: at, updatedAt: at }))
+    const run = runWith({
+      [where]: () => {
+        throw new RangeError('Maximum call stack size exceeded')
+      },
+    })
+    const waits: number[] = []
+    for (;;) {
+      const record = await messages.findOne({ _id: where })
+      if (record === null) throw new Error('the message is gone')
+      const began = now
+      const result = await run(record, lease)
+      if (result.kind === 'closed') break
+      now = result.kind === 'wait' ? result.until : result.at
+      waits.push(now - began)
+      expect(waits.length).toBeLessThan(20)
+    }
+    expect(waits).toEqual([...RETRY_DELAYS])
+    expect(await messages.findOne({ _id: where })).toMatchObject({
+      ...{ state: 'dead', fault: 'us' },
+      reason: 'Something went wrong on our side. Given up after 8 tries.',
+    })
+  })
+
+  test('is over with, and the next one runs', async () => {
+    const answer = JSON.stringify({ extId: 'c', user: {}, thread: {}, answer: { message: 'x' } })
+    const next = newRecord({ _id: 'next', body: answer, receivedAt: new Date(now) })
+    await messages.insertOne(next)
+    expect(await runWith({})(next, lease)).toEqual({ kind: 'closed' })
+    expect((await messages.findOne({ _id: 'next' }))?.state).toBe('delivered')
+  })
+})

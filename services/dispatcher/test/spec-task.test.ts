@@ -1,0 +1,303 @@
+import { describe, expect, test } from '@jest/globals'
+import { answerTask, readSpec, type SpecAnswer } from '../src/functions/spec-task.ts'
+
+const refunds = (openapi = '3.1.0') => `
+openapi: ${openapi}
+info: { title: Refunds, version: '1' }
+servers: [{ url: 'https://{region}.pay.example/v1/', variables: { region: { default: eu } } }]
+paths:
+  /orders/{order}/refunds/{n}:
+    parameters:
+      - { name: order, in: path, required: true, schema: { $ref: '#/components/schemas/OrderId' } }
+      - { name: n, in: path, required: true, schema: { type: integer } }
+    post:
+      operationId: refund
+      parameters:
+        - { name: dryRun, in: query, schema: { type: boolean } }
+        - { name: tags, in: query, schema: { type: array, items: { type: string } } }
+        - { name: ids, in: query, explode: false, schema: { type: array, items: { type: integer } } }
+        - { name: filter, in: query, style: deepObject, schema: { type: object } }
+        - { name: X-Reason, in: header, schema: { type: string, maxLength: 20 } }
+        - { name: Authorization, in: header, required: true, schema: { type: string } }
+        - { name: Idempotency-Key, in: header, required: true, schema: { type: string } }
+        - { name: session, in: cookie, schema: { type: string } }
+      requestBody:
+        required: true
+        content:
+          application/json:
+            schema: { $ref: '#/components/schemas/Refund' }
+  /plain:
+    get: { operationId: plain }
+    put:
+      operationId: whole
+      requestBody: { content: { application/merge-patch+json: { schema: { type: array, items: { type: integer } } } } }
+  /tree:
+    post:
+      operationId: plant
+      requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/Tree' } } } }
+  /elsewhere:
+    servers: [{ url: 'http://other.example:8080' }]
+    get: { operationId: elsewhere }
+components:
+  schemas:
+    OrderId: { type: string, minLength: 1 }
+    Refund:
+      type: object
+      required: [amount, customer]
+      additionalProperties: false
+      properties:
+        amount: { type: number, minimum: 0 }
+        note: { type: string }
+        customer: { type: object, required: [name], properties: { name: { type: string }, 'a/b': { type: string } } }
+    Tree:
+      type: object
+      properties: { leaf: { type: integer }, branches: { type: array, items: { $ref: '#/components/schemas/Tree' } } }
+`
+const args = { order: 'a/b ç', n: 2, amount: 5, customer: { name: 'Ana' } }
+const ask = (operationId: string, given: object, spec = refunds()): SpecAnswer =>
+  answerTask(
+    { kind: 'request', key: 'k', spec, operationId, args: JSON.stringify(given), native: true },
+    () => readSpec(spec),
+  )
+
+describe('a call that fits', () => {
+  test('goes to the server with path, query, headers, cookies and body in their places', () => {
+    const all = {
+      ...args,
+      ...{ dryRun: true, tags: ['x', 'y&z'], ids: [1, 2], filter: { a: 1, b: 'c' } },
+      ...{ 'X-Reason': 'late', session: 's;1', note: 'olá' },
+    }
+    expect(ask('refund', all)).toEqual({
+      kind: 'request',
+      request: {
+        method: 'POST',
+        url:
+          'https://eu.pay.example/v1/orders/a%2Fb%20%C3%A7/refunds/2' +
+          '?dryRun=true&tags=x&tags=y%26z&ids=1%2C2&filter%5Ba%5D=1&filter%5Bb%5D=c',
+        headers: { 'X-Reason': 'late', cookie: 'session=s%3B1', 'content-type': 'application/json' },
+        body: '{"amount":5,"customer":{"name":"Ana"},"note":"olá"}',
+      },
+    })
+  })
+
+  test.each([
+    ['without a body', 'plain', {}, { method: 'GET', url: 'https://eu.pay.example/v1/plain', headers: {} }],
+    ["to its path's own server", 'elsewhere', {}, { url: 'http://other.example:8080/elsewhere' }],
+    [
+      'whose body is no object',
+      'whole',
+      { body: [1, 2] },
+      { body: '[1,2]', headers: { 'content-type': 'application/merge-patch+json' } },
+    ],
+    ['whose body may be left out', 'whole', {}, { headers: {} }],
+    [
+      'of a schema that refers to itself',
+      'plant',
+      { branches: [{ branches: [{ leaf: 1 }] }] },
+      { method: 'POST' },
+    ],
+  ])('%s', (_name, operation, given, expected) => {
+    expect(ask(operation, given)).toMatchObject({ kind: 'request', request: expected })
+  })
+})
+
+describe('arguments that do not fit are named', () => {
+  test.each([
+    ['a parameter that is missing', 'refund', { ...args, order: undefined }, '/order', 'is missing'],
+    ['a parameter of another type', 'refund', { ...args, n: 'two' }, '/n', 'breaks "type" of the schema'],
+    [
+      'a header that is too long',
+      'refund',
+      { ...args, 'X-Reason': 'x'.repeat(21) },
+      '/X-Reason',
+      'breaks "maxLength" of the schema',
+    ],
+    [
+      'a header with a line break',
+      'refund',
+      { ...args, 'X-Reason': 'a\r\nb: c' },
+      '/X-Reason',
+      'has characters that no header can hold',
+    ],
+    [
+      'a field of the body that is missing',
+      'refund',
+      { ...args, amount: undefined },
+      '/amount',
+      'is missing',
+    ],
+    ['one deep in the body', 'refund', { ...args, customer: {} }, '/customer/name', 'is missing'],
+    [
+      'one of another type',
+      'refund',
+      { ...args, customer: { name: 1 } },
+      '/customer/name',
+      'breaks "type" of the schema',
+    ],
+    [
+      'one whose name has a slash',
+      'refund',
+      { ...args, customer: { name: '', 'a/b': 1 } },
+      '/customer/a~1b',
+      'breaks "type" of the schema',
+    ],
+    ['one out of range', 'refund', { ...args, amount: -1 }, '/amount', 'breaks "minimum" of the schema'],
+    ['one that the schema does not know', 'refund', { ...args, extra: 1 }, '/extra', 'is not allowed'],
+    [
+      'one that the operation does not know',
+      'plain',
+      { extra: 1 },
+      '/extra',
+      'is not known to the operation',
+    ],
+    [
+      'a path parameter that leads up',
+      'refund',
+      { ...args, order: '..' },
+      '/order',
+      'makes a path that leads elsewhere',
+    ],
+    [
+      'an empty path parameter',
+      'refund',
+      { ...args, order: '' },
+      '/order',
+      'breaks "minLength" of the schema',
+    ],
+    [
+      'one deep in a schema that refers to itself',
+      'plant',
+      { branches: [{ leaf: 'x' }] },
+      '/branches/0/leaf',
+      'breaks "type" of the schema',
+    ],
+    ['all of a body that is no object', 'whole', { body: ['x'] }, '/body/0', 'breaks "type" of the schema'],
+  ])('%s', (_name, operation, given, path, reason) => {
+    expect(ask(operation, given)).toEqual({ kind: 'bad_args', path, reason })
+  })
+})
+
+describe("OpenAPI 3.0's own dialect", () => {
+  const spec = `
+openapi: 3.0.3
+servers: [{ url: 'https://x.example' }]
+paths:
+  /a:
+    post:
+      operationId: a
+      requestBody:
+        content:
+          application/json:
+            schema:
+              type: object
+              properties:
+                note: { type: string, nullable: true }
+                price: { type: number, minimum: 0, exclusiveMinimum: true }
+                count: { type: integer, maximum: 3, exclusiveMaximum: false }
+                any: { $ref: '#/components/schemas/Any', type: string }
+components: { schemas: { Any: {} } }
+`
+  test.each([
+    [{ note: null, price: 0.1, count: 3, any: 5 }, 'request'],
+    [{ note: 5 }, 'bad_args'],
+    [{ price: 0 }, 'bad_args'],
+    [{ count: 4 }, 'bad_args'],
+  ])('%j', (given, kind) => {
+    expect(ask('a', given, spec).kind).toBe(kind)
+  })
+})
+
+describe('a spec that can not be worked with says why', () => {
+  const withSchema = (schema: string) => `
+openapi: 3.1.0
+servers: [{ url: 'https://x.example' }]
+paths:
+  /a: { post: { operationId: a, requestBody: { content: { application/json: { schema: ${schema} } } } } }
+`
+  const laughs = (count: number) => {
+    const lines = [`l0: &l0 { allOf: [{ type: object }, { type: object }] }`]
+    for (let n = 1; n < count; n++) lines.push(`l${n}: &l${n} { allOf: [*l${n - 1}, *l${n - 1}] }`)
+    return `${lines.join('\n')}${withSchema(`*l${count - 1}`)}`
+  }
+  test.each([
+    ['no YAML', 'a: [', 'is no YAML'],
+    ['YAML that is no mapping', '- 1', 'is no YAML mapping'],
+    ['another version', 'swagger: "2.0"', 'names no OpenAPI 3 version under openapi'],
+    ['no paths', 'openapi: 3.1.0', 'has no paths'],
+    ['too long', `openapi: 3.1.0\n#${'x'.repeat(600_000)}`, 'is longer than 524288 characters'],
+    ['nested too deeply', `openapi: 3.1.0\npaths: ${'['.repeat(10_000)}`, 'is no YAML'],
+    ['no server', withSchema('{}').replace(/servers.*/, ''), 'names no server'],
+    [
+      'a server that is a path',
+      withSchema('{}').replace('https://x.example', '/v1'),
+      'has a server without an http(s) URL',
+    ],
+    [
+      'a server of another kind',
+      withSchema('{}').replace('https://x.example', 'file:///etc'),
+      'has a server without an http(s) URL',
+    ],
+    [
+      'a reference outside',
+      withSchema("{ $ref: 'https://x.example/a.json' }"),
+      'refers to something outside of itself, which is not fetched',
+    ],
+    [
+      'a reference to a file',
+      withSchema("{ $ref: './a.yaml#/A' }"),
+      'refers to something outside of itself, which is not fetched',
+    ],
+    [
+      'a reference to nothing',
+      withSchema("{ $ref: '#/components/A' }"),
+      'has a reference to nothing: #/components/A',
+    ],
+    ['a dynamic reference', withSchema("{ $dynamicRef: '#a' }"), 'has a dynamic reference'],
+    ['a schema that is none', withSchema('5'), 'has something in the place of a schema that is none'],
+    [
+      'a pattern that is none',
+      withSchema("{ properties: { x: { pattern: '(' } } }"),
+      'has a schema that can not be applied',
+    ],
+    ['a billion laughs', laughs(30), 'has too many schemas'],
+    [
+      'another media type',
+      withSchema('{}').replace('application/json', 'text/csv'),
+      'has a request body that is not JSON',
+    ],
+    [
+      'no such operation',
+      withSchema('{}').replace('operationId: a', 'operationId: b'),
+      'has no such operation',
+    ],
+  ])('%s', (_name, spec, reason) => {
+    expect(ask('a', { x: 'y' }, spec)).toEqual({ kind: 'bad_spec', reason })
+  })
+
+  test('parameters in a circle', () => {
+    const spec = `
+openapi: 3.1.0
+servers: [{ url: 'https://x.example' }]
+paths: { /a: { get: { operationId: a, parameters: [{ $ref: '#/p/a' }] } } }
+p: { a: { $ref: '#/p/b' }, b: { $ref: '#/p/a' } }
+`
+    expect(ask('a', {}, spec)).toEqual({ kind: 'bad_spec', reason: 'has references that lead in a circle' })
+  })
+
+  test('schemas in a circle', () => {
+    const spec = `${withSchema("{ $ref: '#/s/a' }")}s: { a: { $ref: '#/s/b' }, b: { $ref: '#/s/a' } }`
+    expect(ask('a', { x: 1 }, spec)).toEqual({
+      kind: 'bad_spec',
+      reason: 'has references that lead in a circle',
+    })
+  })
+
+  test('a header of the connection', () => {
+    const spec = `
+openapi: 3.1.0
+servers: [{ url: 'https://x.example' }]
+paths: { /a: { get: { operationId: a, parameters: [{ name: Host, in: header }] } } }
+`
+    expect(ask('a', {}, spec)).toEqual({ kind: 'bad_spec', reason: 'has a header "Host" that can\'t be set' })
+  })
+})
