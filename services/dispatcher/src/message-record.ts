@@ -68,6 +68,8 @@ export interface MessageRecord {
   workspace: number
   partition: number
   thread: string
+  /** There once later messages of its thread may pass it: its own id. */
+  lane?: string
   /** Place among all messages of the partition: lease term × 2^32 + arrival. */
   order: number
   /** Counts writes; every write names the revision that it is based on. */
@@ -100,9 +102,9 @@ export interface MessageRecord {
 
 /** The part of a message that the pipeline changes, once it is stored. */
 export type Progress = Pick<MessageRecord, 'state' | 'tries' | 'sends' | 'timeline' | 'attempts'> &
-  Partial<Pick<MessageRecord, 'open' | 'due' | 'reason' | 'fault' | 'answer' | 'expiresAt'>>
+  Partial<Pick<MessageRecord, 'lane' | 'open' | 'due' | 'reason' | 'fault' | 'answer' | 'expiresAt'>>
 
-/** The key of a thread inside the dispatcher: threads of two workspaces never meet. */
-export function threadKey(record: Pick<MessageRecord, 'workspace' | 'thread'>): string {
-  return `${record.workspace}/${record.thread}`
+/** The key of a thread inside the dispatcher: threads of two workspaces never meet, and lanes go side by side. */
+export function threadKey({ workspace, thread, lane }: Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>) {
+  return lane === undefined ? `${workspace}/${thread}` : `${workspace}/${thread}\0${lane}`
 }

@@ -6,6 +6,7 @@ import type { MessageRecord, Send } from './message-record.ts'
 import { ranAgainAt } from './messages/replayed.ts'
 import { hasAnswer, planSends } from './plan.ts'
 import type { End } from './progress.ts'
+import { Superseded } from './written-message.ts'
 
 const LOOKUP_AGAIN_MS = 1_000
 const LOOKUP_FOR_MS = 10_000
@@ -26,13 +27,21 @@ export type Prepared =
   /** What is missing may turn up in a moment (milliseconds since the epoch). */
   | { kind: 'later'; at: number; planned?: Planned }
   /** The handler did not answer, or a function can't be looked at. */
-  | { kind: 'failed'; step: string; outcome: Exclude<Handled, { kind: 'answer' }>; ms: number }
+  | {
+      kind: 'failed'
+      step: string
+      channel: Channel
+      outcome: Exclude<Handled, { kind: 'answer' }>
+      ms: number
+    }
 
 interface Options {
   record: MessageRecord
   channels: Channels
   handle: Handle
   functions: Pick<Functions, 'check'>
+  /** Whether the message is still this copy's to run. */
+  held: () => boolean
   now: () => number
 }
 
@@ -42,7 +51,7 @@ interface Options {
  * handled again. Rejects with `unavailable` when configuration is away.
  */
 export async function prepare(options: Options): Promise<Prepared> {
-  const { record, channels, handle, now } = options
+  const { record, channels, handle, held, now } = options
   // Whoever runs a message again may have mended something a moment ago.
   const needs = { notBefore: ranAgainAt(record) }
   const channel = await channels.find(record.workspace, record.channel, needs)
@@ -55,9 +64,10 @@ export async function prepare(options: Options): Promise<Prepared> {
   }
   if (hasAnswer(message.answer)) return planned({ channel, message }, options, needs)
   const started = performance.now()
+  if (!held()) throw new Superseded()
   const handled = await handle({ channel, messageId: record._id, message })
   if (handled.kind !== 'answer')
-    return { kind: 'failed', step: 'handler', outcome: handled, ms: performance.now() - started }
+    return { kind: 'failed', step: 'handler', channel, outcome: handled, ms: performance.now() - started }
   const answer = JSON.stringify(handled.answer)
   return planned({ channel, message: { ...message, answer: handled.answer }, answer }, options, needs)
 }
@@ -111,7 +121,7 @@ async function withFunctions(
     if (failure === undefined) continue
     const isEarly = now() - record.receivedAt.getTime() < LOOKUP_FOR_MS
     if (failure.kind !== 'permanent')
-      return { kind: 'failed', step: id, outcome: failure, ms: performance.now() - started }
+      return { kind: 'failed', step: id, channel: found.channel, outcome: failure, ms: performance.now() - started }
     if (failure.code === 'unknown_operation' && isEarly)
       return { kind: 'later', at: now() + LOOKUP_AGAIN_MS, planned }
     // Arguments are the caller's, unless the channel's handler made them up.

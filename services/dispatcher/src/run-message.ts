@@ -1,5 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import type { LRUCache } from 'lru-cache'
+import { DELIVERY_MS } from './callbacks/callback.ts'
 import type { Channels } from './channels.ts'
 import type { Committer } from './commit.ts'
 import type { Governor } from './governor/governor.ts'
@@ -20,21 +21,13 @@ import {
   settledSend,
   unsettled,
 } from './progress.ts'
+import { beside, type RunResult } from './run-result.ts'
 import { isSettled, stateOfSends } from './send-state.ts'
 import { settle, settleFailure } from './settle.ts'
 import type { StatusWatch } from './statuses/status-watch.ts'
 import type { Submit } from './submit/submit.ts'
 import { type Way, type Ways, wayOf } from './way.ts'
 import { isAway, Superseded, WrittenMessage } from './written-message.ts'
-
-/** What becomes of a thread after its head was run. */
-export type RunResult =
-  /** The head has reached an end; the next message may run. */
-  | { kind: 'closed' }
-  /** The head is to be run again at this time (milliseconds since the epoch). */
-  | { kind: 'wait'; record: MessageRecord; until: number }
-  /** What is held in memory may be out of date: read the thread anew at this time. */
-  | { kind: 'reload'; at: number }
 
 /** Runs one message as far as it gets under a lease. Never rejects. */
 export type RunMessage = (record: MessageRecord, lease: Lease) => Promise<RunResult>
@@ -55,6 +48,8 @@ interface RunOptions extends Ways {
   now: () => number
 }
 
+/** How long a claim may be at work: as long as the longest call, with a margin for clocks. */
+const CLAIM_MS = DELIVERY_MS + 1_500
 const TROUBLE_PAUSE_MS = 1_000
 const NEWS_CHECK_MS = 2_000
 const MAX_MERGES = 20
@@ -67,12 +62,12 @@ export function createRunMessage(options: RunOptions): RunMessage {
   return async (record, lease) => {
     const run = new Run({ record, lease, options, slots })
     try {
-      return await run.go()
+      return beside(record, run.lane, await run.go())
     } catch (error) {
       const again = { kind: 'reload', at: options.now() + TROUBLE_PAUSE_MS } as const
-      if (error instanceof Superseded || isAway(error)) return again
+      if (error instanceof Superseded || isAway(error)) return beside(record, run.lane, again)
       options.log.error({ err: error, messageId: record._id }, 'message could not be run')
-      return run.crashed().catch(() => again)
+      return beside(record, run.lane, await run.crashed().catch(() => again))
     }
   }
 }
@@ -82,6 +77,8 @@ class Run {
   readonly #lease: Lease
   readonly #options: RunOptions
   readonly #pace: Pace
+  /** Whether later messages of the thread may pass this one while it waits. */
+  #passable = false
 
   constructor(run: {
     record: MessageRecord
@@ -99,10 +96,16 @@ class Run {
     return this.#message.record
   }
 
+  /** The lane that the message is in by now. */
+  get lane(): string | undefined {
+    return this.#record.lane
+  }
+
   async go(): Promise<RunResult> {
     const pause = this.#notDue()
     if (pause !== undefined) return pause
-    const prepared = await prepare({ record: this.#record, ...this.#options })
+    const prepared = await prepare({ record: this.#record, held: this.#lease.held, ...this.#options })
+    if ('channel' in prepared) this.#passable = prepared.channel.config.ordered === false
     switch (prepared.kind) {
       case 'later':
         return this.#later(prepared)
@@ -194,14 +197,18 @@ class Run {
   }
 
   /**
-   * A claim without an outcome may have been sent. Where the other side reports, it is sent again only after a
-   * window of silence in which news would have reached us; else at once, under the same id.
+   * A claim without an outcome may have been sent, and whoever claimed it may still be at it for a while. Where the other side reports, it is sent again only after a
+   * window of silence in which news would have reached us; else under the same id as soon as the claim is over.
    */
   async #uncertain(
     { reports }: Way,
     { index, send }: { index: number; send: Send },
   ): Promise<RunResult | undefined> {
-    if (send.state !== 'claimed' || !reports) return undefined
+    if (send.state !== 'claimed') return undefined
+    const claimedUntil = this.#record.updatedAt.getTime() + CLAIM_MS
+    if (this.#record.due === undefined && claimedUntil > this.#options.now())
+      return { kind: 'reload', at: Math.min(claimedUntil, this.#options.now() + CLAIM_MS) }
+    if (!reports) return undefined
     if (this.#record.due === undefined) {
       const settled = await this.#settle({ index, reports, outcome: INTERRUPTED, ms: 0 })
       return settled.kind === 'next' ? { kind: 'reload', at: this.#options.now() } : settled
@@ -254,14 +261,20 @@ class Run {
       const progress =
         settlement.kind === 'settled'
           ? settledSend(this.#record, { index, settlement, attempt, at, keptMs })
-          : unsettled(this.#record, { index, settlement, attempt, at, keptMs })
+          : this.#beside(unsettled(this.#record, { index, settlement, attempt, at, keptMs }))
       if (await this.#message.commitFact(progress)) return this.#after(progress)
       await this.#message.mergeNews()
     }
     throw new Superseded()
   }
 
-  async #failed(failed: Omit<Extract<Prepared, { kind: 'failed' }>, 'kind'>): Promise<RunResult> {
+  /** Where the channel says so, what waits goes aside. */
+  #beside(progress: Progress): Progress {
+    const waits = this.#passable && progress.due !== undefined
+    return waits ? { ...progress, lane: this.#record._id } : progress
+  }
+
+  async #failed(failed: Omit<Extract<Prepared, { kind: 'failed' }>, 'kind' | 'channel'>): Promise<RunResult> {
     const { keptMs, now } = this.#options
     const at = now()
     const { outcome } = failed
@@ -272,7 +285,7 @@ class Run {
       reports: false,
       uncertainWindow: 0,
     })
-    const progress = unsettled(this.#record, { settlement, attempt, at, keptMs })
+    const progress = this.#beside(unsettled(this.#record, { settlement, attempt, at, keptMs }))
     await this.#message.commitUnderLease(progress)
     const after = this.#after(progress)
     return after.kind === 'next' ? { kind: 'reload', at } : after

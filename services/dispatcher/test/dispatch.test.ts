@@ -181,6 +181,25 @@ describe('trouble at the other side', () => {
     expect(calls.findIndex(({ json }) => json.text === 'fast')).toBeLessThan(5)
   })
 
+  test('a channel without order lets later messages of a thread pass one that waits', async () => {
+    await world.putChannel(9, {
+      ...rpc({ extId: 'unordered' }),
+      config: { callbackUrl: `${endpoint.url}/callback`, ordered: false },
+    })
+    let open = false
+    respond = ({ json }, res) => void res.writeHead(json.text === 'held' && !open ? 503 : 200).end('{}')
+    for (const name of ['first', 'held', 'third', 'fourth'])
+      await world.post(`m-unordered-${name}`, text(name, 'unordered', 'unordered'))
+    await world.message('m-unordered-fourth', 'delivered')
+    expect((await world.message('m-unordered-held', 'sending')).attempts.length).toBeGreaterThan(0)
+    open = true
+    await world.message('m-unordered-held', 'delivered')
+    const arrived = calls.map(({ json }) => json.text)
+    expect(arrived.filter((name) => name !== 'held')).toEqual(['first', 'third', 'fourth'])
+    expect(arrived.indexOf('held')).toBe(1)
+    expect(arrived.at(-1)).toBe('held')
+  })
+
   test('a refusal is dead at once, with the fault, and the next message goes on', async () => {
     respond = ({ json }, res) => void res.writeHead(json.text === 'refused' ? 410 : 200).end('{}')
     await world.post('m-refused', text('refused', 'h'))

@@ -3,7 +3,8 @@ import { createLog } from '@parley/shared/log'
 import type { Callback } from '../src/callbacks/callback.ts'
 import type { Slot } from '../src/governor/governor.ts'
 import type { MessageRecord } from '../src/message-record.ts'
-import { createRunMessage, type RunResult } from '../src/run-message.ts'
+import { createRunMessage } from '../src/run-message.ts'
+import type { RunResult } from '../src/run-result.ts'
 import { newRecord } from './new-record.ts'
 
 const START = Date.parse('2026-01-01T00:00:00Z')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import type { MessageRecord } from '@parley/dispatcher/message-record'
-import type { RunResult } from '@parley/dispatcher/run-message'
-import { createThreads, type Threads } from '@parley/dispatcher/threads/threads'
+import type { RunResult } from '@parley/dispatcher/run-result'
+import { createThreads, type ThreadRef, type Threads } from '@parley/dispatcher/threads/threads'
 import fc from 'fast-check'
 import { newRecord } from './new-record.ts'
 
@@ -19,10 +19,13 @@ function createStore() {
     close: (id: string) => open.delete(id),
     size: () => open.size,
     threads: () => new Set([...open.values()].map(({ thread }) => thread)),
-    load: async ({ thread }: { thread: string }, limit: number) => {
+    load: async ({ thread, lane }: ThreadRef, limit: number) => {
       await new Promise((resolve) => setImmediate(resolve))
-      return [...open.values()].filter((record) => record.thread === thread).slice(0, limit)
+      return [...open.values()]
+        .filter((record) => record.thread === thread && record.lane === lane)
+        .slice(0, limit)
     },
+    leave: (record: MessageRecord) => open.set(record._id, { ...record, lane: record._id }),
   }
 }
 
@@ -127,6 +130,26 @@ describe('threads', () => {
     time = 1_050
     await until(() => ran.length === 4)
     expect(ran.slice(2)).toEqual(['m1', 'm2'])
+    await threads.stop()
+  })
+
+  test('a message that left its thread waits beside it, and runs once', async () => {
+    let time = 1_000
+    const { threads, store, ran } = createWorld({
+      now: () => time,
+      result: (record, attempt) => {
+        if (record._id !== 'm2' || attempt > 1) return { kind: 'closed' }
+        store.leave(record)
+        return { kind: 'left', lane: record._id, at: 1_050 }
+      },
+    })
+    threads.complete()
+    for (const record of ['t', 't', 't', 't'].map((thread) => store.insert(thread))) threads.add(record)
+    await until(() => ran.length === 3)
+    expect(ran).toEqual(['m1', 'm3', 'm4'])
+    time = 1_050
+    await until(() => ran.length === 4)
+    expect(ran).toEqual(['m1', 'm3', 'm4', 'm2'])
     await threads.stop()
   })
 

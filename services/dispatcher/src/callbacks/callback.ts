@@ -20,9 +20,9 @@ export interface Callback {
   reports: boolean
   /** What a send counts against, where the other side allows only so many. */
   paceKeys?(channel: Channel, message: WebhookMessage): PaceKeys | undefined
-  /** Makes one attempt, within 15 s; never throws. */
+  /** Makes one attempt, within 12 s; never throws. */
   deliver(delivery: Delivery): Promise<Outcome>
 }
 
 /** The longest one attempt may take, in milliseconds. */
-export const DELIVERY_MS = 15_000
+export const DELIVERY_MS = 12_000

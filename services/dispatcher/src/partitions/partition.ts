@@ -41,8 +41,12 @@ export function openPartition(options: {
   const active = () => !stopped && lease.held()
   const recover = () => void recoverThreads({ messages, partition, threads, active, log })
   const threads = createThreads({
-    load: ({ workspace, thread }, limit) =>
-      messages.find({ partition, workspace, thread, open: true }).sort({ order: 1 }).limit(limit).toArray(),
+    load: ({ workspace, thread, lane }, limit) =>
+      messages
+        .find({ partition, workspace, thread, lane: lane ?? { $exists: false }, open: true })
+        .sort({ order: 1 })
+        .limit(limit)
+        .toArray(),
     run: (record) => run(record, lease),
     recover,
     concurrency: THREADS_AT_ONCE,

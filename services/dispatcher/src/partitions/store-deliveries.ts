@@ -16,7 +16,7 @@ interface StoreOptions {
   /** A message was stored. */
   stored(record: MessageRecord): void
   /** A message that was stored before is open: it has come again, or is to run again. */
-  known(record: Pick<MessageRecord, 'workspace' | 'thread'>): void
+  known(record: Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>): void
   log: Log
 }
 

@@ -1,13 +1,10 @@
 import TinyQueue from 'tinyqueue'
 import { type MessageRecord, threadKey } from '../message-record.ts'
-import type { RunResult } from '../run-message.ts'
+import type { RunResult } from '../run-result.ts'
 import { Fifo } from './fifo.ts'
 
-/** Which thread of which workspace. */
-export interface ThreadRef {
-  workspace: number
-  thread: string
-}
+/** Which thread of which workspace, or which lane beside it. */
+export type ThreadRef = Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>
 
 interface Thread extends ThreadRef {
   key: string
@@ -119,17 +116,17 @@ class ThreadRunner implements Threads {
     await Promise.all(this.#running)
   }
 
-  #start({ workspace, thread }: ThreadRef, queue: MessageRecord[]): Thread | undefined {
+  #start({ workspace, thread, lane }: ThreadRef, queue: MessageRecord[]): Thread | undefined {
     if (this.#threads.size >= this.#maxThreads) {
       this.#known = false
       this.#overflowed = true
       return undefined
     }
-    const key = threadKey({ workspace, thread })
+    const ref: ThreadRef = { workspace, thread, ...(lane === undefined ? {} : { lane }) }
+    const key = threadKey(ref)
     const started: Thread = {
+      ...ref,
       key,
-      workspace,
-      thread,
       queue,
       more: queue.length === 0,
       loading: false,
@@ -170,7 +167,8 @@ class ThreadRunner implements Threads {
   }
 
   #follow(thread: Thread, result: RunResult): void {
-    if (result.kind === 'closed') {
+    if (result.kind === 'closed' || result.kind === 'left') {
+      if (result.kind === 'left') this.wake(laneOf(thread, result.lane), result.at)
       this.#resident -= thread.queue.shift()?.body.length ?? 0
       if (thread.queue.length > 0 || thread.more) this.#makeReady(thread)
       else this.#end(thread)
@@ -242,4 +240,8 @@ class ThreadRunner implements Threads {
 
 function charactersOf(records: MessageRecord[]): number {
   return records.reduce((sum, { body }) => sum + body.length, 0)
+}
+
+function laneOf({ workspace, thread }: ThreadRef, lane: string): ThreadRef {
+  return { workspace, thread, lane }
 }
