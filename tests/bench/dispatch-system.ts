@@ -7,16 +7,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
 import { startServers } from '@parley/local/servers/start-servers'
-import { listen, makeServiceKeys, namedSecret } from '@parley/local/testing/service-under-test'
-import { declareTopology, MESSAGES_EXCHANGE, PARTITIONS, partitionQueue } from '@parley/shared/broker'
-import { messagePublication, type Provenance } from '@parley/webhook/publication'
+import { listen } from '@parley/local/testing/service-under-test'
+import { declareTopology, PARTITIONS, partitionQueue } from '@parley/shared/broker'
 import { connect } from 'amqplib'
 import mongoose from 'mongoose'
+import { channelTo, dispatcherEnvironment } from '../dispatcher/dispatcher-environment.ts'
+import { publishMessages } from '../dispatcher/publish-messages.ts'
 import { onLastCore } from './own-core.ts'
 import { startSink } from './sink.ts'
 
-const IN_FLIGHT = 1_000
-const WORKSPACE = 1
 // Of the clock that Linux counts processor time by.
 const TICKS_A_SECOND = 100
 
@@ -34,8 +33,6 @@ export async function startDispatchSystem({ pinned }: { pinned: boolean }) {
   const servers = await startServers({ directory, say: console.error })
   const AMQP_URL = servers.rabbitmq.url
   const database = `bench_dispatch_${randomUUID().slice(0, 8)}`
-  const keys = makeServiceKeys()
-  const secrets = { SIGNING_SECRET: Buffer.alloc(32, 7).toString('base64'), SECRET_KEYS: namedSecret('k1') }
   const sink = await startSink()
   const inner = await listen((req, res) => {
     res.writeHead(200, { 'content-type': 'application/json' })
@@ -64,11 +61,14 @@ export async function startDispatchSystem({ pinned }: { pinned: boolean }) {
       run(
         'services/dispatcher/src/server.ts',
         {
-          ...{ PORT: '0', LOG_LEVEL: 'warn', MONGO_URL: servers.mongo.url, MONGO_DATABASE: database },
-          ...{ SERVICE_KEY: JSON.stringify(keys.own.dispatcher), SERVICE_JWKS: JSON.stringify(keys.jwks) },
-          ...{ REDIS_URL: servers.redis.url, GATEWAY_URL: inner.url, WEBHOOK_URL: inner.url },
-          ...{ IDENTITY_URL: inner.url, CONFIGURATION_URL: inner.url, ...secrets },
-          ...{ ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8,::1/128', ...environment },
+          ...dispatcherEnvironment({
+            mongoUrl: servers.mongo.url,
+            amqpUrl: AMQP_URL,
+            redisUrl: servers.redis.url,
+            database,
+            innerUrl: inner.url,
+          }),
+          ...environment,
         },
         nodeArgs,
       ),
@@ -117,41 +117,12 @@ async function fill(
 ): Promise<void> {
   const connection = await connect(url, { noDelay: true })
   const channel = await connection.createConfirmChannel()
-  const provenance: Provenance = {
-    workspace: WORKSPACE,
-    source: 'api',
-    channelId: undefined,
-    requestId: 'bench',
-    traceparent: undefined,
+  function* all() {
+    for (let n = 0; n < messages; n++)
+      yield { messageId: `${prefix}-${n}`, thread: threads[n % threads.length] ?? '' }
   }
-  for (let next = 0; next < messages; next++) {
-    const thread = threads[next % threads.length] ?? ''
-    const message = messageIn(thread)
-    const body = Buffer.from(JSON.stringify(message))
-    const messageId = `${prefix}-${next}`
-    const { routingKey, type, headers } = messagePublication({ messageId, message, body, provenance })
-    const timestamp = Math.floor(Date.now() / 1_000)
-    const properties = { messageId, type, headers, timestamp, contentType: 'application/json' }
-    channel.publish(MESSAGES_EXCHANGE, routingKey, body, { ...properties, persistent: true })
-    if (next % IN_FLIGHT === IN_FLIGHT - 1) await channel.waitForConfirms()
-  }
-  await channel.waitForConfirms()
+  await publishMessages(channel, all())
   await connection.close()
-}
-
-const messageIn = (thread: string) => ({
-  extId: 'line',
-  user: { name: 'João', phone: '5511999990000', ctx: {} },
-  thread: { extId: thread, ctx: {} },
-  answer: { message: 'Olá! A sua encomenda saiu para entrega.', functions: [] },
-})
-
-function channelTo(callbackUrl: string): object {
-  const config = { callbackUrl: `${callbackUrl}/callback` }
-  return {
-    ...{ _id: 1, version: 1, name: 'Line', description: '', extId: 'line' },
-    ...{ hook: 'rpc', callback: 'rpc', handlerUrl: 'native:agents/echo', config },
-  }
 }
 
 /** What a process has used of processors so far, in seconds, its threads included. */

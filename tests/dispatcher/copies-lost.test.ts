@@ -1,0 +1,80 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import {
+  type DispatcherCopies,
+  overlaps,
+  partitionOfThread,
+  startDispatcherCopies,
+} from './dispatcher-copies.ts'
+
+const THREADS = Array.from({ length: 64 }, (_, n) => `thread-${n}`)
+const TAKE_OVER_MS = 15_000
+const STOPPED_MS = 30_000
+
+let world: DispatcherCopies
+let flow: NodeJS.Timeout
+let published = 0
+
+beforeAll(async () => {
+  world = await startDispatcherCopies()
+  world.startProcess()
+  await untilOwners(1)
+  flow = setInterval(() => {
+    const thread = THREADS[published % THREADS.length] ?? ''
+    void world.publish([{ messageId: `${published++}`, thread }])
+  }, 10)
+})
+afterAll(async () => {
+  clearInterval(flow)
+  await world.close()
+})
+
+const untilOwners = (count: number) =>
+  eventually(async () => {
+    const owners = await world.owners()
+    const held = [...owners.values()].map((partitions) => partitions.length)
+    return owners.size === count && held.every((size) => size === 8 / count) ? owners : undefined
+  })
+
+const delivered = () => new Set(world.calls.map(({ messageId }) => messageId))
+const untilDelivered = (ids: string[]) =>
+  eventually(() => (ids.every((id) => delivered().has(id)) ? true : undefined))
+
+/** Messages that are called again: of such a one the first call was under way when its caller went away. */
+const again = () =>
+  [...Map.groupBy(world.calls, ({ messageId }) => messageId).values()].filter(({ length }) => length > 1)
+
+describe('when a dispatcher', () => {
+  test('is killed, another one takes over its partitions within 15 s', async () => {
+    const [survivor] = (await world.owners()).keys()
+    const doomed = world.startProcess()
+    const owners = await untilOwners(2)
+    const orphaned = new Set([...owners].flatMap(([owner, held]) => (owner === survivor ? [] : held)))
+    doomed.kill('SIGKILL')
+    const killedAt = performance.now()
+    const after = THREADS.filter((thread) => orphaned.has(partitionOfThread(thread)))
+    await world.publish(after.map((thread) => ({ messageId: `after ${thread}`, thread })))
+    await untilDelivered(after.map((thread) => `after ${thread}`))
+    expect(performance.now() - killedAt).toBeLessThan(TAKE_OVER_MS)
+    expect([...(await world.owners()).keys()]).toEqual([survivor])
+    expect(overlaps(world.calls)).toEqual([])
+  })
+
+  test('sleeps for 30 s and wakes up, no thread runs in two places and nothing is missing', async () => {
+    const sleeper = world.startProcess()
+    await untilOwners(2)
+    sleeper.kill('SIGSTOP')
+    const stoppedAt = performance.now()
+    await untilOwners(1)
+    await pause(STOPPED_MS - (performance.now() - stoppedAt))
+    sleeper.kill('SIGCONT')
+    const wokenAt = performance.now()
+    await untilOwners(2)
+    clearInterval(flow)
+    await untilDelivered(Array.from({ length: published }, (_, n) => `${n}`))
+    expect(overlaps(world.calls)).toEqual([])
+    // What it had under way when it fell asleep may be called again under the same id, and nothing after it woke.
+    expect(again().filter((calls) => (calls.at(-1)?.began ?? 0) > wokenAt)).toEqual([])
+  })
+})

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually, type Listening } from '@parley/local/testing/service-under-test'
+import {
+  type DispatcherCopies,
+  evenShares,
+  overlaps,
+  partitionOfThread,
+  startDispatcherCopies,
+} from './dispatcher-copies.ts'
+
+let world: DispatcherCopies
+const copies: Listening[] = []
+
+beforeAll(async () => {
+  world = await startDispatcherCopies()
+})
+afterAll(async () => {
+  await Promise.all(copies.map((copy) => copy.close()))
+  await world.close()
+})
+
+const untilShared = (count: number) =>
+  eventually(async () => {
+    const shares = [...(await world.owners()).values()].map((held) => held.length)
+    const sorted = shares.toSorted((a, b) => b - a)
+    return JSON.stringify(sorted) === JSON.stringify(evenShares(count)) ? sorted : undefined
+  })
+
+const THREADS = Array.from({ length: 64 }, (_, n) => `thread-${n}`)
+
+describe('copies of the dispatcher', () => {
+  test('hand over within a second of the last request in flight when one is added', async () => {
+    copies.push(await world.startHere())
+    await untilShared(1)
+    world.answering.ms = 2_000
+    await world.publish(
+      THREADS.flatMap((thread) => [0, 1].map((n) => ({ messageId: `${thread}/${n}`, thread }))),
+    )
+    await eventually(() => (world.calls.length === THREADS.length ? true : undefined))
+    const [first] = await world.owners()
+    copies.push(await world.startHere())
+    await untilShared(2)
+    world.answering.ms = 10
+    await eventually(() => (world.calls.length === 2 * THREADS.length ? true : undefined))
+    const stayed = new Set((await world.owners()).get(first?.[0] ?? ''))
+    for (const [partition, calls] of Map.groupBy(world.calls, ({ thread }) => partitionOfThread(thread))) {
+      if (stayed.has(partition)) continue
+      const lastInFlight = Math.max(
+        ...calls.filter(({ messageId }) => messageId.endsWith('/0')).map((one) => one.ended),
+      )
+      const next = Math.min(
+        ...calls.filter(({ messageId }) => messageId.endsWith('/1')).map((one) => one.began),
+      )
+      expect(next - lastInFlight).toBeLessThan(1_000)
+    }
+    expect(overlaps(world.calls)).toEqual([])
+  })
+
+  test('share the partitions evenly, however many there are, and nothing is run twice on the way', async () => {
+    world.answering.ms = 5
+    world.calls.length = 0
+    let next = 0
+    const flow = setInterval(() => {
+      const thread = THREADS[next++ % THREADS.length] ?? ''
+      void world.publish([{ messageId: `flow-${next}`, thread }])
+    }, 10)
+    for (let count = copies.length; count < 8; count++) {
+      copies.push(await world.startHere())
+      expect(await untilShared(count + 1)).toEqual(evenShares(count + 1))
+    }
+    for (let count = 8; count > 3; count--) {
+      await copies.shift()?.close()
+      expect(await untilShared(count - 1)).toEqual(evenShares(count - 1))
+    }
+    clearInterval(flow)
+    await eventually(() =>
+      new Set(world.calls.map(({ messageId }) => messageId)).size >= next ? true : undefined,
+    )
+    expect(world.calls.length).toBe(next)
+    expect(overlaps(world.calls)).toEqual([])
+  })
+})

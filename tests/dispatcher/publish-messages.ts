@@ -1,0 +1,37 @@
+import { MESSAGES_EXCHANGE } from '@parley/shared/broker'
+import { messagePublication, type Provenance } from '@parley/webhook/publication'
+import type { ConfirmChannel } from 'amqplib'
+
+const IN_FLIGHT = 1_000
+
+/** Publishes messages, each named by its id and its thread, as intake does; resolves once all are confirmed. */
+export async function publishMessages(
+  channel: ConfirmChannel,
+  messages: Iterable<{ messageId: string; thread: string }>,
+): Promise<void> {
+  const provenance: Provenance = {
+    workspace: 1,
+    source: 'api',
+    channelId: undefined,
+    requestId: 'test',
+    traceparent: undefined,
+  }
+  let published = 0
+  for (const { messageId, thread } of messages) {
+    const message = messageIn(thread)
+    const body = Buffer.from(JSON.stringify(message))
+    const { routingKey, type, headers } = messagePublication({ messageId, message, body, provenance })
+    const timestamp = Math.floor(Date.now() / 1_000)
+    const properties = { messageId, type, headers, timestamp, contentType: 'application/json' }
+    channel.publish(MESSAGES_EXCHANGE, routingKey, body, { ...properties, persistent: true })
+    if (++published % IN_FLIGHT === 0) await channel.waitForConfirms()
+  }
+  await channel.waitForConfirms()
+}
+
+const messageIn = (thread: string) => ({
+  extId: 'line',
+  user: { name: 'João', phone: '5511999990000', ctx: {} },
+  thread: { extId: thread, ctx: {} },
+  answer: { message: 'Olá! A sua encomenda saiu para entrega.', functions: [] },
+})
