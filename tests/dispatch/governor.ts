@@ -13,7 +13,7 @@ export const PER_SECOND = 80
 const PAIR_BURST = 45
 const PAIR_INTERVAL_MS = 6_000
 /** Most people get less than the burst; a few get more, and wait. */
-const PER_PERSON = 20
+const PER_PERSON = 5
 const EAGER_PEOPLE = 10
 const PER_EAGER_PERSON = 60
 const IN_FLIGHT = 48

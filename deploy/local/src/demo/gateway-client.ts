@@ -2,13 +2,20 @@ import { z } from 'zod'
 import { SetupError } from '../setup-error.ts'
 
 const REQUEST_MS = 15_000
-const PAGE = 200
 
 const registered = z.looseObject({ accessToken: z.string(), workspace: z.looseObject({ host: z.string() }) })
-const page = z.looseObject({
-  data: z.array(z.looseObject({ _id: z.string(), state: z.string() })),
-  next: z.string().nullable(),
+
+const dispatcherCount = z.object({
+  ...{ accepted: z.int(), inFlight: z.int(), sent: z.int(), delivered: z.int(), read: z.int() },
+  ...{ done: z.int(), failed: z.int(), dead: z.int(), unrouted: z.int(), rejected: z.int() },
+  /** Accepted less all others. */
+  difference: z.int(),
+  /** Of the accepted ones those that the audit has not come to yet. */
+  unaudited: z.int(),
 })
+
+/** What became of a workspace's messages, as the dispatcher counts them by id. */
+export type DispatcherCount = z.output<typeof dispatcherCount>
 
 export interface GatewayClient {
   /** Where the provider of a channel posts to, by the channel's external id. */
@@ -16,8 +23,8 @@ export interface GatewayClient {
   putChannel(channel: object): Promise<void>
   /** Posts to the webhook; a repeat with the same key is the same message. */
   postMessage(message: object, key: string): Promise<Response>
-  /** How many messages of the workspace are in each state; reads at most `atMost` of them. */
-  countStates(atMost: number): Promise<Map<string, number>>
+  /** The dispatcher's own count of what was accepted against what became of it. */
+  conservation(): Promise<DispatcherCount>
 }
 
 /** Registers a workspace of its own and returns the means to use it. */
@@ -47,19 +54,9 @@ export async function registerWorkspace(gatewayUrl: string, run: string): Promis
         body: message,
         headers: { ...headers, 'idempotency-key': key },
       }),
-    async countStates(atMost) {
-      const states = new Map<string, number>()
-      let after: string | null = ''
-      for (let read = 0; after !== null && read < atMost; read += PAGE) {
-        const url = new URL(`/rest/messages?limit=${PAGE}`, gatewayUrl)
-        if (after !== '') url.searchParams.set('after', after)
-        const { data, next } = page.parse(
-          await bodyOf(await request(url, { headers }), 'reading the message log'),
-        )
-        for (const { state } of data) states.set(state, (states.get(state) ?? 0) + 1)
-        after = next
-      }
-      return states
+    async conservation() {
+      const url = new URL('/rest/messages/conservation', gatewayUrl)
+      return dispatcherCount.parse(await bodyOf(await request(url, { headers }), 'counting the messages'))
     },
   }
 }

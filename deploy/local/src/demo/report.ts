@@ -1,4 +1,5 @@
 import { type Conservation, percentile } from './conservation.ts'
+import type { DispatcherCount } from './gateway-client.ts'
 import type { DemoResult } from './run-demo.ts'
 
 const LABEL = 34
@@ -6,7 +7,7 @@ const FIGURE = 12
 
 /** The demo's result as text: latencies, the conservation table and the dispatcher's states. */
 export function reportOf(result: DemoResult): string {
-  const { conservation, latency, states, troubles, kill, conserved } = result
+  const { conservation, latency, count, troubles, kill, conserved } = result
   return [
     '',
     line('Latency', 'p50', 'p99'),
@@ -23,8 +24,8 @@ export function reportOf(result: DemoResult): string {
     'Conservation',
     ...conservationLines(conservation),
     '',
-    'State, as the dispatcher has it',
-    ...[...states].sort().map(([state, count]) => line(`  ${state}`, figure(count))),
+    'As the dispatcher counts them',
+    ...countLines(count),
     '',
     conserved
       ? 'Every message arrived, once and in order.'
@@ -41,9 +42,18 @@ function conservationLines(conservation: Conservation): string[] {
     ['doubled', conservation.doubled],
     ['missing', conservation.missing],
     ['threads out of order', conservation.threadsOutOfOrder],
-    ['difference', conservation.answered - conservation.once],
+    ['difference', conservation.answered - conservation.arrived],
   ]
   return rows.map(([name, count]) => line(`  ${name}`, figure(count)))
+}
+
+/** What there is none of is left out, but for the figures that the others add up to. */
+function countLines(count: DispatcherCount): string[] {
+  const shown: Record<string, string> = { inFlight: 'in flight', unaudited: 'not yet audited' }
+  const always = ['accepted', 'inFlight', 'difference']
+  return Object.entries(count)
+    .filter(([name, number]) => number !== 0 || always.includes(name))
+    .map(([name, number]) => line(`  ${shown[name] ?? name}`, figure(number)))
 }
 
 function latencyLine(name: string, values: readonly number[]): string {

@@ -2,7 +2,7 @@ import { waitUntil } from '../wait-until.ts'
 import { connectLine } from './connect-line.ts'
 import { type Conservation, conserve, isConserved, latencies } from './conservation.ts'
 import { planThreads } from './demo-plan.ts'
-import { type GatewayClient, registerWorkspace } from './gateway-client.ts'
+import { type DispatcherCount, type GatewayClient, registerWorkspace } from './gateway-client.ts'
 import { dispatchersOf, type Kill, killProcess } from './kill-process.ts'
 import { postThreads } from './post-threads.ts'
 import type { RunningSystem } from './running-system.ts'
@@ -18,14 +18,13 @@ const TROUBLE = {
   failures: [{ status: 500, code: 131000, share: 0.05 }],
   dropAnswers: [{ share: 0.02 }],
 }
-const UNSETTLED = ['received', 'handled', 'sending', 'sent']
 
 export interface DemoResult {
   conservation: Conservation
   /** Milliseconds, one for each message. */
   latency: { answer: number[]; arrival: number[] }
-  /** Count by state, from the dispatcher. */
-  states: Map<string, number>
+  /** The dispatcher's own. */
+  count: DispatcherCount
   troubles: Troubles
   /** The dispatcher that was killed half-way. */
   kill: Kill
@@ -90,15 +89,15 @@ async function sendAll(
   const [posted] = await Promise.all([posting, watching])
   killOnce()
   const kill = await killing.promise
-  const states = await settledStates(gateway, messages)
+  const count = await settledCount(gateway, messages)
   // A message that is sent twice may arrive the second time after the last one has arrived.
   await log.read()
   const conservation = conserve(posted, log.arrivals)
   return {
-    ...{ conservation, states, kill },
+    ...{ conservation, count, kill },
     troubles: await readTroubles(line.simulatorUrl, line.phoneNumberId),
     latency: latencies(posted, log.arrivals),
-    conserved: isConserved(conservation, messages),
+    conserved: isConserved(conservation, messages) && count.accepted === messages && count.difference === 0,
   }
 }
 
@@ -118,15 +117,14 @@ function once(act: () => void): () => void {
   }
 }
 
-/** The counts by state once none is on its way, or after a minute as they are. */
-async function settledStates(gateway: GatewayClient, messages: number): Promise<Map<string, number>> {
-  let states = new Map<string, number>()
-  await waitUntil(
-    async () => {
-      states = await gateway.countStates(messages * 2)
-      return UNSETTLED.every((state) => !states.has(state))
-    },
-    { timeoutMs: SETTLE_MS, intervalMs: SETTLE_CHECK_MS },
-  )
-  return states
+/** The dispatcher's count once all messages are in it and at rest, or after a minute as it is. */
+async function settledCount(gateway: GatewayClient, messages: number): Promise<DispatcherCount> {
+  let count = await gateway.conservation()
+  const isSettled = async () => {
+    count = await gateway.conservation()
+    const { accepted, inFlight, sent, unaudited } = count
+    return accepted === messages && inFlight + sent + unaudited === 0
+  }
+  await waitUntil(isSettled, { timeoutMs: SETTLE_MS, intervalMs: SETTLE_CHECK_MS })
+  return count
 }
