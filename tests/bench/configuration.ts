@@ -2,6 +2,7 @@ import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
 import { startBenchSystem } from './bench-system.ts'
 import { type Call, closedLoop, type Measured } from './closed-loop.ts'
+import { compare, median, report } from './results.ts'
 import { taskBody } from './seed-tasks.ts'
 
 const size = z.object({
@@ -44,6 +45,16 @@ try {
       wanted: least,
       failures,
     }
+    report({
+      row: `configuration, ${kind}`,
+      parley: `${Math.round(median(runs.map((run) => run.ours.perSecond)))}/s`,
+      against: `bare express + mongoose ${Math.round(median(runs.map((run) => run.bare.perSecond)))}/s`,
+      ...compare(
+        runs.map((run) => run.ours.perSecond),
+        runs.map((run) => run.bare.perSecond),
+      ),
+      reach: { least },
+    })
     if (ratio < least || failures > 0) process.exitCode = 1
   }
   console.log(`\nBeside a bare express + mongoose handler, ${CONNECTIONS} connections, median of ${RUNS}`)
@@ -61,8 +72,4 @@ function load(url: string, next: (index: number) => Call): Promise<Measured> {
     headers: () => ({ authorization }),
     next,
   })
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }

@@ -16,6 +16,12 @@ export function requestBytes(options: {
   return Buffer.from(`POST ${path} HTTP/1.1\r\n${head}content-type: application/json\r\n\r\n${body}`)
 }
 
+/** A GET likewise. */
+export function getBytes({ path, headers }: { path: string; headers: Record<string, string> }): Buffer {
+  const lines = Object.entries({ host: 'bench', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
+}
+
 /** One connection, one request at a time. It costs far less than an HTTP client, which would be the bottleneck. */
 export interface Line {
   /** Resolves with the status once the answer is there. */

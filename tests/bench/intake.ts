@@ -15,6 +15,7 @@ import { connect } from 'amqplib'
 import { z } from 'zod'
 import { asFastAsPossible, atRate, type Load, requestBytes } from './http-load.ts'
 import { leaveLastCore, onLastCore } from './own-core.ts'
+import { compare as compareRuns, median as middle, report } from './results.ts'
 
 const size = z.object({
   DURATION: integer({ min: 1, max: 60 }).default(5).describe('Seconds of one measurement'),
@@ -180,6 +181,16 @@ async function compare(): Promise<void> {
   }
   const medians = new Map([...runs].map(([name, loads]) => [name, median(loads)]))
   const mine = medians.get('the webhook service')?.perSecond ?? 0
+  for (const [name, row, reach] of [
+    ['bare express + amqplib', 'intake beside bare express + amqplib', 0.8],
+    ['raw publisher, 64 in flight', 'intake beside a raw confirmed publisher, 64 in flight', 0.5],
+  ] as const) {
+    const speeds = (of: string) => (runs.get(of) ?? []).map(({ perSecond }) => perSecond)
+    const ours = speeds('the webhook service')
+    const shown = (values: number[]) => `${Math.round(middle(values))}/s`
+    const compared = compareRuns(ours, speeds(name))
+    report({ row, parley: shown(ours), against: shown(speeds(name)), ...compared, reach: { least: reach } })
+  }
   const rows = [...medians].map(([name, { perSecond, p50, p99, failures, cpuMicros }]) => ({
     name,
     'messages/s': Math.round(perSecond),
@@ -215,18 +226,34 @@ async function steady(): Promise<void> {
 async function memory(): Promise<void> {
   await emptyQueues()
   const rows: object[] = []
-  const look = (messages: number) =>
-    rows.push({ messages, 'resident MiB': Math.round(residentBytes() / MIB) })
+  const memoryAt: number[] = []
+  const look = (messages: number) => {
+    const resident = residentBytes() / MIB
+    memoryAt.push(resident)
+    rows.push({ messages, 'resident MiB': Math.round(resident) })
+  }
   let looked = 0
   const goesOn = (count: number) => {
     if (count >= looked) {
       look(looked)
-      looked += MESSAGES / 5
+      looked += MESSAGES / 10
     }
     return count < MESSAGES
   }
   const all = requests()
   await asFastAsPossible({ port: PORTS.ours, connections: CONNECTIONS, requests: all, goesOn })
+  const [first, last] = [memoryAt[1], memoryAt.at(-1)]
+  if (first !== undefined && last !== undefined) {
+    const ratio = last / first
+    report({
+      row: `memory of the webhook service, after ${MESSAGES} messages`,
+      parley: `${Math.round(last)} MiB`,
+      against: `after ${MESSAGES / 10}: ${Math.round(first)} MiB`,
+      ratio,
+      spread: [ratio, ratio],
+      reach: { most: 1.15 },
+    })
+  }
   console.log(`\nMemory of the webhook service over ${MESSAGES} messages`)
   console.table(rows)
 }

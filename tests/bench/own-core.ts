@@ -9,7 +9,7 @@ export function leaveLastCore(): void {
   if (canPin) execFileSync('taskset', ['-acp', `0-${LAST - 1}`, String(process.pid)])
 }
 
-/** The command, with its arguments, that runs Node with `args` on the last core alone. */
-export function onLastCore(args: string[]): [command: string, args: string[]] {
-  return canPin ? ['taskset', ['-c', String(LAST), process.execPath, ...args]] : [process.execPath, args]
+/** The command, with its arguments, that runs Node (or another program) with `args` on the last core alone. */
+export function onLastCore(args: string[], program = process.execPath): [command: string, args: string[]] {
+  return canPin ? ['taskset', ['-c', String(LAST), program, ...args]] : [program, args]
 }
