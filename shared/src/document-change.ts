@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { jsonObject, safeInteger } from './json-object.ts'
 
+/** What `type` says of the news of a write. */
+export const DOCUMENT_CHANGE_TYPE = 'configuration.changed.v1'
+
 /** The news of one write to a document, as it goes over exchange `configuration`. */
 export const documentChange = z.looseObject({
   resource: z.string(),
@@ -10,6 +13,11 @@ export const documentChange = z.looseObject({
   version: safeInteger,
   /** The document after the write; null once it is deleted. */
   document: jsonObject.nullable(),
+  operation: z.enum(['created', 'updated', 'deleted']).optional(),
+  /** When it was written, ISO 8601. */
+  at: z.iso.datetime().optional(),
+  /** The account that wrote; `runtime` for what answers did to a task. */
+  by: z.looseObject({ _id: safeInteger, username: z.string() }).optional(),
 })
 
 export type DocumentChange = z.output<typeof documentChange>

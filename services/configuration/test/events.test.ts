@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { testServers } from '@parley/local/testing/test-servers'
+import { documentChange } from '@parley/shared/document-change'
 import { type ChannelModel, connect } from 'amqplib'
 import mongoose from 'mongoose'
 import { bodies } from './bodies.ts'
@@ -35,7 +36,7 @@ beforeAll(async () => {
     queue,
     (message) => {
       if (message === null) return
-      const body = JSON.parse(message.content.toString())
+      const body = documentChange.required().parse(JSON.parse(message.content.toString()))
       events.push({ key: message.fields.routingKey, messageId: message.properties.messageId, ...body })
     },
     { noAck: true },

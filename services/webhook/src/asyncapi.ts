@@ -1,7 +1,19 @@
-import { LOG_QUEUE, MESSAGES_EXCHANGE, PARTITIONS, partitionKey, STATUS_KEY } from '@parley/shared/broker'
+import {
+  CONFIGURATION_EXCHANGE,
+  LOG_QUEUE,
+  MESSAGES_EXCHANGE,
+  PARTITIONS,
+  partitionKey,
+  STATUS_KEY,
+  TASKS_QUEUE,
+} from '@parley/shared/broker'
+import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
+import { DOCUMENT_CHANGE_TYPE, documentChange } from '@parley/shared/document-change'
 import { safeInteger } from '@parley/shared/json-object'
 import { MESSAGE_TYPE, webhookMessage } from '@parley/shared/message'
 import { messageStatus, STATUS_TYPE } from '@parley/shared/message-status'
+import { jsonSchemaOf } from '@parley/shared/openapi/json-schema'
+import { TASK_SUBMISSION_TYPE, taskSubmission } from '@parley/shared/task-submission'
 import { z } from 'zod'
 import { audioReference } from './audio/audio-store.ts'
 
@@ -21,14 +33,20 @@ const publishedMessage = webhookMessage.extend({
   meta: z.unknown().optional().describe('The message as Meta sent it, where it came from there'),
 })
 
-/** What is published to exchange `messages`, as AsyncAPI 3; made from the very schemas that intake validates by. */
+const changeHeaders = z.looseObject({
+  workspace: safeInteger.describe('The workspace it belongs to'),
+  version: safeInteger.describe('That of the document'),
+})
+const submissionHeaders = changeHeaders.pick({ workspace: true })
+
+/** What services publish, as AsyncAPI 3; made from the very schemas that they validate by. */
 export function asyncApi(): object {
   return {
     asyncapi: '3.0.0',
     info: {
-      title: 'Parley: messages and statuses',
-      version: '1.0.0',
-      description: `What intake publishes to the topic exchange \`${MESSAGES_EXCHANGE}\`, and the stream \`${LOG_QUEUE}\` keeps for 7 days. A message id that comes again is the same message.`,
+      title: 'Parley: messages, statuses, submissions and changes',
+      version: '1.1.0',
+      description: `What intake publishes to the topic exchange \`${MESSAGES_EXCHANGE}\`, and the stream \`${LOG_QUEUE}\` keeps for 7 days; what answers submit to tasks; and every change to the configuration, on the topic exchange \`${CONFIGURATION_EXCHANGE}\`. A message id that comes again is the same message.`,
     },
     defaultContentType: 'application/json',
     channels: {
@@ -48,15 +66,37 @@ export function asyncApi(): object {
         description: "The provider's news of what was sent",
         message: 'messageStatus',
       }),
+      changes: channel({
+        address: '{resource}.{operation}',
+        description: 'Every change to the configuration, those of one document in order; some may come again',
+        message: 'documentChanged',
+        exchange: CONFIGURATION_EXCHANGE,
+        parameters: {
+          resource: { enum: [...CONFIGURATION_RESOURCES], description: 'The collection' },
+          operation: { enum: ['created', 'updated', 'deleted'], description: 'What happened' },
+        },
+      }),
+      submissions: {
+        address: TASKS_QUEUE,
+        description: 'What answers submit to the tasks of their threads',
+        messages: { taskSubmitted: { $ref: '#/components/messages/taskSubmitted' } },
+        bindings: { amqp: { is: 'queue', queue: { name: TASKS_QUEUE, durable: true } } },
+      },
     },
-    operations: {
-      publishMessage: { action: 'send', channel: { $ref: '#/channels/messages' } },
-      publishStatus: { action: 'send', channel: { $ref: '#/channels/statuses' } },
-    },
+    operations: Object.fromEntries(
+      Object.entries({
+        publishMessage: 'messages',
+        publishStatus: 'statuses',
+        publishChange: 'changes',
+        submit: 'submissions',
+      }).map(([name, sent]) => [name, { action: 'send', channel: { $ref: `#/channels/${sent}` } }]),
+    ),
     components: {
       messages: {
         messageReceived: message(MESSAGE_TYPE, messageHeaders, publishedMessage),
         messageStatus: message(STATUS_TYPE, headers, messageStatus),
+        documentChanged: message(DOCUMENT_CHANGE_TYPE, changeHeaders, documentChange),
+        taskSubmitted: message(TASK_SUBMISSION_TYPE, submissionHeaders, taskSubmission),
       },
     },
   }
@@ -66,16 +106,17 @@ function channel(options: {
   address: string
   description: string
   message: string
+  exchange?: string
   parameters?: object
 }): object {
-  const { address, description, message: name, parameters } = options
+  const { address, description, message: name, exchange = MESSAGES_EXCHANGE, parameters } = options
   return {
     address,
     description,
     ...(parameters === undefined ? {} : { parameters }),
     messages: { [name]: { $ref: `#/components/messages/${name}` } },
     bindings: {
-      amqp: { is: 'routingKey', exchange: { name: MESSAGES_EXCHANGE, type: 'topic', durable: true } },
+      amqp: { is: 'routingKey', exchange: { name: exchange, type: 'topic', durable: true } },
     },
   }
 }
@@ -84,19 +125,8 @@ function message(name: string, headersSchema: z.ZodType, payload: z.ZodType): ob
   return {
     name,
     contentType: 'application/json',
-    headers: jsonSchema(headersSchema),
-    payload: jsonSchema(payload),
+    headers: jsonSchemaOf(headersSchema),
+    payload: jsonSchemaOf(payload),
     bindings: { amqp: { messageType: name } },
   }
-}
-
-function jsonSchema(schema: z.ZodType): object {
-  return z.toJSONSchema(schema, {
-    io: 'input',
-    unrepresentable: 'any',
-    override: ({ zodSchema, jsonSchema: json }) => {
-      // The only custom schemas are free-form objects.
-      if (zodSchema._zod.def.type === 'custom') json.type = 'object'
-    },
-  })
 }

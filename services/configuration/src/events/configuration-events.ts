@@ -1,12 +1,10 @@
-import { connectBroker, openConfirmChannel } from '@parley/shared/broker'
+import { CONFIGURATION_EXCHANGE, connectBroker, openConfirmChannel } from '@parley/shared/broker'
+import { DOCUMENT_CHANGE_TYPE, type DocumentChange as Published } from '@parley/shared/document-change'
 import type { Log } from '@parley/shared/log'
 import type { ConfirmChannel } from 'amqplib'
 import type { DocumentChange } from '../relay/change-stream.ts'
 import { unescapeKeys } from '../store/safe-keys.ts'
 
-/** Topic exchange that tells of every change; keys are `<resource>.<created|updated|deleted>`. */
-export const CONFIGURATION_EXCHANGE = 'configuration'
-export const CHANGE_TYPE = 'configuration.changed.v1'
 const CONFIRM_MS = 5_000
 
 export interface ConfigurationEvents {
@@ -51,7 +49,7 @@ function publishOne(channel: ConfirmChannel, { resource, stored }: DocumentChang
   channel.publish(CONFIGURATION_EXCHANGE, `${resource}.${written.as}`, body(resource, stored), {
     persistent: true,
     messageId: `${resource}/${_id.workspace}/${_id.id}/${version}`,
-    type: CHANGE_TYPE,
+    type: DOCUMENT_CHANGE_TYPE,
     contentType: 'application/json',
     timestamp: Math.floor(Date.parse(written.at) / 1000),
     headers: { workspace: _id.workspace, version },
@@ -62,18 +60,18 @@ function publishOne(channel: ConfirmChannel, { resource, stored }: DocumentChang
 function body(resource: string, { _id, version, written, doc }: DocumentChange['stored']): Buffer {
   const document = doc === undefined ? null : unescapeKeys(doc)
   const { workspace, id } = _id
-  return Buffer.from(
-    JSON.stringify({
-      resource,
-      workspace,
-      _id: id,
-      version,
-      operation: written.as,
-      at: written.at,
-      by: written.by,
-      document,
-    }),
-  )
+  const { as: operation, at, by } = written
+  const published: Published = {
+    resource,
+    workspace,
+    _id: id,
+    version,
+    operation,
+    at,
+    by: { ...by },
+    document,
+  }
+  return Buffer.from(JSON.stringify(published))
 }
 
 async function confirmed(channel: ConfirmChannel): Promise<void> {
