@@ -848,6 +848,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/rest/messages/{id}/audio": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["readAudio"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/rest/messages/replay": {
         parameters: {
             query?: never;
@@ -1651,6 +1667,11 @@ export interface components {
             } & {
                 [key: string]: unknown;
             })[];
+            submit?: {
+                id: string;
+                /** @enum {string} */
+                state: "pending" | "submitted";
+            };
             attempts: ({
                 /** Format: date-time */
                 at: string;
@@ -5310,6 +5331,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Message"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readAudio: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "audio/ogg": string;
+                    "audio/mpeg": string;
+                    "audio/wav": string;
+                    "audio/mp4": string;
+                    "audio/amr": string;
+                    "audio/*": string;
+                    "application/octet-stream": string;
                 };
             };
             default: {

@@ -121,7 +121,13 @@ async function withFunctions(
     if (failure === undefined) continue
     const isEarly = now() - record.receivedAt.getTime() < LOOKUP_FOR_MS
     if (failure.kind !== 'permanent')
-      return { kind: 'failed', step: id, channel: found.channel, outcome: failure, ms: performance.now() - started }
+      return {
+        kind: 'failed',
+        step: id,
+        channel: found.channel,
+        outcome: failure,
+        ms: performance.now() - started,
+      }
     if (failure.code === 'unknown_operation' && isEarly)
       return { kind: 'later', at: now() + LOOKUP_AGAIN_MS, planned }
     // Arguments are the caller's, unless the channel's handler made them up.

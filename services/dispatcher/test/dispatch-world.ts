@@ -68,8 +68,17 @@ export interface DispatchWorld {
   remove(resource: string, id: number): Promise<void>
   /** Waits until the dispatcher has its own copy of a document, in this version or a later one. */
   held(resource: string, id: number, version?: number): Promise<DocumentCopy>
-  post(messageId: string, message: WebhookMessage, options?: { workspace?: number }): Promise<void>
+  post(
+    messageId: string,
+    message: WebhookMessage,
+    options?: { workspace?: number; source?: 'api' | 'meta' },
+  ): Promise<void>
   get(path: string, options?: { workspace?: number }): Promise<{ status: number; json: unknown }>
+  /** GETs from the dispatcher whatever it answers. */
+  bytes(
+    path: string,
+    options?: { workspace?: number },
+  ): Promise<{ status: number; headers: Headers; bytes: Buffer }>
   call(method: string, path: string, body?: unknown): Promise<{ status: number; json: unknown }>
   /** Waits until the message is in one of the states. */
   message(id: string, ...states: string[]): Promise<SeenMessage>
@@ -211,7 +220,7 @@ export async function startDispatchWorld(environment: Record<string, string> = {
     post: (messageId, message, options = {}) => {
       const provenance = {
         workspace: options.workspace ?? caller.workspace._id,
-        source: 'api',
+        source: options.source ?? 'api',
         channelId: undefined,
         requestId: `request-${messageId}`,
         traceparent: undefined,
@@ -222,6 +231,11 @@ export async function startDispatchWorld(environment: Record<string, string> = {
     async get(path, options = {}) {
       const answer = await fetch(first.url + path, { headers: as('dispatcher', options.workspace) })
       return { status: answer.status, json: await answer.json() }
+    },
+    async bytes(path, options = {}) {
+      const answer = await fetch(first.url + path, { headers: as('dispatcher', options.workspace) })
+      const { status, headers } = answer
+      return { status, headers, bytes: Buffer.from(await answer.arrayBuffer()) }
     },
     async call(method, path, body) {
       const payload = body === undefined ? {} : { body: JSON.stringify(body) }

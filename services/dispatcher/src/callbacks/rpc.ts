@@ -1,4 +1,4 @@
-import type { Answer, HttpClient } from '../http-client.ts'
+import { type Answer, CallError, type HttpClient } from '../http-client.ts'
 import type { Outcome } from '../outcome.ts'
 import type { Signer } from '../signing.ts'
 import { outcomeOfFailure, retryAfterOf } from './call-outcome.ts'
@@ -35,7 +35,7 @@ export function createRpcCallback(options: { http: Pick<HttpClient, 'post'>; sig
         })
         return outcomeOfStatus(answer)
       } catch (error) {
-        return outcomeOfFailure(error)
+        return outcomeOfCall(error)
       }
     },
   }
@@ -66,4 +66,11 @@ export function outcomeOfStatus(answer: Pick<Answer, 'status' | 'headers'>): Out
     return { kind: 'retryable', code, fault: 'channel', reason, ...retryAfterOf(answer) }
   }
   return { kind: 'permanent', code, fault: 'channel', reason }
+}
+
+/** What a call that failed means where only the status counts: it is known also when the answer was too large. */
+export function outcomeOfCall(error: unknown): Outcome {
+  if (error instanceof CallError && error.status !== undefined)
+    return outcomeOfStatus({ status: error.status, headers: {} })
+  return outcomeOfFailure(error)
 }

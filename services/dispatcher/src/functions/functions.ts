@@ -1,9 +1,8 @@
 import type { WebhookMessage } from '@parley/shared/message'
-import { outcomeOfFailure } from '../callbacks/call-outcome.ts'
 import { DELIVERY_MS } from '../callbacks/callback.ts'
-import { outcomeOfStatus } from '../callbacks/rpc.ts'
+import { outcomeOfCall, outcomeOfStatus } from '../callbacks/rpc.ts'
 import type { Channel } from '../channels.ts'
-import { CallError, type HttpClient } from '../http-client.ts'
+import type { HttpClient } from '../http-client.ts'
 import type { FunctionContent } from '../message-record.ts'
 import type { Outcome } from '../outcome.ts'
 import type { Signer } from '../signing.ts'
@@ -104,10 +103,7 @@ export function createFunctions(options: {
       try {
         return outcomeOfStatus(await post(call, found))
       } catch (error) {
-        // The status is known, and what a function returns is not used.
-        if (error instanceof CallError && error.status !== undefined)
-          return outcomeOfStatus({ status: error.status, headers: {} })
-        return outcomeOfFailure(error)
+        return outcomeOfCall(error)
       }
     },
   }

@@ -1,8 +1,10 @@
+import { checkBytes, MAX_DEPTH } from '@parley/shared/json-body'
 import { type WebhookMessage, webhookMessage } from '@parley/shared/message'
+import { Problem } from '@parley/shared/problem'
 import { outcomeOfFailure } from '../callbacks/call-outcome.ts'
 import { outcomeOfStatus } from '../callbacks/rpc.ts'
 import type { Channel } from '../channels.ts'
-import type { HttpClient } from '../http-client.ts'
+import { CallError, type HttpClient } from '../http-client.ts'
 import type { Outcome } from '../outcome.ts'
 import type { Answer } from '../plan.ts'
 import type { Signer } from '../signing.ts'
@@ -60,17 +62,23 @@ async function handleByPost(
     const outcome = outcomeOfStatus(answer)
     return outcome.kind === 'accepted' ? readAnswer(answer.body) : outcome
   } catch (error) {
+    if (error instanceof CallError && error.failure === 'answer_too_large')
+      return permanent('bad_answer', `The handler's answer is larger than ${MAX_ANSWER_BYTES} bytes.`)
     return outcomeOfFailure(error)
   }
 }
 
 function readAnswer(body: string): Handled {
   try {
+    // Before anything recurses.
+    checkBytes(Buffer.from(body))
     const message = webhookMessage.safeParse(JSON.parse(body))
     if (message.success) return { kind: 'answer', answer: message.data.answer }
     const path = message.error.issues[0]?.path.join('/') ?? ''
     return permanent('bad_answer', `The handler's answer is not a message: /${path} is wrong.`)
-  } catch {
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'too_deep')
+      return permanent('bad_answer', `The handler's answer nests deeper than ${MAX_DEPTH} levels.`)
     return permanent('bad_answer', "The handler's answer is not JSON.")
   }
 }
