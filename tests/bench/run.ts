@@ -12,6 +12,7 @@ import { holds, type Result } from './results.ts'
 const SCRIPTS: Record<string, string> = {
   gateway: 'gateway/run.ts',
   intake: 'intake.ts',
+  'public-intake': 'gateway/intake.ts',
   dispatch: 'dispatch.ts',
   backlog: 'dispatch-backlog.ts',
   configuration: 'configuration.ts',

@@ -1,10 +1,8 @@
 // The gateway beside other ways to put a token check in front of a service, each alone on a core.
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { CHECKOUT } from '@parley/local/checkout'
 import { startServers } from '@parley/local/servers/start-servers'
 import { makeServiceKeys, namedSecret, untilReady } from '@parley/local/testing/service-under-test'
@@ -12,6 +10,7 @@ import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
 import { asFastAsPossible, atRate, getBytes, type Load } from '../http-load.ts'
 import { leaveLastCore, onLastCore } from '../own-core.ts'
+import { listening, startProcesses } from '../processes.ts'
 import { compare, median, report } from '../results.ts'
 import { nginxCommand } from './nginx.ts'
 
@@ -33,18 +32,17 @@ const PORTS = {
   bare: 18_437,
   undici: 18_438,
 }
-const START_MS = 30_000
 const PATH = '/rest/jobs'
 const urlOf = (name: keyof typeof PORTS) => `http://127.0.0.1:${PORTS[name]}`
 
 leaveLastCore()
 const directory = mkdtempSync(join(tmpdir(), 'parley-bench-'))
-const children: ChildProcess[] = []
+const { run, stop } = startProcesses()
 const servers = await startServers({ directory, say: console.error })
 try {
   await measure(await startAll())
 } finally {
-  await Promise.all(children.map(stop))
+  await stop()
   await servers.stop()
   rmSync(directory, { recursive: true, force: true })
 }
@@ -188,31 +186,4 @@ async function latency(requests: Buffer[]): Promise<void> {
 function requireAll(name: string, load: Load): Load {
   if (load.failures > 0) throw new Error(`${name} failed ${load.failures} requests`)
   return load
-}
-
-function run(command: string, args: string[], env: Record<string, string>): ChildProcess {
-  const child = spawn(command, args, {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, ...env },
-  })
-  children.push(child)
-  return child
-}
-
-async function listening(url: string): Promise<void> {
-  const until = performance.now() + START_MS
-  for (;;) {
-    const answered = await fetch(url).catch(() => undefined)
-    await answered?.body?.cancel()
-    if (answered !== undefined) return
-    if (performance.now() > until) throw new Error(`${url} does not listen`)
-    await pause(100)
-  }
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = once(child, 'exit')
-  child.kill('SIGTERM')
-  await gone
 }

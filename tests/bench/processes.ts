@@ -1,0 +1,49 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+
+const START_MS = 30_000
+const CHECK_MS = 100
+
+/** The processes that a benchmark has started. */
+export interface Processes {
+  run(command: string, args: string[], env: Record<string, string>): ChildProcess
+  /** Ends all of them (SIGTERM) and waits. */
+  stop(): Promise<void>
+}
+
+export function startProcesses(): Processes {
+  const children: ChildProcess[] = []
+  return {
+    run(command, args, env) {
+      const child = spawn(command, args, {
+        stdio: ['ignore', 'ignore', 'inherit'],
+        env: { ...process.env, ...env },
+      })
+      children.push(child)
+      return child
+    },
+    stop: async () => {
+      await Promise.all(children.map(stop))
+    },
+  }
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = once(child, 'exit')
+  child.kill('SIGTERM')
+  await gone
+}
+
+/** Waits until something answers there, whatever it says; throws after 30 s. */
+export async function listening(url: string): Promise<void> {
+  const until = performance.now() + START_MS
+  for (;;) {
+    const answered = await fetch(url).catch(() => undefined)
+    await answered?.body?.cancel()
+    if (answered !== undefined) return
+    if (performance.now() > until) throw new Error(`${url} does not listen`)
+    await pause(CHECK_MS)
+  }
+}
