@@ -12,7 +12,9 @@ const size = z.object({
 
 interface Measured {
   perSecond: number
+  /** Of the process, and of the database beside it. */
   cpuMicros: number
+  mongoMicros: number
   doubled: number
 }
 
@@ -45,14 +47,20 @@ async function measure(start: () => Runner): Promise<Measured> {
   sink.forget()
   await system.fill({ messages: MESSAGES, threads: THREADS, prefix: `run-${count++}` })
   const runner = start()
-  const before = { cpu: 0, done: 0 }
+  const used = () => ({ cpu: cpuSeconds(runner.pid), mongo: cpuSeconds(system.servers.mongo.pid ?? 0) })
+  let before = { cpu: 0, mongo: 0, done: 0 }
   await sink.until(MESSAGES, () => {
-    if (before.done === 0 && sink.count() > MESSAGES / 10)
-      Object.assign(before, { cpu: cpuSeconds(runner.pid), done: sink.count() })
+    if (before.done === 0 && sink.count() > MESSAGES / 10) before = { ...used(), done: sink.count() }
   })
-  const cpuMicros = ((cpuSeconds(runner.pid) - before.cpu) * 1e6) / (MESSAGES - before.done)
+  const after = used()
   await runner.stop()
-  return { perSecond: rateBetween(sink.times(), 0.1, 0.9), cpuMicros, doubled: sink.doubled() }
+  const micros = (seconds: number) => (seconds * 1e6) / (MESSAGES - before.done)
+  return {
+    perSecond: rateBetween(sink.times(), 0.1, 0.9),
+    cpuMicros: micros(after.cpu - before.cpu),
+    mongoMicros: micros(after.mongo - before.mongo),
+    doubled: sink.doubled(),
+  }
 }
 
 function report(runs: Map<string, Measured[]>): void {
@@ -60,7 +68,7 @@ function report(runs: Map<string, Measured[]>): void {
   const mine = medians.get('the dispatcher')?.perSecond ?? 0
   console.log(`\n${MESSAGES} queued messages to an endpoint that answers at once, median of ${RUNS} runs`)
   console.table(
-    [...medians].map(([name, { perSecond, cpuMicros }]) => ({
+    [...medians].map(([name, { perSecond, cpuMicros, mongoMicros }]) => ({
       name,
       'messages/s': Math.round(perSecond),
       runs: runs
@@ -68,6 +76,7 @@ function report(runs: Map<string, Measured[]>): void {
         ?.map((one) => Math.round(one.perSecond))
         .join(' '),
       'CPU µs each': Math.round(cpuMicros),
+      'MongoDB µs each': Math.round(mongoMicros),
       doubled: runs.get(name)?.reduce((sum, one) => sum + one.doubled, 0),
       'ours beside it': (mine / perSecond).toFixed(2),
     })),
