@@ -4,10 +4,12 @@ import type { Log } from '@parley/shared/log'
 import { connectRedis } from '@parley/shared/redis'
 import { createApp, type Service } from '@parley/shared/service-app'
 import { createTracing } from '@parley/shared/tracing'
+import type { Request } from 'express'
 import { Registry } from 'prom-client'
 import { createAccessTokens } from './access-tokens.ts'
 import { createCallers } from './callers.ts'
 import { canonicalPath } from './canonical-path.ts'
+import { addressKey, clientAddress } from './client-address.ts'
 import type { GatewayConfig } from './config.ts'
 import { followCopies } from './copies.ts'
 import { cors } from './cors.ts'
@@ -52,8 +54,9 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     readiness: upstreamReadiness(services),
     routes: (express) => {
       express.use(canonicalPath())
-      express.use(documentation())
       const trustedProxies = config.TRUSTED_PROXIES
+      const admit = (req: Request) => limits.page(addressKey(clientAddress(req, trustedProxies)))
+      express.use(documentation({ admit }))
       express.use(cors({ origins: config.CORS_ORIGINS, findRoute }))
       express.use(gatekeeper({ findRoute, services, callers, signer, limits, trustedProxies }))
       express.use(forward.middleware)

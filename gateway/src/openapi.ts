@@ -45,10 +45,12 @@ export const operations: readonly DescribedOperation[] = [
       example: { openapi: '3.1.1' },
       headers: [{ name: 'ETag', description: 'The version of the document' }],
     },
+    errors: ['rate_limited'],
     others: { 304: { description: 'It still has the tag that was sent' } },
   },
   {
     ...{ method: 'GET', path: '/docs', id: 'readDocs', tag, summary: 'This document, for people' },
     answer: { schema: z.string(), example: '<!doctype html>…', types: ['text/html'] },
+    errors: ['rate_limited'],
   },
 ]

@@ -76,3 +76,18 @@ describe('the page', () => {
     expect([head.status, await head.text()]).toEqual([200, ''])
   })
 })
+
+test('who asks too often is told to wait', async () => {
+  const strict = await startSystem({ RATE_ADDRESS_PER_MINUTE: '2' })
+  try {
+    const ask = () =>
+      fetch(`${strict.url}/docs`).then(({ status, headers }) => [status, headers.has('retry-after')])
+    expect([await ask(), await ask(), await ask()]).toEqual([
+      [200, false],
+      [200, false],
+      [429, true],
+    ])
+  } finally {
+    await strict.close()
+  }
+}, 150_000)

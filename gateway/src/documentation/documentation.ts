@@ -1,5 +1,5 @@
 import { methodNotAllowed } from '@parley/shared/problem'
-import { type RequestHandler, Router } from 'express'
+import { type Request, type RequestHandler, Router } from 'express'
 import { createAssets } from './assets.ts'
 import { POLICY } from './page.ts'
 
@@ -13,9 +13,12 @@ const HEADERS = {
   'cache-control': 'public, no-cache',
 }
 
-/** `GET /openapi.json`, and the same for people at `/docs`, with all that the page needs. No token is looked at. */
-export function documentation(): Router {
-  const serve = serving()
+/**
+ * `GET /openapi.json`, and the same for people at `/docs`, with all that the page needs. No token is looked at;
+ * `admit` throws for who asks too often.
+ */
+export function documentation({ admit }: { admit(req: Request): void }): Router {
+  const serve = serving(admit)
   const router = Router()
   for (const path of ['/openapi.json', '/docs']) {
     router.route(path).get(serve).all(methodNotAllowed('GET', 'HEAD'))
@@ -27,11 +30,12 @@ export function documentation(): Router {
   return router
 }
 
-function serving(): RequestHandler {
+function serving(admit: (req: Request) => void): RequestHandler {
   const assets = createAssets()
   return async (req, res, next) => {
     const asset = await assets(req.baseUrl + req.path)
     if (asset === undefined) return next()
+    admit(req)
     res.set({ ...HEADERS, 'content-type': asset.type, etag: asset.etag })
     if (req.headers['if-none-match'] === asset.etag) return void res.status(304).end()
     const zipped = /\bgzip\b/.test(req.headers['accept-encoding'] ?? '')

@@ -8,6 +8,8 @@ import { createRateCounter, type Policy, type RateCounter } from './rate-counter
 export interface RateLimits {
   /** A request to a public path: unchecked, so what one address sends can't use up another's share. */
   anonymous(route: Route, path: string, address: string): void
+  /** A page that the gateway serves itself. */
+  page(address: string): void
   /** A token that is not known here: checking it costs more than the request. */
   unknownToken(address: string): void
   /** A request whose caller is known. */
@@ -45,6 +47,7 @@ export function createRateLimits(
       else if (route.limit === 'credentials') credentials.take(address)
       else addresses.take(address)
     },
+    page: (address) => addresses.take(address),
     unknownToken: (address) => addresses.take(address),
     caller: (route, { workspace, session, token }) => {
       if (route.limit === 'webhook') webhook.take(`workspace ${workspace._id}`)
