@@ -6,6 +6,7 @@ const MAX_BATCH = 200
 // A statement may have 16 MB; a character takes up to three bytes.
 const MAX_CHARACTERS = 4 * 1024 * 1024
 const GATHER_MS = 2
+const MAX_FLUSHING = 2
 const MAX_QUEUED = 10_000
 
 interface Commit {
@@ -35,13 +36,14 @@ export const newsWriter = (copy: string): string => NEWS + copy
 export const isNewsWriter = (writer: string | undefined): boolean => writer?.startsWith(NEWS) === true
 
 /**
- * Group commit: what many threads write within 2 ms goes to MongoDB as one statement for up to 200 messages, one
+ * Group commit: what many threads write within 2 ms goes to MongoDB as one statement for up to 200 messages, two
  * at a time, since single writes would hold the message path to a few hundred a second.
  */
 export function createCommitter(messages: Collections['messages'], writer: string): Committer {
   let queue: Commit[] = []
-  let flushing = false
+  let flushing = 0
   const flush = async () => {
+    flushing++
     await new Promise((resolve) => setTimeout(resolve, GATHER_MS))
     while (queue.length > 0) {
       const size = batchSize(queue)
@@ -49,16 +51,15 @@ export function createCommitter(messages: Collections['messages'], writer: strin
       queue = queue.slice(size)
       await writeBatch(messages, batch, writer)
     }
-    flushing = false
+    flushing--
   }
   return {
     commit({ _id, revision }, progress) {
       if (queue.length >= MAX_QUEUED) return Promise.reject(new Error('too many writes are queued'))
       return new Promise((resolve, reject) => {
         queue.push({ id: _id, revision, progress, characters: charactersOf(progress), resolve, reject })
-        if (flushing) return
-        flushing = true
-        void flush()
+        // The second one gathers while the first one writes.
+        if (flushing < MAX_FLUSHING && (flushing === 0 || queue.length === 1)) void flush()
       })
     },
   }

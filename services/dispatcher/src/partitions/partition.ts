@@ -9,7 +9,7 @@ import type { Lease } from './lease-store.ts'
 import { recoverThreads } from './recover-threads.ts'
 import { storeDeliveries } from './store-deliveries.ts'
 
-const THREADS_AT_ONCE = 32
+const THREADS_AT_ONCE = 64
 /** Orders of a lease term start at term × 2^32: higher than those of every earlier term. */
 const ORDERS_PER_TERM = 2 ** 32
 
