@@ -1,7 +1,7 @@
 import type { Log } from '@parley/shared/log'
 import type { LRUCache } from 'lru-cache'
-import { DELIVERY_MS } from './callbacks/callback.ts'
 import type { Channels } from './channels.ts'
+import { claimOf } from './claim.ts'
 import type { Committer } from './commit.ts'
 import type { Governor } from './governor/governor.ts'
 import type { Handle } from './handlers/handle.ts'
@@ -48,8 +48,6 @@ interface RunOptions extends Ways {
   now: () => number
 }
 
-/** How long a claim may be at work: as long as the longest call, with a margin for clocks. */
-const CLAIM_MS = DELIVERY_MS + 1_500
 const TROUBLE_PAUSE_MS = 1_000
 const NEWS_CHECK_MS = 2_000
 const MAX_MERGES = 20
@@ -62,12 +60,14 @@ export function createRunMessage(options: RunOptions): RunMessage {
   return async (record, lease) => {
     const run = new Run({ record, lease, options, slots })
     try {
-      return beside(record, run.lane, await run.go())
+      const result = await run.go()
+      return beside(record, run.lane, result)
     } catch (error) {
       const again = { kind: 'reload', at: options.now() + TROUBLE_PAUSE_MS } as const
       if (error instanceof Superseded || isAway(error)) return beside(record, run.lane, again)
       options.log.error({ err: error, messageId: record._id }, 'message could not be run')
-      return beside(record, run.lane, await run.crashed().catch(() => again))
+      const result = await run.crashed().catch(() => again)
+      return beside(record, run.lane, result)
     }
   }
 }
@@ -196,28 +196,17 @@ class Run {
     return this.#settle({ index, reports: false, outcome: SUBMITTED, ms: performance.now() - started })
   }
 
-  /**
-   * A claim without an outcome may have been sent, and whoever claimed it may still be at it for a while. Where the other side reports, it is sent again only after a
-   * window of silence in which news would have reached us; else under the same id as soon as the claim is over.
-   */
   async #uncertain(
     { reports }: Way,
     { index, send }: { index: number; send: Send },
   ): Promise<RunResult | undefined> {
-    if (send.state !== 'claimed') return undefined
-    const claimedUntil = this.#record.updatedAt.getTime() + CLAIM_MS
-    if (this.#record.due === undefined && claimedUntil > this.#options.now())
-      return { kind: 'reload', at: Math.min(claimedUntil, this.#options.now() + CLAIM_MS) }
-    if (!reports) return undefined
-    if (this.#record.due === undefined) {
-      const settled = await this.#settle({ index, reports, outcome: INTERRUPTED, ms: 0 })
-      return settled.kind === 'next' ? { kind: 'reload', at: this.#options.now() } : settled
-    }
     const { uncertainWindow, statuses, now } = this.#options
-    const began = this.#record.due.getTime() - uncertainWindow
-    const silentSince = Math.max(statuses.clearSince() ?? now(), began)
-    const until = silentSince + uncertainWindow
-    return until <= now() ? undefined : { kind: 'reload', at: Math.min(until, now() + NEWS_CHECK_MS) }
+    const clearSince = statuses.clearSince()
+    const claim = claimOf({ record: this.#record, send, reports, clearSince, uncertainWindow, now: now() })
+    if (claim.kind === 'free') return undefined
+    if (claim.kind === 'busy') return { kind: 'reload', at: claim.until }
+    const settled = await this.#settle({ index, reports, outcome: INTERRUPTED, ms: 0 })
+    return settled.kind === 'next' ? { kind: 'reload', at: now() } : settled
   }
 
   /** Waits for a slot where the send is held to a rate; a handler's answer is kept meanwhile. */
@@ -277,10 +266,9 @@ class Run {
   async #failed(failed: Omit<Extract<Prepared, { kind: 'failed' }>, 'kind' | 'channel'>): Promise<RunResult> {
     const { keptMs, now } = this.#options
     const at = now()
-    const { outcome } = failed
     const attempt = attemptOf({ ...failed, at })
     const settlement = settleFailure({
-      outcome,
+      outcome: failed.outcome,
       tries: this.#record.tries,
       reports: false,
       uncertainWindow: 0,

@@ -29,14 +29,19 @@ afterAll(async () => {
 })
 
 /** A channel with a phone number of its own, which behaves as told. */
-async function newLine(behaviour: object = {}) {
-  const number = `10${++channels}`
-  const config = { phoneNumberId: number, accessToken: 'secret', apiUrl: `${provider.url}/v23.0` }
+async function newLine({ accessToken = 'secret', ...behaviour }: Record<string, unknown> = {}) {
+  const id = ++channels
+  const number = `10${id}`
   const kinds = { hook: 'whatsapp', callback: 'whatsapp', handlerUrl: 'native:agents/echo' }
-  await world.putChannel(channels, { name: '', description: '', extId: number, ...kinds, config })
+  const configure = (more: object) => {
+    const config = { phoneNumberId: number, apiUrl: `${provider.url}/v23.0`, ...more }
+    return world.putChannel(id, { name: '', description: '', extId: number, ...kinds, config })
+  }
+  await configure({ accessToken })
   await misbehave(number, behaviour)
   return {
     number,
+    configure,
     text: (text: string, person = '5511900000000') => ({
       extId: number,
       user: { phone: `+${person}` },
@@ -119,6 +124,41 @@ describe("the provider's news", () => {
     tell('w-foreign:0', 'failed', { workspace: world.workspace + 1 })
     tell('w-foreign:0', 'delivered')
     await world.message('w-foreign', 'delivered')
+  })
+})
+
+describe('a send that the provider refuses for good', () => {
+  const template = (variables: string[]) => ({
+    functions: [{ name: 'callback', args: { template: 'order_update', variables, language: 'pt_BR' } }],
+  })
+
+  test('for too few variables is dead by the fault of the caller, and the thread goes on', async () => {
+    const line = await newLine()
+    const message = line.text('')
+    await world.post('w-few', { ...message, answer: template(['Ana']) })
+    await world.post('w-enough', { ...message, answer: template(['Ana', '4711']) })
+    const seen = await world.message('w-few', 'dead')
+    expect([seen.fault, seen.reason, seen.attempts.length]).toEqual([
+      'caller',
+      'The provider refused it with code 132000.',
+      1,
+    ])
+    await world.message('w-enough', 'sent')
+  })
+
+  test('for an expired access token is dead by the fault of the channel, and runs again with a new one', async () => {
+    const line = await newLine({ accessToken: 'expired' })
+    await world.post('w-expired', line.text('hi'))
+    const seen = await world.message('w-expired', 'dead')
+    expect([seen.fault, seen.reason, seen.attempts[0]?.code]).toEqual([
+      'channel',
+      'The provider refused it with code 190.',
+      '190',
+    ])
+    await line.configure({ accessToken: 'renewed' })
+    expect((await world.call('POST', '/rest/messages/w-expired/replay')).status).toBe(200)
+    await world.message('w-expired', 'sent')
+    expect((await line.sends()).map(({ text }) => text)).toEqual(['hi'])
   })
 })
 

@@ -33,7 +33,7 @@ export interface Functions {
    * action has it. Rejects with `unavailable`.
    */
   check(call: FunctionCall, options: { notBefore?: number | undefined }): Promise<Failure | undefined>
-  /** Makes one attempt, within 15 s; rejects with `unavailable` while configuration is away. */
+  /** Makes one attempt, within 12 s; rejects with `unavailable` while configuration is away. */
   call(call: FunctionCall): Promise<Outcome>
 }
 

@@ -1,0 +1,41 @@
+import { DELIVERY_MS } from './callbacks/callback.ts'
+import type { MessageRecord, Send } from './message-record.ts'
+
+/** How long a claim may be at work: as long as the longest call, with a margin for clocks. */
+const CLAIM_MS = DELIVERY_MS + 1_500
+const NEWS_CHECK_MS = 2_000
+
+/** Whether a send may be made. */
+export type Claim =
+  | { kind: 'free' }
+  /** Not now: look again then (milliseconds since the epoch). */
+  | { kind: 'busy'; until: number }
+  /** Whoever claimed it is gone, and news of it are to be waited for. */
+  | { kind: 'interrupted' }
+
+/**
+ * A claim without an outcome may have been sent, and whoever claimed it may still be at it for a while. Where the
+ * other side reports, it is sent again only after a window of silence in which news would have reached us; else
+ * under the same id as soon as the claim is over.
+ */
+export function claimOf(options: {
+  record: Pick<MessageRecord, 'due' | 'updatedAt'>
+  send: Pick<Send, 'state'>
+  reports: boolean
+  /** Since when news would have reached us; undefined where they would not. */
+  clearSince: number | undefined
+  uncertainWindow: number
+  now: number
+}): Claim {
+  const { record, send, reports, uncertainWindow, now, clearSince = now } = options
+  const { due, updatedAt } = record
+  if (send.state !== 'claimed') return { kind: 'free' }
+  const claimedUntil = updatedAt.getTime() + CLAIM_MS
+  if (due === undefined && claimedUntil > now)
+    return { kind: 'busy', until: Math.min(claimedUntil, now + CLAIM_MS) }
+  if (!reports) return { kind: 'free' }
+  if (due === undefined) return { kind: 'interrupted' }
+  const silentSince = Math.max(clearSince, due.getTime() - uncertainWindow)
+  const until = silentSince + uncertainWindow
+  return until <= now ? { kind: 'free' } : { kind: 'busy', until: Math.min(until, now + NEWS_CHECK_MS) }
+}

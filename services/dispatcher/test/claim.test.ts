@@ -1,0 +1,39 @@
+import { describe, expect, test } from '@jest/globals'
+import { type Claim, claimOf } from '../src/claim.ts'
+import type { SendState } from '../src/message-record.ts'
+
+const now = Date.parse('2026-01-01T00:00:00Z')
+const WINDOW = 60_000
+
+interface Row {
+  state?: SendState
+  reports?: boolean
+  /** Seconds since it was claimed, and since when news would have come. */
+  age?: number
+  clear?: number | null
+  /** Seconds from now to when it is due. */
+  due?: number
+}
+
+describe('a send may be made', () => {
+  test.each<[string, Row, Claim]>([
+    ['when nobody has claimed it', { state: 'pending' }, { kind: 'free' }],
+    ['not while whoever claimed it may be at it', { age: 5 }, { kind: 'busy', until: now + 8_500 }],
+    ['not for ever when that was in the future', { age: -1_000 }, { kind: 'busy', until: now + 13_500 }],
+    ['again after that, where nothing is reported', { reports: false, age: 14 }, { kind: 'free' }],
+    ['not without a word of it, where that is reported', { age: 14 }, { kind: 'interrupted' }],
+    ['not while news may come', { due: 30 }, { kind: 'busy', until: now + 2_000 }],
+    ['after a window of silence', { due: 0, clear: 120 }, { kind: 'free' }],
+    ['not when the way was broken since', { due: 0, clear: 59 }, { kind: 'busy', until: now + 1_000 }],
+    ['not while the way is broken', { due: 0, clear: null }, { kind: 'busy', until: now + 2_000 }],
+  ])('%s', (_name, { state = 'claimed', reports = true, age = 3_600, clear = 3_600, due }, expected) => {
+    const record = {
+      updatedAt: new Date(now - age * 1_000),
+      ...(due === undefined ? {} : { due: new Date(now + due * 1_000) }),
+    }
+    const clearSince = clear === null ? undefined : now - clear * 1_000
+    expect(claimOf({ record, send: { state }, reports, clearSince, uncertainWindow: WINDOW, now })).toEqual(
+      expected,
+    )
+  })
+})
