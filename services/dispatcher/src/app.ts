@@ -81,6 +81,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     kept,
     gatewayUrl: config.GATEWAY_URL,
     webhookUrl: config.WEBHOOK_URL,
+    copies: collections.copies,
     log,
   })
   const news = keepConsuming({

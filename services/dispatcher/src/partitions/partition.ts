@@ -9,6 +9,8 @@ import type { Lease } from './lease-store.ts'
 import { recoverThreads } from './recover-threads.ts'
 import { storeDeliveries } from './store-deliveries.ts'
 
+/** Stored in one batch. */
+const PREFETCH = 200
 const THREADS_AT_ONCE = 64
 /** Orders of a lease term start at term × 2^32: higher than those of every earlier term. */
 const ORDERS_PER_TERM = 2 ** 32
@@ -53,6 +55,7 @@ export function openPartition(options: {
   })
   const consumer = keepConsuming({
     queue: partitionQueue(partition),
+    prefetch: PREFETCH,
     held: lease.held,
     work: storeDeliveries({
       partition,

@@ -1,9 +1,13 @@
 import { STATUS_QUEUE } from '@parley/shared/broker'
 import type { Log } from '@parley/shared/log'
+import type { Collections } from '../database.ts'
 import type { KeptChannel } from '../keep-channel.ts'
 
 const CHECK_MS = 1_000
 const REQUEST_MS = 2_000
+/** A live copy says so each second. One that sleeps may hold news until the broker has noticed, after its heartbeats. */
+const SILENT_MS = 3_000
+const NOTICED_MS = 20_000
 
 /** Knows since when news of sends would have reached us without a break. */
 export interface StatusWatch {
@@ -13,17 +17,18 @@ export interface StatusWatch {
 }
 
 /**
- * Checks each second the way that a provider's news takes: gateway, webhook, broker, and a consumer that has
- * emptied the status queue. Silence says something only while that way is whole.
+ * Checks each second the way that a provider's news takes: gateway, webhook, broker, a consumer that has emptied
+ * the status queue, and no copy that may sleep with news in its hands. Silence says something only while that way is whole.
  */
 export function watchStatuses(options: {
   kept: Pick<KeptChannel, 'current'>
   gatewayUrl: string
   webhookUrl: string
+  copies: Pick<Collections['copies'], 'countDocuments'>
   log: Log
   now?: () => number
 }): StatusWatch {
-  const { kept, gatewayUrl, webhookUrl, log, now = Date.now } = options
+  const { kept, gatewayUrl, webhookUrl, copies, log, now = Date.now } = options
   let since: number | undefined
   let stopped = false
   const checks = async () => {
@@ -32,6 +37,7 @@ export function watchStatuses(options: {
       consumerCount !== undefined &&
       consumerCount > 0 &&
       messageCount === 0 &&
+      (await copies.countDocuments(SLEEPING, { maxTimeMS: REQUEST_MS })) === 0 &&
       (await answers(`${gatewayUrl}/health/live`)) &&
       (await answers(`${webhookUrl}/health/ready`))
     )
@@ -54,6 +60,15 @@ export function watchStatuses(options: {
       clearTimeout(timer)
     },
   }
+}
+
+const SLEEPING = {
+  $expr: {
+    $and: [
+      { $lt: ['$seenAt', { $subtract: ['$$NOW', SILENT_MS] }] },
+      { $gt: ['$seenAt', { $subtract: ['$$NOW', NOTICED_MS] }] },
+    ],
+  },
 }
 
 async function answers(url: string): Promise<boolean> {
