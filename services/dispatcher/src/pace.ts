@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { awaitSlot, CLAIM_AHEAD_MS, SLOT_LATE_MS } from './governor/await-slot.ts'
-import type { Governor, PaceKeys } from './governor/governor.ts'
+import type { Governor, PaceKeys, Slot } from './governor/governor.ts'
 
 const MAX_SLOTS = 20_000
 
-/** Slots that are kept for sends whose thread waits, by the send's id; at most a second old. */
+/** The slots of sends that have not left yet, by the send's id; used or gone by. */
 export const createSlots = (): LRUCache<string, number> => new LRUCache({ max: MAX_SLOTS })
 
 /** Holds the sends of one message to the rate of where they go. */
@@ -24,19 +24,25 @@ export class Pace {
   /** Until when (milliseconds since the epoch) to wait before a send is claimed; undefined for no longer. */
   async waitUntil(sendId: string, keys: PaceKeys): Promise<number | undefined> {
     const now = this.#now
-    const kept = this.#slots.get(sendId)
-    this.#slots.delete(sendId)
-    const timely = kept !== undefined && now() - kept <= SLOT_LATE_MS
-    const slot = timely ? { kind: 'reserved' as const, at: kept } : await this.#governor.slot(keys)
+    const slot = await this.#slotOf(sendId, keys)
     this.#slotAt = slot.at
     const claimAt = slot.kind === 'reserved' ? slot.at - CLAIM_AHEAD_MS : slot.at
     if (slot.kind === 'reserved' && claimAt <= now()) return undefined
-    if (slot.kind === 'reserved') this.#slots.set(sendId, slot.at)
     return claimAt
   }
 
-  /** Waits for the slot of a send that is claimed, or for another where claiming took too long. */
-  atSlot(keys: PaceKeys, held: () => boolean): Promise<void> {
-    return awaitSlot({ at: this.#slotAt, keys, governor: this.#governor, now: this.#now, held })
+  /** Waits for the slot of a send that is claimed, or for another where claiming took too long; then it leaves. */
+  async atSlot(sendId: string, { keys, held }: { keys: PaceKeys; held(): boolean }): Promise<void> {
+    await awaitSlot({ at: this.#slotAt, keys, governor: this.#governor, now: this.#now, held })
+    this.#slots.delete(sendId)
+  }
+
+  /** The one that is kept for it; another where that has gone by, which must not count twice for the person. */
+  async #slotOf(sendId: string, keys: PaceKeys): Promise<Slot> {
+    const kept = this.#slots.get(sendId)
+    if (kept !== undefined && this.#now() - kept <= SLOT_LATE_MS) return { kind: 'reserved', at: kept }
+    const slot = kept === undefined ? await this.#governor.slot(keys) : await this.#governor.anotherSlot(keys)
+    if (slot.kind === 'reserved') this.#slots.set(sendId, slot.at)
+    return slot
   }
 }

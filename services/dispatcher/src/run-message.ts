@@ -177,7 +177,7 @@ class Run {
     const pause = (await this.#uncertain(way, { index, send })) ?? (await this.#paced(way, send))
     if (pause !== undefined) return pause
     await this.#message.commitUnderLease(claimed(this.#record, { index, at: this.#options.now() }))
-    return this.#settle({ index, reports: way.reports, ...(await this.#attempt(way)) })
+    return this.#settle({ index, reports: way.reports, ...(await this.#attempt(way, send)) })
   }
 
   /** Submitting twice counts once, so it needs no claim; with the broker away the message waits for it. */
@@ -220,8 +220,8 @@ class Run {
     return { kind: 'wait', record: this.#record, until }
   }
 
-  async #attempt({ keys, deliver }: Way): Promise<{ outcome: Outcome; ms: number }> {
-    if (keys !== undefined) await this.#pace.atSlot(keys, this.#lease.held)
+  async #attempt({ keys, deliver }: Way, send: Send): Promise<{ outcome: Outcome; ms: number }> {
+    if (keys !== undefined) await this.#pace.atSlot(send.id, { keys, held: this.#lease.held })
     if (!this.#lease.held()) throw new Superseded()
     const started = performance.now()
     const outcome = await deliver()

@@ -117,6 +117,17 @@ test('the pace to a person counts from slot to slot, not from when they were ask
   expect(next?.at).toBeGreaterThanOrEqual((slots[0] ?? 0) + PERSON_INTERVAL_MS)
 })
 
+test('another slot for a send that missed its own takes of the number, not of the person', async () => {
+  const [governor] = copies()
+  const keys = { number: 'missed', person: 'ana' }
+  const before = await governor?.slot(keys)
+  for (let n = 0; n < PERSON_BURST; n++) await governor?.anotherSlot(keys)
+  const after = await governor?.slot({ number: 'missed', person: 'joão' })
+  expect((after?.at ?? 0) - (before?.at ?? 0)).toBeGreaterThan(PERSON_BURST * NUMBER_INTERVAL_MS)
+  const next = await governor?.slot(keys)
+  expect(next?.kind).toBe('reserved')
+})
+
 describe('with Redis away', () => {
   test('a copy goes on alone at an eighth of the rate, and joins the others again', async () => {
     const [governor] = copies()
@@ -125,6 +136,8 @@ describe('with Redis away', () => {
     for (let n = 0; n < 5; n++) slots.push(await governor?.slot({ number: 'alone', person: `p${n}` }))
     const gaps = slots.slice(1).map((slot, n) => (slot?.at ?? 0) - (slots[n]?.at ?? 0))
     expect(slots.every((slot) => slot?.kind === 'reserved')).toBe(true)
+    const another = await governor?.anotherSlot({ number: 'alone', person: 'p0' })
+    expect((another?.at ?? 0) - (slots.at(-1)?.at ?? 0)).toBeGreaterThan(NUMBER_INTERVAL_MS * 8 - 1)
     for (const gap of gaps) expect(gap).toBeGreaterThan(NUMBER_INTERVAL_MS * 8 - 1)
     for (let n = 0; n < 8; n++) {
       expect((await governor?.slot({ number: 'alone, one person', person: 'ana' }))?.kind).toBe('reserved')

@@ -25,6 +25,7 @@ const never = async () => {
 function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
   const sent: number[] = []
   const slots = options.slots.map((slot) => ({ ...slot, at: START + slot.at }))
+  const asked: string[] = []
   const sends: Callback = {
     reports: true,
     paceKeys: () => ({ number: 'n', person: 'p' }),
@@ -52,7 +53,14 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
     },
     read: async () => null,
     governor: {
-      slot: async () => slots.shift() ?? { kind: 'later', at: Date.now() + 60_000 },
+      slot: async () => {
+        asked.push('first')
+        return slots.shift() ?? { kind: 'later', at: Date.now() + 60_000 }
+      },
+      anotherSlot: async () => {
+        asked.push('another')
+        return { kind: 'reserved', at: slots.shift()?.at ?? Date.now() }
+      },
       count: async () => {},
       slowDown: async () => {},
     },
@@ -74,7 +82,7 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
     receivedAt: new Date(START),
     body: JSON.stringify({ extId: 'c', user: { phone: '1' }, thread: {}, answer: { message: 'hi' } }),
   })
-  return { sent, slotsLeft: () => slots.length, through: () => runThrough(message) }
+  return { sent, asked, slotsLeft: () => slots.length, through: () => runThrough(message) }
 }
 
 test('a database that takes 120 ms neither makes a send miss its slot nor lets it leave before', async () => {
@@ -92,7 +100,8 @@ test('a slot that has gone by while the database stood still is left, and anothe
   const done = runner.through()
   await jest.advanceTimersByTimeAsync(10_000)
   expect(await done).toEqual({ kind: 'closed' })
-  expect(runner.sent).toEqual([3_000])
+  // The person's pace is charged once for it, not for each slot that went by.
+  expect([runner.sent, runner.asked]).toEqual([[3_000], ['first', 'another', 'another']])
 })
 
 test('a slot of now is used at once', async () => {

@@ -52,6 +52,7 @@ const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
     read: (_id) => messages.findOne({ _id }),
     governor: {
       slot: async () => ({ kind: 'reserved', at: now }),
+      anotherSlot: async () => ({ kind: 'reserved', at: now }),
       count: async () => {},
       slowDown: async () => {},
     },

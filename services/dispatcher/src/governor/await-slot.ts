@@ -10,7 +10,7 @@ export async function awaitSlot(options: {
   /** Milliseconds since the epoch. */
   at: number
   keys: PaceKeys
-  governor: Pick<Governor, 'slot'>
+  governor: Pick<Governor, 'anotherSlot'>
   now(): number
   held(): boolean
 }): Promise<void> {
@@ -18,9 +18,8 @@ export async function awaitSlot(options: {
   let { at } = options
   await pause(at - now())
   while (now() - at > SLOT_LATE_MS && held()) {
-    const slot = await governor.slot(keys)
-    await pause(slot.at - now())
-    if (slot.kind === 'reserved') at = slot.at
+    at = (await governor.anotherSlot(keys)).at
+    await pause(at - now())
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import type { Redis } from 'ioredis'
-import { createLocalPace, type Finding } from './local-pace.ts'
+import { createLocalPace, type Finding, type Wish } from './local-pace.ts'
 import { createRemoteClock } from './remote-clock.ts'
 import { createTurns } from './turns.ts'
 
@@ -20,6 +20,8 @@ export type Slot =
 export interface Governor {
   /** Finds the next slot for a send. Never rejects: with Redis away this copy goes on alone, at an eighth of each number's rate. */
   slot(keys: PaceKeys): Promise<Slot>
+  /** Another slot for a send whose reserved one went by unused: the person's pace has been charged for it. */
+  anotherSlot(keys: PaceKeys): Promise<Extract<Slot, { kind: 'reserved' }>>
   /** Counts what came in on the number: it takes of the same rate. */
   count(keys: PaceKeys): Promise<void>
   /** The provider says that it was too fast: halves the number's rate for 10 s. */
@@ -58,13 +60,17 @@ local now = time[1] * 1000 + time[2] / 1000
 local interval, person_interval, person_tolerance, ahead = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 if redis.call('EXISTS', KEYS[3]) == 1 then interval = interval * 2 end
 local number = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now)
+local take = function()
+  redis.call('SET', KEYS[1], string.format('%.3f', number + interval), 'PX', math.ceil(number + interval - now + 1000))
+  return { 'reserved', math.ceil(number), math.floor(now) }
+end
+if ARGV[5] == 'another' then return take() end
 local person = math.max(tonumber(redis.call('GET', KEYS[2]) or 0), number)
 local person_free = person - person_tolerance
 if person_free > number then return { 'person_busy', math.ceil(person_free), math.floor(now) } end
 if number - now > ahead then return { 'number_busy', math.ceil(number - ahead / 2), math.floor(now) } end
-redis.call('SET', KEYS[1], string.format('%.3f', number + interval), 'PX', math.ceil(number + interval - now + 1000))
 redis.call('SET', KEYS[2], string.format('%.3f', person + person_interval), 'PX', math.ceil(person + person_interval - now + 1000))
-return { 'reserved', math.ceil(number), math.floor(now) }
+return take()
 `
 const COUNT_SCRIPT = `
 local time = redis.call('TIME')
@@ -91,25 +97,26 @@ export function createGovernor(redis: Redis, log: Log): Governor {
   }
   const clock = createRemoteClock()
   const turn = createTurns(TURN_MS)
-  const find = async (keys: PaceKeys): Promise<Finding> => {
+  const find = async (keys: PaceKeys, wish: Wish): Promise<Finding> => {
     try {
       const asked = Date.now()
-      const answer = await redis.eval(SLOT_SCRIPT, 3, ...redisKeys(keys), ...LIMITS)
+      const answer = await redis.eval(SLOT_SCRIPT, 3, ...redisKeys(keys), ...LIMITS, wish)
       const [kind, at, theirs] = answer as [Finding['kind'], number, number]
       clock.observe({ asked, answered: Date.now(), theirs })
       tell(false)
       return { kind, at: clock.toOurs(at) }
     } catch {
       tell(true)
-      return alone(keys, Date.now())
+      return alone(keys, { now: Date.now(), wish })
     }
   }
   return {
     async slot(keys) {
-      const { kind, at } = await find(keys)
+      const { kind, at } = await find(keys, 'first')
       if (kind === 'reserved') return { kind, at }
       return { kind: 'later', at: kind === 'number_busy' ? turn(keys.number, at) : at }
     },
+    anotherSlot: async (keys) => ({ kind: 'reserved', at: (await find(keys, 'another')).at }),
     async count(keys) {
       await redis.eval(COUNT_SCRIPT, 1, redisKeys(keys)[0], NUMBER_INTERVAL_MS).catch(() => tell(true))
     },
