@@ -47,6 +47,7 @@ export function createAssets(): (path: string) => Promise<Asset> | undefined {
 
 async function load({ type, read }: { type: string; read(): Promise<Buffer> }): Promise<Asset> {
   const body = await read()
-  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
+  // Weak, since it stands for both forms.
+  const etag = `W/"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
   return { type, etag, body, gzipped: await promisify(gzip)(body) }
 }
