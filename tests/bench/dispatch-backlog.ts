@@ -1,6 +1,6 @@
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { residentMib, startDispatchSystem } from './dispatch-system.ts'
+import { cpuSeconds, residentMib, startDispatchSystem } from './dispatch-system.ts'
 import { rateBetween } from './sink.ts'
 
 const size = z.object({
@@ -19,11 +19,17 @@ try {
   console.error(`Queueing ${MESSAGES} messages …`)
   await system.fill({ messages: MESSAGES, threads, prefix: 'backlog' })
   const dispatcher = system.startDispatcher()
-  const resident: number[] = []
-  await sink.until(MESSAGES, () => {
-    const tenth = Math.floor((sink.count() * TENTHS) / MESSAGES)
-    resident[tenth] ??= residentMib(dispatcher.pid)
+  const look = () => ({
+    done: sink.count(),
+    resident: residentMib(dispatcher.pid),
+    cpu: cpuSeconds(dispatcher.pid),
+    mongo: cpuSeconds(system.servers.mongo.pid ?? 0),
   })
+  const looks = [look()]
+  await sink.until(MESSAGES, () => {
+    if (sink.count() >= (looks.length * MESSAGES) / TENTHS) looks.push(look())
+  })
+  looks[TENTHS] = look()
   const rates = Array.from({ length: TENTHS }, (_, n) =>
     rateBetween(sink.times(), n / TENTHS, (n + 1) / TENTHS),
   )
@@ -33,9 +39,27 @@ try {
       part: `${n * TENTHS}–${(n + 1) * TENTHS}%`,
       'messages/s': Math.round(rate),
       'beside the first': (rate / (rates[0] ?? rate)).toFixed(2),
-      'resident MiB': resident[n],
+      ...used(looks[n], looks[n + 1]),
     })),
   )
 } finally {
   await system.stop()
+}
+
+interface Look {
+  done: number
+  resident: number
+  cpu: number
+  mongo: number
+}
+
+/** What a message took of processors, which other programs on the machine change less than its speed. */
+function used(from: Look | undefined, to: Look | undefined): object {
+  if (from === undefined || to === undefined) return {}
+  const micros = (seconds: number) => Math.round((seconds * 1e6) / (to.done - from.done))
+  return {
+    'CPU µs each': micros(to.cpu - from.cpu),
+    'MongoDB µs each': micros(to.mongo - from.mongo),
+    'resident MiB': to.resident,
+  }
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Collections, collectionsOf, prepareDatabase } from '@parley/dispatcher/database'
+import type { MessageRecord } from '@parley/dispatcher/message-record'
 import { storeDeliveries } from '@parley/dispatcher/partitions/store-deliveries'
 import { createThreads } from '@parley/dispatcher/threads/threads'
 import { eventually } from '@parley/local/testing/service-under-test'
@@ -38,13 +39,55 @@ const delivery = (messageId: string): ConsumeMessage =>
     },
   }) as unknown as ConsumeMessage
 
+/** A collection whose first insert gets only as far as the second document before `gate` opens. */
+function interrupted(messages: Collections['messages'], gate: Promise<void>): Collections['messages'] {
+  let first = true
+  return new Proxy(messages, {
+    get(target, name) {
+      const method = Reflect.get(target, name) as unknown
+      if (typeof method !== 'function') return method
+      if (name !== 'insertMany' || !first) return method.bind(target)
+      first = false
+      return async (records: MessageRecord[], options: object) => {
+        await target.insertMany(records.slice(1))
+        await gate
+        return target.insertMany(records, options)
+      }
+    },
+  })
+}
+
 describe('deliveries', () => {
+  test('that come again over a new connection, while they are being stored, keep their order', async () => {
+    const gate = Promise.withResolvers<void>()
+    let order = 1_000
+    const work = storeDeliveries({
+      partition: 1,
+      collections: { ...collections, messages: interrupted(collections.messages, gate.promise) },
+      nextOrder: () => order++,
+      stored: () => {},
+      known: () => {},
+      log,
+    })
+    const channel = {} as ConfirmChannel
+    const first = work([delivery('again-1'), delivery('again-2')], channel)
+    const second = work([delivery('again-1'), delivery('again-2'), delivery('again-3')], channel)
+    setTimeout(gate.resolve, 100)
+    await Promise.all([first, second])
+    const stored = await collections.messages.find({ partition: 1 }).sort({ order: 1 }).toArray()
+    expect(stored.map(({ _id }) => _id)).toEqual(['again-1', 'again-2', 'again-3'])
+  })
+
   test('of which an earlier holder has just stored the first run in order', async () => {
     const ran: string[] = []
     const { messages } = collections
     const threads = createThreads({
       load: ({ workspace, thread }, limit) =>
-        messages.find({ workspace, thread, open: true }).sort({ order: 1 }).limit(limit).toArray(),
+        messages
+          .find({ partition: 0, workspace, thread, open: true })
+          .sort({ order: 1 })
+          .limit(limit)
+          .toArray(),
       run: async ({ _id }) => {
         await messages.updateOne({ _id }, { $unset: { open: '' } })
         ran.push(_id)

@@ -22,7 +22,8 @@ interface StoreOptions {
 
 /**
  * Makes the worker of a partition's deliveries: consuming is storing. What can't be stored goes to the rejected
- * ones. A batch that comes again keeps its places, so that what an earlier attempt stored is recognised.
+ * ones. One batch at a time; one that comes again keeps its places, so that what an earlier attempt stored is
+ * recognised.
  */
 export function storeDeliveries(options: StoreOptions) {
   const { partition, collections, log } = options
@@ -33,7 +34,7 @@ export function storeDeliveries(options: StoreOptions) {
     places.set(delivery, place)
     return place
   }
-  return async (batch: ConsumeMessage[], channel: ConfirmChannel): Promise<void> => {
+  const store = async (batch: ConsumeMessage[], channel: ConfirmChannel): Promise<void> => {
     const readings = batch.map((delivery) => ({ delivery, reading: readDelivery(delivery) }))
     const records = readings.flatMap(({ delivery, reading }) =>
       reading.kind === 'message' ? [{ ...reading.message, partition, order: placeOf(delivery) }] : [],
@@ -52,5 +53,12 @@ export function storeDeliveries(options: StoreOptions) {
     // First what is older: a thread that is not known here must not begin with what came after it.
     for (const record of [...known, ...reopened]) options.known(record)
     for (const record of stored) options.stored(record)
+  }
+  let turn: Promise<unknown> = Promise.resolve()
+  // What was under way when a connection broke comes again over the next one, and must not overtake itself.
+  return (batch: ConsumeMessage[], channel: ConfirmChannel): Promise<void> => {
+    const stored = turn.then(() => store(batch, channel))
+    turn = stored.catch(() => {})
+    return stored
   }
 }
