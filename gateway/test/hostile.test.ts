@@ -88,6 +88,12 @@ describe('what the gateway itself refuses', () => {
     expect(await system.raw(`CONNECT 127.0.0.1:22 HTTP/1.1\r\n${head()}\r\n`)).not.toMatch(/ 200 /)
   })
 
+  test('an expectation that nobody knows changes nothing', async () => {
+    const head = `Host: x\r\nAuthorization: Bearer ${token}\r\nExpect: 200-maybe\r\nConnection: close\r\n`
+    expect(await system.raw(`GET /rest/jobs HTTP/1.1\r\n${head}\r\n`)).toMatch(/^HTTP\/1\.1 200 /)
+    expect(backend.requests[0]?.headers).not.toHaveProperty('expect')
+  })
+
   test('an upgrade is an ordinary request', async () => {
     const upgrade = 'Connection: Upgrade, close\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n'
     expect(await system.raw(`GET /rest/jobs HTTP/1.1\r\n${head()}${upgrade}\r\n`)).toMatch(/^HTTP\/1\.1 200 /)

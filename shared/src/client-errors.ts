@@ -9,8 +9,12 @@ const CODES: Record<string, ErrorCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
-/** Answers what is no well-formed HTTP request with a problem as well, and closes the connection. */
+/**
+ * Answers what is no well-formed HTTP request with a problem as well, and closes the connection. An expectation that
+ * nobody knows counts for nothing (RFC 9110, 10.1.1), where Node would answer with a bare 417.
+ */
 export function answerClientErrors(server: Server): void {
+  server.on('checkExpectation', (req, res) => server.emit('request', req, res))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
     const problem = new Problem(CODES[error.code ?? ''] ?? 'malformed_request')

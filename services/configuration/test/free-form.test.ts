@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { escapeKeys, unescapeKeys } from '@parley/shared/safe-keys'
 import fc from 'fast-check'
-import { escapeKeys, unescapeKeys } from '../src/store/safe-keys.ts'
 import { bodies } from './bodies.ts'
 import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
 

@@ -70,6 +70,21 @@ describe('users', () => {
     expect(await login(email, password)).toBeUndefined()
   })
 
+  test('and the workspace keep every key of their context, those of the language and the store too', async () => {
+    const odd = `{"__proto__":{"prototype":1},"prototype":"$where","constructor":[],"~toString":{"$ref":1},
+      "inner":{"prototype":"x","__proto__":2,"constructor":3},"_bsontype":"ObjectId","":{"$ref":"a","$id":1}}`
+    const context = JSON.stringify(JSON.parse(odd))
+    const user = await addUser('MEMBER')
+    for (const path of [`/rest/users/${user._id}`, `/rest/workspaces/${admin.workspace._id}`]) {
+      const changed = await asAdmin('PATCH', path, { context: JSON.parse(odd) })
+      expect([changed.status, JSON.stringify(changed.json.context)]).toEqual([200, context])
+      expect(JSON.stringify((await asAdmin('GET', path)).json.context)).toBe(context)
+    }
+    const me = await as(user.token)('POST', '/api/auth/me', {})
+    expect(JSON.stringify(me.json.context)).toBe(context)
+    expect(JSON.stringify(me.json.workspace.context)).toBe(context)
+  })
+
   test('never show hashes', async () => {
     await addUser('MEMBER')
     for (const path of ['/rest/users', `/rest/users/${admin._id}`])

@@ -1,9 +1,9 @@
 import { CONFIGURATION_EXCHANGE, connectBroker, openConfirmChannel } from '@parley/shared/broker'
 import { DOCUMENT_CHANGE_TYPE, type DocumentChange as Published } from '@parley/shared/document-change'
 import type { Log } from '@parley/shared/log'
+import { unescapeKeys } from '@parley/shared/safe-keys'
 import type { ConfirmChannel } from 'amqplib'
 import type { DocumentChange } from '../relay/change-stream.ts'
-import { unescapeKeys } from '../store/safe-keys.ts'
 
 const CONFIRM_MS = 5_000
 

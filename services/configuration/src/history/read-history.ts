@@ -1,4 +1,5 @@
 import { Problem } from '@parley/shared/problem'
+import { unescapeKeys } from '@parley/shared/safe-keys'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { allows, requireReadable } from '../access/access.ts'
@@ -10,7 +11,6 @@ import type { ResourceDefinition } from '../resources/definition.ts'
 import { type Reveal, revealAt } from '../secrets/reveal.ts'
 import { collectPage } from '../store/collect-page.ts'
 import type { Database } from '../store/database.ts'
-import { unescapeKeys } from '../store/safe-keys.ts'
 import type { FieldChange } from './changes-between.ts'
 import type { HistoryEntry } from './history-entry.ts'
 

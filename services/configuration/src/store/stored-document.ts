@@ -1,6 +1,6 @@
 import type { JsonObject } from '@parley/shared/json-object'
+import { escapeKeys, unescapeKeys } from '@parley/shared/safe-keys'
 import type { ResourceDefinition } from '../resources/definition.ts'
-import { escapeKeys, unescapeKeys } from './safe-keys.ts'
 import { valueAt } from './value-at.ts'
 
 /** Ids count per workspace and resource; two workspaces may have the same. */

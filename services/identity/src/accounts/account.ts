@@ -1,3 +1,4 @@
+import { unescapeKeys } from '@parley/shared/safe-keys'
 import { Schema } from 'mongoose'
 
 /** A user of one workspace; the account's id is the user's id. */
@@ -52,5 +53,16 @@ accountSchema.index({ role: 1 })
 export function accountView(account: Account) {
   const { _id, provider, username, passwordHash, salt, name, profile } = account
   const { createdAt, updatedAt, context } = account
-  return { _id, provider, username, passwordHash, salt, name, profile, createdAt, updatedAt, context }
+  return {
+    _id,
+    provider,
+    username,
+    passwordHash,
+    salt,
+    name,
+    profile,
+    createdAt,
+    updatedAt,
+    context: unescapeKeys(context),
+  }
 }

@@ -1,5 +1,6 @@
 import type { Caller } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
+import { unescapeKeys } from '@parley/shared/safe-keys'
 import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
@@ -43,6 +44,6 @@ async function currentUser(models: Models, caller: Caller) {
     role: roleView(role),
     createdAt,
     updatedAt,
-    context,
+    context: unescapeKeys(context),
   }
 }

@@ -1,4 +1,5 @@
 import type { Caller } from '@parley/shared/internal-token'
+import { unescapeKeys } from '@parley/shared/safe-keys'
 import type { Account } from '../accounts/account.ts'
 import type { Models } from '../models.ts'
 
@@ -44,7 +45,7 @@ async function callerFor(models: Models, account: Account, roleId: number): Prom
   if (workspace === null || role === null) return undefined
   const { _id, username, name, profile, context } = account
   return {
-    account: { _id, username, name, profile, context },
+    account: { _id, username, name, profile, context: unescapeKeys(context) },
     workspace: {
       _id: workspace._id,
       name: workspace.name,

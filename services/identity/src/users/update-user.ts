@@ -24,6 +24,7 @@ export const userChange = z.strictObject({
 
 /** `PATCH /rest/users/{id}`: a new role takes effect in under 2 s; the last admin keeps theirs. */
 export function updateUser({ connection, models, authorizer }: Administration): RequestHandler {
+  const stored = connection.collection<{ _id: number }>(models.accounts.collection.name)
   return async (req, res) => {
     const caller = callerOf(res)
     const { document: user, decision } = await findWritable({
@@ -37,7 +38,7 @@ export function updateUser({ connection, models, authorizer }: Administration): 
     const change = { ...sent, role, updatedAt: new Date() }
     requireSelected(decision, { ...user, ...change })
     await inTransaction(connection, async (transaction) => {
-      await models.accounts.updateOne({ _id: user._id }, { $set: change }, { session: transaction })
+      await stored.updateOne({ _id: user._id }, { $set: change }, { session: transaction })
       if (role !== user.role) {
         await giveRole(models, transaction, role)
         await requireAdminLeft(models, transaction, user.workspace)

@@ -42,6 +42,7 @@ export function workspaceRoutes(administration: Administration, body: RequestHan
 
 function updateWorkspace(administration: Administration): RequestHandler {
   const { connection, models, authorizer } = administration
+  const stored = connection.collection<{ _id: number }>(models.workspaces.collection.name)
   return async (req, res) => {
     const caller = callerOf(res)
     const decision = await authorizer.require(caller, 'workspaces', 'write')
@@ -52,7 +53,7 @@ function updateWorkspace(administration: Administration): RequestHandler {
     requireSelected(decision, after)
     await inTransaction(connection, async (transaction) => {
       const set = { $set: { ...sent, updatedAt: after.updatedAt } }
-      await models.workspaces.updateOne({ _id: before._id }, set, { session: transaction })
+      await stored.updateOne({ _id: before._id }, set, { session: transaction })
       await announce(models.changes, transaction, { kind: 'workspace', key: String(before._id) })
       const details = { fields: Object.keys(sent) }
       const act = { action: 'update', resource: 'workspaces', document: before._id, details }

@@ -1,3 +1,4 @@
+import { unescapeKeys } from '@parley/shared/safe-keys'
 import { Schema } from 'mongoose'
 
 export interface Workspace {
@@ -38,5 +39,5 @@ workspaceSchema.index({ slug: 1 }, { unique: true })
 /** The workspace as callers see it. */
 export function workspaceView(workspace: Workspace) {
   const { _id, name, namespace, host, status, createdAt, updatedAt, context } = workspace
-  return { _id, name, namespace, host, status, createdAt, updatedAt, context }
+  return { _id, name, namespace, host, status, createdAt, updatedAt, context: unescapeKeys(context) }
 }
