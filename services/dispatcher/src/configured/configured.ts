@@ -13,7 +13,7 @@ import type { ConfiguredStore, Wanted } from './configured-store.ts'
 const READ_AGAIN_MS = 60_000
 const TRY_AGAIN_MS = 5_000
 const MAX_REMEMBERED = 10_000
-const MAX_CHARACTERS = 64 * 1024 * 1024
+const MAX_CHARACTERS = 16 * 1024 * 1024
 const MAX_WORKSPACES = 100_000
 const BACKGROUND_READS = 4
 
