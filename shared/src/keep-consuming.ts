@@ -25,29 +25,39 @@ export function keepConsuming(options: ConsumeOptions): KeptConsumer {
   const { queue, held, log } = options
   let connection: ChannelModel | undefined
   let consumer: Consumer | undefined
+  /** Stands for the consumer, also while it is still being opened. */
+  let present: object | undefined
+  /** Earlier consumers, whose last batch may be under way. */
+  let ended: Promise<unknown> = Promise.resolve()
   let retry: NodeJS.Timeout | undefined
   let stopped = false
   const active = () => !stopped && held()
+  const letGo = () => {
+    present = undefined
+    ended = Promise.all([ended, consumer?.close().catch(() => {})])
+    consumer = undefined
+  }
   const start = async (model: ChannelModel) => {
-    if (!active() || connection !== model || consumer !== undefined) return
+    if (!active() || connection !== model || present !== undefined) return
+    const own = {}
+    present = own
+    const lost = () => {
+      if (present !== own) return
+      letGo()
+      again(model)
+    }
     try {
-      consumer = await consumeBatches({
-        ...options,
-        connection: model,
-        closed: () => {
-          consumer = undefined
-          again(model)
-        },
-      })
-      if (!active()) consumer.abandon()
+      const started = await consumeBatches({ ...options, connection: model, closed: lost })
+      if (present === own && active()) consumer = started
+      else started.abandon()
     } catch (error) {
       log.warn({ queue, reason: error instanceof Error ? error.message : 'unknown' }, 'queue not consumed')
-      again(model)
+      lost()
     }
   }
   const again = (model: ChannelModel) => {
     clearTimeout(retry)
-    retry = setTimeout(() => void start(model), PAUSE_MS)
+    if (!stopped) retry = setTimeout(() => void start(model), PAUSE_MS)
   }
   const stop = () => {
     stopped = true
@@ -55,15 +65,17 @@ export function keepConsuming(options: ConsumeOptions): KeptConsumer {
   }
   return {
     attach(model) {
+      if (connection === model) return
       connection = model
-      consumer = undefined
+      letGo()
       void start(model)
     },
     oldestAt: () => consumer?.oldestAt(),
     isConsuming: () => consumer !== undefined,
     async close() {
       stop()
-      await consumer?.close()
+      letGo()
+      await ended
     },
     abandon() {
       stop()

@@ -1,0 +1,72 @@
+import { EventEmitter } from 'node:events'
+import { describe, expect, test } from '@jest/globals'
+import { keepConsuming } from '@parley/shared/keep-consuming'
+import { createLog } from '@parley/shared/log'
+import type { ChannelModel, ConfirmChannel } from 'amqplib'
+
+const log = createLog({ service: 'test', level: 'silent' })
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** A connection whose channels are opened when `opened` resolves, and remember whether they are open. */
+function connectionOf(opened: Promise<void> = Promise.resolve()) {
+  const channels: Array<EventEmitter & { isOpen: boolean }> = []
+  const createConfirmChannel = async () => {
+    await opened
+    const channel = Object.assign(new EventEmitter(), {
+      isOpen: true,
+      prefetch: async () => {},
+      consume: async () => ({ consumerTag: 'x' }),
+      close: async () => {
+        channel.isOpen = false
+        channel.emit('close')
+      },
+    })
+    channels.push(channel)
+    return channel as unknown as ConfirmChannel
+  }
+  return { channels, model: { createConfirmChannel } as unknown as ChannelModel }
+}
+
+const start = () => keepConsuming({ queue: 'q', held: () => true, work: async () => {}, log })
+
+describe('a kept consumer', () => {
+  test('lets go of a channel that an earlier connection opens late, and of the present one when it is closed', async () => {
+    const late = Promise.withResolvers<void>()
+    const earlier = connectionOf(late.promise)
+    const present = connectionOf()
+    const consumer = start()
+    consumer.attach(earlier.model)
+    consumer.attach(present.model)
+    await turn()
+    late.resolve()
+    await turn()
+    expect(earlier.channels.map(({ isOpen }) => isOpen)).toEqual([false])
+    expect(present.channels.map(({ isOpen }) => isOpen)).toEqual([true])
+    expect(consumer.isConsuming()).toBe(true)
+    await consumer.close()
+    expect(present.channels.map(({ isOpen }) => isOpen)).toEqual([false])
+  })
+
+  test('consumes once on a connection that it is told of twice', async () => {
+    const { channels, model } = connectionOf()
+    const consumer = start()
+    consumer.attach(model)
+    consumer.attach(model)
+    await turn()
+    expect(channels.filter(({ isOpen }) => isOpen).length).toBe(1)
+    await consumer.close()
+    expect(channels.filter(({ isOpen }) => isOpen).length).toBe(0)
+  })
+
+  test('that is closed while it opens a channel does not keep it', async () => {
+    const late = Promise.withResolvers<void>()
+    const { channels, model } = connectionOf(late.promise)
+    const consumer = start()
+    consumer.attach(model)
+    const closing = consumer.close()
+    late.resolve()
+    await closing
+    await turn()
+    expect(channels.filter(({ isOpen }) => isOpen)).toEqual([])
+  })
+})
