@@ -64,6 +64,7 @@ describe('deliveries', () => {
     const work = storeDeliveries({
       partition: 1,
       collections: { ...collections, messages: interrupted(collections.messages, gate.promise) },
+      held: () => true,
       nextOrder: () => order++,
       stored: () => {},
       known: () => {},
@@ -76,6 +77,32 @@ describe('deliveries', () => {
     await Promise.all([first, second])
     const stored = await collections.messages.find({ partition: 1 }).sort({ order: 1 }).toArray()
     expect(stored.map(({ _id }) => _id)).toEqual(['again-1', 'again-2', 'again-3'])
+  })
+
+  test('that waited until the lease was gone are left to the next holder', async () => {
+    let held = true
+    const gate = Promise.withResolvers<void>()
+    const work = storeDeliveries({
+      partition: 2,
+      collections: { ...collections, messages: interrupted(collections.messages, gate.promise) },
+      held: () => held,
+      nextOrder: () => 1,
+      stored: () => {},
+      known: () => {},
+      log,
+    })
+    const channel = {} as ConfirmChannel
+    const first = work([delivery('late-1'), delivery('late-2')], channel)
+    const second = work([delivery('late-3')], channel)
+    held = false
+    gate.resolve()
+    await expect(Promise.allSettled([first, second])).resolves.toMatchObject([
+      { status: 'rejected' },
+      { status: 'rejected', reason: new Error('the lease is gone') },
+    ])
+    expect(await collections.messages.countDocuments({ _id: { $in: ['late-1', 'late-2', 'late-3'] } })).toBe(
+      0,
+    )
   })
 
   test('of which an earlier holder has just stored the first run in order', async () => {
@@ -101,6 +128,7 @@ describe('deliveries', () => {
     const work = storeDeliveries({
       partition: 0,
       collections,
+      held: () => true,
       nextOrder: () => order++,
       stored: (record) => threads.add(record),
       known: (record) => threads.wake(record),

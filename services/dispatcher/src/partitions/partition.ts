@@ -60,6 +60,7 @@ export function openPartition(options: {
     work: storeDeliveries({
       partition,
       collections,
+      held: lease.held,
       nextOrder: () => order++,
       stored: (record) => threads.add(record),
       known: (record) => threads.wake(record),

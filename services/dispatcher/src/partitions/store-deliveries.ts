@@ -11,6 +11,8 @@ import { storeBatch } from './store-batch.ts'
 interface StoreOptions {
   partition: number
   collections: Pick<Collections, 'messages' | 'rejected'>
+  /** Whether storing is still ours to do. */
+  held(): boolean
   /** The place of the next message that arrives. */
   nextOrder(): number
   /** A message was stored. */
@@ -28,6 +30,9 @@ interface StoreOptions {
 export function storeDeliveries(options: StoreOptions) {
   const { partition, collections, log } = options
   const { messages } = collections
+  const requireHeld = () => {
+    if (!options.held()) throw new Error('the lease is gone')
+  }
   const places = new WeakMap<ConsumeMessage, number>()
   const placeOf = (delivery: ConsumeMessage) => {
     const place = places.get(delivery) ?? options.nextOrder()
@@ -39,10 +44,12 @@ export function storeDeliveries(options: StoreOptions) {
     const records = readings.flatMap(({ delivery, reading }) =>
       reading.kind === 'message' ? [{ ...reading.message, partition, order: placeOf(delivery) }] : [],
     )
+    requireHeld()
     const { stored, known } = await storeBatch(messages, records)
     const replays = readings.flatMap(({ delivery, reading }) =>
       reading.kind === 'replay' ? [{ ...reading, order: placeOf(delivery) }] : [],
     )
+    requireHeld()
     const reopened = await applyReplays(messages, replays)
     for (const { delivery, reading } of readings) {
       if (reading.kind !== 'rejected') continue
