@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
 /** What is said of a span, by OpenTelemetry's names. */
 export type Attributes = Record<string, string | number>
 
@@ -42,6 +44,16 @@ export async function createTracing(service: string, config: TracingConfig): Pro
   const { createOtlpTracing } = await import('./otlp-tracing.ts')
   return createOtlpTracing({ service, endpoint, ratio })
 }
+
+const active = new AsyncLocalStorage<string>()
+
+/** Runs `work` as part of a trace, which {@link currentTrace} then knows wherever the work leads. */
+export function withTrace<T>(traceparent: string | undefined, work: () => T): T {
+  return traceparent === undefined ? work() : active.run(traceparent, work)
+}
+
+/** The traceparent of the work under way; undefined outside of a trace. */
+export const currentTrace = (): string | undefined => active.getStore()
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 

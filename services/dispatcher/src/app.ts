@@ -44,7 +44,10 @@ import { keepChannel } from './keep-channel.ts'
 import { createReplayPublisher } from './messages/replay-command.ts'
 import { replayRoutes } from './messages/replay-routes.ts'
 import { messageRoutes } from './messages/routes.ts'
+import { createMetrics } from './metrics/metrics.ts'
+import { type CallKind, observeCalls } from './metrics/observe-calls.ts'
 import { showState } from './metrics/show-state.ts'
+import { traceRuns } from './metrics/trace-runs.ts'
 import { createLeaseStore } from './partitions/lease-store.ts'
 import { openPartition } from './partitions/partition.ts'
 import { type Partitions, startPartitions } from './partitions/partitions.ts'
@@ -75,6 +78,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const { messages } = collections
   const redis = connectRedis(config.REDIS_URL, log)
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
+  const metrics = createMetrics(registry)
+  const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
   const signer = createSigner(config.SIGNING_SECRET)
   const kept = keepChannel(log)
   const statuses = watchStatuses({
@@ -101,10 +106,17 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const specs = createSpecReader()
   const channels = createChannels({ configured, secrets })
   const run = createRunMessage({
+    metrics,
     channels,
-    handle: createHandle({ http, signer }),
-    callbacks: { whatsapp: createWhatsappCallback(http), rpc: createRpcCallback({ http, signer }) },
-    functions: createFunctions({ findAction: createFindAction({ configured, specs }), specs, http, signer }),
+    handle: createHandle({ http: calls('handler'), signer }),
+    callbacks: {
+      whatsapp: createWhatsappCallback(calls('whatsapp')),
+      rpc: createRpcCallback({ http: calls('rpc'), signer }),
+    },
+    functions: createFunctions({
+      findAction: createFindAction({ configured, specs }),
+      ...{ specs, http: calls('function'), signer },
+    }),
     submit: createSubmit(kept),
     committer: createCommitter(messages, copy),
     read: (_id) => messages.findOne({ _id }),
@@ -144,7 +156,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     const started = startPartitions({
       leases: createLeaseStore({ collections, copy }),
       copy,
-      open: (lease) => openPartition({ lease, collections, run, log }),
+      open: (lease) => openPartition({ lease, collections, run: traceRuns(run, tracing), log }),
       log,
     })
     partitions = started
@@ -163,7 +175,10 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       app.use('/rest/messages', replayRoutes({ messages, replays, authorizer }))
       app.use('/rest/messages', conservationRoutes({ collections, startSession, authorizer }))
       const webhook = inner([new URL(config.WEBHOOK_URL)], 'webhook')
-      app.use('/rest/messages', audioRoutes({ messages, authorizer, channels, webhook, http }))
+      app.use(
+        '/rest/messages',
+        audioRoutes({ messages, authorizer, channels, webhook, http: calls('media') }),
+      )
       app.use('/rest/messages', messageRoutes({ messages, authorizer }))
     },
   })

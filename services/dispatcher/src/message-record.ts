@@ -79,6 +79,8 @@ export interface MessageRecord {
   channel: string
   source: string
   requestId?: string
+  /** The trace that it came in with (W3C Trace Context). */
+  traceparent?: string
   state: MessageState
   /** There while the pipeline still has work with it. */
   open?: true

@@ -1,14 +1,14 @@
 import type { Log } from '@parley/shared/log'
-import type { LRUCache } from 'lru-cache'
 import type { Channels } from './channels.ts'
 import { claimOf } from './claim.ts'
 import type { Committer } from './commit.ts'
 import type { Governor } from './governor/governor.ts'
 import type { Handle } from './handlers/handle.ts'
-import { messageLine } from './message-line.ts'
+import { tellEnd } from './message-line.ts'
 import type { MessageRecord, Progress, Send } from './message-record.ts'
+import type { Metrics } from './metrics/metrics.ts'
 import { CRASHED, INTERRUPTED, type Outcome, SUBMITTED } from './outcome.ts'
-import { createSlots, Pace } from './pace.ts'
+import { createSlots, Pace, type Slots } from './pace.ts'
 import type { Lease } from './partitions/lease-store.ts'
 import { type Planned, type Prepared, prepare } from './prepare.ts'
 import {
@@ -41,6 +41,7 @@ interface RunOptions extends Ways {
   read(id: string): Promise<MessageRecord | null>
   governor: Governor
   statuses: Pick<StatusWatch, 'clearSince'>
+  metrics: Pick<Metrics, 'settled' | 'waited'>
   log: Log
   /** How long an uncertain send waits for news, in milliseconds. */
   uncertainWindow: number
@@ -84,7 +85,7 @@ class Run {
     record: MessageRecord
     lease: Lease
     options: RunOptions
-    slots: LRUCache<string, number>
+    slots: Slots
   }) {
     this.#message = new WrittenMessage({ ...run.options, record: run.record, lease: run.lease })
     this.#lease = run.lease
@@ -96,7 +97,6 @@ class Run {
     return this.#message.record
   }
 
-  /** The lane that the message is in by now. */
   get lane(): string | undefined {
     return this.#record.lane
   }
@@ -294,7 +294,7 @@ class Run {
   }
 
   #closed(progress: Progress): RunResult {
-    this.#options.log.info(messageLine(this.#record, progress, this.#options.now()), 'message')
+    tellEnd(this.#options, this.#record, progress)
     return { kind: 'closed' }
   }
 }

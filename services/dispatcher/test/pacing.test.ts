@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { createLog } from '@parley/shared/log'
+import { Registry } from 'prom-client'
 import type { Callback } from '../src/callbacks/callback.ts'
 import type { Slot } from '../src/governor/governor.ts'
 import type { MessageRecord } from '../src/message-record.ts'
+import { createMetrics } from '../src/metrics/metrics.ts'
 import { createRunMessage } from '../src/run-message.ts'
 import type { RunResult } from '../src/run-result.ts'
 import { newRecord } from './new-record.ts'
@@ -35,6 +37,7 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
     },
   }
   const run = createRunMessage({
+    metrics: createMetrics(new Registry()),
     channels: {
       find: async () => ({
         ...{ _id: 1, workspace: 1, hook: 'whatsapp', callback: 'whatsapp' },

@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+import { Registry } from 'prom-client'
 import { createCommitter } from '../src/commit.ts'
 import { type Collections, collectionsOf, prepareDatabase } from '../src/database.ts'
+import { createMetrics } from '../src/metrics/metrics.ts'
 import { createRunMessage } from '../src/run-message.ts'
 import { RETRY_DELAYS } from '../src/settle.ts'
 import { newRecord } from './new-record.ts'
@@ -34,6 +36,7 @@ const never = async () => {
 }
 const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
   createRunMessage({
+    metrics: createMetrics(new Registry()),
     channels: {
       find: async () =>
         trouble.find?.() ?? {

@@ -32,7 +32,7 @@ export function audioRoutes(
 ): Router {
   const { messages, authorizer } = options
   let underWay = 0
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router
     .route('/:id/audio')
     .get(async (req, res) => {

@@ -30,7 +30,7 @@ export function conservationRoutes(options: {
   authorizer: Authorizer
 }): Router {
   const { collections, startSession, authorizer } = options
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router
     .route('/conservation')
     .get(async (req, res) => {

@@ -39,7 +39,7 @@ export function replayRoutes(options: {
       await visibleTo(res, { authorizer, access: 'write' }),
     ],
   })
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router
     .route('/replay')
     .post(jsonBody({ maxBytes: MAX_BODY_BYTES }), async (req, res) => {

@@ -29,7 +29,7 @@ export function messageRoutes(options: {
   const { messages, authorizer } = options
   const readable = (res: { locals: Record<string, unknown> }) =>
     visibleTo(res, { authorizer, access: 'read' })
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router
     .route('/')
     .get(async (req, res) => {

@@ -14,6 +14,7 @@ const propertiesSchema = z.object({
     thread: z.string(),
     source: z.string(),
     requestId: z.string().optional(),
+    traceparent: z.string().max(64).optional(),
   }),
 })
 
@@ -36,7 +37,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
   const parsed = webhookMessage.safeParse(parseJson(body))
   if (!parsed.success) return rejected(`body field /${parsed.error.issues[0]?.path.join('/')} is wrong`)
   const { messageId, headers } = known.data
-  const { workspace, channel, thread, source, requestId } = headers
+  const { workspace, channel, thread, source, requestId, traceparent } = headers
   const at = new Date()
   return {
     kind: 'message',
@@ -48,6 +49,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
       channel,
       source,
       ...(requestId === undefined ? {} : { requestId }),
+      ...(traceparent === undefined ? {} : { traceparent }),
       state: 'received',
       open: true,
       tries: 0,

@@ -1,6 +1,7 @@
 import { TASKS_QUEUE } from '@parley/shared/broker'
 import type { JsonObject } from '@parley/shared/json-object'
 import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
+import { currentTrace } from '@parley/shared/tracing'
 import type { Channel } from '../channels.ts'
 import { publishConfirmed } from '../confirmed-publish.ts'
 import type { KeptChannel } from '../keep-channel.ts'
@@ -28,10 +29,11 @@ export function createSubmit(kept: Pick<KeptChannel, 'current'>): Submit {
       submit,
       at: new Date().toISOString(),
     }
+    const traceparent = currentTrace()
     const properties = {
       messageId: record._id,
       type: TASK_SUBMISSION_TYPE,
-      headers: { workspace: record.workspace },
+      headers: { workspace: record.workspace, ...(traceparent === undefined ? {} : { traceparent }) },
     }
     return publishConfirmed(kept, { exchange: '', key: TASKS_QUEUE, body, properties })
   }

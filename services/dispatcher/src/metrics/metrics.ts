@@ -1,0 +1,42 @@
+import { Counter, Histogram, type Registry } from 'prom-client'
+
+const CALL_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const WAIT_SECONDS = [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1_800]
+
+/** What is counted where it happens. */
+export interface Metrics {
+  /** A message came to an end. */
+  settled(state: string, fault: string | undefined): void
+  /** A send waited so long for the rate of its number. */
+  waited(seconds: number): void
+  /** A call to what a workspace configured ended with this status, or failed in this way. */
+  called(kind: string, outcome: string, seconds: number): void
+}
+
+export function createMetrics(registry: Registry): Metrics {
+  const registers = [registry]
+  const settled = new Counter({
+    name: 'parley_messages_settled_total',
+    help: 'Messages that came to an end, by state and whose fault it was',
+    labelNames: ['state', 'fault'],
+    registers,
+  })
+  const waits = new Histogram({
+    name: 'parley_governor_wait_seconds',
+    help: 'How long sends waited for the rate of their number',
+    buckets: WAIT_SECONDS,
+    registers,
+  })
+  const calls = new Histogram({
+    name: 'http_client_request_duration_seconds',
+    help: 'Calls to handlers, functions, WhatsApp and RPC endpoints',
+    labelNames: ['kind', 'outcome'],
+    buckets: CALL_SECONDS,
+    registers,
+  })
+  return {
+    settled: (state, fault = 'none') => settled.inc({ state, fault }),
+    waited: (seconds) => waits.observe(seconds),
+    called: (kind, outcome, seconds) => calls.observe({ kind, outcome }, seconds),
+  }
+}

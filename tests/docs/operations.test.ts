@@ -1,0 +1,126 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { CHECKOUT } from '@parley/local/checkout'
+import { makeSecrets } from '@parley/local/system/secrets'
+import { SERVICES } from '@parley/shared/internal-token'
+import { parse as parseYaml } from 'yaml'
+import { composeEnvironment } from '../../deploy/docker/compose-environment.ts'
+import { environmentOf } from '../../docs/environment-page.ts'
+import { startWholeSystem, type WholeSystem } from '../security/whole-system.ts'
+
+const read = (path: string) => readFileSync(join(CHECKOUT, path), 'utf8')
+const pages = [
+  'README.md',
+  ...readdirSync(join(CHECKOUT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
+const operations = read('docs/operations.md')
+const namesIn = (text: string, pattern: RegExp) =>
+  new Set([...text.matchAll(pattern)].map(([, name = '']) => name))
+const sorted = (names: Iterable<string>) => [...names].toSorted()
+
+const rules = (
+  parseYaml(read('deploy/observability/alerts.yml')).groups as { rules: { alert: string; expr: string }[] }[]
+).flatMap((group) => group.rules)
+const panels = JSON.parse(read('deploy/observability/grafana/dashboards/parley.json')).panels as {
+  targets: { expr: string }[]
+}[]
+
+/** Names of metrics in PromQL: what is neither a function, nor a label, nor a keyword. */
+function metricsIn(expression: string): string[] {
+  const bare = expression.replace(/\{[^}]*\}/g, '').replace(/\b(by|without|on|ignoring)\s*\([^)]*\)/g, '')
+  return [...bare.matchAll(/[a-z_][a-z0-9_]*(?![a-z0-9_]*\s*\()/g)]
+    .map(([name]) => name)
+    .filter((name) => name === 'up' || name.includes('_'))
+    .filter((name) => name !== 'histogram_quantile')
+    .map((name) => name.replace(/_(bucket|count|sum)$/, ''))
+}
+
+describe('metrics', () => {
+  let system: WholeSystem
+  let shown: Set<string>
+  beforeAll(async () => {
+    system = await startWholeSystem()
+    const all = SERVICES.map((name) =>
+      system.registries[name].getMetricsAsArray().map((metric) => metric.name),
+    )
+    shown = new Set(all.flat())
+  })
+  afterAll(() => system.close())
+
+  const documented = namesIn(
+    operations,
+    /^\| `([a-z_]+)` \| (?:all|gateway|identity|webhook|configuration|dispatcher) \|/gm,
+  )
+
+  test('those of the page are shown, and those that are shown are on the page', () => {
+    expect(sorted(documented)).toEqual(sorted(shown))
+  })
+
+  test('each is shown by the service that the page says', () => {
+    for (const [, name = '', of = ''] of operations.matchAll(/^\| `([a-z_]+)` \| (\w+) \|/gm)) {
+      if (!documented.has(name)) continue
+      const by = SERVICES.filter((service) => system.registries[service].getSingleMetric(name) !== undefined)
+      expect([name, by]).toEqual([name, of === 'all' ? [...SERVICES] : [of]])
+    }
+  })
+
+  test('alerts and dashboard look at nothing else', () => {
+    const node = /^(process|nodejs)_/
+    const asked = [
+      ...rules.map(({ expr }) => expr),
+      ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+    ]
+    const names = new Set(asked.flatMap(metricsIn).filter((name) => name !== 'up' && !node.test(name)))
+    expect(names.size).toBeGreaterThan(10)
+    expect(sorted(names.difference(shown))).toEqual([])
+  })
+
+  test('the probes that the page names answer', async () => {
+    const probes = namesIn(operations, /^\| `(\/health\/\w+)` \|/gm)
+    expect(sorted(probes)).toEqual(['/health/live', '/health/ready'])
+    for (const probe of probes) expect((await fetch(`${system.url}${probe}`)).status).toBe(200)
+  })
+})
+
+test('every alert has its section, and every section its alert', () => {
+  const sections = namesIn(operations.split('\n## Alerts\n')[1] ?? '', /^### (\w+)$/gm)
+  expect(sorted(sections)).toEqual(sorted(rules.map(({ alert }) => alert)))
+})
+
+describe.each(pages)('%s', (page) => {
+  const text = read(page)
+
+  test('names only environment variables that exist', () => {
+    const known = new Set([
+      ...SERVICES.flatMap((name) => Object.keys(environmentOf(name))),
+      ...Object.keys(composeEnvironment(makeSecrets())),
+      ...namesIn(read('docker-compose.yml'), /\$\{(\w+):/g),
+      ...namesIn(sizesOfRuns(), /^ {2}([A-Z][A-Z0-9_]+): /gm),
+    ])
+    const named = namesIn(text, /`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)`/g)
+    const roles = new Set(['WORKSPACE_ADMIN'])
+    expect(sorted(named.difference(known).difference(roles))).toEqual([])
+  })
+
+  test('names only commands and files that exist', () => {
+    const { scripts } = JSON.parse(read('package.json'))
+    for (const name of namesIn(text, /npm run ([\w:]+)/g)) expect(Object.keys(scripts)).toContain(name)
+    const paths = namesIn(text, /`((?:deploy|docs|gateway|services|shared|tests)\/[\w./-]+)`/g)
+    expect(sorted(paths).filter((path) => !existsSync(join(CHECKOUT, path)))).toEqual([])
+    const links = namesIn(text, /\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)
+    const folder = page.startsWith('docs/') ? 'docs' : '.'
+    expect(sorted(links).filter((path) => !existsSync(join(CHECKOUT, folder, path)))).toEqual([])
+  })
+})
+
+/** The sources of the commands that take a size from the environment. */
+function sizesOfRuns(): string {
+  const files = readdirSync(join(CHECKOUT, 'tests'), { recursive: true, encoding: 'utf8' })
+  return files
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => read(`tests/${file}`))
+    .join('\n')
+}
