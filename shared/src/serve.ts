@@ -1,9 +1,9 @@
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { answerClientErrors } from './client-errors.ts'
 import { type BaseConfig, baseConfig, ConfigError, parseConfig } from './config.ts'
+import { createHttpServer } from './http-server.ts'
 import { createLog, type Log } from './log.ts'
 import { serveMetrics } from './metrics-server.ts'
 import type { Service } from './service-app.ts'
@@ -29,11 +29,10 @@ export async function serve<S extends z.ZodRawShape>(options: {
   const config = await orExit(() => readConfig(options.config))
   const log = createLog({ service: options.name, level: config.LOG_LEVEL })
   const service = await orExit(() => options.build(config, log))
-  const server = createServer(service.app)
+  const server = createHttpServer(service.app)
   server.keepAliveTimeout = KEEP_ALIVE_MS
   server.headersTimeout = HEADERS_MS
   server.requestTimeout = REQUEST_MS
-  answerClientErrors(server)
   await listen(server, config)
   const { METRICS_PORT, HOST } = config
   if (METRICS_PORT !== undefined) await serveMetrics(service.registry, { host: HOST, port: METRICS_PORT })

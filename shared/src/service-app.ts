@@ -37,8 +37,12 @@ export function createApp(options: {
   app.disable('x-powered-by')
   app.set('etag', false)
   app.set('query parser', 'simple')
+  app.set('case sensitive routing', true)
+  // What has a tag is compared with it where it is sent; of the rest Express would take any `*` for known.
+  Object.defineProperty(app.request, 'fresh', { value: false })
   showReadiness(registry, options.readiness)
   app.use(requestId())
+  app.use(requireHost())
   app.get('/health/live', (_req, res) => {
     if (app.locals.stopping) res.status(503)
     res.json({ status: app.locals.stopping ? 'stopping' : 'live' })
@@ -63,6 +67,14 @@ function requestId(): RequestHandler {
     req.headers['x-request-id'] = id
     res.locals.requestId = id
     res.setHeader('x-request-id', id)
+    next()
+  }
+}
+
+/** HTTP/1.1 wants a host in every request, and a lone one; Node has refused two of them. */
+function requireHost(): RequestHandler {
+  return (req, _res, next) => {
+    if (req.headers.host === undefined && req.httpVersion === '1.1') throw new Problem('malformed_request')
     next()
   }
 }

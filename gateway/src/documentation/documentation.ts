@@ -19,7 +19,7 @@ const HEADERS = {
  */
 export function documentation({ admit }: { admit(req: Request): void }): Router {
   const serve = serving(admit)
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   for (const path of ['/openapi.json', '/docs']) {
     router.route(path).get(serve).all(methodNotAllowed('GET', 'HEAD'))
   }

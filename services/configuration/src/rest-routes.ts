@@ -18,7 +18,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024
 
 /** `/check`, `/export`, `/import`, and `/{resource}` and `/{resource}/{id}`, the same for every resource. */
 export function restRoutes(dependencies: Dependencies): Router {
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   const body = jsonBody({ maxBytes: MAX_BODY_BYTES })
   const patchBody = jsonBody({
     maxBytes: MAX_BODY_BYTES,

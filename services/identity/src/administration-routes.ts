@@ -15,7 +15,7 @@ export function administrationRoutes(administration: Administration): Router {
     maxBytes: REST_BODY_BYTES,
     types: ['application/json', 'application/merge-patch+json'],
   })
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router.use(userRoutes(administration, body), roleRoutes(administration, body))
   router.use(workspaceRoutes(administration, body), invitationRoutes(administration, body))
   router.use(auditRoutes(administration))

@@ -15,7 +15,7 @@ type Needed = Pick<Dependencies, 'database'>
 
 /** What other services read without an account behind them: `/workspaces/{workspace}/…`. */
 export function internalRoutes({ database }: Needed): Router {
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router.route('/workspaces/:workspace/channels').get(channels({ database })).all(methodNotAllowed('GET'))
   router
     .route('/workspaces/:workspace/:resource/:id')

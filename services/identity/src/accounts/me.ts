@@ -15,7 +15,7 @@ export const anyObject = z.looseObject({}).optional()
 
 /** `POST /api/auth/me`: the caller, read afresh; an API token shows the role that it has itself. */
 export function meRoute({ models }: { models: Models }): Router {
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router.post('/api/auth/me', authBody(), async (req, res) => {
     parse(anyObject, req.body)
     const user = await currentUser(models, callerOf(res))

@@ -14,7 +14,7 @@ import { createApiToken } from './create-api-token.ts'
 /** `/api/auth/tokens`: long-lived tokens of the caller's workspace. */
 export function apiTokenRoutes(administration: Administration, body: RequestHandler): Router {
   const { models, authorizer } = administration
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router
     .route('/api/auth/tokens')
     .post(body, createApiToken(administration))

@@ -15,7 +15,7 @@ export function auditRoutes({
   models: Pick<Models, 'audit'>
   authorizer: Authorizer
 }): Router {
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router
     .route('/audit')
     .get(async (req, res) => {

@@ -18,7 +18,7 @@ export function changesRoute({
   models: Pick<Models, 'changes'>
   verifier: InternalVerifier
 }): Router {
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router.get('/internal/changes', requireService(verifier, 'gateway'), async (req, res) => {
     const now = Date.now()
     const since = Math.min(Number(req.query.since) || now, now)

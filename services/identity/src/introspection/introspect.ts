@@ -22,7 +22,7 @@ export function introspectRoute({
   models: Models
   verifier: InternalVerifier
 }): Router {
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router.post(
     '/internal/introspect',
     requireService(verifier, 'gateway'),

@@ -26,7 +26,7 @@ export const acceptance = (min: number) =>
 export function acceptInvitationRoute(dependencies: Administration & TokenDependencies): Router {
   const { connection, models, passwords } = dependencies
   const body = acceptance(dependencies.minPasswordLength)
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router.post('/api/auth/accept-invitation', authBody(), async (req, res) => {
     const { token, name, phone, password } = parse(body, req.body)
     const invitation = await models.invitations.findOne({ hash: tokenHash(token) }).lean()

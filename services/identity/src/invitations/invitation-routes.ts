@@ -25,7 +25,7 @@ export const newInvitation = z.strictObject({ email: emailAddress, role: roleRef
 /** `/rest/invitations`, under the rules for `users`: an invitation is a user to be. */
 export function invitationRoutes(administration: Administration, body: RequestHandler): Router {
   const { models, authorizer } = administration
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router
     .route('/invitations')
     .post(body, invite(administration))

@@ -18,7 +18,7 @@ export const passwordChange = (min: number) =>
 export function changePasswordRoute(administration: Administration): Router {
   const { connection, models, passwords } = administration
   const body = passwordChange(administration.minPasswordLength)
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router.post('/api/auth/password', authBody(), async (req, res) => {
     const caller = callerOf(res)
     // An API token is for programs; what it could do here would outlive its being revoked.

@@ -45,7 +45,7 @@ export const registration = (min: number) =>
 /** `POST /api/auth/register`: makes account, workspace and roles, and logs the new user in. */
 export function registerRoute(dependencies: RegisterDependencies): Router {
   const body = registration(dependencies.minPasswordLength)
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router.post('/api/auth/register', authBody(), async (req, res) => {
     const { password, ...user } = parse(body, req.body)
     const registered = await register(dependencies, { user, password })

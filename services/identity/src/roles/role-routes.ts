@@ -14,7 +14,7 @@ import { changeRole, createRole } from './save-role.ts'
 /** `/rest/roles`: the roles of the caller's workspace. */
 export function roleRoutes(administration: Administration, body: RequestHandler): Router {
   const { models, authorizer } = administration
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router
     .route('/roles')
     .post(body, createRole(administration))

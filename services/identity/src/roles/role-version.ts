@@ -13,7 +13,7 @@ export function roleVersionRoute({
   models: Pick<Models, 'roleVersions'>
   verifier: InternalVerifier
 }): Router {
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router.get(
     '/internal/roles/:id/versions/:version',
     requireService(verifier, 'configuration', 'webhook', 'dispatcher', 'gateway'),

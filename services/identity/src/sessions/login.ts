@@ -32,7 +32,7 @@ interface LoginDependencies extends TokenDependencies {
  */
 export function loginRoute(dependencies: LoginDependencies): Router {
   const { throttles } = dependencies
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router.post('/api/auth/login', authBody(), async (req, res) => {
     const given = parse(credentials, req.body)
     const key = usernameKey(given.username ?? given.email ?? '')

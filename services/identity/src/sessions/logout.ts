@@ -26,7 +26,7 @@ interface LogoutDependencies {
  * with `everywhere` all sessions of the account. A refresh token that nobody knows has ended already.
  */
 export function logoutRoute({ connection, models, verifier }: LogoutDependencies): Router {
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router.post('/api/auth/logout', authBody(), async (req, res) => {
     const { refreshToken, everywhere } = parse(logoutBody, req.body) ?? {}
     const id =

@@ -25,7 +25,7 @@ interface RefreshDependencies extends TokenDependencies {
  * answer for a minute, as long as its successor is unused; after that its whole session is revoked.
  */
 export function refreshRoute(dependencies: RefreshDependencies): Router {
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router.post('/api/auth/refresh', authBody(), async (req, res) => {
     const { refreshToken } = parse(refreshBody, req.body)
     const session = await useToken(dependencies, refreshToken)

@@ -13,7 +13,7 @@ import { userView } from './user-view.ts'
 /** `/rest/users`: the users of the caller's workspace. */
 export function userRoutes(administration: Administration, body: RequestHandler): Router {
   const { models, authorizer } = administration
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router
     .route('/users')
     .post(body, createUser(administration))

@@ -12,7 +12,7 @@ export function workspaceBySlugRoute({
   models: Pick<Models, 'workspaces'>
   verifier: InternalVerifier
 }): Router {
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router.get(
     '/internal/workspaces/by-slug/:slug',
     requireService(verifier, 'webhook', 'dispatcher', 'configuration'),

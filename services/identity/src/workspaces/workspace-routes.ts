@@ -20,7 +20,7 @@ export const workspaceChange = z.strictObject({ name: label.optional(), context:
 /** `/rest/workspaces`: the one workspace that the caller is in. */
 export function workspaceRoutes(administration: Administration, body: RequestHandler): Router {
   const { authorizer } = administration
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router
     .route('/workspaces')
     .get(async (_req, res) => {

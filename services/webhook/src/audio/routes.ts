@@ -7,7 +7,7 @@ const WORKSPACE = /^\d{1,16}$/
 
 /** GET /workspaces/{workspace}/audio/{id}: the text that came in as `audio`, for the dispatcher. */
 export function audioRoutes(audio: Pick<AudioStore, 'open'>): Router {
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router
     .route('/workspaces/:workspace/audio/:id')
     .get(async (req, res) => {

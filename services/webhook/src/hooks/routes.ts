@@ -32,7 +32,7 @@ export function hookRoutes(options: {
   box: Pick<SecretBox, 'open'>
 }): Router {
   const { authorizer, configuration, hooks, publicUrl, signingSecret, box } = options
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   router
     .route('/')
     .get(async (req, res) => {

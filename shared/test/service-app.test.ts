@@ -1,0 +1,51 @@
+import { type AddressInfo, connect } from 'node:net'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { createHttpServer } from '@parley/shared/http-server'
+import { createLog } from '@parley/shared/log'
+import { createApp } from '@parley/shared/service-app'
+import { untraced } from '@parley/shared/tracing'
+import { Registry } from 'prom-client'
+
+const app = createApp({
+  ...{ log: createLog({ service: 'test', level: 'silent' }), registry: new Registry(), tracing: untraced },
+  readiness: {},
+  routes: (app) => app.get('/rest/things', (_req, res) => void res.json({ data: [] })),
+})
+const server = createHttpServer(app)
+let port: number
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  port = (server.address() as AddressInfo).port
+})
+afterAll(() => new Promise((resolve) => server.close(resolve)))
+
+/** Sends bytes as they are, and answers with everything that comes back until the connection ends. */
+function exchange(text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let received = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    socket.on('data', (chunk) => {
+      received += String(chunk)
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve(received))
+  })
+}
+
+test('a path is another one in another case', async () => {
+  const statuses = ['/rest/things', '/rest/Things', '/REST/things'].map(async (path) => {
+    const { status } = await fetch(`http://127.0.0.1:${port}${path}`)
+    return status
+  })
+  expect(await Promise.all(statuses)).toEqual([200, 404, 404])
+})
+
+test('an answer without a tag is not taken for one that the caller has', async () => {
+  const head = 'Host: x\r\nIf-None-Match: *\r\nConnection: close\r\n'
+  expect(await exchange(`GET /rest/things HTTP/1.1\r\n${head}\r\n`)).toMatch(/^HTTP\/1\.1 200 /)
+})
+
+test('a request that names no host is refused with a problem', async () => {
+  const answer = await exchange('GET /rest/things HTTP/1.1\r\nConnection: close\r\n\r\n')
+  expect(answer).toMatch(/^HTTP\/1\.1 400 .*x-request-id: .*"code":"malformed_request"/is)
+})
