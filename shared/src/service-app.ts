@@ -58,6 +58,7 @@ export function createApp(options: {
   return app
 }
 
+const HOST = /^host$/i
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
 
 function requestId(): RequestHandler {
@@ -71,10 +72,11 @@ function requestId(): RequestHandler {
   }
 }
 
-/** HTTP/1.1 wants a host in every request, and a lone one; Node has refused two of them. */
+/** One host is named in every request of HTTP/1.1, and never two, of which each reader may take another. */
 function requireHost(): RequestHandler {
-  return (req, _res, next) => {
-    if (req.headers.host === undefined && req.httpVersion === '1.1') throw new Problem('malformed_request')
+  return ({ rawHeaders, httpVersion }, _res, next) => {
+    const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && HOST.test(name)).length
+    if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) throw new Problem('malformed_request')
     next()
   }
 }

@@ -45,7 +45,10 @@ test('an answer without a tag is not taken for one that the caller has', async (
   expect(await exchange(`GET /rest/things HTTP/1.1\r\n${head}\r\n`)).toMatch(/^HTTP\/1\.1 200 /)
 })
 
-test('a request that names no host is refused with a problem', async () => {
-  const answer = await exchange('GET /rest/things HTTP/1.1\r\nConnection: close\r\n\r\n')
+test.each([
+  ['no host', ''],
+  ['two hosts', 'Host: a\r\nhost: b\r\n'],
+])('a request that names %s is refused with a problem', async (_what, hosts) => {
+  const answer = await exchange(`GET /rest/things HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`)
   expect(answer).toMatch(/^HTTP\/1\.1 400 .*x-request-id: .*"code":"malformed_request"/is)
 })
