@@ -33,7 +33,8 @@ export interface WholeSystem {
   close(): Promise<void>
 }
 
-export async function startWholeSystem(): Promise<WholeSystem> {
+/** Starts it; `more` is added to the environment of every process. */
+export async function startWholeSystem(more: Record<string, string> = {}): Promise<WholeSystem> {
   const servers = await testServers()
   const { mongoUrl: MONGO_URL, redisUrl: REDIS_URL, amqpUrl: AMQP_URL } = servers
   const keys = makeServiceKeys()
@@ -49,7 +50,8 @@ export async function startWholeSystem(): Promise<WholeSystem> {
       environment: Record<string, string>
     },
   ) => {
-    const { config, environment } = service
+    const { config } = service
+    const environment = { ...service.environment, ...more }
     const build: typeof service.build = async (parsed, log) => {
       const built = await service.build(parsed, log)
       apps[name] = built.app
