@@ -37,9 +37,11 @@ const untilOwners = (count: number) =>
     return owners.size === count && held.every((size) => size === 8 / count) ? owners : undefined
   })
 
-const delivered = () => new Set(world.calls.map(({ messageId }) => messageId))
 const untilDelivered = (ids: string[]) =>
-  eventually(() => (ids.every((id) => delivered().has(id)) ? true : undefined))
+  eventually(() => {
+    const delivered = new Set(world.calls.map(({ messageId }) => messageId))
+    return ids.every((id) => delivered.has(id)) ? true : undefined
+  })
 
 /** Messages that are called again: of such a one the first call was under way when its caller went away. */
 const again = () =>
