@@ -62,6 +62,7 @@ describe('the page', () => {
   })
 
   test('has nothing else below it, and takes nothing', async () => {
+    expect((await get('/docs/')).status).toBe(404)
     for (const path of [
       '/docs/package.json',
       '/docs/swagger-ui.js',

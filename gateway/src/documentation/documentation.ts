@@ -34,7 +34,7 @@ function serving(admit: (req: Request) => void): RequestHandler {
   const assets = createAssets()
   return async (req, res, next) => {
     const asset = await assets(req.baseUrl + req.path)
-    if (asset === undefined) return next()
+    if (asset === undefined) return next('route')
     admit(req)
     res.set({ ...HEADERS, 'content-type': asset.type, etag: asset.etag })
     if (req.headers['if-none-match'] === asset.etag) return void res.status(304).end()
