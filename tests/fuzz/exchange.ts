@@ -1,0 +1,70 @@
+import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Delivery } from './fuzz-case.ts'
+import { type Answer, parseAnswers } from './parse-answers.ts'
+
+const ANSWER_MS = 30_000
+const PIECE_MS = 4
+const MAX_ANSWER = 64 * 1024 * 1024
+
+/** What came back for some bytes. */
+export interface Exchange {
+  answers: Answer[]
+  /** Set when the bytes that came are no HTTP, or nothing came in 30 s. */
+  broken?: string
+}
+
+/** Sends bytes over a connection of their own, and reads until the other end closes it, 30 s at most. */
+export async function exchange(
+  url: string,
+  bytes: Buffer,
+  options: { method: string; delivery?: Delivery | undefined },
+): Promise<Exchange> {
+  const { method, delivery = {} } = options
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true })
+  const received = read(socket, delivery)
+  await send(socket, bytes, delivery)
+  const { data, late } = await received
+  if (late) return { answers: [], broken: 'no answer within 30 s' }
+  return parseAnswers(data, method)
+}
+
+async function send(socket: Socket, bytes: Buffer, delivery: Delivery): Promise<void> {
+  const { pieces = 1, cutAfter = 1 } = delivery
+  const part = bytes.subarray(0, Math.floor(bytes.length * cutAfter))
+  const size = Math.max(1, Math.ceil(part.length / pieces))
+  for (let at = 0; at < part.length; at += size) {
+    if (at > 0) await pause(PIECE_MS)
+    if (!socket.writable) return
+    socket.write(part.subarray(at, at + size))
+  }
+  if (delivery.halfClosed) socket.end()
+  if (cutAfter < 1) {
+    await pause(PIECE_MS)
+    socket.destroy()
+  }
+}
+
+/** All that came until the connection closed; a reset ends it like a close. */
+function read(socket: Socket, { cutAnswer }: Delivery): Promise<{ data: Buffer; late: boolean }> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    let late = false
+    const timer = setTimeout(() => {
+      late = true
+      socket.destroy()
+    }, ANSWER_MS)
+    socket.on('data', (chunk: Buffer) => {
+      chunks.push(chunk)
+      length += chunk.length
+      if (cutAnswer || length > MAX_ANSWER) socket.destroy()
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      clearTimeout(timer)
+      resolve({ data: Buffer.concat(chunks), late })
+    })
+  })
+}

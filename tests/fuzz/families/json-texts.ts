@@ -1,0 +1,185 @@
+import fc from 'fast-check'
+import type { FuzzCase } from '../fuzz-case.ts'
+import { operationsWithBody } from '../operations.ts'
+import { caller, headersOf, pathOf } from './requests.ts'
+
+const DEEP = 100_000
+
+/** Texts that are no JSON, or that readers disagree about. */
+const TEXTS: readonly string[] = [
+  ...[
+    '',
+    ' ',
+    '\n',
+    '{',
+    '}',
+    '[',
+    ']',
+    '"',
+    "'",
+    ',',
+    ':',
+    '{]',
+    '[}',
+    '{}}',
+    '[]]',
+    '{}{}',
+    '[][]',
+    '{} x',
+    '1 2',
+  ],
+  ...[
+    '{"a"',
+    '{"a":',
+    '{"a":1',
+    '{"a":1,',
+    '{"a":1,}',
+    '{,}',
+    '{"a" 1}',
+    '{a:1}',
+    "{'a':1}",
+    '{"a":1 "b":2}',
+    '{1:1}',
+  ],
+  ...[
+    '[1',
+    '[1,',
+    '[1,]',
+    '[,1]',
+    '[1,,2]',
+    '[1 2]',
+    '["a"',
+    '["',
+    '["\\',
+    '["\\u',
+    '["\\u12',
+    '["\\ud800\\u"]',
+  ],
+  ...[
+    'tru',
+    'True',
+    'TRUE',
+    'nul',
+    'None',
+    'undefined',
+    'NaN',
+    'Infinity',
+    '-Infinity',
+    '+1',
+    '-',
+    '--1',
+    '01',
+    '-01',
+  ],
+  ...[
+    '1.',
+    '.5',
+    '-.5',
+    '1e',
+    '1e+',
+    '1.e1',
+    '0x1',
+    '0b1',
+    '0o7',
+    '1_0',
+    '1e5e5',
+    '1..2',
+    '١',
+    '½',
+    '1\u00a0',
+  ],
+  ...[
+    '"\\x41"',
+    '"\\a"',
+    '"\\\'"',
+    '"\\0"',
+    '"\\u{41}"',
+    '"\n"',
+    '"\t"',
+    '"\u0000"',
+    '"a\u0001"',
+    '\ufeff{}',
+    '{}\ufeff',
+  ],
+  ...[
+    '// x\n{}',
+    '/* x */{}',
+    '{}//',
+    '# x\n{}',
+    '{"a":1}#',
+    '<a/>',
+    '%7B%7D',
+    'a=1&b=2',
+    '--x\r\n\r\n--x--',
+    '\u0000',
+  ],
+  ...['{"__proto__":{"role":"WORKSPACE_ADMIN"}}', '{"constructor":{"prototype":{"a":1}}}', '{"a":1,"a":2}'],
+  ...[
+    '{"\\u0000":1}',
+    '{"\\ud800":1}',
+    '{"a":"\\ud800"}',
+    '{"":1}',
+    '{"$where":"1"}',
+    '{"a.b":1}',
+    '{"\\u005f_proto__":1}',
+  ],
+  ...[
+    'null',
+    'true',
+    '0',
+    '-0',
+    '""',
+    '[]',
+    '[{}]',
+    '[null]',
+    '1e400',
+    '-1e400',
+    '1e-400',
+    '123456789012345678901234567890',
+  ],
+  ...[
+    '['.repeat(DEEP),
+    '{"a":'.repeat(DEEP),
+    '['.repeat(DEEP) + ']'.repeat(DEEP),
+    `{"a":${'9'.repeat(DEEP)}}`,
+  ],
+  ...[
+    `"${'\\u0000'.repeat(5_000)}"`,
+    `{"${'k'.repeat(DEEP)}":1}`,
+    `[${'1,'.repeat(30_000)}1]`,
+    ' '.repeat(DEEP),
+  ],
+  `{${Array.from({ length: 5_000 }, (_, n) => `"k${n}":${n}`).join(',')}}`,
+]
+/** Bytes that are no UTF-8. */
+const BYTES: readonly string[] = [
+  ...[
+    '"\xff"',
+    '"\xc0\xaf"',
+    '"\xed\xa0\x80"',
+    '"\xf4\x90\x80\x80"',
+    '"\xe9"',
+    '"\x80"',
+    '{"\xc3":1}',
+    '\xff\xfe{\x00}\x00',
+  ],
+  ...['\x00\x00\x00{', '{"name":"\xf0\x9f\x98"}', '"\xef\xbf\xbe"', '\x1f\x8b\x08\x00'],
+]
+
+const body = fc.oneof(
+  fc.constantFrom(...TEXTS).map((text): Pick<FuzzCase, 'body' | 'encoding'> => ({ body: text })),
+  fc.constantFrom(...BYTES).map((body) => ({ body, encoding: 'latin1' as const })),
+)
+
+/** Bodies that are no JSON by every operation that takes a body. */
+export const jsonCases: fc.Arbitrary<FuzzCase> = fc
+  .tuple(fc.constantFrom(...operationsWithBody), caller)
+  .chain(([operation, caller]) =>
+    fc.tuple(pathOf(operation), body).map(
+      ([target, body]): FuzzCase => ({
+        ...{ kind: 'json', caller, method: operation.method, target },
+        headers: headersOf({ operation, caller, hasBody: true }),
+        ...body,
+      }),
+    ),
+  )

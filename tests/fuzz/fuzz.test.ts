@@ -1,0 +1,81 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { createHttpServer } from '@parley/shared/http-server'
+import { startWholeSystem, type WholeSystem } from '../security/whole-system.ts'
+import { attack } from './attack.ts'
+import { fuzz } from './fuzz.ts'
+import { KINDS } from './fuzz-case.ts'
+import { judge } from './judge.ts'
+import { readRegressions } from './regressions.ts'
+import { hasPassed } from './report.ts'
+import { prepareWorld, type World } from './world.ts'
+
+const SEED = 20_261_120
+const REQUESTS = 400
+
+let system: WholeSystem
+let server: Server
+let url: string
+let world: World
+beforeAll(async () => {
+  system = await startWholeSystem()
+  server = createHttpServer(system.apps.gateway)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  world = await prepareWorld({ url, hidden: [] })
+}, 240_000)
+afterAll(async () => {
+  await new Promise((resolve) => {
+    server.close(resolve)
+    server.closeAllConnections()
+  })
+  await system.close()
+}, 60_000)
+
+test.each(readRegressions())('not again: $found', async ({ case: one }) => {
+  expect((await attack(one, world)).faults).toEqual([])
+})
+
+test('a sample of hostile requests finds nothing', async () => {
+  const options = { target: { url, hidden: [] }, requests: REQUESTS, seed: SEED, concurrency: 4 }
+  const run = await fuzz({ ...options, keep: false, say: () => undefined })
+  expect(run.tally.findings).toEqual([])
+  expect(run.roundTrips.changed).toEqual([])
+  expect(hasPassed({ ...run, crashed: [], seconds: 0, seed: SEED })).toBe(true)
+  expect(run.tally.total()).toBeGreaterThanOrEqual(REQUESTS)
+  for (const kind of KINDS) expect([kind, run.tally.sent[kind] > 0]).toEqual([kind, true])
+}, 120_000)
+
+test('what breaks a rule is seen', () => {
+  const answer = (status: number, body: object, headers: Record<string, string> = {}) => ({
+    answers: [
+      {
+        status,
+        headers: new Headers({ 'content-type': 'application/json', 'x-request-id': 'r', ...headers }),
+        text: JSON.stringify(body),
+      },
+    ],
+  })
+  const one = {
+    kind: 'operation',
+    caller: 'nobody',
+    method: 'GET',
+    target: '/rest/jobs',
+    headers: [],
+  } as const
+  const judging = { one, target: '/rest/jobs', requestId: 'r', forbidden: ['mark-1'] }
+  const oracles = (exchange: Parameters<typeof judge>[1], more: object = {}) =>
+    new Set(judge({ ...judging, ...more }, exchange).map(({ oracle }) => oracle))
+  const page = { data: [], next: null }
+  expect(oracles(answer(200, page), { one: { ...one, caller: 'VIEWER' } })).toEqual(new Set())
+  expect(oracles(answer(200, page))).toEqual(new Set(['permission']))
+  expect(oracles(answer(200, { data: 1 }))).toEqual(new Set(['permission', 'outside the document']))
+  expect(oracles(answer(200, { ...page, next: 'mark-1' }))).toContain('leak')
+  expect(oracles(answer(200, page, { server: 'x' }))).toContain('leak')
+  expect(oracles(answer(200, page, { 'x-request-id': 'other' }))).toContain('outside the document')
+  expect(oracles(answer(418, {}))).toContain('outside the document')
+  expect(oracles(answer(503, {}))).toContain('5xx')
+  expect(oracles(answer(200, page), { one: { ...one, wanted: [401] } })).toContain('wrong status')
+  expect(oracles({ answers: [] })).toEqual(new Set(['no answer']))
+})

@@ -1,0 +1,118 @@
+import fc from 'fast-check'
+import { attack, signatureOf } from './attack.ts'
+import { families } from './families/all-families.ts'
+import { type FuzzCase, KINDS, type Kind } from './fuzz-case.ts'
+import { keepRegression, readRegressions } from './regressions.ts'
+import { reproduction } from './reproduction.ts'
+import { countRoundTrips, type RoundTrips } from './round-trips.ts'
+import { createTally, type Tally, zeros } from './tally.ts'
+import { prepareWorld, type Target, type World } from './world.ts'
+
+const BATCH = 60
+const PER_WORLD = 4_000
+const MAX_SHRINKING = 120
+const ROUND_TRIP_SHARE = 0.03
+
+export interface FuzzOptions {
+  target: Target
+  requests: number
+  seed: number
+  /** How many are under way at a time. */
+  concurrency: number
+  /** Whether new cases go to the regressions. */
+  keep: boolean
+  say(line: string): void
+}
+
+export interface FuzzRun {
+  tally: Tally
+  roundTrips: RoundTrips
+  regressions: number
+  /** Whether nothing reached the workspace that nobody works in. */
+  isWitnessUntouched: boolean
+}
+
+interface Fuzzing extends FuzzOptions {
+  tally: Tally
+  /** How many of each family are sent or in a batch. */
+  planned: Record<Kind, number>
+  known: Set<string>
+}
+
+/** Replays what was found before, then sends new cases until there were so many, and strings there and back. */
+export async function fuzz(options: FuzzOptions): Promise<FuzzRun> {
+  const { requests, say } = options
+  const fuzzing: Fuzzing = { ...options, tally: createTally(), planned: zeros(KINDS), known: new Set() }
+  const { tally } = fuzzing
+  const roundTrips: RoundTrips = { stored: 0, changed: [] }
+  const regressions = readRegressions()
+  let isWitnessUntouched = true
+  for (let round = 0; round === 0 || tally.total() < requests; round++) {
+    const world = await prepareWorld(options.target)
+    if (round === 0) for (const { case: one } of regressions) await replay(one, world, fuzzing)
+    const goal = Math.min(requests, tally.total() + PER_WORLD)
+    await sendUntil(goal, world, fuzzing)
+    const count = Math.ceil(Math.min(requests, PER_WORLD) * ROUND_TRIP_SHARE)
+    const { stored, changed } = await countRoundTrips(world.own, { count, seed: options.seed + round })
+    roundTrips.stored += stored
+    roundTrips.changed.push(...changed)
+    isWitnessUntouched &&= await world.isWitnessUntouched()
+    say(`${tally.total()} of ${requests} sent, ${tally.findings.length} found`)
+  }
+  return { tally, roundTrips, regressions: regressions.length, isWitnessUntouched }
+}
+
+/** Keeps so many batches under way, each of the family that is furthest behind its share. */
+async function sendUntil(goal: number, world: World, fuzzing: Fuzzing): Promise<void> {
+  const { tally, planned, seed, concurrency } = fuzzing
+  const progress = (kind: Kind) => planned[kind] / families[kind].share
+  const worker = async () => {
+    while (tally.total() < goal) {
+      const kind = KINDS.toSorted((a, b) => progress(a) - progress(b))[0] ?? 'operation'
+      planned[kind] += BATCH
+      const nth = Object.values(planned).reduce((sum, each) => sum + each, 0)
+      await batch(families[kind].cases, { seed: seed + nth, goal, world, fuzzing })
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, worker))
+}
+
+/** Sends some cases of a family; the first one with a fault of a new kind is made small and ends the batch. */
+async function batch(
+  cases: fc.Arbitrary<FuzzCase>,
+  { seed, goal, world, fuzzing }: { seed: number; goal: number; world: World; fuzzing: Fuzzing },
+): Promise<void> {
+  let found: string | undefined
+  let shrinking = 0
+  const property = fc.asyncProperty(cases, async (one) => {
+    const isEnough = found === undefined ? fuzzing.tally.total() >= goal : ++shrinking > MAX_SHRINKING
+    if (isEnough) return
+    const signatures = await send(one, world, fuzzing)
+    found ??= signatures.find((each) => !fuzzing.known.has(each))
+    if (found !== undefined && signatures.includes(found)) throw new Error(found)
+  })
+  const { counterexample } = await fc.check(property, { seed, numRuns: BATCH })
+  const one = counterexample?.[0]
+  if (found === undefined || one === undefined || fuzzing.known.has(found)) return
+  fuzzing.known.add(found)
+  tell({ one, signature: found, world, fuzzing })
+}
+
+async function send(one: FuzzCase, world: World, { tally }: Fuzzing): Promise<string[]> {
+  const { statuses, faults } = await attack(one, world)
+  const oracles = faults.map(({ oracle }) => oracle)
+  tally.count(one.kind, statuses, oracles)
+  return faults.map((fault) => signatureOf(one, fault))
+}
+
+async function replay(one: FuzzCase, world: World, fuzzing: Fuzzing): Promise<void> {
+  for (const signature of await send(one, world, fuzzing)) tell({ one, signature, world, fuzzing })
+}
+
+function tell(options: { one: FuzzCase; signature: string; world: World; fuzzing: Fuzzing }): void {
+  const { one, signature, world, fuzzing } = options
+  const finding = { signature, reproduction: reproduction(one, world) }
+  fuzzing.tally.findings.push(finding)
+  fuzzing.say(`\n${signature}\n  ${finding.reproduction}`)
+  if (fuzzing.keep) keepRegression({ found: signature, case: one })
+}

@@ -1,0 +1,37 @@
+import { operations as permitted } from '../../docs/permission-operations.ts'
+import { type Named, operations } from '../openapi/read-document.ts'
+
+export interface FuzzedOperation extends Named {
+  permission: (typeof permitted)[number]
+}
+
+/** Every operation of the document, with what it takes. */
+export const fuzzedOperations: readonly FuzzedOperation[] = operations.flatMap((named) => {
+  const permission = permitted.find(({ method, path }) => method === named.method && path === named.path)
+  return permission === undefined ? [] : [{ ...named, permission }]
+})
+
+const matching = fuzzedOperations.map((operation) => ({
+  operation,
+  // What has no placeholder wins over what has one.
+  rank: operation.path.includes('{') ? 1 : 0,
+  pattern: new RegExp(`^${operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`),
+}))
+
+/** The operations of a path, whatever the method. */
+export function operationsAt(target: string): FuzzedOperation[] {
+  const [path = ''] = target.split('?', 1)
+  const found = matching.filter(({ pattern }) => pattern.test(path))
+  const best = Math.min(...found.map(({ rank }) => rank))
+  return found.filter(({ rank }) => rank === best).map(({ operation }) => operation)
+}
+
+/** The operation that a request asks for; HEAD asks for what GET does. */
+export function operationOf(method: string, target: string): FuzzedOperation | undefined {
+  const wanted = method === 'HEAD' ? 'GET' : method
+  return operationsAt(target).find((operation) => operation.method === wanted)
+}
+
+const takesBody = ({ operation }: Named) => operation.requestBody !== undefined
+export const operationsWithBody = fuzzedOperations.filter(takesBody)
+export const securedOperations = fuzzedOperations.filter(({ permission }) => permission.access !== 'nothing')

@@ -1,0 +1,62 @@
+import type { FuzzRun } from './fuzz.ts'
+import { KINDS } from './fuzz-case.ts'
+import { ORACLES } from './judge.ts'
+
+const LABEL = 40
+const FIGURE = 12
+const MAX_429 = 0.01
+
+export interface FuzzReport extends FuzzRun {
+  /** Processes that ended or were started again. */
+  crashed: string[]
+  seconds: number
+  seed: number
+}
+
+export function hasPassed({ tally, roundTrips, isWitnessUntouched, crashed }: FuzzReport): boolean {
+  const faults = ORACLES.every((oracle) => tally.faults[oracle] === 0)
+  const kept = roundTrips.changed.length === 0 && roundTrips.stored > 0
+  return faults && kept && isWitnessUntouched && crashed.length === 0 && tally.share(429) < MAX_429
+}
+
+export function fuzzTable(report: FuzzReport): string {
+  const { tally, roundTrips, regressions, crashed, seconds, seed } = report
+  const statuses = [...tally.statuses].toSorted(([a], [b]) => a - b)
+  return [
+    '',
+    row('Requests', count(tally.total())),
+    ...KINDS.map((kind) => row(`  ${kind}`, count(tally.sent[kind]))),
+    row('  of them found before, sent again', count(regressions)),
+    'Answers',
+    ...statuses.map(([status, number]) => row(`  ${status}`, count(number))),
+    row('  429, of all', `${(tally.share(429) * 100).toFixed(2)}%`),
+    'Must be none',
+    ...ORACLES.map((oracle) => row(`  ${NAMES[oracle]}`, count(tally.faults[oracle]))),
+    row('  processes that ended', count(crashed.length), ...crashed),
+    row('  changes in a workspace apart', report.isWitnessUntouched ? '0' : 'some'),
+    row('  stored and read back changed', count(roundTrips.changed.length)),
+    'Else',
+    row('  stored and read back', count(roundTrips.stored)),
+    row('  seconds', seconds.toFixed(0)),
+    row('  seed', String(seed)),
+    '',
+    ...roundTrips.changed.slice(0, 20),
+    ...tally.findings.map(({ signature }) => signature),
+    hasPassed(report)
+      ? 'Nothing was found.'
+      : 'Something was found: what to send is above, and in tests/fuzz/regressions.',
+  ].join('\n')
+}
+
+const NAMES: Record<(typeof ORACLES)[number], string> = {
+  '5xx': 'answers of 5xx',
+  'no answer': 'requests without an answer',
+  'outside the document': 'answers outside the document',
+  leak: 'answers that show too much',
+  permission: 'answers a role may not have',
+  'wrong status': 'attacks answered with another status',
+}
+
+const row = (label: string, ...figures: string[]): string =>
+  label.padEnd(LABEL) + figures.map((figure) => figure.padStart(FIGURE)).join('  ')
+const count = (value: number): string => value.toLocaleString('en-US')

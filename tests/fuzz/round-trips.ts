@@ -1,0 +1,132 @@
+import fc from 'fast-check'
+import { document } from '../openapi/read-document.ts'
+import { fromSchema } from './values/from-schema.ts'
+import { keptObject, keptString } from './values/naughty-values.ts'
+import type { Workspace } from './workspaces.ts'
+
+/** How many documents came back as they were stored, and which did not. */
+export interface RoundTrips {
+  stored: number
+  changed: string[]
+}
+
+interface Trip {
+  name: string
+  bodies: fc.Arbitrary<unknown>
+  /** Stores a body; undefined when it was refused. Else everything that shows it. */
+  store(workspace: Workspace, body: object): Promise<object[] | undefined>
+}
+
+/** What a service writes itself, whatever was sent. */
+const IGNORED = ['_id', 'key', 'createdAt', 'updatedAt', 'password', 'role']
+const schemaOf = (name: string): object => ({ $ref: `#/components/schemas/${name}` })
+const label = keptString.map((text) => [...text].slice(0, 100).join(''))
+
+const CONFIGURED = Object.keys(document.paths).flatMap((path) => {
+  const name = /^\/rest\/(\w+)\/\{id\}\/history$/.exec(path)?.[1]
+  const { $ref = '' } = (document.paths[`/rest/${name}`]?.post?.requestBody?.content['application/json']
+    ?.schema ?? {}) as { $ref?: string }
+  return name === undefined ? [] : [{ name, schema: { $ref } }]
+})
+
+const configured = ({ name, schema }: { name: string; schema: object }): Trip => ({
+  ...{ name, bodies: fromSchema(schema) },
+  async store({ request }, body) {
+    const made = await request('POST', `/rest/${name}`, body)
+    if (made.status !== 200) return undefined
+    const path = `/rest/${name}/${made.json._id}`
+    const put = await request('PUT', path, made.json)
+    const [read, list] = [
+      await request('GET', path),
+      await request('GET', `/rest/${name}?_id=${made.json._id}`),
+    ]
+    return [made.json, put.json, read.json, list.json.data[0]]
+  },
+})
+
+const identity: Trip[] = [
+  {
+    name: 'roles',
+    bodies: fc.record({
+      name: label,
+      permissions: fc.constant([{ schema: "{{resource}} == 'é\\u0000'", read: '' }]),
+    }),
+    async store({ request }, body) {
+      const made = await request('POST', '/rest/roles', body)
+      if (made.status !== 200) return undefined
+      return [made.json, (await request('GET', `/rest/roles/${made.json._id}`)).json]
+    },
+  },
+  {
+    name: 'users',
+    bodies: fc.record({ name: label, phone: keptString, context: keptObject }),
+    async store({ call, request }, body) {
+      const { data } = await call('GET', '/rest/users?limit=200')
+      const path = `/rest/users/${data[0]._id}`
+      const made = await request('PATCH', path, body)
+      return made.status === 200 ? [made.json, (await request('GET', path)).json] : undefined
+    },
+  },
+  {
+    name: 'workspaces',
+    bodies: fc.record({ name: label, context: keptObject }),
+    async store({ victims, request }, body) {
+      const path = `/rest/workspaces/${victims.workspaces}`
+      const made = await request('PATCH', path, body)
+      return made.status === 200 ? [made.json, (await request('GET', path)).json] : undefined
+    },
+  },
+  {
+    name: 'tokens',
+    bodies: fc.record({ name: label, role: fc.constant('VIEWER') }),
+    async store({ request, call }, body) {
+      const made = await request('POST', '/api/auth/tokens', body)
+      if (made.status !== 200) return undefined
+      const { data } = await call('GET', `/api/auth/tokens?limit=1&after=${made.json._id - 1}`)
+      return [made.json, data[0]]
+    },
+  },
+]
+
+const messages: Trip = {
+  name: 'messages',
+  bodies: fromSchema(schemaOf('WebhookMessage')),
+  async store({ request }, body) {
+    const posted = await request('POST', '/api/hooks/whatsapp', body)
+    return posted.status === 200 ? [posted.json] : undefined
+  },
+}
+
+const TRIPS: readonly Trip[] = [...CONFIGURED.map(configured), ...identity, messages]
+
+/** Stores naughty strings in whatever stores strings, and reads them back in every way there is. */
+export async function countRoundTrips(
+  workspace: Workspace,
+  { count, seed }: { count: number; seed: number },
+): Promise<RoundTrips> {
+  const trips: RoundTrips = { stored: 0, changed: [] }
+  const each = Math.ceil(count / TRIPS.length)
+  for (const { name, bodies, store } of TRIPS) {
+    for (const body of fc.sample(bodies, { numRuns: each, seed }) as object[]) {
+      const shown = await store(workspace, body)
+      if (shown === undefined) continue
+      trips.stored++
+      const changed = shown.flatMap((seen, at) =>
+        differences(body, seen).map((where) => `${name} ${at}: ${where}`),
+      )
+      trips.changed.push(...changed)
+    }
+  }
+  return trips
+}
+
+/** The fields that do not have the same bytes as what was sent. */
+function differences(sent: object, seen: object): string[] {
+  const shown = new Map(Object.entries(seen ?? {}))
+  return Object.entries(sent)
+    .filter(([key]) => !IGNORED.includes(key))
+    .filter(([key, value]) => JSON.stringify(shown.get(key)) !== JSON.stringify(value))
+    .map(([key, value]) =>
+      `${key}: ${JSON.stringify(value)} became ${JSON.stringify(shown.get(key))}`.slice(0, 400),
+    )
+}

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto'
+import { type ForgersMaterial, forge } from './forged-tokens.ts'
+import type { CallerName, Fill } from './fuzz-case.ts'
+import { addUser, ask, login, prepareWorkspace, seenOf, type Workspace } from './workspaces.ts'
+
+/** What is under attack, and what no answer of it may show. */
+export interface Target {
+  url: string
+  /** Secrets of its own, and addresses inside. */
+  hidden: readonly string[]
+  /** What its services sign with among themselves, where the test knows it. */
+  gatewayKey?: Record<string, unknown>
+}
+
+export interface World {
+  url: string
+  own: Workspace
+  fill: Fill
+  hidden: readonly string[]
+  /** Marks of what the caller may not see. */
+  forbiddenTo(caller: CallerName): string[]
+  /** Whether the workspace that nobody works in is as it was. */
+  isWitnessUntouched(): Promise<boolean>
+}
+
+const SECRET = () => `secret-${randomUUID()}`
+
+/**
+ * Three workspaces: the one under attack, with a user of each role; the stranger's, whose admin attacks as well; and a
+ * witness, which nothing may reach.
+ */
+export async function prepareWorld({ url, hidden, gatewayKey }: Target): Promise<World> {
+  const [own, other, witness] = [
+    await prepareWorkspace(url),
+    await prepareWorkspace(url),
+    await prepareWorkspace(url),
+  ]
+  const { tokens, spare } = await logIn(url, { own, other })
+  const secret = SECRET()
+  await own.call('PUT', '/rest/channels/2', {
+    ...{ name: 'Sealed', description: '', extId: 'sealed', hook: 'rpc', callback: 'rpc' },
+    ...{ handlerUrl: 'native:agents/echo', config: { accessToken: secret } },
+  })
+  const { json } = await ask(url, { method: 'GET', path: '/.well-known/jwks.json' })
+  const jwk = json.keys[0]
+  const material: ForgersMaterial = {
+    token: own.token,
+    jwk,
+    ...(gatewayKey === undefined ? {} : { gatewayKey }),
+  }
+  const before = await seenOf(witness)
+  return {
+    ...{ url, own, hidden },
+    fill: fillFrom({ tokens, spare, own, foreign: witness, material }),
+    forbiddenTo: (caller) => {
+      if (caller === 'nobody') return [own.mark, other.mark, witness.mark, secret]
+      if (caller === 'stranger') return [own.mark, witness.mark, secret]
+      const mayWrite = caller === 'WORKSPACE_ADMIN' || caller === 'MEMBER'
+      return [other.mark, witness.mark, ...(mayWrite ? [] : [secret])]
+    },
+    isWitnessUntouched: async () => (await seenOf(witness)) === before,
+  }
+}
+
+/** For each caller a token to work with, and one of a session that may end. */
+async function logIn(url: string, { own, other }: { own: Workspace; other: Workspace }) {
+  const tokens = new Map<string, string>([
+    ['WORKSPACE_ADMIN', own.token],
+    ['stranger', other.token],
+  ])
+  const spare = new Map<string, string>([
+    ['WORKSPACE_ADMIN', await login(url, own.email)],
+    ['stranger', await login(url, other.email)],
+  ])
+  for (const role of ['MEMBER', 'VIEWER', 'PROVIDER']) {
+    const email = await addUser(own, role)
+    tokens.set(role, await login(url, email))
+    spare.set(role, await login(url, email))
+  }
+  return { tokens, spare }
+}
+
+function fillFrom(known: {
+  tokens: Map<string, string>
+  spare: Map<string, string>
+  own: Workspace
+  foreign: Workspace
+  material: ForgersMaterial
+}): Fill {
+  const { tokens, spare, own, foreign, material } = known
+  return (name) => {
+    const [kind = '', what = ''] = name.split(':')
+    const kinds: Record<string, () => string | undefined> = {
+      token: () => tokens.get(what),
+      spare: () => spare.get(what),
+      forged: () => forge(what, material),
+      victim: () => own.victims[what],
+      foreign: () => foreign.victims[what],
+      slug: () => (what === 'own' ? own : foreign).slug,
+    }
+    return kinds[kind]?.()
+  }
+}
