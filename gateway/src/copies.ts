@@ -5,7 +5,7 @@ import type { Log } from '@parley/shared/log'
 
 /** The copies of one service. */
 export interface Copies {
-  /** The next one in turn that is alive; any when none seems to be. */
+  /** The next one in turn that is ready; any when none seems to be. */
   next(): URL
   /** Leaves a copy out until it answers again. */
   suspect(copy: URL): void
@@ -17,21 +17,21 @@ const PROBE_MS = 2_000
 
 /**
  * Follows the copies of a service, given as URLs whose names may stand for several addresses. Where there is
- * more than one, each is asked every second whether it lives, and a dead one is skipped.
+ * more than one, each is asked every second whether it is ready, and one that is not is skipped.
  */
 export function followCopies(options: { name: string; urls: readonly URL[]; log: Log }): Copies {
   const { name, urls, log } = options
   let copies: readonly URL[] = urls
-  let dead = new Set<string>()
+  let away = new Set<string>()
   let turn = 0
   const look = async () => {
     copies = (await Promise.all(urls.map(resolve))).flat()
-    if (copies.length === 1) return dead.clear()
-    const lives = await Promise.all(copies.map(isAlive))
-    const found = new Set(copies.filter((_copy, at) => !lives[at]).map(({ host }) => host))
-    for (const host of found) if (!dead.has(host)) log.warn({ service: name, host }, 'copy is away')
-    for (const host of dead) if (!found.has(host)) log.info({ service: name, host }, 'copy is back')
-    dead = found
+    if (copies.length === 1) return away.clear()
+    const answers = await Promise.all(copies.map(isReady))
+    const found = new Set(copies.filter((_copy, at) => !answers[at]).map(({ host }) => host))
+    for (const host of found) if (!away.has(host)) log.warn({ service: name, host }, 'copy is away')
+    for (const host of away) if (!found.has(host)) log.info({ service: name, host }, 'copy is back')
+    away = found
   }
   const closing = new AbortController()
   const loop = async () => {
@@ -45,13 +45,13 @@ export function followCopies(options: { name: string; urls: readonly URL[]; log:
   const running = fixed ? Promise.resolve() : loop()
   return {
     next: () => {
-      const alive = dead.size === 0 ? copies : copies.filter(({ host }) => !dead.has(host))
-      const candidates = alive.length === 0 ? copies : alive
+      const ready = away.size === 0 ? copies : copies.filter(({ host }) => !away.has(host))
+      const candidates = ready.length === 0 ? copies : ready
       turn = (turn + 1) % candidates.length
       return candidates[turn] as URL
     },
     suspect: ({ host }) => {
-      if (copies.length > 1) dead.add(host)
+      if (copies.length > 1) away.add(host)
     },
     close: async () => {
       closing.abort()
@@ -79,9 +79,9 @@ function isLiteral({ hostname }: URL): boolean {
   return isIP(hostname.replace(/^\[|\]$/g, '')) !== 0
 }
 
-async function isAlive(copy: URL): Promise<boolean> {
+async function isReady(copy: URL): Promise<boolean> {
   try {
-    const response = await fetch(new URL('/health/live', copy), { signal: AbortSignal.timeout(PROBE_MS) })
+    const response = await fetch(new URL('/health/ready', copy), { signal: AbortSignal.timeout(PROBE_MS) })
     await response.body?.cancel()
     return response.ok
   } catch {

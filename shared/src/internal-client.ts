@@ -4,6 +4,7 @@ import type { Targets } from './targets.ts'
 
 const TIMEOUT_MS = 3_000
 const TOKEN_MARGIN_SECONDS = 15
+const NOT_READY = 503
 
 export interface InternalClient {
   /** GETs JSON from the other service; undefined for 404, `unavailable` when it is away or slow (3 s). */
@@ -16,7 +17,7 @@ export interface InternalClient {
 
 /**
  * Calls another service as this service, with a token of its own that is renewed in time. A copy that can't be
- * reached is left out, and another one asked instead, once.
+ * reached or is not ready is left out, and another one asked instead, once.
  */
 export function createInternalClient(options: {
   targets: Targets
@@ -79,17 +80,22 @@ async function readBytes(response: Response, maxBytes: number): Promise<Buffer> 
   return Buffer.concat(chunks)
 }
 
-/** What is asked of inner paths may be asked twice: nothing there depends on how often. */
+/**
+ * Asks one copy, and another when the first can't be reached or is not ready. What is asked of inner paths may be
+ * asked twice: nothing there depends on how often.
+ */
 async function reach(targets: Targets, path: string, init: RequestInit): Promise<Response> {
   const first = targets.next()
-  try {
-    return await fetch(new URL(path, first), init)
-  } catch (error) {
-    targets.suspect(first)
-    const other = targets.next()
-    if (init.signal?.aborted || other.host === first.host) throw error
-    return fetch(new URL(path, other), init)
+  const answer = await fetch(new URL(path, first), init).catch((error: Error) => error)
+  if (answer instanceof Response && answer.status !== NOT_READY) return answer
+  targets.suspect(first)
+  const other = targets.next()
+  if (init.signal?.aborted || other.host === first.host) {
+    if (answer instanceof Response) return answer
+    throw answer
   }
+  if (answer instanceof Response) await answer.body?.cancel()
+  return fetch(new URL(path, other), init)
 }
 
 function renewing(sign: () => string): () => string {

@@ -37,6 +37,14 @@ test('a copy that can not be reached is not noticed beside one that can', async 
   for (let call = 0; call < 4; call++) expect(await client.get('/here')).toMatchObject({ path: '/here' })
 })
 
+test('a copy that is not ready is not noticed either', async () => {
+  const starting = await listen((_req, res) => void res.writeHead(503).end())
+  const client = clientOf(new URL(starting.url), new URL(identity.url))
+  for (let call = 0; call < 4; call++) expect(await client.get('/here')).toMatchObject({ path: '/here' })
+  await expect(clientOf(new URL(starting.url)).get('/here')).rejects.toMatchObject({ code: 'unavailable' })
+  await starting.close()
+})
+
 test('with no copy to be reached it says so', async () => {
   await expect(clientOf(NOBODY).get('/here')).rejects.toMatchObject({ code: 'unavailable' })
   await expect(clientOf(NOBODY, new URL('http://127.0.0.1:2')).get('/here')).rejects.toMatchObject({
