@@ -93,7 +93,8 @@ describe('GET /rest/hooks', () => {
       second.data.map(({ channel }: { channel: { _id: number } }) => channel._id),
       second.next,
     ]).toEqual([[4], null])
-    for (const query of ['?limit=0', '?limit=201', '?after=x', '?name=x'])
+    expect((await list('?after=004')).json).toEqual({ data: [], next: null })
+    for (const query of ['?limit=0', '?limit=201', '?after=x', '?after=9999999999999999', '?name=x'])
       expect((await list(query)).status).toBe(422)
   })
 

@@ -17,6 +17,7 @@ export const hookQuery = z.strictObject({
   after: z
     .string()
     .regex(/^\d{1,16}$/, 'is not a cursor of this list')
+    .refine((text) => Number.isSafeInteger(Number(text)), 'is not a cursor of this list')
     .optional(),
 })
 const answerSchema = z.object({ data: z.array(versionedChannel), next: z.number().nullable() })
@@ -41,7 +42,7 @@ export function hookRoutes(options: {
       const writable = await authorizer.decide(caller, 'channels', 'write')
       const { limit, after } = parse(hookQuery, req.query)
       const workspace = caller.workspace._id
-      const path = `/internal/workspaces/${workspace}/channels?limit=${limit}&after=${after ?? ''}`
+      const path = `/internal/workspaces/${workspace}/channels?limit=${limit}&after=${after === undefined ? '' : Number(after)}`
       const { data, next } = answerSchema.parse(await configuration.get(path))
       const visible = data.filter((channel) => readable.kind !== 'some' || readable.test(channel))
       const ids = visible.map(({ _id }) => `${workspace}/${_id}`)
