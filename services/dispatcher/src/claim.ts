@@ -1,8 +1,11 @@
 import { DELIVERY_MS } from './callbacks/callback.ts'
 import type { MessageRecord, Send } from './message-record.ts'
 
-/** How long a claim may be at work: as long as the longest call, with a margin for clocks. */
-const CLAIM_MS = DELIVERY_MS + 1_500
+/** A claimed send that has not left by then, because its slots went by, leaves no more. */
+export const LEAVE_WITHIN_MS = 3_000
+const CLOCKS_MS = 1_500
+/** How long a claim may be at work: until it leaves and as long as the longest call, with a margin for clocks. */
+const CLAIM_MS = LEAVE_WITHIN_MS + DELIVERY_MS + CLOCKS_MS
 const NEWS_CHECK_MS = 2_000
 
 /** Whether a send may be made. */

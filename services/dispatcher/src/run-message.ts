@@ -1,6 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import type { Channels } from './channels.ts'
-import { claimOf } from './claim.ts'
+import { claimOf, LEAVE_WITHIN_MS } from './claim.ts'
 import type { Committer } from './commit.ts'
 import type { Governor } from './governor/governor.ts'
 import type { Handle } from './handlers/handle.ts'
@@ -153,6 +153,7 @@ class Run {
 
   async #sendAll(planned: Planned): Promise<RunResult> {
     this.#take(planned)
+    const messageId = this.#record._id
     for (;;) {
       const index = nextToSend(this.#record.sends)
       const send = index === undefined ? undefined : this.#record.sends[index]
@@ -162,10 +163,7 @@ class Run {
       const settled =
         content.kind === 'submit'
           ? await this.#submit(planned, index)
-          : await this.#send(wayOf(this.#options, planned, { id, messageId: this.#record._id, content }), {
-              index,
-              send,
-            })
+          : await this.#send(wayOf(this.#options, planned, { id, messageId, content }), { index, send })
       if (settled.kind !== 'next') return settled
     }
   }
@@ -221,8 +219,10 @@ class Run {
   }
 
   async #attempt({ keys, deliver }: Way, send: Send): Promise<{ outcome: Outcome; ms: number }> {
-    if (keys !== undefined) await this.#pace.atSlot(send.id, { keys, held: this.#lease.held })
-    if (!this.#lease.held()) throw new Superseded()
+    const claimedAt = performance.now()
+    const held = () => this.#lease.held() && performance.now() - claimedAt < LEAVE_WITHIN_MS
+    if (keys !== undefined) await this.#pace.atSlot(send.id, { keys, held })
+    if (!held()) throw new Superseded()
     const started = performance.now()
     const outcome = await deliver()
     const tooFast = outcome.kind === 'retryable' && outcome.code === TOO_FAST

@@ -18,10 +18,10 @@ interface Row {
 describe('a send may be made', () => {
   test.each<[string, Row, Claim]>([
     ['when nobody has claimed it', { state: 'pending' }, { kind: 'free' }],
-    ['not while whoever claimed it may be at it', { age: 5 }, { kind: 'busy', until: now + 8_500 }],
-    ['not for ever when that was in the future', { age: -1_000 }, { kind: 'busy', until: now + 13_500 }],
-    ['again after that, where nothing is reported', { reports: false, age: 14 }, { kind: 'free' }],
-    ['not without a word of it, where that is reported', { age: 14 }, { kind: 'interrupted' }],
+    ['not while whoever claimed it may be at it', { age: 5 }, { kind: 'busy', until: now + 11_500 }],
+    ['not for ever when that was in the future', { age: -1_000 }, { kind: 'busy', until: now + 16_500 }],
+    ['again after that, where nothing is reported', { reports: false, age: 17 }, { kind: 'free' }],
+    ['not without a word of it, where that is reported', { age: 17 }, { kind: 'interrupted' }],
     ['not while news may come', { due: 30 }, { kind: 'busy', until: now + 2_000 }],
     ['after a window of silence', { due: 0, clear: 120 }, { kind: 'free' }],
     ['not when the way was broken since', { due: 0, clear: 59 }, { kind: 'busy', until: now + 1_000 }],

@@ -107,6 +107,15 @@ test('a slot that has gone by while the database stood still is left, and anothe
   expect([runner.sent, runner.asked]).toEqual([[3_000], ['first', 'another', 'another']])
 })
 
+test('a send whose slots have gone by for too long does not leave under its old claim', async () => {
+  const reserved = [400, 4_000].map((at): Slot => ({ kind: 'reserved', at }))
+  const runner = pacedRunner({ commitMs: 600, slots: reserved })
+  const done = runner.through()
+  await jest.advanceTimersByTimeAsync(10_000)
+  expect((await done).kind).toBe('reload')
+  expect(runner.sent).toEqual([])
+})
+
 test('a slot of now is used at once', async () => {
   const runner = pacedRunner({ commitMs: 0, slots: [{ kind: 'reserved', at: 0 }] })
   const done = runner.through()
