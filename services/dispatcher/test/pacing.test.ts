@@ -108,7 +108,7 @@ test('a slot that has gone by while the database stood still is left, and anothe
 })
 
 test('a send whose slots have gone by for too long does not leave under its old claim', async () => {
-  const reserved = [400, 4_000].map((at): Slot => ({ kind: 'reserved', at }))
+  const reserved = [400, 2_000, 9_000].map((at): Slot => ({ kind: 'reserved', at }))
   const runner = pacedRunner({ commitMs: 600, slots: reserved })
   const done = runner.through()
   await jest.advanceTimersByTimeAsync(10_000)
