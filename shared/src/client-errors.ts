@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { type ErrorCode, errors } from './errors.ts'
 import { Problem, problemBody, problemHeaders } from './problem.ts'
 
@@ -15,8 +16,14 @@ const CODES: Record<string, ErrorCode> = {
  */
 export function answerClientErrors(server: Server): void {
   server.on('checkExpectation', (req, res) => server.emit('request', req, res))
+  const latest = new WeakMap<Duplex, ServerResponse>()
+  server.on('request', (req, res) => latest.set(req.socket, res))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+    const answering = latest.get(socket)
+    // Of a request that is answered already: bytes of ours would be read as part of that answer, or as another one.
+    if (answering?.headersSent && !(answering.writableFinished && answering.req.complete))
+      return void socket.end(() => socket.destroy())
     const problem = new Problem(CODES[error.code ?? ''] ?? 'malformed_request')
     const requestId = randomUUID()
     const body = JSON.stringify(problemBody(problem, { instance: '', requestId }))
