@@ -82,7 +82,8 @@ function undescribed(judging: Judging, operation: FuzzedOperation | undefined, a
   const wrongId = id === null || (requestId !== undefined && id !== requestId && !unread)
   const described = operation?.operation.responses[String(status)]
   // A HEAD need not be taken where a GET is, nor a path with a slash at its end.
-  const isElse = one.method === 'HEAD' ? status === 405 : status === 404 && /\/(?:\?|$)/.test(judging.target)
+  const isElse =
+    (one.method === 'HEAD' && status === 405) || (status === 404 && /\/(?:\?|$)/.test(judging.target))
   if (operation !== undefined && described === undefined && !isElse) {
     return [`${status} is not described: ${answer.text.slice(0, 200)}`]
   }

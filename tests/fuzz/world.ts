@@ -62,27 +62,24 @@ export async function prepareWorld({ url, hidden, gatewayKey }: Target): Promise
   }
 }
 
-/** For each caller a token to work with, and one of a session that may end. */
+const ROLES = ['MEMBER', 'VIEWER', 'PROVIDER'] as const
+
+/** For each caller a token to work with, and one of somebody like them whose sessions may end. */
 async function logIn(url: string, { own, other }: { own: Workspace; other: Workspace }) {
-  const tokens = new Map<string, string>([
+  const tokens = new Map<CallerName, string>([
     ['WORKSPACE_ADMIN', own.token],
     ['stranger', other.token],
   ])
-  const spare = new Map<string, string>([
-    ['WORKSPACE_ADMIN', await login(url, own.email)],
-    ['stranger', await login(url, other.email)],
-  ])
-  for (const role of ['MEMBER', 'VIEWER', 'PROVIDER']) {
-    const email = await addUser(own, role)
-    tokens.set(role, await login(url, email))
-    spare.set(role, await login(url, email))
-  }
+  const newcomer = async (workspace: Workspace, role: string) => login(url, await addUser(workspace, role))
+  for (const role of ROLES) tokens.set(role, await newcomer(own, role))
+  const spare = new Map<CallerName, string>([['stranger', await newcomer(other, 'WORKSPACE_ADMIN')]])
+  for (const role of ['WORKSPACE_ADMIN', ...ROLES] as const) spare.set(role, await newcomer(own, role))
   return { tokens, spare }
 }
 
 function fillFrom(known: {
-  tokens: Map<string, string>
-  spare: Map<string, string>
+  tokens: ReadonlyMap<string, string>
+  spare: ReadonlyMap<string, string>
   own: Workspace
   foreign: Workspace
   material: ForgersMaterial

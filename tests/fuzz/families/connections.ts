@@ -24,8 +24,8 @@ const MESSAGES: readonly string[] = [
     'GET / http/1.1\r\n\r\n',
   ],
   ...[
-    'GET  / HTTP/1.1\r\nHost: x\r\n\r\n',
-    ' GET / HTTP/1.1\r\nHost: x\r\n\r\n',
+    'GET  / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    ' GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
     '\r\nGET /rest/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
   ],
   ...[

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { raw } from './json-text.ts'
-import { KEPT_KEYS, KEPT_STRINGS, REFUSED_KEYS, REFUSED_STRINGS } from './naughty-strings.ts'
+import { KEPT_KEYS, REFUSED_KEYS } from './naughty-keys.ts'
+import { KEPT_STRINGS, REFUSED_STRINGS } from './naughty-strings.ts'
 
 const ZEROS = ['0', '-0', '0.0', '-0.0', '0e0']
 const EDGES = ['9007199254740991', '9007199254740992', '9007199254740993', '-9007199254740992', '2147483648']

@@ -1,0 +1,48 @@
+/** Keys of free-form objects that are kept as they are. */
+export const KEPT_KEYS: readonly string[] = [
+  ...[
+    '_bsontype',
+    'toBSON',
+    '$ref',
+    '$id',
+    '$db',
+    '$oid',
+    '$date',
+    '$numberLong',
+    '~$ref',
+    '~__proto__',
+    '~~',
+  ],
+  ...[
+    '__proto__',
+    'constructor',
+    'prototype',
+    'toString',
+    'hasOwnProperty',
+    '__defineGetter__',
+    'then',
+    'toJSON',
+  ],
+  ...[
+    '$where',
+    '$set',
+    '$ne',
+    '$',
+    'a.b',
+    '.',
+    '..',
+    'a.',
+    '.a',
+    '',
+    ' ',
+    '0',
+    '-1',
+    '1e3',
+    '_id',
+    '__v',
+    'length',
+  ],
+  ...['é', 'e\u0301', '\u200b', '\u202e', '👍', 'k'.repeat(300), '/', '~', '~0', '~1', '%', '"', '\\', '\n'],
+]
+
+export const REFUSED_KEYS: readonly string[] = ['\u0000', 'a\u0000', '\u0000b', '\ud800', 'a\udc00']
