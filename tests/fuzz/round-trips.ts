@@ -1,3 +1,4 @@
+import { eventually } from '@parley/local/testing/service-under-test'
 import fc from 'fast-check'
 import { document } from '../openapi/read-document.ts'
 import { fromSchema } from './values/from-schema.ts'
@@ -93,7 +94,12 @@ const messages: Trip = {
   bodies: fromSchema(schemaOf('WebhookMessage')),
   async store({ request }, body) {
     const posted = await request('POST', '/api/hooks/whatsapp', body)
-    return posted.status === 200 ? [posted.json] : undefined
+    if (posted.status !== 200) return undefined
+    const logged = await eventually(async () => {
+      const { status, json } = await request('GET', `/rest/messages/${posted.headers.get('x-message-id')}`)
+      return status === 200 ? json : undefined
+    })
+    return [posted.json, logged.message]
   },
 }
 
