@@ -1,33 +1,83 @@
-import type { FaultResult } from './kill-each.ts'
+import type { Round } from './round.ts'
 
-const LABEL = 34
-const FIGURE = 12
+const COLUMNS = [
+  ['fault', 36],
+  ['recovered', 9],
+  ['settled', 8],
+  ['slowest', 8],
+  ['posted', 7],
+  ['once', 6],
+  ['lost', 5],
+  ['doubled', 8],
+  ['disorder', 9],
+  ['difference', 11],
+  ['repeats', 8],
+  ['reads', 6],
+  ['failed', 7],
+  ['sockets', 8],
+  ['MiB', 6],
+] as const
 
-/** The result of a fault run as a table. */
-export function faultReport(result: FaultResult): string {
-  const { faults, conservation, repeated, slowestArrivalMs, survived } = result
-  const { posted, answered, once, doubled, missing, threadsOutOfOrder } = conservation
-  return [
-    '',
-    row('Killed (SIGKILL)', 'ready after'),
-    ...faults.map(({ victim, readyAfterMs }) => row(`  ${victim}`, seconds(readyAfterMs))),
-    '',
-    'Messages',
-    row('  posted', count(posted)),
-    row('  posts repeated for want of a 200', count(repeated)),
-    row('  answered 200', count(answered)),
-    row('  of these at the simulator once', count(once)),
-    row('  more than once', count(doubled)),
-    row('  missing', count(missing)),
-    row('  threads out of order', count(threadsOutOfOrder)),
-    row('  slowest from 200 to arrival', seconds(slowestArrivalMs)),
-    '',
-    survived
-      ? 'Nothing that was answered with 200 was lost or out of order.'
-      : 'Something was lost, late or out of order.',
-  ].join('\n')
+/** The table's head, with what its columns mean. */
+export function head(): string {
+  const meaning = [
+    'recovered: from the end of the fault (kill and restart: from its beginning) until every process is ready and',
+    'messages are answered with 200; settled: from the end of the load until nothing is under way; slowest: from a',
+    "message's 200 to its arrival; repeats: posts repeated for want of a 200; failed: reads answered with 502 to 504",
+    'or cut; sockets, MiB: the most that any process holds more than before the first fault',
+  ]
+  return [...meaning, '', line(COLUMNS.map(([title]) => title))].join('\n')
 }
 
-const row = (label: string, figure: string): string => label.padEnd(LABEL) + figure.padStart(FIGURE)
-const count = (value: number): string => value.toLocaleString('en-US')
-const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)} s`
+/** One round as a row, with what it broke below it. */
+export function row(round: Round): string {
+  const { conservation, count, grown } = round
+  const cells = [
+    round.name,
+    seconds(round.recoveredMs),
+    seconds(round.settledMs),
+    seconds(round.slowestMs),
+    conservation.posted,
+    conservation.once,
+    conservation.missing,
+    conservation.doubled,
+    conservation.threadsOutOfOrder,
+    count?.difference ?? '?',
+    round.repeatedPosts,
+    round.reads,
+    round.failedReads,
+    grown === undefined ? '' : `+${grown.sockets}`,
+    grown === undefined ? '' : `+${Math.round(grown.mebibytes)}`,
+  ]
+  return [line(cells), ...round.violations.map((what) => `  ! ${what}`)].join('\n')
+}
+
+/** The last line. */
+export function summary(rounds: Round[], further: string[]): string {
+  const sum = (figure: (round: Round) => number) =>
+    rounds.reduce((total, round) => total + figure(round), 0).toLocaleString('en-US')
+  const broken = rounds.filter((round) => round.violations.length > 0).length
+  const slowest = Math.max(0, ...rounds.map(({ recoveredMs }) => recoveredMs ?? Number.POSITIVE_INFINITY))
+  const figures = [
+    `${rounds.length} rounds`,
+    `${sum(({ conservation }) => conservation.answered)} messages answered with 200`,
+    `${sum(({ conservation }) => conservation.missing)} lost`,
+    `${sum(({ conservation }) => conservation.doubled)} doubled`,
+    `${sum(({ conservation }) => conservation.threadsOutOfOrder)} threads out of order`,
+    `slowest recovery ${seconds(slowest)} s`,
+  ]
+  const verdict =
+    broken === 0 && further.length === 0 ? 'Every promise was kept.' : `${broken} rounds broke a promise.`
+  return ['', ...further.map((what) => `! ${what}`), `${figures.join(', ')}. ${verdict}`].join('\n')
+}
+
+const line = (cells: ReadonlyArray<string | number>): string =>
+  cells
+    .map((cell, at) => {
+      const width = COLUMNS[at]?.[1] ?? 0
+      return at === 0 ? String(cell).padEnd(width) : String(cell).padStart(width)
+    })
+    .join(' ')
+
+const seconds = (milliseconds: number | undefined): string =>
+  milliseconds === undefined ? 'never' : (milliseconds / 1_000).toFixed(1)

@@ -1,45 +1,73 @@
-import { join } from 'node:path'
-import { STATE_DIRECTORY } from '@parley/local/checkout'
-import { findRunningSystem } from '@parley/local/demo/running-system'
-import { SetupError } from '@parley/local/setup-error'
-import { ConfigError, integer, parseConfig } from '@parley/shared/config'
+// One fault at a time under a steady load, then random ones, and after each the count of what arrived.
+//   npm run test:faults                      every fault once, then a few random ones
+//   npm run test:faults -- 'kill -9' redis   only those whose name has one of these, and no random ones
+import { randomInt } from 'node:crypto'
+import { waitUntil } from '@parley/local/wait-until'
+import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { killEach } from './kill-each.ts'
-import { faultReport } from './report.ts'
+import { createSimulatorLog, startRpcSink } from '../dispatch/arrivals.ts'
+import { FAULTS, hasClockFaults, NO_FAULT } from './catalogue.ts'
+import { budgetOf, faultsInTurn } from './choose-faults.ts'
+import { startFaultSystem } from './fault-system.ts'
+import { head, row, summary } from './report.ts'
+import { leaks, readHoldings } from './resources.ts'
+import { type Round, runRound } from './round.ts'
 
-const size = z.object({
-  RATE: integer({ min: 1, max: 70 }).default(50).describe('Messages posted a second'),
-  THREADS: integer({ min: 1, max: 1_000 }).default(100).describe('Over how many threads'),
-})
-const VICTIMS = [
-  'webhook',
-  'configuration',
-  'identity',
-  'dispatcher',
-  'gateway',
-  'rabbitmq',
-  'redis',
-  'mongodb',
-]
+const REST_MS = 90_000
+const REST_CHECK_MS = 1_000
+const MAX_SEED = 2 ** 31
 
-try {
-  const { RATE, THREADS } = parseConfig(size, process.env)
-  const system = await findRunningSystem(join(STATE_DIRECTORY, 'run.json'))
-  console.log(
-    `Posting ${RATE} messages/s over ${THREADS} threads and killing ${VICTIMS.join(', ')}, one after the other`,
+const { RATE, READS, SEED, FAULTS_BUDGET, LOG } = readSettings()
+const seed = SEED ?? randomInt(MAX_SEED)
+const say = (line: string) => console.error(line)
+
+function readSettings() {
+  const { FAULTS: wanted, ...others } = parseConfig(
+    z.object({
+      RATE: integer({ min: 10, max: 500 }).default(40).describe('Messages posted a second'),
+      READS: integer({ min: 1, max: 500 }).default(10).describe('Reads a second'),
+      SEED: integer({ min: 0, max: MAX_SEED }).optional().describe('Chooses the random faults'),
+      FAULTS: z
+        .string()
+        .regex(/^\d{1,5}[smh]?$/)
+        .default('6')
+        .describe('Random faults after one of each: how many, or for how long (30m)'),
+      LOG: z.string().optional().describe('A file for what the processes log at level warn'),
+    }),
+    process.env,
   )
-  const result = await killEach({
-    system,
-    runFile: join(STATE_DIRECTORY, 'run.json'),
-    victims: VICTIMS,
-    rate: RATE,
-    threads: THREADS,
-    say: console.log,
-  })
-  console.log(faultReport(result))
-  process.exitCode = result.survived ? 0 : 1
-} catch (error) {
-  if (!(error instanceof SetupError || error instanceof ConfigError)) throw error
-  console.error(error.message)
-  process.exitCode = 1
+  return { ...others, FAULTS_BUDGET: budgetOf(wanted) }
+}
+
+const system = await startFaultSystem({ say, logFile: LOG })
+const sink = await startRpcSink()
+try {
+  const world = { system, sink, log: createSimulatorLog(system.simulatorUrl), rate: RATE, readRate: READS }
+  const rounds: Round[] = []
+  const run = async (fault: typeof NO_FAULT) => {
+    const [control] = rounds
+    const round = await runRound({ world, fault, round: rounds.length, before: control?.holdings })
+    rounds.push(round)
+    console.log(row(round))
+  }
+  if (!hasClockFaults) say('The clock faults are left out: they need the package libfaketime.')
+  console.log(`SEED=${seed}, ${RATE} messages and ${READS} reads a second`)
+  console.log(head())
+  await run(NO_FAULT)
+  for (const fault of faultsInTurn({
+    all: FAULTS,
+    names: process.argv.slice(2),
+    budget: FAULTS_BUDGET,
+    seed,
+  }))
+    await run(fault)
+  const before = rounds[0]?.holdings ?? {}
+  const held = () => leaks(before, readHoldings(system.pids()))
+  await waitUntil(() => held().length === 0, { timeoutMs: REST_MS, intervalMs: REST_CHECK_MS })
+  const leaked = held()
+  console.log(summary(rounds, leaked))
+  if (leaked.length > 0 || rounds.some((round) => round.violations.length > 0)) process.exitCode = 1
+} finally {
+  await system.stop()
+  await sink.close()
 }

@@ -35,6 +35,9 @@ export function furtherCopies(counts: CopyCounts): { service: UpstreamName; name
   )
 }
 
+/** The port of the proxy in front of a process, where there is one. */
+export type FrontPorts = Partial<Record<ProcessName, number>>
+
 export interface ProcessPlan {
   name: ProcessName | FurtherCopy
   script: string
@@ -48,6 +51,8 @@ export interface SystemSettings {
   directory: string
   ports: Record<ProcessName, number> & Partial<Record<FurtherCopy, number>>
   copies: CopyCounts
+  /** Where others reach the first copy of a process, instead of at its own port. */
+  inFront?: FrontPorts
   /** Where each service shows its metrics. */
   metricsPorts: Record<string, number>
   secrets: Secrets
@@ -105,7 +110,7 @@ function planService(options: { name: ServiceName; script: string; settings: Sys
       SERVICE_KEY: JSON.stringify(settings.secrets.serviceKeys[name]),
       SERVICE_JWKS: JSON.stringify(publicKeys(settings.secrets)),
       MONGO_DATABASE: name,
-      ...ownEnvironment(name, settings),
+      ...ownEnvironment(name, { ...settings, ports: { ...settings.ports, ...settings.inFront } }),
     },
   }
 }

@@ -10,6 +10,7 @@ import { keepRunning, type Restartable } from './keep-running.ts'
 import { NodeProcess } from './node-process.ts'
 import {
   type CopyCounts,
+  type FrontPorts,
   furtherCopies,
   PROCESSES,
   type ProcessPlan,
@@ -35,6 +36,8 @@ export interface SystemOptions {
   logLevel?: string
   /** Copies beyond the first of each service start when all else is ready. */
   copies?: CopyCounts
+  /** Where others reach a process, when not at its own port: a proxy that the caller runs. */
+  inFront?: FrontPorts
   /** Aborting it stops what was started so far and rejects. */
   signal?: AbortSignal
 }
@@ -70,7 +73,7 @@ export interface System extends RunFile {
  * not ready; nothing is left running then.
  */
 export async function startSystem(options: SystemOptions): Promise<System> {
-  const { directory, port, servers, say, logLevel = 'warn', copies = {} } = options
+  const { directory, port, servers, say, logLevel = 'warn', copies = {}, inFront = {} } = options
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const owner = join(directory, 'services')
   await stopOwned(owner, { graceMs: LEFTOVER_GRACE_MS })
@@ -82,7 +85,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const names = [...inner, ...further, ...withMetrics.map(metricsOf)]
   const ports = await choosePorts({ file, names, say })
   const settings = {
-    ...{ directory, secrets, logLevel, copies },
+    ...{ directory, secrets, logLevel, copies, inFront },
     ports: { ...ports, gateway: port },
     metricsPorts: Object.fromEntries(withMetrics.map((name) => [name, ports[metricsOf(name)] ?? 0])),
     mongoUrl: servers.mongo.url,

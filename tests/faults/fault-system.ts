@@ -1,0 +1,123 @@
+import { appendFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isReady, readRunFile } from '@parley/local/demo/running-system'
+import { startReaper } from '@parley/local/processes/start-reaper'
+import { choosePorts } from '@parley/local/servers/choose-ports'
+import type { Server } from '@parley/local/servers/server'
+import { type Servers, startServers } from '@parley/local/servers/start-servers'
+import { SetupError } from '@parley/local/setup-error'
+import { startSystem } from '@parley/local/system/start-system'
+import { waitUntil } from '@parley/local/wait-until'
+import { type Network, startNetwork } from './network.ts'
+
+const HOST = '127.0.0.1'
+const READY_MS = 90_000
+const SERVICES = ['gateway', 'identity', 'webhook', 'configuration', 'dispatcher'] as const
+const SERVERS = ['rabbitmq', 'mongodb', 'redis'] as const
+/** Two, so that one takes over from the other. */
+const COPIES = { dispatcher: 2 }
+
+/** What can fail: each has a network of its own in front of it, except for further copies. */
+export const TARGETS = [...SERVERS, ...SERVICES] as const
+export type Target = (typeof TARGETS)[number]
+
+/** A whole system with proxies between its parts, and the means to look behind them. */
+export interface FaultSystem {
+  /** By the network in front of it. */
+  gatewayUrl: string
+  simulatorUrl: string
+  networks: Record<Target, Network>
+  /** The servers themselves, by their own ports. */
+  servers: Servers
+  /** Holds the state of all; the broker's is in `servers/rabbitmq`. */
+  directory: string
+  /** The process ids of the moment, by name: servers, services, further copies. */
+  pids(): Record<string, number>
+  /** Waits until every process says that it, and all that it depends on, is ready; returns whether it came to that. */
+  ready(): Promise<boolean>
+  stop(): Promise<void>
+}
+
+/** Starts a system with temporary state. Throws a SetupError when its servers are not processes of its own. */
+export async function startFaultSystem(options: {
+  say(line: string): void
+  /** Gets what the processes log at level `warn` and above. */
+  logFile?: string | undefined
+}): Promise<FaultSystem> {
+  const { say, logFile } = options
+  const directory = await mkdtemp(join(tmpdir(), 'parley-faults-'))
+  const reaper = startReaper({ directory, remove: true })
+  const stops: Array<() => Promise<unknown>> = [() => reaper.close()]
+  const stop = async () => {
+    for (const each of stops.toReversed()) await each()
+    await rm(directory, { recursive: true, force: true })
+  }
+  try {
+    const servers = await startServers({ directory: join(directory, 'servers'), say })
+    stops.push(servers.stop)
+    const ports = await choosePorts({
+      file: join(directory, 'ports.json'),
+      names: SERVICES,
+      say,
+    })
+    const networks = await startNetworks({ ...portsOf(servers), ...ports })
+    stops.push(() => Promise.all(Object.values(networks).map((network) => network.close())))
+    const inFront = Object.fromEntries(SERVICES.map((name) => [name, networks[name].port]))
+    const log = (line: string) => {
+      if (logFile !== undefined) appendFileSync(logFile, `${line}\n`)
+    }
+    const system = await startSystem({
+      ...{ directory, port: ports.gateway, copies: COPIES, inFront },
+      servers: behind(servers, networks),
+      say: log,
+      logLevel: logFile === undefined ? 'fatal' : 'warn',
+    })
+    stops.push(system.stop)
+    const processes = () => readRunFile(join(directory, 'run.json'))?.processes ?? {}
+    const urls = Object.values(system.processes).flatMap(({ url, metricsUrl }) => (metricsUrl ? [url] : []))
+    const allReady = async () => (await Promise.all(urls.map(isReady))).every(Boolean)
+    const own: FaultSystem = {
+      gatewayUrl: `http://${HOST}:${networks.gateway.port}`,
+      simulatorUrl: system.simulatorUrl,
+      ...{ networks, servers, directory, stop },
+      pids: () =>
+        Object.fromEntries(
+          Object.entries(processes()).flatMap(([name, { pid }]) => (pid === undefined ? [] : [[name, pid]])),
+        ),
+      ready: () => waitUntil(allReady, { timeoutMs: READY_MS }),
+    }
+    const [foreign] = SERVERS.filter((name) => own.pids()[name] === undefined)
+    if (foreign !== undefined) throw new SetupError(`${foreign} is not a process of this machine's own.`)
+    if (!(await own.ready())) throw new Error('Not all processes became ready')
+    return own
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function portsOf({ mongo, rabbitmq, redis }: Servers): Record<(typeof SERVERS)[number], number> {
+  const portOf = ({ url }: Server) => Number(new URL(url).port)
+  return { mongodb: portOf(mongo), rabbitmq: portOf(rabbitmq), redis: portOf(redis) }
+}
+
+async function startNetworks(ports: Record<Target, number>): Promise<Record<Target, Network>> {
+  const started = TARGETS.map(async (name) => [name, await startNetwork({ host: HOST, port: ports[name] })])
+  return Object.fromEntries(await Promise.all(started))
+}
+
+/** The servers, by the networks in front of them. */
+function behind({ mongo, rabbitmq, redis }: Servers, networks: Record<Target, Network>) {
+  const amqp = new URL(rabbitmq.url)
+  amqp.port = String(networks.rabbitmq.port)
+  return {
+    // Else the driver would find the server's own address, and go there.
+    mongo: reachedAt(mongo, `mongodb://${HOST}:${networks.mongodb.port}/?directConnection=true`),
+    rabbitmq: reachedAt(rabbitmq, amqp.href),
+    redis: reachedAt(redis, `redis://${HOST}:${networks.redis.port}`),
+  }
+}
+
+const reachedAt = (server: Server, url: string): Server => Object.create(server, { url: { value: url } })

@@ -1,0 +1,22 @@
+import { PARTITIONS, partitionQueue, REJECTED_QUEUE, STATUS_QUEUE, TASKS_QUEUE } from '@parley/shared/broker'
+import { connect } from 'amqplib'
+
+const CONNECT_MS = 5_000
+const QUEUES = [
+  ...Array.from({ length: PARTITIONS }, (_, partition) => partitionQueue(partition)),
+  ...[STATUS_QUEUE, TASKS_QUEUE, REJECTED_QUEUE],
+]
+
+/** How many messages wait in the queues, and were rejected. */
+export async function countQueued(amqpUrl: string): Promise<number> {
+  const connection = await connect(amqpUrl, { timeout: CONNECT_MS })
+  connection.on('error', () => undefined)
+  try {
+    const channel = await connection.createChannel()
+    let queued = 0
+    for (const queue of QUEUES) queued += (await channel.checkQueue(queue)).messageCount
+    return queued
+  } finally {
+    await connection.close()
+  }
+}

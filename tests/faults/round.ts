@@ -1,0 +1,142 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { conserve, latencies } from '@parley/local/demo/conservation'
+import { waitUntil } from '@parley/local/wait-until'
+import { z } from 'zod'
+import type { RpcSink, SimulatorLog } from '../dispatch/arrivals.ts'
+import type { Fault } from './fault.ts'
+import type { FaultSystem } from './fault-system.ts'
+import { connectLines, type Lines, type LoadResult, startLoad } from './load.ts'
+import { countQueued } from './queues.ts'
+import { growth, type Holding, readHoldings } from './resources.ts'
+import { type Count, isSettled, type Outcome, violations } from './verdict.ts'
+
+const WARM_MS = 10_000
+const CALM_MS = 1_000
+const GOING_MS = 60_000
+const SETTLED_MS = 120_000
+const CHECK_MS = 250
+
+const count = z.looseObject({
+  ...{ accepted: z.int(), inFlight: z.int(), delivered: z.int(), read: z.int() },
+  ...{ difference: z.int(), unaudited: z.int() },
+})
+
+/** What every round uses. */
+export interface World {
+  system: FaultSystem
+  sink: RpcSink
+  log: SimulatorLog
+  /** Messages a second. */
+  rate: number
+  /** Reads a second. */
+  readRate: number
+}
+
+/** A row of the table. */
+export interface Round extends Pick<Outcome, 'recoveredMs' | 'settledMs' | 'conservation' | 'count'> {
+  name: string
+  /** Posts that were repeated because no 200 came. */
+  repeatedPosts: number
+  reads: number
+  /** Reads that were answered with 502 to 504, or not at all. */
+  failedReads: number
+  /** From a message's 200 to its arrival, the longest. */
+  slowestMs: number
+  /** The most that a process holds beyond `before`. */
+  grown: Holding | undefined
+  holdings: Record<string, Holding>
+  violations: string[]
+}
+
+/** Puts a steady load on a workspace of its own, strikes in the middle of it, and counts when all is quiet again. */
+export async function runRound(options: {
+  world: World
+  /** Counted from 0. */
+  round: number
+  fault: Fault
+  /** What the processes held before the first fault. */
+  before: Record<string, Holding> | undefined
+}): Promise<Round> {
+  const { world, round, fault, before } = options
+  const { system, sink, rate, readRate } = world
+  const { gatewayUrl, simulatorUrl } = system
+  const lines = await connectLines({ gatewayUrl, simulatorUrl, callbackUrl: sink.url, round })
+  const surroundings = { system, phoneNumberIds: lines.phoneNumberIds }
+  const load = startLoad({ lines, rate, readRate })
+  const grows = (by: number, timeoutMs: number) => {
+    const from = load.answered()
+    return waitUntil(() => load.answered() >= from + by, { timeoutMs, intervalMs: CHECK_MS / 5 })
+  }
+  await grows(rate, WARM_MS)
+  const troubles: string[] = []
+  const struckAt = performance.now()
+  const recoverFrom = await fault.strike(surroundings).catch((error: unknown) => {
+    troubles.push(error instanceof Error ? error.message : String(error))
+    return struckAt
+  })
+  const ready = await system.ready()
+  const readyAt = performance.now()
+  const going = await grows(1, GOING_MS)
+  const recoveredMs = ready && going ? performance.now() - recoverFrom : undefined
+  await pause(CALM_MS)
+  const result = await load.stop()
+  if (result.refusal !== undefined) troubles.push(result.refusal)
+  const shared = { recoveredMs, readyAt, troubles, cutsCallers: fault.cutsCallers ?? false }
+  const outcome = await settle({ world, lines, result, shared })
+  await fault.cleanUp?.(surroundings)
+  const holdings = readHoldings(system.pids())
+  return {
+    name: fault.name,
+    ...outcome,
+    repeatedPosts: result.posted.reduce((sum, { repeats }) => sum + repeats, 0),
+    reads: result.reads.length,
+    failedReads: result.reads.filter(({ outcome: came }) => came !== 200).length,
+    slowestMs: slowest(result, world, lines),
+    grown: before === undefined ? undefined : growth(before, holdings),
+    holdings,
+    violations: violations(outcome),
+  }
+}
+
+/** Waits until nothing is under way, at most two minutes, and says what it came to. */
+async function settle(options: {
+  world: World
+  lines: Lines
+  result: LoadResult
+  shared: Pick<Outcome, 'recoveredMs' | 'readyAt' | 'troubles' | 'cutsCallers'>
+}): Promise<Outcome> {
+  const { world, lines, result, shared } = options
+  const began = performance.now()
+  const look = async (): Promise<Outcome> => {
+    await world.log.read()
+    const conservation = conserve(result.posted, arrivalsOf(world, lines))
+    const [counted, queued] = await Promise.all([
+      lines.workspace.call('GET', '/rest/messages/conservation').then(parseCount, () => undefined),
+      countQueued(world.system.servers.rabbitmq.url).catch(() => undefined),
+    ])
+    const now = { ...shared, conservation, count: counted, queued, reads: result.reads }
+    const settledMs = isSettled(now) ? performance.now() - began : undefined
+    return { ...now, settledMs }
+  }
+  let outcome = await look()
+  const settled = async () => {
+    outcome = await look()
+    return outcome.settledMs !== undefined
+  }
+  await waitUntil(settled, { timeoutMs: SETTLED_MS, intervalMs: CHECK_MS })
+  return outcome
+}
+
+const parseCount = (body: unknown): Count => count.parse(body)
+
+/** What arrived of these lines, in the order of arrival. */
+function arrivalsOf({ log, sink }: World, { threads }: Lines) {
+  return [...log.arrivals, ...sink.arrivals]
+    .filter(({ thread }) => thread >= threads.first && thread < threads.end)
+    .sort((a, b) => a.at - b.at)
+}
+
+function slowest({ posted }: LoadResult, world: World, lines: Lines): number {
+  const since = posted.map((message) => ({ ...message, postedAt: message.answeredAt ?? message.postedAt }))
+  return Math.max(0, ...latencies(since, arrivalsOf(world, lines)).arrival)
+}

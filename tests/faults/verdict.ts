@@ -1,0 +1,73 @@
+import type { Conservation } from '@parley/local/demo/conservation'
+import type { Read } from './reads.ts'
+
+/** The service's own count of a workspace's messages. */
+export interface Count {
+  accepted: number
+  inFlight: number
+  delivered: number
+  read: number
+  difference: number
+  unaudited: number
+}
+
+/** What a round came to. */
+export interface Outcome {
+  /** Milliseconds from the fault's end until everything worked again; undefined when it did not. */
+  recoveredMs: number | undefined
+  /** From the end of the load until nothing was under way; undefined when something stayed. */
+  settledMs: number | undefined
+  conservation: Conservation
+  count: Count | undefined
+  queued: number | undefined
+  reads: Read[]
+  /** By `performance.now()`, when everything was ready again. */
+  readyAt: number
+  cutsCallers: boolean
+  /** What else went wrong. */
+  troubles: string[]
+}
+
+/** What a round breaks of the promises; none when all is well. */
+export function violations(outcome: Outcome): string[] {
+  const { recoveredMs, settledMs, conservation, count, troubles } = outcome
+  const { posted, answered, once, doubled, arrived, threadsOutOfOrder } = conservation
+  const wrongReads = outcome.reads.filter((read) => !isRight(read, outcome))
+  const said = [
+    [posted - answered, 'messages were not answered with 200 within a minute'],
+    [answered - Math.min(answered, once + doubled), 'messages were lost'],
+    [doubled, 'messages arrived more than once'],
+    [threadsOutOfOrder, 'threads were out of order'],
+    [doubled === 0 ? arrived - once : 0, 'arrivals were never posted'],
+    [count?.difference ?? 0, 'messages are missing from the equation'],
+    [count === undefined ? 0 : Math.abs(count.accepted - posted), 'more or less were accepted than posted'],
+  ] as const
+  return [
+    ...troubles,
+    ...(posted === 0 ? ['nothing was posted'] : []),
+    ...said.filter(([number]) => number !== 0).map(([number, what]) => `${number} ${what}`),
+    ...(recoveredMs === undefined ? ['it did not recover'] : []),
+    ...(settledMs === undefined ? [`something is stuck: ${JSON.stringify(whatIsLeft(outcome))}`] : []),
+    ...[...new Set(wrongReads.map(({ path, outcome: came }) => `GET ${path}: ${came}`))],
+  ]
+}
+
+/** Whether nothing is under way any more. */
+export function isSettled({ conservation, count, queued }: Omit<Outcome, 'settledMs'>): boolean {
+  if (count === undefined || queued !== 0) return false
+  const { accepted, delivered, read, inFlight, unaudited } = count
+  const ended = inFlight === 0 && unaudited === 0 && delivered + read === accepted
+  return ended && accepted >= conservation.answered && conservation.missing === 0
+}
+
+function whatIsLeft({ conservation: { missing }, count, queued }: Outcome): object {
+  return { missing, queued, ...count }
+}
+
+/** Away is 502 to 504 with the time to come again; once all is ready, only 200 will do. */
+function isRight({ outcome, saysWhen, at }: Read, round: Outcome): boolean {
+  if (outcome === 200) return true
+  if (at > round.readyAt) return false
+  if (typeof outcome === 'string') return round.cutsCallers
+  return outcome >= 502 && outcome <= 504 && saysWhen
+}
