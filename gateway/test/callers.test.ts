@@ -162,3 +162,14 @@ test('an internal token is made once for each service and renewed before it ends
   const token = internalTokenFor('dispatcher', { ...options, held: {} })
   expect(verifier.verify(`Bearer ${token}`)).toEqual({ issuer: 'gateway', caller })
 })
+
+test('an internal token is made anew when the clock was set, whose time it has', () => {
+  const options = { caller, held: {}, signer: createInternalSigner(jwk) }
+  const ahead = jest.spyOn(Date, 'now').mockImplementation(() => 1_800_003_600_000 + now)
+  const first = internalTokenFor('configuration', options)
+  expect(internalTokenFor('configuration', options)).toBe(first)
+  ahead.mockImplementation(() => 1_800_000_000_000 + now)
+  const second = internalTokenFor('configuration', options)
+  expect(second).not.toBe(first)
+  expect(internalTokenFor('configuration', options)).toBe(second)
+})

@@ -1,3 +1,4 @@
+import { clockSetting, wasClockSet } from './clock-setting.ts'
 import { INTERNAL_TOKEN_SECONDS, type InternalSigner, type ServiceName } from './internal-token.ts'
 import { Problem } from './problem.ts'
 import type { Targets } from './targets.ts'
@@ -101,9 +102,11 @@ async function reach(targets: Targets, path: string, init: RequestInit): Promise
 function renewing(sign: () => string): () => string {
   let token = ''
   let renewAt = 0
+  let clock = 0
   return () => {
-    if (performance.now() >= renewAt) {
+    if (performance.now() >= renewAt || wasClockSet(clock)) {
       token = sign()
+      clock = clockSetting()
       renewAt = performance.now() + (INTERNAL_TOKEN_SECONDS - TOKEN_MARGIN_SECONDS) * 1000
     }
     return token

@@ -64,7 +64,10 @@ export function createInternalSigner(jwk: PublicJwk & { d: string }): InternalSi
 }
 
 export interface InternalVerifier {
-  /** Throws `unauthenticated` for anything but a valid token for this service. */
+  /**
+   * Throws `unauthenticated` for anything but a valid token for this service; `unavailable` for one whose time is
+   * over or still to come: the clocks of two services differ, and whoever called has nothing to put right.
+   */
   verify(authorization: string | undefined): InternalIdentity
 }
 
@@ -110,6 +113,8 @@ function verifyToken(token: string, keys: Map<string, KeyObject>, audience: Serv
     const identity: InternalIdentity = caller === undefined ? { issuer } : { issuer, caller }
     return { identity, expiresAt: payload.exp }
   } catch (cause) {
+    const isOutOfTime = cause instanceof jwt.TokenExpiredError || cause instanceof jwt.NotBeforeError
+    if (isOutOfTime) throw new Problem('unavailable', { detail: 'The clocks of two services differ.', cause })
     throw new Problem('unauthenticated', { cause })
   }
 }
