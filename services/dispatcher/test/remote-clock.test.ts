@@ -16,6 +16,17 @@ test('an old reading gives way to a new one, since clocks drift', () => {
   expect(clock.toOurs(45_025)).toBe(40_005)
 })
 
+test.each([
+  ['back by an hour', -3_600_000],
+  ['back by 10 s', -10_000],
+  ['on by 10 s', 10_000],
+])('when our clock is set %s, the readings before count no more', (_name, set) => {
+  const clock = createRemoteClock()
+  clock.observe({ asked: 5_000_000, answered: 5_000_002, theirs: 9_000_001 })
+  clock.observe({ asked: 5_001_000 + set, answered: 5_001_040 + set, theirs: 9_001_020 })
+  expect(clock.toOurs(9_001_020)).toBe(5_001_020 + set)
+})
+
 test('is never off by more than half of the shortest round trip', () => {
   const delays = fc.array(fc.record({ there: fc.nat(500), back: fc.nat(500) }), {
     minLength: 1,

@@ -1,5 +1,7 @@
 /** How long a reading counts when no better one comes, in milliseconds. */
 const GOOD_FOR_MS = 30_000
+/** What the clocks may move against each other in that time. */
+const DRIFT_MS = 50
 
 /** Another machine's clock, in terms of our own. */
 export interface RemoteClock {
@@ -18,9 +20,12 @@ export function createRemoteClock(): RemoteClock {
   return {
     observe({ asked, answered, theirs }) {
       const roundTrip = answered - asked
+      const ahead = theirs - (asked + answered) / 2
       const isOld = answered - best.at > GOOD_FOR_MS
-      if (roundTrip > best.roundTrip && !isOld) return
-      best = { roundTrip, ahead: theirs - (asked + answered) / 2, at: answered }
+      // Each is right to half of its round trip; when they don't meet, one of the clocks was set in between.
+      const wasSet = Math.abs(ahead - best.ahead) > (roundTrip + best.roundTrip) / 2 + DRIFT_MS
+      if (roundTrip > best.roundTrip && !isOld && !wasSet) return
+      best = { roundTrip, ahead, at: answered }
     },
     toOurs: (theirs) => theirs - best.ahead,
   }
