@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { createSimulatorLog, startRpcSink } from '../dispatch/arrivals.ts'
+import { startFaultSystem } from './fault-system.ts'
+import { cut } from './network-faults.ts'
+import { kill } from './process-faults.ts'
+import { runRound, type World } from './round.ts'
+
+const START_MS = 180_000
+const ROUND_MS = 240_000
+
+let world: World
+beforeAll(async () => {
+  const system = await startFaultSystem({ say: () => undefined })
+  const log = createSimulatorLog(system.simulatorUrl)
+  world = { system, sink: await startRpcSink(), log, rate: 30, readRate: 5 }
+}, START_MS)
+afterAll(async () => {
+  await world.system.stop()
+  await world.sink.close()
+}, START_MS)
+
+// `npm run test:faults` does the others.
+test.each([kill('webhook'), cut('mongodb')].map((fault, round) => ({ fault, round })))(
+  '$fault.name under load: nothing is lost, doubled, out of order or stuck',
+  async ({ fault, round }) => {
+    const { violations, conservation, count } = await runRound({ world, fault, round, before: undefined })
+    expect(violations).toEqual([])
+    expect(conservation.once).toBeGreaterThan(0)
+    expect(count).toMatchObject({ accepted: conservation.posted, difference: 0, inFlight: 0 })
+  },
+  ROUND_MS,
+)

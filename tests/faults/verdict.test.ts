@@ -1,0 +1,77 @@
+import { describe, expect, test } from '@jest/globals'
+import { isSettled, type Outcome, violations } from './verdict.ts'
+
+const read = { path: '/rest/users', outcome: 200 as const, saysWhen: false, at: 10 }
+const good: Outcome = {
+  recoveredMs: 100,
+  settledMs: 100,
+  conservation: {
+    ...{ posted: 5, answered: 5, arrived: 5, once: 5 },
+    ...{ doubled: 0, missing: 0, threadsOutOfOrder: 0 },
+  },
+  count: { accepted: 5, inFlight: 0, delivered: 4, read: 1, difference: 0, unaudited: 0 },
+  queued: 0,
+  reads: [read],
+  readyAt: 20,
+  cutsCallers: false,
+  troubles: [],
+}
+const counted = (changes: Partial<Outcome['conservation']>) => ({
+  conservation: { ...good.conservation, ...changes },
+})
+const count = (changes: object) => ({ count: { ...good.count, ...changes } as Outcome['count'] })
+const reads = (...changes: object[]) => ({
+  reads: changes.map((change) => ({ ...read, ...change }) as typeof read),
+})
+
+test('a round in which all went well breaks nothing', () => {
+  expect(violations(good)).toEqual([])
+  expect(isSettled(good)).toBe(true)
+})
+
+test.each<[string, Partial<Outcome>, string]>([
+  ['a lost message', counted({ once: 4, missing: 1, arrived: 4 }), '1 messages were lost'],
+  ['a doubled one', counted({ once: 4, doubled: 1, arrived: 6 }), '1 messages arrived more than once'],
+  ['disorder', counted({ threadsOutOfOrder: 2 }), '2 threads were out of order'],
+  ['something foreign', counted({ arrived: 6 }), '1 arrivals were never posted'],
+  ['no answer', counted({ answered: 4 }), '1 messages were not answered with 200 within a minute'],
+  ['nothing at all', counted({ posted: 0, answered: 0, arrived: 0, once: 0 }), 'nothing was posted'],
+  ['a difference', count({ difference: 1 }), '1 messages are missing from the equation'],
+  ['too few accepted', count({ accepted: 4 }), '1 more or less were accepted than posted'],
+  ['no recovery', { recoveredMs: undefined }, 'it did not recover'],
+  ['other troubles', { troubles: ['It broke.'] }, 'It broke.'],
+  ['a wrong answer', reads({ outcome: 500 }), 'GET /rest/users: 500'],
+  ['503 without a time', reads({ outcome: 503 }), 'GET /rest/users: 503'],
+  ['503 when all is ready', reads({ outcome: 503, saysWhen: true, at: 21 }), 'GET /rest/users: 503'],
+  ['a cut connection', reads({ outcome: 'broken' }), 'GET /rest/users: broken'],
+  ['a read that hangs', reads({ outcome: 'hung' }), 'GET /rest/users: hung'],
+])('%s is told', (_name, changes, told) => {
+  expect(violations({ ...good, ...changes })).toContain(told)
+})
+
+test('what stays is told with what is left', () => {
+  const [told] = violations({ ...good, settledMs: undefined, queued: 3 })
+  expect(told).toMatch(/^something is stuck: \{"missing":0,"queued":3,/)
+})
+
+test.each<[string, Partial<Outcome>]>([
+  ['503 with a time while something is away', reads({ outcome: 503, saysWhen: true })],
+  ['504 likewise', reads({ outcome: 504, saysWhen: true })],
+  ['a cut connection when the gateway fails', { ...reads({ outcome: 'broken' }), cutsCallers: true }],
+])('%s is allowed', (_name, changes) => {
+  expect(violations({ ...good, ...changes })).toEqual([])
+})
+
+describe('a round is not settled', () => {
+  test.each<[string, Partial<Outcome>]>([
+    ['while a queue holds something', { queued: 1 }],
+    ['while the broker does not say', { queued: undefined }],
+    ['while nobody counts', { count: undefined }],
+    ['while something is in flight', count({ inFlight: 1, delivered: 3 })],
+    ['while a message is at sent', count({ delivered: 3 })],
+    ['while the audit is behind', count({ unaudited: 1 })],
+    ['while something is missing', counted({ missing: 1 })],
+  ])('%s', (_name, changes) => {
+    expect(isSettled({ ...good, ...changes })).toBe(false)
+  })
+})
