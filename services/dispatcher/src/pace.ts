@@ -4,6 +4,8 @@ import type { Governor, PaceKeys, Slot } from './governor/governor.ts'
 import type { Metrics } from './metrics/metrics.ts'
 
 const MAX_SLOTS = 20_000
+/** No slot is given out for so far ahead; such a one is by a clock that was set back since. */
+const MAX_AHEAD_MS = 60_000
 
 /** Of sends that have not left yet, by the send's id. */
 export interface Slots {
@@ -63,7 +65,9 @@ export class Pace {
   /** The one that is kept for it; another where that has gone by, which must not count twice for the person. */
   async #slotOf(sendId: string, keys: PaceKeys): Promise<Slot> {
     const kept = this.#slots.kept.get(sendId)
-    if (kept !== undefined && this.#now() - kept <= SLOT_LATE_MS) return { kind: 'reserved', at: kept }
+    const late = this.#now() - (kept ?? 0)
+    if (kept !== undefined && late <= SLOT_LATE_MS && late >= -MAX_AHEAD_MS)
+      return { kind: 'reserved', at: kept }
     const slot = kept === undefined ? await this.#governor.slot(keys) : await this.#governor.anotherSlot(keys)
     if (slot.kind === 'reserved') this.#slots.kept.set(sendId, slot.at)
     return slot

@@ -115,6 +115,26 @@ describe('threads', () => {
     )
   })
 
+  test('a thread that waits on a clock that is set back is looked at again', async () => {
+    const hour = 3_600_000
+    let time = 2 * hour
+    const { threads, store, ran } = createWorld({
+      now: () => time,
+      result: (record, attempt) =>
+        record.thread === 'waiting' && attempt === 1
+          ? { kind: 'wait', record, until: time + 1_000 }
+          : { kind: 'closed' },
+    })
+    threads.complete()
+    for (const thread of ['waiting', 'other']) threads.add(store.insert(thread))
+    await until(() => ran.length === 1)
+    time = hour
+    // Whatever comes next shows what the clock says now.
+    threads.wake({ workspace: 1, thread: 'next' }, time + 1)
+    await until(() => ran.length === 2)
+    await threads.stop()
+  })
+
   test('a waiting thread holds up its own messages and nobody else', async () => {
     let time = 1_000
     const { threads, store, ran } = createWorld({

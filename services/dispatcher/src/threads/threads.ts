@@ -44,7 +44,9 @@ const LOAD_LIMIT = 20
 const LOAD_AGAIN_MS = 1_000
 const MAX_RESIDENT_CHARACTERS = 8 * 1024 * 1024
 const MAX_THREADS = 100_000
-const MAX_TIMER_MS = 60_000
+const MAX_TIMER_MS = 10_000
+/** A clock that goes back by more was set; what is due by it would wait for that time to pass once more. */
+const SET_BACK_MS = 1_000
 
 /**
  * Runs threads side by side and each thread's messages one after another. Memory is bounded: of a waiting thread
@@ -57,6 +59,8 @@ export function createThreads(options: ThreadsOptions): Threads {
 class ThreadRunner implements Threads {
   readonly #options: ThreadsOptions
   readonly #now: () => number
+  /** What the clock last said. */
+  #latest = 0
   readonly #maxThreads: number
   readonly #threads = new Map<string, Thread>()
   readonly #waiting = new TinyQueue<{ due: number; thread: Thread }>([], (a, b) => a.due - b.due)
@@ -214,20 +218,31 @@ class ThreadRunner implements Threads {
     clearTimeout(this.#timer)
     const next = this.#waiting.peek()
     if (next === undefined || this.#stopped) return
-    const delay = Math.min(Math.max(0, next.due - this.#now()), MAX_TIMER_MS)
+    const now = this.#now()
+    const delay = this.#wasSetBack(now) ? 0 : Math.min(Math.max(0, next.due - now), MAX_TIMER_MS)
     this.#timer = setTimeout(() => this.#wakeDue(), delay)
   }
 
+  /** Those that are due; all of them when the clock was set back. */
   #wakeDue(): void {
+    const now = this.#now()
+    const until = this.#wasSetBack(now) ? Number.POSITIVE_INFINITY : now
+    this.#latest = now
     for (
       let next = this.#waiting.peek();
-      next !== undefined && next.due <= this.#now();
+      next !== undefined && next.due <= until;
       next = this.#waiting.peek()
     ) {
       this.#waiting.pop()
       this.#makeReady(next.thread)
     }
     this.#setTimer()
+  }
+
+  #wasSetBack(now: number): boolean {
+    if (now < this.#latest - SET_BACK_MS) return true
+    this.#latest = now
+    return false
   }
 
   #end(thread: Thread): void {
