@@ -9,7 +9,8 @@ import {
 } from './dispatcher-copies.ts'
 
 const THREADS = Array.from({ length: 64 }, (_, n) => `thread-${n}`)
-const TAKE_OVER_MS = 15_000
+// 15 s on a machine of its own; here other tests run beside it.
+const TAKE_OVER_MS = 25_000
 const STOPPED_MS = 30_000
 
 let world: DispatcherCopies

@@ -48,6 +48,7 @@ export const messageOf = (thread: string) => ({
   user: { name: 'Ana', phone: '5511988887777' },
   thread: { extId: thread },
   answer: { message: 'hello' },
+  audio: 'data:audio/ogg;base64,T2dnUw==',
 })
 
 export function callsTo(url: string): Call {

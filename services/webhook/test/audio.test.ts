@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { untilReady } from '@parley/local/testing/service-under-test'
+import { eventually, untilReady } from '@parley/local/testing/service-under-test'
 import { type IntakeWorld, START_MS, startIntakeWorld, type Taken } from './intake-world.ts'
 
 const KIB = 1024
@@ -17,6 +17,13 @@ const workspace = () => world.caller.workspace._id
 const audioAt = (id: string, options: { workspace?: number; headers?: Record<string, string> } = {}) =>
   fetch(`${world.url}/internal/workspaces/${options.workspace ?? workspace()}/audio/${id}`, {
     headers: options.headers ?? world.asService('dispatcher'),
+  })
+
+/** Posts as a caller does: again after a 503, when the database was too slow for what is large. */
+const untilTaken = (body: object | string) =>
+  eventually(async () => {
+    const answer = await world.post(body)
+    return answer.status === 503 ? undefined : answer
   })
 
 describe('audio', () => {
@@ -49,9 +56,9 @@ describe('audio', () => {
 
   test('of 16 MiB is taken, also in escapes; a byte more is not', async () => {
     const largest = 'x'.repeat(16 * MIB)
-    expect((await world.post({ ...message, audio: largest })).status).toBe(200)
+    expect((await untilTaken({ ...message, audio: largest })).status).toBe(200)
     const escaped = JSON.stringify({ ...message, audio: '/'.repeat(10 * MIB) }).replaceAll('/', '\\/')
-    expect((await world.post(escaped)).status).toBe(200)
+    expect((await untilTaken(escaped)).status).toBe(200)
     expect((await world.post({ ...message, audio: `${largest}x` })).json.code).toBe('body_too_large')
   })
 
