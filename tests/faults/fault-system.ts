@@ -8,7 +8,7 @@ import { choosePorts } from '@parley/local/servers/choose-ports'
 import type { Server } from '@parley/local/servers/server'
 import { type Servers, startServers } from '@parley/local/servers/start-servers'
 import { SetupError } from '@parley/local/setup-error'
-import { startSystem } from '@parley/local/system/start-system'
+import { type System, startSystem } from '@parley/local/system/start-system'
 import { waitUntil } from '@parley/local/wait-until'
 import { type Network, startNetwork } from './network.ts'
 
@@ -57,36 +57,21 @@ export async function startFaultSystem(options: {
   try {
     const servers = await startServers({ directory: join(directory, 'servers'), say })
     stops.push(servers.stop)
-    const ports = await choosePorts({
-      file: join(directory, 'ports.json'),
-      names: SERVICES,
-      say,
-    })
+    const ports = await choosePorts({ file: join(directory, 'ports.json'), names: SERVICES, say })
     const networks = await startNetworks({ ...portsOf(servers), ...ports })
     stops.push(() => Promise.all(Object.values(networks).map((network) => network.close())))
-    const inFront = Object.fromEntries(SERVICES.map((name) => [name, networks[name].port]))
-    const log = (line: string) => {
-      if (logFile !== undefined) appendFileSync(logFile, `${line}\n`)
-    }
     const system = await startSystem({
-      ...{ directory, port: ports.gateway, copies: COPIES, inFront },
-      servers: behind(servers, networks),
-      say: log,
-      logLevel: logFile === undefined ? 'fatal' : 'warn',
+      ...{ directory, port: ports.gateway, copies: COPIES, servers: behind(servers, networks) },
+      inFront: Object.fromEntries(SERVICES.map((name) => [name, networks[name].port])),
+      ...logging(logFile),
     })
     stops.push(system.stop)
-    const processes = () => readRunFile(join(directory, 'run.json'))?.processes ?? {}
-    const urls = Object.values(system.processes).flatMap(({ url, metricsUrl }) => (metricsUrl ? [url] : []))
-    const allReady = async () => (await Promise.all(urls.map(isReady))).every(Boolean)
     const own: FaultSystem = {
       gatewayUrl: `http://${HOST}:${networks.gateway.port}`,
       simulatorUrl: system.simulatorUrl,
       ...{ networks, servers, directory, stop },
-      pids: () =>
-        Object.fromEntries(
-          Object.entries(processes()).flatMap(([name, { pid }]) => (pid === undefined ? [] : [[name, pid]])),
-        ),
-      ready: () => waitUntil(allReady, { timeoutMs: READY_MS }),
+      pids: () => readPids(directory),
+      ready: () => waitUntil(() => areReady(system), { timeoutMs: READY_MS }),
     }
     const [foreign] = SERVERS.filter((name) => own.pids()[name] === undefined)
     if (foreign !== undefined) throw new SetupError(`${foreign} is not a process of this machine's own.`)
@@ -96,6 +81,22 @@ export async function startFaultSystem(options: {
     await stop()
     throw error
   }
+}
+
+function logging(file: string | undefined) {
+  if (file === undefined) return { say: () => undefined, logLevel: 'fatal' }
+  return { say: (line: string) => appendFileSync(file, `${line}\n`), logLevel: 'warn' }
+}
+
+function readPids(directory: string): Record<string, number> {
+  const { processes = {} } = readRunFile(join(directory, 'run.json')) ?? {}
+  const running = Object.entries(processes)
+  return Object.fromEntries(running.flatMap(([name, { pid }]) => (pid === undefined ? [] : [[name, pid]])))
+}
+
+async function areReady({ processes }: System): Promise<boolean> {
+  const services = Object.values(processes).filter(({ metricsUrl }) => metricsUrl !== undefined)
+  return (await Promise.all(services.map(({ url }) => isReady(url)))).every(Boolean)
 }
 
 function portsOf({ mongo, rabbitmq, redis }: Servers): Record<(typeof SERVERS)[number], number> {

@@ -3,7 +3,7 @@ import { conserve, latencies } from '@parley/local/demo/conservation'
 import { waitUntil } from '@parley/local/wait-until'
 import { z } from 'zod'
 import type { RpcSink, SimulatorLog } from '../dispatch/arrivals.ts'
-import type { Fault } from './fault.ts'
+import type { Fault, Surroundings } from './fault.ts'
 import type { FaultSystem } from './fault-system.ts'
 import { connectLines, type Lines, type LoadResult, startLoad } from './load.ts'
 import { countQueued } from './queues.ts'
@@ -63,25 +63,10 @@ export async function runRound(options: {
   const lines = await connectLines({ gatewayUrl, simulatorUrl, callbackUrl: sink.url, round })
   const surroundings = { system, phoneNumberIds: lines.phoneNumberIds }
   const load = startLoad({ lines, rate, readRate })
-  const grows = (by: number, timeoutMs: number) => {
-    const from = load.answered()
-    return waitUntil(() => load.answered() >= from + by, { timeoutMs, intervalMs: CHECK_MS / 5 })
-  }
-  await grows(rate, WARM_MS)
-  const troubles: string[] = []
-  const struckAt = performance.now()
-  const recoverFrom = await fault.strike(surroundings).catch((error: unknown) => {
-    troubles.push(error instanceof Error ? error.message : String(error))
-    return struckAt
-  })
-  const ready = await system.ready()
-  const readyAt = performance.now()
-  const going = await grows(1, GOING_MS)
-  const recoveredMs = ready && going ? performance.now() - recoverFrom : undefined
-  await pause(CALM_MS)
+  const struck = await strike({ fault, surroundings, rate, answered: load.answered })
   const result = await load.stop()
-  if (result.refusal !== undefined) troubles.push(result.refusal)
-  const shared = { recoveredMs, readyAt, troubles, cutsCallers: fault.cutsCallers ?? false }
+  const refusals = result.refusal === undefined ? [] : [result.refusal]
+  const shared = { ...struck, troubles: [...struck.troubles, ...refusals] }
   const outcome = await settle({ world, lines, result, shared })
   await fault.cleanUp?.(surroundings)
   const holdings = readHoldings(system.pids())
@@ -98,12 +83,42 @@ export async function runRound(options: {
   }
 }
 
+type Struck = Pick<Outcome, 'recoveredMs' | 'readyAt' | 'troubles' | 'cutsCallers'>
+
+/** Strikes once the load is under way, and waits until everything works again and has done so for a moment. */
+async function strike(options: {
+  fault: Fault
+  surroundings: Surroundings
+  rate: number
+  /** How many messages were answered with 200. */
+  answered(): number
+}): Promise<Struck> {
+  const { fault, surroundings, rate, answered } = options
+  const grows = (by: number, timeoutMs: number) => {
+    const from = answered()
+    return waitUntil(() => answered() >= from + by, { timeoutMs, intervalMs: CHECK_MS / 5 })
+  }
+  await grows(rate, WARM_MS)
+  const troubles: string[] = []
+  const struckAt = performance.now()
+  const recoverFrom = await fault.strike(surroundings).catch((error: unknown) => {
+    troubles.push(error instanceof Error ? error.message : String(error))
+    return struckAt
+  })
+  const ready = await surroundings.system.ready()
+  const readyAt = performance.now()
+  const going = await grows(1, GOING_MS)
+  const recoveredMs = ready && going ? performance.now() - recoverFrom : undefined
+  await pause(CALM_MS)
+  return { recoveredMs, readyAt, troubles, cutsCallers: fault.cutsCallers ?? false }
+}
+
 /** Waits until nothing is under way, at most two minutes, and says what it came to. */
 async function settle(options: {
   world: World
   lines: Lines
   result: LoadResult
-  shared: Pick<Outcome, 'recoveredMs' | 'readyAt' | 'troubles' | 'cutsCallers'>
+  shared: Struck
 }): Promise<Outcome> {
   const { world, lines, result, shared } = options
   const began = performance.now()
