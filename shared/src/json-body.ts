@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
 import express, { type RequestHandler } from 'express'
+import { withItsKeys } from './parse-json.ts'
 import { type Fault, Problem } from './problem.ts'
 
 /** How deep objects and arrays may nest. */
@@ -12,11 +14,15 @@ export const MAX_DEPTH = 32
  */
 export function jsonBody(options: { maxBytes: number; types?: string[] }): RequestHandler {
   const types = options.types ?? ['application/json']
+  const escaped = new WeakMap<IncomingMessage, Buffer>()
   const parse = express.json({
     limit: options.maxBytes,
     strict: false,
     type: types,
-    verify: (_req, _res, bytes) => refuseWith(checkBytes, bytes),
+    verify: (req, _res, bytes) => {
+      refuseWith(checkBytes, bytes)
+      if (bytes.includes(BACKSLASH)) escaped.set(req, bytes)
+    },
   })
   return (req, res, next) => {
     const hasBody =
@@ -25,6 +31,8 @@ export function jsonBody(options: { maxBytes: number; types?: string[] }): Reque
       throw new Problem('unsupported_media_type', { detail: `Send ${types.join(' or ')}.` })
     parse(req, res, (error?: unknown) => {
       if (error !== undefined) return next(bodyProblem(error))
+      const bytes = escaped.get(req)
+      if (bytes !== undefined) req.body = withItsKeys(bytes.toString().replace(/^\ufeff/, ''), req.body)
       const faults = unstorable(req.body)
       next(faults.length > 0 ? new Problem('validation_failed', { errors: faults }) : undefined)
     })

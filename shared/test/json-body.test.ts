@@ -45,6 +45,13 @@ describe('a JSON body', () => {
     expect((await post(text)).text).toBe(text)
   })
 
+  test('comes through with its keys, whichever stood in their place before', async () => {
+    for (const key of ['\\', '\n', '"', 'a\\', 'a\t']) {
+      const text = JSON.stringify({ first: 1, [key]: 2 })
+      expect((await post(text)).text).toBe(text)
+    }
+  })
+
   test('of any JSON comes through unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ maxDepth: 8 }), async (value) => {

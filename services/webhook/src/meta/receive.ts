@@ -3,7 +3,7 @@ import { Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import type { Request, RequestHandler, Response } from 'express'
 import type { BodyBudget } from '../body/body-budget.ts'
-import { parseJson } from '../body/parse-json.ts'
+import { parseBytes } from '../body/parse-bytes.ts'
 import { readBody } from '../body/read-body.ts'
 import type { Channel } from '../channels/channel-copy.ts'
 import type { HookLog } from '../hooks/hook-notes.ts'
@@ -77,7 +77,7 @@ function readUpdates(options: {
   channel: Channel
 }): { publications: Publication[]; skipped: number } {
   const { intake, req, res, bytes, channel } = options
-  const payload = parseJson(bytes)
+  const payload = parseBytes(bytes)
   if (!isJsonObject(payload)) throw new Problem('validation_failed', { detail: 'Expected an object.' })
   const { updates, malformed } = updatesIn(payload)
   if (updates.length > MAX_UPDATES)

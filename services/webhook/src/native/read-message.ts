@@ -4,7 +4,7 @@ import { Problem } from '@parley/shared/problem'
 import { validate } from '@parley/shared/validate'
 import type { Request } from 'express'
 import type { BodyBudget } from '../body/body-budget.ts'
-import { parseJson } from '../body/parse-json.ts'
+import { parseBytes } from '../body/parse-bytes.ts'
 import { readBody } from '../body/read-body.ts'
 import { audioSpan } from './audio-span.ts'
 
@@ -27,7 +27,7 @@ export async function readMessage(
   requireJson(req)
   const bytes = await readBody(req, { ...limits, maxBytes: MAX_BYTES + MAX_AUDIO_WRITTEN, inflate: true })
   if (bytes.length > MAX_BYTES) requireAudioMakesIt(bytes)
-  const body = parseJson(bytes)
+  const body = parseBytes(bytes)
   const faults = unstorable(body)
   if (faults.length > 0) throw new Problem('validation_failed', { errors: faults })
   const message = validate(webhookMessage, body)
