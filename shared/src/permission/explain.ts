@@ -12,7 +12,7 @@ import type { Expression } from './expression.ts'
 import { workspaceOf } from './values.ts'
 
 export type PartExplanation = {
-  /** As stored. */
+  /** As stored; null where there is none. */
   readonly expression: unknown
   readonly reason: string
   /** Where it doesn't parse: 1-based. */
@@ -66,11 +66,12 @@ function explainAccess(part: unknown, scope: Case): AccessExplanation {
 
 function explainPart(part: unknown, scope: Case): PartExplanation {
   const parsed = parsePart(part)
+  const expression = part ?? null
   if ('error' in parsed) {
     const { column, message } = parsed.error
-    return { expression: part, reason: `Doesn't parse, column ${column}: ${message}`, column }
+    return { expression, reason: `Doesn't parse, column ${column}: ${message}`, column }
   }
-  return { expression: part, reason: reasonOf(part, foldPart(part, scope), scope) }
+  return { expression, reason: reasonOf(part, foldPart(part, scope), scope) }
 }
 
 function reasonOf(part: unknown, folded: Expression, { doc, account, resource }: Case): string {

@@ -29,6 +29,11 @@ describe('explain', () => {
     ])
   })
 
+  test('says of a part that is not there that it is null', () => {
+    const [entry] = explain({ permissions: [{ schema: 'true' }], resource: 'tasks', account }).entries
+    expect(entry?.read).toEqual({ expression: null, reason: 'Missing', grants: 'none' })
+  })
+
   test.each<[string, number[], object | undefined, string]>([
     ['nothing applies', [0], undefined, 'may not read tasks, because no entry applies'],
     ['some documents', [1], undefined, 'may read some of tasks (entry 1)'],
