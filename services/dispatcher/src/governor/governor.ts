@@ -64,7 +64,10 @@ local take = function()
   redis.call('SET', KEYS[1], string.format('%.3f', number + interval), 'PX', math.ceil(number + interval - now + 1000))
   return { 'reserved', math.ceil(number), math.floor(now) }
 end
-if ARGV[5] == 'another' then return take() end
+if ARGV[5] == 'another' then
+  number = math.max(number, now + tonumber(ARGV[6]))
+  return take()
+end
 local person = math.max(tonumber(redis.call('GET', KEYS[2]) or 0), number)
 local person_free = person - person_tolerance
 if person_free > number then return { 'person_busy', math.ceil(person_free), math.floor(now) } end
@@ -96,13 +99,17 @@ export function createGovernor(redis: Redis, log: Log): Governor {
     away = nowAway
   }
   const clock = createRemoteClock()
+  /** How long the last answer took: another slot must not have gone by before it is known. */
+  let roundTrip = 0
   const turn = createTurns(TURN_MS)
   const find = async (keys: PaceKeys, wish: Wish): Promise<Finding> => {
     try {
       const asked = Date.now()
-      const answer = await redis.eval(SLOT_SCRIPT, 3, ...redisKeys(keys), ...LIMITS, wish)
+      const began = performance.now()
+      const answer = await redis.eval(SLOT_SCRIPT, 3, ...redisKeys(keys), ...LIMITS, wish, roundTrip)
       const [kind, at, theirs] = answer as [Finding['kind'], number, number]
       clock.observe({ asked, answered: Date.now(), theirs })
+      roundTrip = performance.now() - began
       tell(false)
       return { kind, at: clock.toOurs(at) }
     } catch {

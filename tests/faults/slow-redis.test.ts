@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { awaitSlot } from '@parley/dispatcher/governor/await-slot'
+import { createGovernor, type Governor } from '@parley/dispatcher/governor/governor'
+import { testServers } from '@parley/local/testing/test-servers'
+import { createLog } from '@parley/shared/log'
+import { connectRedis } from '@parley/shared/redis'
+import type { Redis } from 'ioredis'
+import { type Network, startNetwork } from './network.ts'
+
+const DELAY_MS = 100
+const ASKED_AT_MOST = 10
+
+let network: Network
+let redis: Redis
+let governor: Governor
+beforeAll(async () => {
+  const url = new URL((await testServers()).redisUrl)
+  network = await startNetwork({ host: url.hostname, port: Number(url.port) })
+  url.port = String(network.port)
+  const log = createLog({ service: 'dispatcher', level: 'silent' })
+  redis = connectRedis(url.href, log)
+  await new Promise((resolve) => redis.once('ready', resolve))
+  governor = createGovernor(redis, log)
+})
+afterAll(async () => {
+  redis.disconnect()
+  await network.close()
+})
+
+test('a send gets a slot that it can keep, however long the way to Redis takes', async () => {
+  const keys = { number: 'slow', person: 'anyone' }
+  network.slow(DELAY_MS)
+  const { at } = await governor.slot(keys)
+  let asked = 0
+  const counting = {
+    anotherSlot: (wanted: typeof keys) => {
+      asked++
+      return governor.anotherSlot(wanted)
+    },
+  }
+  const held = () => asked < ASKED_AT_MOST
+  await awaitSlot({ at, keys, governor: counting, now: Date.now, held })
+  expect(asked).toBeGreaterThan(0)
+  expect(asked).toBeLessThan(ASKED_AT_MOST)
+})
