@@ -1,4 +1,5 @@
 import type { WebhookMessage } from '@parley/shared/message'
+import { parseJson } from '@parley/shared/parse-json'
 import type { Channel, Channels } from './channels.ts'
 import type { Functions } from './functions/functions.ts'
 import type { Handle, Handled } from './handlers/handle.ts'
@@ -56,10 +57,11 @@ export async function prepare(options: Options): Promise<Prepared> {
   const needs = { notBefore: ranAgainAt(record) }
   const channel = await channels.find(record.workspace, record.channel, needs)
   if (channel === undefined) return withoutChannel(record, now())
-  const message = JSON.parse(record.body) as WebhookMessage
+  const message = parseJson(record.body) as WebhookMessage
   if (record.state !== 'received') {
     const { sends, answer } = record
-    const answered = answer === undefined ? message : { ...message, answer: JSON.parse(answer) }
+    const answered =
+      answer === undefined ? message : { ...message, answer: parseJson(answer) as WebhookMessage['answer'] }
     return checked({ channel, message: answered, sends }, options, needs)
   }
   if (hasAnswer(message.answer)) return planned({ channel, message }, options, needs)

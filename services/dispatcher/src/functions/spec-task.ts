@@ -1,4 +1,5 @@
 import type { JsonObject } from '@parley/shared/json-object'
+import { parseJson } from '@parley/shared/parse-json'
 import { buildRequest, type CallRequest } from './build-request.ts'
 import { type FoundOperation, type Operation, operationsOf, readOperation } from './operation.ts'
 import { serverUrl } from './server-url.ts'
@@ -42,7 +43,7 @@ export function answerTask(task: SpecTask, read: () => ReadSpec): SpecAnswer {
     if (found === undefined) throw new SpecError('has no such operation')
     const operation = spec.ready.get(task.operationId) ?? readOperation(spec.document, found)
     spec.ready.set(task.operationId, operation)
-    const { target, ...request } = buildRequest(operation, JSON.parse(task.args) as JsonObject)
+    const { target, ...request } = buildRequest(operation, parseJson(task.args) as JsonObject)
     if (!task.native) return { kind: 'fits' }
     return { kind: 'request', request: { ...request, url: serverUrl(spec.document, found) + target } }
   } catch (error) {

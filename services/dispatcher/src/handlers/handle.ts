@@ -1,5 +1,6 @@
 import { checkBytes, MAX_DEPTH } from '@parley/shared/json-body'
 import { type WebhookMessage, webhookMessage } from '@parley/shared/message'
+import { parseJson } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 import { outcomeOfFailure } from '../callbacks/call-outcome.ts'
 import { outcomeOfStatus } from '../callbacks/rpc.ts'
@@ -72,7 +73,7 @@ function readAnswer(body: string): Handled {
   try {
     // Before anything recurses.
     checkBytes(Buffer.from(body))
-    const message = webhookMessage.safeParse(JSON.parse(body))
+    const message = webhookMessage.safeParse(parseJson(body))
     if (message.success) return { kind: 'answer', answer: message.data.answer }
     const path = message.error.issues[0]?.path.join('/') ?? ''
     return permanent('bad_answer', `The handler's answer is not a message: /${path} is wrong.`)

@@ -1,3 +1,4 @@
+import { parseJson } from '@parley/shared/parse-json'
 import type { MessageRecord, Send } from '../message-record.ts'
 
 /** A message in a list: where it stands, without its contents. */
@@ -20,8 +21,8 @@ export function detailOf(record: MessageRecord): object {
   return {
     ...summaryOf(record),
     requestId: record.requestId ?? null,
-    message: JSON.parse(record.body),
-    ...(record.answer === undefined ? {} : { answer: JSON.parse(record.answer) }),
+    message: parseJson(record.body),
+    ...(record.answer === undefined ? {} : { answer: parseJson(record.answer) }),
     timeline: record.timeline,
     sends: record.sends.filter(({ content }) => content.kind !== 'submit'),
     ...submissionOf(record.sends),
