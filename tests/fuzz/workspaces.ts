@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
+import { parseJson } from '@parley/shared/parse-json'
 import { bodies } from '../../services/configuration/test/bodies.ts'
 
 const REQUEST_MS = 30_000
@@ -42,7 +43,9 @@ export async function ask(
     signal: AbortSignal.timeout(REQUEST_MS),
   })
   const text = await response.text()
-  const json = response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : undefined
+  const json = response.headers.get('content-type')?.includes('json')
+    ? (parseJson(text) as Parsed)
+    : undefined
   return { status: response.status, headers: response.headers, text, json }
 }
 

@@ -1,7 +1,4 @@
-/**
- * Keys of free-form objects that are kept as they are. None ends with a backslash: once V8 14.6 has read such a key, it
- * reads another one in the same place that goes on with an escape, such as `"\n"`, as the first (nodejs/node#63785).
- */
+/** Keys of free-form objects that are kept as they are. */
 export const KEPT_KEYS: readonly string[] = [
   ...[
     '_bsontype',
@@ -45,7 +42,23 @@ export const KEPT_KEYS: readonly string[] = [
     '__v',
     'length',
   ],
-  ...['é', 'e\u0301', '\u200b', '\u202e', '👍', 'k'.repeat(300), '/', '~', '~0', '~1', '%', '"', '\n'],
+  ...[
+    'é',
+    'e\u0301',
+    '\u200b',
+    '\u202e',
+    '👍',
+    'k'.repeat(300),
+    '/',
+    '~',
+    '~0',
+    '~1',
+    '%',
+    '"',
+    '\\',
+    '\n',
+    '\t',
+  ],
 ]
 
 export const REFUSED_KEYS: readonly string[] = ['\u0000', 'a\u0000', '\u0000b', '\ud800', 'a\udc00']
