@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs'
+import { installPackages } from '@parley/local/servers/apt'
+import { SetupError } from '@parley/local/setup-error'
 import { alarm } from './broker-alarm.ts'
 import { clockJump } from './clock-faults.ts'
 import type { Fault } from './fault.ts'
@@ -21,18 +23,30 @@ const JUMPS = [
 /** A load without a fault: what the others are measured against. */
 export const NO_FAULT: Fault = { name: 'none', strike: async () => performance.now() }
 
-/** Every fault once. */
-export const FAULTS: Fault[] = [
-  ...TARGETS.map(kill),
-  ...TARGETS.map(restart),
-  ...TARGETS.map(cut),
-  ...TARGETS.map(slow),
-  ...TARGETS.map(suspend),
-  alarm('memory'),
-  alarm('disk'),
-  ...PROVIDER_FAULTS,
-  ...(existsSync(FAKETIME) ? JUMPS.map((jump) => clockJump({ ...jump, library: FAKETIME })) : []),
-]
+/** Every fault once; those of the clock only where libfaketime is there. */
+export function allFaults(): Fault[] {
+  return [
+    ...TARGETS.map(kill),
+    ...TARGETS.map(restart),
+    ...TARGETS.map(cut),
+    ...TARGETS.map(slow),
+    ...TARGETS.map(suspend),
+    alarm('memory'),
+    alarm('disk'),
+    ...PROVIDER_FAULTS,
+    ...(existsSync(FAKETIME) ? JUMPS.map((jump) => clockJump({ ...jump, library: FAKETIME })) : []),
+  ]
+}
 
-/** Whether the clock faults can be had here. */
-export const hasClockFaults = existsSync(FAKETIME)
+/** Installs libfaketime where it is missing; says so when that can't be done. */
+export async function installFaketime(options: {
+  directory: string
+  say(line: string): void
+}): Promise<void> {
+  if (existsSync(FAKETIME)) return
+  const { signal } = new AbortController()
+  await installPackages(['libfaketime'], { ...options, ports: {}, signal }).catch((error: unknown) => {
+    if (!(error instanceof SetupError)) throw error
+    options.say(`The clock faults are left out. ${error.message}`)
+  })
+}

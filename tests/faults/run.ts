@@ -6,7 +6,7 @@ import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
 import { createSimulatorLog, startRpcSink } from '../dispatch/arrivals.ts'
-import { FAULTS, hasClockFaults, NO_FAULT } from './catalogue.ts'
+import { allFaults, installFaketime, NO_FAULT } from './catalogue.ts'
 import { budgetOf, faultsInTurn } from './choose-faults.ts'
 import { startFaultSystem } from './fault-system.ts'
 import { head, row, summary } from './report.ts'
@@ -50,17 +50,12 @@ try {
     rounds.push(round)
     console.log(row(round))
   }
-  if (!hasClockFaults) say('The clock faults are left out: they need the package libfaketime.')
+  await installFaketime({ directory: system.directory, say })
+  const chosen = { names: process.argv.slice(2), budget: FAULTS_BUDGET, seed }
   console.log(`SEED=${seed}, ${RATE} messages and ${READS} reads a second`)
   console.log(head())
   await run(NO_FAULT)
-  for (const fault of faultsInTurn({
-    all: FAULTS,
-    names: process.argv.slice(2),
-    budget: FAULTS_BUDGET,
-    seed,
-  }))
-    await run(fault)
+  for (const fault of faultsInTurn({ all: allFaults(), ...chosen })) await run(fault)
   const before = rounds[0]?.holdings ?? {}
   const held = () => leaks(before, readHoldings(system.pids()))
   await waitUntil(() => held().length === 0, { timeoutMs: REST_MS, intervalMs: REST_CHECK_MS })
