@@ -57,6 +57,8 @@ export async function consumeBatches(options: BatchOptions): Promise<Consumer> {
       inHand = undefined
     }
     working = undefined
+    // What is not acked would stay here for good, should the work be ours again.
+    if (open && !options.held()) void channel.close().catch(() => {})
   }
   channel.once('close', () => {
     open = false

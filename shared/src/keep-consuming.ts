@@ -18,8 +18,8 @@ export interface KeptConsumer {
 }
 
 /**
- * Consumes a queue as long as `held` says: a channel that was closed on a live connection is opened anew after
- * half a second, and a new connection is told by `attach`.
+ * Consumes a queue while `held` says so: a channel that was closed on a live connection is opened anew after half a
+ * second, or once it is held again, and a new connection is told by `attach`.
  */
 export function keepConsuming(options: ConsumeOptions): KeptConsumer {
   const { queue, held, log } = options
@@ -32,13 +32,15 @@ export function keepConsuming(options: ConsumeOptions): KeptConsumer {
   let retry: NodeJS.Timeout | undefined
   let stopped = false
   const active = () => !stopped && held()
+  const isWanted = (model: ChannelModel) => !stopped && connection === model && present === undefined
   const letGo = () => {
     present = undefined
     ended = Promise.all([ended, consumer?.close().catch(() => {})])
     consumer = undefined
   }
   const start = async (model: ChannelModel) => {
-    if (!active() || connection !== model || present !== undefined) return
+    if (!isWanted(model)) return
+    if (!held()) return again(model)
     const own = {}
     present = own
     const lost = () => {
