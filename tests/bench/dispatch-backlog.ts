@@ -1,6 +1,7 @@
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
 import { cpuSeconds, residentMib, startDispatchSystem } from './dispatch-system.ts'
+import { report } from './results.ts'
 import { rateBetween } from './sink.ts'
 
 const size = z.object({
@@ -33,6 +34,15 @@ try {
   const rates = Array.from({ length: TENTHS }, (_, n) =>
     rateBetween(sink.times(), n / TENTHS, (n + 1) / TENTHS),
   )
+  const [first = 0, last = 0] = [rates[0], rates.at(-1)]
+  report({
+    row: `last tenth of a backlog of ${MESSAGES}, speed beside the first tenth`,
+    parley: `${Math.round(last)}/s`,
+    against: `${Math.round(first)}/s`,
+    ratio: last / first,
+    spread: [Math.min(...rates) / first, Math.max(...rates) / first],
+    reach: { least: 0.8 },
+  })
   console.log(`\n${MESSAGES} queued messages of ${THREADS} threads; doubled ${sink.doubled()}`)
   console.table(
     rates.map((rate, n) => ({

@@ -2,6 +2,7 @@ import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
 import { cpuSeconds, type Runner, startDispatchSystem } from './dispatch-system.ts'
 import { leaveLastCore } from './own-core.ts'
+import { compare, median as middle, report } from './results.ts'
 import { rateBetween } from './sink.ts'
 
 const size = z.object({
@@ -36,7 +37,7 @@ try {
       if (run > 0) runs.get(name)?.push(measured)
     }
   }
-  report(runs)
+  print(runs)
 } finally {
   await system.stop()
 }
@@ -63,7 +64,17 @@ async function measure(start: () => Runner): Promise<Measured> {
   }
 }
 
-function report(runs: Map<string, Measured[]>): void {
+function print(runs: Map<string, Measured[]>): void {
+  const speeds = (name: string) => (runs.get(name) ?? []).map(({ perSecond }) => perSecond)
+  const [ours, bare] = [speeds('the dispatcher'), speeds('bare amqplib consume, POST, ack')]
+  report({
+    row: 'dispatch, beside bare amqplib consume → POST → ack',
+    parley: `${Math.round(middle(ours))}/s`,
+    against: `${Math.round(middle(bare))}/s`,
+    ...compare(ours, bare),
+    reach: { least: 0.5 },
+  })
+
   const medians = new Map([...runs].map(([name, all]) => [name, median(all)]))
   const mine = medians.get('the dispatcher')?.perSecond ?? 0
   console.log(`\n${MESSAGES} queued messages to an endpoint that answers at once, median of ${RUNS} runs`)
