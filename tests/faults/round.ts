@@ -16,7 +16,7 @@ const GOING_MS = 60_000
 const SETTLED_MS = 120_000
 const CHECK_MS = 250
 
-const count = z.looseObject({
+const count = z.object({
   ...{ accepted: z.int(), inFlight: z.int(), delivered: z.int(), read: z.int() },
   ...{ difference: z.int(), unaudited: z.int() },
 })
