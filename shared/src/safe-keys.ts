@@ -1,3 +1,5 @@
+import { someKey } from './some-key.ts'
+
 const ESCAPE = '~'
 
 /**
@@ -5,16 +7,19 @@ const ESCAPE = '~'
  * Object.prototype when it looks up its options by it.
  */
 function isUnsafe(key: string): boolean {
-  const bare = key.replace(/^~+/, '')
+  const bare = key.startsWith(ESCAPE) ? key.replace(/^~+/, '') : key
   return bare === '$ref' || bare === '_bsontype' || bare in Object.prototype
 }
 
 /** The value with the keys escaped that would not come back as they are; the same object where there are none. */
-export const escapeKeys = <T>(value: T): T => mapKeys(value, (key) => (isUnsafe(key) ? ESCAPE + key : key))
+export const escapeKeys = <T>(value: T): T =>
+  someKey(value, isUnsafe) ? mapKeys(value, (key) => (isUnsafe(key) ? ESCAPE + key : key)) : value
 
 /** Undoes {@link escapeKeys}. */
 export const unescapeKeys = <T>(value: T): T =>
-  mapKeys(value, (key) => (key.startsWith(ESCAPE) && isUnsafe(key) ? key.slice(1) : key))
+  someKey(value, isEscaped) ? mapKeys(value, (key) => (isEscaped(key) ? key.slice(1) : key)) : value
+
+const isEscaped = (key: string): boolean => key.startsWith(ESCAPE) && isUnsafe(key)
 
 type KeyMap = (key: string) => string
 

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { type Keyring, keyring } from './keyring.ts'
+import { someKey } from './some-key.ts'
 
 /** What callers see in the place of a secret that is not theirs to see. */
 export const MASK = '••••'
@@ -75,16 +76,15 @@ interface Place {
   path: readonly string[]
 }
 
+const ANYWHERE: Place = { within: false, path: [] }
+
 /**
  * A copy of `value` in which every leaf under a secret key is replaced; the same object where nothing changed.
  * Nulls are no secrets.
  */
-export function mapSecrets<T>(
-  value: T,
-  replace: ReplaceSecret,
-  place: Place = { within: false, path: [] },
-): T {
+export function mapSecrets<T>(value: T, replace: ReplaceSecret, place: Place = ANYWHERE): T {
   if (value === null || value === undefined) return value
+  if (place === ANYWHERE && !someKey(value, isSecretKey)) return value
   if (typeof value !== 'object') return place.within ? (replace(value as SecretLeaf, place.path) as T) : value
   return (Array.isArray(value) ? mapItems(value, replace, place) : mapMembers(value, replace, place)) as T
 }

@@ -21,7 +21,7 @@ const size = z.object({
 })
 const { RATE, READS, COPIES } = parseConfig(size, process.env)
 
-const IN_FLIGHT = 64
+const IN_FLIGHT = 256
 const PER_THREAD = 20
 // At the end: what was posted last gets there, and the gateway sees the last copy again.
 const CALM_MS = 2_000

@@ -1,7 +1,6 @@
-import mongoose from 'mongoose'
-
-const { calculateObjectSize } = mongoose.mongo.BSON
 const MAX_PAGE_BYTES = 8 * 1024 * 1024
+/** What a number, or what stands around a value, takes in JSON, roughly. */
+const SMALL = 8
 
 /** What a page is read from; the caller asks for one document more than it shows. */
 interface PageCursor<T> extends AsyncIterable<T> {
@@ -20,7 +19,7 @@ export async function collectPage<T extends object>(
   let bytes = 0
   try {
     for await (const document of cursor) {
-      bytes += calculateObjectSize(document)
+      bytes += sizeOf(document)
       const isFull = found.length === limit || bytes > MAX_PAGE_BYTES
       if (isFull && found.length > 0) return { found, more: true }
       found.push(document)
@@ -29,4 +28,17 @@ export async function collectPage<T extends object>(
   } finally {
     await cursor.close()
   }
+}
+
+/** About how many bytes of JSON it is; at least a third of them, where every character takes three. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return SMALL + value.length
+  if (typeof value !== 'object' || value === null) return SMALL
+  let bytes = SMALL
+  if (Array.isArray(value)) for (const item of value) bytes += sizeOf(item)
+  else {
+    for (const key of Object.keys(value))
+      bytes += key.length + sizeOf((value as Record<string, unknown>)[key])
+  }
+  return bytes
 }
