@@ -1,4 +1,4 @@
-import type { Span, Tracing } from '@parley/shared/tracing'
+import { type Span, type Tracing, untraced } from '@parley/shared/tracing'
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import type { Publication } from './publication.ts'
 
@@ -35,6 +35,7 @@ export function createPublishObserver(options: {
       this.set(inFlight())
     },
   })
+  const isTracing = tracing !== untraced
   const byOutcome = {
     confirmed: durations.labels('send', exchange, 'confirmed'),
     unavailable: durations.labels('send', exchange, 'unavailable'),
@@ -42,14 +43,13 @@ export function createPublishObserver(options: {
   return {
     started(publication) {
       const started = performance.now()
-      const span = startSpan(tracing, exchange, publication)
-      const { traceparent } = span
-      const isSame = traceparent === undefined || traceparent === publication.headers.traceparent
+      const span = isTracing ? startSpan(tracing, exchange, publication) : undefined
+      const traceparent = span?.traceparent
       return {
-        headers: isSame ? publication.headers : { ...publication.headers, traceparent },
+        headers: traceparent === undefined ? publication.headers : { ...publication.headers, traceparent },
         ended(outcome) {
           byOutcome[outcome].observe((performance.now() - started) / 1_000)
-          span.end(outcome === 'confirmed' ? {} : { error: outcome })
+          span?.end(outcome === 'confirmed' ? {} : { error: outcome })
         },
       }
     },
