@@ -52,6 +52,20 @@ describe('the later of two states', () => {
   })
 })
 
+describe('a send is settled', () => {
+  test.each<[string, Send | undefined, boolean]>([
+    ['not when it is not there', undefined, false],
+    ['not when nobody tried it', text('pending'), false],
+    ['not when an attempt has it', text('claimed'), false],
+    ['once the provider took it', text('sent'), true],
+    ['once it failed', text('failed'), true],
+    ['once it was delivered', text('delivered'), true],
+    ['once it was read', text('read'), true],
+  ])('%s', (_name, send, expected) => {
+    expect(isSettled(send)).toBe(expected)
+  })
+})
+
 describe('the state of a message', () => {
   test.each<[string, Send[], string]>([
     ['that only submits', [submission], 'done'],

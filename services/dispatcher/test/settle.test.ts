@@ -71,7 +71,7 @@ describe('settle', () => {
     ],
   ]
   test.each(rows)('%s', (_name, attempted, expected) => {
-    expect(settle({ ...attempted, uncertainWindow: 60_000 })).toEqual(expected)
+    expect(settle({ ...attempted, uncertainWindow: 60_000 })).toStrictEqual(expected)
   })
 
   test('the delays grow from 1 s to 6 h', () => {
