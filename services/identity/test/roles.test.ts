@@ -1,0 +1,94 @@
+import { describe, expect, test } from '@jest/globals'
+import { administeredWorkspace } from './administered-workspace.ts'
+
+const workspace = administeredWorkspace()
+const { addUser, asAdmin } = workspace
+const ALL = '{{account.workspace._id}}'
+
+describe('roles', () => {
+  const permissions = [{ schema: "{{resource}} == 'channels'", read: ALL, write: '' }]
+
+  test('get a new version with every change, and keep the old ones', async () => {
+    const { json: role } = await asAdmin('POST', '/rest/roles', { name: 'READER', permissions })
+    expect(role).toMatchObject({ name: 'READER', version: 1, permissions })
+    const path = `/rest/roles/${role._id}`
+    const changed = await asAdmin('PATCH', path, { permissions: [] })
+    expect(changed.json).toMatchObject({ name: 'READER', version: 2, permissions: [] })
+    const whole = await asAdmin('PUT', path, { name: 'LOOKER', permissions })
+    expect(whole.json).toMatchObject({ name: 'LOOKER', version: 3, permissions })
+    const versions = [1, 2, 3].map((version) =>
+      workspace.identity.callAs('configuration', 'GET', `/internal/roles/${role._id}/versions/${version}`),
+    )
+    const kept = (await Promise.all(versions)).map(({ json }) => [json.name, json.permissions.length])
+    expect(kept).toEqual([
+      ['READER', 1],
+      ['READER', 0],
+      ['LOOKER', 1],
+    ])
+    expect((await asAdmin('DELETE', path)).status).toBe(200)
+    expect((await asAdmin('GET', path)).status).toBe(404)
+  })
+
+  test('that do not parse are refused with the column', async () => {
+    const bad = [{ schema: 'true', read: '1 +', write: "{{doc.a}} == 'x" }, { schema: '{{doc.a}} == 1' }]
+    const { status, json } = await asAdmin('POST', '/rest/roles', { name: 'BAD', permissions: bad })
+    expect(status).toBe(422)
+    expect(json.errors.map(({ path }: { path: string }) => path)).toEqual([
+      '/permissions/0/read',
+      '/permissions/0/write',
+      '/permissions/1/schema',
+    ])
+    for (const { column } of json.errors) expect(column).toEqual(expect.any(Number))
+  })
+
+  test('have names of their own, and stay while someone has them', async () => {
+    const { json } = await asAdmin('POST', '/rest/roles', { name: 'MEMBER', permissions })
+    expect([json.status, json.code]).toEqual([409, 'name_taken'])
+    const { json: role } = await asAdmin('POST', '/rest/roles', { name: 'USED', permissions })
+    const user = await addUser('USED')
+    const refused = await asAdmin('DELETE', `/rest/roles/${role._id}`)
+    expect([refused.status, refused.json.referrers]).toEqual([409, { users: 1, tokens: 0, invitations: 0 }])
+    await asAdmin('DELETE', `/rest/users/${user._id}`)
+    expect((await asAdmin('DELETE', `/rest/roles/${role._id}`)).status).toBe(200)
+  })
+
+  test('lose nothing when changed at once', async () => {
+    const { json: role } = await asAdmin('POST', '/rest/roles', { name: 'BUSY', permissions })
+    const path = `/rest/roles/${role._id}`
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, i) => asAdmin('PATCH', path, { name: `BUSY ${i}` })),
+    )
+    const changed = answers.filter(({ status }) => status === 200)
+    expect(changed.length).toBeGreaterThan(0)
+    for (const { status } of answers) expect([200, 412]).toContain(status)
+    expect((await asAdmin('GET', path)).json.version).toBe(1 + changed.length)
+  })
+
+  test('explain themselves', async () => {
+    const path = `/rest/roles/${workspace.admin.role + 2}/explain`
+    const list = await asAdmin('POST', path, { resource: 'channels' })
+    expect(list.status).toBe(200)
+    expect(list.json.entries).toHaveLength(1)
+    expect(list.json.result).toMatch(/may read .*channels.* may not write channels/)
+    expect(list.json.entries[0]).toMatchObject({
+      entry: 1,
+      read: { grants: 'all' },
+      write: { grants: 'none' },
+    })
+    const { json: own } = await asAdmin('POST', path, { resource: 'users', id: workspace.admin._id })
+    expect(own.result).toContain('no entry applies')
+    const doc = { _id: 1, name: 'x' }
+    expect((await asAdmin('POST', path, { resource: 'channels', doc })).status).toBe(200)
+    expect((await asAdmin('POST', path, { resource: 'channels', id: 1 })).json).toEqual(list.json)
+    expect((await asAdmin('POST', path, { resource: '__proto__', id: 1 })).status).toBe(200)
+    expect((await asAdmin('POST', path, { resource: 7 })).status).toBe(422)
+    expect((await asAdmin('POST', path, { resource: 'users', id: 0 })).status).toBe(404)
+  })
+
+  test('explain nothing that is secret', async () => {
+    const entry = { schema: 'true', read: "{{doc.passwordHash}} == 'x'", write: '' }
+    const { json: role } = await asAdmin('POST', '/rest/roles', { name: 'CURIOUS', permissions: [entry] })
+    const body = { resource: 'users', id: workspace.admin._id }
+    expect((await asAdmin('POST', `/rest/roles/${role._id}/explain`, body)).text).not.toContain('$2b$')
+  })
+})
