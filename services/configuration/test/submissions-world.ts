@@ -5,7 +5,7 @@ import { declareTasks, REJECTED_QUEUE, TASKS_QUEUE } from '@parley/shared/broker
 import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
 import { connect, type GetMessage } from 'amqplib'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { type Answer, type ConfigurationServer, startConfiguration } from './configuration-server.ts'
 import { eventually } from './eventually.ts'
 
 export interface SubmissionsWorld {
@@ -21,6 +21,11 @@ export interface SubmissionsWorld {
   /** Takes one of what was rejected, when there is one. */
   rejected(): Promise<GetMessage>
   task(id: number, workspace?: number): Promise<Parsed>
+  /** All tasks of a workspace. */
+  list(workspace: number): Promise<Parsed>
+  put(id: number, body: object, workspace: number): Promise<Answer>
+  /** A new workspace with an assistant whose job has a workflow of the steps 1 → 2 → 3. */
+  fresh(): Promise<number>
   close(): Promise<void>
 }
 
@@ -44,6 +49,7 @@ export async function startSubmissionsWorld(): Promise<SubmissionsWorld> {
     })
     await channel.waitForConfirms()
   }
+  let workspaces = 0
   return {
     ...{ server, broker, mongo, publish },
     submit: (submission) => {
@@ -69,6 +75,14 @@ export async function startSubmissionsWorld(): Promise<SubmissionsWorld> {
       return message
     },
     task: async (id, workspace = 1) => (await server.call('GET', `/rest/tasks/${id}`, { workspace })).json,
+    list: async (workspace) => (await server.call('GET', '/rest/tasks', { workspace })).json.data,
+    put: (id, body, workspace) =>
+      server.call('PUT', `/rest/tasks/${id}`, { body: { ...bodies.tasks, ...body }, workspace }),
+    fresh: async () => {
+      const workspace = ++workspaces
+      await configure(server, workspace)
+      return workspace
+    },
     close: async () => {
       await connection.close()
       await server.close()
@@ -93,7 +107,7 @@ const SUBMISSION: Omit<TaskSubmission, 'messageId'> = {
 }
 
 /** An assistant (1) whose job (1) has workflow 1 with steps 1 → 2 → 3. */
-export async function configure({ call }: ConfigurationServer, workspace: number): Promise<void> {
+async function configure({ call }: ConfigurationServer, workspace: number): Promise<void> {
   const put = (path: string, body: object) => call('PUT', `/rest/${path}`, { body, workspace })
   await put('assistant/1', bodies.assistant)
   await put('jobs/1', bodies.jobs)
