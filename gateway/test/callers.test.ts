@@ -42,7 +42,8 @@ const callersUntil = (endsAt: number) =>
       },
     },
     identity: {
-      post: async (_path, body) => {
+      post: async (path, body) => {
+        expect(path).toBe('/internal/introspect')
         asked.push(body)
         return answer()
       },
@@ -52,7 +53,7 @@ const callersUntil = (endsAt: number) =>
 describe('a caller', () => {
   test('is known for a minute, then asked about again', async () => {
     const callers = callersUntil(now + 15 * MINUTE)
-    await callers.resolve('token')
+    expect(await callers.resolve('token')).toMatchObject({ caller, askedAt: now, internalTokens: {} })
     now += MINUTE - 1
     expect(callers.known('token')?.caller).toEqual(caller)
     now += 1
@@ -96,6 +97,72 @@ describe('a caller', () => {
     await expect(callers.resolve(token)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
+  test('of an API token that ends sooner goes on until then', async () => {
+    const callers = callersUntil(0)
+    const token = `parley_${'x'.repeat(43)}`
+    const expiresAt = Date.now() + 30_000
+    answer = () => ({ active: true, caller, expiresAt })
+    await callers.resolve(token)
+    answer = away
+    now += 30_000 - 1
+    expect(callers.known(token)?.caller).toEqual(caller)
+    now += 1
+    expect(callers.known(token)).toBeUndefined()
+    await expect(callers.resolve(token)).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  test.each(['xparley_', 'parley-', 'parley_x', 'Parley_'])(
+    'whose token begins with %s has no API token, and it is verified',
+    async (beginning) => {
+      const token = `${beginning}${'x'.repeat(43)}`
+      await expect(callersUntil(0).resolve(token)).rejects.toMatchObject({ code: 'unauthenticated' })
+      expect(asked).toEqual([])
+    },
+  )
+
+  test('goes on for a second at a time while identity is away, then it is asked again', async () => {
+    const callers = callersUntil(now + 15 * MINUTE)
+    await callers.resolve('token')
+    answer = away
+    now += MINUTE
+    await callers.resolve('token')
+    now += 1_000 - 1
+    expect(callers.known('token')?.caller).toEqual(caller)
+    now += 1
+    expect(callers.known('token')).toBeUndefined()
+    expect(asked).toHaveLength(2)
+    answer = () => ({ active: true, caller: { ...caller, session: 'another' } })
+    expect((await callers.resolve('token')).caller.session).toBe('another')
+  })
+
+  test('of whom identity says nothing that can be understood goes on, and a new one does not', async () => {
+    const callers = callersUntil(now + 15 * MINUTE)
+    await callers.resolve('token')
+    now += MINUTE
+    answer = () => ({ active: 'perhaps' })
+    expect((await callers.resolve('token')).caller).toEqual(caller)
+    await expect(callers.resolve('new')).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  test('is asked about once by all who wait, and anew after that failed', async () => {
+    const callers = callersUntil(now + 15 * MINUTE)
+    answer = away
+    const waiting = [callers.resolve('token'), callers.resolve('token'), callers.resolve('other')]
+    const answers = await Promise.allSettled(waiting)
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    expect(asked).toHaveLength(2)
+    answer = () => ({ active: true, caller })
+    expect((await callers.resolve('token')).caller).toEqual(caller)
+    expect(asked).toHaveLength(3)
+  })
+
+  test('is kept as one of the last 20,000', async () => {
+    const callers = callersUntil(now + 15 * MINUTE)
+    for (let count = 0; count <= 20_000; count++) await callers.resolve(`token ${count}`)
+    expect(callers.known('token 0')).toBeUndefined()
+    expect(callers.known('token 1')).toBeDefined()
+  })
+
   test('whom identity turns away is forgotten at once', async () => {
     const callers = callersUntil(now + 15 * MINUTE)
     await callers.resolve('token')
@@ -115,13 +182,22 @@ describe('a change', () => {
     ['workspace', '2'],
     ['role', '3'],
     ['session', 'session'],
+    ['token', '5'],
   ])('of the %s makes the caller unknown', async (kind, key) => {
     const callers = callersUntil(now + 15 * MINUTE)
+    answer = () => ({ active: true, caller: { ...caller, token: 5 } })
     await callers.resolve('token')
     callers.forget(seenAt(kind, 'other', now))
     expect(callers.known('token')).toBeDefined()
     callers.forget(seenAt(kind, key, now))
     expect(callers.known('token')).toBeUndefined()
+  })
+
+  test('that was missed makes every caller unknown', async () => {
+    const callers = callersUntil(now + 15 * MINUTE)
+    for (const token of ['one', 'two']) await callers.resolve(token)
+    callers.forgetAll()
+    expect([callers.known('one'), callers.known('two')]).toEqual([undefined, undefined])
   })
 
   test('that was seen before identity was asked is in its answer already', async () => {
@@ -168,6 +244,10 @@ test('an internal token is made anew when the clock was set, whose time it has',
   const ahead = jest.spyOn(Date, 'now').mockImplementation(() => 1_800_003_600_000 + now)
   const first = internalTokenFor('configuration', options)
   expect(internalTokenFor('configuration', options)).toBe(first)
+  ahead.mockImplementation(() => 1_800_003_601_000 + now)
+  expect(internalTokenFor('configuration', options)).toBe(first)
+  ahead.mockImplementation(() => 1_800_003_601_001 + now)
+  expect(internalTokenFor('configuration', { ...options, held: { ...options.held } })).not.toBe(first)
   ahead.mockImplementation(() => 1_800_000_000_000 + now)
   const second = internalTokenFor('configuration', options)
   expect(second).not.toBe(first)
