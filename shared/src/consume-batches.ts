@@ -87,7 +87,8 @@ export async function consumeBatches(options: BatchOptions): Promise<Consumer> {
   }
 }
 
-function publishedAt(delivery: ConsumeMessage | undefined): number | undefined {
+/** When a delivery was published, in milliseconds since the epoch, as far as it says so. */
+export function publishedAt(delivery: ConsumeMessage | undefined): number | undefined {
   const seconds: unknown = delivery?.properties.timestamp
   return typeof seconds === 'number' ? seconds * 1_000 : undefined
 }

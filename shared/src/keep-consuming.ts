@@ -1,5 +1,6 @@
 import type { ChannelModel } from 'amqplib'
 import { type ConsumeOptions, type Consumer, consumeBatches } from './consume-batches.ts'
+import { consumeEach, type EachOptions } from './consume-each.ts'
 
 const PAUSE_MS = 500
 
@@ -17,12 +18,24 @@ export interface KeptConsumer {
   abandon(): void
 }
 
-/**
- * Consumes a queue while `held` says so: a channel that was closed on a live connection is opened anew after half a
- * second, or once it is held again, and a new connection is told by `attach`.
- */
+/** Consumes a queue in batches, one at a time, while `held` says so; see {@link consumeBatches}. */
 export function keepConsuming(options: ConsumeOptions): KeptConsumer {
-  const { queue, held, log } = options
+  return keepOpen(options, (on) => consumeBatches({ ...options, ...on }))
+}
+
+/** Consumes a queue as it arrives while `held` says so; see {@link consumeEach}. */
+export function keepConsumingEach(options: EachOptions): KeptConsumer {
+  return keepOpen(options, (on) => consumeEach({ ...options, ...on }))
+}
+
+/**
+ * A channel that was closed on a live connection is opened anew after half a second, or once it is held again, and
+ * a new connection is told by `attach`.
+ */
+function keepOpen(
+  { queue, held, log }: Pick<ConsumeOptions, 'queue' | 'held' | 'log'>,
+  open: (on: { connection: ChannelModel; closed(): void }) => Promise<Consumer>,
+): KeptConsumer {
   let connection: ChannelModel | undefined
   let consumer: Consumer | undefined
   /** Stands for the consumer, also while it is still being opened. */
@@ -49,7 +62,7 @@ export function keepConsuming(options: ConsumeOptions): KeptConsumer {
       again(model)
     }
     try {
-      const started = await consumeBatches({ ...options, connection: model, closed: lost })
+      const started = await open({ connection: model, closed: lost })
       if (present === own && active()) consumer = started
       else started.abandon()
     } catch (error) {

@@ -48,6 +48,7 @@ import { createMetrics } from './metrics/metrics.ts'
 import { type CallKind, observeCalls } from './metrics/observe-calls.ts'
 import { showState } from './metrics/show-state.ts'
 import { traceRuns } from './metrics/trace-runs.ts'
+import { createArrivalStore } from './partitions/arrival-store.ts'
 import { createLeaseStore } from './partitions/lease-store.ts'
 import { openPartition } from './partitions/partition.ts'
 import { type Partitions, startPartitions } from './partitions/partitions.ts'
@@ -118,7 +119,6 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       ...{ specs, http: calls('function'), signer },
     }),
     submit: createSubmit(kept),
-    committer: createCommitter(messages, copy),
     read: (_id) => messages.findOne({ _id }),
     governor: createGovernor(redis, log),
     statuses,
@@ -153,10 +153,13 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     difference: () => conservationDifference(collections),
   })
   const working = database.ready.then(() => {
+    const store = createArrivalStore(messages, log)
+    const committer = createCommitter(messages, copy)
+    const work = { copy, collections, store, committer, run: traceRuns(run, tracing), log }
     const started = startPartitions({
       leases: createLeaseStore({ collections, copy }),
       copy,
-      open: (lease) => openPartition({ lease, collections, run: traceRuns(run, tracing), log }),
+      open: (lease) => openPartition({ lease, ...work }),
       log,
     })
     partitions = started

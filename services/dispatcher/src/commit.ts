@@ -1,22 +1,16 @@
 import type { mongo } from 'mongoose'
 import type { Collections } from './database.ts'
+import { group } from './group.ts'
 import type { MessageRecord, Progress } from './message-record.ts'
 
-const MAX_BATCH = 200
-// A statement may have 16 MB; a character takes up to three bytes.
-const MAX_CHARACTERS = 4 * 1024 * 1024
 const GATHER_MS = 2
-const MAX_FLUSHING = 2
-const MAX_QUEUED = 10_000
+const AT_ONCE = 2
 
 interface Commit {
   id: string
   /** The revision that the write is based on. */
   revision: number
   progress: Progress
-  characters: number
-  resolve(committed: boolean): void
-  reject(error: unknown): void
 }
 
 export interface Committer {
@@ -35,62 +29,32 @@ export const newsWriter = (copy: string): string => NEWS + copy
 /** Whether the provider's news were written last. */
 export const isNewsWriter = (writer: string | undefined): boolean => writer?.startsWith(NEWS) === true
 
-/**
- * Group commit: what many threads write within 2 ms goes to MongoDB as one statement for up to 200 messages, two
- * at a time, since single writes would hold the message path to a few hundred a second.
- */
+/** Writes progress in groups: what many threads write at once goes to MongoDB as one statement. */
 export function createCommitter(messages: Collections['messages'], writer: string): Committer {
-  let queue: Commit[] = []
-  let flushing = 0
-  const flush = async () => {
-    flushing++
-    await new Promise((resolve) => setTimeout(resolve, GATHER_MS))
-    while (queue.length > 0) {
-      const size = batchSize(queue)
-      const batch = queue.slice(0, size)
-      queue = queue.slice(size)
-      await writeBatch(messages, batch, writer)
-    }
-    flushing--
-  }
-  return {
-    commit({ _id, revision }, progress) {
-      if (queue.length >= MAX_QUEUED) return Promise.reject(new Error('too many writes are queued'))
-      return new Promise((resolve, reject) => {
-        queue.push({ id: _id, revision, progress, characters: charactersOf(progress), resolve, reject })
-        // The second one gathers while the first one writes.
-        if (flushing < MAX_FLUSHING && (flushing === 0 || queue.length === 1)) void flush()
-      })
-    },
-  }
+  const write = group<Commit, boolean>({
+    work: (batch) => writeBatch(messages, batch, writer),
+    charactersOf: ({ progress: { answer, sends } }) =>
+      (answer?.length ?? 0) + (sends.length === 0 ? 0 : JSON.stringify(sends).length),
+    gatherMs: GATHER_MS,
+    atOnce: AT_ONCE,
+  })
+  return { commit: ({ _id, revision }, progress) => write({ id: _id, revision, progress }) }
 }
 
-function charactersOf({ answer, sends }: Progress): number {
-  return (answer?.length ?? 0) + (sends.length === 0 ? 0 : JSON.stringify(sends).length)
-}
-
-/** How many of the queue go together: at least one. */
-function batchSize(queue: Commit[]): number {
-  let characters = 0
-  for (const [index, commit] of queue.entries()) {
-    characters += commit.characters
-    if (index > 0 && (index === MAX_BATCH || characters > MAX_CHARACTERS)) return index
-  }
-  return queue.length
-}
-
-async function writeBatch(messages: Collections['messages'], batch: Commit[], writer: string): Promise<void> {
-  try {
-    const { modifiedCount } = await messages.updateMany(
-      { _id: { $in: batch.map(({ id }) => id) } },
-      updateOf(batch, writer),
-      { ignoreUndefined: true },
-    )
-    const written = modifiedCount === batch.length ? undefined : await writtenBy(messages, batch, writer)
-    for (const { id, resolve } of batch) resolve(written === undefined || written.has(id))
-  } catch (error) {
-    for (const { reject } of batch) reject(error)
-  }
+/** Which of the batch were written. */
+async function writeBatch(
+  messages: Collections['messages'],
+  batch: Commit[],
+  writer: string,
+): Promise<boolean[]> {
+  const { modifiedCount } = await messages.updateMany(
+    { _id: { $in: batch.map(({ id }) => id) } },
+    updateOf(batch, writer),
+    { ignoreUndefined: true },
+  )
+  if (modifiedCount === batch.length) return batch.map(() => true)
+  const written = await writtenBy(messages, batch, writer)
+  return batch.map(({ id }) => written.has(id))
 }
 
 const OPTIONAL = ['open', 'due', 'reason', 'fault', 'answer', 'expiresAt'] as const

@@ -1,10 +1,13 @@
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { urlToHttpOptions } from 'node:url'
+import { LRUCache } from 'lru-cache'
 import { RequestFilteringHttpAgent, RequestFilteringHttpsAgent } from 'request-filtering-agent'
 
 const MAX_SOCKETS = 256
 const IDLE_SOCKET_MS = 4_000
+const MAX_TARGETS = 1_000
 
 /** How a call failed: nothing left (`not_sent`), the target is private (`refused_target`), no answer came, or it was too large. */
 export type CallFailure = 'not_sent' | 'refused_target' | 'no_answer' | 'answer_too_large'
@@ -85,27 +88,48 @@ function exchange(
     const secure = call.url.startsWith('https:')
     const { method, body } = call
     let connected = false
-    const fail = (error: unknown) => reject(failureOf(error, connected))
+    let late: NodeJS.Timeout | undefined
+    const fail = (error: unknown) => {
+      clearTimeout(late)
+      reject(failureOf(error, connected))
+    }
     let outgoing: ReturnType<typeof httpRequest>
     try {
-      outgoing = (secure ? httpsRequest : httpRequest)(call.url, {
+      outgoing = (secure ? httpsRequest : httpRequest)({
+        ...targetOf(call.url),
         method,
         agent: secure ? agents.https : agents.http,
-        signal: AbortSignal.timeout(call.timeoutMs),
         headers:
           body === undefined ? call.headers : { ...call.headers, 'content-length': Buffer.byteLength(body) },
       })
     } catch (error) {
       return fail(error)
     }
+    late = setTimeout(() => outgoing.destroy(new Error('no whole answer in time')), call.timeoutMs)
     outgoing.on('socket', (socket) => {
       if (!socket.connecting) connected = true
       else socket.once(secure ? 'secureConnect' : 'connect', () => (connected = true))
     })
     outgoing.on('error', fail)
-    outgoing.on('response', (response) => readAnswer(response, call.maxBytes).then(resolve, fail))
+    outgoing.on('response', (response) => {
+      const done = (body: Buffer) => {
+        clearTimeout(late)
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body })
+      }
+      readAnswer(response, { maxBytes: call.maxBytes, done, fail })
+    })
     outgoing.end(body)
   })
+}
+
+// Most calls go to few URLs.
+const targets = new LRUCache<string, ReturnType<typeof urlToHttpOptions>>({ max: MAX_TARGETS })
+
+/** Throws when it is no URL. */
+function targetOf(url: string): ReturnType<typeof urlToHttpOptions> {
+  const target = targets.get(url) ?? urlToHttpOptions(new URL(url))
+  targets.set(url, target)
+  return target
 }
 
 function failureOf(error: unknown, connected: boolean): CallError {
@@ -115,19 +139,18 @@ function failureOf(error: unknown, connected: boolean): CallError {
   return new CallError(connected ? 'no_answer' : 'not_sent', error)
 }
 
-async function readAnswer(
+function readAnswer(
   response: IncomingMessage,
-  maxBytes: number,
-): Promise<Omit<Answer, 'body'> & { body: Buffer }> {
+  { maxBytes, done, fail }: { maxBytes: number; done(body: Buffer): void; fail(error: unknown): void },
+): void {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
+  response.on('data', (chunk: Buffer) => {
     size += chunk.length
-    if (size > maxBytes) {
-      response.destroy()
-      throw new CallError('answer_too_large', undefined, response.statusCode)
-    }
-    chunks.push(chunk)
-  }
-  return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }
+    if (size <= maxBytes) return void chunks.push(chunk)
+    fail(new CallError('answer_too_large', undefined, response.statusCode))
+    response.destroy()
+  })
+  response.on('end', () => done(Buffer.concat(chunks)))
+  response.on('error', fail)
 }

@@ -106,6 +106,12 @@ export interface MessageRecord {
 export type Progress = Pick<MessageRecord, 'state' | 'tries' | 'sends' | 'timeline' | 'attempts'> &
   Partial<Pick<MessageRecord, 'lane' | 'open' | 'due' | 'reason' | 'fault' | 'answer' | 'expiresAt'>>
 
+/** The message after a write of its progress. */
+export function advanced(record: MessageRecord, progress: Progress): MessageRecord {
+  const { due: _due, open: _open, ...rest } = record
+  return { ...rest, ...progress, revision: record.revision + 1 }
+}
+
 /** The key of a thread inside the dispatcher: threads of two workspaces never meet, and lanes go side by side. */
 export function threadKey({ workspace, thread, lane }: Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>) {
   return lane === undefined ? `${workspace}/${thread}` : `${workspace}/${thread}\0${lane}`

@@ -1,7 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import type { Channels } from './channels.ts'
 import { claimOf, LEAVE_WITHIN_MS } from './claim.ts'
-import type { Committer } from './commit.ts'
 import type { Governor } from './governor/governor.ts'
 import type { Handle } from './handlers/handle.ts'
 import { tellEnd } from './message-line.ts'
@@ -9,7 +8,6 @@ import type { MessageRecord, Progress, Send } from './message-record.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { CRASHED, INTERRUPTED, type Outcome, SUBMITTED } from './outcome.ts'
 import { createSlots, Pace, type Slots } from './pace.ts'
-import type { Lease } from './partitions/lease-store.ts'
 import { type Planned, type Prepared, prepare } from './prepare.ts'
 import {
   attemptOf,
@@ -27,16 +25,15 @@ import { settle, settleFailure } from './settle.ts'
 import type { StatusWatch } from './statuses/status-watch.ts'
 import type { Submit } from './submit/submit.ts'
 import { type Way, type Ways, wayOf } from './way.ts'
-import { isAway, Superseded, WrittenMessage } from './written-message.ts'
+import { type Hold, isAway, Superseded, WrittenMessage } from './written-message.ts'
 
-/** Runs one message as far as it gets under a lease. Never rejects. */
-export type RunMessage = (record: MessageRecord, lease: Lease) => Promise<RunResult>
+/** Runs one message as far as it gets while it is held. Never rejects. */
+export type RunMessage = (record: MessageRecord, hold: Hold) => Promise<RunResult>
 
 interface RunOptions extends Ways {
   channels: Channels
   handle: Handle
   submit: Submit
-  committer: Committer
   /** Reads a message that somebody else has written. */
   read(id: string): Promise<MessageRecord | null>
   governor: Governor
@@ -58,8 +55,8 @@ const TOO_FAST = '130429'
 /** Makes the runner of messages: prepare, then send and settle, one send after the other. */
 export function createRunMessage(options: RunOptions): RunMessage {
   const slots = createSlots()
-  return async (record, lease) => {
-    const run = new Run({ record, lease, options, slots })
+  return async (record, hold) => {
+    const run = new Run({ record, hold, options, slots })
     try {
       const result = await run.go()
       return beside(record, run.lane, result)
@@ -75,7 +72,7 @@ export function createRunMessage(options: RunOptions): RunMessage {
 
 class Run {
   readonly #message: WrittenMessage
-  readonly #lease: Lease
+  readonly #hold: Hold
   readonly #options: RunOptions
   readonly #pace: Pace
   /** Whether later messages of the thread may pass this one while it waits. */
@@ -83,12 +80,12 @@ class Run {
 
   constructor(run: {
     record: MessageRecord
-    lease: Lease
+    hold: Hold
     options: RunOptions
     slots: Slots
   }) {
-    this.#message = new WrittenMessage({ ...run.options, record: run.record, lease: run.lease })
-    this.#lease = run.lease
+    this.#message = new WrittenMessage({ ...run.options, record: run.record, hold: run.hold })
+    this.#hold = run.hold
     this.#options = run.options
     this.#pace = new Pace({ ...run.options, slots: run.slots })
   }
@@ -104,7 +101,7 @@ class Run {
   async go(): Promise<RunResult> {
     const pause = this.#notDue()
     if (pause !== undefined) return pause
-    const prepared = await prepare({ record: this.#record, held: this.#lease.held, ...this.#options })
+    const prepared = await prepare({ record: this.#record, held: this.#hold.held, ...this.#options })
     if ('channel' in prepared) this.#passable = prepared.channel.config.ordered === false
     switch (prepared.kind) {
       case 'later':
@@ -174,7 +171,12 @@ class Run {
   ): Promise<RunResult | { kind: 'next' }> {
     const pause = (await this.#uncertain(way, { index, send })) ?? (await this.#paced(way, send))
     if (pause !== undefined) return pause
-    await this.#message.commitUnderLease(claimed(this.#record, { index, at: this.#options.now() }))
+    // Should this process die, a send that nobody reports on is made again under the same id in any case; but it
+    // must be the same, and a handler asked again may answer something else.
+    const lazily = !way.reports && this.#record.answer === undefined
+    await this.#message.commitUnderLease(claimed(this.#record, { index, at: this.#options.now() }), {
+      lazily,
+    })
     return this.#settle({ index, reports: way.reports, ...(await this.#attempt(way, send)) })
   }
 
@@ -185,7 +187,7 @@ class Run {
     // A handler asked again may submit something else.
     if (this.#record.answer !== undefined) await this.#keepAnswer()
     try {
-      if (!this.#lease.held()) throw new Superseded()
+      if (!this.#hold.held()) throw new Superseded()
       await submit({ record: this.#record, channel, submit: message.answer.submit ?? {} })
     } catch (error) {
       if (!isAway(error)) throw error
@@ -220,7 +222,7 @@ class Run {
 
   async #attempt({ keys, deliver }: Way, send: Send): Promise<{ outcome: Outcome; ms: number }> {
     const claimedAt = performance.now()
-    const held = () => this.#lease.held() && performance.now() - claimedAt < LEAVE_WITHIN_MS
+    const held = () => this.#hold.held() && performance.now() - claimedAt < LEAVE_WITHIN_MS
     if (keys !== undefined) await this.#pace.atSlot(send.id, { keys, held })
     if (!held()) throw new Superseded()
     const started = performance.now()
@@ -251,7 +253,8 @@ class Run {
         settlement.kind === 'settled'
           ? settledSend(this.#record, { index, settlement, attempt, at, keptMs })
           : this.#beside(unsettled(this.#record, { index, settlement, attempt, at, keptMs }))
-      if (await this.#message.commitFact(progress)) return this.#after(progress)
+      const lazily = settlement.kind === 'settled'
+      if (await this.#message.commitFact(progress, { lazily })) return this.#after(progress)
       await this.#message.mergeNews()
     }
     throw new Superseded()
@@ -283,7 +286,7 @@ class Run {
     const { keptMs, now } = this.#options
     const options = { end, at: now(), keptMs, ...(answer === undefined ? {} : { answer }) }
     const progress = ended(this.#record, options)
-    await this.#message.commitUnderLease(progress)
+    await this.#message.commitUnderLease(progress, { lazily: true })
     return this.#closed(progress)
   }
 

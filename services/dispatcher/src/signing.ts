@@ -12,11 +12,15 @@ export interface Signer {
  * `signingSecrets` (one or two), else with a secret derived for the channel from the service's key.
  */
 export function createSigner(serviceKey: string): Signer {
+  const known = new WeakMap<Channel, Webhook[]>()
+  const signersOf = (channel: Channel): Webhook[] => {
+    const made = known.get(channel) ?? secretsOf(channel, serviceKey).map((secret) => new Webhook(secret))
+    known.set(channel, made)
+    return made
+  }
   return {
     headers({ channel, id, payload, at }) {
-      const signatures = secretsOf(channel, serviceKey).map((secret) =>
-        new Webhook(secret).sign(id, at, payload),
-      )
+      const signatures = signersOf(channel).map((signer) => signer.sign(id, at, payload))
       return {
         'webhook-id': id,
         'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),

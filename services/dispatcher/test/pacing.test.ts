@@ -3,10 +3,11 @@ import { createLog } from '@parley/shared/log'
 import { Registry } from 'prom-client'
 import type { Callback } from '../src/callbacks/callback.ts'
 import type { Slot } from '../src/governor/governor.ts'
-import type { MessageRecord } from '../src/message-record.ts'
+import { advanced, type MessageRecord } from '../src/message-record.ts'
 import { createMetrics } from '../src/metrics/metrics.ts'
 import { createRunMessage } from '../src/run-message.ts'
 import type { RunResult } from '../src/run-result.ts'
+import type { Hold } from '../src/written-message.ts'
 import { newRecord } from './new-record.ts'
 
 const START = Date.parse('2026-01-01T00:00:00Z')
@@ -48,12 +49,6 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
     callbacks: { whatsapp: sends, rpc: sends },
     functions: { check: never, call: never },
     submit: never,
-    committer: {
-      commit: async () => {
-        await pause(options.commitMs)
-        return true
-      },
-    },
     read: async () => null,
     governor: {
       slot: async () => {
@@ -73,10 +68,16 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
     keptMs: 1,
     now: Date.now,
   })
-  const lease = { partition: 0, term: 1, held: () => true }
+  const hold: Hold = {
+    held: () => true,
+    commit: async (record, progress) => {
+      await pause(options.commitMs)
+      return advanced(record, progress)
+    },
+  }
   /** Runs the message as its thread does: again at the time that it asks for. */
   const runThrough = async (record: MessageRecord): Promise<RunResult> => {
-    for (let result = await run(record, lease); ; result = await run(result.record, lease)) {
+    for (let result = await run(record, hold); ; result = await run(result.record, hold)) {
       if (result.kind !== 'wait') return result
       await pause(result.until - Date.now())
     }

@@ -5,13 +5,21 @@ import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import { Registry } from 'prom-client'
 import { createCommitter } from '../src/commit.ts'
 import { type Collections, collectionsOf, prepareDatabase } from '../src/database.ts'
+import { advanced } from '../src/message-record.ts'
 import { createMetrics } from '../src/metrics/metrics.ts'
 import { createRunMessage } from '../src/run-message.ts'
 import { RETRY_DELAYS } from '../src/settle.ts'
+import type { Hold } from '../src/written-message.ts'
 import { newRecord } from './new-record.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
-const lease = { partition: 0, term: 1, held: () => true }
+const hold: Hold = {
+  held: () => true,
+  commit: async (record, progress) =>
+    (await createCommitter(messages, 'test').commit(record, progress))
+      ? advanced(record, progress)
+      : undefined,
+}
 let database: MongoConnection
 let messages: Collections['messages']
 let now = Date.parse('2026-01-01T00:00:00Z')
@@ -51,7 +59,6 @@ const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
     },
     functions: { check: never, call: never },
     submit: never,
-    committer: createCommitter(messages, 'test'),
     read: (_id) => messages.findOne({ _id }),
     governor: {
       slot: async () => ({ kind: 'reserved', at: now }),
@@ -84,7 +91,7 @@ describe('a message that something unforeseen goes wrong with', () => {
       const record = await messages.findOne({ _id: where })
       if (record === null) throw new Error('the message is gone')
       const began = now
-      const result = await run(record, lease)
+      const result = await run(record, hold)
       if (result.kind === 'closed') break
       now = result.kind === 'wait' ? result.until : result.at
       waits.push(now - began)
@@ -101,7 +108,7 @@ describe('a message that something unforeseen goes wrong with', () => {
     const answer = JSON.stringify({ extId: 'c', user: {}, thread: {}, answer: { message: 'x' } })
     const next = newRecord({ _id: 'next', body: answer, receivedAt: new Date(now) })
     await messages.insertOne(next)
-    expect(await runWith({})(next, lease)).toEqual({ kind: 'closed' })
+    expect(await runWith({})(next, hold)).toEqual({ kind: 'closed' })
     expect((await messages.findOne({ _id: 'next' }))?.state).toBe('delivered')
   })
 })

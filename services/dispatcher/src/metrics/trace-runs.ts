@@ -7,7 +7,7 @@ import type { RunMessage } from '../run-message.ts'
  * OpenTelemetry's conventions for RabbitMQ, and what it calls belongs to it.
  */
 export function traceRuns(run: RunMessage, tracing: Tracing): RunMessage {
-  return (record, lease) => {
+  return (record, hold) => {
     const queue = partitionQueue(record.partition)
     const span = tracing.start(`process ${queue}`, {
       kind: 'consumer',
@@ -21,7 +21,7 @@ export function traceRuns(run: RunMessage, tracing: Tracing): RunMessage {
       },
     })
     return withTrace(span.traceparent, async () => {
-      const result = await run(record, lease)
+      const result = await run(record, hold)
       span.end({ attributes: { 'parley.result': result.kind } })
       return result
     })

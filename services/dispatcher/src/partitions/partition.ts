@@ -1,16 +1,20 @@
 import { partitionQueue } from '@parley/shared/broker'
-import { keepConsuming } from '@parley/shared/keep-consuming'
+import { keepConsumingEach } from '@parley/shared/keep-consuming'
 import type { Log } from '@parley/shared/log'
 import type { ChannelModel } from 'amqplib'
+import type { Committer } from '../commit.ts'
 import type { Collections } from '../database.ts'
 import type { RunMessage } from '../run-message.ts'
 import { createThreads } from '../threads/threads.ts'
+import type { Hold } from '../written-message.ts'
+import type { ArrivalStore } from './arrival-store.ts'
+import { createArrivals } from './arrivals.ts'
 import type { Lease } from './lease-store.ts'
 import { recoverThreads } from './recover-threads.ts'
 import { storeDeliveries } from './store-deliveries.ts'
 
-/** Stored in one batch. */
-const PREFETCH = 200
+/** Under way without being stored, of one partition. */
+const PREFETCH = 100
 const THREADS_AT_ONCE = 64
 /** Orders of a lease term start at term × 2^32: higher than those of every earlier term. */
 const ORDERS_PER_TERM = 2 ** 32
@@ -31,16 +35,19 @@ export interface Partition {
 /** Starts working a partition: recovers what is open in the store, consumes what arrives, runs its threads. */
 export function openPartition(options: {
   lease: Lease
+  copy: string
   collections: Pick<Collections, 'messages' | 'rejected'>
+  store: ArrivalStore
+  committer: Committer
   run: RunMessage
   log: Log
 }): Partition {
-  const { lease, collections, run, log } = options
+  const { lease, copy, collections, store, committer, run, log } = options
   const { messages } = collections
-  const { partition, term } = lease
+  const { partition, term, held } = lease
   let order = term * ORDERS_PER_TERM
   let stopped = false
-  const active = () => !stopped && lease.held()
+  const active = () => !stopped && held()
   const recover = () => void recoverThreads({ messages, partition, threads, active, log })
   const threads = createThreads({
     load: ({ workspace, thread, lane }, limit) =>
@@ -49,23 +56,28 @@ export function openPartition(options: {
         .sort({ order: 1 })
         .limit(limit)
         .toArray(),
-    run: (record) => run(record, lease),
+    run: (record) => run(record, hold),
+    dropped: (records) => arrivals.dropped(records),
     recover,
     concurrency: THREADS_AT_ONCE,
   })
-  const consumer = keepConsuming({
-    queue: partitionQueue(partition),
-    prefetch: PREFETCH,
-    held: lease.held,
-    work: storeDeliveries({
+  const arrivals = createArrivals({
+    ...{ partition, writer: copy, held, threads, store, committer, log },
+    nextOrder: () => order++,
+    storeFirst: storeDeliveries({
       partition,
       collections,
-      held: lease.held,
-      nextOrder: () => order++,
-      stored: (record) => threads.add(record),
+      held,
       known: (record) => threads.wake(record),
       log,
     }),
+  })
+  const hold: Hold = { held, commit: (...write) => arrivals.commit(...write) }
+  const consumer = keepConsumingEach({
+    queue: partitionQueue(partition),
+    prefetch: PREFETCH,
+    held,
+    take: (delivery, channel) => arrivals.take(delivery, channel),
     log,
   })
   recover()
@@ -75,11 +87,15 @@ export function openPartition(options: {
     attach: consumer.attach,
     async release() {
       stopped = true
-      await Promise.all([threads.stop(), consumer.close()])
+      const closed = consumer.close()
+      await threads.stop()
+      await arrivals.close()
+      await closed
     },
     abandon() {
       stopped = true
       void threads.stop()
+      arrivals.abandon()
       consumer.abandon()
     },
   }

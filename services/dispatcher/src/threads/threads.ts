@@ -17,8 +17,8 @@ interface Thread extends ThreadRef {
 }
 
 export interface Threads {
-  /** A message was stored just now. */
-  add(record: MessageRecord): void
+  /** A message is next in its thread. False when it is not held in memory, but to be read from the store. */
+  add(record: MessageRecord): boolean
   /** The store holds open messages of this thread; its head is not due before `due` (milliseconds). */
   wake(ref: ThreadRef, due?: number): void
   /** Every thread with open messages has been woken. */
@@ -32,6 +32,8 @@ interface ThreadsOptions {
   load(ref: ThreadRef, limit: number): Promise<MessageRecord[]>
   /** Never rejects. */
   run(record: MessageRecord): Promise<RunResult>
+  /** These are in memory no more, and to be read from the store. */
+  dropped?(records: MessageRecord[]): void
   /** Wakes every thread with open messages again, then calls `complete`: some did not fit in memory. */
   recover(): void
   /** Threads run side by side. */
@@ -79,23 +81,26 @@ class ThreadRunner implements Threads {
     this.#maxThreads = options.maxThreads ?? MAX_THREADS
   }
 
-  add(record: MessageRecord): void {
+  add(record: MessageRecord): boolean {
     const thread = this.#threads.get(threadKey(record))
     if (thread === undefined) {
       const fits = this.#known && this.#resident < MAX_RESIDENT_CHARACTERS
       const started = this.#start(record, fits ? [record] : [])
       if (started !== undefined) this.#makeReady(started)
-    } else if (
+      return fits && started !== undefined
+    }
+    if (
       thread.more ||
       thread.loading ||
       thread.state === 'waiting' ||
       this.#resident >= MAX_RESIDENT_CHARACTERS
     ) {
       thread.more = true
-    } else {
-      thread.queue.push(record)
-      this.#resident += record.body.length
+      return false
     }
+    thread.queue.push(record)
+    this.#resident += record.body.length
+    return true
   }
 
   wake(ref: ThreadRef, due = 0): void {
@@ -189,7 +194,9 @@ class ThreadRunner implements Threads {
   #keep(thread: Thread, queue: MessageRecord[]): void {
     this.#resident += charactersOf(queue) - charactersOf(thread.queue)
     thread.more ||= queue.length === 0 || thread.queue.length > queue.length
+    const dropped = thread.queue.slice(queue.length)
     thread.queue = queue
+    if (dropped.length > 0) this.#options.dropped?.(dropped)
   }
 
   async #load(thread: Thread): Promise<boolean> {

@@ -1,0 +1,66 @@
+// A statement may have 16 MB; a character takes up to three bytes.
+const MAX_CHARACTERS = 4 * 1024 * 1024
+const MAX_ITEMS = 200
+const MAX_QUEUED = 10_000
+
+interface Waiting<Item, Result> {
+  item: Item
+  resolve(result: Result): void
+  reject(error: unknown): void
+}
+
+/**
+ * Group commit: what is given within `gatherMs` milliseconds, and while an earlier batch is worked, is worked as one
+ * batch of up to 200 items or 4 Mi characters (but always one), since single statements would hold the message path
+ * to a few hundred a second. At most `atOnce` batches are worked side by side; with one, in order. When a batch
+ * rejects, all of its items do; so does one beyond 10,000 that wait.
+ */
+export function group<Item, Result>(options: {
+  work(batch: Item[]): Promise<Result[]>
+  charactersOf(item: Item): number
+  gatherMs: number
+  atOnce: number
+}): (item: Item) => Promise<Result> {
+  const { work, charactersOf, gatherMs, atOnce } = options
+  let queue: Array<Waiting<Item, Result>> = []
+  let working = 0
+  const workAll = async () => {
+    working++
+    await new Promise((resolve) => setTimeout(resolve, gatherMs))
+    while (queue.length > 0) {
+      const size = batchSize(queue, charactersOf)
+      const batch = queue.slice(0, size)
+      queue = queue.slice(size)
+      await workOne(batch)
+    }
+    working--
+  }
+  const workOne = async (batch: Array<Waiting<Item, Result>>) => {
+    try {
+      const results = await work(batch.map(({ item }) => item))
+      for (const [at, { resolve }] of batch.entries()) resolve(results[at] as Result)
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+  return (item) => {
+    if (queue.length >= MAX_QUEUED) return Promise.reject(new Error('too much is waiting to be written'))
+    return new Promise((resolve, reject) => {
+      queue.push({ item, resolve, reject })
+      // A further one gathers while the others work.
+      if (working < atOnce && (working === 0 || queue.length === 1)) void workAll()
+    })
+  }
+}
+
+function batchSize<Item>(
+  queue: Array<Pick<Waiting<Item, unknown>, 'item'>>,
+  charactersOf: (item: Item) => number,
+): number {
+  let characters = 0
+  for (const [index, { item }] of queue.entries()) {
+    characters += charactersOf(item)
+    if (index > 0 && (index === MAX_ITEMS || characters > MAX_CHARACTERS)) return index
+  }
+  return queue.length
+}

@@ -1,0 +1,279 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { createCommitter } from '@parley/dispatcher/commit'
+import { type Collections, collectionsOf, prepareDatabase } from '@parley/dispatcher/database'
+import type { MessageRecord, Progress } from '@parley/dispatcher/message-record'
+import { createArrivalStore } from '@parley/dispatcher/partitions/arrival-store'
+import { type Arrivals, createArrivals } from '@parley/dispatcher/partitions/arrivals'
+import { storeDeliveries } from '@parley/dispatcher/partitions/store-deliveries'
+import type { RunResult } from '@parley/dispatcher/run-result'
+import { createThreads, type Threads } from '@parley/dispatcher/threads/threads'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
+import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { PARTITIONS } from '@parley/shared/broker'
+import { createLog } from '@parley/shared/log'
+import { MESSAGE_TYPE } from '@parley/shared/message'
+import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import { newRecord } from './new-record.ts'
+
+const log = createLog({ service: 'test', level: 'silent' })
+const channel = {} as ConfirmChannel
+let proxy: TcpProxy
+let database: MongoConnection
+let direct: MongoConnection
+/** As the partitions see it: over a line that a test cuts. */
+let collections: Collections
+let messages: Collections['messages']
+
+beforeAll(async () => {
+  const { mongoUrl } = await testServers()
+  const { hostname, port } = new URL(mongoUrl)
+  proxy = await startTcpProxy({ host: hostname, port: Number(port) })
+  const name = freshDatabase('arrivals')
+  const connected = async (url: string) => {
+    const connection = connectMongo({
+      ...{ url, database: name, log },
+      prepare: (connection) => prepareDatabase(connection, PARTITIONS),
+    })
+    await connection.ready
+    return connection
+  }
+  direct = await connected(mongoUrl)
+  database = await connected(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`)
+  collections = collectionsOf(database.connection)
+  messages = collectionsOf(direct.connection).messages
+})
+beforeEach(() => messages.deleteMany({}))
+afterAll(async () => {
+  await direct.connection.dropDatabase()
+  await Promise.all([direct.close(), database.close()])
+  await proxy.close()
+})
+
+/** What a run does with its message. */
+type Run = (record: MessageRecord, arrivals: Arrivals) => Promise<RunResult>
+
+const open: Array<{ arrivals: Arrivals; threads: Threads }> = []
+afterEach(async () => {
+  for (const { arrivals, threads } of open.splice(0)) {
+    await threads.stop()
+    arrivals.abandon()
+  }
+})
+
+/** A partition that runs what arrives; a test says what running does, and until when the lease holds. */
+function startPartition(run: Run, { term = 1, held = (): boolean => true } = {}) {
+  const ran: string[] = []
+  let order = term * 1_000
+  const threads: Threads = createThreads({
+    load: ({ workspace, thread }, limit) =>
+      messages.find({ workspace, thread, open: true }).sort({ order: 1 }).limit(limit).toArray(),
+    run: async (record) => {
+      const result = await run(record, arrivals)
+      if (result.kind === 'closed') ran.push(record._id)
+      return result
+    },
+    dropped: (records) => arrivals.dropped(records),
+    recover: () => threads.complete(),
+    concurrency: 4,
+  })
+  const arrivals = createArrivals({
+    ...{ partition: 0, writer: 'us', held, threads, log },
+    nextOrder: () => order++,
+    store: createArrivalStore(collections.messages, log),
+    storeFirst: storeDeliveries({
+      ...{ partition: 0, collections, held, log },
+      known: (record) => threads.wake(record),
+    }),
+    committer: createCommitter(collections.messages, 'us'),
+    log,
+  })
+  threads.complete()
+  open.push({ arrivals, threads })
+  const take = (id: string, options: { thread?: string; redelivered?: boolean } = {}) =>
+    arrivals.take(delivery(id, options), channel)
+  return { ran, threads, arrivals, take }
+}
+
+function delivery(messageId: string, { thread = 't', redelivered = false } = {}): ConsumeMessage {
+  return {
+    content: Buffer.from(JSON.stringify({ extId: 'c', user: {}, thread: {}, answer: {} })),
+    fields: { redelivered },
+    properties: {
+      messageId,
+      type: MESSAGE_TYPE,
+      headers: { workspace: 1, channel: 'c', thread, source: 'api' },
+    },
+  } as unknown as ConsumeMessage
+}
+
+const progress = (record: MessageRecord, change: Partial<Progress>): Progress => {
+  const { state, tries, sends, timeline, attempts } = record
+  return { state, tries, sends, timeline, attempts, ...change }
+}
+const finish: Run = async (record, arrivals) => {
+  await arrivals.commit(record, progress(record, { state: 'done' }), { lazily: true })
+  return { kind: 'closed' }
+}
+const isStored = async (id: string) => (await messages.findOne({ _id: id })) !== null
+const stored = async () => (await messages.find().sort({ order: 1 }).toArray()).map(({ _id }) => _id)
+const until = (condition: () => boolean | Promise<boolean>) =>
+  eventually(async () => ((await condition()) ? true : undefined))
+
+describe('a message', () => {
+  test('that ends at once is written once, whole, and only then acked', async () => {
+    const { take } = startPartition(async (record, arrivals) => {
+      const begun = await arrivals.commit(record, progress(record, { state: 'sending', open: true }), {
+        lazily: true,
+      })
+      expect(await isStored(record._id)).toBe(false)
+      return finish(begun ?? record, arrivals)
+    })
+    await take('whole')
+    expect(await messages.findOne({ _id: 'whole' })).toMatchObject({
+      state: 'done',
+      revision: 2,
+      writer: 'us',
+    })
+    expect((await messages.findOne({ _id: 'whole' }))?.open).toBeUndefined()
+  })
+
+  test('is in the store before what must not happen without it', async () => {
+    const { take } = startPartition(async (record, arrivals) => {
+      const claimed = await arrivals.commit(record, progress(record, { state: 'sending', open: true }))
+      expect(await messages.findOne({ _id: record._id })).toMatchObject({ state: 'sending', revision: 1 })
+      return finish(claimed ?? record, arrivals)
+    })
+    await take('claimed')
+    await until(async () => (await messages.findOne({ _id: 'claimed' }))?.state === 'done')
+  })
+
+  test('that takes long is stored and acked meanwhile, and its end is written to it', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { take } = startPartition(async (record, arrivals) => {
+      await gate.promise
+      return finish(record, arrivals)
+    })
+    await Promise.all([take('long'), take('behind it')])
+    expect(await stored()).toEqual(['long', 'behind it'])
+    gate.resolve()
+    await until(async () => (await messages.countDocuments({ open: true })) === 0)
+  })
+
+  test.each([
+    ['is delivered again', { redelivered: true }],
+    ['comes twice', {}],
+  ])('that %s while it runs, runs once', async (_how, again) => {
+    const gate = Promise.withResolvers<void>()
+    const { ran, take } = startPartition(async (record, arrivals) => {
+      await gate.promise
+      return finish(record, arrivals)
+    })
+    const both = [take('twice'), take('twice', again)]
+    gate.resolve()
+    await Promise.all(both)
+    expect(ran).toEqual(['twice'])
+  })
+
+  test('that has ended is not run again, whoever sends it once more', async () => {
+    const { ran, take } = startPartition(finish)
+    await take('ended')
+    await Promise.all([take('ended'), take('ended', { redelivered: true })])
+    await take('next')
+    expect(ran).toEqual(['ended', 'next'])
+  })
+})
+
+describe('the messages of a thread', () => {
+  test('of which an earlier holder has just stored the first run in order', async () => {
+    const { ran, take } = startPartition(finish, { term: 2 })
+    await messages.insertOne(newRecord({ _id: 'first', order: 1, revision: 0 }))
+    await Promise.all([take('first', { redelivered: true }), take('second'), take('third')])
+    await until(() => ran.length === 3)
+    expect(ran).toEqual(['first', 'second', 'third'])
+  })
+
+  test('whose head has to wait are stored, and run in order after it', async () => {
+    let waits = 0
+    const { ran, take } = startPartition(async (record, arrivals) => {
+      if (record._id !== 'head' || waits++ > 0) return finish(record, arrivals)
+      const due = new Date(Date.now() + 50)
+      const waiting = await arrivals.commit(record, progress(record, { open: true, due }))
+      return { kind: 'wait', record: waiting ?? record, until: due.getTime() }
+    })
+    await Promise.all(['head', 'second', 'third'].map((id) => take(id)))
+    await Promise.all(['fourth', 'fifth'].map((id) => take(id)))
+    await until(() => ran.length === 5)
+    expect(ran).toEqual(['head', 'second', 'third', 'fourth', 'fifth'])
+  })
+
+  test('run in order, each once, while the database comes and goes', async () => {
+    let waits = 0
+    const { ran, take } = startPartition(async (record, arrivals) => {
+      if (++waits % 3 > 0) return finish(record, arrivals)
+      return { kind: 'reload', at: Date.now() + 20 }
+    })
+    const ids = Array.from({ length: 60 }, (_, n) => `m-${String(n).padStart(2, '0')}`)
+    const taken: Array<Promise<void>> = []
+    for (const [at, id] of ids.entries()) {
+      taken.push(take(id, { thread: `t-${at % 3}` }))
+      if (at % 10 === 5) {
+        proxy.cut()
+        setTimeout(proxy.mend, 20)
+      }
+      if (at % 7 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    await Promise.all(taken)
+    await until(() => ran.length === ids.length)
+    expect(await messages.countDocuments({ open: { $exists: false } })).toBe(ids.length)
+    expect(ran.toSorted()).toEqual(ids)
+    for (const thread of [0, 1, 2]) {
+      const own = ids.filter((_id, at) => at % 3 === thread)
+      expect(ran.filter((id) => own.includes(id))).toEqual(own)
+    }
+  })
+})
+
+describe('what is not stored when the lease ends', () => {
+  test('is left to the next holder, and nothing of it is written any more', async () => {
+    let held = true
+    const gate = Promise.withResolvers<void>()
+    const began = Promise.withResolvers<void>()
+    const { take, arrivals } = startPartition(
+      async (record) => {
+        began.resolve()
+        await gate.promise
+        return finish(record, arrivals)
+      },
+      { held: () => held },
+    )
+    const left = take('left')
+    await began.promise
+    held = false
+    arrivals.abandon()
+    gate.resolve()
+    await expect(left).rejects.toThrow('left to the next holder')
+    expect(await messages.countDocuments({})).toBe(0)
+  })
+
+  test('is stored on a hand-over as far as it has begun, and left where it has not', async () => {
+    const gate = Promise.withResolvers<void>()
+    const began = Promise.withResolvers<void>()
+    const { take, arrivals, threads } = startPartition(async (record, own) => {
+      began.resolve()
+      await gate.promise
+      return finish(record, own)
+    })
+    const begun = take('begun', { thread: 'a' })
+    const behind = take('behind', { thread: 'a' })
+    await began.promise
+    const stopped = threads.stop()
+    gate.resolve()
+    await stopped
+    await arrivals.close()
+    await begun
+    await expect(behind).rejects.toThrow('left to the next holder')
+    expect(await stored()).toEqual(['begun'])
+  })
+})
