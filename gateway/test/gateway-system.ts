@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { afterAll, beforeAll, beforeEach } from '@jest/globals'
 import type { Parsed } from '@parley/local/testing/service-under-test'
 import { answerClientErrors } from '@parley/shared/client-errors'
 import { baseConfig, parseConfig } from '@parley/shared/config'
@@ -100,6 +101,38 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
       await service.close()
       for (const backend of Object.values(backends)) await stop(backend.server)
       await dropIdentity(identity)
+    },
+  }
+}
+
+/**
+ * A gateway for the tests of a file, a user of it, and one of the services behind it: before each test nothing has
+ * come to that, and it answers as it does by itself.
+ */
+export function gatewayUnderTest(options: { backend: BackendName }) {
+  let system: GatewaySystem
+  let token: string
+  beforeAll(async () => {
+    system = await startSystem()
+    token = (await system.register()).accessToken
+  }, 150_000)
+  afterAll(() => system.close())
+  beforeEach(() => {
+    const backend = system.backends[options.backend]
+    backend.requests.length = 0
+    backend.answer = undefined
+  })
+  return {
+    /** Once the tests run, as is the rest. */
+    get system() {
+      return system
+    },
+    /** The user's access token. */
+    get token() {
+      return token
+    },
+    get backend() {
+      return system.backends[options.backend]
     },
   }
 }

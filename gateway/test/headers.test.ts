@@ -1,27 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { type Backend, type GatewaySystem, startSystem } from './gateway-system.ts'
+import { describe, expect, test } from '@jest/globals'
+import { gatewayUnderTest } from './gateway-system.ts'
 
-let system: GatewaySystem
-let token: string
-let backend: Backend
-
-beforeAll(async () => {
-  system = await startSystem()
-  token = (await system.register()).accessToken
-  backend = system.backends.configuration
-}, 150_000)
-afterAll(() => system.close())
-beforeEach(() => {
-  backend.requests.length = 0
-  backend.answer = undefined
-})
+const gateway = gatewayUnderTest({ backend: 'configuration' })
 
 /** Sends a request with exactly these header lines and answers with the headers that the service saw. */
 async function seenWith(lines: string[], body = '') {
-  const head = ['PUT /rest/channels/1 HTTP/1.1', 'Host: api.example.com', `Authorization: Bearer ${token}`]
-  const answer = await system.raw(`${[...head, ...lines].join('\r\n')}\r\n\r\n${body}`)
+  const head = [
+    'PUT /rest/channels/1 HTTP/1.1',
+    'Host: api.example.com',
+    `Authorization: Bearer ${gateway.token}`,
+  ]
+  const answer = await gateway.system.raw(`${[...head, ...lines].join('\r\n')}\r\n\r\n${body}`)
   expect(answer).toMatch(/^HTTP\/1\.1 200 /)
-  return backend.requests[0]!
+  return gateway.backend.requests[0]!
 }
 
 describe('on the way in', () => {
@@ -44,9 +35,9 @@ describe('on the way in', () => {
       'x-forwarded-for': '127.0.0.1',
       'x-forwarded-proto': 'http',
       'x-forwarded-host': 'api.example.com',
-      host: new URL(backend.url).host,
+      host: new URL(gateway.backend.url).host,
     })
-    expect(backend.verifier.verify(headers.authorization).issuer).toBe('gateway')
+    expect(gateway.backend.verifier.verify(headers.authorization).issuer).toBe('gateway')
   })
 
   test('hop-by-hop headers end here, those named by Connection too', async () => {
@@ -80,10 +71,16 @@ describe('on the way in', () => {
   })
 
   test('a sane request id is taken over, another is replaced', async () => {
-    const own = await system.call('GET', '/rest/jobs', { token, headers: { 'x-request-id': 'trace-1' } })
+    const own = await gateway.system.call('GET', '/rest/jobs', {
+      token: gateway.token,
+      headers: { 'x-request-id': 'trace-1' },
+    })
     expect(own.headers.get('x-request-id')).toBe('trace-1')
-    expect(backend.requests[0]?.headers['x-request-id']).toBe('trace-1')
-    const odd = await system.call('GET', '/rest/jobs', { token, headers: { 'x-request-id': 'a b"c' } })
+    expect(gateway.backend.requests[0]?.headers['x-request-id']).toBe('trace-1')
+    const odd = await gateway.system.call('GET', '/rest/jobs', {
+      token: gateway.token,
+      headers: { 'x-request-id': 'a b"c' },
+    })
     expect(odd.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/)
   })
 
@@ -91,7 +88,7 @@ describe('on the way in', () => {
     const { body, headers } = await seenWith(
       ['Connection: close', 'Transfer-Encoding: chunked', 'Expect: 100-continue'],
       '3\r\n{"a\r\n4\r\n":1}\r\n0\r\n\r\n',
-    ).catch(() => backend.requests[0]!)
+    ).catch(() => gateway.backend.requests[0]!)
     expect(body).toBe('{"a":1}')
     expect(headers.expect).toBeUndefined()
   })
@@ -99,13 +96,13 @@ describe('on the way in', () => {
   test.each(['GET', 'DELETE'])('a body with %s can not become a second request', async (method) => {
     const smuggled = 'PUT /rest/users/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n'
     const size = smuggled.length.toString(16)
-    await system.raw(
-      `${method} /rest/jobs/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nConnection: close, content-length, transfer-encoding\r\nTransfer-Encoding: chunked\r\n\r\n${size}\r\n${smuggled}\r\n0\r\n\r\n`,
+    await gateway.system.raw(
+      `${method} /rest/jobs/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\nConnection: close, content-length, transfer-encoding\r\nTransfer-Encoding: chunked\r\n\r\n${size}\r\n${smuggled}\r\n0\r\n\r\n`,
     )
-    await system.raw(
-      `${method} /rest/jobs/2 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nConnection: close, content-length\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`,
+    await gateway.system.raw(
+      `${method} /rest/jobs/2 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\nConnection: close, content-length\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`,
     )
-    expect(backend.requests.map(({ url, body }) => [url, body])).toEqual([
+    expect(gateway.backend.requests.map(({ url, body }) => [url, body])).toEqual([
       ['/rest/jobs/1', smuggled],
       ['/rest/jobs/2', smuggled],
     ])
@@ -118,17 +115,17 @@ describe('on the way in', () => {
     ['a space before the colon', ['Content-Length : 4']],
     ['a folded line', ['X-A: 1', ' folded']],
   ])('%s are refused', async (_what, lines) => {
-    const answer = await system.raw(
-      `POST /rest/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n${lines.join('\r\n')}\r\n\r\n0\r\n\r\n`,
+    const answer = await gateway.system.raw(
+      `POST /rest/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\nConnection: close\r\n${lines.join('\r\n')}\r\n\r\n0\r\n\r\n`,
     )
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
-    expect(backend.requests).toEqual([])
+    expect(gateway.backend.requests).toEqual([])
   })
 })
 
 describe('on the way out', () => {
   test('a service’s answer comes through, without what concerns only its connection', async () => {
-    backend.answer = (_req, res) => {
+    gateway.backend.answer = (_req, res) => {
       res.writeHead(412, {
         'content-type': 'application/problem+json',
         etag: '"7"',
@@ -140,15 +137,17 @@ describe('on the way out', () => {
       })
       res.end('{"code":"precondition_failed"}')
     }
-    const { status, headers, text } = await system.call('GET', '/rest/jobs/1', { token })
+    const { status, headers, text } = await gateway.system.call('GET', '/rest/jobs/1', {
+      token: gateway.token,
+    })
     expect([status, text, headers.get('etag')]).toEqual([412, '{"code":"precondition_failed"}', '"7"'])
     expect(headers.get('content-type')).toBe('application/problem+json')
     expect(JSON.stringify([...headers])).not.toMatch(/secret|1234/)
   })
 
   test('a caller that asks for the connection to be closed gets it closed', async () => {
-    const head = `GET /rest/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`
-    expect(await system.raw(head)).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/i)
-    expect(await system.raw(head.replace('HTTP/1.1', 'HTTP/1.0'))).toMatch(/^HTTP\/1\.1 200 /)
+    const head = `GET /rest/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\nConnection: close\r\n\r\n`
+    expect(await gateway.system.raw(head)).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/i)
+    expect(await gateway.system.raw(head.replace('HTTP/1.1', 'HTTP/1.0'))).toMatch(/^HTTP\/1\.1 200 /)
   })
 })

@@ -1,31 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { type Backend, type GatewaySystem, startSystem } from './gateway-system.ts'
+import { describe, expect, test } from '@jest/globals'
+import { gatewayUnderTest } from './gateway-system.ts'
 
-let system: GatewaySystem
-let token: string
-let backend: Backend
+const gateway = gatewayUnderTest({ backend: 'configuration' })
 
-beforeAll(async () => {
-  system = await startSystem()
-  token = (await system.register()).accessToken
-  backend = system.backends.configuration
-}, 150_000)
-afterAll(() => system.close())
-beforeEach(() => {
-  backend.requests.length = 0
-})
-
-const head = () => `Host: x\r\nAuthorization: Bearer ${token}\r\n`
+const head = () => `Host: x\r\nAuthorization: Bearer ${gateway.token}\r\n`
 
 /** Sends bytes, expects one problem with this status and code, and nothing to reach the service. */
 async function expectProblem(text: string, status: number, code: string) {
-  const answer = await system.raw(text)
+  const answer = await gateway.system.raw(text)
   expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
   expect(answer).toMatch(/content-type: application\/problem\+json/i)
   expect(answer).toMatch(/x-request-id: [\w-]{36}/i)
   expect(answer).toContain(`"code":"${code}"`)
   expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1)
-  expect(backend.requests).toEqual([])
+  expect(gateway.backend.requests).toEqual([])
 }
 
 describe('what is no HTTP is refused with a problem', () => {
@@ -65,9 +53,9 @@ describe('what is no HTTP is refused with a problem', () => {
   })
 
   test('no host, or two', async () => {
-    const answer = await system.raw('GET /rest/jobs HTTP/1.1\r\nConnection: close\r\n\r\n')
+    const answer = await gateway.system.raw('GET /rest/jobs HTTP/1.1\r\nConnection: close\r\n\r\n')
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
-    expect(backend.requests).toEqual([])
+    expect(gateway.backend.requests).toEqual([])
   })
 })
 
@@ -85,25 +73,27 @@ describe('what the gateway itself refuses', () => {
   })
 
   test('CONNECT', async () => {
-    expect(await system.raw(`CONNECT 127.0.0.1:22 HTTP/1.1\r\n${head()}\r\n`)).not.toMatch(/ 200 /)
+    expect(await gateway.system.raw(`CONNECT 127.0.0.1:22 HTTP/1.1\r\n${head()}\r\n`)).not.toMatch(/ 200 /)
   })
 
   test('an expectation that nobody knows changes nothing', async () => {
-    const head = `Host: x\r\nAuthorization: Bearer ${token}\r\nExpect: 200-maybe\r\nConnection: close\r\n`
-    expect(await system.raw(`GET /rest/jobs HTTP/1.1\r\n${head}\r\n`)).toMatch(/^HTTP\/1\.1 200 /)
-    expect(backend.requests[0]?.headers).not.toHaveProperty('expect')
+    const head = `Host: x\r\nAuthorization: Bearer ${gateway.token}\r\nExpect: 200-maybe\r\nConnection: close\r\n`
+    expect(await gateway.system.raw(`GET /rest/jobs HTTP/1.1\r\n${head}\r\n`)).toMatch(/^HTTP\/1\.1 200 /)
+    expect(gateway.backend.requests[0]?.headers).not.toHaveProperty('expect')
   })
 
   test('an upgrade is an ordinary request', async () => {
     const upgrade = 'Connection: Upgrade, close\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n'
-    expect(await system.raw(`GET /rest/jobs HTTP/1.1\r\n${head()}${upgrade}\r\n`)).toMatch(/^HTTP\/1\.1 200 /)
-    expect(backend.requests[0]?.headers).not.toHaveProperty('upgrade')
+    expect(await gateway.system.raw(`GET /rest/jobs HTTP/1.1\r\n${head()}${upgrade}\r\n`)).toMatch(
+      /^HTTP\/1\.1 200 /,
+    )
+    expect(gateway.backend.requests[0]?.headers).not.toHaveProperty('upgrade')
   })
 })
 
 test('pipelined requests are answered one by one and in order', async () => {
   const get = (path: string, last = '') => `GET ${path} HTTP/1.1\r\n${head()}${last}\r\n`
-  const answer = await system.raw(
+  const answer = await gateway.system.raw(
     get('/rest/jobs/1') + get('/rest/none') + get('/rest/jobs/2', 'Connection: close\r\n'),
   )
   expect(answer.match(/HTTP\/1\.1 (\d+)/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404', 'HTTP/1.1 200'])
@@ -112,23 +102,25 @@ test('pipelined requests are answered one by one and in order', async () => {
 
 test('a chunked body with extensions and trailers arrives clean', async () => {
   const chunks = '2;ext=1\r\n{}\r\n0\r\nX-Trailer: 1\r\nAuthorization: Bearer evil\r\n\r\n'
-  await system.raw(
+  await gateway.system.raw(
     `POST /rest/jobs HTTP/1.1\r\n${head()}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`,
   )
-  expect(backend.requests[0]?.body).toBe('{}')
-  expect(backend.requests[0]?.headers).not.toHaveProperty('x-trailer')
+  expect(gateway.backend.requests[0]?.body).toBe('{}')
+  expect(gateway.backend.requests[0]?.headers).not.toHaveProperty('x-trailer')
 })
 
 test('many cookies, long queries and odd but legal headers go through', async () => {
   const odd = `X-${'a'.repeat(200)}: ${'b'.repeat(2_000)}\r\nCookie: ${'c=1; '.repeat(500)}\r\nX-Empty:\r\n`
   const target = `/rest/jobs?q=${'x'.repeat(4_000)}`
-  const answer = await system.raw(`GET ${target} HTTP/1.1\r\n${head()}${odd}Connection: close\r\n\r\n`)
+  const answer = await gateway.system.raw(
+    `GET ${target} HTTP/1.1\r\n${head()}${odd}Connection: close\r\n\r\n`,
+  )
   expect(answer).toMatch(/^HTTP\/1\.1 200 /)
-  expect(backend.requests[0]?.url).toBe(target)
+  expect(gateway.backend.requests[0]?.url).toBe(target)
 })
 
 test('after all of it the gateway still answers', async () => {
-  const { status } = await system.call('GET', '/rest/jobs', { token })
+  const { status } = await gateway.system.call('GET', '/rest/jobs', { token: gateway.token })
   expect(status).toBe(200)
-  expect(backend.requests).toHaveLength(1)
+  expect(gateway.backend.requests).toHaveLength(1)
 })

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { request, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { finished } from 'node:stream/promises'
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
-import { type Backend, type GatewaySystem, startSystem } from './gateway-system.ts'
+import { gatewayUnderTest } from './gateway-system.ts'
 
 const CHUNK = Buffer.alloc(65_536, 'x')
 const MIB = 1024 * 1024
@@ -14,19 +14,7 @@ const DOWNLOAD_BYTES = 64 * MIB
 const ON_THE_WAY_BYTES = 12 * MIB
 const STILL_MS = 500
 
-let system: GatewaySystem
-let token: string
-let backend: Backend
-
-beforeAll(async () => {
-  system = await startSystem()
-  token = (await system.register()).accessToken
-  backend = system.backends.webhook
-}, 150_000)
-afterAll(() => system.close())
-afterEach(() => {
-  backend.answer = undefined
-})
+const gateway = gatewayUnderTest({ backend: 'webhook' })
 
 /** Waits until `count` has not changed for half a second. */
 async function standsStill(count: () => number): Promise<boolean> {
@@ -47,7 +35,7 @@ async function standsStill(count: () => number): Promise<boolean> {
 test('an upload of 16 MiB waits outside while the service does not read, and then arrives whole', async () => {
   let arrived = 0
   let read = () => undefined as unknown
-  backend.answer = (req, res) => {
+  gateway.backend.answer = (req, res) => {
     read = () =>
       req
         .on('data', (chunk: Buffer) => {
@@ -55,10 +43,10 @@ test('an upload of 16 MiB waits outside while the service does not read, and the
         })
         .on('end', () => res.end('{}'))
   }
-  const upload = request(`${system.url}/api/hooks/whatsapp`, {
+  const upload = request(`${gateway.system.url}/api/hooks/whatsapp`, {
     method: 'POST',
     headers: {
-      authorization: `Bearer ${token}`,
+      authorization: `Bearer ${gateway.token}`,
       'content-type': 'application/json',
       'content-length': UPLOAD_BYTES,
     },
@@ -85,15 +73,15 @@ test('an upload of 16 MiB waits outside while the service does not read, and the
 
 test('an answer of 64 MiB waits at the service while the caller does not read, and then arrives whole', async () => {
   let taken = 0
-  backend.answer = (_req, res) => void write(res)
+  gateway.backend.answer = (_req, res) => void write(res)
   async function write(res: ServerResponse): Promise<void> {
     for (; taken < DOWNLOAD_BYTES; taken += CHUNK.length) if (!res.write(CHUNK)) await once(res, 'drain')
     res.end()
   }
-  const socket = connect(Number(new URL(system.url).port), '127.0.0.1')
+  const socket = connect(Number(new URL(gateway.system.url).port), '127.0.0.1')
   socket.pause()
   socket.write(
-    `POST /api/hooks/whatsapp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+    `POST /api/hooks/whatsapp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\n` +
       'Connection: close\r\nContent-Length: 0\r\n\r\n',
   )
   expect(await standsStill(() => taken)).toBe(true)
