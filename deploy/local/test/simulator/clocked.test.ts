@@ -17,13 +17,16 @@ describe('the limits of a number', () => {
     }
   }
 
-  test('80 in any second, wherever it begins', () => {
+  /** Sends through new limits, to whom `to` says each time, and answers how many were taken. */
+  const sender = (to: () => string) => {
     const limits = createLimits(now)
-    const person = { count: 0 }
-    const send = (count: number) =>
-      Array.from({ length: count }, () => taken(limits, '1', `p${++person.count}`)).filter(
-        (code) => code === 200,
-      ).length
+    return (count: number) =>
+      Array.from({ length: count }, () => taken(limits, '1', to())).filter((code) => code === 200).length
+  }
+
+  test('80 in any second, wherever it begins', () => {
+    let person = 0
+    const send = sender(() => `p${++person}`)
     expect(send(50)).toBe(50)
     clock.now += 600
     expect(send(50)).toBe(30)
@@ -44,9 +47,7 @@ describe('the limits of a number', () => {
   })
 
   test('a person gets one each 6 s after the burst, and the burst again after a rest', () => {
-    const limits = createLimits(now)
-    const send = (count: number) =>
-      Array.from({ length: count }, () => taken(limits, '3', 'a')).filter((code) => code === 200).length
+    const send = sender(() => 'a')
     expect(send(60)).toBe(45)
     clock.now += 5_999
     expect(send(2)).toBe(0)
