@@ -11,7 +11,7 @@ import { misbehave } from '@parley/local/demo/simulator-client'
 import { waitUntil } from '@parley/local/wait-until'
 import { createSimulatorLog, startRpcSink } from './arrivals.ts'
 import { type Fault, killInTurn } from './kill-in-turn.ts'
-import { connectNumber, connectRpc, phoneNumberIdOf, planThread } from './lines.ts'
+import { connectNumber, connectRpc, phoneNumberIdOf, planThreads, spread } from './lines.ts'
 import type { OwnSystem } from './own-system.ts'
 import { openStore } from './store.ts'
 import { registerWorkspace } from './workspace.ts'
@@ -102,18 +102,11 @@ export async function runFaults(options: {
 
 /** A part goes over RPC, the rest from the numbers in turn; threads of either are mixed. */
 function planLoad(messages: number) {
-  const run = Date.now().toString(36)
   const rpc = Math.round(messages * RPC_SHARE)
-  const sizes = [
+  return planThreads([
     ...spread(rpc, RPC_PER_THREAD).map((size) => ({ size })),
     ...spread(messages - rpc, WHATSAPP_PER_THREAD).map((size, at) => ({ size, number: (at % NUMBERS) + 1 })),
-  ]
-  return sizes.map(({ size, ...line }, thread) => planThread({ run, thread, messages: size, ...line }))
-}
-
-function spread(messages: number, perThread: number): number[] {
-  const threads = Math.ceil(messages / perThread)
-  return Array.from({ length: threads }, (_, at) => Math.min(perThread, messages - at * perThread))
+  ])
 }
 
 function underWay(states: Record<string, number>): number {

@@ -1,10 +1,9 @@
 import { constants, setPriority } from 'node:os'
 import { type Conservation, conserve, isConserved } from '@parley/local/demo/conservation'
-import { postThreads } from '@parley/local/demo/post-threads'
 import { readTroubles } from '@parley/local/demo/simulator-client'
 import { waitUntil } from '@parley/local/wait-until'
 import { createSimulatorLog, type SimulatorArrival } from './arrivals.ts'
-import { connectNumber, phoneNumberIdOf, planThread } from './lines.ts'
+import { connectNumber, phoneNumberIdOf, planThreads, postAll, spread } from './lines.ts'
 import type { OwnSystem } from './own-system.ts'
 import { registerWorkspace } from './workspace.ts'
 
@@ -49,12 +48,7 @@ export async function runGovernor(options: {
   const workspace = await registerWorkspace(gatewayUrl, 'governor')
   await connectNumber({ workspace, simulatorUrl, id: NUMBER })
   const log = createSimulatorLog(simulatorUrl)
-  const posted = await postThreads({
-    threads: planLoad(messages),
-    gateway: workspace,
-    inFlight: IN_FLIGHT,
-    onAnswered: () => {},
-  })
+  const posted = await postAll(workspace, { threads: planLoad(messages), inFlight: IN_FLIGHT })
   await log.read()
   const allIn = Date.now()
   const waiting = messages - log.arrivals.length
@@ -94,16 +88,10 @@ function prefer(pid: number | undefined): void {
 
 /** The eager people's threads first, so that their waits overlap with the rest. */
 function planLoad(messages: number) {
-  const run = Date.now().toString(36)
   const eager = Math.min(EAGER_PEOPLE, Math.floor(messages / PER_EAGER_PERSON))
-  const others = Math.ceil((messages - eager * PER_EAGER_PERSON) / PER_PERSON)
-  const sizes = [
-    ...Array.from({ length: eager }, () => PER_EAGER_PERSON),
-    ...Array.from({ length: others }, (_, at) =>
-      Math.min(PER_PERSON, messages - eager * PER_EAGER_PERSON - at * PER_PERSON),
-    ),
-  ]
-  return sizes.map((size, thread) => planThread({ run, thread, messages: size, number: NUMBER }))
+  const others = spread(messages - eager * PER_EAGER_PERSON, PER_PERSON)
+  const sizes = [...Array.from({ length: eager }, () => PER_EAGER_PERSON), ...others]
+  return planThreads(sizes.map((size) => ({ size, number: NUMBER })))
 }
 
 /** The highest count in any window of a second. */

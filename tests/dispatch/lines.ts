@@ -1,4 +1,5 @@
 import type { PlannedMessage } from '@parley/local/demo/demo-plan'
+import { type Posted, postThreads } from '@parley/local/demo/post-threads'
 import { registerWebhook } from '@parley/local/demo/simulator-client'
 import type { Workspace } from './workspace.ts'
 
@@ -64,3 +65,21 @@ export function planThread(options: {
     }
   })
 }
+
+/** A thread for each of these sizes, from the number's line that is named, under a run of their own. */
+export function planThreads(sizes: ReadonlyArray<{ size: number; number?: number }>): PlannedMessage[][] {
+  const run = Date.now().toString(36)
+  return sizes.map(({ size, ...line }, thread) => planThread({ run, thread, messages: size, ...line }))
+}
+
+/** The sizes of as many threads as so many messages need. */
+export function spread(messages: number, perThread: number): number[] {
+  const threads = Math.ceil(messages / perThread)
+  return Array.from({ length: threads }, (_, at) => Math.min(perThread, messages - at * perThread))
+}
+
+/** Posts all of the threads' messages as fast as they are answered, so many at the same time. */
+export const postAll = (
+  workspace: Workspace,
+  options: { threads: PlannedMessage[][]; inFlight: number },
+): Promise<Posted[]> => postThreads({ ...options, gateway: workspace, onAnswered: () => {} })

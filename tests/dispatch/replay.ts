@@ -1,9 +1,8 @@
 import { type Conservation, conserve, isConserved } from '@parley/local/demo/conservation'
-import { postThreads } from '@parley/local/demo/post-threads'
 import { waitUntil } from '@parley/local/wait-until'
 import { z } from 'zod'
 import { createSimulatorLog } from './arrivals.ts'
-import { connectNumber, planThread } from './lines.ts'
+import { connectNumber, planThreads, postAll, spread } from './lines.ts'
 import type { OwnSystem } from './own-system.ts'
 import { openStore, type Store } from './store.ts'
 import { registerWorkspace, type Workspace } from './workspace.ts'
@@ -49,12 +48,7 @@ export async function runReplay(options: {
     for (let id = 1; id <= NUMBERS; id++) await connectNumber({ workspace, simulatorUrl, id, accessToken })
   }
   await connectAll(EXPIRED)
-  const posted = await postThreads({
-    threads: planLoad(messages),
-    gateway: workspace,
-    inFlight: IN_FLIGHT,
-    onAnswered: () => {},
-  })
+  const posted = await postAll(workspace, { threads: planLoad(messages), inFlight: IN_FLIGHT })
   const allIn = (state: string) => async () => (await store.states())[state] === messages
   await waitUntil(allIn('dead'), { timeoutMs: SETTLED_MS, intervalMs: 500 })
   const { dead = 0 } = await store.states()
@@ -100,11 +94,5 @@ async function replayAll(options: {
   return rounds
 }
 
-function planLoad(messages: number) {
-  const run = Date.now().toString(36)
-  const threads = Math.ceil(messages / PER_THREAD)
-  return Array.from({ length: threads }, (_, thread) => {
-    const size = Math.min(PER_THREAD, messages - thread * PER_THREAD)
-    return planThread({ run, thread, messages: size, number: (thread % NUMBERS) + 1 })
-  })
-}
+const planLoad = (messages: number) =>
+  planThreads(spread(messages, PER_THREAD).map((size, at) => ({ size, number: (at % NUMBERS) + 1 })))

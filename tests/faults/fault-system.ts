@@ -1,15 +1,13 @@
 import { appendFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isReady, readRunFile } from '@parley/local/demo/running-system'
-import { startReaper } from '@parley/local/processes/start-reaper'
+import { readRunFile } from '@parley/local/demo/running-system'
 import { choosePorts } from '@parley/local/servers/choose-ports'
 import type { Server } from '@parley/local/servers/server'
 import { type Servers, startServers } from '@parley/local/servers/start-servers'
 import { SetupError } from '@parley/local/setup-error'
-import { type System, startSystem } from '@parley/local/system/start-system'
+import { startSystem } from '@parley/local/system/start-system'
 import { waitUntil } from '@parley/local/wait-until'
+import { areReady, inTemporaryState } from '../dispatch/temporary-state.ts'
 import { type Network, startNetwork } from './network.ts'
 
 const HOST = '127.0.0.1'
@@ -41,35 +39,28 @@ export interface FaultSystem {
 }
 
 /** Starts a system with temporary state. Throws a SetupError when its servers are not processes of its own. */
-export async function startFaultSystem(options: {
+export function startFaultSystem(options: {
   say(line: string): void
   /** Gets what the processes log at level `warn` and above. */
   logFile?: string | undefined
 }): Promise<FaultSystem> {
   const { say, logFile } = options
-  const directory = await mkdtemp(join(tmpdir(), 'parley-faults-'))
-  const reaper = startReaper({ directory, remove: true })
-  const stops: Array<() => Promise<unknown>> = [() => reaper.close()]
-  const stop = async () => {
-    for (const each of stops.toReversed()) await each()
-    await rm(directory, { recursive: true, force: true })
-  }
-  try {
+  return inTemporaryState('faults', async ({ directory, stopLater }) => {
     const servers = await startServers({ directory: join(directory, 'servers'), say })
-    stops.push(servers.stop)
+    stopLater(servers.stop)
     const ports = await choosePorts({ file: join(directory, 'ports.json'), names: SERVICES, say })
     const networks = await startNetworks({ ...portsOf(servers), ...ports })
-    stops.push(() => Promise.all(Object.values(networks).map((network) => network.close())))
+    stopLater(() => Promise.all(Object.values(networks).map((network) => network.close())))
     const system = await startSystem({
       ...{ directory, port: ports.gateway, copies: COPIES, servers: behind(servers, networks) },
       inFront: Object.fromEntries(SERVICES.map((name) => [name, networks[name].port])),
       ...logging(logFile),
     })
-    stops.push(system.stop)
-    const own: FaultSystem = {
+    stopLater(system.stop)
+    const own = {
       gatewayUrl: `http://${HOST}:${networks.gateway.port}`,
       simulatorUrl: system.simulatorUrl,
-      ...{ networks, servers, directory, stop },
+      ...{ networks, servers, directory },
       pids: () => readPids(directory),
       ready: () => waitUntil(() => areReady(system), { timeoutMs: READY_MS }),
     }
@@ -77,10 +68,7 @@ export async function startFaultSystem(options: {
     if (foreign !== undefined) throw new SetupError(`${foreign} is not a process of this machine's own.`)
     if (!(await own.ready())) throw new Error('Not all processes became ready')
     return own
-  } catch (error) {
-    await stop()
-    throw error
-  }
+  })
 }
 
 function logging(file: string | undefined) {
@@ -92,11 +80,6 @@ function readPids(directory: string): Record<string, number> {
   const { processes = {} } = readRunFile(join(directory, 'run.json')) ?? {}
   const running = Object.entries(processes)
   return Object.fromEntries(running.flatMap(([name, { pid }]) => (pid === undefined ? [] : [[name, pid]])))
-}
-
-async function areReady({ processes }: System): Promise<boolean> {
-  const services = Object.values(processes).filter(({ metricsUrl }) => metricsUrl !== undefined)
-  return (await Promise.all(services.map(({ url }) => isReady(url)))).every(Boolean)
 }
 
 function portsOf({ mongo, rabbitmq, redis }: Servers): Record<(typeof SERVERS)[number], number> {
