@@ -54,12 +54,16 @@ describe('isCanonical', () => {
   })
 
   test('takes nothing that a URL parser would change', () => {
+    let taken = 0
     fc.assert(
       fc.property(fc.webPath(), fc.constantFrom('', '/..', '/./x', '//y', '/%2e'), (path, tail) => {
         const url = `/a${path}${tail}`
-        if (isCanonical(url)) expect(new URL(url, 'http://x.y').pathname).toBe(url)
+        if (!isCanonical(url)) return
+        taken++
+        expect(new URL(url, 'http://x.y').pathname).toBe(url)
       }),
     )
+    expect(taken).toBeGreaterThan(0)
   })
 })
 

@@ -11,7 +11,7 @@ async function seenWith(lines: string[], body = '') {
     `Authorization: Bearer ${gateway.token}`,
   ]
   const answer = await gateway.system.raw(`${[...head, ...lines].join('\r\n')}\r\n\r\n${body}`)
-  expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+  expect(answer).toMatch(/^(HTTP\/1\.1 100 Continue\r\n\r\n)?HTTP\/1\.1 200 /)
   return gateway.backend.requests[0]!
 }
 
@@ -88,7 +88,7 @@ describe('on the way in', () => {
     const { body, headers } = await seenWith(
       ['Connection: close', 'Transfer-Encoding: chunked', 'Expect: 100-continue'],
       '3\r\n{"a\r\n4\r\n":1}\r\n0\r\n\r\n',
-    ).catch(() => gateway.backend.requests[0]!)
+    )
     expect(body).toBe('{"a":1}')
     expect(headers.expect).toBeUndefined()
   })

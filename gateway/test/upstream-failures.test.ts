@@ -84,11 +84,10 @@ test('a caller that hangs up takes the request to the service with it', async ()
     })
   }
   const aborting = new AbortController()
-  const pending = fetch(`${system.url}/rest/jobs/1`, {
-    headers: { authorization: `Bearer ${token}` },
-    signal: aborting.signal,
-  }).catch(() => undefined)
-  await waitUntil(() => arrived, { timeoutMs: 5_000, intervalMs: 5 })
+  const headers = { authorization: `Bearer ${token}` }
+  const answer = fetch(`${system.url}/rest/jobs/1`, { headers, signal: aborting.signal })
+  const pending = expect(answer).rejects.toMatchObject({ name: 'AbortError' })
+  expect(await waitUntil(() => arrived, { timeoutMs: 5_000, intervalMs: 5 })).toBe(true)
   aborting.abort()
   await pending
   expect(await waitUntil(() => gone, { timeoutMs: 300, intervalMs: 5 })).toBe(true)
