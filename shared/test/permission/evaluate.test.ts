@@ -98,7 +98,20 @@ describe('an expression comes to the value that JavaScript would give, where it 
   })
 
   test.each(['<', '<=', '>', '>='] as const)('%s orders text by code point, as MongoDB does', (operator) => {
-    const texts = ['', 'a', 'ab', 'b', '\ud7ff', '\ue000', '\uffff', '\u{10000}', '\u{10000}a', '\u{10ffff}']
+    const texts = [
+      '',
+      'a',
+      'ab',
+      'b',
+      '\ud7ff',
+      '\ue000',
+      '\uffff',
+      '\u{10000}',
+      '\u{10000}a',
+      '\u{103fe}',
+      '\u{103ff}',
+      '\u{10ffff}',
+    ]
     for (const [l, left] of texts.entries())
       for (const [r, right] of texts.entries())
         expect([left, right, compare(operator, left, right)]).toEqual([

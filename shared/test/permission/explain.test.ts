@@ -51,6 +51,42 @@ describe('explain', () => {
     expect(result).toContain(`The caller ${sentence}, and may not write tasks`)
   })
 
+  const long = (characters: number) => `'${'x'.repeat(characters - 2)}'`
+  test.each<[string, unknown, string]>([
+    ['a number', 7, 'Neither a string nor a boolean'],
+    ['a list in JSON', ['true'], 'Neither a string nor a boolean'],
+    ['blanks', '  ', 'Empty'],
+    ['the JSON value true', true, 'Came to true'],
+    ['the JSON value false', false, 'Came to false'],
+    ['null', 'null', 'Came to null'],
+    ['a path that leads nowhere', '{{account.none}}', 'Came to nothing (a path that leads nowhere)'],
+    ['an object', '{{account.workspace}}', 'Came to an object'],
+    ['a list', "[1, 'a', null]", 'Came to [1,"a",null]'],
+    ['80 characters', long(80), `Came to "${'x'.repeat(78)}"`],
+    ['81 characters', long(81), `Came to "${'x'.repeat(79)}…`],
+    ['a document that there is none of', '{{doc.owner}}', 'Depends on the document'],
+  ])('says what a part came to: %s', (_name, read, reason) => {
+    const [entry] = explain({ permissions: [{ schema: 'true', read }], resource: 'tasks', account }).entries
+    expect(entry?.read).toMatchObject({ expression: read, reason })
+  })
+
+  test.each<[string, string, 'none' | 'some', string]>([
+    ['a comparison that holds', '{{doc.owner}} == {{account._id}}', 'some', 'Came to true for this document'],
+    ["the workspace's id", '{{doc.workspace}}', 'some', 'Came to 7 for this document'],
+    ['another value', '{{doc.owner}}', 'none', 'Came to 3 for this document'],
+    ['no value', '{{doc.x}}', 'none', 'Came to nothing (a path that leads nowhere) for this document'],
+  ])('says what a part came to for a document: %s', (_name, read, grants, reason) => {
+    const doc = { owner: 3, workspace: 7 }
+    const permissions = [{ schema: 'true', read }]
+    const [entry] = explain({ permissions, resource: 'tasks', account, doc }).entries
+    expect(entry?.read).toEqual({ expression: read, reason, grants })
+  })
+
+  test('shows what does not parse', () => {
+    const [entry] = explain({ permissions: [{ schema: '==' }], resource: 'tasks', account }).entries
+    expect(entry?.schema).toMatchObject({ expression: '==', column: 1, applies: false })
+  })
+
   test('says what a comparison came to for a document', () => {
     const [entry] = explain({
       permissions: [permissions[1] ?? {}],
@@ -67,6 +103,8 @@ describe('validateEntry', () => {
     ['a stored entry', { schema: "['users'].indexOf({{resource}}) < 0", read: '7', write: '' }, []],
     ['booleans', { schema: true, read: false, write: true }, []],
     ['read and write left out', { schema: 'true', read: null }, []],
+    ['blanks', { schema: ' ', read: '  ' }, []],
+    ['a document in read and write', { schema: 'true', read: '{{doc.x}} == 1', write: '!{{doc.y}}' }, []],
     [
       'an error in each',
       { schema: '==', read: '1 +', write: 'a' },
@@ -80,5 +118,12 @@ describe('validateEntry', () => {
     ['a document in the schema', { schema: 'true && {{doc.x}} == 1' }, [['/schema', 9]]],
   ])('%s', (_name, entry, expected) => {
     expect(validateEntry(entry).map(({ path, column }) => [path, column])).toEqual(expected)
+  })
+
+  test('says what is wrong', () => {
+    expect(validateEntry({ schema: "'a' in {{doc.tags}}", read: {} }).map(({ message }) => message)).toEqual([
+      'schema selects resources, so it has no doc',
+      'Must be an expression in a string, true or false',
+    ])
   })
 })

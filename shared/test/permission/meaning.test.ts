@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
-import { decide } from '@parley/shared/permission/decide'
+import { decide, type PermissionEntry } from '@parley/shared/permission/decide'
 import { DEFAULT_ROLES } from '@parley/shared/permission/default-roles'
+import { validateEntry } from '@parley/shared/permission/entry'
 
 const ACCOUNT = {
   _id: 3,
@@ -239,5 +240,17 @@ describe('default roles', () => {
     ['PROVIDER', [], ['messages']],
   ])('%s', (name, read, write) => {
     expect({ read: may(name, 'read'), write: may(name, 'write') }).toEqual({ read, write })
+  })
+
+  test('can be saved again as they are, every part a string', () => {
+    const entries = DEFAULT_ROLES.flatMap(({ permissions }): readonly PermissionEntry[] => permissions)
+    for (const entry of entries) {
+      expect(validateEntry(entry)).toEqual([])
+      expect(Object.entries(entry).map(([part, value]) => [part, typeof value])).toEqual([
+        ['schema', 'string'],
+        ['read', 'string'],
+        ['write', 'string'],
+      ])
+    }
   })
 })
