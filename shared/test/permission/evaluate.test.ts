@@ -30,6 +30,8 @@ describe('an expression comes to the value that JavaScript would give, where it 
     ['doc.one', 1],
     ['{{resource}}', 'jobs'],
     ['account._id', 3],
+    ['{{doc.deep}}.x.y', 2],
+    ['-1.5', -1.5],
     ['[doc.one, doc.missing, [doc.none]]', [1, undefined, [null]]],
     ['!doc.one', false],
     ['!doc.list', false],

@@ -19,6 +19,9 @@ describe('what is no expression is refused with its column', () => {
     ['a placeholder in a placeholder', '{{ {{resource}} }}', 1],
     ['an unknown root', 'true || {{user.name}}', 9],
     ['an unknown name', 'true || process', 9],
+    ['an unknown name that is searched', "true || process.indexOf('a')", 9],
+    ['a placeholder with a sign in a key', '{{doc.a$b}}', 1],
+    ['a placeholder with a blank in a key', '{{doc.a b}}', 1],
     ['two expressions', 'true true', 6],
     ['a semicolon', 'true; true', 5],
     ['a closing semicolon', 'true;', 5],
@@ -53,6 +56,8 @@ describe('JavaScript outside the language is refused', () => {
     ['a computed member', "{{account}}['constructor']", 1],
     ['a computed method', "{{resource}}['indexOf']('a')", 1],
     ['an optional member', '{{account}}?.name', 1],
+    ['an optional method', "{{resource}}?.indexOf('a')", 1],
+    ['an optional call', "{{resource}}.indexOf?.('a')", 1],
     ['__proto__', '{{account.__proto__}}', 1],
     ['__proto__ of a bare path', 'true && account.__proto__.x', 9],
     ['a key that starts with $', '{{doc.$where}}', 1],
@@ -97,12 +102,46 @@ describe('size is bounded', () => {
     ['a chain of &&, one more part than allowed', `1${'&&1'.repeat(499)}`, false],
     ['256 items', `[${Array(256).fill(1)}]`, true],
     ['257 items', `[${Array(257).fill(1)}]`, false],
+    ['31 chained calls', `{{resource}}${".includes('a')".repeat(31)}`, true],
+    ['32 chained calls', `{{resource}}${".includes('a')".repeat(32)}`, false],
     ['40 chained calls', `{{resource}}${".includes('a')".repeat(40)}`, false],
     ['32 keys', `{{doc${'.a'.repeat(32)}}}`, true],
     ['33 keys', `{{doc${'.a'.repeat(33)}}}`, false],
   ])('%s', (_name, source, allowed) => {
     expect(refusal(source) === undefined).toBe(allowed)
   })
+})
+
+describe('a refusal', () => {
+  test.each<[string, string]>([
+    ["{{resource}}.replace('a')", 'Only .indexOf(), .includes(), .startsWith() can be called'],
+    ["'a'.length", 'Only paths have members'],
+    ['user.name', 'A path starts with resource, account, doc; "user" is none of them'],
+    ['1 + 1', 'Unexpected "+"'],
+  ])('of %s says what is wrong', (source, message) => {
+    expect(refusal(source)?.message).toBe(message)
+  })
+
+  test('of what is too long is at its first character too many', () => {
+    expect(refusal(`'${'a'.repeat(1_999)}'`)?.column).toBe(2_001)
+  })
+})
+
+test('an escaped backslash is one, whatever stands behind it', () => {
+  expect(parse(String.raw`'\\u0041\\x'`)).toEqual({
+    expression: { kind: 'literal', value: String.raw`\u0041\x` },
+  })
+})
+
+test('the newest 1,000 sources are kept parsed, refusals too', () => {
+  const [kept, refused] = [parse('0 == 1000'), parse('0 ==')]
+  for (let n = 0; n < 998; n++) parse(`0 == ${n}`)
+  expect(parse('0 == 1000')).toBe(kept)
+  expect(parse('0 ==')).toBe(refused)
+  for (let n = 0; n < 999; n++) parse(`1 == ${n}`)
+  expect(parse('0 ==')).toBe(refused)
+  for (let n = 0; n < 1_000; n++) parse(`2 == ${n}`)
+  expect(parse('0 ==')).not.toBe(refused)
 })
 
 describe('jsep', () => {
