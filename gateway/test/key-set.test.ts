@@ -12,6 +12,7 @@ let now: number
 let asked: string[]
 let answer: () => unknown
 let keySet: KeySet
+const log = createLog({ service: 'test', level: 'silent' })
 beforeEach(() => {
   now = 1_000_000
   asked = []
@@ -24,7 +25,7 @@ beforeEach(() => {
         return answer()
       },
     },
-    log: createLog({ service: 'test', level: 'silent' }),
+    log,
   })
 })
 afterEach(() => void jest.restoreAllMocks())
@@ -71,10 +72,13 @@ describe('identity’s keys', () => {
   })
 
   test('stay as they are while identity is away', async () => {
+    const warned = jest.spyOn(log, 'warn')
     await keySet.key('a')
     answer = away
     now += 5 * MINUTE + 1
     expect(await keySet.key('a')).toBeDefined()
+    await new Promise(setImmediate)
+    expect(warned.mock.calls).toEqual([[{ err: expect.any(Problem) }, 'keys not refreshed']])
     await expect(keySet.key('b')).rejects.toMatchObject({ code: 'unavailable' })
     expect(await keySet.key('a')).toBeDefined()
   })

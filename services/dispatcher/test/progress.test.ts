@@ -216,6 +216,7 @@ describe('outcomes of our own', () => {
     })
     expect(settle({ ...common, tries: 7, outcome: INTERRUPTED, reports: true })).toMatchObject({
       fault: 'us',
+      reason: 'The send was interrupted. Given up after 8 tries.',
     })
     expect(attemptOf({ step: 'm:0', outcome: INTERRUPTED, at, ms: 0 })).toMatchObject({ code: 'interrupted' })
   })
