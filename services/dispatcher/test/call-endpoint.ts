@@ -1,0 +1,45 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { listen } from '@parley/local/testing/service-under-test'
+
+export interface Call {
+  method: string
+  path: string
+  headers: IncomingMessage['headers']
+  text: string
+}
+
+/** A server that the dispatcher calls. */
+export interface CallEndpoint {
+  url: string
+  /** What came since it was forgotten, in order. */
+  calls: Call[]
+  paths(): string[]
+  /** Answers a call; 200 with an empty object, when nobody says otherwise. */
+  respond(call: Call, res: ServerResponse): void
+  /** Forgets the calls and how to answer them. */
+  forget(): void
+  close(): Promise<void>
+}
+
+export async function startCallEndpoint(): Promise<CallEndpoint> {
+  const respond: CallEndpoint['respond'] = (_call, res) => void res.writeHead(200).end('{}')
+  const { url, close } = await listen((req, res) => {
+    const chunks: Buffer[] = []
+    req.on('data', (chunk: Buffer) => chunks.push(chunk))
+    req.on('end', () => {
+      const { method = '', url: path = '', headers } = req
+      const call = { method, path, headers, text: Buffer.concat(chunks).toString() }
+      endpoint.calls.push(call)
+      endpoint.respond(call, res)
+    })
+  })
+  const endpoint: CallEndpoint = {
+    ...{ url, calls: [], respond, close },
+    paths: () => endpoint.calls.map(({ path }) => path),
+    forget: () => {
+      endpoint.calls = []
+      endpoint.respond = respond
+    },
+  }
+  return endpoint
+}
