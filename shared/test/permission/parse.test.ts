@@ -122,6 +122,10 @@ describe('a refusal', () => {
     expect(refusal(source)?.message).toBe(message)
   })
 
+  test('of what is too deep is where that depth is reached', () => {
+    expect(refusal(`1${' == 1'.repeat(33)}`)).toEqual({ column: 3, message: 'Nested more than 32 deep' })
+  })
+
   test('of what is too long is at its first character too many', () => {
     expect(refusal(`'${'a'.repeat(1_999)}'`)?.column).toBe(2_001)
   })
