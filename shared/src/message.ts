@@ -10,10 +10,12 @@ export const templateArgs = z.looseObject({
   variables: z.array(z.string()).nullish(),
 })
 
-const functionArgs = jsonObject.superRefine((args, context) => {
+// Not with `superRefine`: the function that it makes for each value keeps values of long ago in memory.
+const functionArgs = jsonObject.check((context) => {
+  const args = context.value
   if (!Object.hasOwn(args, 'template') || !Object.hasOwn(args, 'language')) return
-  for (const issue of templateArgs.safeParse(args).error?.issues ?? []) {
-    context.addIssue({ code: 'custom', path: issue.path, message: issue.message })
+  for (const { path, message } of templateArgs.safeParse(args).error?.issues ?? []) {
+    context.issues.push({ code: 'custom', input: args, path, message })
   }
 })
 
