@@ -7,8 +7,20 @@ export interface Publication {
   routingKey: string
   messageId: string
   type: string
-  headers: Record<string, string | number>
+  headers: PublicationHeaders
   body: Buffer
+}
+
+/** Those of every publication; what is undefined is not sent. */
+export interface PublicationHeaders {
+  workspace: number
+  channel: string
+  source: 'api' | 'meta'
+  requestId: string
+  channelId: number | undefined
+  traceparent: string | undefined
+  /** What a message is ordered by; a status has none. */
+  thread: string | undefined
 }
 
 /** Where a message came from, and what belongs to the request that brought it. */
@@ -30,7 +42,7 @@ export function messagePublication(options: {
 }): Publication {
   const { messageId, message, body, provenance } = options
   const thread = threadOf(message, messageId)
-  const headers = { ...headersOf(provenance, message.extId), thread }
+  const headers = headersOf(provenance, { channel: message.extId, thread })
   const routingKey = partitionKey(partitionOf(provenance.workspace, thread))
   return { routingKey, messageId, type: MESSAGE_TYPE, headers, body }
 }
@@ -42,7 +54,7 @@ export function statusPublication(options: {
   provenance: Provenance
 }): Publication {
   const { messageId, status, provenance } = options
-  const headers = headersOf(provenance, status.channel)
+  const headers = headersOf(provenance, { channel: status.channel, thread: undefined })
   return {
     routingKey: STATUS_KEY,
     messageId,
@@ -52,16 +64,12 @@ export function statusPublication(options: {
   }
 }
 
-function headersOf(provenance: Provenance, channel: string): Record<string, string | number> {
-  const { workspace, source, channelId, requestId, traceparent } = provenance
-  return {
-    workspace,
-    channel,
-    source,
-    requestId,
-    ...(channelId === undefined ? {} : { channelId }),
-    ...(traceparent === undefined ? {} : { traceparent }),
-  }
+function headersOf(
+  provenance: Provenance,
+  { channel, thread }: Pick<PublicationHeaders, 'channel' | 'thread'>,
+): PublicationHeaders {
+  const { workspace, source, requestId, channelId, traceparent } = provenance
+  return { workspace, channel, source, requestId, channelId, traceparent, thread }
 }
 
 const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/

@@ -40,26 +40,29 @@ interface StoredChunk {
 
 export interface AudioStore {
   /**
-   * Keeps audio over 128 KiB under the message's id for 30 days, and returns the message with a reference in its
-   * place (`audio` null, `audioRef`); undefined when there is none. Rejects with `unavailable` when it is not
-   * safe in time.
+   * Keeps audio under the message's id for 30 days, and returns the message with a reference in its place (`audio`
+   * null, `audioRef`). Rejects with `unavailable` when it is not safe in time.
    */
-  keepLarge(options: {
+  keep(options: {
     message: WebhookMessage
+    audio: string
     messageId: string
     workspace: number
     withinMs: number
-  }): Promise<WebhookMessage | undefined>
+  }): Promise<WebhookMessage>
   /** The audio of a workspace's message, exactly as it came in; undefined when there is none. */
   open(workspace: number, id: string): Promise<{ bytes: number; content: Readable } | undefined>
+}
+
+/** The audio of a message, when it has over 128 KiB: then it is to be kept beside the message. */
+export function largeAudioOf({ audio }: WebhookMessage): string | undefined {
+  return typeof audio === 'string' && Buffer.byteLength(audio) > LARGE_BYTES ? audio : undefined
 }
 
 /** Large audio in GridFS, so that messages stay small. */
 export function createAudioStore(connection: Connection): AudioStore {
   return {
-    async keepLarge({ message, messageId, workspace, withinMs }) {
-      const { audio } = message
-      if (typeof audio !== 'string' || Buffer.byteLength(audio) <= LARGE_BYTES) return undefined
+    async keep({ message, audio, messageId, workspace, withinMs }) {
       const content = Buffer.from(audio)
       await within(withinMs, write(connection, { id: messageId, workspace, content })).catch((cause) => {
         throw new Problem('unavailable', { detail: 'The audio could not be kept in time.', cause })

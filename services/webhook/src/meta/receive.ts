@@ -116,9 +116,7 @@ async function publishNew(
   const before = await confirmedIds.among([...byId.keys()])
   for (const id of before) byId.delete(id)
   const pending = [...byId.values()]
-  const results = await Promise.allSettled(
-    pending.map((one) => publisher.publish(one, deadline - performance.now())),
-  )
+  const results = await Promise.allSettled(pending.map((one) => publisher.publish(one, deadline)))
   const confirmed = pending.filter((_one, at) => results[at]?.status === 'fulfilled')
   await confirmedIds.add(confirmed.map(({ messageId }) => messageId))
   const failure = results.find((result) => result.status === 'rejected')

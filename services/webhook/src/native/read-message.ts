@@ -16,16 +16,20 @@ const MAX_AUDIO_WRITTEN = 22 * MIB
 const TYPE = 'application/json'
 const USUAL_TYPES = [TYPE, `${TYPE}; charset=utf-8`]
 
-/**
- * Reads and validates the message in a body: 1 MiB without its `audio`, which may have 16 MiB. Throws whatever
- * `readBody` does, `malformed_json`, `too_deep` and `validation_failed`.
- */
-export async function readMessage(
+/** Reads the bytes of a message, at once where they are there. Throws whatever `readBody` does. */
+export function readMessage(
   req: Request,
-  limits: { timeoutMs: number; budget: BodyBudget },
-): Promise<WebhookMessage> {
+  { timeoutMs, budget }: { timeoutMs: number; budget: BodyBudget },
+): Buffer | Promise<Buffer> {
   requireJson(req)
-  const bytes = await readBody(req, { ...limits, maxBytes: MAX_BYTES + MAX_AUDIO_WRITTEN, inflate: true })
+  return readBody(req, { timeoutMs, budget, maxBytes: MAX_BYTES + MAX_AUDIO_WRITTEN, inflate: true })
+}
+
+/**
+ * The message in a body: 1 MiB without its `audio`, which may have 16 MiB. Throws `body_too_large`,
+ * `malformed_json`, `too_deep` and `validation_failed`.
+ */
+export function parseMessage(bytes: Buffer): WebhookMessage {
   if (bytes.length > MAX_BYTES) requireAudioMakesIt(bytes)
   const body = parseBytes(bytes)
   const faults = unstorable(body)

@@ -4,14 +4,14 @@ import type { WebhookMessage } from '@parley/shared/message'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { Request, RequestHandler } from 'express'
-import type { AudioStore } from '../audio/audio-store.ts'
+import { type AudioStore, largeAudioOf } from '../audio/audio-store.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
 import type { Channels } from '../channels/channels.ts'
 import type { Idempotency } from '../idempotency.ts'
 import { derivedMessageId } from '../message-id.ts'
-import { messagePublication, traceparentOf } from '../publication.ts'
+import { messagePublication, type Publication, traceparentOf } from '../publication.ts'
 import type { Publisher } from '../publish.ts'
-import { readMessage } from './read-message.ts'
+import { parseMessage, readMessage } from './read-message.ts'
 
 // Together with what Redis may take afterwards, the answer is there within 5 s of the body.
 const ACCEPT_MS = 3_700
@@ -22,9 +22,18 @@ export interface NativeIntake {
   idempotency: Idempotency
   authorizer: Authorizer
   channels: Pick<Channels, 'known'>
-  audio: Pick<AudioStore, 'keepLarge'>
+  audio: Pick<AudioStore, 'keep'>
   budget: BodyBudget
   bodyTimeoutMs: number
+}
+
+interface Accepted {
+  req: Request
+  messageId: string
+  message: WebhookMessage
+  body: Buffer
+  workspace: number
+  deadline: number
 }
 
 /**
@@ -39,7 +48,7 @@ export function receive(intake: NativeIntake): RequestHandler {
     const decision = await authorizer.require(caller, 'messages', 'write')
     const authorizedIn = performance.now() - started
     const key = idempotencyKeyOf(req)
-    const message = await readMessage(req, { timeoutMs: bodyTimeoutMs, budget })
+    const message = parseMessage(await readMessage(req, { timeoutMs: bodyTimeoutMs, budget }))
     if (decision.kind === 'some' && !decision.test(message)) throw new Problem('forbidden')
     const text = JSON.stringify(message)
     const body = Buffer.from(text)
@@ -47,9 +56,10 @@ export function receive(intake: NativeIntake): RequestHandler {
     const messageId =
       key === undefined ? randomUUIDv7() : derivedMessageId({ source: 'api', workspace, key, body })
     const deadline = performance.now() + ACCEPT_MS - authorizedIn
-    const publish = () => accept(intake, { req, messageId, message, body, workspace, deadline })
-    if (key === undefined) await publish()
+    const accepted = { req, messageId, message, body, workspace, deadline }
+    if (key === undefined) await accept(intake, accepted)
     else {
+      const publish = () => accept(intake, accepted)
       const { replayed } = await idempotency.once({ workspace, key, body }, publish)
       if (replayed) res.set('idempotent-replayed', 'true')
     }
@@ -61,18 +71,22 @@ export function receive(intake: NativeIntake): RequestHandler {
   }
 }
 
-async function accept(
-  { publisher, channels, audio }: NativeIntake,
-  accepted: {
-    req: Request
-    messageId: string
-    message: WebhookMessage
-    body: Buffer
-    workspace: number
-    deadline: number
-  },
-): Promise<void> {
-  const { req, messageId, message, body, workspace, deadline } = accepted
+function accept(intake: NativeIntake, accepted: Accepted): Promise<void> {
+  const audio = largeAudioOf(accepted.message)
+  if (audio !== undefined) return acceptWithAudio(intake, accepted, audio)
+  return intake.publisher.publish(publicationOf(intake, accepted), accepted.deadline)
+}
+
+async function acceptWithAudio(intake: NativeIntake, accepted: Accepted, audio: string): Promise<void> {
+  const { messageId, message, workspace, deadline } = accepted
+  const withinMs = deadline - performance.now()
+  const kept = await intake.audio.keep({ message, audio, messageId, workspace, withinMs })
+  const body = Buffer.from(JSON.stringify(kept))
+  await intake.publisher.publish(publicationOf(intake, { ...accepted, body }), deadline)
+}
+
+function publicationOf({ channels }: NativeIntake, accepted: Accepted): Publication {
+  const { req, messageId, message, body, workspace } = accepted
   const provenance = {
     workspace,
     source: 'api',
@@ -80,19 +94,7 @@ async function accept(
     requestId: String(req.headers['x-request-id']),
     traceparent: traceparentOf(req.headers),
   } as const
-  const kept = await audio.keepLarge({
-    message,
-    messageId,
-    workspace,
-    withinMs: deadline - performance.now(),
-  })
-  const publication = messagePublication({
-    messageId,
-    message,
-    body: kept === undefined ? body : Buffer.from(JSON.stringify(kept)),
-    provenance,
-  })
-  return publisher.publish(publication, deadline - performance.now())
+  return messagePublication({ messageId, message, body, provenance })
 }
 
 function idempotencyKeyOf(req: Request): string | undefined {

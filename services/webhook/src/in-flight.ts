@@ -1,0 +1,53 @@
+const SWEEP_MS = 50
+
+/** Something under way that must end by `deadline`, on the clock of `performance.now`. */
+export interface Waiting {
+  deadline: number
+  /** Called when it has not ended in time, at most 50 ms after. Taken away when it has ended. */
+  late: (() => void) | undefined
+}
+
+/** What is under way. One timer watches all deadlines: one for each would be a part of what a message costs. */
+export interface InFlight {
+  count(): number
+  add(one: Waiting): void
+  /** Whether it was still under way. */
+  end(one: Waiting): boolean
+  /** Resolves when nothing is under way. */
+  drained(): Promise<void>
+}
+
+export function createInFlight(): InFlight {
+  let count = 0
+  // Those that have ended stay until the next look. A Set's tables, each of which knows the next, would outlive them.
+  let waiting: Waiting[] = []
+  let timer: NodeJS.Timeout | undefined
+  let emptied: (() => void) | undefined
+  const look = () => {
+    const now = performance.now()
+    for (const one of waiting) if (one.deadline <= now) one.late?.()
+    waiting = waiting.filter(({ late }) => late !== undefined)
+    if (waiting.length > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+  return {
+    count: () => count,
+    add(one) {
+      count++
+      waiting.push(one)
+      timer ??= setInterval(look, SWEEP_MS)
+    },
+    end(one) {
+      if (one.late === undefined) return false
+      one.late = undefined
+      if (--count === 0) emptied?.()
+      return true
+    },
+    drained: () =>
+      new Promise((resolve) => {
+        emptied = resolve
+        if (count === 0) resolve()
+      }),
+  }
+}
