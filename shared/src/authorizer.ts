@@ -8,10 +8,10 @@ const CACHED_ROLES = 10_000
 
 /** Decides what a caller may do with a resource, from the very version of the role the gateway named. */
 export interface Authorizer {
-  /** The decision; the caller's workspace still has to be AND-ed to every query. */
-  decide(caller: Caller, resource: string, access: 'read' | 'write'): Promise<Decision>
+  /** The decision, at once where it is known; the caller's workspace still has to be AND-ed to every query. */
+  decide(caller: Caller, resource: string, access: 'read' | 'write'): Decision | Promise<Decision>
   /** As `decide`, but throws `forbidden` where the whole resource is denied. */
-  require(caller: Caller, resource: string, access: 'read' | 'write'): Promise<Decision>
+  require(caller: Caller, resource: string, access: 'read' | 'write'): Decision | Promise<Decision>
 }
 
 /**
@@ -31,32 +31,31 @@ export function createAuthorizer(identity: Pick<InternalClient, 'get'>): Authori
   })
   // A caller is the same object for as long as its token is remembered, and its role's version never changes.
   const decisions = new WeakMap<Caller, Map<string, Decision>>()
-  const decideFor: Authorizer['decide'] = async (caller, resource, access) => {
-    const question = `${access} ${resource}`
-    const known = decisions.get(caller)?.get(question)
-    if (known !== undefined) return known
-    const decision = await decideAnew(caller, resource, access)
-    const ofCaller = decisions.get(caller) ?? new Map<string, Decision>()
-    decisions.set(caller, ofCaller.set(question, decision))
-    return decision
-  }
-  const decideAnew: Authorizer['decide'] = async (caller, resource, access) => {
+  const decideAnew = async (caller: Caller, resource: string, access: 'read' | 'write') => {
     const permissions = (await roles.fetch(`${caller.role._id}/versions/${caller.role.version}`)) ?? []
     const { account, workspace, role } = caller
-    return decide({
+    const decision = decide({
       permissions,
       resource,
       access,
       account: { ...account, workspace, role: { _id: role._id, name: role.name } },
     })
+    const ofCaller = decisions.get(caller) ?? new Map<string, Decision>()
+    decisions.set(caller, ofCaller.set(`${access} ${resource}`, decision))
+    return decision
   }
+  const decideFor: Authorizer['decide'] = (caller, resource, access) =>
+    decisions.get(caller)?.get(`${access} ${resource}`) ?? decideAnew(caller, resource, access)
   return {
     decide: decideFor,
-    require: async (caller, resource, access) => {
-      const decision = await decideFor(caller, resource, access)
-      if (decision.kind === 'none')
-        throw new Problem('forbidden', { detail: `The role may not ${access} ${resource}.` })
-      return decision
+    require: (caller, resource, access) => {
+      const allowed = (decision: Decision) => {
+        if (decision.kind === 'none')
+          throw new Problem('forbidden', { detail: `The role may not ${access} ${resource}.` })
+        return decision
+      }
+      const decision = decideFor(caller, resource, access)
+      return decision instanceof Promise ? decision.then(allowed) : allowed(decision)
     },
   }
 }

@@ -82,21 +82,27 @@ export function createInternalVerifier(options: {
   const keys = new Map<string, KeyObject>(
     options.jwks.keys.map((jwk) => [jwk.kid, createPublicKey({ key: jwk, format: 'jwk' })]),
   )
-  const verified = new LRUCache<string, InternalIdentity>({ max: CACHED_TOKENS })
+  const verified = new LRUCache<string, Verified>({ max: CACHED_TOKENS })
   return {
     verify(authorization) {
       const known = verified.get(authorization ?? '')
-      if (known !== undefined) return known
+      if (known !== undefined && known.expiresAt * 1000 > Date.now()) return known.identity
       const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/.exec(authorization ?? '')?.[1]
       if (authorization === undefined || token === undefined) throw new Problem('unauthenticated')
-      const { identity, expiresAt } = verifyToken(token, keys, options.audience)
-      verified.set(authorization, identity, { ttl: Math.max(1, expiresAt * 1000 - Date.now()) })
-      return identity
+      const found = verifyToken(token, keys, options.audience)
+      verified.set(authorization, found)
+      return found.identity
     },
   }
 }
 
-function verifyToken(token: string, keys: Map<string, KeyObject>, audience: ServiceName) {
+interface Verified {
+  identity: InternalIdentity
+  /** In seconds since 1970. */
+  expiresAt: number
+}
+
+function verifyToken(token: string, keys: Map<string, KeyObject>, audience: ServiceName): Verified {
   try {
     const header = jwt.decode(token, { complete: true })?.header
     const issuer = z.enum(SERVICES).parse(header?.kid)

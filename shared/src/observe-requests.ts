@@ -73,8 +73,10 @@ function routeOf(req: Request, res: Response): string {
   if (typeof named === 'string') return named
   const pattern: unknown = req.route?.path
   if (typeof pattern !== 'string') return 'unmatched'
+  const path = pathOf(req)
+  if (path === pattern) return pattern
   const own = pattern.split('/').filter(Boolean)
-  const whole = pathOf(req).split('/').filter(Boolean)
+  const whole = path.split('/').filter(Boolean)
   return `/${[...whole.slice(0, whole.length - own.length), ...own].join('/')}`
 }
 

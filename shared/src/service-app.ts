@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import express, { type Express, type RequestHandler } from 'express'
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
 import { Gauge, type Registry } from 'prom-client'
 import type { Caller, InternalVerifier, ServiceName } from './internal-token.ts'
 import type { Log } from './log.ts'
@@ -41,8 +41,11 @@ export function createApp(options: {
   // What has a tag is compared with it where it is sent; of the rest Express would take any `*` for known.
   Object.defineProperty(app.request, 'fresh', { value: false })
   showReadiness(registry, options.readiness)
-  app.use(requestId())
-  app.use(requireHost())
+  app.use((req, res, next) => {
+    nameRequest(req, res)
+    requireHost(req)
+    next()
+  })
   app.get('/health/live', (_req, res) => {
     if (app.locals.stopping) res.status(503)
     res.json({ status: app.locals.stopping ? 'stopping' : 'live' })
@@ -58,27 +61,25 @@ export function createApp(options: {
   return app
 }
 
-const HOST = /^host$/i
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
 
-function requestId(): RequestHandler {
-  return (req, res, next) => {
-    const sent = req.headers['x-request-id']
-    const id = typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID()
-    req.headers['x-request-id'] = id
-    res.locals.requestId = id
-    res.setHeader('x-request-id', id)
-    next()
-  }
+function nameRequest(req: Request, res: Response): void {
+  const sent = req.headers['x-request-id']
+  const id = typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID()
+  req.headers['x-request-id'] = id
+  res.locals.requestId = id
+  res.setHeader('x-request-id', id)
 }
 
 /** One host is named in every request of HTTP/1.1, and never two, of which each reader may take another. */
-function requireHost(): RequestHandler {
-  return ({ rawHeaders, httpVersion }, _res, next) => {
-    const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && HOST.test(name)).length
-    if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) throw new Problem('malformed_request')
-    next()
-  }
+function requireHost({ rawHeaders, httpVersion }: Request): void {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) if (isHost(rawHeaders[at])) hosts++
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) throw new Problem('malformed_request')
+}
+
+function isHost(name = ''): boolean {
+  return name.length === 4 && name.toLowerCase() === 'host'
 }
 
 /** 200 when every dependency answers within 4 s, else 503; the body names each as `up` or `down`. */
