@@ -15,10 +15,13 @@ export interface EachOptions {
   log: Log
 }
 
+/** What acking needs of a delivery: its contents may be large, and are done with before. */
 interface UnderWay {
   delivery: ConsumeMessage
   safe: boolean
 }
+
+const NOTHING = Buffer.alloc(0)
 
 /**
  * Consumes a queue as it arrives, without waiting for what came before. What is safe is acked in the order of
@@ -64,7 +67,8 @@ export async function consumeEach(
     if (!open || closing) return
     // What is not acked would stay here for good, should taking be ours again.
     if (!held()) return void end()
-    const one = { delivery, safe: false }
+    const { fields, properties } = delivery
+    const one = { delivery: { fields, properties, content: NOTHING }, safe: false }
     underWay.push(one)
     const done = options.take(delivery, channel).then(
       () => safe(one),

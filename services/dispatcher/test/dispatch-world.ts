@@ -226,7 +226,10 @@ export async function startDispatchWorld(environment: Record<string, string> = {
         traceparent: undefined,
       } as const
       const body = Buffer.from(JSON.stringify(message))
-      return publisher.publish(messagePublication({ messageId, message, body, provenance }), CONFIRM_MS)
+      return publisher.publish(
+        messagePublication({ messageId, message, body, provenance }),
+        performance.now() + CONFIRM_MS,
+      )
     },
     async get(path, options = {}) {
       const answer = await fetch(first.url + path, { headers: as('dispatcher', options.workspace) })

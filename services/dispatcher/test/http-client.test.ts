@@ -1,6 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo, LookupFunction } from 'node:net'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
 import { createHttpClient, type HttpClient } from '../src/http-client.ts'
 
 /** Answers at every loopback address; the tests take 127.0.0.2 for a public one. */
@@ -9,6 +11,7 @@ const server = createServer((req, res) => {
   if (req.url === '/large') return void res.writeHead(200).end('x'.repeat(2_000))
   if (req.url === '/never') return
   if (req.url === '/slowly') return void res.writeHead(200).write('x')
+  if (req.url === '/kept') return void res.end('kept')
   if (req.url === '/redirect') return void res.writeHead(302, { location: 'http://169.254.169.254/' }).end()
   // The next call opens a connection of its own, and so asks for the address again.
   res.writeHead(200, { connection: 'close' }).end(`${req.method} ${req.headers['content-length']}`)
@@ -35,6 +38,7 @@ const call = (url: string, http = client(['127.0.0.2'])) =>
 const at = (host: string, path = '/') => `http://${host}:${port}${path}`
 
 beforeAll(async () => {
+  server.keepAliveTimeout = 60_000
   await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
   port = (server.address() as AddressInfo).port
 })
@@ -110,4 +114,16 @@ describe('an answer', () => {
     addresses = ['127.0.0.2']
     await expect(call('http://public.example:1/')).rejects.toMatchObject({ failure: 'not_sent' })
   })
+})
+
+test('a connection serves the next call, and is closed when there is none for a while', async () => {
+  addresses = ['127.0.0.2']
+  const http = client(['127.0.0.2'])
+  let connections = 0
+  server.on('connection', () => connections++)
+  await call(at('public.example', '/kept'), http)
+  await call(at('public.example', '/kept'), http)
+  expect(connections).toBe(1)
+  const open = promisify(server.getConnections.bind(server))
+  await eventually(async () => ((await open()) === 0 ? true : undefined))
 })

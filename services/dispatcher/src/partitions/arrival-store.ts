@@ -6,6 +6,7 @@ import { storeBatch } from './store-batch.ts'
 
 const GATHER_MS = 5
 const AGAIN_MS = 500
+const MAX_ID_CHARACTERS = 128
 
 /** A message that is to be stored. */
 export interface ToStore {
@@ -22,8 +23,8 @@ export type StoreResult = 'stored' | 'known' | 'left'
 
 /** How the partitions of a copy look up and store what arrives: together, since a statement costs more than its share. */
 export interface ArrivalStore {
-  /** Whether a message of this id is in the store. Rejects while the database is away. */
-  isKnown(id: string): Promise<boolean>
+  /** Those of the ids that are in the store. Rejects while the database is away. */
+  known(ids: string[]): Promise<Set<string>>
   /** Stores a message. Those given first are in the store first; with the database away it waits under the lease. */
   insert(message: ToStore): Promise<StoreResult>
 }
@@ -58,13 +59,14 @@ export function createArrivalStore(messages: Collections['messages'], log: Log):
     }
   }
   return {
-    isKnown: group<string, boolean>({
-      work: async (ids) => {
-        const found = await messages.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray()
+    known: group<string[], Set<string>>({
+      work: async (batch) => {
+        const asked = { _id: { $in: batch.flat() } }
+        const found = await messages.find(asked, { projection: { _id: 1 } }).toArray()
         const known = new Set(found.map(({ _id }) => _id))
-        return ids.map((id) => known.has(id))
+        return batch.map(() => known)
       },
-      charactersOf: ({ length }) => length,
+      charactersOf: (ids) => ids.length * MAX_ID_CHARACTERS,
       gatherMs: GATHER_MS,
       atOnce: 1,
     }),

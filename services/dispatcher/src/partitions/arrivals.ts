@@ -14,9 +14,10 @@ const AGAIN_MS = 500
 
 /** A delivery, read, with its place among all of the partition. */
 export interface Arrived {
-  delivery: ConsumeMessage
-  channel: ConfirmChannel
   reading: Reading
+  redelivered: boolean
+  /** Where it came from, of one that is not a message: a message is wholly in its reading. */
+  origin: { delivery: ConsumeMessage; channel: ConfirmChannel } | undefined
   order: number
   safe: PromiseWithResolvers<void>
 }
@@ -25,12 +26,11 @@ export interface Arrived {
 interface Unstored {
   record: MessageRecord
   arrivedAt: number
-  safe: Promise<void>
+  safe: PromiseWithResolvers<void>
   /** Set once it is to be stored. */
   storing?: Promise<StoreResult>
   /** The statement is under way: progress has to wait for it. */
   begun: boolean
-  arrived: Arrived
 }
 
 /** What arrives at a partition, until it is in the store. */
@@ -84,7 +84,10 @@ class PartitionArrivals implements Arrivals {
   take(delivery: ConsumeMessage, channel: ConfirmChannel): Promise<void> {
     const safe = Promise.withResolvers<void>()
     const order = this.#options.nextOrder()
-    this.#arrived.push({ delivery, channel, reading: readDelivery(delivery), order, safe })
+    const reading = readDelivery(delivery)
+    const { redelivered } = delivery.fields
+    const origin = reading.kind === 'message' ? undefined : { delivery, channel }
+    this.#arrived.push({ reading, redelivered, origin, order, safe })
     if (!this.#admitting) void this.#admitAll()
     return safe.promise
   }
@@ -128,8 +131,7 @@ class PartitionArrivals implements Arrivals {
   abandon(): void {
     this.#stopped = true
     clearInterval(this.#timer)
-    const unsafe = [...this.#arrived, ...[...this.#unstored.values()].map(({ arrived }) => arrived)]
-    for (const { safe } of unsafe) safe.reject(left())
+    for (const { safe } of [...this.#arrived, ...this.#unstored.values()]) safe.reject(left())
     this.#arrived = []
   }
 
@@ -161,19 +163,18 @@ class PartitionArrivals implements Arrivals {
   }
 
   async #admitOnce(batch: Arrived[]): Promise<void> {
-    const first: Arrived[] = []
-    const fresh: Array<Arrived & { reading: { kind: 'message' } }> = []
-    const looked = batch.map(async (arrived) => {
-      const { reading, delivery } = arrived
-      if (reading.kind !== 'message') return true
-      if (this.#unstored.has(reading.message._id)) return false
-      return delivery.fields.redelivered || (await this.#options.store.isKnown(reading.message._id))
-    })
-    const storedFirst = await Promise.all(looked)
+    const running = new Set(batch.filter((one) => this.#unstored.has(idOf(one) ?? '')))
+    const ids = batch.flatMap((one) => (one.redelivered || running.has(one) ? [] : (idOf(one) ?? [])))
+    const known = ids.length === 0 ? new Set() : await this.#options.store.known(ids)
     if (!this.#active()) throw left()
-    for (const [at, arrived] of batch.entries()) {
-      if (storedFirst[at] === true) first.push(arrived)
-      else if (isMessage(arrived)) fresh.push(arrived)
+    const first: Arrived[] = []
+    const fresh: Message[] = []
+    for (const arrived of batch) {
+      const id = idOf(arrived)
+      const wasThere = arrived.redelivered || running.has(arrived) || known.has(id)
+      if (!isMessage(arrived) || (wasThere && !this.#unstored.has(arrived.reading.message._id)))
+        first.push(arrived)
+      else fresh.push(arrived)
     }
     if (first.length > 0) {
       await this.#options.storeFirst(first, (record) => this.#enter(record))
@@ -182,14 +183,13 @@ class PartitionArrivals implements Arrivals {
     for (const arrived of fresh) this.#run(arrived)
   }
 
-  #run(arrived: Arrived & { reading: { kind: 'message' } }): void {
-    const { reading, order, safe } = arrived
+  #run({ reading, order, safe }: Message): void {
     const { _id } = reading.message
     const same = this.#unstored.get(_id)
-    if (same !== undefined) return void same.safe.then(safe.resolve, safe.reject)
+    if (same !== undefined) return void same.safe.promise.then(safe.resolve, safe.reject)
     const { partition } = this.#options
     const record = { ...reading.message, partition, order }
-    const one = { record, arrivedAt: performance.now(), safe: safe.promise, begun: false, arrived }
+    const one = { record, arrivedAt: performance.now(), safe, begun: false }
     this.#unstored.set(_id, one)
     if (!this.#enter(record)) this.#storeBehind(one)
   }
@@ -225,10 +225,10 @@ class PartitionArrivals implements Arrivals {
   }
 
   #settled(one: Unstored, result: StoreResult): StoreResult {
-    const { record, arrived } = one
+    const { record, safe } = one
     this.#unstored.delete(record._id)
-    if (result === 'left') arrived.safe.reject(left())
-    else arrived.safe.resolve()
+    if (result === 'left') safe.reject(left())
+    else safe.resolve()
     if (result === 'known' && this.#active()) this.#options.threads.wake(record)
     return result
   }
@@ -248,6 +248,7 @@ class PartitionArrivals implements Arrivals {
 
 const left = () => new Error('left to the next holder')
 
-function isMessage(arrived: Arrived): arrived is Arrived & { reading: { kind: 'message' } } {
-  return arrived.reading.kind === 'message'
-}
+type Message = Arrived & { reading: { kind: 'message' } }
+
+const isMessage = (arrived: Arrived): arrived is Message => arrived.reading.kind === 'message'
+const idOf = (arrived: Arrived) => (isMessage(arrived) ? arrived.reading.message._id : undefined)

@@ -8,7 +8,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024
 
 const propertiesSchema = z.object({
   messageId: z.string().min(1).max(128),
-  headers: z.looseObject({
+  headers: z.object({
     workspace: z.number().int(),
     channel: z.string(),
     thread: z.string(),

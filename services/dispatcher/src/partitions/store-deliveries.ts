@@ -45,11 +45,11 @@ export function storeDeliveries(options: StoreOptions): StoreDeliveries {
     )
     requireHeld()
     const reopened = await applyReplays(messages, replays)
-    for (const { delivery, channel, reading } of arrived) {
-      if (reading.kind !== 'rejected') continue
+    for (const { origin, reading } of arrived) {
+      if (reading.kind !== 'rejected' || origin === undefined) continue
       const { reason } = reading
-      await noteRejected(collections.rejected, { delivery, reason })
-      await reject({ channel, delivery, reason, log })
+      await noteRejected(collections.rejected, { ...origin, reason })
+      await reject({ ...origin, reason, log })
     }
     // First what is older: a thread that is not known here must not begin with what came after it.
     for (const record of [...known, ...reopened]) options.known(record)

@@ -66,7 +66,8 @@ class ThreadRunner implements Threads {
   readonly #maxThreads: number
   readonly #threads = new Map<string, Thread>()
   readonly #waiting = new TinyQueue<{ due: number; thread: Thread }>([], (a, b) => a.due - b.due)
-  readonly #running = new Set<Promise<void>>()
+  #running = 0
+  #idle = () => {}
   readonly #ready = new Fifo<Thread>()
   #resident = 0
   /** False while the store may hold threads that memory doesn't know: then only the store's order counts. */
@@ -122,7 +123,7 @@ class ThreadRunner implements Threads {
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
-    await Promise.all(this.#running)
+    if (this.#running > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
   }
 
   #start({ workspace, thread, lane }: ThreadRef, queue: MessageRecord[]): Thread | undefined {
@@ -153,16 +154,19 @@ class ThreadRunner implements Threads {
   }
 
   #pump(): void {
-    while (!this.#stopped && this.#running.size < this.#options.concurrency) {
+    while (!this.#stopped && this.#running < this.#options.concurrency) {
       const thread = this.#ready.take()
       if (thread === undefined) return
       thread.state = 'running'
-      const running = this.#runHead(thread).finally(() => {
-        this.#running.delete(running)
-        this.#pump()
-      })
-      this.#running.add(running)
+      this.#running++
+      void this.#runHead(thread).then(this.#ended)
     }
+  }
+
+  readonly #ended = () => {
+    this.#running--
+    this.#pump()
+    if (this.#running === 0) this.#idle()
   }
 
   /** Runs the thread's head; then it goes to the end of the line, so that a long thread holds nobody up. */
