@@ -109,11 +109,11 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
  * A gateway for the tests of a file, a user of it, and one of the services behind it: before each test nothing has
  * come to that, and it answers as it does by itself.
  */
-export function gatewayUnderTest(options: { backend: BackendName }) {
+export function gatewayUnderTest(options: { backend: BackendName; environment?: Record<string, string> }) {
   let system: GatewaySystem
   let token: string
   beforeAll(async () => {
-    system = await startSystem()
+    system = await startSystem(options.environment)
     token = (await system.register()).accessToken
   }, 150_000)
   afterAll(() => system.close())

@@ -1,47 +1,35 @@
 import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
-import { type Backend, type GatewaySystem, listen, startSystem, stop } from './gateway-system.ts'
+import { gatewayUnderTest, listen, startSystem, stop } from './gateway-system.ts'
 
-let system: GatewaySystem
-let token: string
-let backend: Backend
+const gateway = gatewayUnderTest({ backend: 'configuration', environment: { UPSTREAM_TIMEOUT_MS: '1500' } })
 
-beforeAll(async () => {
-  system = await startSystem({ UPSTREAM_TIMEOUT_MS: '1500' })
-  token = (await system.register()).accessToken
-  backend = system.backends.configuration
-}, 150_000)
-afterAll(() => system.close())
-beforeEach(() => {
-  backend.answer = undefined
-})
-
-const get = () => system.call('GET', '/rest/jobs/1', { token })
+const get = () => gateway.system.call('GET', '/rest/jobs/1', { token: gateway.token })
 
 /** Posts chunks of 64 KiB without saying how many. */
 function sendInChunks(path: string, count: number): Promise<Response> {
   const chunks = Readable.from(Array.from({ length: count }, () => Buffer.alloc(65_536, 'x')))
-  return fetch(system.url + path, {
+  return fetch(gateway.system.url + path, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${gateway.token}`, 'content-type': 'application/json' },
     body: Readable.toWeb(chunks),
     duplex: 'half',
   } as RequestInit)
 }
 
 test('a service that is down is 503, and back as soon as it is up', async () => {
-  await stop(backend.server)
+  await stop(gateway.backend.server)
   const { status, json, headers } = await get()
   expect([status, json.code, headers.get('retry-after')]).toEqual([503, 'unavailable', '1'])
   expect(JSON.stringify(json)).not.toMatch(/ECONN|127\.0\.0\.1/)
-  await listen(backend.server, backend.url)
+  await listen(gateway.backend.server, gateway.backend.url)
   expect((await get()).status).toBe(200)
 })
 
 test('a service that is silent is 504', async () => {
-  backend.answer = () => undefined
+  gateway.backend.answer = () => undefined
   const started = performance.now()
   const { status, json, headers } = await get()
   expect([status, json.code, headers.get('retry-after')]).toEqual([504, 'upstream_timeout', '1'])
@@ -49,24 +37,24 @@ test('a service that is silent is 504', async () => {
 })
 
 test('a service that hangs up before it answers is 503', async () => {
-  backend.answer = (req) => void req.socket.destroy()
+  gateway.backend.answer = (req) => void req.socket.destroy()
   expect((await get()).status).toBe(503)
 })
 
 test('a service that speaks nonsense is 502', async () => {
-  backend.answer = (req) => void req.socket.end('SSH-2.0-OpenSSH\r\n')
+  gateway.backend.answer = (req) => void req.socket.end('SSH-2.0-OpenSSH\r\n')
   const { status, json } = await get()
   expect([status, json.code]).toEqual([502, 'bad_gateway'])
 })
 
 test('an answer that breaks off, or stalls, cuts the connection', async () => {
   for (const end of [(destroy: () => void) => destroy(), () => undefined]) {
-    backend.answer = (req, res) => {
+    gateway.backend.answer = (req, res) => {
       res.writeHead(200, { 'content-length': '1000' })
       res.write('{"half":', () => end(() => req.socket.destroy()))
     }
-    const response = await fetch(`${system.url}/rest/jobs/1`, {
-      headers: { authorization: `Bearer ${token}` },
+    const response = await fetch(`${gateway.system.url}/rest/jobs/1`, {
+      headers: { authorization: `Bearer ${gateway.token}` },
     })
     expect(response.status).toBe(200)
     await expect(response.text()).rejects.toThrow()
@@ -76,7 +64,7 @@ test('an answer that breaks off, or stalls, cuts the connection', async () => {
 test('a caller that hangs up takes the request to the service with it', async () => {
   let gone = false
   let arrived = false
-  backend.answer = (req, res) => {
+  gateway.backend.answer = (req, res) => {
     arrived = true
     req.resume()
     res.on('close', () => {
@@ -84,8 +72,8 @@ test('a caller that hangs up takes the request to the service with it', async ()
     })
   }
   const aborting = new AbortController()
-  const headers = { authorization: `Bearer ${token}` }
-  const answer = fetch(`${system.url}/rest/jobs/1`, { headers, signal: aborting.signal })
+  const headers = { authorization: `Bearer ${gateway.token}` }
+  const answer = fetch(`${gateway.system.url}/rest/jobs/1`, { headers, signal: aborting.signal })
   const pending = expect(answer).rejects.toMatchObject({ name: 'AbortError' })
   expect(await waitUntil(() => arrived, { timeoutMs: 5_000, intervalMs: 5 })).toBe(true)
   aborting.abort()
@@ -94,25 +82,29 @@ test('a caller that hangs up takes the request to the service with it', async ()
 })
 
 test('a large body streams through in both directions', async () => {
-  backend.answer = (req, res) => void req.pipe(res)
+  gateway.backend.answer = (req, res) => void req.pipe(res)
   const body = JSON.stringify({ text: 'x'.repeat(3_000_000) })
-  const { status, text } = await system.call('POST', '/rest/jobs', { token, raw: body })
+  const { status, text } = await gateway.system.call('POST', '/rest/jobs', {
+    token: gateway.token,
+    raw: body,
+  })
   expect(status).toBe(200)
   expect(text === body).toBe(true)
 })
 
 test('connections to a service are used again', async () => {
   const sockets = new Set<unknown>()
-  backend.answer = (req, res) => {
+  gateway.backend.answer = (req, res) => {
     sockets.add(req.socket)
     req.resume().on('end', () => res.end('{}'))
   }
-  for (let i = 0; i < 20; i++) await system.call('POST', '/rest/jobs', { token, body: { i } })
+  for (let i = 0; i < 20; i++)
+    await gateway.system.call('POST', '/rest/jobs', { token: gateway.token, body: { i } })
   expect(sockets.size).toBeLessThanOrEqual(2)
 })
 
 test('a service that refuses a body before it has read it is heard', async () => {
-  backend.answer = (_req, res) => {
+  gateway.backend.answer = (_req, res) => {
     res.writeHead(413, { 'content-type': 'application/problem+json' })
     res.end('{"code":"body_too_large"}')
   }
@@ -127,10 +119,12 @@ test.each([
   ['POST', '/api/auth/login', 64 * 1024],
 ])('%s %s with more than %i bytes is 413 at once', async (method, path, limit) => {
   const raw = JSON.stringify('x'.repeat(limit - 1))
-  const { status, json } = await system.call(method, path, { token, raw })
+  const { status, json } = await gateway.system.call(method, path, { token: gateway.token, raw })
   expect([status, json.code]).toEqual([413, 'body_too_large'])
   const within = JSON.stringify('x'.repeat(limit - 2))
-  expect((await system.call(method, path, { token, raw: within })).status).not.toBe(413)
+  expect((await gateway.system.call(method, path, { token: gateway.token, raw: within })).status).not.toBe(
+    413,
+  )
 })
 
 test('a body in chunks that is too large is 413 by the service’s own count', async () => {
