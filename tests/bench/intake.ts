@@ -1,10 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { CHECKOUT } from '@parley/local/checkout'
 import { startServers } from '@parley/local/servers/start-servers'
 import { listen, makeServiceKeys, untilReady } from '@parley/local/testing/service-under-test'
@@ -15,7 +11,8 @@ import { connect } from 'amqplib'
 import { z } from 'zod'
 import { asFastAsPossible, atRate, type Load, requestBytes } from './http-load.ts'
 import { leaveLastCore, onLastCore } from './own-core.ts'
-import { compare as compareRuns, median as middle, report } from './results.ts'
+import { cpuSeconds, listening, outputOf, residentMib, startProcesses } from './processes.ts'
+import { compare as compareRuns, median, report } from './results.ts'
 
 const size = z.object({
   DURATION: integer({ min: 1, max: 60 }).default(5).describe('Seconds of one measurement'),
@@ -32,16 +29,15 @@ type Measured = Load & {
 }
 
 const RUNS = 3
-const START_MS = 30_000
 const PORTS = { ours: 18_421, bare: 18_422 }
 const PATH = '/api/hooks/whatsapp'
 const THREADS = 256
-const MIB = 1024 * 1024
-// Of the clock that Linux counts processor time by.
-const TICKS_A_SECOND = 100
 
 const { DURATION, CONNECTIONS, RATE, STEADY_SECONDS, MESSAGES } = parseConfig(size, process.env)
+const urlOf = (name: keyof typeof PORTS) => `http://127.0.0.1:${PORTS[name]}`
+
 leaveLastCore()
+const { run, stop } = startProcesses()
 const directory = await mkdtemp(join(tmpdir(), 'parley-bench-'))
 const servers = await startServers({ directory, say: console.error })
 const AMQP_URL = servers.rabbitmq.url
@@ -65,53 +61,31 @@ const message = (thread: number) => ({
   },
 })
 const BODY = JSON.stringify(message(0))
-const ours = run('services/webhook/src/server.ts', {
-  ...{ PORT: String(PORTS.ours), LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn', MONGO_URL: servers.mongo.url },
-  SERVICE_KEY: JSON.stringify(keys.own.webhook),
-  SERVICE_JWKS: JSON.stringify(keys.jwks),
-  REDIS_URL: servers.redis.url,
-  IDENTITY_URL: inner.url,
-  CONFIGURATION_URL: inner.url,
-})
-const bare = run('tests/bench/bare-express-amqplib.ts', { PORT: String(PORTS.bare) })
+const services = {
+  ours: run(...onLastCore([join(CHECKOUT, 'services/webhook/src/server.ts')]), {
+    ...{ PORT: String(PORTS.ours), LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn', AMQP_URL },
+    ...{ MONGO_URL: servers.mongo.url, REDIS_URL: servers.redis.url },
+    SERVICE_KEY: JSON.stringify(keys.own.webhook),
+    SERVICE_JWKS: JSON.stringify(keys.jwks),
+    IDENTITY_URL: inner.url,
+    CONFIGURATION_URL: inner.url,
+  }),
+  bare: run(...onLastCore([join(CHECKOUT, 'tests/bench/bare-express-amqplib.ts')]), {
+    ...{ PORT: String(PORTS.bare), AMQP_URL },
+  }),
+}
 try {
-  await untilReady(await listening(PORTS.ours))
-  await listening(PORTS.bare)
+  await listening(urlOf('ours'))
+  await untilReady(urlOf('ours'))
+  await listening(urlOf('bare'))
   await compare()
   await steady()
   await memory()
 } finally {
-  await Promise.all([ours, bare].map(stop))
+  await stop()
   await inner.close()
   await servers.stop()
   await rm(directory, { recursive: true, force: true })
-}
-
-function run(script: string, env: Record<string, string>): ChildProcess {
-  const [command, args] = onLastCore([join(CHECKOUT, script)])
-  return spawn(command, args, {
-    stdio: ['ignore', script.includes('raw') ? 'pipe' : 'ignore', 'inherit'],
-    env: { ...process.env, AMQP_URL, ...env },
-  })
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = once(child, 'exit')
-  child.kill('SIGTERM')
-  await gone
-}
-
-async function listening(port: number): Promise<string> {
-  const url = `http://127.0.0.1:${port}`
-  const until = performance.now() + START_MS
-  for (;;) {
-    const answered = await fetch(`${url}/health/live`).catch(() => undefined)
-    await answered?.body?.cancel()
-    if (answered !== undefined) return url
-    if (performance.now() > until) throw new Error(`nothing listens on port ${port}`)
-    await pause(100)
-  }
 }
 
 /** Requests over 256 threads, with the token that the gateway would send. */
@@ -130,32 +104,19 @@ function requests(): Buffer[] {
 
 async function load(target: keyof typeof PORTS): Promise<Measured> {
   await emptyQueues()
-  const pid = (target === 'ours' ? ours : bare).pid
-  const before = cpuSeconds(pid)
+  const before = cpuSeconds(services[target])
   const until = performance.now() + DURATION * 1_000
   const port = PORTS[target]
   const goesOn = () => performance.now() < until
   const measured = await asFastAsPossible({ port, connections: CONNECTIONS, requests: requests(), goesOn })
-  const cpuMicros = ((cpuSeconds(pid) - before) * 1e6) / (measured.perSecond * DURATION)
+  const cpuMicros = ((cpuSeconds(services[target]) - before) * 1e6) / (measured.perSecond * DURATION)
   return { ...measured, cpuMicros }
-}
-
-/** What a process has used so far, its threads included. */
-function cpuSeconds(pid: number | undefined): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND
 }
 
 async function rawPublisher(): Promise<Measured> {
   await emptyQueues()
-  const child = run('tests/bench/raw-publisher.ts', { BODY, DURATION: String(DURATION) })
-  let printed = ''
-  child.stdout?.on('data', (chunk: Buffer) => {
-    printed += chunk
-  })
-  await once(child, 'exit')
+  const publisher = onLastCore([join(CHECKOUT, 'tests/bench/raw-publisher.ts')])
+  const printed = await outputOf(...publisher, { AMQP_URL, BODY, DURATION: String(DURATION) })
   return { perSecond: Number(printed), p50: Number.NaN, p99: Number.NaN, failures: 0, cpuMicros: Number.NaN }
 }
 
@@ -179,30 +140,28 @@ async function compare(): Promise<void> {
   for (let count = 0; count < RUNS; count++) {
     for (const [name, measure] of Object.entries(all)) runs.get(name)?.push(await measure())
   }
-  const medians = new Map([...runs].map(([name, loads]) => [name, median(loads)]))
-  const mine = medians.get('the webhook service')?.perSecond ?? 0
+  const medianOf = (name: string, field: keyof Measured) =>
+    median((runs.get(name) ?? []).map((each) => each[field]))
+  const mine = medianOf('the webhook service', 'perSecond')
   for (const [name, row, reach] of [
     ['bare express + amqplib', 'intake beside bare express + amqplib', 0.8],
     ['raw publisher, 64 in flight', 'intake beside a raw confirmed publisher, 64 in flight', 0.5],
   ] as const) {
     const speeds = (of: string) => (runs.get(of) ?? []).map(({ perSecond }) => perSecond)
     const ours = speeds('the webhook service')
-    const shown = (values: number[]) => `${Math.round(middle(values))}/s`
+    const shown = (values: number[]) => `${Math.round(median(values))}/s`
     const compared = compareRuns(ours, speeds(name))
     report({ row, parley: shown(ours), against: shown(speeds(name)), ...compared, reach: { least: reach } })
   }
-  const rows = [...medians].map(([name, { perSecond, p50, p99, failures, cpuMicros }]) => ({
+  const rows = [...runs].map(([name, loads]) => ({
     name,
-    'messages/s': Math.round(perSecond),
-    runs: runs
-      .get(name)
-      ?.map((one) => Math.round(one.perSecond))
-      .join(' '),
-    'p50 ms': p50.toFixed(1),
-    'p99 ms': p99.toFixed(1),
-    'CPU µs each': Math.round(cpuMicros),
-    failures,
-    'ours beside it': (mine / perSecond).toFixed(2),
+    'messages/s': Math.round(medianOf(name, 'perSecond')),
+    runs: loads.map((one) => Math.round(one.perSecond)).join(' '),
+    'p50 ms': medianOf(name, 'p50').toFixed(1),
+    'p99 ms': medianOf(name, 'p99').toFixed(1),
+    'CPU µs each': Math.round(medianOf(name, 'cpuMicros')),
+    failures: loads.reduce((sum, one) => sum + one.failures, 0),
+    'ours beside it': (mine / medianOf(name, 'perSecond')).toFixed(2),
   }))
   console.log(`\nConfirmed messages, ${CONNECTIONS} connections, median of ${RUNS} runs of ${DURATION} s`)
   console.table(rows)
@@ -228,7 +187,7 @@ async function memory(): Promise<void> {
   const rows: object[] = []
   const memoryAt: number[] = []
   const look = (messages: number) => {
-    const resident = residentBytes() / MIB
+    const resident = residentMib(services.ours)
     memoryAt.push(resident)
     rows.push({ messages, 'resident MiB': Math.round(resident) })
   }
@@ -256,16 +215,4 @@ async function memory(): Promise<void> {
   }
   console.log(`\nMemory of the webhook service over ${MESSAGES} messages`)
   console.table(rows)
-}
-
-function residentBytes(): number {
-  const kib = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${ours.pid}/status`, 'utf8'))?.[1]
-  return Number(kib) * 1024
-}
-
-function median(loads: Measured[]): Measured {
-  const sorted = loads.toSorted((a, b) => a.perSecond - b.perSecond)
-  const middle = sorted[Math.floor(sorted.length / 2)]
-  if (middle === undefined) throw new Error('nothing was measured')
-  return middle
 }
