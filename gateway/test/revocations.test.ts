@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
 import { createLog } from '@parley/shared/log'
 import type { Forgettable } from '../src/callers.ts'
 import { followRevocations } from '../src/revocations.ts'
 
+const log = createLog({ service: 'test', level: 'silent' })
 const change = (id: string) => ({ id, kind: 'role', key: id })
 const told = (at: number, ...ids: string[]) => ({ now: at, complete: true, changes: ids.map(change) })
 
@@ -17,7 +18,10 @@ beforeEach(() => {
   forgotten = []
   forgottenAll = 0
 })
-afterEach(() => following.close())
+afterEach(async () => {
+  await following.close()
+  jest.restoreAllMocks()
+})
 
 /** Follows an identity that gives these answers in turn, and nothing after them; resolves when they are given. */
 async function follow(...given: unknown[]): Promise<void> {
@@ -26,7 +30,8 @@ async function follow(...given: unknown[]): Promise<void> {
     identity: {
       get: async (path) => {
         asked.push(path)
-        const answer = answers.shift()
+        const next = answers.shift()
+        const answer = typeof next === 'function' ? next() : next
         if (answer === undefined) throw new Error('away')
         return answer
       },
@@ -35,9 +40,9 @@ async function follow(...given: unknown[]): Promise<void> {
       forget: (changes) => void forgotten.push([...changes]),
       forgetAll: () => void forgottenAll++,
     },
-    log: createLog({ service: 'test', level: 'silent' }),
+    log,
   })
-  await waitUntil(() => asked.length > given.length, { timeoutMs: 20_000, intervalMs: 10 })
+  await waitUntil(() => asked.length > given.length, { timeoutMs: 60_000, intervalMs: 10 })
 }
 
 test('what was revoked is asked for each second, from where the last answer ended', async () => {
@@ -69,6 +74,27 @@ test('an answer that is none is passed over, and what was missed asked for again
   expect(asked).toEqual([0, 3, 3, 4].map((since) => `/internal/changes?since=${since}`))
   expect(forgotten.flat().map(({ key }) => key)).toEqual(['a'])
 })
+
+test('a change is known again for 30 s, and a new one after that', async () => {
+  let now = 1_000_000
+  jest.spyOn(performance, 'now').mockImplementation(() => now)
+  const later = (ms: number) => () => {
+    now += ms
+    return told(1, 'a')
+  }
+  await follow(later(0), later(30_000), later(1))
+  expect(forgotten.flat().map(({ seenAt }) => seenAt)).toEqual([1_000_000, 1_000_000, 1_030_001])
+})
+
+test('that nothing can be heard is told once, the fifth time in a row', async () => {
+  const warned = jest.spyOn(log, 'warn')
+  const away = () => undefined
+  await follow(away, away, told(1), away, away, away)
+  expect(warned).not.toHaveBeenCalled()
+  expect(await waitUntil(() => warned.mock.calls.length > 0, { timeoutMs: 5_000, intervalMs: 10 })).toBe(true)
+  expect(await waitUntil(() => asked.length > 8, { timeoutMs: 5_000, intervalMs: 10 })).toBe(true)
+  expect(warned.mock.calls).toEqual([[{ reason: 'away' }, 'revocations not read']])
+}, 20_000)
 
 test('it ends at once when it is closed', async () => {
   await follow()
