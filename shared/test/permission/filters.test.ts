@@ -88,6 +88,7 @@ describe('a value grants what it names', () => {
     ],
     ['[doc.a] && doc.b == 1', { $and: [{}, b({ $eq: 1 })] }],
     ['doc.a && doc.b == 1', { $and: [{ $nor: [COMPUTED] }, b({ $eq: 1 })] }],
+    ["doc.a.indexOf('b') && doc.b == 1", { $and: [{ $nor: [COMPUTED] }, b({ $eq: 1 })] }],
   ])('%s', (source, filter) => {
     expect(filterOf(source)).toEqual(filter)
   })
@@ -104,10 +105,15 @@ describe('the rest is computed', () => {
     '!doc.a',
     'doc.a || doc.b',
     'doc.a == 1 && doc.b || doc.a == 2',
+    'doc.a == 1 || doc.b || doc.b == 2',
+    'doc.a == 1 || (doc.a || doc.b == 1) || doc.b',
     'doc.a == 1 && 7 || doc.b == 1',
     '[doc.a] || doc.b == 1',
     'doc.a.indexOf(1) || doc.b == 1',
     'doc.a.indexOf(1) > 0',
+    '1 == doc.a.indexOf(doc.b)',
+    'true == (doc.a == 1)',
+    "doc.a.includes('b') >= 0",
     'doc.a.indexOf(1) == 0',
     'doc.a.indexOf(doc.b) >= 0',
     'doc.a.includes(doc.b)',
