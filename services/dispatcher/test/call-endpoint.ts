@@ -1,11 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { listen } from '@parley/local/testing/service-under-test'
+import { listen, type Parsed } from '@parley/local/testing/service-under-test'
 
 export interface Call {
   method: string
   path: string
   headers: IncomingMessage['headers']
   text: string
+  /** The text, parsed. */
+  readonly json: Parsed
 }
 
 /** A server that the dispatcher calls. */
@@ -28,7 +30,16 @@ export async function startCallEndpoint(): Promise<CallEndpoint> {
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
     req.on('end', () => {
       const { method = '', url: path = '', headers } = req
-      const call = { method, path, headers, text: Buffer.concat(chunks).toString() }
+      const text = Buffer.concat(chunks).toString()
+      const call = {
+        method,
+        path,
+        headers,
+        text,
+        get json() {
+          return JSON.parse(text)
+        },
+      }
       endpoint.calls.push(call)
       endpoint.respond(call, res)
     })
