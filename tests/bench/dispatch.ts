@@ -6,7 +6,7 @@ import { compare, median as middle, report } from './results.ts'
 import { rateBetween } from './sink.ts'
 
 const size = z.object({
-  MESSAGES: integer({ min: 1_000, max: 1_000_000 }).default(20_000).describe('Messages of one run'),
+  MESSAGES: integer({ min: 1_000, max: 1_000_000 }).default(100_000).describe('Messages of one run'),
   RUNS: integer({ min: 1, max: 20 }).default(3).describe('Runs of each, in turns, after one to warm up'),
   PROFILE: z.string().optional().describe('A folder for CPU profiles of the dispatcher'),
 })
