@@ -18,6 +18,14 @@ type Doc = { _id: number } & Record<string, unknown>
 let client: mongo.MongoClient
 let collection: mongo.Collection<Doc>
 let docs: Doc[]
+let pairs: mongo.Collection<Doc>
+let allPairs: Doc[]
+
+/** Every kind of value; what is undefined is not there. */
+const VALUES = [
+  ...[undefined, null, false, true, 0, 1, 7, 1.5, 2 ** 40, '', 'a', 'ab', 'b'],
+  ...[[], [null], [1, 'a', null], [7], [[1]], {}, { x: 1 }, new Date(7)],
+]
 
 beforeAll(async () => {
   const { mongoUrl } = await testServers()
@@ -26,28 +34,43 @@ beforeAll(async () => {
   const sample = fc.sample(documents({ beyondMingo: true }), { numRuns: DOCUMENTS, seed: 7 })
   await collection.insertMany(sample.map((doc, at) => ({ ...doc, _id: at })))
   docs = await collection.find().sort({ _id: 1 }).toArray()
+  pairs = client.db(freshDatabase('permission')).collection<Doc>('pairs')
+  const made = VALUES.flatMap((a) => VALUES.map((b) => ({ a, b, n: { x: b } })))
+  await pairs.insertMany(
+    made.map((doc, _id) => ({ ...doc, _id })),
+    { ignoreUndefined: true },
+  )
+  allPairs = await pairs.find().sort({ _id: 1 }).toArray()
 })
 
 afterAll(async () => {
   await client.close()
 })
 
+interface Asked {
+  among?: { collection: mongo.Collection<Doc>; docs: Doc[] }
+  account?: { workspace: { _id?: number } }
+}
+
 /** The ids of the documents that the expression grants, by the evaluator. */
-function inMemory(source: string): number[] {
+function inMemory(source: string, { among = { collection, docs }, account = ACCOUNT }: Asked = {}): number[] {
   const parsed = parse(source)
   if ('error' in parsed) throw new Error(`${source}: ${parsed.error.message}`)
   const { expression } = parsed
-  const granted = docs.filter((doc) =>
-    grants(evaluate(expression, { ...QUESTION, doc }), ACCOUNT.workspace._id),
+  const granted = among.docs.filter((doc) =>
+    grants(evaluate(expression, { ...QUESTION, account, doc }), account.workspace._id),
   )
   return granted.map(({ _id }) => _id)
 }
 
 /** The same by the database. */
-async function byDatabase(source: string): Promise<number[]> {
-  const decision = decide({ ...QUESTION, permissions: [{ schema: 'true', read: source }], access: 'read' })
-  if (decision.kind !== 'some') return decision.kind === 'all' ? docs.map(({ _id }) => _id) : []
-  const found = await collection.find(decision.filter, { projection: { _id: 1 }, sort: { _id: 1 } }).toArray()
+async function byDatabase(source: string, asked: Asked = {}): Promise<number[]> {
+  const { among = { collection, docs }, account = ACCOUNT } = asked
+  const permissions = [{ schema: 'true', read: source }]
+  const decision = decide({ ...QUESTION, account, permissions, access: 'read' })
+  if (decision.kind !== 'some') return decision.kind === 'all' ? among.docs.map(({ _id }) => _id) : []
+  const options = { projection: { _id: 1 }, sort: { _id: 1 } } as const
+  const found = await among.collection.find(decision.filter, options).toArray()
   return found.map(({ _id }) => _id)
 }
 
@@ -63,7 +86,7 @@ describe('MongoDB and the evaluator', () => {
     let matched = 0
     await fc.assert(
       fc.asyncProperty(fc.array(open, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (sources) => {
-        const found = await Promise.all(sources.map(byDatabase))
+        const found = await Promise.all(sources.map((source) => byDatabase(source)))
         for (const [at, source] of sources.entries()) {
           const expected = inMemory(source)
           expect({ source, ids: found[at] }).toEqual({ source, ids: expected })
@@ -76,6 +99,34 @@ describe('MongoDB and the evaluator', () => {
     expect(pairs).toBe(FILTERS * DOCUMENTS)
     expect(matched).toBeGreaterThan(pairs / 50)
   }, 240_000)
+
+  const values = ['doc.a', '!doc.a', '[doc.a]', 'doc.a || doc.b', 'doc.a && doc.b', 'doc.n.x || doc.a']
+  const found = ['indexOf(doc.b)', 'includes(doc.b)', 'startsWith(doc.b)', 'indexOf(account.none)']
+  test.each([
+    ...values,
+    ...['==', '!=', '<', '<=', '>', '>='].flatMap((order) =>
+      ['doc.b', 'doc.n.x', '1', "'a'", 'null', 'true'].map((side) => `doc.a ${order} ${side}`),
+    ),
+    ...found.flatMap((call) => [
+      `doc.a.${call}`,
+      `doc.a.${call} >= 0`,
+      `doc.a.${call} > 0`,
+      `!doc.a.${call}`,
+    ]),
+    ...['doc.b', "'a'", 'null', '[1]'].map((item) => `${item} in doc.a`),
+    ...['doc.b', 'null', 'account.none', 'account.workspace'].map(
+      (item) => `[doc.a, ${item}].includes(null)`,
+    ),
+    ...['1', 'null', 'account.none'].map((item) => `[doc.a, ${item}].indexOf(doc.b) == 1`),
+    "[[1], 'a', {{account.workspace}}].indexOf(doc.a) > 0",
+    'doc.a || account.none',
+    'doc.a || account.workspace',
+    "doc.a.indexOf('a') || doc.b",
+  ])('agree on every pair of values, with a workspace and without one: %s', async (source) => {
+    const among = { collection: pairs, docs: allPairs }
+    for (const account of [ACCOUNT, { ...ACCOUNT, workspace: {} }])
+      expect(await byDatabase(source, { among, account })).toEqual(inMemory(source, { among, account }))
+  })
 
   const wrapped = (inner: string, before: string, { times, after }: { times: number; after: string }) =>
     `${before.repeat(times)}${inner}${after.repeat(times)}`
