@@ -121,6 +121,7 @@ describe('MongoDB and the evaluator', () => {
     "[[1], 'a', {{account.workspace}}].indexOf(doc.a) > 0",
     'doc.a || account.none',
     'doc.a || account.workspace',
+    '!(doc.a || account.none) == true',
     "doc.a.indexOf('a') || doc.b",
   ])('agree on every pair of values, with a workspace and without one: %s', async (source) => {
     const among = { collection: pairs, docs: allPairs }
