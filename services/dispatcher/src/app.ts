@@ -17,9 +17,6 @@ import { createTracing } from '@parley/shared/tracing'
 import type { mongo } from 'mongoose'
 import { Registry } from 'prom-client'
 import { audioRoutes } from './audio/audio-routes.ts'
-import { createRpcCallback } from './callbacks/rpc.ts'
-import { createWhatsappCallback } from './callbacks/whatsapp.ts'
-import { createChannels } from './channels.ts'
 import { createCommitter, newsWriter } from './commit.ts'
 import type { Config } from './config.ts'
 import { createConfigured } from './configured/configured.ts'
@@ -34,31 +31,18 @@ import { startAuditor } from './conservation/auditor.ts'
 import { conservationDifference } from './conservation/conservation-difference.ts'
 import { conservationRoutes } from './conservation/conservation-routes.ts'
 import { collectionsOf, prepareDatabase } from './database.ts'
-import { createFindAction } from './functions/find-action.ts'
-import { createFunctions } from './functions/functions.ts'
-import { createSpecReader } from './functions/spec-reader.ts'
-import { createGovernor } from './governor/governor.ts'
-import { createHandle } from './handlers/handle.ts'
-import { createHttpClient } from './http-client.ts'
 import { keepChannel } from './keep-channel.ts'
 import { createReplayPublisher } from './messages/replay-command.ts'
 import { replayRoutes } from './messages/replay-routes.ts'
 import { messageRoutes } from './messages/routes.ts'
-import { createMetrics } from './metrics/metrics.ts'
-import { type CallKind, observeCalls } from './metrics/observe-calls.ts'
 import { showState } from './metrics/show-state.ts'
-import { traceRuns } from './metrics/trace-runs.ts'
+import { createOutbound, keptFor } from './outbound.ts'
 import { createArrivalStore } from './partitions/arrival-store.ts'
 import { createLeaseStore } from './partitions/lease-store.ts'
 import { openPartition } from './partitions/partition.ts'
 import { type Partitions, startPartitions } from './partitions/partitions.ts'
-import { createRunMessage } from './run-message.ts'
-import { createSigner } from './signing.ts'
 import { watchStatuses } from './statuses/status-watch.ts'
 import { workStatuses } from './statuses/work-statuses.ts'
-import { createSubmit } from './submit/submit.ts'
-
-const DAY_MS = 24 * 60 * 60 * 1_000
 
 /** Connects in the background, works this copy's partitions and the provider's news, and serves the message log. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
@@ -78,10 +62,6 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const collections = collectionsOf(database.connection)
   const { messages } = collections
   const redis = connectRedis(config.REDIS_URL, log)
-  const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
-  const metrics = createMetrics(registry)
-  const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
-  const signer = createSigner(config.SIGNING_SECRET)
   const kept = keepChannel(log)
   const statuses = watchStatuses({
     kept,
@@ -104,28 +84,9 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const changes = [CHANGES_QUEUE, ownChangesQueue(copy)].map((queue) =>
     keepConsuming({ queue, held: () => true, work: keepChanges, log }),
   )
-  const specs = createSpecReader()
-  const channels = createChannels({ configured, secrets })
-  const run = createRunMessage({
-    metrics,
-    channels,
-    handle: createHandle({ http: calls('handler'), signer }),
-    callbacks: {
-      whatsapp: createWhatsappCallback(calls('whatsapp')),
-      rpc: createRpcCallback({ http: calls('rpc'), signer }),
-    },
-    functions: createFunctions({
-      findAction: createFindAction({ configured, specs }),
-      ...{ specs, http: calls('function'), signer },
-    }),
-    submit: createSubmit(kept),
+  const outbound = createOutbound({
+    ...{ config, configured, secrets, redis, kept, statuses, registry, tracing, log },
     read: (_id) => messages.findOne({ _id }),
-    governor: createGovernor(redis, log),
-    statuses,
-    log,
-    uncertainWindow: config.UNCERTAIN_WINDOW_SECONDS * 1_000,
-    keptMs: config.MESSAGES_KEPT_DAYS * DAY_MS,
-    now: Date.now,
   })
   const broker = await followBroker({
     url: config.AMQP_URL,
@@ -136,7 +97,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     log,
   })
   const replays = createReplayPublisher(kept)
-  const keptMs = config.MESSAGES_KEPT_DAYS * DAY_MS
+  const keptMs = keptFor(config)
   const startSession = (options: mongo.ClientSessionOptions = {}) =>
     database.connection.getClient().startSession(options)
   broker.follow(kept)
@@ -155,7 +116,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const working = database.ready.then(() => {
     const store = createArrivalStore(messages, log)
     const committer = createCommitter(messages, copy)
-    const work = { copy, collections, store, committer, run: traceRuns(run, tracing), log }
+    const work = { copy, collections, store, committer, run: outbound.run, log }
     const started = startPartitions({
       leases: createLeaseStore({ collections, copy }),
       copy,
@@ -180,7 +141,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       const webhook = inner([new URL(config.WEBHOOK_URL)], 'webhook')
       app.use(
         '/rest/messages',
-        audioRoutes({ messages, authorizer, channels, webhook, http: calls('media') }),
+        audioRoutes({ messages, authorizer, channels: outbound.channels, webhook, http: outbound.media }),
       )
       app.use('/rest/messages', messageRoutes({ messages, authorizer }))
     },
@@ -193,8 +154,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       await Promise.all([news, kept, ...changes].map((one) => one.close()))
       await broker.close()
       redis.disconnect()
-      http.close()
-      await Promise.all([specs.close(), database.close(), tracing.close()])
+      await Promise.all([outbound.close(), database.close(), tracing.close()])
     },
   }
 }

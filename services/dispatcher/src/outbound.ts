@@ -1,0 +1,88 @@
+import type { Log } from '@parley/shared/log'
+import type { SecretBox } from '@parley/shared/sealed-value'
+import type { Tracing } from '@parley/shared/tracing'
+import type { Redis } from 'ioredis'
+import type { Registry } from 'prom-client'
+import { createRpcCallback } from './callbacks/rpc.ts'
+import { createWhatsappCallback } from './callbacks/whatsapp.ts'
+import { type Channels, createChannels } from './channels.ts'
+import type { Config } from './config.ts'
+import type { Configured } from './configured/configured.ts'
+import { createFindAction } from './functions/find-action.ts'
+import { createFunctions } from './functions/functions.ts'
+import { createSpecReader } from './functions/spec-reader.ts'
+import { createGovernor } from './governor/governor.ts'
+import { createHandle } from './handlers/handle.ts'
+import { createHttpClient, type HttpClient } from './http-client.ts'
+import type { KeptChannel } from './keep-channel.ts'
+import type { MessageRecord } from './message-record.ts'
+import { createMetrics } from './metrics/metrics.ts'
+import { type CallKind, observeCalls } from './metrics/observe-calls.ts'
+import { traceRuns } from './metrics/trace-runs.ts'
+import { createRunMessage, type RunMessage } from './run-message.ts'
+import { createSigner } from './signing.ts'
+import type { StatusWatch } from './statuses/status-watch.ts'
+import { createSubmit } from './submit/submit.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+/** How long a message that has ended is kept, in milliseconds. */
+export const keptFor = ({ MESSAGES_KEPT_DAYS }: Pick<Config, 'MESSAGES_KEPT_DAYS'>): number =>
+  MESSAGES_KEPT_DAYS * DAY_MS
+
+/** All that leads from a stored message to a handler, a person, an action or a task. */
+export interface Outbound {
+  run: RunMessage
+  channels: Channels
+  /** Fetches what providers keep. */
+  media: HttpClient
+  close(): Promise<void>
+}
+
+/** Wires the runner of messages to the ways that they leave by. */
+export function createOutbound(options: {
+  config: Config
+  configured: Configured
+  secrets: Pick<SecretBox, 'open'>
+  redis: Redis
+  kept: KeptChannel
+  statuses: StatusWatch
+  read(id: string): Promise<MessageRecord | null>
+  registry: Registry
+  tracing: Tracing
+  log: Log
+}): Outbound {
+  const { config, configured, secrets, redis, kept, statuses, read, registry, tracing, log } = options
+  const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
+  const metrics = createMetrics(registry)
+  const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
+  const signer = createSigner(config.SIGNING_SECRET)
+  const specs = createSpecReader()
+  const channels = createChannels({ configured, secrets })
+  const run = createRunMessage({
+    ...{ metrics, channels, read, statuses, log },
+    handle: createHandle({ http: calls('handler'), signer }),
+    callbacks: {
+      whatsapp: createWhatsappCallback(calls('whatsapp')),
+      rpc: createRpcCallback({ http: calls('rpc'), signer }),
+    },
+    functions: createFunctions({
+      findAction: createFindAction({ configured, specs }),
+      ...{ specs, http: calls('function'), signer },
+    }),
+    submit: createSubmit(kept),
+    governor: createGovernor(redis, log),
+    uncertainWindow: config.UNCERTAIN_WINDOW_SECONDS * 1_000,
+    keptMs: keptFor(config),
+    now: Date.now,
+  })
+  return {
+    run: traceRuns(run, tracing),
+    channels,
+    media: calls('media'),
+    close: () => {
+      http.close()
+      return specs.close()
+    },
+  }
+}
