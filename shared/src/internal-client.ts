@@ -1,5 +1,6 @@
 import { clockSetting, wasClockSet } from './clock-setting.ts'
 import { INTERNAL_TOKEN_SECONDS, type InternalSigner, type ServiceName } from './internal-token.ts'
+import { parseJson } from './parse-json.ts'
 import { Problem } from './problem.ts'
 import type { Targets } from './targets.ts'
 
@@ -67,7 +68,7 @@ export function createInternalClient(options: {
 }
 
 async function readJson(response: Response): Promise<unknown> {
-  return response.json()
+  return parseJson(await response.text())
 }
 
 async function readBytes(response: Response, maxBytes: number): Promise<Buffer> {

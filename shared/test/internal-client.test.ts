@@ -9,6 +9,9 @@ const signer = createInternalSigner(keys.own.webhook)
 const { verify } = createInternalVerifier({ audience: 'identity', jwks: keys.jwks })
 const NOBODY = new URL('http://127.0.0.1:1')
 
+/** Each with a key that stands where another stood before it, as the keys of free-form objects may. */
+const documents = ['a\\', 'a\n'].map((key) => ({ first: 1, [key]: [{ [key]: 2 }] }))
+
 let identity: Listening
 beforeAll(async () => {
   identity = await listen((req, res) => {
@@ -16,7 +19,7 @@ beforeAll(async () => {
     const status = req.url === '/none' ? 404 : req.url === '/broken' ? 500 : 200
     res
       .writeHead(status, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ issuer, path: req.url }))
+      .end(JSON.stringify(req.url === '/keys' ? documents : { issuer, path: req.url }))
   })
 })
 afterAll(() => identity.close())
@@ -30,6 +33,11 @@ test('it speaks for its service; 404 is undefined, anything else unavailable', a
   expect(await client.post('/here', {})).toEqual({ issuer: 'webhook', path: '/here' })
   expect(await client.get('/none')).toBeUndefined()
   await expect(client.get('/broken')).rejects.toMatchObject({ code: 'unavailable' })
+})
+
+test('whatever keys a document has, they are read as they are', async () => {
+  const client = clientOf(new URL(identity.url))
+  for (let times = 0; times < 3; times++) expect(await client.get('/keys')).toEqual(documents)
 })
 
 test('a copy that can not be reached is not noticed beside one that can', async () => {

@@ -1,3 +1,4 @@
+import { parseJson } from '@parley/shared/parse-json'
 import { TASK_SUBMISSION_TYPE, type TaskSubmission, taskSubmission } from '@parley/shared/task-submission'
 import type { ConsumeMessage } from 'amqplib'
 
@@ -13,17 +14,16 @@ export function readSubmission({
   if (properties.type !== TASK_SUBMISSION_TYPE) {
     return { kind: 'rejected', reason: `unknown message type ${JSON.stringify(properties.type)}` }
   }
-  const body = parseJson(content)
-  const parsed = taskSubmission.safeParse(body)
+  const parsed = taskSubmission.safeParse(jsonIn(content))
   if (!parsed.success) {
     return { kind: 'rejected', reason: `body field /${parsed.error.issues[0]?.path.join('/')} is wrong` }
   }
   return { kind: 'submission', submission: parsed.data }
 }
 
-function parseJson(content: Buffer): unknown {
+function jsonIn(content: Buffer): unknown {
   try {
-    return JSON.parse(content.toString())
+    return parseJson(content.toString())
   } catch {
     return undefined
   }

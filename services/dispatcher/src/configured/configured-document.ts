@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { jsonObject, safeInteger } from '@parley/shared/json-object'
+import { parseJson } from '@parley/shared/parse-json'
 import { z } from 'zod'
 
 /** The resources that the dispatcher works with. Configuration has the originals. */
@@ -44,6 +45,6 @@ export const hashOf = (extId: string): string => createHash('sha256').update(ext
 /** The documents in copies that are not deleted. */
 export function documentsIn(copies: DocumentCopy[]): ConfiguredDocument[] {
   return copies.flatMap(({ document, version }) =>
-    document === undefined ? [] : { ...(JSON.parse(document) as ConfiguredDocument), version },
+    document === undefined ? [] : { ...(parseJson(document) as ConfiguredDocument), version },
   )
 }

@@ -1,6 +1,7 @@
 import { CONFIGURATION_EXCHANGE } from '@parley/shared/broker'
 import { documentChange } from '@parley/shared/document-change'
 import type { Log } from '@parley/shared/log'
+import { parseJson } from '@parley/shared/parse-json'
 import type { Channel, ConsumeMessage } from 'amqplib'
 import { z } from 'zod'
 import type { Configured } from './configured.ts'
@@ -62,7 +63,7 @@ export function workChanges(options: {
 
 function readChange(content: Buffer) {
   try {
-    return knownChange.parse(JSON.parse(content.toString()))
+    return knownChange.parse(parseJson(content.toString()))
   } catch {
     return undefined
   }

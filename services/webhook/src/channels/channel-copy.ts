@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { documentChange } from '@parley/shared/document-change'
 import { jsonObject } from '@parley/shared/json-object'
+import { parseJson } from '@parley/shared/parse-json'
 import { z } from 'zod'
 
 /** What the webhook service uses of a channel. */
@@ -59,7 +60,7 @@ export const hashOf = (extId: string): string => createHash('sha256').update(ext
 export function channelsIn(copies: ChannelCopy[], extId: string): Channel[] {
   const channels = copies.flatMap(({ workspace, document }): Channel[] => {
     if (document === undefined) return []
-    const { _id, name, extId, hook, config } = JSON.parse(document)
+    const { _id, name, extId, hook, config } = parseJson(document) as Channel
     return [{ workspace, _id, name, extId, hook, config }]
   })
   const rank = ({ hook }: Channel) => (hook === 'whatsapp' ? 0 : 1)

@@ -7,6 +7,7 @@ import {
   openChannel,
 } from '@parley/shared/broker'
 import type { Log } from '@parley/shared/log'
+import { parseJson } from '@parley/shared/parse-json'
 import type { Channel as BrokerChannel, ConsumeMessage } from 'amqplib'
 import { channelChange } from './channel-copy.ts'
 import type { ChannelStore } from './channel-store.ts'
@@ -78,7 +79,7 @@ async function keepAndAck(
 
 function readChange(content: Buffer) {
   try {
-    return channelChange.parse(JSON.parse(content.toString()))
+    return channelChange.parse(parseJson(content.toString()))
   } catch {
     return undefined
   }
