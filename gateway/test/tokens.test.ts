@@ -46,11 +46,16 @@ describe('the gateway refuses', () => {
     await expectRefused(encodeURI(token))
   })
 
-  test('other schemes and no header at all', async () => {
-    for (const headers of [{}, { authorization: 'Basic dXNlcjp4' }, { authorization: user.accessToken }])
-      expect((await system.call('GET', PATH, { headers: headers as Record<string, string> })).status).toBe(
-        401,
-      )
+  test.each<[string, () => string | undefined]>([
+    ['no header at all', () => undefined],
+    ['another scheme', () => 'Basic dXNlcjp4'],
+    ['a token without a scheme', () => user.accessToken],
+    ['another scheme before it', () => `Basic dXNlcjp4, Bearer ${user.accessToken}`],
+    ['another scheme behind it', () => `Bearer ${user.accessToken}, Basic dXNlcjp4`],
+  ])('%s', async (_what, authorization) => {
+    const value = authorization()
+    const headers = value === undefined ? {} : { authorization: value }
+    expect((await system.call('GET', PATH, { headers })).status).toBe(401)
   })
 
   test('a tampered payload', async () => {
