@@ -33,7 +33,8 @@ export async function consumeEach(
   const { connection, queue, prefetch, held, log } = options
   const channel = await openConfirmChannel(connection, log)
   const underWay: UnderWay[] = []
-  const taken = new Set<Promise<void>>()
+  let taking = 0
+  let settled = () => {}
   let open = true
   let acking = false
   const end = () => channel.close().catch(() => {})
@@ -57,7 +58,7 @@ export async function consumeEach(
   let closing = false
   const close = async () => {
     closing = true
-    await Promise.all(taken)
+    if (taking > 0) await new Promise<void>((resolve) => (settled = resolve))
     if (open) ack()
     await end()
   }
@@ -70,15 +71,19 @@ export async function consumeEach(
     const { fields, properties } = delivery
     const one = { delivery: { fields, properties, content: NOTHING }, safe: false }
     underWay.push(one)
-    const done = options.take(delivery, channel).then(
-      () => safe(one),
-      (error: unknown) => {
-        log.debug({ queue, reason: error instanceof Error ? error.message : 'unknown' }, 'delivery left')
-        if (!closing) void end()
-      },
-    )
-    taken.add(done)
-    void done.then(() => taken.delete(done))
+    taking++
+    options
+      .take(delivery, channel)
+      .then(
+        () => safe(one),
+        (error: unknown) => {
+          log.debug({ queue, reason: error instanceof Error ? error.message : 'unknown' }, 'delivery left')
+          if (!closing) void end()
+        },
+      )
+      .then(() => {
+        if (--taking === 0) settled()
+      })
   })
   return {
     oldestAt: () => publishedAt(underWay[0]?.delivery),

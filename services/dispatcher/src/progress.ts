@@ -120,10 +120,11 @@ function withSend(sends: Send[], index: number, change: Partial<Send>): Send[] {
 
 /** The timeline with an entry more; when there are more than 50, those after the first make room. */
 export function withEntry(timeline: TimelineEntry[], entry: TimelineEntry): TimelineEntry[] {
-  const [first, ...rest] = [...timeline, entry]
-  return first === undefined ? [] : [first, ...rest.slice(-(MAX_TIMELINE_KEPT - 1))]
+  if (timeline.length < MAX_TIMELINE_KEPT) return [...timeline, entry]
+  return [...timeline.slice(0, 1), ...timeline.slice(timeline.length - MAX_TIMELINE_KEPT + 2), entry]
 }
 
 function withAttempt(attempts: Attempt[], attempt: Attempt): Attempt[] {
-  return [...attempts, attempt].slice(-MAX_ATTEMPTS_KEPT)
+  const kept = attempts.length < MAX_ATTEMPTS_KEPT ? attempts : attempts.slice(1 - MAX_ATTEMPTS_KEPT)
+  return [...kept, attempt]
 }

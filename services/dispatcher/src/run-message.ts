@@ -78,12 +78,7 @@ class Run {
   /** Whether later messages of the thread may pass this one while it waits. */
   #passable = false
 
-  constructor(run: {
-    record: MessageRecord
-    hold: Hold
-    options: RunOptions
-    slots: Slots
-  }) {
+  constructor(run: { record: MessageRecord; hold: Hold; options: RunOptions; slots: Slots }) {
     this.#message = new WrittenMessage({ ...run.options, record: run.record, hold: run.hold })
     this.#hold = run.hold
     this.#options = run.options

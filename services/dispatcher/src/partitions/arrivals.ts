@@ -1,5 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import { ChurnMap } from '../churn-map.ts'
 import type { Committer } from '../commit.ts'
 import { advanced, type MessageRecord, type Progress, threadKey } from '../message-record.ts'
 import type { Threads } from '../threads/threads.ts'
@@ -68,7 +69,7 @@ export function createArrivals(options: {
 
 class PartitionArrivals implements Arrivals {
   readonly #options: Parameters<typeof createArrivals>[0]
-  readonly #unstored = new Map<string, Unstored>()
+  readonly #unstored = new ChurnMap<string, Unstored>()
   /** Threads with messages that are being stored and are not in memory: whatever follows has to stay behind them. */
   readonly #behind = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
@@ -163,7 +164,7 @@ class PartitionArrivals implements Arrivals {
   }
 
   async #admitOnce(batch: Arrived[]): Promise<void> {
-    const running = new Set(batch.filter((one) => this.#unstored.has(idOf(one) ?? '')))
+    const running = new Set(batch.filter((one) => this.#unstored.get(idOf(one) ?? '') !== undefined))
     const ids = batch.flatMap((one) => (one.redelivered || running.has(one) ? [] : (idOf(one) ?? [])))
     const known = ids.length === 0 ? new Set() : await this.#options.store.known(ids)
     if (!this.#active()) throw left()
@@ -172,7 +173,7 @@ class PartitionArrivals implements Arrivals {
     for (const arrived of batch) {
       const id = idOf(arrived)
       const wasThere = arrived.redelivered || running.has(arrived) || known.has(id)
-      if (!isMessage(arrived) || (wasThere && !this.#unstored.has(arrived.reading.message._id)))
+      if (!isMessage(arrived) || (wasThere && this.#unstored.get(arrived.reading.message._id) === undefined))
         first.push(arrived)
       else fresh.push(arrived)
     }

@@ -1,4 +1,5 @@
 import TinyQueue from 'tinyqueue'
+import { ChurnMap } from '../churn-map.ts'
 import { type MessageRecord, threadKey } from '../message-record.ts'
 import type { RunResult } from '../run-result.ts'
 import { Fifo } from './fifo.ts'
@@ -64,7 +65,7 @@ class ThreadRunner implements Threads {
   /** What the clock last said. */
   #latest = 0
   readonly #maxThreads: number
-  readonly #threads = new Map<string, Thread>()
+  readonly #threads = new ChurnMap<string, Thread>()
   readonly #waiting = new TinyQueue<{ due: number; thread: Thread }>([], (a, b) => a.due - b.due)
   #running = 0
   #idle = () => {}
