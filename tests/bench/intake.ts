@@ -20,7 +20,7 @@ const size = z.object({
   RATE: integer({ min: 1, max: 10_000 }).default(500).describe('Messages a second of the steady load'),
   STEADY_SECONDS: integer({ min: 1, max: 600 }).default(10).describe('How long the steady load lasts'),
   MESSAGES: integer({ min: 10_000, max: 10_000_000 })
-    .default(500_000)
+    .default(1_000_000)
     .describe('Messages between the first look at the memory and the last'),
 })
 type Measured = Load & {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createRouter, routes } from '@parley/gateway/routes'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { type IntakeWorld, START_MS, startIntakeWorld, type Taken } from './intake-world.ts'
+import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 import { contact, metaChannel, metaMessage, payloadOf, postPayload } from './meta-payload.ts'
+import type { Taken } from './take-queues.ts'
 
 interface Document {
   asyncapi: string

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, untilReady } from '@parley/local/testing/service-under-test'
-import { type IntakeWorld, START_MS, startIntakeWorld, type Taken } from './intake-world.ts'
+import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
+import type { Taken } from './take-queues.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

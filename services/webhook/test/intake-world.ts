@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { buildApp as buildConfiguration } from '@parley/configuration/app'
 import { config as configurationConfig } from '@parley/configuration/config'
 import { buildApp as buildGateway } from '@parley/gateway/app'
@@ -6,7 +5,6 @@ import { gatewayConfig } from '@parley/gateway/config'
 import { buildApp as buildIdentity } from '@parley/identity/app'
 import { identityConfig } from '@parley/identity/config'
 import {
-  eventually,
   type Listening,
   makeServiceKeys,
   namedSecret,
@@ -15,28 +13,16 @@ import {
 } from '@parley/local/testing/service-under-test'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
-import {
-  MESSAGES_EXCHANGE,
-  PARTITIONS,
-  partitionKey,
-  partitionQueue,
-  STATUS_KEY,
-  STATUS_QUEUE,
-} from '@parley/shared/broker'
 import { type Caller, createInternalSigner, type ServiceName } from '@parley/shared/internal-token'
-import { type Channel, type ChannelModel, type ConsumeMessage, connect } from 'amqplib'
+import { type ChannelModel, connect } from 'amqplib'
 import mongoose from 'mongoose'
 import { buildApp } from '../src/app.ts'
 import { config } from '../src/config.ts'
 import { postOnce } from './post-once.ts'
+import { startTaking, type Taken } from './take-queues.ts'
 
 /** What starting or stopping three services may take on a busy machine. */
 export const START_MS = 120_000
-
-export interface Taken {
-  queue: string
-  delivery: ConsumeMessage
-}
 
 export interface Answer {
   status: number
@@ -257,34 +243,6 @@ async function startFront(target: () => string | undefined): Promise<Listening> 
         server.close(() => resolve())
         server.closeAllConnections()
       }),
-  }
-}
-
-const QUEUES = [
-  ...Array.from({ length: PARTITIONS }, (_, at) => ({ queue: partitionQueue(at), key: partitionKey(at) })),
-  { queue: STATUS_QUEUE, key: STATUS_KEY },
-]
-
-/** Takes from every queue. A marker in each says that all before it has come. */
-async function startTaking(connection: ChannelModel): Promise<{ drain(): Promise<Taken[]> }> {
-  const channel: Channel = await connection.createChannel()
-  const taken: Taken[] = []
-  for (const { queue } of QUEUES) {
-    const take = (delivery: ConsumeMessage | null) => {
-      if (delivery !== null) taken.push({ queue, delivery })
-    }
-    await channel.consume(queue, take, { noAck: true })
-  }
-  return {
-    async drain() {
-      const marker = `marker-${randomUUID()}`
-      for (const { key } of QUEUES) {
-        channel.publish(MESSAGES_EXCHANGE, key, Buffer.from(''), { messageId: marker })
-      }
-      const isMarker = ({ delivery }: Taken) => delivery.properties.messageId === marker
-      await eventually(() => (taken.filter(isMarker).length === QUEUES.length ? true : undefined))
-      return taken.splice(0).filter((one) => !isMarker(one))
-    },
   }
 }
 

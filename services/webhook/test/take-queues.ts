@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto'
+import { eventually } from '@parley/local/testing/service-under-test'
+import {
+  MESSAGES_EXCHANGE,
+  PARTITIONS,
+  partitionKey,
+  partitionQueue,
+  STATUS_KEY,
+  STATUS_QUEUE,
+} from '@parley/shared/broker'
+import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib'
+
+export interface Taken {
+  queue: string
+  delivery: ConsumeMessage
+}
+
+const QUEUES = [
+  ...Array.from({ length: PARTITIONS }, (_, at) => ({ queue: partitionQueue(at), key: partitionKey(at) })),
+  { queue: STATUS_QUEUE, key: STATUS_KEY },
+]
+
+/** Takes from every queue. A marker in each says that all before it has come. */
+export async function startTaking(connection: ChannelModel): Promise<{ drain(): Promise<Taken[]> }> {
+  const channel: Channel = await connection.createChannel()
+  const taken: Taken[] = []
+  for (const { queue } of QUEUES) {
+    const take = (delivery: ConsumeMessage | null) => {
+      if (delivery !== null) taken.push({ queue, delivery })
+    }
+    await channel.consume(queue, take, { noAck: true })
+  }
+  return {
+    async drain() {
+      const marker = `marker-${randomUUID()}`
+      for (const { key } of QUEUES) {
+        channel.publish(MESSAGES_EXCHANGE, key, Buffer.from(''), { messageId: marker })
+      }
+      const isMarker = ({ delivery }: Taken) => delivery.properties.messageId === marker
+      await eventually(() => (taken.filter(isMarker).length === QUEUES.length ? true : undefined))
+      return taken.splice(0).filter((one) => !isMarker(one))
+    },
+  }
+}
