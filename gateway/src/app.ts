@@ -55,9 +55,10 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     routes: (express) => {
       express.use(canonicalPath())
       const trustedProxies = config.TRUSTED_PROXIES
+      const origins = config.CORS_ORIGINS
       const admit = (req: Request) => limits.page(addressKey(clientAddress(req, trustedProxies)))
       express.use(documentation({ admit }))
-      express.use(cors({ origins: config.CORS_ORIGINS, findRoute }))
+      if (origins.length > 0) express.use(cors({ origins, findRoute }))
       express.use(gatekeeper({ findRoute, services, callers, signer, limits, trustedProxies }))
       express.use(forward.middleware)
     },

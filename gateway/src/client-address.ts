@@ -23,6 +23,7 @@ export const addressRanges = z.string().transform((text, context): BlockList => 
  */
 export function clientAddress(req: IncomingMessage, trusted: BlockList): string {
   let address = plain(req.socket.remoteAddress ?? '')
+  if (trusted.rules.length === 0) return address
   const forwarded = String(req.headers['x-forwarded-for'] ?? '').split(',')
   while (isTrusted(address, trusted)) {
     const before = plain(forwarded.pop()?.trim() ?? '')

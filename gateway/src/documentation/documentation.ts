@@ -3,6 +3,7 @@ import { type Request, type RequestHandler, Router } from 'express'
 import { createAssets } from './assets.ts'
 import { POLICY } from './page.ts'
 
+const OWN = /^\/(?:openapi\.json|docs)(?:[/?]|$)/
 const HEADERS = {
   'content-security-policy': POLICY,
   'cross-origin-opener-policy': 'same-origin',
@@ -17,7 +18,7 @@ const HEADERS = {
  * `GET /openapi.json`, and the same for people at `/docs`, with all that the page needs. No token is looked at;
  * `admit` throws for who asks too often.
  */
-export function documentation({ admit }: { admit(req: Request): void }): Router {
+export function documentation({ admit }: { admit(req: Request): void }): RequestHandler {
   const serve = serving(admit)
   const router = Router({ caseSensitive: true })
   for (const path of ['/openapi.json', '/docs']) {
@@ -27,7 +28,8 @@ export function documentation({ admit }: { admit(req: Request): void }): Router 
     if (req.method !== 'GET' && req.method !== 'HEAD') return next()
     return serve(req, res, next)
   })
-  return router
+  // Every request comes by, and matching routes would cost it more.
+  return (req, res, next) => (OWN.test(req.url) ? router(req, res, next) : next())
 }
 
 function serving(admit: (req: Request) => void): RequestHandler {
