@@ -74,8 +74,9 @@ export async function startDispatchSystem({ pinned }: { pinned: boolean }) {
       ),
     /** Starts the bare loop of consume, POST and ack. */
     startBare: () => run('tests/bench/bare-amqplib-post.ts', { SINK_URL: sink.url }),
-    /** Queues messages, confirmed, in turn for each of the threads. */
-    fill: (options: { messages: number; threads: string[]; prefix: string }) => fill(AMQP_URL, options),
+    /** Queues messages, confirmed, in turn for each of the threads; in the log, too, unless told. */
+    fill: (options: { messages: number; threads: string[]; prefix: string; logged?: boolean }) =>
+      fill(AMQP_URL, options),
     /** Empties the queues of all partitions. */
     async purge() {
       const connection = await connect(AMQP_URL)
@@ -113,15 +114,16 @@ function runnerOf(child: ChildProcess): Runner {
 
 async function fill(
   url: string,
-  { messages, threads, prefix }: { messages: number; threads: string[]; prefix: string },
+  options: { messages: number; threads: string[]; prefix: string; logged?: boolean },
 ): Promise<void> {
+  const { messages, threads, prefix, logged = true } = options
   const connection = await connect(url, { noDelay: true })
   const channel = await connection.createConfirmChannel()
   function* all() {
     for (let n = 0; n < messages; n++)
       yield { messageId: `${prefix}-${n}`, thread: threads[n % threads.length] ?? '' }
   }
-  await publishMessages(channel, all())
+  await publishMessages(channel, all(), { logged })
   await connection.close()
 }
 

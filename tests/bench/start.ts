@@ -45,7 +45,10 @@ function copyCheckout(): void {
     mkdirSync(dirname(join(copy, file)), { recursive: true })
     cpSync(join(CHECKOUT, file), join(copy, file))
   }
-  symlinkSync(join(CHECKOUT, 'node_modules'), join(copy, 'node_modules'))
+  // A workspace has modules of its own where it needs another version.
+  const folders = new Set(files.map((name) => join(dirname(name), 'node_modules')))
+  for (const modules of [...folders].filter((name) => existsSync(join(CHECKOUT, name))))
+    symlinkSync(join(CHECKOUT, modules), join(copy, modules))
   mkdirSync(join(copy, '.local'), { mode: 0o700 })
   if (existsSync(CACHE_DIRECTORY)) symlinkSync(CACHE_DIRECTORY, join(copy, '.local/cache'))
 }

@@ -4,10 +4,14 @@ import type { ConfirmChannel } from 'amqplib'
 
 const IN_FLIGHT = 1_000
 
-/** Publishes messages, each named by its id and its thread, as intake does; resolves once all are confirmed. */
+/**
+ * Publishes messages, each named by its id and its thread, as intake does; resolves once all are confirmed. Those that
+ * are not `logged` go to the queues past the log, where nobody will ask what became of them.
+ */
 export async function publishMessages(
   channel: ConfirmChannel,
   messages: Iterable<{ messageId: string; thread: string }>,
+  { logged = true } = {},
 ): Promise<void> {
   const provenance: Provenance = {
     workspace: 1,
@@ -23,11 +27,14 @@ export async function publishMessages(
     const { routingKey, type, headers } = messagePublication({ messageId, message, body, provenance })
     const timestamp = Math.floor(Date.now() / 1_000)
     const properties = { messageId, type, headers, timestamp, contentType: 'application/json' }
-    channel.publish(MESSAGES_EXCHANGE, routingKey, body, { ...properties, persistent: true })
+    const [exchange, key] = logged ? [MESSAGES_EXCHANGE, routingKey] : ['', queueOf(routingKey)]
+    channel.publish(exchange, key, body, { ...properties, persistent: true })
     if (++published % IN_FLIGHT === 0) await channel.waitForConfirms()
   }
   await channel.waitForConfirms()
 }
+
+const queueOf = (routingKey: string) => `${MESSAGES_EXCHANGE}.${routingKey}`
 
 const messageIn = (thread: string) => ({
   extId: 'line',
