@@ -3,7 +3,6 @@ import { type Request, type RequestHandler, Router } from 'express'
 import { createAssets } from './assets.ts'
 import { POLICY } from './page.ts'
 
-const OWN = /^\/(?:openapi\.json|docs)(?:[/?]|$)/
 const HEADERS = {
   'content-security-policy': POLICY,
   'cross-origin-opener-policy': 'same-origin',
@@ -18,7 +17,7 @@ const HEADERS = {
  * `GET /openapi.json`, and the same for people at `/docs`, with all that the page needs. No token is looked at;
  * `admit` throws for who asks too often.
  */
-export function documentation({ admit }: { admit(req: Request): void }): RequestHandler {
+export function documentation({ admit }: { admit(req: Request): void }): Router {
   const serve = serving(admit)
   const router = Router({ caseSensitive: true })
   for (const path of ['/openapi.json', '/docs']) {
@@ -28,8 +27,7 @@ export function documentation({ admit }: { admit(req: Request): void }): Request
     if (req.method !== 'GET' && req.method !== 'HEAD') return next()
     return serve(req, res, next)
   })
-  // Every request comes by, and matching routes would cost it more.
-  return (req, res, next) => (OWN.test(req.url) ? router(req, res, next) : next())
+  return router
 }
 
 function serving(admit: (req: Request) => void): RequestHandler {

@@ -95,7 +95,7 @@ export async function startAuditWorld() {
         await session.endSession()
       }
     },
-    audited: () => collections.audited.countDocuments(),
+    audited: () => collections.audited.countDocuments({}, { readConcern: { level: 'majority' } }),
     checkedAt: async () => (await collections.audit.findOne({ _id: 'log' }))?.checkedAt,
     difference: async () => (await collections.audit.findOne({ _id: 'log' }))?.difference,
     async close() {
