@@ -16,9 +16,13 @@ export interface Authorizer {
 
 /**
  * Fetches a version of a role from identity once and keeps it: a version never changes, so there is nothing
- * to go stale. At most 10,000 are held.
+ * to go stale. At most 10,000 are held. A rule sees of a document what `fieldsOf` its resource names: the fields of
+ * its public view, or all of them where the service stores nothing else.
  */
-export function createAuthorizer(identity: Pick<InternalClient, 'get'>): Authorizer {
+export function createAuthorizer(
+  identity: Pick<InternalClient, 'get'>,
+  fieldsOf: (resource: string) => ReadonlySet<string> | undefined = () => undefined,
+): Authorizer {
   const roles = new LRUCache<string, PermissionEntry[]>({
     max: CACHED_ROLES,
     fetchMethod: async (key) => {
@@ -38,6 +42,7 @@ export function createAuthorizer(identity: Pick<InternalClient, 'get'>): Authori
       permissions,
       resource,
       access,
+      fields: fieldsOf(resource),
       account: { ...account, workspace, role: { _id: role._id, name: role.name } },
     })
     const ofCaller = decisions.get(caller) ?? new Map<string, Decision>()

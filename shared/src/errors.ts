@@ -12,6 +12,7 @@ export const errors = {
   invalid_credentials: { status: 401, title: 'The user name or the password is wrong' },
   invalid_refresh_token: { status: 401, title: 'The refresh token is not valid any more' },
   invalid_invitation: { status: 401, title: 'The invitation is not valid any more' },
+  password_required: { status: 403, title: 'A recent login or the password is required' },
   forbidden: { status: 403, title: 'The role does not allow this' },
   not_found: { status: 404, title: 'There is nothing here' },
   method_not_allowed: { status: 405, title: 'The method is not allowed here' },

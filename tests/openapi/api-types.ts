@@ -1057,6 +1057,7 @@ export interface components {
             name: string;
             role: number | string;
             expiresInDays?: number | null;
+            currentPassword?: string | null;
         };
         ApiTokenPage: {
             data: components["schemas"]["ApiToken"][];
@@ -2128,7 +2129,7 @@ export interface components {
             detail?: string;
             instance: string;
             /** @enum {string} */
-            code: "malformed_json" | "malformed_body" | "malformed_request" | "invalid_path" | "invalid_id" | "unauthenticated" | "invalid_credentials" | "invalid_refresh_token" | "invalid_invitation" | "forbidden" | "not_found" | "method_not_allowed" | "body_timeout" | "request_timeout" | "email_taken" | "name_taken" | "last_admin" | "still_referenced" | "idempotency_in_flight" | "precondition_failed" | "not_replayable" | "body_too_large" | "unsupported_media_type" | "validation_failed" | "too_deep" | "idempotency_key_reused" | "rate_limited" | "headers_too_large" | "internal_error" | "bad_gateway" | "unavailable" | "upstream_timeout";
+            code: "malformed_json" | "malformed_body" | "malformed_request" | "invalid_path" | "invalid_id" | "unauthenticated" | "invalid_credentials" | "invalid_refresh_token" | "invalid_invitation" | "password_required" | "forbidden" | "not_found" | "method_not_allowed" | "body_timeout" | "request_timeout" | "email_taken" | "name_taken" | "last_admin" | "still_referenced" | "idempotency_in_flight" | "precondition_failed" | "not_replayable" | "body_too_large" | "unsupported_media_type" | "validation_failed" | "too_deep" | "idempotency_key_reused" | "rate_limited" | "headers_too_large" | "internal_error" | "bad_gateway" | "unavailable" | "upstream_timeout";
             requestId: string;
             errors?: ({
                 path: string;
@@ -2327,6 +2328,7 @@ export interface operations {
                     currentPassword: string;
                     /** Format: password */
                     newPassword: string;
+                    keepApiTokens?: boolean | null;
                 };
             };
         };

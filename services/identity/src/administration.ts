@@ -2,6 +2,7 @@ import type { Authorizer } from '@parley/shared/authorizer'
 import type { Connection } from 'mongoose'
 import type { Models } from './models.ts'
 import type { Passwords } from './passwords/passwords.ts'
+import type { Throttles } from './throttle/throttles.ts'
 
 /** What the routes need with which a workspace is administered. */
 export interface Administration {
@@ -9,5 +10,6 @@ export interface Administration {
   models: Models
   authorizer: Authorizer
   passwords: Passwords
+  throttles: Throttles
   minPasswordLength: number
 }

@@ -17,21 +17,20 @@ import { logoutRoute } from './sessions/logout.ts'
 import { refreshRoute } from './sessions/refresh.ts'
 import { jwksRoute } from './signing-keys/jwks.ts'
 import type { KeyRing } from './signing-keys/key-ring.ts'
-import { slowDownByAddress, type Throttles } from './throttle/throttles.ts'
+import { slowDownByAddress } from './throttle/throttles.ts'
 import { workspaceBySlugRoute } from './workspaces/by-slug.ts'
 
 /** What the routes of this service need. */
 export interface IdentityDependencies extends Administration {
   keyRing: KeyRing
   verifier: InternalVerifier
-  throttles: Throttles
   baseDomain: string
 }
 
 /** All routes: for everybody, for callers whom the gateway has verified, and for services. */
 export function mountRoutes(app: Express, dependencies: IdentityDependencies): void {
   const { verifier, throttles } = dependencies
-  app.use(['/api/auth/register', '/api/auth/refresh'], slowDownByAddress(throttles.arrivals))
+  app.use(['/api/auth/register', '/api/auth/refresh'], slowDownByAddress(throttles))
   app.use(registerRoute(dependencies), loginRoute(dependencies), refreshRoute(dependencies))
   app.use(logoutRoute(dependencies), acceptInvitationRoute(dependencies), jwksRoute(dependencies))
 

@@ -5,6 +5,7 @@ import {
   type IdentityServer,
   identityEnvironment,
   makeServiceKeys,
+  newRegistration,
   startIdentity,
   untilReady,
 } from './identity-server.ts'
@@ -111,7 +112,8 @@ describe('the right to make tokens', () => {
       .collection<{ _id: string }>('roleVersions')
       .insertOne({ _id: `${roleId}/1`, role: roleId, version: 1, name: 'STORED', permissions } as never)
     const token = await tokenIn(roleId)
-    expect((await create({ name: 'x', role: roleId }, token)).status).toBe(200)
+    const own = { name: 'x', role: roleId, currentPassword: newRegistration().password }
+    expect((await create(own, token)).status).toBe(200)
     for (const other of ['WORKSPACE_ADMIN', 'MEMBER', 'PROVIDER', admin.role]) {
       const { status, json } = await create({ name: 'x', role: other }, token)
       expect([status, json.code]).toEqual([403, 'forbidden'])

@@ -137,3 +137,28 @@ describe('changes', () => {
     expect((await identity.callAs('webhook', 'GET', '/internal/changes?since=0')).status).toBe(403)
   })
 })
+
+describe('a session', () => {
+  const DAY_MS = 86_400_000
+  const age = async (days: number) => {
+    const account = (await identity.database.collection('accounts').findOne({ username: user.email }))?._id
+    const createdAt = new Date(Date.now() - days * DAY_MS)
+    await identity.database.collection('sessions').updateMany({ account }, { $set: { createdAt } })
+    return { account, ends: createdAt.getTime() + 90 * DAY_MS }
+  }
+
+  test('is not prolonged beyond 90 days after its login', async () => {
+    const { account, ends } = await age(80)
+    const { status, json } = await refresh(first)
+    expect(status).toBe(200)
+    const refreshToken = await identity.database
+      .collection<{ _id: string; expiresAt: Date }>('refreshTokens')
+      .findOne({ _id: tokenHash(json.refreshToken) })
+    expect(refreshToken?.expiresAt.getTime()).toBe(ends)
+    await age(90)
+    await expectEnded(json.refreshToken)
+    const question = { account, session: sidOf(json.accessToken) }
+    const { json: answer } = await identity.callAs('gateway', 'POST', '/internal/introspect', question)
+    expect(answer).toEqual({ active: false })
+  })
+})

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { administeredWorkspace } from './administered-workspace.ts'
 
 const workspace = administeredWorkspace()
-const { addUser, asAdmin } = workspace
+const { addUser, as, asAdmin } = workspace
 const ALL = '{{account.workspace._id}}'
 
 describe('roles', () => {
@@ -86,9 +86,39 @@ describe('roles', () => {
   })
 
   test('explain nothing that is secret', async () => {
-    const entry = { schema: 'true', read: "{{doc.passwordHash}} == 'x'", write: '' }
+    const entry = { schema: 'true', read: "{{doc.usernameKey}} == 'x'", write: '' }
     const { json: role } = await asAdmin('POST', '/rest/roles', { name: 'CURIOUS', permissions: [entry] })
     const body = { resource: 'users', id: workspace.admin._id }
-    expect((await asAdmin('POST', `/rest/roles/${role._id}/explain`, body)).text).not.toContain('$2b$')
+    const { json } = await asAdmin('POST', `/rest/roles/${role._id}/explain`, body)
+    expect(json.entries[0].read).toMatchObject({ grants: 'none', reason: 'Came to false' })
+    expect(JSON.stringify(json)).not.toContain('$2b$')
+  })
+
+  test.each(['passwordHash', 'salt', 'pepper'])('may not name a user’s %s', async (field) => {
+    const permissions = [{ schema: "{{resource}} == 'users'", read: `{{doc.${field}}} <= 'z'`, write: '' }]
+    const { status, json } = await asAdmin('POST', '/rest/roles', { name: 'CURIOUS', permissions })
+    expect([status, json.errors[0]]).toEqual([
+      422,
+      expect.objectContaining({ path: '/permissions/0/read', code: 'bad_expression', column: 1 }),
+    ])
+  })
+
+  test('learn nothing of what is stored and not shown, by rules that were stored before', async () => {
+    const rules = ["doc.passwordHash >= ''", "doc.usernameKey >= ''", "doc.hash >= ''", 'doc.given >= 0']
+    const { json: role } = await asAdmin('POST', '/rest/roles', { name: 'OLD', permissions: [] })
+    const permissions = rules.map((read) => ({ schema: 'true', read, write: '' }))
+    for (const collection of ['roles', 'roleVersions'])
+      await workspace.identity.database
+        .collection(collection)
+        .updateMany({ name: 'OLD' }, { $set: { permissions } })
+    const user = await addUser('OLD')
+    await asAdmin('POST', '/rest/invitations', { email: 'x@example.com', role: 'VIEWER' })
+    await asAdmin('POST', '/api/auth/tokens', { name: 'x', role: 'VIEWER' })
+    for (const path of ['/rest/users', '/rest/invitations', '/rest/roles', '/api/auth/tokens']) {
+      const { status, json } = await as(user.token)('GET', path)
+      // A whole resource that is denied is 403; a condition that holds for nobody is an empty list.
+      expect(status === 403 || json.data.length === 0).toBe(true)
+    }
+    expect(role.version).toBe(1)
   })
 })

@@ -6,6 +6,12 @@ import { connectRedis } from '@parley/shared/redis'
 import type { Redis } from 'ioredis'
 import { createThrottle, delayOf } from '../src/throttle/throttle.ts'
 import {
+  CROWDED,
+  createWaitingRoom,
+  MAX_WAITING_OF_ADDRESS,
+  type WaitingRoom,
+} from '../src/throttle/waiting-room.ts'
+import {
   dropIdentity,
   type IdentityServer,
   identityEnvironment,
@@ -35,31 +41,44 @@ describe('a throttle', () => {
   }, 150_000)
   afterAll(() => redis.disconnect())
 
-  test('is shared by all copies through Redis, and forgives', async () => {
-    const copies = [1, 2].map(() => createThrottle({ name: 'shared', free: 2, redis }))
-    for (const copy of copies) expect(await timed(() => copy.slowDown('ana'))).toBeLessThan(200)
-    expect(await timed(() => copies[0]!.slowDown('ana'))).toBeGreaterThan(240)
-    expect(await timed(() => copies[1]!.slowDown('bea'))).toBeLessThan(200)
-    await copies[1]!.forgive('ana')
-    expect(await timed(() => copies[0]!.slowDown('ana'))).toBeLessThan(200)
+  test('is shared by all instances through Redis, and forgives', async () => {
+    const [first, second] = [1, 2].map(() => createThrottle({ name: 'shared', free: 2, redis }))
+    expect([await first!.count('ana'), await second!.count('ana')]).toEqual([0, 0])
+    expect([await first!.count('ana'), await second!.count('bea')]).toEqual([250, 0])
+    await second!.forgive('ana')
+    expect(await first!.count('ana')).toBe(0)
     expect(JSON.stringify(await redis.keys('throttle:shared*'))).not.toMatch(/ana|bea/)
   })
 
   test('works on without Redis', async () => {
-    const away = connectRedis('redis://127.0.0.1:1', log)
-    const throttle = createThrottle({ name: 'away', free: 1, redis: away })
-    expect(await timed(() => throttle.slowDown('x'))).toBeLessThan(200)
-    expect(await timed(() => throttle.slowDown('x'))).toBeGreaterThan(240)
+    const unavailable = connectRedis('redis://127.0.0.1:1', log)
+    const throttle = createThrottle({ name: 'alone', free: 1, redis: unavailable })
+    expect([await throttle.count('x'), await throttle.count('x')]).toEqual([0, 250])
     await throttle.forgive('x')
-    away.disconnect()
+    unavailable.disconnect()
+  })
+})
+
+describe('the waiting room', () => {
+  const WAIT_MS = 1_500
+  const settle = (room: WaitingRoom, addresses: string[]) =>
+    Promise.allSettled(addresses.map((address) => room.wait(address, WAIT_MS)))
+  const refusedIn = (settled: PromiseSettledResult<void>[]) =>
+    settled.filter((one) => one.status === 'rejected' && one.reason.code === 'rate_limited').length
+
+  test('lets only so many of one address wait', async () => {
+    const room = createWaitingRoom()
+    const addresses = Array.from({ length: MAX_WAITING_OF_ADDRESS + 9 }, () => '203.0.113.1')
+    expect(refusedIn(await settle(room, addresses))).toBe(9)
+    expect(refusedIn(await settle(room, ['203.0.113.1']))).toBe(0)
   })
 
-  test('lets only so many wait', async () => {
-    const throttle = createThrottle({ name: 'many', free: 1, redis: undefined })
-    const settled = await Promise.allSettled(Array.from({ length: 230 }, () => throttle.slowDown('x')))
-    const refused = settled.filter(({ status }) => status === 'rejected')
-    expect(refused).toHaveLength(29)
-    for (const { reason } of refused as PromiseRejectedResult[]) expect(reason.code).toBe('rate_limited')
+  test('has a place for another address, however many wait', async () => {
+    const room = createWaitingRoom()
+    const crowd = Array.from({ length: CROWDED }, (_, at) => `203.0.113.${at % 150}`)
+    const waiting = settle(room, crowd)
+    expect(refusedIn(await settle(room, ['198.51.100.7', '203.0.113.1']))).toBe(1)
+    expect(refusedIn(await waiting)).toBe(0)
   })
 })
 
@@ -90,6 +109,47 @@ describe('login', () => {
     }
     expect((await login(user.email, user.password)).status).toBe(200)
     expect(await timed(() => login(user.email, 'wrong'))).toBeLessThan(240)
+  })
+
+  test('of a victim goes through while two hundred others for their account wait', async () => {
+    const user = newRegistration()
+    await identity.call('POST', '/api/auth/register', { body: user })
+    const from = (address: string, password: string) =>
+      identity.call('POST', '/api/auth/login', {
+        body: { email: user.email, password },
+        headers: { 'x-forwarded-for': address },
+      })
+    const attack = Array.from({ length: 220 }, (_, at) => from(`198.51.100.${at % 2}`, 'wrong'))
+    const own = await from('203.0.113.77', user.password)
+    expect(own.status).toBe(200)
+    const statuses = (await Promise.all(attack)).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(150)
+  })
+
+  test('counts addresses of one IPv6 network together', async () => {
+    const from = (address: string) =>
+      identity.call('POST', '/api/auth/refresh', {
+        body: { refreshToken: 'x' },
+        headers: { 'x-forwarded-for': address },
+      })
+    for (let at = 0; at < 2 * 40; at++) await from(`2001:db8:0:1::${at}`)
+    expect(await timed(() => from('2001:db8:0:1::ffff'))).toBeGreaterThan(240)
+    expect(await timed(() => from('2001:db8:0:2::1'))).toBeLessThan(240)
+  })
+
+  test('is slowed down where a password is changed or a token is made with one', async () => {
+    const { json: registered } = await identity.call('POST', '/api/auth/register', {
+      body: newRegistration(),
+    })
+    const guess = (path: string, body: object) =>
+      identity.callWith(registered.accessToken, 'POST', path, { ...body, currentPassword: 'wrong' })
+    for (const [path, body] of [
+      ['/api/auth/password', { newPassword: 'x' }],
+      ['/api/auth/tokens', { name: 'x', role: 'VIEWER' }],
+    ] as const) {
+      for (let at = 0; at < 2; at++) expect((await guess(path, body)).status).toBe(401)
+      expect(await timed(() => guess(path, body))).toBeGreaterThan(240)
+    }
   })
 
   test('so do refreshing and registering, for one address', async () => {

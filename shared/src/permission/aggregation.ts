@@ -1,5 +1,6 @@
 import type { Call, Comparison, Expression } from './expression.ts'
 import { isScalar as isScalarValue } from './values.ts'
+import type { OperandLimit } from './work.ts'
 
 const MISSING = '$$REMOVE'
 const SCALARS = ['null', 'bool', 'int', 'long', 'double', 'decimal', 'string']
@@ -40,6 +41,24 @@ export function grantingAggregation(expression: Expression, workspace: number | 
   })
 }
 
+/** The documents within a limit, as `isWithin` has it. */
+export function limitFilter({ keys, maxBytes, maxItems }: OperandLimit): Record<string, unknown> {
+  return {
+    $expr: bound({ value: fieldValue(keys) }, ({ value }) => ({
+      $switch: {
+        branches: [
+          branch(isString(value), { $lte: [{ $strLenBytes: value }, maxBytes] }),
+          branch({ $isArray: [value] }, { $lte: [{ $size: value }, maxItems] }),
+        ],
+        default: true,
+      },
+    })),
+  }
+}
+
+// biome-ignore lint/suspicious/noThenProperty: the name of $switch's own field
+const branch = (test: unknown, result: unknown) => ({ case: test, then: result })
+
 /** What equals nothing (a missing item of an array included, which BSON would make null) becomes `{}`. */
 function constant(value: unknown): unknown {
   const comparable = (item: unknown) => (isScalarValue(item) ? item : {})
@@ -79,11 +98,9 @@ function chain(kind: 'and' | 'or', items: readonly Expression[]): unknown {
   const values = Object.fromEntries(items.map((item, at) => [`v${at}`, aggregation(item)]))
   return bound(values, (names) => {
     const [last, ...others] = Object.values(names).reverse()
-    const branches = others.reverse().map((name) => ({
-      case: kind === 'and' ? isFalsy(name) : { $not: [isFalsy(name)] },
-      // biome-ignore lint/suspicious/noThenProperty: the name of $switch's own field
-      then: name,
-    }))
+    const branches = others
+      .reverse()
+      .map((name) => branch(kind === 'and' ? isFalsy(name) : { $not: [isFalsy(name)] }, name))
     return { $switch: { branches, default: last } }
   })
 }
@@ -105,13 +122,19 @@ function call({ method, target, argument }: Call): unknown {
     const inString = { $cond: [isString(a), { $indexOfCP: [t, a] }, -1] }
     const inArray = { $cond: [isScalar(a), { $indexOfArray: [t, a] }, -1] }
     if (method === 'in') return { $and: [{ $isArray: [t] }, { $gte: [inArray, 0] }] }
-    if (method === 'startsWith') return when([[isString(t), { $eq: [inString, 0] }]])
+    if (method === 'startsWith') return when([[isString(t), startsWith(t, a)]])
     const result = (index: unknown) => (method === 'includes' ? { $gte: [index, 0] } : index)
     return when([
       [isString(t), result(inString)],
       [{ $isArray: [t] }, result(inArray)],
     ])
   })
+}
+
+/** Looks at no more of the text than the beginning. */
+function startsWith(text: string, beginning: string): unknown {
+  const same = { $eq: [{ $substrCP: [text, 0, { $strLenCP: beginning }] }, beginning] }
+  return { $cond: [isString(beginning), same, false] }
 }
 
 /** The first value whose condition holds, else missing. */

@@ -46,7 +46,9 @@ export function compile(expression: Expression, workspace: number | undefined): 
   }
 }
 
-const allOf = ([first = {}, ...more]: Filter[]): Filter => (more.length ? { $and: [first, ...more] } : first)
+/** Matches what all of the filters match. */
+export const allOf = ([first = {}, ...more]: Filter[]): Filter =>
+  more.length ? { $and: [first, ...more] } : first
 const not = (filter: Filter): Filter => ({ $nor: [filter] })
 
 /** Matches what one of the filters matches. */

@@ -1,15 +1,16 @@
 import {
   type Access,
   combine,
-  foldPart,
+  type FoldedEntry,
+  type FoldedPart,
+  foldEntries,
   type PermissionEntry,
   type Question,
-  schemaApplies,
 } from './decide.ts'
 import { parsePart } from './entry.ts'
 import { evaluate } from './evaluate.ts'
-import type { Expression } from './expression.ts'
 import { workspaceOf } from './values.ts'
+import { isWithin, operandLimits } from './work.ts'
 
 export type PartExplanation = {
   /** As stored; null where there is none. */
@@ -39,7 +40,11 @@ const MAX_SHOWN = 80
  * the document when there is one.
  */
 export function explain({ doc, ...question }: Question & { doc?: object }): Explanation {
-  const entries = question.permissions.map((entry, at) => explainEntry(entry, { ...question, doc, at }))
+  const [reading, writing] = [foldEntries(question, 'read'), foldEntries(question, 'write')]
+  const entries = question.permissions.flatMap((entry, at) => {
+    const folded = { read: reading[at], write: writing[at] }
+    return isWhole(folded) ? [explainEntry(entry, { ...question, doc, at, folded })] : []
+  })
   const [read, write] = (['read', 'write'] as const).map((access) =>
     conclude(access, entries, { ...question, doc }),
   )
@@ -47,41 +52,47 @@ export function explain({ doc, ...question }: Question & { doc?: object }): Expl
 }
 
 type Case = Omit<Question, 'permissions'> & { readonly doc: object | undefined }
+type Folded = Record<Access, FoldedEntry>
 
-function explainEntry(entry: PermissionEntry, { at, ...scope }: Case & { at: number }): EntryExplanation {
-  const applies = schemaApplies(entry.schema, scope)
+const isWhole = (folded: Record<Access, FoldedEntry | undefined>): folded is Folded =>
+  folded.read !== undefined && folded.write !== undefined
+
+function explainEntry(
+  entry: PermissionEntry,
+  { at, folded, ...scope }: Case & { at: number; folded: Folded },
+): EntryExplanation {
+  const { schema, applies } = folded.read
   return {
     entry: at + 1,
-    schema: { ...explainPart(entry.schema, scope), applies },
-    read: explainAccess(entry.read, scope),
-    write: explainAccess(entry.write, scope),
+    schema: { ...explainPart(entry.schema, schema, scope), applies },
+    read: explainAccess(entry.read, folded.read.granting, scope),
+    write: explainAccess(entry.write, folded.write.granting, scope),
   }
 }
 
-function explainAccess(part: unknown, scope: Case): AccessExplanation {
-  const decision = combine([foldPart(part, scope)], workspaceOf(scope.account))
+function explainAccess(part: unknown, folded: FoldedPart, scope: Case): AccessExplanation {
+  const decision = combine([folded.expression], workspaceOf(scope.account))
   const misses = decision.kind === 'some' && scope.doc !== undefined && !decision.test(scope.doc)
-  return { ...explainPart(part, scope), grants: misses ? 'none' : decision.kind }
+  return { ...explainPart(part, folded, scope), grants: misses ? 'none' : decision.kind }
 }
 
-function explainPart(part: unknown, scope: Case): PartExplanation {
+function explainPart(part: unknown, folded: FoldedPart, scope: Case): PartExplanation {
   const parsed = parsePart(part)
   const expression = part ?? null
-  if ('error' in parsed) {
-    const { column, message } = parsed.error
-    return { expression, reason: `Doesn't parse, column ${column}: ${message}`, column }
-  }
-  return { expression, reason: reasonOf(part, foldPart(part, scope), scope) }
+  if ('error' in parsed)
+    return { expression, reason: folded.fault ?? parsed.error.message, column: parsed.error.column }
+  return { expression, reason: folded.fault ?? reasonOf(part, folded, scope) }
 }
 
-function reasonOf(part: unknown, folded: Expression, { doc, account, resource }: Case): string {
+function reasonOf(part: unknown, { expression }: FoldedPart, { doc, account, resource }: Case): string {
   if (part === undefined || part === null) return 'Missing'
   if (typeof part !== 'string' && typeof part !== 'boolean') return 'Neither a string nor a boolean'
   if (typeof part === 'string' && part.trim() === '') return 'Empty'
-  if (folded.kind === 'literal') return `Came to ${shown(folded.value)}`
+  if (expression.kind === 'literal') return `Came to ${shown(expression.value)}`
   if (doc === undefined) return 'Depends on the document'
-  const value = evaluate(folded, { resource, account, doc })
-  return `Came to ${shown(value)} for this document`
+  const tooLong = operandLimits(expression).find((limit) => !isWithin(limit, doc))
+  if (tooLong !== undefined) return `doc.${tooLong.keys.join('.')} is too long to be searched`
+  return `Came to ${shown(evaluate(expression, { resource, account, doc }))} for this document`
 }
 
 function shown(value: unknown): string {

@@ -1,52 +1,74 @@
 import { evaluate } from './evaluate.ts'
-import { type Comparison, type Expression, literal, partsOf, type Scope } from './expression.ts'
-import { isScalar, truthy } from './values.ts'
+import { type Comparison, type Expression, literal, type Path, partsOf, type Scope } from './expression.ts'
+import { isScalar, truthy, valueAt } from './values.ts'
+import { stepsOf, type Work } from './work.ts'
+
+/** What is known when a role is decided on, before there is a document. */
+export type Caller = Omit<Scope, 'doc'> & {
+  /** The fields of a document's public view; a path to another one leads nowhere. All of them when left out. */
+  readonly fields?: ReadonlySet<string> | undefined
+  /** Only the given parts of the account are known; a path to another part stays as it is. */
+  readonly isPartial?: boolean
+  /** What folding may still cost. Unbounded when left out. */
+  readonly work?: Work
+}
 
 /**
  * Replaces everything that the resource and the account decide by its value, so that only paths into `doc`
  * remain. The result evaluates to the same value as the expression did, for every document.
+ *
+ * @throws WorkExceeded
  */
-export function fold(expression: Expression, scope: Omit<Scope, 'doc'>): Expression {
+export function fold(expression: Expression, scope: Caller): Expression {
   switch (expression.kind) {
     case 'literal':
       return expression
     case 'path':
+      if (expression.root === 'account' && scope.isPartial === true && !isKnown(expression, scope))
+        return expression
       if (expression.root !== 'doc') return literal(evaluate(expression, scope))
-      // The document itself is an object: true, and equal to nothing.
-      return expression.keys.length === 0 ? literal({}) : expression
+      return foldDocumentPath(expression, scope)
     case 'array':
-      return settled({ ...expression, items: expression.items.map((item) => fold(item, scope)) })
+      return settled({ ...expression, items: expression.items.map((item) => fold(item, scope)) }, scope)
     case 'not':
-      return settled({ ...expression, item: fold(expression.item, scope) })
+      return settled({ ...expression, item: fold(expression.item, scope) }, scope)
     case 'and':
     case 'or':
       return foldChain(expression.kind, expression.items, scope)
     case 'compare':
-      return foldComparison({
-        ...expression,
-        left: fold(expression.left, scope),
-        right: fold(expression.right, scope),
-      })
+      return foldComparison(
+        { ...expression, left: fold(expression.left, scope), right: fold(expression.right, scope) },
+        scope,
+      )
     case 'call':
-      return settled({
-        ...expression,
-        target: fold(expression.target, scope),
-        argument: fold(expression.argument, scope),
-      })
+      return settled(
+        { ...expression, target: fold(expression.target, scope), argument: fold(expression.argument, scope) },
+        scope,
+      )
   }
+}
+
+/** Of a partial account the members that are there are known, and nothing below or beside them is. */
+const isKnown = (path: Path, { account }: Caller): boolean => valueAt(account, path.keys) !== undefined
+
+function foldDocumentPath(path: Path, { fields }: Caller): Expression {
+  const [first] = path.keys
+  // The document itself is an object: true, and equal to nothing.
+  if (first === undefined) return literal({})
+  return fields === undefined || fields.has(first) ? path : literal(undefined)
 }
 
 const NO_SCOPE: Scope = { resource: '', account: {} }
 
 /** A literal when every direct part is one; the parts have been folded. */
-function settled(expression: Expression): Expression {
-  return partsOf(expression).every((part) => part.kind === 'literal')
-    ? literal(evaluate(expression, NO_SCOPE))
-    : expression
+function settled(expression: Expression, { work }: Caller): Expression {
+  if (!partsOf(expression).every((part) => part.kind === 'literal')) return expression
+  work?.spend(stepsOf(expression))
+  return literal(evaluate(expression, NO_SCOPE))
 }
 
 /** Leaves out known items that decide nothing; a known item that decides ends the chain. */
-function foldChain(kind: 'and' | 'or', items: readonly Expression[], scope: Omit<Scope, 'doc'>): Expression {
+function foldChain(kind: 'and' | 'or', items: readonly Expression[], scope: Caller): Expression {
   const kept: Expression[] = []
   for (const [at, item] of items.entries()) {
     const folded = fold(item, scope)
@@ -60,11 +82,11 @@ function foldChain(kind: 'and' | 'or', items: readonly Expression[], scope: Omit
 }
 
 /** Known to be false when one side is a value that nothing can compare with. */
-function foldComparison(comparison: Comparison): Expression {
+function foldComparison(comparison: Comparison, scope: Caller): Expression {
   const hopeless = [comparison.left, comparison.right].some(
     (side) => side.kind === 'literal' && !comparable(side.value, comparison.operator),
   )
-  return hopeless ? literal(false) : settled(comparison)
+  return hopeless ? literal(false) : settled(comparison, scope)
 }
 
 function comparable(value: unknown, operator: Comparison['operator']): boolean {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { isSecretKey } from '../sealed-value.ts'
 import {
   type Expression,
   ExpressionError,
@@ -20,6 +21,8 @@ const MAX_ITEMS = 256
 const MAX_KEYS = 32
 const ROOTS: readonly string[] = ['resource', 'account', 'doc']
 const METHODS: readonly string[] = ['indexOf', 'includes', 'startsWith']
+/** What identity stores beside a user and shows to nobody. */
+const PASSWORD_FIELDS = ['passwordHash', 'salt', 'pepper']
 const KEY = /^[\p{L}_][\p{L}\p{N}_-]*$/u
 
 const parsed = new LRUCache<string, Parsed>({ max: 1_000 })
@@ -104,6 +107,8 @@ function path(node: SyntaxNode, place: Place): Expression {
   for (const key of keys) {
     if (!KEY.test(key) || key === '__proto__')
       refuse(`${JSON.stringify(key)} can't be a key of a path`, place)
+    if (root === 'doc' && (isSecretKey(key) || PASSWORD_FIELDS.includes(key)))
+      refuse(`${key} is secret: rules see the public view of a document`, place)
   }
   return { kind: 'path', root: root as Root, keys, column: place.start + 1 }
 }

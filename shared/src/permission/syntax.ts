@@ -21,7 +21,7 @@ interface JsepParser {
 const { Jsep } = jsep as unknown as { Jsep: new (source: string) => JsepParser }
 
 const MAX_NESTING = 32
-const PLACEHOLDER = /\{\{\s*([^{}]*?)\s*\}\}/y
+const PLACEHOLDER = /\{\{([^{}]*)\}\}/y
 const OPERATOR = /===|!==|==|!=|<=|>=|<|>|&&|\|\||in(?![\p{L}\p{N}_$])/uy
 const PRECEDENCE = new Map([
   ['||', 1],
@@ -124,7 +124,7 @@ class ExpressionSyntax extends Jsep {
     const match = PLACEHOLDER.exec(this.expr)
     if (!match) this.throwError('A placeholder is {{path}}')
     this.index = PLACEHOLDER.lastIndex
-    return { type: 'Placeholder', path: match[1] }
+    return { type: 'Placeholder', path: match[1]?.trim() }
   }
 }
 

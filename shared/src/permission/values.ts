@@ -55,10 +55,17 @@ export function call(method: Method, target: unknown, argument: unknown): unknow
 }
 
 function callOnString(method: Method, target: string, argument: unknown): boolean | number {
-  const units = typeof argument === 'string' ? target.indexOf(argument) : -1
-  if (method === 'includes') return units >= 0
-  if (method === 'startsWith') return units === 0
-  return units > 0 ? [...target.slice(0, units)].length : units
+  if (typeof argument !== 'string') return method === 'indexOf' ? -1 : false
+  if (method === 'startsWith') return target.startsWith(argument)
+  const units = target.indexOf(argument)
+  return method === 'includes' ? units >= 0 : codePointsBefore(target, units)
+}
+
+/** How many code points stand before a place given in UTF-16 units; a place that is not there stays -1. */
+function codePointsBefore(text: string, units: number): number {
+  let pairs = 0
+  for (let at = 0; at < units; at++) if (text.codePointAt(at) !== text.charCodeAt(at)) pairs++
+  return units - pairs
 }
 
 const itemIndex = (items: readonly unknown[], item: unknown): number =>

@@ -4,6 +4,7 @@ import { decide } from '@parley/shared/permission/decide'
 import { evaluate } from '@parley/shared/permission/evaluate'
 import { parse } from '@parley/shared/permission/parse'
 import { grants } from '@parley/shared/permission/values'
+import { MAX_SEARCHED_BYTES, MAX_SEARCHED_ITEMS, MAX_SOUGHT_BYTES } from '@parley/shared/permission/work'
 import fc from 'fast-check'
 import { mongo } from 'mongoose'
 import { ACCOUNT, documents, sources } from './arbitraries.ts'
@@ -136,13 +137,44 @@ describe('MongoDB and the evaluator', () => {
     ['negations', `${wrapped('{{doc.a}}', '!', { times: 30, after: '' })} == true`],
     ['arrays', `${wrapped('{{doc.a}}', '[', { times: 29, after: ']' })}.includes(1)`],
     ['choices', `${wrapped('{{doc.a}}', '({{doc.b}} && ', { times: 14, after: ' || {{doc.c}})' })} == 1`],
-    ['calls', `{{doc.tags}}${'.indexOf({{doc.a}})'.repeat(29)} == {{doc.b}}`],
+    ['calls', `{{doc.tags}}${".indexOf('a')".repeat(29)} == {{doc.b}}`],
     ['a wide choice', `(${Array(150).fill('{{doc.a}}').join('||')}) == 1`],
     ['a wide choice that grants', Array(150).fill('{{doc.a}}').join('||')],
     ['many conditions', Array(100).fill('{{doc.a}}==1').join('||')],
     ['a list of 256', `{{doc.a}} in [${Array.from({ length: 256 }, (_, at) => at)}]`],
   ])('agree where the bounds of the language are reached: %s', async (_name, source) => {
     expect(await byDatabase(source)).toEqual(inMemory(source))
+  })
+
+  test.each([
+    "doc.a.includes('b')",
+    "!doc.a.includes('b')",
+    "doc.n.x.indexOf('b') < 0",
+    "!('b' in doc.a)",
+    '!doc.a.includes(doc.b)',
+    'doc.a <= doc.b || true',
+    "!(doc.a || doc.b).includes('c')",
+    "doc.a.startsWith('aa')",
+    "[doc.a].includes('b') == false",
+  ])('agree where a value is about as long as may be searched: %s', async (read) => {
+    const long = client.db(freshDatabase('permission')).collection<Doc>('long')
+    const lengths = [MAX_SOUGHT_BYTES, MAX_SEARCHED_BYTES].flatMap((length) => [
+      length - 1,
+      length,
+      length + 1,
+    ])
+    const texts = lengths.flatMap((length) => ['a'.repeat(length), 'é'.repeat(length / 2)])
+    const lists = [0, 1].map((more) => Array.from({ length: MAX_SEARCHED_ITEMS + more }, () => 'a'))
+    const values = ['a', ...texts, ...lists]
+    const made = values.flatMap((a) => ['b', ...texts].map((b) => ({ a, b, n: { x: a } })))
+    await long.insertMany(made.map((doc, _id) => ({ ...doc, _id })))
+    const decision = decide({ ...QUESTION, permissions: [{ schema: 'true', read }], access: 'read' })
+    if (decision.kind !== 'some') throw new Error(decision.kind)
+    const all = await long.find().sort({ _id: 1 }).toArray()
+    const found = await long.find(decision.filter, { projection: { _id: 1 }, sort: { _id: 1 } }).toArray()
+    expect(found.map(({ _id }) => _id)).toEqual(all.filter(decision.test).map(({ _id }) => _id))
+    expect(found.length).toBeGreaterThan(0)
+    expect(found.length).toBeLessThan(all.length)
   })
 
   test.each([

@@ -4,18 +4,22 @@ import type { Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import type { Model } from 'mongoose'
 import type { Models } from '../models.ts'
-import type { Role } from '../roles/role.ts'
+import { publicFieldsOf } from './public-fields.ts'
 
 const ROLE_VERSION = /^\/internal\/roles\/(\d+)\/versions\/(\d+)$/
 
 /** Decides from this service's own roles, as other services do from what they fetch. */
 export function createOwnAuthorizer(models: Pick<Models, 'roleVersions'>): Authorizer {
-  return createAuthorizer({
-    get: async (path) => {
-      const [, role, version] = ROLE_VERSION.exec(path) ?? []
-      return (await models.roleVersions.findById(`${role}/${version}`).lean()) ?? undefined
-    },
-  })
+  const get = async (path: string) => {
+    const [, role, version] = ROLE_VERSION.exec(path) ?? []
+    return (await models.roleVersions.findById(`${role}/${version}`).lean()) ?? undefined
+  }
+  return createAuthorizer({ get }, publicFieldsOf)
+}
+
+/** What it takes to decide what a caller may do. */
+export interface Authorizing {
+  authorizer: Authorizer
 }
 
 const NOTHING = { _id: { $in: [] } }
@@ -65,21 +69,4 @@ export function selects(decision: Decision, document: object): boolean {
 /** Throws `forbidden` unless the decision takes in the document. */
 export function requireSelected(decision: Decision, document: object): void {
   if (!selects(decision, document)) throw new Problem('forbidden')
-}
-
-/**
- * Throws `forbidden` when the caller may not give this role away: their own anyone may, any other only who
- * may write it. Otherwise whoever may make tokens or users could make themselves an admin.
- */
-export async function requireMayGive(
-  authorizer: Authorizer,
-  caller: Caller,
-  role: Pick<Role, '_id'>,
-): Promise<void> {
-  if (role._id === caller.role._id) return
-  const decision = await authorizer.decide(caller, 'roles', 'write')
-  if (!selects(decision, role))
-    throw new Problem('forbidden', {
-      detail: 'Only who may write roles may give another role than their own.',
-    })
 }

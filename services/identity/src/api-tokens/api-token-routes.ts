@@ -2,6 +2,7 @@ import { methodNotAllowed } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { type RequestHandler, Router } from 'express'
 import { findWritable, scopeOf } from '../access/authorizer.ts'
+import { requireMayManage } from '../access/privileges.ts'
 import type { Administration } from '../administration.ts'
 import { audit } from '../audit/audit.ts'
 import { announce } from '../changes/change.ts'
@@ -36,6 +37,7 @@ function revokeApiToken({ connection, models, authorizer }: Administration): Req
       ...{ authorizer, caller, resource: 'tokens' },
       ...{ model: models.apiTokens, id: pathId(req) },
     })
+    if (token.account !== caller.account._id) await requireMayManage(models, caller, token.role)
     await inTransaction(connection, async (transaction) => {
       await models.apiTokens.deleteOne({ _id: token._id }, { session: transaction })
       await announce(models.changes, transaction, { kind: 'token', key: String(token._id) })

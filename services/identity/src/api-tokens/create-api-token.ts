@@ -3,10 +3,12 @@ import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
-import { requireMayGive, requireSelected } from '../access/authorizer.ts'
+import { requireSelected } from '../access/authorizer.ts'
+import { requireMayGive } from '../access/privileges.ts'
 import type { Administration } from '../administration.ts'
 import { audit } from '../audit/audit.ts'
 import { takeIds } from '../ids.ts'
+import { requireRecentPassword } from '../passwords/current-password.ts'
 import { label } from '../registration/user-fields.ts'
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { inTransaction } from '../transaction.ts'
@@ -20,17 +22,22 @@ export const newApiToken = z.strictObject({
   name: label,
   role: roleReference,
   expiresInDays: z.number().int().min(1).max(MAX_DAYS).nullish(),
+  currentPassword: z.string().nullish(),
 })
 
-/** `POST /api/auth/tokens`: the only answer that ever holds the token. */
+/**
+ * `POST /api/auth/tokens`: the only answer that ever holds the token. It takes a login within the last ten minutes or
+ * the password, and a token that is made with a token ends with it at the latest.
+ */
 export function createApiToken(administration: Administration): RequestHandler {
   const { connection, models, authorizer } = administration
   return async (req, res) => {
     const caller = callerOf(res)
     const decision = await authorizer.require(caller, 'tokens', 'write')
-    const { name, role, expiresInDays } = parse(newApiToken, req.body)
+    const { name, role, expiresInDays, currentPassword } = parse(newApiToken, req.body)
     const given = await findRole(models, caller, role)
-    await requireMayGive(authorizer, caller, given)
+    await requireMayGive(administration, caller, given)
+    await requireRecentPassword(administration, { req, caller, password: currentPassword })
     const { token, hash } = newApiSecret()
     const record = await newRecord(administration, caller, { name, hash, role: given._id, expiresInDays })
     requireSelected(decision, record)
@@ -58,12 +65,26 @@ async function newRecord(
 ): Promise<ApiToken> {
   const { tokens } = await takeIds({ counters: models.counters, from: 'ids', wanted: { tokens: 1 } })
   const createdAt = new Date()
+  const ends = await endsOf(models, caller, createdAt, expiresInDays)
   return {
     _id: tokens,
     workspace: caller.workspace._id,
     account: caller.account._id,
     ...fields,
     createdAt,
-    ...(expiresInDays == null ? {} : { expiresAt: new Date(createdAt.getTime() + expiresInDays * DAY_MS) }),
+    ...(ends === undefined ? {} : { expiresAt: ends }),
   }
+}
+
+/** When a new token ends: when it is asked to, and never after the token that it is made with. */
+async function endsOf(
+  models: Pick<Administration['models'], 'apiTokens'>,
+  caller: Caller,
+  createdAt: Date,
+  days: number | null | undefined,
+): Promise<Date | undefined> {
+  const asked = days == null ? undefined : new Date(createdAt.getTime() + days * DAY_MS)
+  const maker = caller.token === undefined ? undefined : await models.apiTokens.findById(caller.token).lean()
+  const latest = maker?.expiresAt
+  return asked === undefined || (latest !== undefined && latest < asked) ? latest : asked
 }

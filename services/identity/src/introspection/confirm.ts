@@ -1,7 +1,10 @@
 import type { Caller } from '@parley/shared/internal-token'
+import { covers } from '@parley/shared/permission/covers'
 import { unescapeKeys } from '@parley/shared/safe-keys'
 import type { Account } from '../accounts/account.ts'
 import type { Models } from '../models.ts'
+import type { Role } from '../roles/role.ts'
+import { hasEnded } from '../sessions/session.ts'
 
 /** A caller, and when what it came with ends, in milliseconds since 1970. */
 export interface Confirmed {
@@ -19,21 +22,36 @@ export async function confirmSession(
     models.accounts.findById(asked.account).lean(),
   ])
   if (session === null || account === null || session.account !== account._id) return undefined
-  if (session.revokedAt !== undefined || session.expiresAt.getTime() <= Date.now()) return undefined
+  if (hasEnded(session, Date.now())) return undefined
   const caller = await callerFor(models, account, account.role)
   return caller && { caller: { ...caller, session: session._id } }
 }
 
-/** The caller of an API token: the account that made it, in the token's own role. Notes that it was used. */
+/**
+ * The caller of an API token: the account that made it, in the token's own role. None once the account holds less than
+ * the token. Notes that it was used.
+ */
 export async function confirmApiToken(models: Models, hash: string): Promise<Confirmed | undefined> {
   const lastUsedAt = new Date()
   const token = await models.apiTokens.findOneAndUpdate({ hash }, { $set: { lastUsedAt } }).lean()
   if (token === null || (token.expiresAt !== undefined && token.expiresAt <= lastUsedAt)) return undefined
   const account = await models.accounts.findById(token.account).lean()
-  const caller = account && (await callerFor(models, account, token.role))
+  if (account === null || !(await mayStillGive(models, account, token.role))) return undefined
+  const caller = await callerFor(models, account, token.role)
   if (!caller) return undefined
   const end = token.expiresAt === undefined ? {} : { expiresAt: token.expiresAt.getTime() }
   return { caller: { ...caller, token: token._id }, ...end }
+}
+
+/** Whether the account holds all that a role holds which it gave to a token. */
+async function mayStillGive(models: Models, account: Account, given: number): Promise<boolean> {
+  if (account.role === given) return true
+  const roles: Role[] = await models.roles.find({ _id: { $in: [account.role, given] } }).lean()
+  const own = roles.find(({ _id }) => _id === account.role)
+  const role = roles.find(({ _id }) => _id === given)
+  if (own === undefined || role === undefined) return false
+  const holder = { ...account, workspace: { _id: account.workspace }, role: { _id: own._id, name: own.name } }
+  return covers({ permissions: own.permissions, account: holder }, role.permissions)
 }
 
 /** The account as services get to know it: with its workspace, and the role at today's version. */

@@ -4,7 +4,8 @@ import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
-import { findWritable, requireMayGive, requireSelected, scopeOf } from '../access/authorizer.ts'
+import { findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
+import { requireMayGive, requireMayManage } from '../access/privileges.ts'
 import { usernameKey } from '../accounts/username-key.ts'
 import type { Administration } from '../administration.ts'
 import { audit } from '../audit/audit.ts'
@@ -46,7 +47,7 @@ function invite({ connection, models, authorizer }: Administration): RequestHand
     const decision = await authorizer.require(caller, 'users', 'write')
     const { email, role: reference } = parse(newInvitation, req.body)
     const role = await findRole(models, caller, reference)
-    await requireMayGive(authorizer, caller, role)
+    await requireMayGive({ models, authorizer }, caller, role)
     if (await models.accounts.exists({ usernameKey: usernameKey(email) })) throw new Problem('email_taken')
     const token = randomBytes(SECRET_BYTES).toString('base64url')
     const { invitations: _id } = await takeIds({
@@ -84,6 +85,7 @@ function withdraw({ connection, models, authorizer }: Administration): RequestHa
       ...{ authorizer, caller, resource: 'users' },
       ...{ model: models.invitations, id: pathId(req) },
     })
+    await requireMayManage(models, caller, document.role)
     await inTransaction(connection, async (transaction) => {
       await models.invitations.deleteOne({ _id: document._id }, { session: transaction })
       const details = { email: document.email, role: document.role }

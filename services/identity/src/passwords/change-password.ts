@@ -9,12 +9,20 @@ import { authBody } from '../auth-body.ts'
 import { newPassword } from '../registration/user-fields.ts'
 import { revokeSessions } from '../sessions/revoke.ts'
 import { inTransaction } from '../transaction.ts'
+import { requireCurrentPassword } from './current-password.ts'
 
 /** What a change takes; a new password has at least `min` characters. */
 export const passwordChange = (min: number) =>
-  z.strictObject({ currentPassword: z.string(), newPassword: newPassword(min) })
+  z.strictObject({
+    currentPassword: z.string(),
+    newPassword: newPassword(min),
+    keepApiTokens: z.boolean().nullish(),
+  })
 
-/** `POST /api/auth/password`: sets a new password and ends every other session of the account. */
+/**
+ * `POST /api/auth/password`: sets a new password, and ends every other session and, unless `keepApiTokens`, every API
+ * token of the account.
+ */
 export function changePasswordRoute(administration: Administration): Router {
   const { connection, models, passwords } = administration
   const body = passwordChange(administration.minPasswordLength)
@@ -25,15 +33,20 @@ export function changePasswordRoute(administration: Administration): Router {
     if (caller.session === undefined) throw new Problem('forbidden')
     const keep = caller.session
     const sent = parse(body, req.body)
-    const account = await models.accounts.findById(caller.account._id).lean()
-    if (!(await passwords.verify(sent.currentPassword, account ?? undefined)) || account === null)
-      throw new Problem('invalid_credentials')
+    const account = await requireCurrentPassword(administration, {
+      req,
+      caller,
+      password: sent.currentPassword,
+    })
     const stored = await passwords.hash(sent.newPassword)
     await inTransaction(connection, async (transaction) => {
       const set = { $set: { ...stored, updatedAt: new Date() } }
       await models.accounts.updateOne({ _id: account._id }, set, { session: transaction })
+      if (sent.keepApiTokens !== true)
+        await models.apiTokens.deleteMany({ account: account._id }, { session: transaction })
       await revokeSessions(models, transaction, { account: account._id, keep })
-      const act = { action: 'change password', resource: 'users', document: account._id, details: {} }
+      const details = { keepApiTokens: sent.keepApiTokens === true }
+      const act = { action: 'change password', resource: 'users', document: account._id, details }
       await audit(models, transaction, caller, act)
     })
     res.json({ changed: true })

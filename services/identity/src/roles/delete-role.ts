@@ -3,6 +3,7 @@ import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import type { ClientSession } from 'mongoose'
 import { findWritable } from '../access/authorizer.ts'
+import { requireMayManage } from '../access/privileges.ts'
 import type { Administration } from '../administration.ts'
 import { audit } from '../audit/audit.ts'
 import { announce } from '../changes/change.ts'
@@ -18,6 +19,7 @@ export function deleteRole({ connection, models, authorizer }: Administration): 
       ...{ authorizer, caller, resource: 'roles' },
       ...{ model: models.roles, id: pathId(req) },
     })
+    await requireMayManage(models, caller, role._id)
     await inTransaction(connection, async (transaction) => {
       await models.roles.deleteOne({ _id: role._id }, { session: transaction })
       await requireUnused(models, transaction, role._id)

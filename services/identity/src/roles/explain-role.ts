@@ -6,6 +6,7 @@ import { parse } from '@parley/shared/validate'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import { findReadable } from '../access/authorizer.ts'
+import { publicFieldsOf } from '../access/public-fields.ts'
 import type { Administration } from '../administration.ts'
 import { apiTokenView } from '../api-tokens/api-token.ts'
 import { pathId } from '../collection/path-id.ts'
@@ -40,7 +41,8 @@ export function explainRole(administration: Administration): RequestHandler {
       role: { _id: role._id, name: role.name },
     }
     const { permissions } = role
-    res.json(explain({ permissions, resource, account, ...(doc === undefined ? {} : { doc }) }))
+    const fields = publicFieldsOf(resource)
+    res.json(explain({ permissions, resource, account, fields, ...(doc === undefined ? {} : { doc }) }))
   }
 }
 

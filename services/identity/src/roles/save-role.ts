@@ -4,6 +4,7 @@ import { parse } from '@parley/shared/validate'
 import type { RequestHandler } from 'express'
 import type { ClientSession } from 'mongoose'
 import { findWritable, requireSelected } from '../access/authorizer.ts'
+import { requireHolds, requireMayManage } from '../access/privileges.ts'
 import type { Administration } from '../administration.ts'
 import { audit } from '../audit/audit.ts'
 import { announce } from '../changes/change.ts'
@@ -15,13 +16,14 @@ import { requireAdminLeft } from '../users/last-admin.ts'
 import { type Role, roleView, versionOf } from './role.ts'
 import { type partOfRole, requireEntriesParse, wholeRole } from './role-body.ts'
 
-/** `POST /rest/roles`. */
+/** `POST /rest/roles`: a role that holds at most what the caller holds. */
 export function createRole({ connection, models, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
     const decision = await authorizer.require(caller, 'roles', 'write')
     const { name, permissions } = parse(wholeRole, req.body)
     requireEntriesParse(permissions)
+    await requireHolds(models, caller, permissions)
     const { roles: _id } = await takeIds({ counters: models.counters, from: 'ids', wanted: { roles: 1 } })
     const now = new Date()
     const workspace = caller.workspace._id
@@ -46,7 +48,8 @@ export function createRole({ connection, models, authorizer }: Administration): 
 
 /**
  * `PUT` and `PATCH /rest/roles/{id}`: every change is a new version, in effect within 2 s; the versions before
- * stay readable for services. Refused when nobody would be left who may write users and roles.
+ * stay readable for services. Refused when nobody would be left who may write users and roles, and when the role
+ * holds, before or after, more than the caller.
  */
 export function changeRole(
   { connection, models, authorizer }: Administration,
@@ -60,6 +63,8 @@ export function changeRole(
     })
     const { name = before.name, permissions = before.permissions } = parse(body, req.body)
     requireEntriesParse(permissions)
+    await requireMayManage(models, caller, before._id)
+    await requireHolds(models, caller, permissions)
     const version = before.version + 1
     const role = { ...before, name, permissions, version, updatedAt: new Date() }
     requireSelected(decision, role)
@@ -73,7 +78,8 @@ export function changeRole(
         if (matchedCount === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
         await keepVersion(models, transaction, role)
         await requireAdminLeft(models, transaction, role.workspace)
-        await announce(models.changes, transaction, { kind: 'role', key: String(role._id) })
+        // Not of this role alone: an API token ends that is stronger than its maker has become.
+        await announce(models.changes, transaction, { kind: 'workspace', key: String(role.workspace) })
         const details = { name, version, permissions }
         const act = { action: 'update', resource: 'roles', document: role._id, details }
         await audit(models, transaction, caller, act)

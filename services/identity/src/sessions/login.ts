@@ -6,7 +6,7 @@ import type { Account } from '../accounts/account.ts'
 import { usernameKey } from '../accounts/username-key.ts'
 import { authBody } from '../auth-body.ts'
 import type { Passwords } from '../passwords/passwords.ts'
-import { addressOf, type Throttles } from '../throttle/throttles.ts'
+import { slowDownGuessing, type Throttles } from '../throttle/throttles.ts'
 import { startSession, type TokenDependencies } from './tokens.ts'
 
 /** What a login takes. */
@@ -36,7 +36,7 @@ export function loginRoute(dependencies: LoginDependencies): Router {
   router.post('/api/auth/login', authBody(), async (req, res) => {
     const given = parse(credentials, req.body)
     const key = usernameKey(given.username ?? given.email ?? '')
-    await Promise.all([throttles.account.slowDown(key), throttles.address.slowDown(addressOf(req))])
+    await slowDownGuessing(throttles, req, key)
     const account = await authenticate(dependencies, key, given)
     await throttles.account.forgive(key)
     const tokens = await startSession(dependencies, account._id)

@@ -7,7 +7,7 @@ import { authBody } from '../auth-body.ts'
 import type { Models } from '../models.ts'
 import { inTransaction } from '../transaction.ts'
 import { revokeSession } from './revoke.ts'
-import { type RefreshToken, type Session, tokenHash } from './session.ts'
+import { hasEnded, type RefreshToken, type Session, tokenHash } from './session.ts'
 import { continueSession, successorOf, type TokenDependencies } from './tokens.ts'
 
 // For so long an answer that got lost can be had again; after that a used token is taken for a stolen one.
@@ -52,8 +52,9 @@ async function findToken(models: Models, token: string): Promise<{ record: Refre
   const record = await models.refreshTokens.findById(tokenHash(token)).lean()
   const session = record && (await models.sessions.findById(record.session).lean())
   const account = session && (await models.accounts.exists({ _id: session.account }))
-  const ended = account === null || session?.revokedAt !== undefined
-  if (record === null || session === null || ended || record.expiresAt.getTime() <= Date.now())
+  const now = Date.now()
+  const ended = session === null || account === null || hasEnded(session, now)
+  if (record === null || ended || record.expiresAt.getTime() <= now)
     throw new Problem('invalid_refresh_token')
   return { record, session }
 }

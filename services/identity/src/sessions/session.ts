@@ -56,6 +56,20 @@ const DAY_MS = 86_400_000
 /** How long a refresh token can be used, and with it a session that nobody refreshes lives. */
 export const REFRESH_MS = 30 * DAY_MS
 
+/** How long a session lives at most, however often it is refreshed. */
+const MAX_SESSION_MS = 90 * DAY_MS
+
+/** When a session that is refreshed now ends, and with it the refresh token that this gives out. */
+export function refreshedUntil(session: Pick<Session, 'createdAt'>, now: number): Date {
+  return new Date(Math.min(now + REFRESH_MS, session.createdAt.getTime() + MAX_SESSION_MS))
+}
+
+/** Whether a session has ended: revoked, run out, or as old as one can be. */
+export function hasEnded({ revokedAt, expiresAt, createdAt }: Session, now: number): boolean {
+  const latest = Math.min(expiresAt.getTime(), createdAt.getTime() + MAX_SESSION_MS)
+  return revokedAt !== undefined || latest <= now
+}
+
 /** A new session for `account`, not stored yet. */
 export function newSession(account: number, lifetimeMs: number): Session {
   const now = Date.now()

@@ -2,7 +2,14 @@ import { createHmac } from 'node:crypto'
 import type { Models } from '../models.ts'
 import type { KeyRing } from '../signing-keys/key-ring.ts'
 import { type IssuedToken, issueAccessToken } from './access-token.ts'
-import { newRefreshToken, newSession, REFRESH_MS, type Session, tokenHash } from './session.ts'
+import {
+  newRefreshToken,
+  newSession,
+  REFRESH_MS,
+  refreshedUntil,
+  type Session,
+  tokenHash,
+} from './session.ts'
 
 export interface TokenDependencies {
   models: Models
@@ -41,7 +48,7 @@ export async function continueSession(
 ): Promise<SessionTokens> {
   const refreshToken = successorOf(session, token)
   const createdAt = new Date()
-  const expiresAt = new Date(createdAt.getTime() + REFRESH_MS)
+  const expiresAt = refreshedUntil(session, createdAt.getTime())
   const record = { session: session._id, createdAt, expiresAt }
   await models.refreshTokens.updateOne(
     { _id: tokenHash(refreshToken) },

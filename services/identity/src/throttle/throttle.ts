@@ -1,15 +1,11 @@
 import { createHash } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
-import { Problem } from '@parley/shared/problem'
 import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
 
+/** Counts tries, and says how long the next one has to wait. */
 export interface Throttle {
-  /**
-   * Waits the longer the more often `key` was tried in the last minutes; the first tries are free. Throws
-   * `rate_limited` when too many wait already.
-   */
-  slowDown(key: string): Promise<void>
+  /** Counts a try. Resolves with its delay in milliseconds, the longer the more often `key` was tried lately. */
+  count(key: string): Promise<number>
   /** Forgets what was tried before: the caller has shown who they are. */
   forgive(key: string): Promise<void>
 }
@@ -17,7 +13,6 @@ export interface Throttle {
 const WINDOW_SECONDS = 300
 const FIRST_DELAY_MS = 250
 const MAX_DELAY_MS = 4_000
-const MAX_WAITING = 200
 
 /** How long the n-th try within five minutes waits, in milliseconds: 0, then 250 doubling up to 4,000. */
 export function delayOf(tries: number, free: number): number {
@@ -25,8 +20,8 @@ export function delayOf(tries: number, free: number): number {
 }
 
 /**
- * Slows guessing down without ever locking anyone out. Tries are counted in Redis for all copies, and in
- * memory while it is away or not configured.
+ * Slows guessing down without ever locking anyone out. Tries are counted in Redis for all instances, and in
+ * memory while it is unavailable or not configured.
  */
 export function createThrottle(options: { name: string; free: number; redis: Redis | undefined }): Throttle {
   const { name, free, redis } = options
@@ -46,20 +41,8 @@ export function createThrottle(options: { name: string; free: number; redis: Red
           insuranceLimiter: memory,
           rejectIfRedisNotReady: true,
         })
-  let waiting = 0
   return {
-    slowDown: async (key) => {
-      const { consumedPoints } = await limiter.consume(hashed(key))
-      const pause = delayOf(consumedPoints, free)
-      if (pause === 0) return
-      if (waiting >= MAX_WAITING) throw new Problem('rate_limited', { retryAfter: MAX_DELAY_MS / 1000 })
-      waiting++
-      try {
-        await delay(pause)
-      } finally {
-        waiting--
-      }
-    },
+    count: async (key) => delayOf((await limiter.consume(hashed(key))).consumedPoints, free),
     forgive: async (key) => {
       await limiter.delete(hashed(key))
     },

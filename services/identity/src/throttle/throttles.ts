@@ -1,6 +1,8 @@
+import { addressKey } from '@parley/shared/address-key'
 import type { Request, RequestHandler } from 'express'
 import type { Redis } from 'ioredis'
 import { createThrottle, type Throttle } from './throttle.ts'
+import { createWaitingRoom, type WaitingRoom } from './waiting-room.ts'
 
 /** What is slowed down, and by what it is counted. */
 export interface Throttles {
@@ -10,6 +12,7 @@ export interface Throttles {
   address: Throttle
   /** Registrations and refreshes, by address. */
   arrivals: Throttle
+  waitingRoom: WaitingRoom
 }
 
 // Behind one address there may be an office, whose sessions are refreshed every 15 minutes.
@@ -23,18 +26,27 @@ export function createThrottles(options: { free: number; redis: Redis | undefine
     account: createThrottle({ name: 'account', free, redis }),
     address: createThrottle({ name: 'address', free: free * LOGINS_PER_ADDRESS, redis }),
     arrivals: createThrottle({ name: 'arrivals', free: free * ARRIVALS_PER_ADDRESS, redis }),
+    waitingRoom: createWaitingRoom(),
   }
 }
 
-/** Where a request came from, as the gateway says. */
-export function addressOf(req: Request): string {
-  return String(req.headers['x-forwarded-for'] ?? req.socket.remoteAddress)
+/** Slows down a try at the password of an account, by the account and by the address that it comes from. */
+export async function slowDownGuessing(throttles: Throttles, req: Request, account: string): Promise<void> {
+  const address = addressOf(req)
+  const delays = await Promise.all([throttles.account.count(account), throttles.address.count(address)])
+  await throttles.waitingRoom.wait(address, Math.max(...delays))
 }
 
 /** Slows a request down by its address, before anything else is done for it. */
-export function slowDownByAddress(throttle: Throttle): RequestHandler {
+export function slowDownByAddress({ arrivals, waitingRoom }: Throttles): RequestHandler {
   return async (req, _res, next) => {
-    await throttle.slowDown(addressOf(req))
+    const address = addressOf(req)
+    await waitingRoom.wait(address, await arrivals.count(address))
     next()
   }
+}
+
+/** By what the address of a request is counted, as the gateway tells it. */
+function addressOf(req: Request): string {
+  return addressKey(String(req.headers['x-forwarded-for'] ?? req.socket.remoteAddress))
 }

@@ -3,7 +3,8 @@ import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
-import { requireMayGive, requireSelected } from '../access/authorizer.ts'
+import { requireSelected } from '../access/authorizer.ts'
+import { requireMayGive } from '../access/privileges.ts'
 import type { Account } from '../accounts/account.ts'
 import { usernameKey } from '../accounts/username-key.ts'
 import type { Administration } from '../administration.ts'
@@ -34,7 +35,7 @@ export function createUser(administration: Administration): RequestHandler {
     const decision = await authorizer.require(caller, 'users', 'write')
     const { password, role: reference, phone, ...user } = parse(body, req.body)
     const role = await findRole(models, caller, reference)
-    await requireMayGive(authorizer, caller, role)
+    await requireMayGive(administration, caller, role)
     const stored = await passwords.hash(password)
     const place = { workspace: caller.workspace._id, role: role._id }
     const account = await newAccount(models, { ...user, phone: phone ?? '', ...place }, stored)

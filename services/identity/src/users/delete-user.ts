@@ -1,6 +1,8 @@
+import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { findWritable } from '../access/authorizer.ts'
+import { requireMayManage } from '../access/privileges.ts'
 import type { Administration } from '../administration.ts'
 import { audit } from '../audit/audit.ts'
 import { pathId } from '../collection/path-id.ts'
@@ -16,9 +18,11 @@ export function deleteUser({ connection, models, authorizer }: Administration): 
       ...{ authorizer, caller, resource: 'users' },
       ...{ model: models.accounts, id: pathId(req) },
     })
+    await requireMayManage(models, caller, user.role)
     await inTransaction(connection, async (transaction) => {
       const options = { session: transaction }
-      await models.accounts.deleteOne({ _id: user._id }, options)
+      const { deletedCount } = await models.accounts.deleteOne({ _id: user._id, role: user.role }, options)
+      if (deletedCount === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
       await requireAdminLeft(models, transaction, user.workspace)
       await models.apiTokens.deleteMany({ account: user._id }, options)
       await revokeSessions(models, transaction, { account: user._id })

@@ -1,8 +1,10 @@
+import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
-import { findWritable, requireMayGive, requireSelected } from '../access/authorizer.ts'
+import { findWritable, requireSelected } from '../access/authorizer.ts'
+import { requireMayGive, requireMayManage } from '../access/privileges.ts'
 import type { Administration } from '../administration.ts'
 import { audit } from '../audit/audit.ts'
 import { announce } from '../changes/change.ts'
@@ -22,9 +24,12 @@ export const userChange = z.strictObject({
   context: smallContext.optional(),
 })
 
-/** `PATCH /rest/users/{id}`: a new role takes effect in under 2 s; the last admin keeps theirs. */
+/**
+ * `PATCH /rest/users/{id}`: a new role takes effect in under 2 s; the last admin keeps theirs. Refused for a user who
+ * holds more than the caller.
+ */
 export function updateUser({ connection, models, authorizer }: Administration): RequestHandler {
-  const stored = connection.collection<{ _id: number }>(models.accounts.collection.name)
+  const stored = connection.collection<{ _id: number; role: number }>(models.accounts.collection.name)
   return async (req, res) => {
     const caller = callerOf(res)
     const { document: user, decision } = await findWritable({
@@ -34,11 +39,14 @@ export function updateUser({ connection, models, authorizer }: Administration): 
     const { role: reference, ...sent } = parse(userChange, req.body)
     const given = reference === undefined ? undefined : await findRole(models, caller, reference)
     const role = given?._id ?? user.role
-    if (given !== undefined && role !== user.role) await requireMayGive(authorizer, caller, given)
+    await requireMayManage(models, caller, user.role)
+    if (given !== undefined && role !== user.role) await requireMayGive({ models, authorizer }, caller, given)
     const change = { ...sent, role, updatedAt: new Date() }
     requireSelected(decision, { ...user, ...change })
     await inTransaction(connection, async (transaction) => {
-      await stored.updateOne({ _id: user._id }, { $set: change }, { session: transaction })
+      const unpromoted = { _id: user._id, role: user.role }
+      const { matchedCount } = await stored.updateOne(unpromoted, { $set: change }, { session: transaction })
+      if (matchedCount === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
       if (role !== user.role) {
         await giveRole(models, transaction, role)
         await requireAdminLeft(models, transaction, user.workspace)

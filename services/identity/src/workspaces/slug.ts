@@ -6,6 +6,15 @@ import type { Workspace } from './workspace.ts'
 const MAX_LETTERS = 48
 const FALLBACK = 'workspace'
 const MAX_TRIES = 20
+/** Names below the domain that people take for the operator's own, or that mail and browsers give a meaning. */
+const RESERVED = new Set(
+  [
+    'abuse account accounts admin administrator api app apps assets auth autoconfig autodiscover billing blog',
+    'cdn console dashboard dev docs gateway help hostmaster identity imap internal localhost login mail',
+    'metrics mta-sts mx noreply ns ns1 ns2 oauth parley pop postmaster private root security smtp sso staff',
+    'staging static status support system test webhook webhooks webmaster wpad www',
+  ].flatMap((line) => line.split(' ')),
+)
 
 /** The DNS label that a namespace asks for: letters without their accents, digits, and single hyphens. */
 export function slugOf(namespace: string): string {
@@ -22,7 +31,8 @@ export function slugOf(namespace: string): string {
 }
 
 /**
- * A slug for `namespace` that no workspace has: the plain one, else the next number (`acme`, `acme-2`).
+ * A slug for `namespace` that no workspace has: the plain one, else the next number (`acme`, `acme-2`); a reserved name
+ * always gets a number.
  * Another registration may still take it first; the unique index has the last word.
  */
 export async function freeSlug(
@@ -32,7 +42,7 @@ export async function freeSlug(
   const base = slugOf(namespace)
   let slug = base
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    if ((await models.workspaces.exists({ slug })) === null) return slug
+    if (!RESERVED.has(slug) && (await models.workspaces.exists({ slug })) === null) return slug
     const { number } = await takeIds({
       counters: models.counters,
       from: `slug/${base}`,

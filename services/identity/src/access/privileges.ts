@@ -1,0 +1,53 @@
+import type { Caller } from '@parley/shared/internal-token'
+import { covers } from '@parley/shared/permission/covers'
+import type { PermissionEntry } from '@parley/shared/permission/decide'
+import { Problem } from '@parley/shared/problem'
+import type { Models } from '../models.ts'
+import { type Role, roleVersionId } from '../roles/role.ts'
+import { type Authorizing, selects } from './authorizer.ts'
+
+type RoleModels = Pick<Models, 'roles' | 'roleVersions'>
+
+/**
+ * Throws `forbidden` when the caller may not give this role away: their own anyone may, any other only who may write
+ * it and holds all that it holds. Otherwise whoever may make tokens or users could make themselves an admin.
+ */
+export async function requireMayGive(
+  { models, authorizer }: Authorizing & { models: RoleModels },
+  caller: Caller,
+  role: Role,
+): Promise<void> {
+  if (role._id === caller.role._id) return
+  const decision = await authorizer.decide(caller, 'roles', 'write')
+  if (!selects(decision, role))
+    throw new Problem('forbidden', {
+      detail: 'Only who may write roles may give another role than their own.',
+    })
+  await requireHolds(models, caller, role.permissions)
+}
+
+/** Throws `forbidden` when these permissions grant something that the caller does not hold. */
+export async function requireHolds(
+  models: RoleModels,
+  caller: Caller,
+  permissions: readonly PermissionEntry[],
+): Promise<void> {
+  if (!covers(await heldBy(models, caller), permissions))
+    throw new Problem('forbidden', { detail: 'Nobody grants more than they hold.' })
+}
+
+/** Throws `forbidden` when whoever has this role holds something that the caller does not hold. */
+export async function requireMayManage(models: RoleModels, caller: Caller, role: number): Promise<void> {
+  if (role === caller.role._id) return
+  const managed = await models.roles.findById(role).lean()
+  if (managed !== null && !covers(await heldBy(models, caller), managed.permissions))
+    throw new Problem('forbidden', { detail: 'Nobody manages somebody who holds more than they do.' })
+}
+
+/** What the caller holds, by the very version of the role that the gateway named. */
+async function heldBy({ roleVersions }: RoleModels, { account, workspace, role }: Caller) {
+  const found = await roleVersions.findById(roleVersionId(role._id, role.version)).lean()
+  if (found === null) throw new Problem('forbidden', { detail: 'The role no longer exists.' })
+  const named = { _id: role._id, name: role.name }
+  return { permissions: found.permissions, account: { ...account, workspace, role: named } }
+}

@@ -1,0 +1,147 @@
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import type { Parsed } from '@parley/local/testing/service-under-test'
+import { administeredWorkspace } from './administered-workspace.ts'
+import { newRegistration } from './identity-server.ts'
+
+const workspace = administeredWorkspace()
+const { addUser, as, asAdmin } = workspace
+const ALL = '{{account.workspace._id}}'
+const everything = [{ schema: 'true', read: ALL, write: ALL }]
+
+/** May administer users and roles, and has nothing else of the workspace. */
+let clerk: Parsed
+beforeEach(async () => {
+  const permissions = [
+    { schema: "['users','roles','tokens'].indexOf({{resource}}) >= 0", read: ALL, write: ALL },
+  ]
+  await asAdmin('POST', '/rest/roles', { name: 'CLERK', permissions })
+  clerk = await addUser('CLERK')
+})
+
+const forbidden = async (answer: Promise<{ status: number; json: Parsed }>) => {
+  const { status, json } = await answer
+  expect([status, json.code]).toEqual([403, 'forbidden'])
+}
+
+describe('somebody who writes roles without holding everything', () => {
+  test('makes no role that holds more than they do', async () => {
+    const asClerk = as(clerk.token)
+    await forbidden(asClerk('POST', '/rest/roles', { name: 'BOSS', permissions: everything }))
+    const channels = [{ schema: "{{resource}} == 'channels'", read: ALL, write: '' }]
+    await forbidden(asClerk('POST', '/rest/roles', { name: 'READER', permissions: channels }))
+    const users = [{ schema: "{{resource}} == 'users'", read: ALL, write: '' }]
+    expect((await asClerk('POST', '/rest/roles', { name: 'READER', permissions: users })).status).toBe(200)
+  })
+
+  test('gives their own role no more than it holds', async () => {
+    const path = `/rest/roles/${clerk.role}`
+    for (const method of ['PUT', 'PATCH'])
+      await forbidden(as(clerk.token)(method, path, { name: 'CLERK', permissions: everything }))
+    expect((await as(clerk.token)('PATCH', path, { name: 'CLERKS' })).status).toBe(200)
+  })
+
+  test('neither changes nor deletes a role that holds more', async () => {
+    const { json: boss } = await asAdmin('POST', '/rest/roles', { name: 'BOSS', permissions: everything })
+    for (const role of [workspace.admin.role, boss._id]) {
+      await forbidden(as(clerk.token)('PATCH', `/rest/roles/${role}`, { permissions: [] }))
+      await forbidden(as(clerk.token)('DELETE', `/rest/roles/${role}`))
+    }
+  })
+
+  test('gives no role that holds more, to users, invitations or tokens', async () => {
+    const { namespace: _none, ...user } = newRegistration()
+    const asClerk = as(clerk.token)
+    const { json: other } = await asClerk('POST', '/rest/users', { ...user, role: 'CLERK' })
+    for (const role of ['WORKSPACE_ADMIN', 'MEMBER', 'VIEWER']) {
+      const { namespace: _none, ...another } = newRegistration()
+      await forbidden(asClerk('POST', '/rest/users', { ...another, role }))
+      await forbidden(asClerk('POST', '/rest/invitations', { email: another.email, role }))
+      await forbidden(asClerk('POST', '/api/auth/tokens', { name: 'x', role }))
+      await forbidden(asClerk('PATCH', `/rest/users/${other._id}`, { role }))
+      await forbidden(asClerk('PATCH', `/rest/users/${clerk._id}`, { role }))
+    }
+    expect((await asClerk('PATCH', `/rest/users/${other._id}`, { name: 'New' })).status).toBe(200)
+  })
+})
+
+describe('somebody who holds more than the caller', () => {
+  test('is neither changed, demoted nor deleted', async () => {
+    for (const _id of [workspace.admin._id, (await addUser('MEMBER'))._id]) {
+      await forbidden(as(clerk.token)('PATCH', `/rest/users/${_id}`, { name: 'Nobody' }))
+      await forbidden(as(clerk.token)('PATCH', `/rest/users/${_id}`, { role: 'CLERK' }))
+      await forbidden(as(clerk.token)('DELETE', `/rest/users/${_id}`))
+    }
+  })
+
+  test('keeps the invitations and tokens that they made', async () => {
+    const invitation = { email: 'x@example.com', role: 'MEMBER' }
+    const { json: invited } = await asAdmin('POST', '/rest/invitations', invitation)
+    await forbidden(as(clerk.token)('DELETE', `/rest/invitations/${invited._id}`))
+    const { json: token } = await asAdmin('POST', '/api/auth/tokens', { name: 'x', role: 'MEMBER' })
+    await forbidden(as(clerk.token)('DELETE', `/api/auth/tokens/${token._id}`))
+    expect((await asAdmin('DELETE', `/api/auth/tokens/${token._id}`)).status).toBe(200)
+  })
+})
+
+describe('an API token', () => {
+  const me = (token: string) => as(token)('POST', '/api/auth/me')
+
+  test('ends when its maker holds less than it', async () => {
+    const second = await addUser('WORKSPACE_ADMIN')
+    const { json } = await as(second.token)('POST', '/api/auth/tokens', { name: 'x', role: 'MEMBER' })
+    expect((await me(json.token)).status).toBe(200)
+    await asAdmin('PATCH', `/rest/users/${second._id}`, { role: 'VIEWER' })
+    await expect(me(json.token)).rejects.toThrow('does not hold')
+  })
+
+  test('ends when the role of its maker is changed to hold less, and the gateway is told', async () => {
+    const { json: role } = await asAdmin('POST', '/rest/roles', { name: 'BOSS', permissions: everything })
+    const second = await addUser('BOSS')
+    const { json } = await as(second.token)('POST', '/api/auth/tokens', { name: 'x', role: 'MEMBER' })
+    await asAdmin('PATCH', `/rest/roles/${role._id}`, { permissions: [] })
+    await expect(me(json.token)).rejects.toThrow('does not hold')
+    const { json: told } = await workspace.identity.callAs('gateway', 'GET', '/internal/changes?since=0')
+    expect(told.changes).toContainEqual(
+      expect.objectContaining({ kind: 'workspace', key: String(workspace.admin.workspace._id) }),
+    )
+  })
+
+  test('is made within ten minutes of a login, or with the password', async () => {
+    const user = await addUser('WORKSPACE_ADMIN')
+    const sessions = workspace.identity.database.collection('sessions')
+    const create = (body: object) => as(user.token)('POST', '/api/auth/tokens', body)
+    await sessions.updateMany({ account: user._id }, { $set: { createdAt: new Date(Date.now() - 601_000) } })
+    const body = { name: 'x', role: 'VIEWER' }
+    const refused = await create(body)
+    expect([refused.status, refused.json.code]).toEqual([403, 'password_required'])
+    const wrong = await create({ ...body, currentPassword: 'wrong' })
+    expect([wrong.status, wrong.json.code]).toEqual([401, 'invalid_credentials'])
+    expect((await create({ ...body, currentPassword: user.password })).status).toBe(200)
+    await sessions.updateMany({ account: user._id }, { $set: { createdAt: new Date(Date.now() - 500_000) } })
+    expect((await create(body)).status).toBe(200)
+  })
+
+  test('makes another only with the password, and that one ends with it at the latest', async () => {
+    const body = { name: 'x', role: workspace.admin.role, expiresInDays: 2 }
+    const { json: maker } = await asAdmin('POST', '/api/auth/tokens', body)
+    const create = (change: object) => as(maker.token)('POST', '/api/auth/tokens', { ...body, ...change })
+    expect((await create({})).json.code).toBe('password_required')
+    const currentPassword = newRegistration().password
+    const { json: longer } = await create({ currentPassword, expiresInDays: 30 })
+    const { json: unbounded } = await create({ currentPassword, expiresInDays: null })
+    const { json: shorter } = await create({ currentPassword, expiresInDays: 1 })
+    expect([longer.expiresAt, unbounded.expiresAt]).toEqual([maker.expiresAt, maker.expiresAt])
+    expect(Date.parse(shorter.expiresAt)).toBeLessThan(Date.parse(maker.expiresAt))
+  })
+
+  test('ends with a new password of its account, unless it is to stay', async () => {
+    const user = await addUser('WORKSPACE_ADMIN')
+    const { json } = await as(user.token)('POST', '/api/auth/tokens', { name: 'x', role: 'VIEWER' })
+    const change = (body: object) => as(user.token)('POST', '/api/auth/password', body)
+    const first = { currentPassword: user.password, newPassword: 'second password', keepApiTokens: true }
+    expect((await change(first)).status).toBe(200)
+    expect((await me(json.token)).status).toBe(200)
+    expect((await change({ currentPassword: 'second password', newPassword: 'third' })).status).toBe(200)
+    await expect(me(json.token)).rejects.toThrow('does not hold')
+  })
+})

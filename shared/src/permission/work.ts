@@ -1,0 +1,106 @@
+import { type Call, type Comparison, type Expression, partsOf } from './expression.ts'
+import { valueAt } from './values.ts'
+
+/** The longest string of a document that an expression searches or orders, in bytes of UTF-8. */
+export const MAX_SEARCHED_BYTES = 16_384
+/** The longest string of a document that is searched for in another, in bytes of UTF-8. */
+export const MAX_SOUGHT_BYTES = 1_024
+/** The longest array of a document that an expression searches. */
+export const MAX_SEARCHED_ITEMS = 16_384
+
+/**
+ * What one decision may cost, in steps of about a nanosecond in the usual case and 25 in the worst. It lets some
+ * 35 searches in a document's strings through.
+ */
+const BUDGET = 600_000
+// A search takes haystack × needle steps at worst, of which it does many at once.
+const STEPS_AT_ONCE = 64
+
+/** The work that one decision has left. */
+export class Work {
+  #left = BUDGET
+
+  /** Throws {@link WorkExceeded} and takes nothing where less is left than `steps`. */
+  spend(steps: number): void {
+    if (steps > this.#left) throw new WorkExceeded()
+    this.#left -= steps
+  }
+}
+
+export class WorkExceeded extends Error {}
+
+/** The steps of a search in `length` characters or items for something of `sought` characters. */
+export const searchSteps = (length: number, sought: number): number =>
+  length + (length * Math.min(sought, length)) / STEPS_AT_ONCE
+
+/** The steps that a folded expression takes at most, whatever the document holds within the limits. */
+export function documentSteps(expression: Expression): number {
+  return partsOf(expression).reduce((sum, part) => sum + documentSteps(part), stepsOf(expression))
+}
+
+/** The steps of an expression once its parts are evaluated. */
+export function stepsOf(expression: Expression): number {
+  if (expression.kind === 'call') return 1 + callSteps(expression)
+  return expression.kind === 'compare' ? 1 + comparisonSteps(expression) : 1
+}
+
+function callSteps({ method, target, argument }: Call): number {
+  const sought = lengthOf(argument, MAX_SOUGHT_BYTES)
+  return method === 'startsWith' ? sought : searchSteps(lengthOf(target, MAX_SEARCHED_BYTES), sought)
+}
+
+const comparisonSteps = ({ left, right }: Comparison): number =>
+  Math.min(lengthOf(left, MAX_SEARCHED_BYTES), lengthOf(right, MAX_SEARCHED_BYTES))
+
+/** How long the value of an expression is at most; one that looks at the document is as long as it may be. */
+function lengthOf(expression: Expression, limit: number): number {
+  if (expression.kind !== 'literal') return docPaths(expression).length > 0 ? limit : 1
+  const { value } = expression
+  return typeof value === 'string' || Array.isArray(value) ? value.length : 1
+}
+
+/** A path of the document, and how long what it leads to may be for the expression to be evaluated. */
+export type OperandLimit = {
+  readonly keys: readonly string[]
+  readonly maxBytes: number
+  readonly maxItems: number
+}
+
+/**
+ * The limits under which `documentSteps` holds. A document beyond one of them is denied by the entry: taken for a
+ * missing value, a long string would let in where an expression says what must not be there.
+ */
+export function operandLimits(expression: Expression): OperandLimit[] {
+  const inside = partsOf(expression).flatMap(operandLimits)
+  if (expression.kind === 'call' && expression.method !== 'startsWith') {
+    const { target, argument } = expression
+    const searched = docPaths(target).map((keys) => limit(keys, MAX_SEARCHED_BYTES))
+    if (searched.length === 0) return inside
+    return [...inside, ...searched, ...docPaths(argument).map((keys) => limit(keys, MAX_SOUGHT_BYTES))]
+  }
+  // Whether two strings are the same is one comparison of memory, however long they are.
+  if (expression.kind !== 'compare' || expression.operator === '==') return inside
+  const [left, right] = [docPaths(expression.left), docPaths(expression.right)]
+  if (left.length === 0 || right.length === 0) return inside
+  return [...inside, ...[...left, ...right].map((keys) => limit(keys, MAX_SEARCHED_BYTES))]
+}
+
+const limit = (keys: readonly string[], maxBytes: number): OperandLimit => ({
+  keys,
+  maxBytes,
+  maxItems: MAX_SEARCHED_ITEMS,
+})
+
+/** The paths into the document that an expression looks at. */
+function docPaths(expression: Expression): (readonly string[])[] {
+  if (expression.kind === 'path') return [expression.keys]
+  return partsOf(expression).flatMap(docPaths)
+}
+
+/** Whether what the path leads to is within the limit. */
+export function isWithin({ keys, maxBytes, maxItems }: OperandLimit, doc: object): boolean {
+  const value = valueAt(doc, keys)
+  if (Array.isArray(value)) return value.length <= maxItems
+  if (typeof value !== 'string' || value.length * 3 <= maxBytes) return true
+  return value.length <= maxBytes && Buffer.byteLength(value) <= maxBytes
+}

@@ -1,0 +1,111 @@
+import { describe, expect, test } from '@jest/globals'
+import { covers } from '@parley/shared/permission/covers'
+import { decide, type PermissionEntry } from '@parley/shared/permission/decide'
+import { DEFAULT_ROLES } from '@parley/shared/permission/default-roles'
+import fc from 'fast-check'
+import { ACCOUNT } from './arbitraries.ts'
+
+const ALL = '{{account.workspace._id}}'
+const held = (...permissions: PermissionEntry[]) => ({ permissions, account: ACCOUNT })
+const entriesOf = (name: string) => [...(DEFAULT_ROLES.find((role) => role.name === name)?.permissions ?? [])]
+
+describe('of the roles that a workspace is made with', () => {
+  test.each([
+    ['WORKSPACE_ADMIN', ['WORKSPACE_ADMIN', 'MEMBER', 'VIEWER', 'PROVIDER']],
+    ['MEMBER', ['MEMBER', 'VIEWER', 'PROVIDER']],
+    ['VIEWER', ['VIEWER']],
+    ['PROVIDER', ['PROVIDER']],
+  ])('%s may give away %j', (giver, expected) => {
+    const given = DEFAULT_ROLES.filter(({ permissions }) => covers(held(...entriesOf(giver)), permissions))
+    expect(given.map(({ name }) => name)).toEqual(expected)
+  })
+})
+
+const orders = "{{resource}} == 'orders'"
+const own = { schema: orders, read: '{{doc.owner}} == {{account._id}}', write: '' }
+
+describe('somebody may grant', () => {
+  test.each([
+    ['what denies', [], [{ schema: 'true', read: '', write: 'false' }]],
+    ['what does not parse', [], [{ schema: 'true', read: '1 +' }]],
+    ['what never applies', [], [{ schema: 'false', read: 'true' }]],
+    ['an entry that they hold', [own], [own]],
+    ['an entry that they hold, written with other spaces', [own], [{ ...own, schema: ` ${orders} ` }]],
+    ['a condition on what they hold whole', [{ schema: orders, read: ALL }], [own]],
+    [
+      'one of several resources',
+      [{ schema: "{{resource}} in ['orders', 'bills']", read: 'true' }],
+      [{ schema: orders, read: ALL }],
+    ],
+    [
+      'by an entry that looks at the role, if they hold all of the resource anyway',
+      [{ schema: 'true', read: ALL }],
+      [{ schema: "{{account.role.name}} == 'x'", read: ALL }],
+    ],
+  ])('%s', (_what, permissions, granted) => {
+    expect(covers(held(...permissions), granted)).toBe(true)
+  })
+})
+
+describe('nobody may grant', () => {
+  test.each([
+    ['what they do not hold', [], [own]],
+    ['a write where they read', [{ schema: orders, read: ALL }], [{ schema: orders, write: ALL }]],
+    [
+      'everything where they hold one resource',
+      [{ schema: orders, read: ALL }],
+      [{ schema: 'true', read: ALL }],
+    ],
+    [
+      'a resource that has no name yet, where they hold all that have one',
+      [{ schema: "{{resource}} != 'new'", read: ALL }],
+      [{ schema: "{{resource}} == 'new'", read: ALL }],
+    ],
+    ['another condition than theirs', [own], [{ ...own, read: '{{doc.owner}} != {{account._id}}' }]],
+    [
+      'an entry of theirs that another role than theirs would make apply',
+      [{ schema: "{{account.role.name}} == 'BOSS'", read: ALL, write: ALL }],
+      [{ schema: "{{account.role.name}} == 'BOSS'", read: ALL, write: ALL }],
+    ],
+    [
+      'what depends on a context that they do not have',
+      [{ schema: orders, read: ALL }],
+      [{ schema: '{{account.context.level}} == 9', read: ALL }],
+    ],
+  ])('%s', (_what, permissions, granted) => {
+    expect(covers(held(...permissions), granted)).toBe(false)
+  })
+})
+
+test('whoever gets a role that was covered sees nothing that the giver does not', () => {
+  const part = fc.constantFrom('', 'true', ALL, 'doc.a == 1', 'doc.a == account._id', "account.name == 'ab'")
+  const schema = fc.constantFrom(
+    ...['true', 'false', "resource == 'users'", "resource != 'users'", "resource in ['users', 'channels']"],
+    ...["account.role.name == 'X'", "account.context.flag && resource == 'channels'"],
+  )
+  const role = fc.array(fc.record({ schema, read: part, write: part }), { maxLength: 3 })
+  const accounts = fc.constantFrom(ACCOUNT, { ...ACCOUNT, role: { _id: 9, name: 'X' }, context: {} })
+  fc.assert(
+    fc.property(
+      role,
+      role,
+      accounts,
+      fc.constantFrom('users', 'channels', 'other'),
+      (mine, given, to, resource) => {
+        const giver = { permissions: mine, account: ACCOUNT }
+        fc.pre(covers(giver, given))
+        for (const access of ['read', 'write'] as const) {
+          const got = decide({ permissions: given, resource, account: to, access })
+          // An entry of one's own means for another account what it means for that account.
+          const had = [ACCOUNT, to].map((account) => decide({ permissions: mine, resource, account, access }))
+          for (const doc of [{ a: 1 }, { a: 2 }, {}]) {
+            const sees = (decision: typeof got) =>
+              decision.kind === 'all' || (decision.kind === 'some' && decision.test(doc))
+            expect(sees(got) && !had.some(sees)).toBe(false)
+          }
+        }
+      },
+    ),
+    { numRuns: 3_000 },
+  )
+})
