@@ -34,6 +34,18 @@ describe('audio that came in as text', () => {
     expect(audioFromText(text).contentType).toBe(contentType)
   })
 
+  test.each([
+    ['spaces and a letter that is not of base64', `${' '.repeat(10_000_000)}!`],
+    ['a data URL of parameters without an end', `data:${';'.repeat(10_000_000)}`],
+    ['a data URL with more parameters than are read', `data:audio/ogg${';a'.repeat(5_000_000)};base64,`],
+  ])('of ten million characters is read in a moment: %s', (_name, text) => {
+    const started = performance.now()
+    const { bytes } = audioFromText(text)
+    expect(bytes.toString()).toBe(text)
+    // A hundred thousand spaces used to take half a minute.
+    expect(performance.now() - started).toBeLessThan(5_000)
+  })
+
   test('is named so that no header breaks', () => {
     expect(fileName('a"b\r\n/../c', 'audio/ogg')).toBe('a_b______c.ogg')
   })

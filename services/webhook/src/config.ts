@@ -12,7 +12,7 @@ export const config = {
   CONFIGURATION_URL: serviceUrls('configuration'),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
-    .transform((text) => text.replace(/\/+$/, ''))
+    .transform((text) => text.replace(/(?<!\/)\/+$/, ''))
     .optional()
     .describe('Where providers reach the gateway; without it what the request came to'),
   SIGNING_SECRET: safeInProduction(

@@ -1,5 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
-import { decide } from '@parley/shared/permission/decide'
+import { compile } from '@parley/shared/permission/compile'
+import { fold } from '@parley/shared/permission/fold'
+import { parse } from '@parley/shared/permission/parse'
+import { workspaceOf } from '@parley/shared/permission/values'
 
 const NO_ARRAY = { $not: { $type: 'array' } }
 const NOTHING = { $nor: [{}] }
@@ -10,9 +13,9 @@ const b = (test: object) => ({ b: { ...test, ...NO_ARRAY } })
 
 function filterOf(read: string, workspace: number | undefined = 7): object {
   const account = { workspace: { _id: workspace } }
-  const decision = decide({ permissions: [{ schema: 'true', read }], resource: 'a', account, access: 'read' })
-  if (decision.kind !== 'some') throw new Error(`${read} leaves nothing open: ${decision.kind}`)
-  return decision.filter
+  const parsed = parse(read)
+  if ('error' in parsed) throw new Error(`${read}: ${parsed.error.message}`)
+  return compile(fold(parsed.expression, { resource: 'a', account }), workspaceOf(account))
 }
 
 const holds = (item: string, pattern = item) => ({

@@ -5,8 +5,8 @@ export interface AudioBytes {
 }
 
 const ANY_TYPE = 'application/octet-stream'
-const DATA_URL = /^data:([^,;]*)(?:;[^,;]*)*?(;base64)?,/
-const BASE64 = /^[A-Za-z0-9+/\-_\s]*={0,2}\s*$/
+const MAX_DATA_URL_HEADER = 1_024
+const BASE64 = /^[A-Za-z0-9+/\-_\s]*={0,2}$/
 const AUDIO_TYPE = /^audio\/[\w.+-]{1,100}(?:;\s*codecs=[\w.+-]{1,50})?$/i
 
 const EXTENSIONS: Record<string, string> = {
@@ -24,13 +24,21 @@ const EXTENSIONS: Record<string, string> = {
  * data URL names, or what the bytes begin like.
  */
 export function audioFromText(text: string): AudioBytes {
-  const [prefix = '', type = '', base64] = DATA_URL.exec(text) ?? []
-  const content = text.slice(prefix.length)
-  const isBase64 = prefix === '' ? BASE64.test(content) : base64 !== undefined
-  const bytes = isBase64
-    ? Buffer.from(content, 'base64')
-    : Buffer.from(prefix === '' ? content : unescaped(content))
-  return { bytes, contentType: audioType(type) ?? typeOf(bytes) }
+  const url = readDataUrl(text)
+  if (url === undefined) {
+    const bytes = BASE64.test(text.trimEnd()) ? Buffer.from(text, 'base64') : Buffer.from(text)
+    return { bytes, contentType: typeOf(bytes) }
+  }
+  const bytes = url.isBase64 ? Buffer.from(url.content, 'base64') : Buffer.from(unescaped(url.content))
+  return { bytes, contentType: audioType(url.type) ?? typeOf(bytes) }
+}
+
+/** The parts of a data URL (RFC 2397) whose type and parameters have at most 1,024 characters. */
+function readDataUrl(text: string): { type: string; isBase64: boolean; content: string } | undefined {
+  const comma = text.slice(0, MAX_DATA_URL_HEADER).indexOf(',')
+  if (!text.startsWith('data:') || comma < 0) return undefined
+  const [type = '', ...parameters] = text.slice('data:'.length, comma).split(';')
+  return { type, isBase64: parameters.at(-1) === 'base64', content: text.slice(comma + 1) }
 }
 
 /** A content type as it may be handed out; undefined for one that is not of audio, which a browser might run. */

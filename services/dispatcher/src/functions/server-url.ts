@@ -16,7 +16,7 @@ export function serverUrl({ root }: SpecDocument, { operation, item }: FoundOper
   if (!URL.canParse(text) || !/^https?:/.test(text))
     throw new SpecError('has a server without an http(s) URL')
   const { protocol, host, pathname } = new URL(text)
-  return `${protocol}//${host}${pathname.replace(/\/+$/, '')}`
+  return `${protocol}//${host}${pathname.replace(/(?<!\/)\/+$/, '')}`
 }
 
 function isServerList(value: unknown): value is unknown[] {
