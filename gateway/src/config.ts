@@ -1,5 +1,6 @@
 import { BlockList } from 'node:net'
 import { type BaseConfig, integer, serviceUrls } from '@parley/shared/config'
+import { redisUrl } from '@parley/shared/server-url'
 import { z } from 'zod'
 import { addressRanges } from './client-address.ts'
 
@@ -17,8 +18,7 @@ export const gatewayConfig = {
   UPSTREAM_TIMEOUT_MS: integer({ min: 100, max: 110_000 })
     .default(30_000)
     .describe('How long a service may be silent before the caller gets 504, in milliseconds'),
-  REDIS_URL: z
-    .url({ protocol: /^rediss?$/ })
+  REDIS_URL: redisUrl
     .optional()
     .describe(
       'Redis, where the copies of the gateway settle their rate limits; without it each counts alone',

@@ -4,9 +4,11 @@ import {
   type ChannelModel,
   type ConfirmChannel,
   connect,
+  type Options,
   type RecoveringChannelModel,
 } from 'amqplib'
 import type { Log } from './log.ts'
+import { parseAmqpUrl, readTlsFiles, type ServerUrl } from './server-url.ts'
 
 /** Topic exchange that every accepted message is published to. */
 export const MESSAGES_EXCHANGE = 'messages'
@@ -149,6 +151,7 @@ export async function declareOn(options: {
 }
 
 interface BrokerOptions {
+  /** May name several hosts of one cluster: they are tried in turn. */
   url: string
   log: Log
   /** Runs on every connection before it counts as up; what it throws closes it, and it is tried again. */
@@ -157,11 +160,14 @@ interface BrokerOptions {
 
 /**
  * Connects with amqplib's own recovery: returns at once, connects in the background and after every loss,
- * at most 2 s apart. `setup` makes the channels anew each time.
+ * at most 2 s apart, to the next of the hosts. `setup` makes the channels anew each time.
  */
 export async function connectBroker({ url, log, setup }: BrokerOptions): Promise<RecoveringChannelModel> {
-  const connection = await connect(withHeartbeat(url), {
+  const server = parseAmqpUrl(url)
+  const { address, useNext } = addressesIn(server)
+  const connection = await connect(address, {
     noDelay: true,
+    ...(server.scheme === 'amqps' ? readTlsFiles(server) : {}),
     timeout: 5_000,
     recovery: {
       initialDelay: 100,
@@ -176,17 +182,35 @@ export async function connectBroker({ url, log, setup }: BrokerOptions): Promise
   })
   connection.on('connect', () => log.info('broker connected'))
   connection.on('disconnect', (error: Error) => log.warn({ reason: error.message }, 'broker lost'))
-  connection.on('connect-failed', (error: Error) => log.warn({ reason: error.message }, 'broker not reached'))
+  connection.on('connect-failed', (error: Error) => {
+    log.warn({ reason: error.message, host: address.hostname }, 'broker not reached: trying its next host')
+    useNext()
+  })
   connection.on('error', (error: Error) => log.warn({ reason: error.message }, 'broker connection error'))
   return connection
 }
 
-const HEARTBEAT_SECONDS = '5'
+const HEARTBEAT_SECONDS = 5
 
-function withHeartbeat(url: string): string {
-  const parsed = new URL(url)
-  parsed.searchParams.set('heartbeat', HEARTBEAT_SECONDS)
-  return parsed.href
+/**
+ * The address of one of the hosts, and how to turn it into that of the next: amqplib reads it anew for every attempt.
+ * Processes begin with different hosts, so that they share them out.
+ */
+function addressesIn({ scheme, username, password, hosts, path, parameters }: ServerUrl) {
+  let turn = Math.floor(Math.random() * hosts.length)
+  const address: Options.Connect = {
+    protocol: scheme,
+    ...(username === undefined ? {} : { username, password: password ?? '' }),
+    ...hosts[turn],
+    vhost: path === undefined || path === '' ? '/' : path,
+    frameMax: Number(parameters.get('frameMax') ?? 0),
+    heartbeat: HEARTBEAT_SECONDS,
+  }
+  const useNext = () => {
+    turn = (turn + 1) % hosts.length
+    Object.assign(address, hosts[turn])
+  }
+  return { address, useNext }
 }
 
 /** Opens a channel whose errors are logged rather than thrown into the process. */

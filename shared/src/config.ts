@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
 const json = z.string().transform((text, context): unknown => {
@@ -101,18 +102,39 @@ export type BaseConfig = z.output<z.ZodObject<typeof baseConfig>>
 export class ConfigError extends Error {}
 
 /**
- * Parses the environment once; an empty value counts as not set. Throws {@link ConfigError} that lists all wrong
+ * Parses the environment once; an empty value counts as not set, and `<key>_FILE` names a file that holds the value of
+ * any key. Throws {@link ConfigError} that lists all wrong
  * keys, without their values.
  */
 export function parseConfig<S extends z.ZodObject>(schema: S, environment: NodeJS.ProcessEnv): z.output<S> {
-  const env = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  const { env, unread } = withFiles(Object.keys(schema.shape), given)
   const result = schema.safeParse(env)
-  const wrong = (result.error?.issues ?? []).map(({ path, message }) => ({ key: path.join('.'), message }))
+  const issues = (result.error?.issues ?? []).map(({ path, message }) => ({ key: path.join('.'), message }))
+  const wrong = [...unread, ...issues.filter(({ key }) => !unread.some((one) => one.key === `${key}_FILE`))]
   const unsafe = env.NODE_ENV === 'production' ? unsafeKeys(schema, env) : []
   const others = unsafe.filter(({ key }) => !wrong.some((one) => one.key === key))
   const lines = [...wrong, ...others].map(({ key, message }) => `${key}: ${message}`)
   if (result.success && lines.length === 0) return result.data
   throw new ConfigError(['The configuration is wrong:', ...lines].join('\n  '))
+}
+
+/** The environment with what is in the files that `<key>_FILE` names, without the line break at their end. */
+function withFiles(keys: string[], given: NodeJS.Dict<string>) {
+  const env = { ...given }
+  const unread: { key: string; message: string }[] = []
+  for (const key of keys) {
+    const file = given[`${key}_FILE`]
+    if (file === undefined) continue
+    try {
+      if (given[key] !== undefined) throw new Error(`is set, and ${key} as well`)
+      env[key] = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      unread.push({ key: `${key}_FILE`, message: code === undefined ? message : `can not be read (${code})` })
+    }
+  }
+  return { env, unread }
 }
 
 function unsafeKeys(schema: z.ZodObject, env: NodeJS.Dict<string>): { key: string; message: string }[] {

@@ -1,30 +1,79 @@
-import { Redis } from 'ioredis'
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Log } from './log.ts'
+import { parseRedisUrl, readTlsFiles } from './server-url.ts'
 
 const ANSWER_MS = 1_000
 const RETRY_STEP_MS = 100
 const MAX_RETRY_MS = 2_000
+// While a cluster elects a new master, commands for its slots are tried again for about a second.
+const MAX_REDIRECTIONS = 8
 
 /**
- * Connects to Redis in the background and again after every loss, at most 2 s apart. Commands fail at once
- * while it is away, and after 1 s when it does not answer. What is sent in one tick goes out together.
+ * Connects to Redis, its Cluster or its Sentinels, in the background and again after every loss, at most 2 s apart.
+ * Commands fail at once while it is unavailable, and after 1 s when it does not answer. What is sent in one tick goes
+ * out together.
  */
 export function connectRedis(url: string, log: Log): Redis {
-  const redis = new Redis(url, {
-    commandTimeout: ANSWER_MS,
-    connectTimeout: ANSWER_MS,
-    enableAutoPipelining: true,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (attempt) => Math.min(RETRY_STEP_MS * attempt, MAX_RETRY_MS),
-  })
+  const redis = clientFor(url)
   let lost = false
   redis.on('ready', () => {
     lost = false
   })
   redis.on('error', (error: Error) => {
-    if (!lost) log.warn({ reason: error.message }, 'redis lost')
+    if (!lost) log.warn({ reason: error.message }, 'redis is unavailable: going on without until it is back')
     lost = true
   })
-  return redis
+  // What the services use of it, commands over one key or keys of one slot, a cluster has as well.
+  return redis as Redis
+}
+
+function clientFor(text: string): Redis | Cluster {
+  const url = parseRedisUrl(text)
+  const { kind, hosts, path = '', username, password } = url
+  const [first] = hosts
+  const tls = url.scheme.startsWith('rediss') ? { tls: readTlsFiles(url) } : {}
+  const account = { ...(username ? { username } : {}), ...(password ? { password } : {}), ...tls }
+  const nodes = hosts.map(({ hostname, port }) => ({ host: hostname, port }))
+  if (kind === 'cluster') return clusterOf(nodes, account)
+  const options = { ...SHARED, ...account, retryStrategy, maxRetriesPerRequest: 0 }
+  if (kind === 'single')
+    return new Redis({
+      ...options,
+      host: first?.hostname ?? '',
+      port: first?.port ?? 0,
+      db: databaseIn(path),
+    })
+  const [name = '', database = ''] = path.split('/')
+  const sentinelPassword = url.parameters.get('sentinelPassword')
+  return new Redis({
+    ...options,
+    ...{ sentinels: nodes, name, db: databaseIn(database), sentinelRetryStrategy: retryStrategy },
+    ...(sentinelPassword === null ? {} : { sentinelPassword }),
+    ...(url.scheme === 'rediss+sentinel'
+      ? { sentinelTLS: readTlsFiles(url), enableTLSForSentinelMode: true }
+      : {}),
+  })
+}
+
+const SHARED = {
+  connectTimeout: ANSWER_MS,
+  commandTimeout: ANSWER_MS,
+  enableOfflineQueue: false,
+  enableAutoPipelining: true,
+}
+
+const databaseIn = (path: string): number => Number(path) || 0
+const retryStrategy = (attempt: number): number => Math.min(RETRY_STEP_MS * attempt, MAX_RETRY_MS)
+
+type Account = Pick<RedisOptions, 'username' | 'password' | 'tls'>
+
+function clusterOf(nodes: { host: string; port: number }[], account: Account): Cluster {
+  const { enableOfflineQueue, enableAutoPipelining, ...timeouts } = SHARED
+  return new Cluster(nodes, {
+    ...{ enableOfflineQueue, enableAutoPipelining },
+    maxRedirections: MAX_REDIRECTIONS,
+    slotsRefreshTimeout: ANSWER_MS,
+    clusterRetryStrategy: retryStrategy,
+    redisOptions: { ...account, ...timeouts, maxRetriesPerRequest: 0 },
+  })
 }

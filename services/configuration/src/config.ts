@@ -1,13 +1,13 @@
 import { serviceUrls } from '@parley/shared/config'
 import { secretKeysConfig } from '@parley/shared/secret-keys'
+import { amqpUrl } from '@parley/shared/server-url'
 import { z } from 'zod'
 
 /** The configuration service's own environment. */
 export const config = {
   MONGO_URL: z.string().min(1).describe('MongoDB replica set, without a database name'),
   MONGO_DATABASE: z.string().min(1).default('configuration').describe('Database of this service'),
-  AMQP_URL: z
-    .url()
+  AMQP_URL: amqpUrl
     .optional()
     .describe(
       'RabbitMQ: is told of every change, and brings what answers submit to tasks; without it neither',

@@ -1,5 +1,6 @@
 import { integer, randomInProduction, safeInProduction, serviceUrls } from '@parley/shared/config'
 import { secretKeysConfig } from '@parley/shared/secret-keys'
+import { amqpUrl, redisUrl } from '@parley/shared/server-url'
 import { z } from 'zod'
 
 const base64Key = z.base64().refine((text) => Buffer.from(text, 'base64').length >= 32, {
@@ -15,8 +16,12 @@ const targetList = z
 export const config = {
   MONGO_URL: z.string().min(1).describe('MongoDB, a replica set, without a database name'),
   MONGO_DATABASE: z.string().min(1).default('dispatcher').describe("The service's database"),
-  AMQP_URL: z.url().describe('RabbitMQ, with user, password and virtual host'),
-  REDIS_URL: z.url().describe('Redis, where all copies agree on the pace of each number'),
+  AMQP_URL: amqpUrl.describe(
+    'RabbitMQ, with user, password and virtual host; several hosts of a cluster by commas',
+  ),
+  REDIS_URL: redisUrl.describe(
+    'Redis, its Cluster or its Sentinels, where all instances agree on the rate of each number',
+  ),
   GATEWAY_URL: z.url().describe("The gateway, which the provider's news come through"),
   WEBHOOK_URL: z.url().describe("The webhook service, which takes the provider's news in"),
   IDENTITY_URL: serviceUrls('identity'),

@@ -6,6 +6,7 @@ import {
   safeInProduction,
 } from '@parley/shared/config'
 import { keyring } from '@parley/shared/keyring'
+import { redisUrl } from '@parley/shared/server-url'
 import { z } from 'zod'
 
 const MIN_PRODUCTION_COST = 10
@@ -38,8 +39,7 @@ export const identityConfig = {
   PASSWORD_MIN_LENGTH: integer({ min: 1, max: 128 })
     .optional()
     .describe('The fewest characters of a password; 8 in production and 1 elsewhere when not set'),
-  REDIS_URL: z
-    .url({ protocol: /^rediss?$/ })
+  REDIS_URL: redisUrl
     .optional()
     .describe('Redis, where all copies count logins; without it each counts alone'),
   FREE_LOGIN_TRIES: integer({ min: 1, max: 1_000_000 })

@@ -1,13 +1,16 @@
 import { integer, randomInProduction, safeInProduction, serviceUrls } from '@parley/shared/config'
 import { secretKeysConfig } from '@parley/shared/secret-keys'
+import { amqpUrl, redisUrl } from '@parley/shared/server-url'
 import { z } from 'zod'
 
 /** The webhook service's own environment. */
 export const config = {
   MONGO_URL: z.string().min(1).describe('MongoDB, a replica set, without a database name'),
   MONGO_DATABASE: z.string().min(1).default('webhook').describe("The service's database"),
-  AMQP_URL: z.url().describe('RabbitMQ, with user, password and virtual host'),
-  REDIS_URL: z.url().describe('Redis, where idempotency keys are remembered'),
+  AMQP_URL: amqpUrl.describe(
+    'RabbitMQ, with user, password and virtual host; several hosts of a cluster by commas',
+  ),
+  REDIS_URL: redisUrl.describe('Redis, its Cluster or its Sentinels, where idempotency keys are remembered'),
   IDENTITY_URL: serviceUrls('identity'),
   CONFIGURATION_URL: serviceUrls('configuration'),
   PUBLIC_URL: z

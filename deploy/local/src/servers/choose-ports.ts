@@ -57,7 +57,8 @@ function readPorts(file: string): Record<string, number> {
   }
 }
 
-async function findFreePort(taken: number[]): Promise<number> {
+/** A port of 127.0.0.1 that is free now and not in `taken`. */
+export async function findFreePort(taken: number[]): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const port = randomInt(FIRST_PORT, LAST_PORT)
     if (!taken.includes(port) && (await isFree(port))) return port

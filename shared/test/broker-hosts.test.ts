@@ -1,0 +1,53 @@
+import { expect, test } from '@jest/globals'
+import { startTcpProxy } from '@parley/local/testing/tcp-proxy'
+import { testServers } from '@parley/local/testing/test-servers'
+import { startTlsServer } from '@parley/local/testing/tls-server'
+import { waitUntil } from '@parley/local/wait-until'
+import { followBroker } from '@parley/shared/follow-broker'
+import { createLog } from '@parley/shared/log'
+
+const log = createLog({ service: 'test', level: 'silent' })
+const connected = async (url: string) => followBroker({ url, declare: async () => {}, log })
+const untilUp = async (broker: Awaited<ReturnType<typeof connected>>) =>
+  expect(await waitUntil(() => broker.isUp(), { timeoutMs: 30_000 })).toBe(true)
+
+test('a broker whose first host is unavailable is reached through the next, and through the first again', async () => {
+  const target = new URL((await testServers()).amqpUrl)
+  const place = { host: target.hostname, port: Number(target.port) }
+  const hosts = [await startTcpProxy(place), await startTcpProxy(place)]
+  const user = target.username ? `${target.username}:${target.password}@` : ''
+  const list = hosts.map(({ port }) => `127.0.0.1:${port}`).join(',')
+  const broker = await connected(`amqp://${user}${list}${target.pathname}`)
+  await untilUp(broker)
+  for (const [cut, left] of [hosts, hosts.toReversed()]) {
+    left?.mend()
+    cut?.cut()
+    expect(
+      await waitUntil(async () => !(await broker.isUp()) || undefined, { timeoutMs: 1_000 }),
+    ).toBeDefined()
+    await untilUp(broker)
+  }
+  await broker.close()
+  for (const host of hosts) await host.close()
+}, 120_000)
+
+test('a broker is reached by TLS, with the files that its URL names', async () => {
+  const target = new URL((await testServers()).amqpUrl)
+  const server = await startTlsServer({ host: target.hostname, port: Number(target.port) })
+  const user = target.username ? `${target.username}:${target.password}@` : ''
+  const at = `${user}localhost:${server.port}${target.pathname}`
+  const broker = await connected(`amqps://${at}?${server.files}`)
+  await untilUp(broker)
+  await broker.close()
+  let failures = 0
+  const warn = () => void failures++
+  const stranger = await followBroker({
+    url: `amqps://${at}`,
+    declare: async () => {},
+    log: { ...log, warn, info: () => {}, error: () => {} } as unknown as typeof log,
+  })
+  expect(await waitUntil(() => failures > 1, { timeoutMs: 15_000 })).toBe(true)
+  expect(await stranger.isUp()).toBe(false)
+  await stranger.close()
+  await server.close()
+}, 60_000)
