@@ -10,8 +10,8 @@ const MAX_REDIRECTIONS = 8
 
 /**
  * Connects to Redis, its Cluster or its Sentinels, in the background and again after every loss, at most 2 s apart.
- * Commands fail at once while it is unavailable, and after 1 s when it does not answer. What is sent in one tick goes
- * out together.
+ * Commands fail at once while it is unavailable, and after 1 s when it does not answer. What is sent to a single Redis
+ * in one tick goes out together.
  */
 export function connectRedis(url: string, log: Log): Redis {
   const redis = clientFor(url)
@@ -68,12 +68,14 @@ const retryStrategy = (attempt: number): number => Math.min(RETRY_STEP_MS * atte
 type Account = Pick<RedisOptions, 'username' | 'password' | 'tls'>
 
 function clusterOf(nodes: { host: string; port: number }[], account: Account): Cluster {
-  const { enableOfflineQueue, enableAutoPipelining, ...timeouts } = SHARED
+  const { enableOfflineQueue, connectTimeout, commandTimeout } = SHARED
   return new Cluster(nodes, {
-    ...{ enableOfflineQueue, enableAutoPipelining },
+    enableOfflineQueue,
+    // With automatic pipelines ioredis 6.0.0 throws, outside of any promise, for a slot that it knows no node of.
+    enableAutoPipelining: false,
     maxRedirections: MAX_REDIRECTIONS,
     slotsRefreshTimeout: ANSWER_MS,
     clusterRetryStrategy: retryStrategy,
-    redisOptions: { ...account, ...timeouts, maxRetriesPerRequest: 0 },
+    redisOptions: { ...account, connectTimeout, commandTimeout, maxRetriesPerRequest: 0 },
   })
 }

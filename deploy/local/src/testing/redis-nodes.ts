@@ -5,9 +5,11 @@ import { findFreePort } from '../servers/choose-ports.ts'
 import { findBinary } from '../servers/find-binary.ts'
 import { startNativeServer } from '../servers/native-server.ts'
 import type { Server } from '../servers/server.ts'
+import { waitUntil } from '../wait-until.ts'
 import { freshDirectory } from './test-servers.ts'
 
 const CLUSTER_SLOTS = 16_384
+const AGREE_MS = 30_000
 
 export interface RedisNode extends Server {
   port: number
@@ -27,16 +29,37 @@ export async function startRedisCluster(): Promise<RedisNode[]> {
     ),
   )
   const [first, ...others] = nodes
-  if (first !== undefined)
-    await asked(first, (redis) =>
-      Promise.all(others.map(({ port }) => redis.call('CLUSTER', 'MEET', '127.0.0.1', port))),
-    )
+  if (first !== undefined) await asked(first, (redis) => Promise.all(others.map((node) => meet(redis, node))))
+  const agree = async () => (await Promise.all(nodes.map(knowsAllSlots))).every(Boolean)
+  if (!(await waitUntil(agree, { timeoutMs: AGREE_MS }))) throw new Error('the nodes do not find together')
   return nodes
 }
 
-async function startClusterNode(): Promise<RedisNode> {
-  const bus = String(await findFreePort([]))
-  return startRedisNode(['--cluster-enabled', 'yes', '--cluster-port', bus, '--cluster-node-timeout', '2000'])
+const knowsAllSlots = (node: ClusterNode) =>
+  asked(node, async (redis) => {
+    const info = String(await redis.call('CLUSTER', 'INFO'))
+    return info.includes('cluster_state:ok') && info.includes(`cluster_slots_ok:${CLUSTER_SLOTS}`)
+  })
+
+const meet = (redis: Redis, { port, bus }: ClusterNode) =>
+  redis.call('CLUSTER', 'MEET', '127.0.0.1', port, bus)
+
+interface ClusterNode extends RedisNode {
+  /** The port on which the nodes talk to each other. */
+  bus: number
+}
+
+async function startClusterNode(): Promise<ClusterNode> {
+  const bus = await findFreePort([])
+  const cluster = [
+    '--cluster-enabled',
+    'yes',
+    '--cluster-port',
+    String(bus),
+    '--cluster-node-timeout',
+    '2000',
+  ]
+  return Object.assign(await startRedisNode(cluster), { bus })
 }
 
 /** One Redis without stored data, with further arguments. The caller stops it. */
