@@ -20,7 +20,7 @@ import { createKeySet } from './key-set.ts'
 import { createRateLimits } from './rate-limit/rate-limits.ts'
 import { createRedisCount } from './rate-limit/redis-count.ts'
 import { settleRegularly } from './rate-limit/settle.ts'
-import { upstreamReadiness } from './readiness.ts'
+import { gatewayReadiness } from './readiness.ts'
 import { followRevocations } from './revocations.ts'
 import { createRouter, routes } from './routes.ts'
 
@@ -40,7 +40,8 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     audience: 'identity',
     signer,
   })
-  const accessTokens = createAccessTokens({ keySet: createKeySet({ identity, log }) })
+  const keySet = createKeySet({ identity, log })
+  const accessTokens = createAccessTokens({ keySet })
   const callers = createCallers({ accessTokens, identity })
   const revocations = followRevocations({ identity, callers, log })
   const findRoute = createRouter(routes)
@@ -51,7 +52,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
 
   const app = createApp({
     ...{ log, registry, tracing },
-    readiness: upstreamReadiness(services),
+    readiness: gatewayReadiness({ services, keySet, callers, redis }),
     routes: (express) => {
       express.use(canonicalPath())
       const trustedProxies = config.TRUSTED_PROXIES

@@ -1752,7 +1752,7 @@ export interface components {
         };
         Readiness: {
             /** @enum {string} */
-            status: "ready" | "not ready";
+            status: "ready" | "degraded" | "not ready";
             dependencies: {
                 [key: string]: "up" | "down";
             };

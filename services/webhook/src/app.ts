@@ -71,9 +71,9 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const app = createApp({
     ...{ log, registry, tracing },
     readiness: {
-      rabbitmq: publisher.isUp,
-      redis: async () => (await redis.ping()) === 'PONG',
-      mongodb: database.isUp,
+      required: { rabbitmq: publisher.isUp },
+      // Without these it serves channels and workspaces that it knows, and the derived id still makes a repeat one message.
+      optional: { redis: async () => (await redis.ping()) === 'PONG', mongodb: database.isUp },
     },
     routes: (app) => {
       const idempotency = createIdempotency(redis, log)
