@@ -7,6 +7,7 @@ import { createTracing } from '@parley/shared/tracing'
 import type { Request } from 'express'
 import { Registry } from 'prom-client'
 import { createAccessTokens } from './access-tokens.ts'
+import { awaitBody } from './bodies/await-body.ts'
 import { createCallers } from './callers.ts'
 import { canonicalPath } from './canonical-path.ts'
 import { addressKey, clientAddress } from './client-address.ts'
@@ -61,6 +62,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
       express.use(documentation({ admit }))
       if (origins.length > 0) express.use(cors({ origins, findRoute }))
       express.use(gatekeeper({ findRoute, services, callers, signer, limits, trustedProxies }))
+      express.use(awaitBody({ timeoutMs: config.BODY_TIMEOUT_MS }))
       express.use(forward.middleware)
     },
   })

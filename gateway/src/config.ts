@@ -17,6 +17,11 @@ export const gatewayConfig = {
   UPSTREAM_TIMEOUT_MS: integer({ min: 100, max: 110_000 })
     .default(30_000)
     .describe('How long a service may be silent before the caller gets 504, in milliseconds'),
+  BODY_TIMEOUT_MS: integer({ min: 100, max: 110_000 })
+    .default(30_000)
+    .describe(
+      'How long a body may take to arrive, in milliseconds; at least 1 KiB of it has to in each third of that time',
+    ),
   REDIS_URL: z
     .url({ protocol: /^rediss?$/ })
     .optional()

@@ -2,7 +2,7 @@ import { jsonObject } from '@parley/shared/json-object'
 import { jsonSchemaOf } from '@parley/shared/openapi/json-schema'
 import { z } from 'zod'
 import type { ResourceDefinition } from './definition.ts'
-import { optionalId, optionalText, text, url } from './fields.ts'
+import { extId, optionalId, optionalText, text, url } from './fields.ts'
 
 const knownSettings = z.looseObject({ assistantId: optionalId, streamResponseBy: optionalText })
 
@@ -31,7 +31,7 @@ export const channel: ResourceDefinition = {
   schema: z.strictObject({
     name: text,
     description: text,
-    extId: text.describe('What messages name the channel by; several may have the same'),
+    extId: extId.describe('What messages name the channel by; several may have the same'),
     hook: z.enum(['rpc', 'whatsapp']),
     callback: z.enum(['rpc', 'whatsapp']),
     handlerUrl: url.describe('What answers: any URL, or `native:agents/<type>`'),
