@@ -26,7 +26,8 @@ export function readBody(req: IncomingMessage, limits: BodyLimits): Buffer | Pro
   // A small body mostly came together with the headers.
   const length = Number(req.headers['content-length'])
   if (req.readableLength !== length || length > limits.maxBytes || isEncoded(req)) return receive(req, limits)
-  const body: Buffer | null = req.read()
+  // Without a length it would be the first piece alone.
+  const body: Buffer | null = req.read(length)
   req.resume()
   return body ?? Buffer.alloc(0)
 }
