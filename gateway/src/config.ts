@@ -1,7 +1,7 @@
 import { BlockList } from 'node:net'
+import { addressRanges } from '@parley/shared/address-ranges'
 import { type BaseConfig, integer, serviceUrls } from '@parley/shared/config'
 import { z } from 'zod'
-import { addressRanges } from './client-address.ts'
 
 const quota = (what: string, production: string) =>
   integer({ min: 1, max: 1_000_000_000 })
