@@ -7,6 +7,7 @@ import { createTracing } from '@parley/shared/tracing'
 import type { Request } from 'express'
 import { Registry } from 'prom-client'
 import { createAccessTokens } from './access-tokens.ts'
+import { strictTransport } from './answer-headers.ts'
 import { awaitBody } from './bodies/await-body.ts'
 import { createCallers } from './callers.ts'
 import { canonicalPath } from './canonical-path.ts'
@@ -22,6 +23,7 @@ import { createRateLimits } from './rate-limit/rate-limits.ts'
 import { createRedisCount } from './rate-limit/redis-count.ts'
 import { settleRegularly } from './rate-limit/settle.ts'
 import { gatewayReadiness } from './readiness.ts'
+import { unambiguousHeaders } from './request-headers.ts'
 import { followRevocations } from './revocations.ts'
 import { createRouter, routes } from './routes.ts'
 
@@ -55,7 +57,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     ...{ log, registry, tracing },
     readiness: gatewayReadiness({ services, keySet, callers, redis }),
     routes: (express) => {
-      express.use(canonicalPath())
+      express.use(strictTransport(config.PUBLIC_URL), unambiguousHeaders(), canonicalPath())
       const trustedProxies = config.TRUSTED_PROXIES
       const origins = config.CORS_ORIGINS
       const admit = (req: Request) => limits.page(addressKey(clientAddress(req, trustedProxies)))

@@ -32,6 +32,10 @@ export const gatewayConfig = {
   RATE_ADDRESS_PER_MINUTE: quota('requests from one address without a known token', '6,000 a minute'),
   RATE_TOKEN_PER_MINUTE: quota('requests with one token', '6,000 a minute'),
   RATE_WEBHOOK_PER_SECOND: quota('messages to the webhook for one workspace', '1,000 a second'),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('Where callers reach the gateway; https says that TLS ends in front of it, and sends HSTS'),
   CORS_ORIGINS: z
     .string()
     .default('')

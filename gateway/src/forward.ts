@@ -106,6 +106,7 @@ function events(log: Log): Plugin<Request, Response> {
     })
     server.on('proxyRes', (proxyRes, _req, res) => {
       stripResponseHeaders(proxyRes.headers)
+      proxyRes.headers['cache-control'] ??= 'no-store'
       if (!res.shouldKeepAlive) proxyRes.headers.connection = 'close'
     })
     server.on('error', (error, req, res) => {

@@ -81,6 +81,7 @@ function nameRequest(req: Request, res: Response): void {
   req.headers['x-request-id'] = id
   res.locals.requestId = id
   res.setHeader('x-request-id', id)
+  res.setHeader('x-content-type-options', 'nosniff')
 }
 
 /** One host is named in every request of HTTP/1.1, and never two, of which each reader may take another. */

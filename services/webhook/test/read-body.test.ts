@@ -11,7 +11,10 @@ test('a body that has arrived before it is read is read whole, in however many p
   const { url, close } = await listen(async (req, res) => {
     const length = Number(req.headers['content-length'])
     // As much as the connection buffers without being read: for the largest, all but the end.
-    await waitUntil(() => req.readableLength >= Math.min(length, 65_536), { timeoutMs: 10_000, intervalMs: 5 })
+    await waitUntil(() => req.readableLength >= Math.min(length, 65_536), {
+      timeoutMs: 10_000,
+      intervalMs: 5,
+    })
     const limits = { maxBytes: 1_000_000, timeoutMs: 10_000, inflate: false, budget, sender: 'x' }
     sizes.push((await readBody(req, limits)).length)
     res.end()

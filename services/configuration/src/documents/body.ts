@@ -51,7 +51,7 @@ export function buildDocument(options: {
 }): ResourceDocument {
   const { secrets, definition, workspace, current, id, key, by = 'caller' } = options
   const { fields, faults } = sealFields({ secrets, workspace, fields: options.fields, current })
-  faults.push(...(definition.faultsOfChange?.({ by, from: current, to: fields }) ?? []))
+  faults.push(...(definition.faultsOfChange?.({ by, from: current, to: fields, sent: options.fields }) ?? []))
   if (faults.length > 0) throw new Problem('validation_failed', { errors: faults.slice(0, MAX_FAULTS) })
   const now = new Date().toISOString()
   const ownKey = current?.key ?? key

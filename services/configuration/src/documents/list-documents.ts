@@ -3,7 +3,7 @@ import type { RequestHandler } from 'express'
 import { documentFilter } from '../access/document-filter.ts'
 import { populate } from '../references/populate.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
-import { presenterFor } from '../secrets/presenter.ts'
+import { cachingOf, presenterFor } from '../secrets/presenter.ts'
 import { findPage } from '../store/find-page.ts'
 import { encodeCursor } from '../store/list-cursor.ts'
 import type { Dependencies } from './dependencies.ts'
@@ -29,7 +29,7 @@ export function listDocuments(
       documents: page.documents.map(({ doc }) => present(doc)),
       fields: populated,
     })
-    res.set('cache-control', 'private, no-cache').json({
+    res.set('cache-control', cachingOf(documents)).json({
       data: documents,
       next: page.end === undefined ? null : encodeCursor(sortText(query.sort), page.end),
     })

@@ -39,7 +39,8 @@ export function readHistory(
     if (found.length === 0 && current === undefined) throw new Problem('not_found')
     const writable = current ? allows(write, current.doc) : write.kind === 'all'
     const last = more ? found.at(-1) : undefined
-    res.set('cache-control', 'private, no-cache').json({
+    // Values in it lie outside the documents whose keys make them secret.
+    res.set('cache-control', writable ? 'no-store' : 'private, no-cache').json({
       data: found.map((entry) => present(entry, { secrets, workspace, writable })),
       next: last === undefined ? null : String(last._id.version),
     })

@@ -37,7 +37,8 @@ export function exportConfiguration({ database, authorizer, secrets }: Dependenc
       const present = plain ? await presenterFor({ authorizer, secrets, caller }, name) : maskSecrets
       parts.push({ definition: definitions[name], visible: documentFilter(read), present })
     }
-    res.set({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'private, no-cache' })
+    const caching = plain ? 'no-store' : 'private, no-cache'
+    res.set({ 'content-type': 'application/json; charset=utf-8', 'cache-control': caching })
     await stream(res, exported({ database, workspace: caller.workspace._id, parts }))
   }
 }
