@@ -19,6 +19,8 @@ import { isSigned } from './signature.ts'
 
 const MAX_BYTES = 3 * 1024 * 1024
 const MAX_UPDATES = 1_000
+// A batch of that many, each with all that Meta may say.
+const MAX_MEMBERS = 60_000
 // Together with what Redis may take afterwards, the answer is there within 5 s of the body.
 const ACCEPT_MS = 3_700
 const MAX_NAMED = 20
@@ -82,7 +84,7 @@ function readUpdates(options: {
   channel: Channel
 }): { publications: Publication[]; skipped: number } {
   const { intake, req, res, bytes, channel } = options
-  const payload = parseBytes(bytes)
+  const payload = parseBytes(bytes, MAX_MEMBERS)
   if (!isJsonObject(payload)) throw new Problem('validation_failed', { detail: 'Expected an object.' })
   const { updates, malformed } = updatesIn(payload)
   intake.skipped.inc({ reason: 'malformed' }, malformed.length)
