@@ -6,8 +6,10 @@ import { type Fault, Problem } from './problem.ts'
 
 /** How deep objects and arrays may nest. */
 export const MAX_DEPTH = 32
-/** How many members and items objects and arrays may have in a body together. */
+/** How many members, objects and arrays a body may have together. */
 export const MAX_MEMBERS = 30_000
+/** How many commas it may have: items of arrays cost less than members. */
+const MAX_ITEMS = 150_000
 
 /**
  * Reads a JSON body of at most `maxBytes` (after decompression) into `req.body`. Depth and members are checked on the
@@ -73,14 +75,16 @@ function bodyProblem(error: unknown): unknown {
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COMMA = 0x2c
+const COLON = 0x3a
 
 /**
- * Throws when the bytes are not UTF-8, nest deeper than {@link MAX_DEPTH}, or have more members than `maxMembers`
- * ({@link MAX_MEMBERS} when left out): each of them costs many times its bytes.
+ * Throws when the bytes are not UTF-8, nest deeper than {@link MAX_DEPTH}, or have more members, objects and arrays than `maxMembers`
+ * ({@link MAX_MEMBERS} when left out), or more than 150,000 items: each costs many times its bytes.
  */
 export function checkBytes(bytes: Buffer, maxMembers = MAX_MEMBERS): void {
   let depth = 0
   let members = 0
+  let items = 0
   let inString = false
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i]
@@ -88,15 +92,18 @@ export function checkBytes(bytes: Buffer, maxMembers = MAX_MEMBERS): void {
       if (byte === BACKSLASH) i++
       else if (byte === QUOTE) inString = false
     } else if (byte === QUOTE) inString = true
-    else if (byte === COMMA) members++
+    else if (byte === COMMA) items++
+    else if (byte === COLON) members++
     else if (byte === 0x7b || byte === 0x5b) {
       members++
       if (++depth > MAX_DEPTH)
         throw new Problem('too_deep', { detail: `At most ${MAX_DEPTH} levels are taken.` })
     } else if (byte === 0x7d || byte === 0x5d) depth--
   }
-  if (members > maxMembers)
-    throw new Problem('too_many_members', { detail: `At most ${maxMembers} members and items are taken.` })
+  if (members > maxMembers || items > MAX_ITEMS) {
+    const detail = `At most ${maxMembers} members, objects and arrays are taken, and ${MAX_ITEMS} items.`
+    throw new Problem('too_many_members', { detail })
+  }
   if (!isUtf8(bytes)) throw new Problem('malformed_json', { detail: 'The body is not UTF-8.' })
 }
 
