@@ -7,9 +7,9 @@ import { type Fault, Problem } from './problem.ts'
 /** How deep objects and arrays may nest. */
 export const MAX_DEPTH = 32
 /** How many members, objects and arrays a body may have together. */
-export const MAX_MEMBERS = 30_000
+export const MAX_MEMBERS = 20_000
 /** How many commas it may have: items of arrays cost less than members. */
-const MAX_ITEMS = 150_000
+const MAX_ITEMS = 110_000
 
 /**
  * Reads a JSON body of at most `maxBytes` (after decompression) into `req.body`. Depth and members are checked on the
@@ -79,7 +79,7 @@ const COLON = 0x3a
 
 /**
  * Throws when the bytes are not UTF-8, nest deeper than {@link MAX_DEPTH}, or have more members, objects and arrays than `maxMembers`
- * ({@link MAX_MEMBERS} when left out), or more than 150,000 items: each costs many times its bytes.
+ * ({@link MAX_MEMBERS} when left out), or more than 110,000 items: each costs many times its bytes.
  */
 export function checkBytes(bytes: Buffer, maxMembers = MAX_MEMBERS): void {
   let depth = 0

@@ -15,8 +15,8 @@ import { exportConfiguration } from './transfer/export-configuration.ts'
 import { importConfiguration } from './transfer/import-configuration.ts'
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
-// Some 6,000 documents; what is more is imported in parts.
-const MAX_IMPORT_MEMBERS = 60_000
+// Some 4,000 documents; what is more is imported in parts.
+const MAX_IMPORT_MEMBERS = 40_000
 
 /** `/check`, `/export`, `/import`, and `/{resource}` and `/{resource}/{id}`, the same for every resource. */
 export function restRoutes(dependencies: Dependencies): Router {

@@ -20,7 +20,7 @@ import { isSigned } from './signature.ts'
 const MAX_BYTES = 3 * 1024 * 1024
 const MAX_UPDATES = 1_000
 // A batch of that many, each with all that Meta may say.
-const MAX_MEMBERS = 60_000
+const MAX_MEMBERS = 40_000
 // Together with what Redis may take afterwards, the answer is there within 5 s of the body.
 const ACCEPT_MS = 3_700
 const MAX_NAMED = 20
