@@ -9,7 +9,7 @@ const ALWAYS: ErrorCode[] = [
 ]
 const WITH_BODY: ErrorCode[] = [
   ...(['malformed_json', 'malformed_body', 'body_timeout', 'body_too_large'] as const),
-  ...(['unsupported_media_type', 'validation_failed', 'too_deep'] as const),
+  ...(['unsupported_media_type', 'validation_failed', 'too_deep', 'too_many_members'] as const),
 ]
 /** What the gateway answers itself takes nothing and depends on nothing. */
 const OWN: ErrorCode[] = ['invalid_path', 'malformed_request', 'request_timeout', 'headers_too_large']

@@ -8,6 +8,8 @@ import { createTracing } from '@parley/shared/tracing'
 import type { Request } from 'express'
 import { Registry } from 'prom-client'
 import { createAccessTokens } from './access-tokens.ts'
+import { strictTransport } from './answer-headers.ts'
+import { awaitBody } from './bodies/await-body.ts'
 import { createCallers } from './callers.ts'
 import { canonicalPath } from './canonical-path.ts'
 import { clientAddress } from './client-address.ts'
@@ -21,7 +23,8 @@ import { createKeySet } from './key-set.ts'
 import { createRateLimits } from './rate-limit/rate-limits.ts'
 import { createRedisCount } from './rate-limit/redis-count.ts'
 import { settleRegularly } from './rate-limit/settle.ts'
-import { upstreamReadiness } from './readiness.ts'
+import { gatewayReadiness } from './readiness.ts'
+import { unambiguousHeaders } from './request-headers.ts'
 import { followRevocations } from './revocations.ts'
 import { createRouter, routes } from './routes.ts'
 
@@ -41,7 +44,8 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     audience: 'identity',
     signer,
   })
-  const accessTokens = createAccessTokens({ keySet: createKeySet({ identity, log }) })
+  const keySet = createKeySet({ identity, log })
+  const accessTokens = createAccessTokens({ keySet })
   const callers = createCallers({ accessTokens, identity })
   const revocations = followRevocations({ identity, callers, log })
   const findRoute = createRouter(routes)
@@ -52,15 +56,16 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
 
   const app = createApp({
     ...{ log, registry, tracing },
-    readiness: upstreamReadiness(services),
+    readiness: gatewayReadiness({ services, keySet, callers, redis }),
     routes: (express) => {
-      express.use(canonicalPath())
+      express.use(strictTransport(config.PUBLIC_URL), unambiguousHeaders(), canonicalPath())
       const trustedProxies = config.TRUSTED_PROXIES
       const origins = config.CORS_ORIGINS
       const admit = (req: Request) => limits.page(addressKey(clientAddress(req, trustedProxies)))
       express.use(documentation({ admit }))
       if (origins.length > 0) express.use(cors({ origins, findRoute }))
       express.use(gatekeeper({ findRoute, services, callers, signer, limits, trustedProxies }))
+      express.use(awaitBody({ timeoutMs: config.BODY_TIMEOUT_MS }))
       express.use(forward.middleware)
     },
   })

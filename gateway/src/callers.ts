@@ -20,6 +20,8 @@ export interface Callers {
   /** Forgets whoever is touched by one of the changes and was asked about before it was seen. */
   forget(changes: readonly Forgettable[]): void
   forgetAll(): void
+  /** Whether there is a caller who can go on while identity is unavailable. */
+  isWarm(): boolean
 }
 
 const CACHED = 20_000
@@ -55,6 +57,10 @@ export function createCallers(dependencies: ConfirmingDependencies): Callers {
       for (const [token, known] of callers.entries()) if (isTouched(known, seenAt)) callers.delete(token)
     },
     forgetAll: () => callers.clear(),
+    isWarm: () => {
+      const now = performance.now()
+      return callers.values().some(({ usableUntil }) => now < usableUntil)
+    },
   }
 }
 

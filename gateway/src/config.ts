@@ -1,8 +1,8 @@
 import { BlockList } from 'node:net'
+import { addressRanges } from '@parley/shared/address-ranges'
 import { type BaseConfig, integer, serviceUrls } from '@parley/shared/config'
 import { redisUrl } from '@parley/shared/server-url'
 import { z } from 'zod'
-import { addressRanges } from './client-address.ts'
 
 const quota = (what: string, production: string) =>
   integer({ min: 1, max: 1_000_000_000 })
@@ -18,6 +18,11 @@ export const gatewayConfig = {
   UPSTREAM_TIMEOUT_MS: integer({ min: 100, max: 110_000 })
     .default(30_000)
     .describe('How long a service may be silent before the caller gets 504, in milliseconds'),
+  BODY_TIMEOUT_MS: integer({ min: 100, max: 110_000 })
+    .default(30_000)
+    .describe(
+      'How long a body may take to arrive, in milliseconds; at least 1 KiB of it has to in each third of that time',
+    ),
   REDIS_URL: redisUrl
     .optional()
     .describe(
@@ -27,6 +32,10 @@ export const gatewayConfig = {
   RATE_ADDRESS_PER_MINUTE: quota('requests from one address without a known token', '6,000 a minute'),
   RATE_TOKEN_PER_MINUTE: quota('requests with one token', '6,000 a minute'),
   RATE_WEBHOOK_PER_SECOND: quota('messages to the webhook for one workspace', '1,000 a second'),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('Where callers reach the gateway; https says that TLS ends in front of it, and sends HSTS'),
   CORS_ORIGINS: z
     .string()
     .default('')

@@ -1,11 +1,13 @@
-import { Agent } from 'node:http'
+import { Agent, type ClientRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Log } from '@parley/shared/log'
 import { Problem, sendProblem } from '@parley/shared/problem'
 import type { Request, RequestHandler, Response } from 'express'
 import { createProxyMiddleware, type Plugin } from 'http-proxy-middleware'
+import { type CallerClass, classOf } from './bodies/caller-class.ts'
 import type { Copies } from './copies.ts'
 import { outgoingHeaders, stripResponseHeaders } from './outgoing-headers.ts'
+import { createUpstreamSlots, type SlotLimits, type UpstreamSlots } from './upstream-slots.ts'
 
 /** What the steps before left for {@link forwarding}. */
 export interface Forwarding {
@@ -18,15 +20,21 @@ export interface Forwarding {
 }
 
 const CONNECT_MS = 3_000
-const MAX_SOCKETS = 512
 const MAX_FREE_SOCKETS = 128
+const WAIT_MS = 10_000
+// Each class has its own, so that what comes without a token can't hold up what comes with one.
+const LIMITS: Record<CallerClass, SlotLimits> = {
+  anonymous: { total: 256, perCaller: 192, waiting: 1_024, waitingPerCaller: 512, waitMs: WAIT_MS },
+  authenticated: { total: 512, perCaller: 256, waiting: 2_048, waitingPerCaller: 1_024, waitMs: WAIT_MS },
+}
 
 class UpstreamTimeout extends Error {}
 
 /**
  * Streams a request to `res.locals.forwarding.target` and the answer back, over connections that are kept
  * alive. A service that can't be reached is 503, one that is silent for `timeoutMs` 504; an answer that
- * breaks off cuts the caller's connection.
+ * breaks off cuts the caller's connection. Where a service has no room for a request within 10 s, that is 429 when the
+ * caller's own requests are what fills it, else 503.
  */
 export function forwarding(options: { timeoutMs: number; log: Log }): {
   middleware: RequestHandler
@@ -34,7 +42,6 @@ export function forwarding(options: { timeoutMs: number; log: Log }): {
 } {
   const agent = new Agent({
     keepAlive: true,
-    maxSockets: MAX_SOCKETS,
     maxFreeSockets: MAX_FREE_SOCKETS,
   })
   const watching = watchForSilence(agent, options.timeoutMs)
@@ -45,10 +52,18 @@ export function forwarding(options: { timeoutMs: number; log: Log }): {
     ejectPlugins: true,
     plugins: [events(options.log)],
   })
+  const slotsOf = slotsByService()
   const middleware: RequestHandler = (req, res, next) => {
-    const { address, internalToken } = forwardingOf(res)
-    req.headers = outgoingHeaders(req, { requestId: String(res.locals.requestId), address, internalToken })
-    return proxy(req, res, next)
+    const { address, internalToken, copies } = forwardingOf(res)
+    const { name, key } = classOf(res)
+    const go = (release: () => void) => {
+      // Who waited may have gone meanwhile.
+      if (res.destroyed || res.writableEnded) return release()
+      res.once('close', release)
+      req.headers = outgoingHeaders(req, { requestId: String(res.locals.requestId), address, internalToken })
+      void proxy(req, res, next)
+    }
+    slotsOf(copies, name).take(key, { go, refuse: next })
   }
   const close = () => {
     clearInterval(watching)
@@ -57,17 +72,41 @@ export function forwarding(options: { timeoutMs: number; log: Log }): {
   return { middleware, close }
 }
 
+/** The slots of each class at each service. */
+function slotsByService(): (service: object, name: CallerClass) => UpstreamSlots {
+  const slots = new WeakMap<object, Record<CallerClass, UpstreamSlots>>()
+  return (service, name) => {
+    let own = slots.get(service)
+    if (own === undefined) {
+      own = {
+        anonymous: createUpstreamSlots(LIMITS.anonymous),
+        authenticated: createUpstreamSlots(LIMITS.authenticated),
+      }
+      slots.set(service, own)
+    }
+    return own[name]
+  }
+}
+
+/** Ends the request to the service, where there is one. */
+export function abandon({ locals }: { locals: Record<string, unknown> }): void {
+  const proxyReq = locals.proxyReq as ClientRequest | undefined
+  proxyReq?.destroy()
+}
+
 function forwardingOf(res: { locals: Record<string, unknown> } | undefined): Forwarding {
   return res?.locals.forwarding as Forwarding
 }
 
 function events(log: Log): Plugin<Request, Response> {
   return (server) => {
-    server.on('proxyReq', (proxyReq) => {
+    server.on('proxyReq', (proxyReq, _req, res) => {
+      res.locals.proxyReq = proxyReq
       if (proxyReq.socket?.connecting) limitConnect(proxyReq.socket)
     })
     server.on('proxyRes', (proxyRes, _req, res) => {
       stripResponseHeaders(proxyRes.headers)
+      proxyRes.headers['cache-control'] ??= 'no-store'
       if (!res.shouldKeepAlive) proxyRes.headers.connection = 'close'
     })
     server.on('error', (error, req, res) => {

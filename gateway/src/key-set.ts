@@ -9,6 +9,8 @@ import { createSingleFlight } from './single-flight.ts'
 export interface KeySet {
   /** The key of that id, if identity publishes it. Throws `unavailable` when it can't be asked. */
   key(kid: string): Promise<KeyObject | undefined>
+  /** Whether there are keys; identity is asked where there are none yet. */
+  isLoaded(): Promise<boolean>
 }
 
 const REFRESH_MS = 300_000
@@ -39,6 +41,10 @@ export function createKeySet({ identity, log }: { identity: Pick<InternalClient,
       else if (age() > REFRESH_MS)
         fetchKeys().catch((err: unknown) => log.warn({ err }, 'keys not refreshed'))
       return keys.get(kid)
+    },
+    isLoaded: async () => {
+      if (keys.size === 0) await fetchKeys()
+      return keys.size > 0
     },
   }
 }

@@ -4,10 +4,12 @@ import { z } from 'zod'
 const tag = 'operation'
 const readiness = z
   .object({
-    status: z.enum(['ready', 'not ready']),
+    status: z.enum(['ready', 'degraded', 'not ready']),
     dependencies: z.record(z.string(), z.enum(['up', 'down'])),
   })
   .meta({ id: 'Readiness' })
+
+const upstreams = { webhook: 'up', configuration: 'up', dispatcher: 'up', redis: 'up' } as const
 
 /** What the gateway answers itself. */
 export const operations: readonly DescribedOperation[] = [
@@ -18,11 +20,13 @@ export const operations: readonly DescribedOperation[] = [
   {
     ...{ method: 'GET', path: '/health/ready', id: 'isReady', tag },
     summary: 'Whether requests can be served',
+    description:
+      '`degraded` where something is unavailable that is not needed for all requests; 503 where callers can’t be told apart.',
     answer: {
       schema: readiness,
       example: {
         status: 'ready',
-        dependencies: { identity: 'up', webhook: 'up', configuration: 'up', dispatcher: 'up' },
+        dependencies: { ...upstreams, identity: 'up', authentication: 'up' },
       },
     },
     others: {
@@ -32,7 +36,7 @@ export const operations: readonly DescribedOperation[] = [
           schema: readiness,
           example: {
             status: 'not ready',
-            dependencies: { identity: 'up', webhook: 'down', configuration: 'up', dispatcher: 'up' },
+            dependencies: { ...upstreams, identity: 'down', authentication: 'down' },
           },
         },
       },

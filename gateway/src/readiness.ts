@@ -1,13 +1,37 @@
-import type { ReadinessChecks } from '@parley/shared/service-app'
+import type { Readiness } from '@parley/shared/service-app'
+import type { Callers } from './callers.ts'
 import type { Copies } from './copies.ts'
+import type { KeySet } from './key-set.ts'
 import type { Upstream } from './routes.ts'
 
 const TIMEOUT_MS = 3_000
+// A service may take a second to find out what it can do without.
+const OPTIONAL_MS = 2_500
 
-/** The gateway is ready when every service says so of itself. */
-export function upstreamReadiness(services: Record<Upstream, Copies>): ReadinessChecks {
+/**
+ * The gateway is ready when it can tell who is calling: it has identity's keys, and identity answers or callers are
+ * cached. A service that is unavailable makes it degraded, because the others can be called through it.
+ */
+export function gatewayReadiness(options: {
+  services: Record<Upstream, Pick<Copies, 'next'>>
+  keySet: Pick<KeySet, 'isLoaded'>
+  callers: Pick<Callers, 'isWarm'>
+  /** Undefined where rate limits are not settled. */
+  redis: { ping(): Promise<string> } | undefined
+}): Readiness {
+  const { services, keySet, callers, redis } = options
   const checks = Object.entries(services).map(([name, copies]) => [name, () => isReady(copies.next())])
-  return Object.fromEntries(checks) as ReadinessChecks
+  return {
+    required: {
+      authentication: async () =>
+        (await keySet.isLoaded()) && (callers.isWarm() || (await isReady(services.identity.next()))),
+    },
+    optionalMs: OPTIONAL_MS,
+    optional: {
+      ...Object.fromEntries(checks),
+      ...(redis === undefined ? {} : { redis: async () => (await redis.ping()) === 'PONG' }),
+    },
+  }
 }
 
 async function isReady(target: URL): Promise<boolean> {

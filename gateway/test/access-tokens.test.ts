@@ -11,6 +11,7 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2_048 })
 let asked: string[]
 const tokens = createAccessTokens({
   keySet: {
+    isLoaded: async () => true,
     key: async (kid) => {
       asked.push(kid)
       if (kid === 'away') throw new Problem('unavailable')

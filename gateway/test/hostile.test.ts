@@ -37,6 +37,18 @@ describe('what is no HTTP is refused with a problem', () => {
       'chunked before another coding',
       'POST /rest/jobs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n',
     ],
+    [
+      'another coding before chunked',
+      'POST /rest/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+    ],
+    [
+      'chunked twice',
+      'POST /rest/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    [
+      'a second Authorization',
+      'GET /rest/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer a\r\nauthorization: Bearer b\r\n\r\n',
+    ],
     ['a negative length', 'POST /rest/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n'],
     ['a length that is no number', 'POST /rest/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 0x10\r\n\r\n'],
     ['two lengths in one', 'POST /rest/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 1, 1\r\n\r\nx'],

@@ -30,6 +30,7 @@ export function answerClientErrors(server: Server): void {
     const headers = {
       ...problemHeaders(problem),
       'x-request-id': requestId,
+      'x-content-type-options': 'nosniff',
       'content-length': String(Buffer.byteLength(body)),
       connection: 'close',
     }

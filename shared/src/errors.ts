@@ -29,6 +29,7 @@ export const errors = {
   unsupported_media_type: { status: 415, title: 'The media type is not supported' },
   validation_failed: { status: 422, title: 'The request breaks its schema' },
   too_deep: { status: 422, title: 'The body is nested too deeply' },
+  too_many_members: { status: 422, title: 'The body has too many members and items' },
   idempotency_key_reused: { status: 422, title: 'The key was already used with another body' },
   rate_limited: { status: 429, title: 'Too many requests' },
   headers_too_large: { status: 431, title: 'The header fields are too large' },

@@ -6,13 +6,21 @@ import { type Fault, Problem } from './problem.ts'
 
 /** How deep objects and arrays may nest. */
 export const MAX_DEPTH = 32
+/** How many members, objects and arrays a body may have together. */
+export const MAX_MEMBERS = 20_000
+/** How many commas it may have: items of arrays cost less than members. */
+const MAX_ITEMS = 110_000
 
 /**
- * Reads a JSON body of at most `maxBytes` (after decompression) into `req.body`. Depth is checked on the
- * bytes, before anything recurses; a key with NUL and a lone surrogate are refused, because the store
+ * Reads a JSON body of at most `maxBytes` (after decompression) into `req.body`. Depth and members are checked on the
+ * bytes, before anything recurses or grows; a key with NUL and a lone surrogate are refused, because the store
  * could not keep them.
  */
-export function jsonBody(options: { maxBytes: number; types?: string[] }): RequestHandler {
+export function jsonBody(options: {
+  maxBytes: number
+  maxMembers?: number
+  types?: string[]
+}): RequestHandler {
   const types = options.types ?? ['application/json']
   const escaped = new WeakMap<IncomingMessage, Buffer>()
   const parse = express.json({
@@ -20,7 +28,7 @@ export function jsonBody(options: { maxBytes: number; types?: string[] }): Reque
     strict: false,
     type: types,
     verify: (req, _res, bytes) => {
-      refuseWith(checkBytes, bytes)
+      refuseWith((given) => checkBytes(given, options.maxMembers), bytes)
       if (bytes.includes(BACKSLASH)) escaped.set(req, bytes)
     },
   })
@@ -66,10 +74,17 @@ function bodyProblem(error: unknown): unknown {
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const COLON = 0x3a
 
-/** Throws when the bytes are not UTF-8, or nest deeper than {@link MAX_DEPTH}. */
-export function checkBytes(bytes: Buffer): void {
+/**
+ * Throws when the bytes are not UTF-8, nest deeper than {@link MAX_DEPTH}, or have more members, objects and arrays than `maxMembers`
+ * ({@link MAX_MEMBERS} when left out), or more than 110,000 items: each costs many times its bytes.
+ */
+export function checkBytes(bytes: Buffer, maxMembers = MAX_MEMBERS): void {
   let depth = 0
+  let members = 0
+  let items = 0
   let inString = false
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i]
@@ -77,10 +92,17 @@ export function checkBytes(bytes: Buffer): void {
       if (byte === BACKSLASH) i++
       else if (byte === QUOTE) inString = false
     } else if (byte === QUOTE) inString = true
+    else if (byte === COMMA) items++
+    else if (byte === COLON) members++
     else if (byte === 0x7b || byte === 0x5b) {
+      members++
       if (++depth > MAX_DEPTH)
         throw new Problem('too_deep', { detail: `At most ${MAX_DEPTH} levels are taken.` })
     } else if (byte === 0x7d || byte === 0x5d) depth--
+  }
+  if (members > maxMembers || items > MAX_ITEMS) {
+    const detail = `At most ${maxMembers} members, objects and arrays are taken, and ${MAX_ITEMS} items.`
+    throw new Problem('too_many_members', { detail })
   }
   if (!isUtf8(bytes)) throw new Problem('malformed_json', { detail: 'The body is not UTF-8.' })
 }

@@ -16,6 +16,8 @@ const SECRET_KEYS = [
   'signingSecrets',
   'apiKey',
   'credentials',
+  'clientSecret',
+  'secret',
 ]
 
 /** JSON lines on standard output; values under well-known secret keys are replaced, two levels deep. */

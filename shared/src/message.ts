@@ -38,6 +38,19 @@ export const webhookMessage = z.looseObject({
   audio: text,
 })
 
+/** How many characters (UTF-16 code units) the ids of a message may have that callers choose. */
+export const MAX_ID_CHARACTERS = 1_024
+
+const id = z.string().max(MAX_ID_CHARACTERS)
+
+/** The message as callers post it. What is in a queue already may have longer ids. */
+export const postedMessage = webhookMessage.extend({
+  extId: id,
+  // Names the thread where there is no other name.
+  user: webhookMessage.shape.user.extend({ phone: id.nullish() }),
+  thread: webhookMessage.shape.thread.extend({ extId: id.nullish() }),
+})
+
 export type WebhookMessage = z.input<typeof webhookMessage>
 
 /** What `type` says on the broker: the message's schema and its version. */

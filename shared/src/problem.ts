@@ -13,7 +13,10 @@ export interface Fault {
 
 interface ProblemOptions {
   detail?: string
-  errors?: Fault[]
+  /** Of many, the first 100 are sent, with their number. */
+  errors?: readonly Fault[]
+  /** How many faults there are, where `errors` has only some. */
+  errorsTotal?: number
   /** Seconds after which trying again makes sense; sent as `Retry-After`. */
   retryAfter?: number
   headers?: Record<string, string>
@@ -39,12 +42,15 @@ export class Problem extends Error {
   }
 }
 
+const MAX_FAULTS = 100
+const MAX_CHARACTERS = 500
+
 const DEFAULT_RETRY_AFTER: Partial<Record<number, number>> = { 429: 1, 502: 1, 503: 1, 504: 1 }
 
 /** The problem as a body, for a request id and the path it happened at. */
 export function problemBody(problem: Problem, at: { instance: string; requestId: string }): object {
   const { title, status } = errors[problem.code]
-  const { detail, errors: faults, extra } = problem.options
+  const { detail, errors: faults, errorsTotal = faults?.length ?? 0, extra } = problem.options
   return {
     type: `urn:parley:error:${problem.code}`,
     title,
@@ -53,10 +59,19 @@ export function problemBody(problem: Problem, at: { instance: string; requestId:
     instance: at.instance,
     code: problem.code,
     requestId: at.requestId,
-    ...(faults === undefined ? {} : { errors: faults }),
+    ...(faults === undefined ? {} : { errors: faults.slice(0, MAX_FAULTS).map(shortened) }),
+    ...(errorsTotal > Math.min(MAX_FAULTS, faults?.length ?? 0) ? { errorsTotal } : {}),
     ...extra,
   }
 }
+
+/** A fault repeats what the caller sent, which may be long. */
+function shortened(fault: Fault): Fault {
+  return { ...fault, path: cut(fault.path), message: cut(fault.message) }
+}
+
+const cut = (text: string): string =>
+  text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS).toWellFormed()}…` : text
 
 /** The headers that go with a problem, `Retry-After` and `WWW-Authenticate` included. */
 export function problemHeaders(problem: Problem): Record<string, string> {

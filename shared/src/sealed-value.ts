@@ -6,9 +6,12 @@ import { someKey } from './some-key.ts'
 export const MASK = '••••'
 
 /** Everything under these keys of a document is secret, at whatever depth they and it are. */
-const SECRET_KEYS = ['accessToken', 'appSecret', 'verifyToken', 'signingSecrets', 'apiKey', 'credentials']
+const SECRET_KEYS = new Set([
+  ...['accessToken', 'appSecret', 'verifyToken', 'signingSecrets', 'apiKey', 'credentials'],
+  ...['password', 'token', 'clientSecret', 'secret'],
+])
 
-export const isSecretKey = (key: string): boolean => SECRET_KEYS.includes(key)
+export const isSecretKey = (key: string): boolean => SECRET_KEYS.has(key)
 
 const CIPHER = 'aes-256-gcm'
 const IV_BYTES = 12

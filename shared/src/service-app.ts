@@ -10,6 +10,16 @@ import type { Tracing } from './tracing.ts'
 /** For each dependency, whether it answers; a check that throws counts as `false`. */
 export type ReadinessChecks = Record<string, () => Promise<boolean>>
 
+/** What a process depends on. */
+export interface Readiness {
+  /** Without one of these it can't do its own work, and is not ready. */
+  required: ReadinessChecks
+  /** Without one of these it is degraded: ready, because another instance would do no better. */
+  optional?: ReadinessChecks
+  /** How long what is optional may take to answer, in milliseconds; 1,000 when left out. */
+  optionalMs?: number
+}
+
 /** A wired service: the app, what it depends on, and how to let go of it. */
 export interface Service {
   app: Express
@@ -19,7 +29,9 @@ export interface Service {
   close(): Promise<void>
 }
 
-const READINESS_MS = 4_000
+const REQUIRED_MS = 4_000
+// Short, so that a probe is answered in time while what the process can do without is unavailable.
+const OPTIONAL_MS = 1_000
 
 /**
  * The Express app that every process starts from: request id; health; a log line, a metric and a span per
@@ -29,7 +41,7 @@ export function createApp(options: {
   log: Log
   registry: Registry
   tracing: Tracing
-  readiness: ReadinessChecks
+  readiness: Readiness
   routes(app: Express): void
 }): Express {
   const { log, registry, tracing } = options
@@ -69,6 +81,7 @@ function nameRequest(req: Request, res: Response): void {
   req.headers['x-request-id'] = id
   res.locals.requestId = id
   res.setHeader('x-request-id', id)
+  res.setHeader('x-content-type-options', 'nosniff')
 }
 
 /** One host is named in every request of HTTP/1.1, and never two, of which each reader may take another. */
@@ -82,44 +95,72 @@ function isHost(name = ''): boolean {
   return name.length === 4 && name.toLowerCase() === 'host'
 }
 
-/** 200 when every dependency answers within 4 s, else 503; the body names each as `up` or `down`. */
-function readinessHandler(checks: ReadinessChecks): RequestHandler {
+/**
+ * 200 when all that is required answers within 4 s, else 503; `degraded` when something optional does not in its time.
+ * The body names each dependency as `up` or `down`.
+ */
+function readinessHandler(readiness: Readiness): RequestHandler {
   return async (req, res) => {
-    const states = await Promise.all(
-      Object.entries(checks).map(
-        async ([name, check]) => [name, (await answers(check)) ? 'up' : 'down'] as const,
-      ),
-    )
-    const ready = !req.app.locals.stopping && states.every(([, state]) => state === 'up')
+    const states = await statesOf(readiness)
+    const ready = !req.app.locals.stopping && canWork(states)
+    const status = !ready ? 'not ready' : states.every(({ isUp }) => isUp) ? 'ready' : 'degraded'
+    const dependencies = Object.fromEntries(states.map(({ name, isUp }) => [name, isUp ? 'up' : 'down']))
     res.set('cache-control', 'no-store')
     if (!ready) res.set('retry-after', '1')
-    res
-      .status(ready ? 200 : 503)
-      .json({ status: ready ? 'ready' : 'not ready', dependencies: Object.fromEntries(states) })
+    res.status(ready ? 200 : 503).json({ status, dependencies })
   }
 }
 
-/** The same answers as a metric, asked for whenever it is read. */
-function showReadiness(registry: Registry, checks: ReadinessChecks): void {
+/** The same answers as metrics, asked for whenever they are read. */
+function showReadiness(registry: Registry, readiness: Readiness): void {
   new Gauge({
     name: 'parley_dependency_up',
     help: 'Whether what the process depends on answers: 1 or 0',
     labelNames: ['dependency'],
     registers: [registry],
     async collect() {
-      await Promise.all(
-        Object.entries(checks).map(async ([name, check]) =>
-          this.labels(name).set((await answers(check)) ? 1 : 0),
-        ),
-      )
+      const states = await statesOf(readiness)
+      for (const { name, isUp } of states) this.labels(name).set(isUp ? 1 : 0)
+      ready.set(canWork(states) ? 1 : 0)
     },
+  })
+  const ready = new Gauge({
+    name: 'parley_ready',
+    help: 'Whether the process has all that it needs for its own work: 1 or 0',
+    registers: [registry],
   })
 }
 
-async function answers(check: () => Promise<boolean>): Promise<boolean> {
+interface DependencyState {
+  name: string
+  required: boolean
+  isUp: boolean
+}
+
+const canWork = (states: readonly DependencyState[]): boolean =>
+  states.every(({ required, isUp }) => isUp || !required)
+
+function statesOf({
+  required,
+  optional = {},
+  optionalMs = OPTIONAL_MS,
+}: Readiness): Promise<DependencyState[]> {
+  const ask = (checks: ReadinessChecks, bound: { required: boolean; withinMs: number }) =>
+    Object.entries(checks).map(async ([name, check]) => ({
+      name,
+      required: bound.required,
+      isUp: await answers(check, bound.withinMs),
+    }))
+  return Promise.all([
+    ...ask(required, { required: true, withinMs: REQUIRED_MS }),
+    ...ask(optional, { required: false, withinMs: optionalMs }),
+  ])
+}
+
+async function answers(check: () => Promise<boolean>, withinMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), READINESS_MS)
+    timer = setTimeout(() => resolve(false), withinMs)
   })
   try {
     return await Promise.race([check(), late])

@@ -2,9 +2,9 @@ import type { z } from 'zod'
 import { pointerSegment } from './json-body.ts'
 import { type Fault, Problem } from './problem.ts'
 
-const MAX_FAULTS = 50
+const MAX_FAULTS = 100
 
-/** The faults of a failed zod parse with JSON Pointer paths; 50 at most. */
+/** The faults of a failed zod parse with JSON Pointer paths; 100 at most. */
 export function faultsOf(error: z.ZodError): Fault[] {
   return error.issues.slice(0, MAX_FAULTS).map((issue) => ({
     path: issue.path.map((segment) => `/${pointerSegment(String(segment))}`).join(''),
@@ -21,12 +21,17 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.inpu
   // It copies nothing, where parsing does, and only what is wrong is gone through again.
   if (schema.validate(value)) return value as z.input<S>
   const { error } = schema.safeParse(value)
-  throw new Problem('validation_failed', { errors: error === undefined ? [] : faultsOf(error) })
+  throw invalid(error)
 }
 
 /** Parses `value` into what `schema` makes of it (defaults, transforms). Throws `validation_failed`. */
 export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  throw new Problem('validation_failed', { errors: faultsOf(result.error) })
+  throw invalid(result.error)
+}
+
+function invalid(error: z.ZodError | undefined): Problem {
+  if (error === undefined) return new Problem('validation_failed', { errors: [] })
+  return new Problem('validation_failed', { errors: faultsOf(error), errorsTotal: error.issues.length })
 }

@@ -15,7 +15,7 @@ beforeAll(async () => {
   const app = createApp({
     log: createLog({ service: 'test', level: 'silent' }),
     ...{ registry: new Registry(), tracing: untraced },
-    readiness: {},
+    readiness: { required: {} },
     routes: (routes) => {
       routes.post('/echo', jsonBody({ maxBytes: MAX_BYTES }), (req, res) => {
         res.type('application/json').end(JSON.stringify(req.body ?? null))

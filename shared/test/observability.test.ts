@@ -62,7 +62,10 @@ describe('a process that is observed', () => {
     })
     const app = createApp({
       ...{ registry, tracing, log: createLog({ service: 'test', level: 'silent' }) },
-      readiness: { here: async () => true, away: async () => Promise.reject(new Error('away')) },
+      readiness: {
+        required: { here: async () => true },
+        optional: { away: async () => Promise.reject(new Error('away')) },
+      },
       routes: (express) => {
         const things = Router()
         things.get('/:id', (req, res) => {
@@ -105,6 +108,12 @@ describe('a process that is observed', () => {
   test('says which dependency is away', async () => {
     expect(await metric('parley_dependency_up{dependency="here"} 1')).toBe(true)
     expect(await metric('parley_dependency_up{dependency="away"} 0')).toBe(true)
+    expect(await metric('parley_ready 1')).toBe(true)
+    const answer = await fetch(`${baseUrl}/health/ready`)
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      { status: 'degraded', dependencies: { here: 'up', away: 'down' } },
+    ])
   })
 
   test('serves nothing but the metrics there', async () => {

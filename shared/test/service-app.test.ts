@@ -8,7 +8,7 @@ import { Registry } from 'prom-client'
 
 const app = createApp({
   ...{ log: createLog({ service: 'test', level: 'silent' }), registry: new Registry(), tracing: untraced },
-  readiness: {},
+  readiness: { required: {} },
   routes: (app) => app.get('/rest/things', (_req, res) => void res.json({ data: [] })),
 })
 const server = createHttpServer(app)

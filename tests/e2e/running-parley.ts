@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { isReady } from '@parley/local/demo/running-system'
 import { type System, startSystem } from '@parley/local/system/start-system'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { freshDirectory, ownServers } from '@parley/local/testing/test-servers'
@@ -98,8 +99,7 @@ export async function startParley(): Promise<RunningParley> {
     },
     async ready() {
       await eventually(async () => {
-        const answer = await fetch(`${system.gatewayUrl}/health/ready`).catch(() => undefined)
-        return answer?.status === 200 ? true : undefined
+        return (await isReady(system.gatewayUrl)) ? true : undefined
       })
     },
     async stop() {

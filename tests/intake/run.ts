@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { isReady } from '@parley/local/demo/running-system'
 import { startReaper } from '@parley/local/processes/start-reaper'
 import { choosePorts } from '@parley/local/servers/choose-ports'
 import type { Server } from '@parley/local/servers/server'
@@ -135,19 +136,12 @@ async function killInTurn({ posted }: Load): Promise<object[]> {
     say(`${server.name} is killed after ${posted.length} messages`)
     const killedAt = performance.now()
     process.kill(pid, 'SIGKILL')
-    const isBack = async () => server.pid !== pid && (await isReady())
+    const isBack = async () => server.pid !== pid && (await isReady(system.gatewayUrl))
     const back = await waitUntil(isBack, { timeoutMs: BACK_MS, intervalMs: 100 })
     const seconds = ((performance.now() - killedAt) / 1_000).toFixed(1)
     table.push({ killed: server.name, 'ready again after, s': back ? seconds : 'never' })
   }
   return table
-}
-
-async function isReady(): Promise<boolean> {
-  const signal = AbortSignal.timeout(ANSWER_MS)
-  const answer = await fetch(`${system.gatewayUrl}/health/ready`, { signal }).catch(() => undefined)
-  await answer?.body?.cancel()
-  return answer?.ok === true
 }
 
 async function emptyRedis(): Promise<void> {

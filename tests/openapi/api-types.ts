@@ -1753,7 +1753,7 @@ export interface components {
         };
         Readiness: {
             /** @enum {string} */
-            status: "ready" | "not ready";
+            status: "ready" | "degraded" | "not ready";
             dependencies: {
                 [key: string]: "up" | "down";
             };
@@ -2129,7 +2129,7 @@ export interface components {
             detail?: string;
             instance: string;
             /** @enum {string} */
-            code: "malformed_json" | "malformed_body" | "malformed_request" | "invalid_path" | "invalid_id" | "unauthenticated" | "invalid_credentials" | "invalid_refresh_token" | "invalid_invitation" | "password_required" | "forbidden" | "not_found" | "method_not_allowed" | "body_timeout" | "request_timeout" | "email_taken" | "name_taken" | "last_admin" | "still_referenced" | "idempotency_in_flight" | "precondition_failed" | "not_replayable" | "body_too_large" | "unsupported_media_type" | "validation_failed" | "too_deep" | "idempotency_key_reused" | "rate_limited" | "headers_too_large" | "internal_error" | "bad_gateway" | "unavailable" | "upstream_timeout";
+            code: "malformed_json" | "malformed_body" | "malformed_request" | "invalid_path" | "invalid_id" | "unauthenticated" | "invalid_credentials" | "invalid_refresh_token" | "invalid_invitation" | "password_required" | "forbidden" | "not_found" | "method_not_allowed" | "body_timeout" | "request_timeout" | "email_taken" | "name_taken" | "last_admin" | "still_referenced" | "idempotency_in_flight" | "precondition_failed" | "not_replayable" | "body_too_large" | "unsupported_media_type" | "validation_failed" | "too_deep" | "too_many_members" | "idempotency_key_reused" | "rate_limited" | "headers_too_large" | "internal_error" | "bad_gateway" | "unavailable" | "upstream_timeout";
             requestId: string;
             errors?: ({
                 path: string;
@@ -2138,6 +2138,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             })[];
+            errorsTotal?: number;
         } & {
             [key: string]: unknown;
         };

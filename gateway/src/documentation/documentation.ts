@@ -7,7 +7,6 @@ const HEADERS = {
   'content-security-policy': POLICY,
   'cross-origin-opener-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
   vary: 'accept-encoding',
   // To be asked for again each time, at the cost of a 304.
   'cache-control': 'public, no-cache',

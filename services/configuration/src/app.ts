@@ -43,7 +43,10 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     config.AMQP_URL && (await followSubmissions({ url: config.AMQP_URL, dependencies, log }))
   const app = createApp({
     ...{ log, registry, tracing },
-    readiness: { mongodb: database.isUp },
+    readiness: {
+      required: { mongodb: database.isUp },
+      optional: events === undefined ? {} : { rabbitmq: events.isUp },
+    },
     routes: (app) => {
       app.use('/internal', requireService(verifier, 'dispatcher', 'webhook'), internalRoutes(dependencies))
       app.use('/rest', requireCaller(verifier), restRoutes(dependencies))

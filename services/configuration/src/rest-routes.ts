@@ -15,11 +15,14 @@ import { exportConfiguration } from './transfer/export-configuration.ts'
 import { importConfiguration } from './transfer/import-configuration.ts'
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
+// Some 4,000 documents; what is more is imported in parts.
+const MAX_IMPORT_MEMBERS = 40_000
 
 /** `/check`, `/export`, `/import`, and `/{resource}` and `/{resource}/{id}`, the same for every resource. */
 export function restRoutes(dependencies: Dependencies): Router {
   const router = Router({ caseSensitive: true })
   const body = jsonBody({ maxBytes: MAX_BODY_BYTES })
+  const importBody = jsonBody({ maxBytes: MAX_BODY_BYTES, maxMembers: MAX_IMPORT_MEMBERS })
   const patchBody = jsonBody({
     maxBytes: MAX_BODY_BYTES,
     types: ['application/json', 'application/merge-patch+json'],
@@ -44,6 +47,6 @@ export function restRoutes(dependencies: Dependencies): Router {
   }
   router.route('/check').get(checkConfiguration(dependencies)).all(methodNotAllowed('GET'))
   router.route('/export').get(exportConfiguration(dependencies)).all(methodNotAllowed('GET'))
-  router.route('/import').post(body, importConfiguration(dependencies)).all(methodNotAllowed('POST'))
+  router.route('/import').post(importBody, importConfiguration(dependencies)).all(methodNotAllowed('POST'))
   return router
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parseConfig } from '@parley/shared/config'
 import { createSecretBox, MASK, openSecrets, secretKeyring } from '@parley/shared/sealed-value'
 import { secretKeysConfig, secretKeysOf } from '@parley/shared/secret-keys'
@@ -11,7 +11,7 @@ import { eventually } from './eventually.ts'
 
 const entry = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
 const [k1, k2] = [entry('k1'), entry('k2')]
-const secret = (name: string) => `${name}-in-the-clear`
+const secret = (name: string) => `${name}-that-stands-here-in-the-clear`
 const config = {
   accessToken: secret('token'),
   phoneNumberId: '123',
@@ -204,4 +204,88 @@ test('without keys there is one for development, and no start in production', ()
   const start = (NODE_ENV: string) => parseConfig(z.object(secretKeysConfig), { NODE_ENV })
   expect(secretKeysOf(start('development')).current.id).toBe('development')
   expect(() => start('production')).toThrow('SECRET_KEYS: is required in production')
+})
+
+const NAMES = ['password', 'token', 'clientSecret', 'secret']
+const named = Object.fromEntries(NAMES.map((name) => [name, secret(name)]))
+const namedMasked = Object.fromEntries(NAMES.map((name) => [name, MASK]))
+
+test('password, token, clientSecret and secret are secrets by their names', async () => {
+  const body = { ...channel, config: { login: named, note: 'open' } }
+  expect((await put('channels/60', body)).json.config).toEqual(body.config)
+  expect((await get('channels/60', 'VIEWER')).json.config).toEqual({ login: namedMasked, note: 'open' })
+  const client = await mongoose.mongo.MongoClient.connect(server.mongo.url)
+  const stored = await client.db(server.mongo.database).collection('channels').findOne({ '_id.id': 60 })
+  await client.close()
+  expect(JSON.stringify(stored)).not.toContain('in-the-clear')
+})
+
+test('what is stored in the clear under such a name is read, masked to others, and sealed when it is next written', async () => {
+  const id = 61
+  await put(`channels/${id}`, { ...channel, config: { note: 'open' } })
+  const client = await mongoose.mongo.MongoClient.connect(server.mongo.url)
+  try {
+    const channels = client.db(server.mongo.database).collection('channels')
+    await channels.updateOne({ '_id.id': id }, { $set: { 'doc.config.login': named }, $inc: { version: 1 } })
+    expect((await get(`channels/${id}`)).json.config).toEqual({ note: 'open', login: named })
+    expect((await get(`channels/${id}`, 'VIEWER')).json.config.login).toEqual(namedMasked)
+    const patched = await server.call('PATCH', `/rest/channels/${id}`, { body: { description: 'new' } })
+    expect([patched.status, patched.json.config.login]).toEqual([200, named])
+    const stored = JSON.stringify(await channels.findOne({ '_id.id': id }))
+    expect(stored).not.toContain('in-the-clear')
+  } finally {
+    await client.close()
+  }
+})
+
+test('what shows a secret is not stored by anybody on its way; what does not may be', async () => {
+  await put('channels/62', channel)
+  const caching = async (path: string, role?: string) => (await get(path, role)).headers.get('cache-control')
+  for (const path of ['channels/62', 'channels', 'channels/62/history', 'export?secrets=true'])
+    expect([path, await caching(path)]).toEqual([path, 'no-store'])
+  for (const path of ['channels/62', 'channels', 'export'])
+    expect([path, await caching(path, 'VIEWER')]).toEqual([path, 'private, no-cache'])
+  expect((await put('channels/62', channel)).headers.get('cache-control')).toBe('no-store')
+})
+
+describe('a signing secret', () => {
+  const bytes = (count: number) => `whsec_${randomBytes(count).toString('base64')}`
+  const withSecrets = (...signingSecrets: string[]) => ({ ...channel, config: { signingSecrets } })
+
+  test.each([
+    ['a text of 23 bytes', `${'x-'.repeat(11)}x`],
+    ['23 bytes in base64', bytes(23)],
+    ['32 characters that are 23 bytes', Buffer.alloc(23, 'y').toString('base64')],
+    ['nothing', ''],
+  ])('of %s is refused, with its place', async (_what, short) => {
+    const { status, json } = await put('channels/63', withSecrets(bytes(24), short))
+    expect([status, json.errors]).toEqual([
+      422,
+      [{ path: '/config/signingSecrets/1', code: 'too_small', message: 'expected at least 24 bytes' }],
+    ])
+  })
+
+  test('of 24 bytes is taken, and one that was stored before the rule goes on working', async () => {
+    expect((await put('channels/64', withSecrets(bytes(24), 'x-'.repeat(12)))).status).toBe(200)
+    const client = await mongoose.mongo.MongoClient.connect(server.mongo.url)
+    const channels = client.db(server.mongo.database).collection('channels')
+    const box = createSecretBox(secretKeyring.parse(k1))
+    const workspace =
+      (await channels.findOne<{ _id: { workspace: number } }>({ '_id.id': 64 }))?._id.workspace ?? 0
+    const change = {
+      $set: { 'doc.config.signingSecrets': [box.seal('short', workspace), 'plain'] },
+      $inc: { version: 1 },
+    }
+    await channels.updateOne({ '_id.id': 64 }, change)
+    await client.close()
+    const { json } = await get('channels/64')
+    expect(json.config.signingSecrets).toEqual(['short', 'plain'])
+    expect((await put('channels/64', json)).status).toBe(200)
+    expect((await server.call('PATCH', '/rest/channels/64', { body: { name: 'n' } })).status).toBe(200)
+    expect((await put('channels/64', withSecrets(MASK, MASK))).json.config.signingSecrets).toEqual([
+      'short',
+      'plain',
+    ])
+    expect((await put('channels/64', withSecrets('other'))).status).toBe(422)
+  })
 })

@@ -93,7 +93,7 @@ test('whatever callers and the runtime try, in whatever order, no task leaves th
       for (const each of moves) {
         const by = 'by' in each ? each.by : 'runtime'
         const to = next(task, each)
-        const faults = definition.faultsOfChange?.({ by, from: task, to })
+        const faults = definition.faultsOfChange?.({ by, from: task, to, sent: to })
         const from = task?.status as TaskStatus | undefined
         expect(faults?.length).toBe(isTransition({ by, from, to: to.status as TaskStatus }) ? 0 : 1)
         if (faults?.length === 0) task = to

@@ -132,8 +132,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const authorizer = createAuthorizer(inner(config.IDENTITY_URL, 'identity'))
   const app = createApp({
     ...{ log, registry, tracing },
-    // Without Redis each copy paces alone, so it is not needed to be ready.
-    readiness: { mongodb: database.isUp, rabbitmq: broker.isUp },
+    readiness: {
+      required: { mongodb: database.isUp, rabbitmq: broker.isUp },
+      // Without it each instance keeps to its share of a number's rate.
+      optional: { redis: async () => (await redis.ping()) === 'PONG' },
+    },
     routes: (app) => {
       app.use('/rest/messages', requireCaller(verifier))
       app.use('/rest/messages', replayRoutes({ messages, replays, authorizer }))

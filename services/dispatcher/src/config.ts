@@ -1,3 +1,5 @@
+import { BlockList, isIP, isIPv6 } from 'node:net'
+import { addressRanges } from '@parley/shared/address-ranges'
 import { integer, randomInProduction, safeInProduction, serviceUrls } from '@parley/shared/config'
 import { secretKeysConfig } from '@parley/shared/secret-keys'
 import { amqpUrl, redisUrl } from '@parley/shared/server-url'
@@ -7,10 +9,16 @@ const base64Key = z.base64().refine((text) => Buffer.from(text, 'base64').length
   error: 'expected at least 32 bytes in base64',
 })
 
+/** As {@link addressRanges}, and single addresses. */
 const targetList = z
   .string()
-  .default('')
-  .transform((text) => text.split(',').filter((entry) => entry !== ''))
+  .transform((text) => text.split(',').map((entry) => asRange(entry.trim())))
+  .pipe(z.array(z.string()).transform((ranges) => ranges.join(',')))
+  .pipe(addressRanges)
+  .default(new BlockList())
+
+const asRange = (entry: string): string =>
+  isIP(entry) === 0 ? entry : `${entry}/${isIPv6(entry) ? 128 : 32}`
 
 /** The dispatcher's own environment. */
 export const config = {

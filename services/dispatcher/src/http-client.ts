@@ -1,9 +1,10 @@
-import { type Agent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
-import { request as httpsRequest } from 'node:https'
-import { type LookupFunction, Socket } from 'node:net'
+import { lookup as systemLookup } from 'node:dns'
+import { Agent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { request as httpsRequest, Agent as SecureAgent } from 'node:https'
+import { type BlockList, isIP, isIPv6, type LookupFunction, Socket } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
 import { LRUCache } from 'lru-cache'
-import { RequestFilteringHttpAgent, RequestFilteringHttpsAgent } from 'request-filtering-agent'
+import { isPublicAddress } from './public-address.ts'
 
 const MAX_SOCKETS = 256
 const IDLE_SOCKET_MS = 4_000
@@ -53,16 +54,16 @@ export interface HttpClient {
 }
 
 /** An HTTP client with kept-alive connections that lets only public targets and `allowed` ranges through. */
-export function createHttpClient(options: { allowed: string[]; lookup?: LookupFunction }): HttpClient {
+export function createHttpClient(options: { allowed: BlockList; lookup?: LookupFunction }): HttpClient {
   const agentOptions = {
     keepAlive: true,
     maxSockets: MAX_SOCKETS,
-    allowIPAddressList: options.allowed,
-    ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
+    lookup: filtering(options.lookup ?? systemLookup, options.allowed),
   }
   const agents = {
-    http: closingIdle(new RequestFilteringHttpAgent(agentOptions)),
-    https: closingIdle(new RequestFilteringHttpsAgent(agentOptions)),
+    http: closingIdle(new Agent(agentOptions)),
+    https: closingIdle(new SecureAgent(agentOptions)),
+    refuses: (host: string) => isRefused(host, options.allowed),
   }
   const send: HttpClient['send'] = async (call) => {
     const { status, headers, body } = await exchange(call, agents)
@@ -77,6 +78,24 @@ export function createHttpClient(options: { allowed: string[]; lookup?: LookupFu
       agents.https.destroy()
     },
   }
+}
+
+/** DNS is not asked for an address that stands in the URL itself. */
+function isRefused(host: string, allowed: BlockList): boolean {
+  const address = host.replace(/^\[|\]$/g, '')
+  const isAllowed = () => allowed.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+  return isIP(address) !== 0 && !isPublicAddress(address) && !isAllowed()
+}
+
+/** Looks a name up and refuses it when one of its addresses is; so it is on every connection. */
+function filtering(lookup: LookupFunction, allowed: BlockList): LookupFunction {
+  return (hostname, options, done) =>
+    lookup(hostname, options, (error, found, family) => {
+      const addresses = typeof found === 'string' ? [found] : (found ?? []).map(({ address }) => address)
+      if (error === null && addresses.some((address) => isRefused(address, allowed)))
+        return done(new CallError('refused_target', undefined), '')
+      done(error, found, family)
+    })
 }
 
 /**
@@ -102,7 +121,7 @@ function closingIdle<A extends Agent>(agent: A): A {
 
 function exchange(
   call: Call,
-  agents: { http: RequestFilteringHttpAgent; https: RequestFilteringHttpsAgent },
+  agents: { http: Agent; https: SecureAgent; refuses(host: string): boolean },
 ): ReturnType<HttpClient['getBytes']> {
   return new Promise((resolve, reject) => {
     const secure = call.url.startsWith('https:')
@@ -115,8 +134,10 @@ function exchange(
     }
     let outgoing: ReturnType<typeof httpRequest>
     try {
+      const target = targetOf(call.url)
+      if (agents.refuses(String(target.hostname))) throw new CallError('refused_target', undefined)
       outgoing = (secure ? httpsRequest : httpRequest)({
-        ...targetOf(call.url),
+        ...target,
         method,
         agent: secure ? agents.https : agents.http,
         headers:
@@ -154,8 +175,6 @@ function targetOf(url: string): ReturnType<typeof urlToHttpOptions> {
 
 function failureOf(error: unknown, connected: boolean): CallError {
   if (error instanceof CallError) return error
-  if (error instanceof Error && / is not allowed/.test(error.message))
-    return new CallError('refused_target', error)
   return new CallError(connected ? 'no_answer' : 'not_sent', error)
 }
 

@@ -1,6 +1,6 @@
 import type { WebhookMessage } from '@parley/shared/message'
 
-export const SECRET = 'whsec_b25lIG9mIHR3byBzZWNyZXRz'
+export const SECRET = 'whsec_b25lIG9mIHR3byBzaWduaW5nIHNlY3JldHM='
 
 /** A spec with one operation, `refund`, at that server. */
 export const specAt = (server: string) => `

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import type { AddressInfo, LookupFunction } from 'node:net'
+import { type AddressInfo, BlockList, type LookupFunction } from 'node:net'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
@@ -27,7 +27,9 @@ const lookup: LookupFunction = (_name, options, done) => {
   else done(null, address, family)
 }
 const open: HttpClient[] = []
-const client = (allowed: string[]) => {
+const client = (addresses: string[]) => {
+  const allowed = new BlockList()
+  for (const address of addresses) allowed.addAddress(address)
   const made = createHttpClient({ allowed, lookup })
   open.push(made)
   return made

@@ -53,8 +53,12 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
   const app = createApp({
     ...{ log, registry, tracing },
     readiness: {
-      mongodb: mongo.isUp,
-      signingKeys: async () => (await keyRing.jwks()).keys.length > 0,
+      required: {
+        mongodb: mongo.isUp,
+        signingKeys: async () => (await keyRing.jwks()).keys.length > 0,
+      },
+      // Without it each instance counts tries to log in by itself.
+      optional: redis === undefined ? {} : { redis: async () => (await redis.ping()) === 'PONG' },
     },
     routes: (express) => mountRoutes(express, dependencies),
   })

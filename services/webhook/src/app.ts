@@ -11,7 +11,7 @@ import { secretKeysOf } from '@parley/shared/secret-keys'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
 import { inTurn } from '@parley/shared/targets'
 import { createTracing } from '@parley/shared/tracing'
-import { Registry } from 'prom-client'
+import { Counter, Registry } from 'prom-client'
 import { asyncApi } from './asyncapi.ts'
 import { createAudioStore } from './audio/audio-store.ts'
 import { audioRoutes } from './audio/routes.ts'
@@ -31,8 +31,13 @@ import { receive } from './native/receive.ts'
 import { createPublisher } from './publish.ts'
 import { createWorkspaces } from './workspaces.ts'
 
-const MIB = 1024 * 1024
-const LARGE_BODIES = { bytes: 256 * MIB, free: MIB }
+const KIB = 1024
+const MIB = 1024 * KIB
+// Apart, so that what nobody has signed for can't take the room of callers who are known.
+const LARGE_BODIES = {
+  authenticated: { bytes: 256 * MIB, perSender: 96 * MIB, free: MIB },
+  unsigned: { bytes: 128 * MIB, perSender: 16 * MIB, free: 256 * KIB },
+}
 
 /** Connects to MongoDB, the broker and Redis in the background and wires the webhook service. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
@@ -62,25 +67,32 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     log,
   })
   const redis = connectRedis(config.REDIS_URL, log)
-  const budget = createBodyBudget(LARGE_BODIES)
   const workspaces = createWorkspaces({ identity, known: collections.workspaces })
   const findHook = createFindHook({ workspaces, channels })
   const notes = createHookLog(collections.hooks, log)
   const audio = createAudioStore(database.connection)
-  const intake = { publisher, channels, audio, budget, bodyTimeoutMs: config.BODY_TIMEOUT_MS, log }
+  const intake = { publisher, channels, audio, bodyTimeoutMs: config.BODY_TIMEOUT_MS, log }
+  const skipped = new Counter({
+    name: 'parley_updates_skipped_total',
+    help: 'Messages and statuses of Meta that were left out: malformed, or with an id that is too long',
+    labelNames: ['reason'],
+    registers: [registry],
+  })
   const app = createApp({
     ...{ log, registry, tracing },
     readiness: {
-      rabbitmq: publisher.isUp,
-      redis: async () => (await redis.ping()) === 'PONG',
-      mongodb: database.isUp,
+      required: { rabbitmq: publisher.isUp },
+      // Without these it serves channels and workspaces that it knows, and the derived id still makes a repeat one message.
+      optional: { redis: async () => (await redis.ping()) === 'PONG', mongodb: database.isUp },
     },
     routes: (app) => {
+      const authenticated = createBodyBudget(LARGE_BODIES.authenticated)
+      const unsigned = createBodyBudget(LARGE_BODIES.unsigned)
       const idempotency = createIdempotency(redis, log)
       const authorizer = createAuthorizer(identity)
       app
         .route('/api/hooks/whatsapp')
-        .post(requireCaller(verifier), receive({ ...intake, idempotency, authorizer }))
+        .post(requireCaller(verifier), receive({ ...intake, budget: authenticated, idempotency, authorizer }))
         .all(methodNotAllowed('POST'))
       const hooks = hookRoutes({
         ...{ authorizer, configuration, hooks: collections.hooks, box },
@@ -98,7 +110,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       app
         .route('/api/hooks/whatsapp/:slug/:channelExtId')
         .get(handshake({ findHook, notes, box }))
-        .post(receiveFromMeta({ ...intake, findHook, notes, box, confirmedIds }))
+        .post(receiveFromMeta({ ...intake, budget: unsigned, findHook, notes, box, confirmedIds, skipped }))
         .all(methodNotAllowed('GET', 'POST'))
     },
   })

@@ -1,5 +1,5 @@
 import { safeInteger } from '@parley/shared/json-object'
-import { webhookMessage } from '@parley/shared/message'
+import { postedMessage } from '@parley/shared/message'
 import type { DescribedOperation, Parameter } from '@parley/shared/openapi/operation'
 import { queryParameters } from '@parley/shared/openapi/query-parameters'
 import { z } from 'zod'
@@ -8,7 +8,7 @@ import { hookQuery } from './hooks/routes.ts'
 const tag = 'webhooks'
 const time = z.iso.datetime().nullable()
 
-const message = webhookMessage.meta({
+const message = postedMessage.meta({
   id: 'WebhookMessage',
   description: 'A message; what is not described here is kept and repeated',
 })
@@ -129,7 +129,8 @@ export const operations: readonly DescribedOperation[] = [
   },
   {
     ...{ method: 'POST', path, id: 'receiveFromMeta', tag, summary: 'Meta’s webhook' },
-    description: 'Each message and status becomes one message. Up to 3 MB.',
+    description:
+      'Each message and status becomes one message. Up to 3 MB. `skipped` counts those that can’t be read, or whose ids have more than 1,024 characters; `GET /rest/hooks` then shows `updates_skipped`.',
     parameters: [
       ...address,
       {

@@ -4,15 +4,31 @@ import { createBodyBudget } from '../src/body/body-budget.ts'
 import { audioSpan } from '../src/native/audio-span.ts'
 
 describe('the budget of bodies', () => {
+  const limits = { bytes: 10, perSender: 100, free: 5 }
+
   test('leaves each its free share, and all together so much beyond it', () => {
-    const budget = createBodyBudget({ bytes: 10, free: 5 })
-    const [one, other] = [budget.open(), budget.open()]
-    expect([one.take(5), one.take(6), other.take(5), other.take(4)]).toEqual([true, true, true, true])
-    expect([one.take(1), other.take(1), budget.open().take(5)]).toEqual([false, false, true])
+    const budget = createBodyBudget(limits)
+    const [one, other] = [budget.open('a'), budget.open('b')]
+    expect([one.take(5), one.take(6), other.take(5), other.take(4)]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ])
+    expect([one.take(1), other.take(1), budget.open('c').take(5)]).toEqual(['all', 'all', undefined])
     one.close()
-    expect(other.take(6)).toBe(true)
+    expect(other.take(6)).toBeUndefined()
     other.close()
-    expect(budget.open().take(15)).toBe(true)
+    expect(budget.open('c').take(15)).toBeUndefined()
+  })
+
+  test('leaves each sender a share, so that one can’t take the room of another', () => {
+    const budget = createBodyBudget({ ...limits, perSender: 6 })
+    const [one, more, other] = [budget.open('a'), budget.open('a'), budget.open('b')]
+    expect([one.take(9), more.take(7), more.take(1)]).toEqual([undefined, undefined, 'sender'])
+    expect([other.take(9), budget.open('c').take(6)]).toEqual([undefined, 'all'])
+    one.close()
+    expect(more.take(4)).toBeUndefined()
   })
 })
 

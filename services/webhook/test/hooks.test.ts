@@ -16,7 +16,7 @@ beforeAll(async () => {
   viewer = { ...caller, role: { _id: caller.role._id + 2, name: 'VIEWER', version: 1 } }
   await world.putChannel(1, metaChannel('line é'))
   await world.putChannel(2, metaChannel('bare', { appSecret: null, verifyToken: '' }))
-  await world.putChannel(3, metaChannel('a/b', { signingSecrets: ['whsec_own'] }))
+  await world.putChannel(3, metaChannel('a/b', { signingSecrets: [`whsec_${'own+'.repeat(8)}`] }))
   await world.putChannel(4, { ...metaChannel('rpc'), hook: 'rpc' })
 }, START_MS)
 afterAll(() => world.close(), START_MS)

@@ -35,6 +35,7 @@ export interface IntakeWorld {
   caller: Caller
   slug: string
   url: string
+  identityUrl: string
   broker: TcpProxy
   redis: TcpProxy
   mongo: TcpProxy
@@ -43,7 +44,7 @@ export interface IntakeWorld {
   /** Another copy of the webhook service on the same servers; closed with the world. */
   startCopy(environment?: Record<string, string>): Promise<Listening>
   /** The gateway in front of all this; closed with the world. */
-  startGateway(): Promise<Listening>
+  startGateway(environment?: Record<string, string>): Promise<Listening>
   configuration: { stop(): Promise<void>; start(): Promise<void> }
   /** The headers of a request that the gateway makes for the caller. */
   as(audience: ServiceName, caller?: Caller): Record<string, string>
@@ -122,7 +123,7 @@ export async function startIntakeWorld(environment: Record<string, string> = {})
     return copy
   }
   const webhook = await startCopy()
-  const startGateway = async () => {
+  const startGateway = async (own: Record<string, string> = {}) => {
     const gateway = await startService({
       name: 'gateway',
       config: gatewayConfig,
@@ -134,7 +135,8 @@ export async function startIntakeWorld(environment: Record<string, string> = {})
         CONFIGURATION_URL: front.url,
         // Only asked whether it is ready.
         DISPATCHER_URL: front.url,
-        REDIS_URL: servers.redisUrl,
+        REDIS_URL: through(servers.redisUrl, redis),
+        ...own,
       },
     })
     copies.unshift(gateway)
@@ -161,6 +163,7 @@ export async function startIntakeWorld(environment: Record<string, string> = {})
     caller,
     slug: caller.workspace.host.split('.')[0] ?? '',
     url: webhook.url,
+    identityUrl: identity.url,
     ...{ broker, redis, mongo, connection, startCopy, startGateway },
     database: client.db(webhookDatabase),
     configuration: {

@@ -17,7 +17,12 @@ export const problemSchema = z
     instance: z.string().describe('The path that was asked for'),
     code: z.enum(Object.keys(errors) as [ErrorCode, ...ErrorCode[]]).describe('Never changes; decide by it'),
     requestId: z.string(),
-    errors: z.array(fault).optional().describe('What is wrong with the request, each fault with its place'),
+    errors: z
+      .array(fault)
+      .max(100)
+      .optional()
+      .describe('What is wrong with the request, each fault with its place; long texts are cut'),
+    errorsTotal: z.number().int().optional().describe('How many faults there are, where not all are listed'),
   })
   .describe('An error as RFC 9457 has it')
 

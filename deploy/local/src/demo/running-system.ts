@@ -7,6 +7,7 @@ const schema = z.looseObject({
   simulatorUrl: z.url(),
   processes: z.record(z.string(), z.looseObject({ pid: z.int().optional(), url: z.string() })),
 })
+const health = z.object({ status: z.string() })
 const READY_MS = 5_000
 
 /** What `npm start` says of itself: where it is, and the process id of each service and server it started. */
@@ -34,11 +35,12 @@ export function readRunFile(path: string): RunningSystem | undefined {
   }
 }
 
-/** Whether a process, and all that it needs, is ready: of the gateway, whether the system is. */
+/** Whether a process, and all that it depends on, is ready: of the gateway, whether the system is. */
 export async function isReady(baseUrl: string): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(READY_MS)
-    return (await fetch(new URL('/health/ready', baseUrl), { signal })).ok
+    const answer = await fetch(new URL('/health/ready', baseUrl), { signal })
+    return health.parse(await answer.json()).status === 'ready'
   } catch {
     return false
   }

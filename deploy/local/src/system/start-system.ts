@@ -68,8 +68,8 @@ export interface System extends RunFile {
 }
 
 /**
- * Starts the services and the simulator on the given servers and waits until the gateway is ready, at most
- * 60 s. From then on whatever ends is started again, servers included. Throws a SetupError that says what is
+ * Starts the services and the simulator on the given servers and waits until all are ready, at most 60 s and then
+ * 60 s for the gateway. From then on whatever ends is started again, servers included. Throws a SetupError that says what is
  * not ready; nothing is left running then.
  */
 export async function startSystem(options: SystemOptions): Promise<System> {
@@ -124,7 +124,10 @@ async function superviseSystem(
   }
   try {
     ;[servers.mongo, servers.rabbitmq, servers.redis].forEach(supervise)
-    start(plans.first)
+    // The gateway last: as soon as it is ready, callers take the system to be.
+    start(plans.first.filter(({ name }) => name !== 'gateway'))
+    await waitUntilReady(processes, signal)
+    start(plans.first.filter(({ name }) => name === 'gateway'))
     await waitUntilReady(processes, signal)
     start(plans.further)
     return { ...describeRun(servers, processes), stop }
@@ -141,9 +144,8 @@ function stateOf({ pid, url, metricsUrl }: ProcessState): ProcessState {
 }
 
 async function waitUntilReady(processes: NodeProcess[], signal: AbortSignal | undefined): Promise<void> {
-  const gateway = processes.find(({ name }) => name === 'gateway')
-  if (gateway === undefined) throw new Error('A system without a gateway')
-  const ready = await waitUntil(() => isReady(gateway.url), {
+  const areReady = async () => (await Promise.all(processes.map(({ url }) => isReady(url)))).every(Boolean)
+  const ready = await waitUntil(areReady, {
     timeoutMs: READY_MS,
     intervalMs: READY_CHECK_MS,
     signal,

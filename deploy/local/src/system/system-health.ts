@@ -1,18 +1,20 @@
 import { z } from 'zod'
 
 const ANSWER_MS = 5_000
-const healthSchema = z.object({ dependencies: z.record(z.string(), z.string()) })
+const healthSchema = z.object({
+  status: z.string(),
+  dependencies: z.record(z.string(), z.string()).default({}),
+})
 
 interface Addressed {
   name: string
   url: string
 }
 
-/** Whether a process says that it and everything it depends on are ready. */
+/** Whether a process says that it is ready, and that nothing it depends on is unavailable. */
 export async function isReady(url: string): Promise<boolean> {
   const response = await askHealth(url)
-  await response.body?.cancel()
-  return response.ok
+  return healthSchema.safeParse(await response.json()).data?.status === 'ready'
 }
 
 /** One line for people: whether a process answers, and which of its dependencies are away. */

@@ -81,12 +81,12 @@ export async function startService<S extends z.ZodRawShape>(options: {
   }
 }
 
-/** Waits until the service is ready; throws after 30 s. */
+/** Waits until the service is ready and nothing that it depends on is unavailable; throws after 30 s. */
 export async function untilReady(url: string): Promise<void> {
   const deadline = performance.now() + READY_MS
   while (performance.now() < deadline) {
-    const { status } = await fetch(`${url}/health/ready`)
-    if (status === 200) return
+    const { status } = (await (await fetch(`${url}/health/ready`)).json()) as { status: unknown }
+    if (status === 'ready') return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   throw new Error(`${url} was not ready within 30 s`)

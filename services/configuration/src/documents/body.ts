@@ -3,11 +3,10 @@ import { Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { validate } from '@parley/shared/validate'
 import type { ResourceDefinition } from '../resources/definition.ts'
+import { requireFewSecrets } from '../secrets/count-secrets.ts'
 import { sealFields } from '../secrets/seal-fields.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
 import type { Actor } from '../tasks/transitions.ts'
-
-const MAX_FAULTS = 50
 
 /**
  * A request's body by the resource's schema, as it was sent. What we set ourselves is left out, so that a
@@ -50,9 +49,10 @@ export function buildDocument(options: {
   by?: Actor
 }): ResourceDocument {
   const { secrets, definition, workspace, current, id, key, by = 'caller' } = options
+  if (by === 'caller') requireFewSecrets(options.fields)
   const { fields, faults } = sealFields({ secrets, workspace, fields: options.fields, current })
-  faults.push(...(definition.faultsOfChange?.({ by, from: current, to: fields }) ?? []))
-  if (faults.length > 0) throw new Problem('validation_failed', { errors: faults.slice(0, MAX_FAULTS) })
+  faults.push(...(definition.faultsOfChange?.({ by, from: current, to: fields, sent: options.fields }) ?? []))
+  if (faults.length > 0) throw new Problem('validation_failed', { errors: faults })
   const now = new Date().toISOString()
   const ownKey = current?.key ?? key
   return {

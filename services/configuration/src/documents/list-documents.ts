@@ -3,7 +3,8 @@ import type { RequestHandler } from 'express'
 import { documentFilter } from '../access/document-filter.ts'
 import { populate } from '../references/populate.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
-import { presenterFor } from '../secrets/presenter.ts'
+import { presentAll } from '../secrets/present-all.ts'
+import { cachingOf, presenterFor } from '../secrets/presenter.ts'
 import { findPage } from '../store/find-page.ts'
 import { encodeCursor } from '../store/list-cursor.ts'
 import type { Dependencies } from './dependencies.ts'
@@ -26,10 +27,10 @@ export function listDocuments(
     const lookup = { database, authorizer, secrets, caller }
     const present = await presenterFor(lookup, definition.name)
     const documents = await populate(lookup, definition, {
-      documents: page.documents.map(({ doc }) => present(doc)),
+      documents: await presentAll(page.documents, ({ doc }) => present(doc)),
       fields: populated,
     })
-    res.set('cache-control', 'private, no-cache').json({
+    res.set('cache-control', cachingOf(documents)).json({
       data: documents,
       next: page.end === undefined ? null : encodeCursor(sortText(query.sort), page.end),
     })

@@ -1,5 +1,6 @@
 import { Problem } from '@parley/shared/problem'
 import type { Request, Response } from 'express'
+import { cachingOf } from '../secrets/presenter.ts'
 import type { LiveDocument } from '../store/stored-document.ts'
 
 /** What is sent of a document: its version, and the document as the caller may see it. */
@@ -24,7 +25,7 @@ export function requirePreconditions(req: Request, current: LiveDocument | undef
 /** Sends a document with its tag, or 304 to a caller that has it already. */
 export function sendDocument(req: Request, res: Response, sent: Sent): void {
   const etag = etagOf(sent)
-  res.set('etag', etag).set('cache-control', 'private, no-cache')
+  res.set('etag', etag).set('cache-control', cachingOf(sent.doc))
   const known = req.method === 'GET' || req.method === 'HEAD' ? req.get('if-none-match') : undefined
   // Weak tags do for reading.
   if (matches(known?.replaceAll('W/', ''), etag)) return void res.status(304).end()

@@ -3,7 +3,7 @@ import type { RequestHandler } from 'express'
 import { requireReadable } from '../access/access.ts'
 import { populate, populatedFields } from '../references/populate.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
-import { isMasked, presenterFor } from '../secrets/presenter.ts'
+import { cachingOf, isMasked, presenterFor } from '../secrets/presenter.ts'
 import type { Dependencies } from './dependencies.ts'
 import { locate } from './locate.ts'
 import { parameters } from './parameters.ts'
@@ -26,6 +26,6 @@ export function readDocument(
     const shown = (await presenterFor(lookup, definition.name))(doc)
     if (fields.length === 0) return sendDocument(req, res, { version, doc: shown, masked: isMasked(shown) })
     const [populated] = await populate(lookup, definition, { documents: [shown], fields })
-    res.set('cache-control', 'private, no-cache').json(populated)
+    res.set('cache-control', cachingOf(populated)).json(populated)
   }
 }

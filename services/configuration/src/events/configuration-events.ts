@@ -10,6 +10,7 @@ const CONFIRM_MS = 5_000
 export interface ConfigurationEvents {
   /** Resolves when the broker has confirmed all; rejects when it is away or has not in 5 s. */
   publish(changes: readonly DocumentChange[]): Promise<void>
+  isUp(): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -40,6 +41,7 @@ export async function connectConfigurationEvents(options: {
       for (const change of changes) publishOne(channel, change)
       await confirmed(channel)
     },
+    isUp: async () => channel !== undefined,
     close: () => connection.close(),
   }
 }

@@ -8,6 +8,7 @@ import { locate } from '../documents/locate.ts'
 import { parameterFault, parameters } from '../documents/parameters.ts'
 import { type PathId, parsePathId } from '../documents/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
+import { presentAll } from '../secrets/present-all.ts'
 import { type Reveal, revealAt } from '../secrets/reveal.ts'
 import { collectPage } from '../store/collect-page.ts'
 import type { Database } from '../store/database.ts'
@@ -39,8 +40,9 @@ export function readHistory(
     if (found.length === 0 && current === undefined) throw new Problem('not_found')
     const writable = current ? allows(write, current.doc) : write.kind === 'all'
     const last = more ? found.at(-1) : undefined
-    res.set('cache-control', 'private, no-cache').json({
-      data: found.map((entry) => present(entry, { secrets, workspace, writable })),
+    // Values in it lie outside the documents whose keys make them secret.
+    res.set('cache-control', writable ? 'no-store' : 'private, no-cache').json({
+      data: await presentAll(found, (entry) => present(entry, { secrets, workspace, writable })),
       next: last === undefined ? null : String(last._id.version),
     })
   }

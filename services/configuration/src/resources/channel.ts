@@ -2,7 +2,8 @@ import { jsonObject } from '@parley/shared/json-object'
 import { jsonSchemaOf } from '@parley/shared/openapi/json-schema'
 import { z } from 'zod'
 import type { ResourceDefinition } from './definition.ts'
-import { optionalId, optionalText, text, url } from './fields.ts'
+import { extId, optionalId, optionalText, text, url } from './fields.ts'
+import { faultsOfSigningSecrets } from './signing-secrets.ts'
 
 const knownSettings = z.looseObject({ assistantId: optionalId, streamResponseBy: optionalText })
 
@@ -31,7 +32,7 @@ export const channel: ResourceDefinition = {
   schema: z.strictObject({
     name: text,
     description: text,
-    extId: text.describe('What messages name the channel by; several may have the same'),
+    extId: extId.describe('What messages name the channel by; several may have the same'),
     hook: z.enum(['rpc', 'whatsapp']),
     callback: z.enum(['rpc', 'whatsapp']),
     handlerUrl: url.describe('What answers: any URL, or `native:agents/<type>`'),
@@ -39,4 +40,5 @@ export const channel: ResourceDefinition = {
   }),
   indexed: { extId: 'text', name: 'text', 'config.assistantId': 'integer' },
   references: [{ field: 'config.assistantId', to: 'assistant' }],
+  faultsOfChange: faultsOfSigningSecrets,
 }

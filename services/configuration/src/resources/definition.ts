@@ -40,5 +40,12 @@ export interface ResourceDefinition {
   /** Messages are applied to its documents, each to one and once. */
   appliesMessages?: true
   /** What may not be changed that way, and by whom; `from` is undefined on creation. */
-  faultsOfChange?(change: { by: Actor; from: JsonObject | undefined; to: JsonObject }): Fault[]
+  faultsOfChange?(change: {
+    by: Actor
+    from: JsonObject | undefined
+    /** Its secrets sealed. */
+    to: JsonObject
+    /** What `to` was made of, with the secrets as they were sent. */
+    sent: JsonObject
+  }): Fault[]
 }

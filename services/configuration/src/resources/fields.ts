@@ -1,8 +1,11 @@
 import { safeInteger } from '@parley/shared/json-object'
+import { MAX_ID_CHARACTERS } from '@parley/shared/message'
 import { z } from 'zod'
 
 /** A required string; empty ones count. */
 export const text = z.string()
+/** What messages name a channel or a thread by. */
+export const extId = z.string().max(MAX_ID_CHARACTERS)
 export const optionalText = z.string().nullish()
 
 /** The id of another document, whether or not there is one. */

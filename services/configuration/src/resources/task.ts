@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { TASK_LOOKUP } from '../tasks/find-task.ts'
 import { isTransition, reachable, TASK_STATUSES, type TaskStatus } from '../tasks/transitions.ts'
 import type { ResourceDefinition } from './definition.ts'
-import { id, optionalText, text } from './fields.ts'
+import { extId, id, text } from './fields.ts'
 
 export const task: ResourceDefinition = {
   name: 'tasks',
@@ -24,7 +24,7 @@ export const task: ResourceDefinition = {
     status: z.enum(TASK_STATUSES).describe('`completed` and `cancelled` are set by the runtime only'),
     name: text,
     description: text,
-    extId: optionalText.describe('The thread that the task belongs to'),
+    extId: extId.nullish().describe('The thread that the task belongs to'),
     context: jsonObject.nullish().describe('Free-form; `steps` in it has what was submitted, by step'),
   }),
   indexed: { extId: 'text', name: 'text', workflow: 'integer', currentStep: 'integer', status: 'text' },

@@ -27,6 +27,18 @@ export function presentWritten(secrets: Pick<SecretBox, 'open'>, workspace: numb
   return { version: written.version, doc: reveal(written.doc, { secrets, workspace, writable: true }) }
 }
 
+/** How what is shown may be cached: not at all where it holds a secret in the clear. */
+export const cachingOf = (shown: unknown): string => (holdsSecret(shown) ? 'no-store' : 'private, no-cache')
+
+function holdsSecret(shown: unknown): boolean {
+  let found = false
+  mapSecrets(shown, (leaf) => {
+    found ||= leaf !== MASK
+    return leaf
+  })
+  return found
+}
+
 /** Whether a document as it is shown holds a masked secret. */
 export function isMasked(shown: ResourceDocument): boolean {
   let masked = false

@@ -7,6 +7,7 @@ import type { Dependencies } from '../documents/dependencies.ts'
 import { flag, parameters } from '../documents/parameters.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
+import { presentAll } from '../secrets/present-all.ts'
 import { maskSecrets, type Present, presenterFor } from '../secrets/presenter.ts'
 import type { Database } from '../store/database.ts'
 import { findPage, type PageQuery } from '../store/find-page.ts'
@@ -37,7 +38,8 @@ export function exportConfiguration({ database, authorizer, secrets }: Dependenc
       const present = plain ? await presenterFor({ authorizer, secrets, caller }, name) : maskSecrets
       parts.push({ definition: definitions[name], visible: documentFilter(read), present })
     }
-    res.set({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'private, no-cache' })
+    const caching = plain ? 'no-store' : 'private, no-cache'
+    res.set({ 'content-type': 'application/json; charset=utf-8', 'cache-control': caching })
     await stream(res, exported({ database, workspace: caller.workspace._id, parts }))
   }
 }
@@ -66,7 +68,8 @@ async function* exported(options: {
   for (const [at, part] of parts.entries()) {
     before += `${at > 0 ? ',' : ''}${JSON.stringify(part.definition.name)}:[`
     for await (const documents of pages(database, workspace, part)) {
-      yield before + documents.map((doc) => JSON.stringify(transferable(part.present(doc)))).join(',')
+      const texts = await presentAll(documents, (doc) => JSON.stringify(transferable(part.present(doc))))
+      yield before + texts.join(',')
       before = ','
     }
     before = before === ',' ? ']' : `${before}]`

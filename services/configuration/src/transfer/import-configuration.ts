@@ -52,7 +52,7 @@ export function importConfiguration(dependencies: Dependencies): RequestHandler 
 }
 
 /** What is wrong with one document is told with the faults of all others; anything else is thrown. */
-function faultsIn(error: unknown): Fault[] {
+function faultsIn(error: unknown): readonly Fault[] {
   const faults = error instanceof Problem ? error.options.errors : undefined
   if (faults === undefined) throw error
   return faults

@@ -6,6 +6,7 @@ import { withoutOwnFields } from '../documents/body.ts'
 import { parsePathId } from '../documents/path-id.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
+import { requireFewSecretsInImport } from '../secrets/count-secrets.ts'
 import { FORMAT_VERSION, TRANSFERRED } from './transferred.ts'
 
 /** One document that is to be there after an import. */
@@ -30,11 +31,10 @@ const importSchema = z.strictObject({
   ),
 })
 
-const MAX_FAULTS = 1_000
-
 /** The documents in an import's body. Throws `validation_failed` with the faults of all of them. */
 export function parseImport(body: unknown): Imported[] {
   const { resources } = validate(importSchema, body)
+  requireFewSecretsInImport(resources)
   const faults: Fault[] = []
   const imported = TRANSFERRED.flatMap((name) => {
     const seen = new Set<unknown>()
@@ -49,11 +49,11 @@ export function parseImport(body: unknown): Imported[] {
   return imported
 }
 
-/** Throws `validation_failed` where there are faults, with the first 1,000 of them and the number of all. */
+/** Throws `validation_failed` where there are faults, with the number of all. */
 export function requireNone(faults: readonly Fault[]): void {
   if (faults.length === 0) return
   const detail = `The import has ${faults.length} faults; nothing was applied.`
-  throw new Problem('validation_failed', { detail, errors: faults.slice(0, MAX_FAULTS) })
+  throw new Problem('validation_failed', { detail, errors: faults })
 }
 
 function parseEntry(

@@ -80,6 +80,8 @@ function readAnswer(body: string): Handled {
   } catch (error) {
     if (error instanceof Problem && error.code === 'too_deep')
       return permanent('bad_answer', `The handler's answer nests deeper than ${MAX_DEPTH} levels.`)
+    if (error instanceof Problem && error.code === 'too_many_members')
+      return permanent('bad_answer', `The handler's answer is too large. ${error.message}`)
     return permanent('bad_answer', "The handler's answer is not JSON.")
   }
 }

@@ -3,12 +3,12 @@ import { parseJson } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 
 /**
- * Parses JSON whose depth was checked before anything recurses; undefined for an empty body. Throws `too_deep`
- * and `malformed_json`.
+ * Parses JSON whose depth was checked before anything recurses; undefined for an empty body. Throws `too_deep`,
+ * `too_many_members` and `malformed_json`.
  */
-export function parseBytes(bytes: Buffer): unknown {
+export function parseBytes(bytes: Buffer, maxMembers?: number): unknown {
   if (bytes.length === 0) return undefined
-  checkBytes(bytes)
+  checkBytes(bytes, maxMembers)
   try {
     return parseJson(bytes.toString())
   } catch (cause) {

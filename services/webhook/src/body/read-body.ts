@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { Problem } from '@parley/shared/problem'
-import type { BodyBudget } from './body-budget.ts'
+import type { BodyBudget, BodyHold, NoRoom } from './body-budget.ts'
 
 const LINGER_MS = 5_000
 
@@ -13,24 +13,27 @@ export interface BodyLimits {
   /** Whether a compressed body is taken. */
   inflate: boolean
   budget: BodyBudget
+  /** Whose share of the budget the body takes. */
+  sender: string
 }
 
 /**
  * Reads a whole body. Throws `body_too_large`, `body_timeout`, `unsupported_media_type` for an encoding that is
- * not taken, `malformed_body` for one that breaks off or does not decompress, and `unavailable` when the budget
- * of all bodies is used up. After that the sender has 5 s to be done with sending.
+ * not taken, `malformed_body` for one that breaks off or does not decompress, `rate_limited` when the sender's share of the
+ * budget is used up, and `unavailable` when that of all bodies is. After that the sender has 5 s to be done with sending.
  */
 export function readBody(req: IncomingMessage, limits: BodyLimits): Buffer | Promise<Buffer> {
   // A small body mostly came together with the headers.
   const length = Number(req.headers['content-length'])
   if (req.readableLength !== length || length > limits.maxBytes || isEncoded(req)) return receive(req, limits)
-  const body: Buffer | null = req.read()
+  // Without a length it would be the first piece alone.
+  const body: Buffer | null = req.read(length)
   req.resume()
   return body ?? Buffer.alloc(0)
 }
 
 async function receive(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
-  const hold = limits.budget.open()
+  const hold = limits.budget.open(limits.sender)
   let timer: NodeJS.Timeout | undefined
   try {
     if (Number(req.headers['content-length']) > limits.maxBytes && !isEncoded(req))
@@ -57,7 +60,7 @@ function collect(
   source: Readable,
   options: {
     maxBytes: number
-    take(bytes: number): boolean
+    take: BodyHold['take']
     resolve(body: Buffer): void
     reject(error: Error): void
   },
@@ -73,11 +76,18 @@ function collect(
   source.on('data', (chunk: Buffer) => {
     bytes += chunk.length
     if (bytes > maxBytes) return refuse(new Problem('body_too_large'))
-    if (!take(chunk.length)) return refuse(new Problem('unavailable', { detail: 'Too many large bodies.' }))
+    const noRoom = take(chunk.length)
+    if (noRoom !== undefined) return refuse(noRoomProblem(noRoom))
     chunks.push(chunk)
   })
   source.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
   source.once('error', (cause) => refuse(new Problem('malformed_body', { cause })))
+}
+
+function noRoomProblem(reason: NoRoom): Problem {
+  return reason === 'sender'
+    ? new Problem('rate_limited', { detail: 'Too many large bodies of yours are being read.' })
+    : new Problem('unavailable', { detail: 'Too many large bodies are being read.' })
 }
 
 function isEncoded(req: IncomingMessage): boolean {

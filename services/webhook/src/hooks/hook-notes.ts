@@ -20,6 +20,7 @@ export type HookError =
   | 'verify_token_not_configured'
   | 'signature_wrong'
   | 'app_secret_not_configured'
+  | 'updates_skipped'
 
 export interface HookLog {
   handshake(channel: { workspace: number; _id: number }): void

@@ -70,6 +70,8 @@ const MEANINGS = {
   verify_token_wrong: "The verify token was not the channel's config.verifyToken.",
   verify_token_not_configured: 'The provider asked, but the channel has no config.verifyToken.',
   signature_wrong: "Something came that was not signed with the channel's config.appSecret.",
+  updates_skipped:
+    'Some messages or statuses were left out: they could not be read, or an id had over 1,024 characters.',
   app_secret_not_configured: 'Something came, but the channel has no config.appSecret.',
 }
 

@@ -1,3 +1,4 @@
+import { MAX_ID_CHARACTERS } from '@parley/shared/message'
 import { isSealed, type SecretBox } from '@parley/shared/sealed-value'
 import type { Request } from 'express'
 import type { Channel } from '../channels/channel-copy.ts'
@@ -21,6 +22,8 @@ export function createFindHook(options: {
   const { workspaces, channels } = options
   return async (req) => {
     const { slug, channelExtId } = req.params
+    // No channel has it, and configuration could not be asked for it.
+    if (String(channelExtId).length > MAX_ID_CHARACTERS) return undefined
     const found = (async () => {
       const workspace = await workspaces.find(String(slug))
       return channels.find(workspace ?? NOBODY, String(channelExtId))

@@ -2,6 +2,7 @@ import type { Log } from '@parley/shared/log'
 import { Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import type { Request, RequestHandler, Response } from 'express'
+import type { Counter } from 'prom-client'
 import type { BodyBudget } from '../body/body-budget.ts'
 import { parseBytes } from '../body/parse-bytes.ts'
 import { readBody } from '../body/read-body.ts'
@@ -18,6 +19,8 @@ import { isSigned } from './signature.ts'
 
 const MAX_BYTES = 3 * 1024 * 1024
 const MAX_UPDATES = 1_000
+// A batch of that many, each with all that Meta may say.
+const MAX_MEMBERS = 40_000
 // Together with what Redis may take afterwards, the answer is there within 5 s of the body.
 const ACCEPT_MS = 3_700
 const MAX_NAMED = 20
@@ -30,21 +33,27 @@ export interface MetaIntake {
   box: Pick<SecretBox, 'open'>
   budget: BodyBudget
   bodyTimeoutMs: number
+  /** Counts what is left out, by `reason`. */
+  skipped: Pick<Counter<'reason'>, 'inc'>
   log: Log
 }
 
 /**
  * POST /api/hooks/whatsapp/{slug}/{channelExtId}: Meta's own webhook. Each message and status of a signed payload
- * becomes one message; those that can't be read are named in the log and left out. 200 once the broker has
+ * becomes one message; those that can't be read, or whose ids are too long, are counted, named in the log and left out. 200 once the broker has
  * confirmed all others.
  */
 export function receive(intake: MetaIntake): RequestHandler {
   const { findHook, budget, bodyTimeoutMs, notes, box } = intake
   return async (req, res) => {
-    const limits = { maxBytes: MAX_BYTES, timeoutMs: bodyTimeoutMs, inflate: false, budget }
+    // Before the body is read: what is for nobody takes no memory.
+    const channel = await findHook(req)
+    if (channel === undefined) throw new Problem('not_found')
+    const sender = `${channel.workspace}/${channel._id} from ${req.headers['x-forwarded-for']}`
+    const limits = { maxBytes: MAX_BYTES, timeoutMs: bodyTimeoutMs, inflate: false, budget, sender }
     const bytes = await readBody(req, limits)
     const deadline = performance.now() + ACCEPT_MS
-    const channel = signedFor({ req, bytes, channel: await findHook(req), notes, box })
+    requireSigned({ req, bytes, channel, notes, box })
     notes.received(channel)
     const { publications, skipped } = readUpdates({ intake, req, res, bytes, channel })
     const repeated = await publishNew(intake, publications, deadline)
@@ -52,19 +61,17 @@ export function receive(intake: MetaIntake): RequestHandler {
   }
 }
 
-/** The channel, when the body is signed for it; the work is the same where there is none. */
-function signedFor(options: {
+/** Throws `forbidden` unless the body is signed for the channel. */
+function requireSigned(options: {
   req: Request
   bytes: Buffer
-  channel: Channel | undefined
+  channel: Channel
   notes: HookLog
   box: Pick<SecretBox, 'open'>
-}): Channel {
+}): void {
   const { req, bytes, channel, notes, box } = options
-  const secret = channel && configText(channel, 'appSecret', box)
-  const isGenuine = isSigned({ bytes, header: req.headers['x-hub-signature-256'], secret })
-  if (channel === undefined) throw new Problem('not_found')
-  if (isGenuine) return channel
+  const secret = configText(channel, 'appSecret', box)
+  if (isSigned({ bytes, header: req.headers['x-hub-signature-256'], secret })) return
   notes.failed(channel, secret === undefined ? 'app_secret_not_configured' : 'signature_wrong')
   throw new Problem('forbidden', { detail: 'The signature is not one of this channel over this body.' })
 }
@@ -77,9 +84,10 @@ function readUpdates(options: {
   channel: Channel
 }): { publications: Publication[]; skipped: number } {
   const { intake, req, res, bytes, channel } = options
-  const payload = parseBytes(bytes)
+  const payload = parseBytes(bytes, MAX_MEMBERS)
   if (!isJsonObject(payload)) throw new Problem('validation_failed', { detail: 'Expected an object.' })
   const { updates, malformed } = updatesIn(payload)
+  intake.skipped.inc({ reason: 'malformed' }, malformed.length)
   if (updates.length > MAX_UPDATES)
     throw new Problem('body_too_large', { detail: `At most ${MAX_UPDATES} messages and statuses are taken.` })
   const provenance = {
@@ -92,10 +100,13 @@ function readUpdates(options: {
   const publications: Publication[] = []
   for (const update of updates) {
     const publication = publicationOf(update, { extId: channel.extId, provenance })
-    if (publication === undefined) malformed.push(update.path)
-    else publications.push(publication)
+    if (typeof publication === 'string') {
+      malformed.push(update.path)
+      intake.skipped.inc({ reason: publication })
+    } else publications.push(publication)
   }
   if (malformed.length > 0) {
+    intake.notes.failed(channel, 'updates_skipped')
     const { workspace, requestId } = provenance
     const paths = malformed.slice(0, MAX_NAMED)
     intake.log.warn(

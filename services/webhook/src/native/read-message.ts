@@ -1,5 +1,5 @@
 import { unstorable } from '@parley/shared/json-body'
-import { type WebhookMessage, webhookMessage } from '@parley/shared/message'
+import { postedMessage, type WebhookMessage } from '@parley/shared/message'
 import { Problem } from '@parley/shared/problem'
 import { validate } from '@parley/shared/validate'
 import type { Request } from 'express'
@@ -15,16 +15,16 @@ const MAX_AUDIO_BYTES = 16 * MIB
 // A character of audio may be written as an escape.
 const MAX_AUDIO_WRITTEN = 22 * MIB
 const TYPE = 'application/json'
-const compiledMessage = z.compile(webhookMessage)
+const compiledMessage = z.compile(postedMessage)
 const USUAL_TYPES = [TYPE, `${TYPE}; charset=utf-8`]
 
 /** Reads the bytes of a message, at once where they are there. Throws whatever `readBody` does. */
 export function readMessage(
   req: Request,
-  { timeoutMs, budget }: { timeoutMs: number; budget: BodyBudget },
+  options: { timeoutMs: number; budget: BodyBudget; sender: string },
 ): Buffer | Promise<Buffer> {
   requireJson(req)
-  return readBody(req, { timeoutMs, budget, maxBytes: MAX_BYTES + MAX_AUDIO_WRITTEN, inflate: true })
+  return readBody(req, { ...options, maxBytes: MAX_BYTES + MAX_AUDIO_WRITTEN, inflate: true })
 }
 
 /**

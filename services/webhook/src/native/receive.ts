@@ -48,11 +48,12 @@ export function receive(intake: NativeIntake): RequestHandler {
     const decision = await authorizer.require(caller, 'messages', 'write')
     const authorizedIn = performance.now() - started
     const key = idempotencyKeyOf(req)
-    const message = parseMessage(await readMessage(req, { timeoutMs: bodyTimeoutMs, budget }))
+    const workspace = caller.workspace._id
+    const sender = `workspace ${workspace}`
+    const message = parseMessage(await readMessage(req, { timeoutMs: bodyTimeoutMs, budget, sender }))
     if (decision.kind === 'some' && !decision.test(message)) throw new Problem('forbidden')
     const text = JSON.stringify(message)
     const body = Buffer.from(text)
-    const workspace = caller.workspace._id
     const messageId =
       key === undefined ? randomUUIDv7() : derivedMessageId({ source: 'api', workspace, key, body })
     const deadline = performance.now() + ACCEPT_MS - authorizedIn

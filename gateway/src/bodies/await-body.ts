@@ -1,0 +1,89 @@
+import type { IncomingMessage } from 'node:http'
+import { Problem, sendProblem } from '@parley/shared/problem'
+import type { RequestHandler, Response } from 'express'
+import { abandon } from '../forward.ts'
+import { type CallerClass, classOf } from './caller-class.ts'
+import { createUnfinishedBodies } from './unfinished-bodies.ts'
+
+// Small enough that bodies which never end leave half of the upstream connections of their class to others.
+const LIMITS: Record<CallerClass, { perCaller: number; total: number }> = {
+  anonymous: { perCaller: 32, total: 128 },
+  authenticated: { perCaller: 64, total: 256 },
+}
+/** What has to arrive in each third of the time that a body may take, in bytes. */
+const LEAST_PROGRESS = 1_024
+const LOOKS = 3
+
+/**
+ * Lets a request go on when its body has arrived, or as much of it as the connection buffers (64 KiB): until then it
+ * takes no connection to a service. Refuses with `rate_limited` a caller with too many unfinished bodies; answers
+ * `body_timeout` and closes the connection when a body takes longer than `timeoutMs`, or when less than 1 KiB of it
+ * arrives in a third of that time.
+ */
+export function awaitBody({ timeoutMs }: { timeoutMs: number }): RequestHandler {
+  const unfinished = {
+    anonymous: createUnfinishedBodies(LIMITS.anonymous),
+    authenticated: createUnfinishedBodies(LIMITS.authenticated),
+  }
+  return (req, res, next) => {
+    if (hasArrived(req)) return next()
+    const giveUp = () => refuse(req, res)
+    const { name, key } = classOf(res)
+    const end = unfinished[name].begin(key, { giveUp })
+    const watch = watchProgress(req, { timeoutMs, giveUp })
+    const stop = () => {
+      clearInterval(watch)
+      end()
+    }
+    for (const event of ['end', 'close'] as const) req.once(event, stop)
+    res.once('close', stop)
+    whenBuffered(req, () => {
+      if (!res.headersSent) next()
+    })
+  }
+}
+
+/** Whether the body, if there is one, has come together with the headers, as small ones mostly do. */
+function hasArrived(req: IncomingMessage): boolean {
+  if (req.complete) return true
+  const { 'content-length': length, 'transfer-encoding': coding } = req.headers
+  return coding === undefined && (length === undefined || req.readableLength >= Number(length))
+}
+
+function whenBuffered(req: IncomingMessage, proceed: () => void): void {
+  const look = () => {
+    if (!hasArrived(req) && !isFull(req)) return
+    req.removeListener('readable', look)
+    proceed()
+  }
+  req.on('readable', look)
+  req.on('error', () => undefined)
+}
+
+const isFull = (req: IncomingMessage): boolean => req.readableLength >= req.readableHighWaterMark
+
+/** A body that waits because its service reads slowly is not the caller's fault. */
+function watchProgress(
+  req: IncomingMessage,
+  { timeoutMs, giveUp }: { timeoutMs: number; giveUp(): void },
+): NodeJS.Timeout {
+  let looks = 0
+  let before = req.socket.bytesRead
+  const watch = setInterval(() => {
+    looks++
+    const arrived = req.socket.bytesRead - before
+    before = req.socket.bytesRead
+    if (isFull(req) || (arrived >= LEAST_PROGRESS && looks < LOOKS)) return
+    clearInterval(watch)
+    giveUp()
+  }, timeoutMs / LOOKS)
+  return watch
+}
+
+/** The rest of the body is not waited for, so the connection can't be used again. */
+function refuse(req: Parameters<RequestHandler>[0], res: Response): void {
+  if (res.headersSent || res.destroyed) return void req.socket.destroy()
+  res.set('connection', 'close')
+  sendProblem(req, res, new Problem('body_timeout'))
+  abandon(res)
+}

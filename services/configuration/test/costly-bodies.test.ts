@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { bodies } from './bodies.ts'
+import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+
+const MEMBERS = 20_000
+
+let server: ConfigurationServer
+beforeAll(async () => {
+  server = await startConfiguration()
+})
+afterAll(() => server.close())
+
+const config = (value: object) => ({ ...bodies.configs, value })
+const ofMembers = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 1]))
+const put = (body: unknown, path = 'configs/1') => server.call('PUT', `/rest/${path}`, { body })
+
+/** The longest time the event loop, which server and test share, was busy at a stretch, in processor time. */
+async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0
+  let before = process.cpuUsage()
+  let done = false
+  const tick = () => {
+    const { user, system } = process.cpuUsage(before)
+    longest = Math.max(longest, (user + system) / 1_000)
+    before = process.cpuUsage()
+    if (!done) setImmediate(tick)
+  }
+  setImmediate(tick)
+  await work()
+  done = true
+  return longest
+}
+
+describe('a body', () => {
+  test('has at most 20,000 members, objects and arrays, and 110,000 items', async () => {
+    // The document itself has five members of its own, one of them the value.
+    expect((await put(config(ofMembers(MEMBERS - 10)))).status).toBe(200)
+    for (const value of [
+      ofMembers(MEMBERS),
+      { list: Array.from({ length: 110_001 }, () => 1) },
+      { list: Array.from({ length: MEMBERS }, () => []) },
+    ]) {
+      const { status, json } = await put(config(value))
+      expect([status, json.code]).toEqual([422, 'too_many_members'])
+    }
+  })
+
+  test('with text that looks like members has none', async () => {
+    expect((await put(config({ text: '[{,"'.repeat(MEMBERS) }))).status).toBe(200)
+  })
+
+  test('that is wrong all over gets a short answer, which says how much is wrong', async () => {
+    const unknown = Object.fromEntries(
+      Array.from({ length: 19_000 }, (_, at) => [`${'x'.repeat(100)}${at}`, 1]),
+    )
+    const one = await put({ ...bodies.jobs, ...unknown }, 'jobs/1')
+    expect([one.status, one.json.code, one.text.length < 2_000]).toEqual([422, 'validation_failed', true])
+    const many = await put(
+      { ...bodies.assistant, actions: Array.from({ length: 20_000 }, () => 'x') },
+      'assistant/1',
+    )
+    expect([many.status, many.json.errors.length, many.json.errorsTotal]).toEqual([422, 100, 20_000])
+    expect(many.text.length).toBeLessThan(20_000)
+  })
+
+  test('with a key of a megabyte gets it back cut', async () => {
+    const { status, text } = await put({ ...bodies.jobs, ['k'.repeat(1_000_000)]: 1 }, 'jobs/1')
+    expect([status, text.length < 2_000]).toEqual([422, true])
+  })
+})
+
+describe('secrets', () => {
+  const secrets = (count: number) => Array.from({ length: count }, (_, at) => `secret ${at}`)
+
+  test('are at most 200 in a document, by PUT, POST and PATCH', async () => {
+    expect((await put(config({ apiKey: secrets(200) }))).status).toBe(200)
+    const body = config({ nested: [{ apiKey: secrets(100) }, { token: { deep: secrets(101) } }] })
+    const answers = [
+      await put(body),
+      await server.call('POST', '/rest/configs', { body }),
+      await server.call('PATCH', '/rest/configs/1', { body: { value: { token: 'one more' } } }),
+    ]
+    expect(answers.map(({ status, json }) => [status, json.errors[0].code])).toEqual(
+      answers.map(() => [422, 'too_many_secrets']),
+    )
+  })
+
+  test('are at most 2,000 in an import', async () => {
+    const configs = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({ _id: 100 + at, ...config({ apiKey: secrets(200) }) }))
+    const load = (count: number) =>
+      server.call('POST', '/rest/import', { body: { version: 1, resources: { configs: configs(count) } } })
+    expect((await load(10)).status).toBe(200)
+    const { status, json } = await load(11)
+    expect([status, json.errors[0].code]).toEqual([422, 'too_many_secrets'])
+  })
+})
+
+test('the costliest bodies that are taken leave other callers their turn', async () => {
+  const long = Object.fromEntries(
+    Array.from({ length: MEMBERS - 10 }, (_, at) => [`k${at}${'x'.repeat(90)}`, at]),
+  )
+  const costly = [
+    config(long),
+    config({
+      apiKey: Array.from({ length: 200 }, (_, at) => `s${at}`),
+      list: Array.from({ length: 105_000 }, () => 1),
+    }),
+  ]
+  for (const body of costly) await put(body)
+  const turns: number[] = []
+  for (const body of costly)
+    turns.push(await longestTurn(async () => expect((await put(body)).status).toBe(200)))
+  // Some 250 ms; the rest is for what the test itself does with such a body, in the same process.
+  for (const turn of turns) expect(turn).toBeLessThan(1_000)
+})
