@@ -31,13 +31,13 @@ import { startAuditor } from './conservation/auditor.ts'
 import { conservationDifference } from './conservation/conservation-difference.ts'
 import { conservationRoutes } from './conservation/conservation-routes.ts'
 import { collectionsOf, prepareDatabase } from './database.ts'
+import { createIntakeStore } from './intake/intake-store.ts'
 import { keepChannel } from './keep-channel.ts'
 import { createReplayPublisher } from './messages/replay-command.ts'
 import { replayRoutes } from './messages/replay-routes.ts'
 import { messageRoutes } from './messages/routes.ts'
 import { showState } from './metrics/show-state.ts'
 import { createOutbound, keptFor } from './outbound.ts'
-import { createArrivalStore } from './partitions/arrival-store.ts'
 import { createLeaseStore } from './partitions/lease-store.ts'
 import { openPartition } from './partitions/partition.ts'
 import { type Partitions, startPartitions } from './partitions/partitions.ts'
@@ -114,7 +114,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     difference: () => conservationDifference(collections),
   })
   const working = database.ready.then(() => {
-    const store = createArrivalStore(messages, log)
+    const store = createIntakeStore(messages, log)
     const committer = createCommitter(messages, copy)
     const work = { copy, collections, store, committer, run: outbound.run, log }
     const started = startPartitions({
