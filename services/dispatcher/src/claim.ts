@@ -11,7 +11,7 @@ const NEWS_CHECK_MS = 2_000
 /** Whether a send may be made. */
 export type Claim =
   | { kind: 'free' }
-  /** Not now: look again then (milliseconds since the epoch). */
+  /** Not now: look again then (milliseconds since the epoch). The claim may be taken back before it is over. */
   | { kind: 'busy'; until: number }
   /** Whoever claimed it is gone, and news of it are to be waited for. */
   | { kind: 'interrupted' }
@@ -35,7 +35,7 @@ export function claimOf(options: {
   if (send.state !== 'claimed') return { kind: 'free' }
   const claimedUntil = updatedAt.getTime() + CLAIM_MS
   if (due === undefined && claimedUntil > now)
-    return { kind: 'busy', until: Math.min(claimedUntil, now + CLAIM_MS) }
+    return { kind: 'busy', until: Math.min(claimedUntil, now + NEWS_CHECK_MS) }
   if (!reports) return { kind: 'free' }
   if (due === undefined) return { kind: 'interrupted' }
   const silentSince = Math.max(clearSince, due.getTime() - uncertainWindow)

@@ -19,6 +19,7 @@ const hold: Hold = {
     (await createCommitter(messages, 'test').commit(record, progress))
       ? advanced(record, progress)
       : undefined,
+  release: async () => {},
 }
 let database: MongoConnection
 let messages: Collections['messages']

@@ -36,7 +36,7 @@ interface Unstored {
 }
 
 /** Runs messages before they are stored, so that one that ends at once is written once: whole. */
-export interface WriteBehind extends Pick<Hold, 'commit'> {
+export interface WriteBehind extends Pick<Hold, 'commit' | 'release'> {
   /** How it ends with the message of this id; undefined when none runs that is not stored. */
   resultOf(id: string): Promise<StoreResult> | undefined
   /** Runs a message that is not stored yet. Another one of its id must not be running unstored. */
@@ -52,6 +52,7 @@ export interface WriteBehind extends Pick<Hold, 'commit'> {
 }
 
 export function createWriteBehind(options: {
+  /** Of this term of the lease alone, so that a claim of another term is never taken for one of this. */
   writer: string
   /** Whether the lease holds. */
   held(): boolean
@@ -108,6 +109,17 @@ class PartitionWriteBehind implements WriteBehind {
     return (await result.promise) === 'stored' ? this.#commitStored(record, progress) : undefined
   }
 
+  async release(record: MessageRecord, index: number): Promise<void> {
+    const unstored = this.#unstored.get(record._id)
+    if (unstored?.record.order === record.order) {
+      const { state } = unstored
+      if (state === 'running' || state === 'queued') return releaseUnstored(unstored, record, index)
+      await unstored.result.promise
+    }
+    const { committer, writer } = this.#options
+    await committer.release({ _id: record._id, revision: record.revision + 1, writer }, index)
+  }
+
   dropped(records: MessageRecord[]): void {
     for (const { _id, order } of records) {
       const unstored = this.#unstored.get(_id)
@@ -130,7 +142,8 @@ class PartitionWriteBehind implements WriteBehind {
   }
 
   async #commitStored(record: MessageRecord, progress: Progress): Promise<MessageRecord | undefined> {
-    const written = await this.#options.committer.commit(record, progress)
+    const { committer, writer } = this.#options
+    const written = await committer.commit(record, progress, writer)
     return written ? advanced(record, progress) : undefined
   }
 
@@ -201,4 +214,13 @@ class PartitionWriteBehind implements WriteBehind {
   #active(): boolean {
     return !this.#closed && this.#options.held()
   }
+}
+
+function releaseUnstored(unstored: Unstored, record: MessageRecord, index: number): void {
+  const { record: claimed } = unstored
+  if (claimed.revision !== record.revision + 1) return
+  const sends = claimed.sends.map((send, at) =>
+    at === index && send.state === 'claimed' ? { ...send, state: 'pending' as const } : send,
+  )
+  unstored.record = { ...claimed, sends, revision: claimed.revision + 1 }
 }

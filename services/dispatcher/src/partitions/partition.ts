@@ -62,7 +62,7 @@ export function openPartition(options: {
     recover,
     concurrency: THREADS_AT_ONCE,
   })
-  const writeBehind = createWriteBehind({ writer: copy, held, threads, store, committer })
+  const writeBehind = createWriteBehind({ writer: `${copy}/${term}`, held, threads, store, committer })
   const intake = createIntake({
     ...{ partition, held, store, writeBehind, log },
     nextOrder: () => order++,
@@ -74,7 +74,11 @@ export function openPartition(options: {
       log,
     }),
   })
-  const hold: Hold = { held, commit: (...write) => writeBehind.commit(...write) }
+  const hold: Hold = {
+    held,
+    commit: (...write) => writeBehind.commit(...write),
+    release: (...claim) => writeBehind.release(...claim),
+  }
   const consumer = keepConsumingEach({
     queue: partitionQueue(partition),
     prefetch: PREFETCH,
