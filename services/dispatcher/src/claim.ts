@@ -7,6 +7,7 @@ const CLOCKS_MS = 1_500
 /** How long a claim may be at work: until it leaves and as long as the longest call, with a margin for clocks. */
 const CLAIM_MS = LEAVE_WITHIN_MS + DELIVERY_MS + CLOCKS_MS
 const NEWS_CHECK_MS = 2_000
+const MARKER_CHECK_MS = 500
 
 /** Whether a send may be made. */
 export type Claim =
@@ -27,10 +28,12 @@ export function claimOf(options: {
   reports: boolean
   /** Since when news would have reached us; undefined where they would not. */
   clearSince: number | undefined
+  /** Every status that was queued before then has been applied. */
+  consumedUntil: number
   uncertainWindow: number
   now: number
 }): Claim {
-  const { record, send, reports, uncertainWindow, now, clearSince = now } = options
+  const { record, send, reports, uncertainWindow, now, clearSince = now, consumedUntil } = options
   const { due, updatedAt } = record
   if (send.state !== 'claimed') return { kind: 'free' }
   const claimedUntil = updatedAt.getTime() + CLAIM_MS
@@ -40,5 +43,7 @@ export function claimOf(options: {
   if (due === undefined) return { kind: 'interrupted' }
   const silentSince = Math.max(clearSince, due.getTime() - uncertainWindow)
   const until = silentSince + uncertainWindow
-  return until <= now ? { kind: 'free' } : { kind: 'busy', until: Math.min(until, now + NEWS_CHECK_MS) }
+  if (until <= Math.min(now, consumedUntil)) return { kind: 'free' }
+  const lookAgain = Math.max(until, now + MARKER_CHECK_MS)
+  return { kind: 'busy', until: Math.min(lookAgain, now + NEWS_CHECK_MS) }
 }

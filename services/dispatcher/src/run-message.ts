@@ -38,7 +38,7 @@ interface RunOptions extends Ways {
   /** Reads a message that somebody else has written. */
   read(id: string): Promise<MessageRecord | null>
   governor: Governor
-  statuses: Pick<StatusWatch, 'clearSince'>
+  statuses: Pick<StatusWatch, 'clearSince' | 'consumedUntil'>
   metrics: Pick<Metrics, 'settled' | 'waited'>
   log: Log
   /** How long an uncertain send waits for news, in milliseconds. */
@@ -203,8 +203,11 @@ class Run {
     { index, send }: { index: number; send: Send },
   ): Promise<RunResult | undefined> {
     const { uncertainWindow, statuses, now } = this.#options
-    const clearSince = statuses.clearSince()
-    const claim = claimOf({ record: this.#record, send, reports, clearSince, uncertainWindow, now: now() })
+    const claim = claimOf({
+      ...{ record: this.#record, send, reports, uncertainWindow, now: now() },
+      clearSince: statuses.clearSince(),
+      consumedUntil: statuses.consumedUntil(),
+    })
     if (claim.kind === 'free') return undefined
     if (claim.kind === 'busy') return { kind: 'reload', at: claim.until }
     const settled = await this.#settle({ index, reports, outcome: INTERRUPTED, ms: 0 })

@@ -84,11 +84,14 @@ const disturbProvider = fc
 const loseLease = fc
   .constantFrom(0, 10, 60)
   .map((ms) => new Command(`lose the lease, notice it after ${ms} ms`, (system) => system.loseLease(ms)))
+const markRedelivered = fc
+  .boolean()
+  .map((marks) => new Command(`redeliveries are marked: ${marks}`, (system) => system.markRedelivered(marks)))
 const always = (name: string, run: (system: PartitionSystem) => Promise<void>) =>
   fc.constant(null).map(() => new Command(name, run))
 const commands = fc.commands(
   [
-    ...[publish, publish, publish, wait, wait, disturbStore, disturbProvider, loseLease],
+    ...[publish, publish, publish, wait, wait, disturbStore, disturbProvider, loseLease, markRedelivered],
     always('break the channel', (system) => system.breakChannel()),
     always('hand over', (system) => system.handOver()),
     always('kill', (system) => system.kill()),

@@ -63,7 +63,7 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
       count: async () => {},
       slowDown: async () => {},
     },
-    statuses: { clearSince: () => START },
+    statuses: { clearSince: () => START, consumedUntil: Date.now },
     log: createLog({ service: 'test', level: 'silent' }),
     uncertainWindow: 10_000,
     keptMs: 1,

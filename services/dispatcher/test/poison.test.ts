@@ -67,7 +67,7 @@ const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
       count: async () => {},
       slowDown: async () => {},
     },
-    statuses: { clearSince: () => 0 },
+    statuses: { clearSince: () => 0, consumedUntil: Date.now },
     log,
     uncertainWindow: 1_000,
     keptMs: 60_000,

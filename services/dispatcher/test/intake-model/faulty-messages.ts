@@ -8,7 +8,7 @@ export type StoreFault = 'before' | 'after'
 export interface StoreLine {
   /** The next statements fail like this, one each. */
   faults: StoreFault[]
-  /** Each statement's answer takes this much longer, in milliseconds. */
+  /** Each statement takes this much longer on its way, and its answer as well, in milliseconds. */
   slowMs: number
   /** The process is dead: nothing goes out, and no answer comes back. */
   isDead: boolean
@@ -28,9 +28,11 @@ export function faultyMessages(
     line.inFlight++
     try {
       const fault = line.faults.shift()
+      await pause(line.slowMs)
+      if (line.isDead) return await never()
       if (fault === 'before') throw lost()
       const result = await work()
-      await new Promise((resolve) => setTimeout(resolve, line.slowMs))
+      await pause(line.slowMs)
       if (fault === 'after') throw lost()
       return result
     } finally {
@@ -70,5 +72,6 @@ export function faultyMessages(
   })
 }
 
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const lost = () => new mongo.MongoNetworkError('the line broke')
 const never = <T>(): Promise<T> => new Promise<T>(() => {})

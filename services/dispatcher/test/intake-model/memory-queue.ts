@@ -15,6 +15,8 @@ interface Queued {
  */
 export class MemoryQueue {
   readonly #acked: (messageId: string) => void
+  /** Whether what comes again says so: a broker that lost a node may not know. */
+  marksRedelivered = true
   #ready: Queued[] = []
   /** The first one is active. */
   #channels: MemoryChannel[] = []
@@ -57,7 +59,10 @@ export class MemoryQueue {
 
   #requeue(channel: MemoryChannel): void {
     this.#channels = this.#channels.filter((one) => one !== channel)
-    const again = [...channel.inFlight.values()].map((message) => ({ ...message, redelivered: true }))
+    const again = [...channel.inFlight.values()].map((message) => ({
+      ...message,
+      redelivered: this.marksRedelivered,
+    }))
     this.#ready = [...again, ...this.#ready]
     this.#deliver()
   }

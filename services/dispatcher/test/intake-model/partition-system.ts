@@ -55,17 +55,16 @@ export class PartitionSystem {
   readonly #applyStatuses: (batch: ConsumeMessage[], channel: ConfirmChannel) => Promise<void>
   #providerMs = 0
   #statusesUnderWay = 0
-  #statusesClearSince = 0
   #term = 0
 
   /** Each system has a workspace and a partition of its own, so that many can share a database. */
-  constructor(options: { number: number; collections: Pick<Collections, 'messages' | 'rejected'> }) {
+  constructor(options: { number: number; collections: Collections }) {
     const { number, collections } = options
     this.#workspace = number
     this.#messages = collections.messages
     this.#rejected = collections.rejected
     const committer = createCommitter(this.#messages, newsWriter('provider'))
-    this.#applyStatuses = workStatuses({ messages: this.#messages, committer, log })
+    this.#applyStatuses = workStatuses({ collections: options.collections, committer, log })
     this.#queue = new MemoryQueue((id) => {
       if (!this.#stored.has(id)) this.violations.push(`${id} was acked before it was stored`)
     })
@@ -87,6 +86,11 @@ export class PartitionSystem {
 
   breakChannel(): Promise<void> {
     return this.#queue.breakChannel()
+  }
+
+  /** From now on the broker says what comes again, or it does not. */
+  markRedelivered(marks: boolean): void {
+    this.#queue.marksRedelivered = marks
   }
 
   disturbStore(faults: StoreFault[], slowMs: number): void {
@@ -203,7 +207,8 @@ export class PartitionSystem {
       read: (_id) => messages.findOne({ _id }),
       governor: { slot: never, anotherSlot: never, count: never, slowDown: never },
       statuses: {
-        clearSince: () => (this.#statusesUnderWay > 0 ? undefined : this.#statusesClearSince),
+        clearSince: () => 0,
+        consumedUntil: () => (this.#statusesUnderWay > 0 ? 0 : Date.now()),
       },
       log,
       uncertainWindow: UNCERTAIN_MS,
@@ -246,7 +251,6 @@ export class PartitionSystem {
     const delivery = { content, properties: { type: STATUS_TYPE } } as ConsumeMessage
     await this.#applyStatuses([delivery], {} as ConfirmChannel)
     this.#statusesUnderWay--
-    this.#statusesClearSince = Date.now()
   }
 }
 
