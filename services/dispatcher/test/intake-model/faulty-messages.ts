@@ -29,7 +29,7 @@ export function faultyMessages(
     try {
       const fault = line.faults.shift()
       await pause(line.slowMs)
-      if (line.isDead) return await never()
+      if (line.isDead) throw lost()
       if (fault === 'before') throw lost()
       const result = await work()
       await pause(line.slowMs)

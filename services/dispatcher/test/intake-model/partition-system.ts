@@ -15,7 +15,7 @@ import { workStatuses } from '../../src/statuses/work-statuses.ts'
 import { faultyMessages, newStoreLine, type StoreFault, type StoreLine } from './faulty-messages.ts'
 import { MemoryQueue } from './memory-queue.ts'
 
-const THREADS = 3
+const THREADS = 2
 const UNCERTAIN_MS = 30
 const SETTLE_MS = 40_000
 const log = createLog({ service: 'test', level: 'silent' })
