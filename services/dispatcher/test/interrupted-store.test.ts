@@ -26,6 +26,8 @@ beforeAll(async () => {
   const { mongoUrl } = await testServers()
   const url = new URL(mongoUrl)
   url.searchParams.set('appName', APP)
+  // The driver asks a server that shut down again at this interval.
+  url.searchParams.set('heartbeatFrequencyMS', '500')
   database = connectMongo({
     ...{ url: url.href, database: freshDatabase('interrupted'), log },
     prepare: (connection) => prepareDatabase(connection, 1),
