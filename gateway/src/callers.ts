@@ -1,5 +1,5 @@
 import type { Caller } from '@parley/shared/internal-token'
-import { isUnavailable, Problem } from '@parley/shared/problem'
+import { isUnavailable } from '@parley/shared/unavailable'
 import { LRUCache } from 'lru-cache'
 import { type ConfirmingDependencies, confirmCaller, type KnownCaller } from './confirm-caller.ts'
 import { createSingleFlight } from './single-flight.ts'
@@ -40,7 +40,7 @@ export function createCallers(dependencies: ConfirmingDependencies): Callers {
       callers.set(token, confirmed)
       return confirmed
     } catch (error) {
-      if (known !== undefined && isAway(error) && goesOn(known)) return known
+      if (known !== undefined && isUnavailable(error) && goesOn(known)) return known
       callers.delete(token)
       throw error
     }
@@ -78,8 +78,4 @@ function isTouched({ caller, askedAt }: KnownCaller, seenAt: Map<string, number>
 function keysOf({ account, workspace, role, session, token }: Caller): string[] {
   const ids = { account: account._id, workspace: workspace._id, role: role._id, session, token }
   return Object.entries(ids).map(([kind, id]) => `${kind} ${id}`)
-}
-
-function isAway(error: unknown): boolean {
-  return (error instanceof Problem && error.code === 'unavailable') || isUnavailable(error)
 }

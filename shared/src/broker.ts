@@ -12,10 +12,6 @@ import { parseAmqpUrl, readTlsFiles, type ServerUrl } from './server-url.ts'
 
 /** Topic exchange that every accepted message is published to. */
 export const MESSAGES_EXCHANGE = 'messages'
-/** Routing key of the provider's news of what was sent. */
-export const STATUS_KEY = 'status'
-/** Where that news waits, apart from the messages, which may themselves wait for it. */
-export const STATUS_QUEUE = 'messages.statuses'
 /** Stream of all messages and statuses, for audit. */
 export const LOG_QUEUE = 'messages.log'
 /** What could not even be stored, with the reason in its headers. */
@@ -35,6 +31,17 @@ const LOG_MAX_BYTES = 20_000_000_000
 // Closed channels count as deliveries, so the limit only has to stop an endless loop.
 const DELIVERY_LIMIT = 100_000
 
+/** How many queues the provider's statuses are spread over. */
+export const STATUS_PARTITIONS = 4
+/** The queue of one partition of statuses, 0 to 3: apart from the messages, which may themselves wait for them. */
+export const statusQueue = (partition: number): string =>
+  partition === 0 ? 'messages.statuses' : `messages.statuses.p${partition}`
+/** The routing key of one partition of statuses. The first has the key and queue that were once the only ones. */
+export const statusKey = (partition: number): string => (partition === 0 ? 'status' : `status.p${partition}`)
+export const STATUS_QUEUES: readonly string[] = Array.from({ length: STATUS_PARTITIONS }, (_, partition) =>
+  statusQueue(partition),
+)
+
 /** The queue of one partition, 0 to 7. */
 export const partitionQueue = (partition: number): string => `${MESSAGES_EXCHANGE}.p${partition}`
 /** The routing key of one partition, 0 to 7. */
@@ -43,17 +50,26 @@ export const partitionKey = (partition: number): string => `p${partition}`
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
 
-/**
- * The partition of a thread: the same for the same workspace and thread, evenly spread over all. FNV-1a over
- * UTF-16 code units, its bits then mixed as MurmurHash3 ends, because eight partitions only look at the last three.
- */
+/** The partition of a thread: the same for the same workspace and thread, evenly spread over all. */
 export function partitionOf(workspace: number, thread: string): number {
-  const name = `${workspace}\0${thread}`
+  return hashOf(`${workspace}\0${thread}`) % PARTITIONS
+}
+
+/** The partition of a send's statuses, by the provider's id of it: those of one send stay in order. */
+export function statusPartitionOf(providerId: string): number {
+  return hashOf(providerId) % STATUS_PARTITIONS
+}
+
+/**
+ * FNV-1a over UTF-16 code units, its bits then mixed as MurmurHash3 ends, because a few partitions only look at the
+ * last bits.
+ */
+function hashOf(name: string): number {
   let hash = FNV_OFFSET
   for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), FNV_PRIME)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return ((hash ^ (hash >>> 16)) >>> 0) % PARTITIONS
+  return (hash ^ (hash >>> 16)) >>> 0
 }
 
 // One consumer at a time gets what arrives, so that it stays in order.
@@ -76,8 +92,10 @@ export async function declareTopology(channel: Channel): Promise<void> {
     await channel.assertQueue(partitionQueue(partition), ORDERED_QUEUE)
     await channel.bindQueue(partitionQueue(partition), MESSAGES_EXCHANGE, partitionKey(partition))
   }
-  await channel.assertQueue(STATUS_QUEUE, ORDERED_QUEUE)
-  await channel.bindQueue(STATUS_QUEUE, MESSAGES_EXCHANGE, STATUS_KEY)
+  for (let partition = 0; partition < STATUS_PARTITIONS; partition++) {
+    await channel.assertQueue(statusQueue(partition), ORDERED_QUEUE)
+    await channel.bindQueue(statusQueue(partition), MESSAGES_EXCHANGE, statusKey(partition))
+  }
   await channel.assertQueue(LOG_QUEUE, {
     durable: true,
     arguments: {

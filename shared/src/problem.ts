@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import { type ErrorCode, errors } from './errors.ts'
 import type { Log } from './log.ts'
+import { isUnavailable } from './unavailable.ts'
 
 /** One fault in a request: `path` is a JSON Pointer (RFC 6901) into the body, or the name of a parameter. */
 export interface Fault {
@@ -129,41 +130,4 @@ function toProblem(error: unknown): Problem {
   if (isUnavailable(error)) return new Problem('unavailable', { cause: error })
   if (error instanceof URIError) return new Problem('invalid_path', { cause: error })
   return new Problem('internal_error', { cause: error })
-}
-
-const UNAVAILABLE_ERRORS = new Set([
-  'MongoServerSelectionError',
-  'MongoNetworkError',
-  'MongoNetworkTimeoutError',
-  'MongoNotConnectedError',
-  'MongoPoolClearedError',
-  'PoolClearedOnNetworkError',
-  'MongoWaitQueueTimeoutError',
-  'MongoTopologyClosedError',
-  'MongoOperationTimeoutError',
-  'MongooseServerSelectionError',
-  'MaxRetriesPerRequestError',
-])
-
-/** What a socket says whose other end has gone; drivers let it through when it happens in the middle of a write. */
-const SOCKET_ERRORS = [
-  'EPIPE',
-  'ECONNRESET',
-  'ECONNREFUSED',
-  'ETIMEDOUT',
-  'ERR_SOCKET_CLOSED',
-  'ERR_STREAM_DESTROYED',
-]
-
-/** Whether an error says that a server we depend on is away, rather than that we did something wrong. */
-export function isUnavailable(error: unknown): boolean {
-  if (!Error.isError(error)) return false
-  if (UNAVAILABLE_ERRORS.has(error.name)) return true
-  if (SOCKET_ERRORS.includes(String((error as NodeJS.ErrnoException).code))) return true
-  if (error.name === 'MongooseError' && error.message.includes('before initial connection')) return true
-  // A bulk write that lost its connection says nothing of single documents.
-  if (error.name === 'MongoBulkWriteError')
-    return [(error as { writeErrors?: unknown }).writeErrors].flat().length === 0
-  const labels = (error as { errorLabelSet?: Set<string> }).errorLabelSet
-  return labels?.has('RetryableWriteError') === true || labels?.has('TransientTransactionError') === true
 }

@@ -9,7 +9,9 @@ import {
   LOG_QUEUE,
   MESSAGES_EXCHANGE,
   partitionQueue,
-  STATUS_QUEUE,
+  STATUS_PARTITIONS,
+  statusKey,
+  statusQueue,
 } from '../src/broker.ts'
 import { createLog, type Log } from '../src/log.ts'
 
@@ -29,18 +31,20 @@ function errorLog(): { log: Log; lines: unknown[] } {
 }
 
 describe('the topology', () => {
-  test('is declared, and again without harm; a status goes to its queue and to the log', async () => {
+  test('is declared, and again without harm; each status goes to the queue of its key, and to the log', async () => {
     const { log, lines } = errorLog()
     const { signal } = new AbortController()
     for (let times = 0; times < 2; times++) {
       await declareOn({ connection, declare: declareTopology, log, signal })
     }
     const channel = await connection.createConfirmChannel()
-    channel.publish(MESSAGES_EXCHANGE, 'status', Buffer.from('{}'))
+    const queues = Array.from({ length: STATUS_PARTITIONS }, (_, at) => statusQueue(at))
+    for (const at of queues.keys()) channel.publish(MESSAGES_EXCHANGE, statusKey(at), Buffer.from('{}'))
     await channel.waitForConfirms()
     await eventually(async () => {
-      const counts = [await channel.checkQueue(STATUS_QUEUE), await channel.checkQueue(LOG_QUEUE)]
-      return counts.every(({ messageCount }) => messageCount === 1) ? true : undefined
+      const counts = await Promise.all([...queues, LOG_QUEUE].map((queue) => channel.checkQueue(queue)))
+      const [log, ...statuses] = counts.map(({ messageCount }) => messageCount).reverse()
+      return log === queues.length && statuses.every((count) => count === 1) ? true : undefined
     })
     await channel.close()
     expect(lines).toEqual([])

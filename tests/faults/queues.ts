@@ -1,10 +1,10 @@
-import { PARTITIONS, partitionQueue, REJECTED_QUEUE, STATUS_QUEUE, TASKS_QUEUE } from '@parley/shared/broker'
+import { PARTITIONS, partitionQueue, REJECTED_QUEUE, STATUS_QUEUES, TASKS_QUEUE } from '@parley/shared/broker'
 import { connect } from 'amqplib'
 
 const CONNECT_MS = 5_000
 const QUEUES = [
   ...Array.from({ length: PARTITIONS }, (_, partition) => partitionQueue(partition)),
-  ...[STATUS_QUEUE, TASKS_QUEUE, REJECTED_QUEUE],
+  ...[...STATUS_QUEUES, TASKS_QUEUE, REJECTED_QUEUE],
 ]
 
 /** How many messages wait in the queues, and were rejected. */

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
-import { readDelivery } from '@parley/dispatcher/partitions/read-delivery'
+import { readDelivery } from '@parley/dispatcher/intake/read-delivery'
 import { readStatus } from '@parley/dispatcher/statuses/read-status'
 import { makeServiceKeys, type Parsed } from '@parley/local/testing/service-under-test'
 import { documentChange } from '@parley/shared/document-change'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createAuthorizer } from '@parley/shared/authorizer'
-import { declareTopology, PARTITIONS, partitionQueue, STATUS_QUEUE } from '@parley/shared/broker'
+import { declareTopology, PARTITIONS, partitionQueue, STATUS_QUEUES } from '@parley/shared/broker'
 import type { BaseConfig } from '@parley/shared/config'
 import { followBroker } from '@parley/shared/follow-broker'
 import { createInternalClient } from '@parley/shared/internal-client'
@@ -31,13 +31,13 @@ import { startAuditor } from './conservation/auditor.ts'
 import { conservationDifference } from './conservation/conservation-difference.ts'
 import { conservationRoutes } from './conservation/conservation-routes.ts'
 import { collectionsOf, prepareDatabase } from './database.ts'
+import { createIntakeStore } from './intake/intake-store.ts'
 import { keepChannel } from './keep-channel.ts'
 import { createReplayPublisher } from './messages/replay-command.ts'
 import { replayRoutes } from './messages/replay-routes.ts'
 import { messageRoutes } from './messages/routes.ts'
 import { showState } from './metrics/show-state.ts'
 import { createOutbound, keptFor } from './outbound.ts'
-import { createArrivalStore } from './partitions/arrival-store.ts'
 import { createLeaseStore } from './partitions/lease-store.ts'
 import { openPartition } from './partitions/partition.ts'
 import { type Partitions, startPartitions } from './partitions/partitions.ts'
@@ -64,18 +64,22 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const redis = connectRedis(config.REDIS_URL, log)
   const kept = keepChannel(log)
   const statuses = watchStatuses({
+    instance: copy,
     kept,
     gatewayUrl: config.GATEWAY_URL,
     webhookUrl: config.WEBHOOK_URL,
     copies: collections.copies,
     log,
   })
-  const news = keepConsuming({
-    queue: STATUS_QUEUE,
-    held: () => true,
-    work: workStatuses({ messages, committer: createCommitter(messages, newsWriter(copy)), log }),
+  const applyStatuses = workStatuses({
+    collections,
+    committer: createCommitter(messages, newsWriter(copy)),
     log,
   })
+  const statusConsumers = STATUS_QUEUES.map((queue) => ({
+    queue,
+    consumer: keepConsuming({ queue, held: () => true, work: applyStatuses, log }),
+  }))
   const secrets = createSecretBox(secretKeysOf(config))
   const store = createConfiguredStore(collections.configured, secrets)
   const configuration = inner(config.CONFIGURATION_URL, 'configuration')
@@ -108,13 +112,13 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     partitionsHeld: () => held().size,
     oldest: () =>
       new Map([
-        [STATUS_QUEUE, news.oldestAt()],
+        ...statusConsumers.map(({ queue, consumer }) => [queue, consumer.oldestAt()] as const),
         ...[...held()].map(([index, partition]) => [partitionQueue(index), partition.oldestAt()] as const),
       ]),
     difference: () => conservationDifference(collections),
   })
   const working = database.ready.then(() => {
-    const store = createArrivalStore(messages, log)
+    const store = createIntakeStore(messages, log)
     const committer = createCommitter(messages, copy)
     const work = { copy, collections, store, committer, run: outbound.run, log }
     const started = startPartitions({
@@ -126,7 +130,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     partitions = started
     broker.follow(started)
     const auditor = startAuditor({ collections, startSession, copy, kept, keptMs, log })
-    for (const consumer of [news, auditor, ...changes]) broker.follow(consumer)
+    for (const consumer of [auditor, ...changes]) broker.follow(consumer)
+    for (const { consumer } of statusConsumers) broker.follow(consumer)
     return { close: () => Promise.all([started.close(), auditor.close()]) }
   })
   const authorizer = createAuthorizer(inner(config.IDENTITY_URL, 'identity'))
@@ -154,7 +159,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     close: async () => {
       if (await database.isUp().catch(() => false)) await (await working).close()
       statuses.close()
-      await Promise.all([news, kept, ...changes].map((one) => one.close()))
+      await Promise.all(statusConsumers.map(({ consumer }) => consumer.close()))
+      await Promise.all([kept, ...changes].map((one) => one.close()))
       await broker.close()
       redis.disconnect()
       await Promise.all([outbound.close(), database.close(), tracing.close()])

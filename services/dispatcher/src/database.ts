@@ -21,6 +21,8 @@ export interface PartitionLease {
 export interface Copy {
   _id: string
   seenAt: Date
+  /** Of each status queue, by its number: the number of this instance's last marker that came back. */
+  statusMarkers?: Record<string, number>
 }
 
 export interface Collections {

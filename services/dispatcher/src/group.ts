@@ -1,3 +1,5 @@
+import { Problem } from '@parley/shared/problem'
+
 // A statement may have 16 MB; a character takes up to three bytes.
 const MAX_CHARACTERS = 4 * 1024 * 1024
 const MAX_ITEMS = 200
@@ -44,7 +46,8 @@ export function group<Item, Result>(options: {
     }
   }
   return (item) => {
-    if (queue.length >= MAX_QUEUED) return Promise.reject(new Error('too much is waiting to be written'))
+    if (queue.length >= MAX_QUEUED)
+      return Promise.reject(new Problem('unavailable', { detail: 'Too much is waiting to be written.' }))
     return new Promise((resolve, reject) => {
       queue.push({ item, resolve, reject })
       // A further one gathers while the others work.

@@ -1,4 +1,5 @@
 import type { Log } from '@parley/shared/log'
+import { isUnavailable } from '@parley/shared/unavailable'
 import type { Channels } from './channels.ts'
 import { claimOf, LEAVE_WITHIN_MS } from './claim.ts'
 import type { Governor } from './governor/governor.ts'
@@ -25,7 +26,7 @@ import { settle, settleFailure } from './settle.ts'
 import type { StatusWatch } from './statuses/status-watch.ts'
 import type { Submit } from './submit/submit.ts'
 import { type Way, type Ways, wayOf } from './way.ts'
-import { type Hold, isAway, Superseded, WrittenMessage } from './written-message.ts'
+import { type Hold, Superseded, WrittenMessage } from './written-message.ts'
 
 /** Runs one message as far as it gets while it is held. Never rejects. */
 export type RunMessage = (record: MessageRecord, hold: Hold) => Promise<RunResult>
@@ -37,7 +38,7 @@ interface RunOptions extends Ways {
   /** Reads a message that somebody else has written. */
   read(id: string): Promise<MessageRecord | null>
   governor: Governor
-  statuses: Pick<StatusWatch, 'clearSince'>
+  statuses: Pick<StatusWatch, 'clearSince' | 'consumedUntil'>
   metrics: Pick<Metrics, 'settled' | 'waited'>
   log: Log
   /** How long an uncertain send waits for news, in milliseconds. */
@@ -62,7 +63,7 @@ export function createRunMessage(options: RunOptions): RunMessage {
       return beside(record, run.lane, result)
     } catch (error) {
       const again = { kind: 'reload', at: options.now() + TROUBLE_PAUSE_MS } as const
-      if (error instanceof Superseded || isAway(error)) return beside(record, run.lane, again)
+      if (error instanceof Superseded || isUnavailable(error)) return beside(record, run.lane, again)
       options.log.error({ err: error, messageId: record._id }, 'message could not be run')
       const result = await run.crashed().catch(() => again)
       return beside(record, run.lane, result)
@@ -169,10 +170,16 @@ class Run {
     // Should this process die, a send that nobody reports on is made again under the same id in any case; but it
     // must be the same, and a handler asked again may answer something else.
     const lazily = !way.reports && this.#record.answer === undefined
-    await this.#message.commitUnderLease(claimed(this.#record, { index, at: this.#options.now() }), {
-      lazily,
-    })
-    return this.#settle({ index, reports: way.reports, ...(await this.#attempt(way, send)) })
+    const unclaimed = this.#record
+    try {
+      await this.#message.commitUnderLease(claimed(unclaimed, { index, at: this.#options.now() }), { lazily })
+      await this.#mayLeave(way, send)
+    } catch (error) {
+      // Left as it is, it would count as uncertain, though nothing has left.
+      if (error instanceof Superseded || isUnavailable(error)) await this.#message.release(unclaimed, index)
+      throw error
+    }
+    return this.#settle({ index, reports: way.reports, ...(await this.#attempt(way)) })
   }
 
   /** Submitting twice counts once, so it needs no claim; with the broker away the message waits for it. */
@@ -185,7 +192,7 @@ class Run {
       if (!this.#hold.held()) throw new Superseded()
       await submit({ record: this.#record, channel, submit: message.answer.submit ?? {} })
     } catch (error) {
-      if (!isAway(error)) throw error
+      if (!isUnavailable(error)) throw error
       return { kind: 'wait', record: this.#record, until: now() + SUBMIT_AGAIN_MS }
     }
     return this.#settle({ index, reports: false, outcome: SUBMITTED, ms: performance.now() - started })
@@ -196,8 +203,11 @@ class Run {
     { index, send }: { index: number; send: Send },
   ): Promise<RunResult | undefined> {
     const { uncertainWindow, statuses, now } = this.#options
-    const clearSince = statuses.clearSince()
-    const claim = claimOf({ record: this.#record, send, reports, clearSince, uncertainWindow, now: now() })
+    const claim = claimOf({
+      ...{ record: this.#record, send, reports, uncertainWindow, now: now() },
+      clearSince: statuses.clearSince(),
+      consumedUntil: statuses.consumedUntil(),
+    })
     if (claim.kind === 'free') return undefined
     if (claim.kind === 'busy') return { kind: 'reload', at: claim.until }
     const settled = await this.#settle({ index, reports, outcome: INTERRUPTED, ms: 0 })
@@ -215,11 +225,15 @@ class Run {
     return { kind: 'wait', record: this.#record, until }
   }
 
-  async #attempt({ keys, deliver }: Way, send: Send): Promise<{ outcome: Outcome; ms: number }> {
+  /** Waits for the slot of a claimed send. Throws {@link Superseded} when it must not leave any more. */
+  async #mayLeave({ keys }: Way, send: Send): Promise<void> {
     const claimedAt = performance.now()
     const held = () => this.#hold.held() && performance.now() - claimedAt < LEAVE_WITHIN_MS
     if (keys !== undefined) await this.#pace.atSlot(send.id, { keys, held })
     if (!held()) throw new Superseded()
+  }
+
+  async #attempt({ keys, deliver }: Way): Promise<{ outcome: Outcome; ms: number }> {
     const started = performance.now()
     const outcome = await deliver()
     const tooFast = outcome.kind === 'retryable' && outcome.code === TOO_FAST

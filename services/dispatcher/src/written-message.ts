@@ -1,17 +1,13 @@
-import { isUnavailable, Problem } from '@parley/shared/problem'
+import { isUnavailable } from '@parley/shared/unavailable'
 import { isNewsWriter } from './commit.ts'
 import type { MessageRecord, Progress } from './message-record.ts'
 
 const COMMIT_PAUSE_MS = 250
 const FACT_FOR_MS = 60_000
+const RELEASE_FOR_MS = 10_000
 
 /** Somebody else has written the message, or the lease is gone. */
 export class Superseded extends Error {}
-
-/** Whether a server or service that we depend on is away. */
-export function isAway(error: unknown): boolean {
-  return isUnavailable(error) || (error instanceof Problem && error.code === 'unavailable')
-}
 
 /** What a copy has of the messages of a partition, and the way to write them. */
 export interface Hold {
@@ -27,6 +23,11 @@ export interface Hold {
     progress: Progress,
     options?: { lazily?: boolean },
   ): Promise<MessageRecord | undefined>
+  /**
+   * Takes back the claim of the send at `index`, which a commit on `record` has written or may have written. Leaves
+   * the message alone where somebody else has written since.
+   */
+  release(record: MessageRecord, index: number): Promise<void>
 }
 
 type CommitOptions = Parameters<Hold['commit']>[2]
@@ -62,6 +63,22 @@ export class WrittenMessage {
   commitFact(progress: Progress, options?: CommitOptions): Promise<boolean> {
     const deadline = performance.now() + FACT_FOR_MS
     return this.#commit(progress, () => performance.now() < deadline, options)
+  }
+
+  /**
+   * Takes back a claim that was committed on `record`, or may have been, and under which nothing has left: whoever
+   * runs the message next sends at once. Tries for 10 s, then the send counts as uncertain. Never rejects.
+   */
+  async release(record: MessageRecord, index: number): Promise<void> {
+    const deadline = performance.now() + RELEASE_FOR_MS
+    while (performance.now() < deadline) {
+      try {
+        return await this.#hold.release(record, index)
+      } catch (error) {
+        if (!isUnavailable(error)) return
+        await new Promise((resolve) => setTimeout(resolve, COMMIT_PAUSE_MS))
+      }
+    }
   }
 
   /** Takes over what the provider's news have written. Throws {@link Superseded} when it was anybody else. */

@@ -11,6 +11,8 @@ interface Row {
   /** Seconds since it was claimed, and since when news would have come. */
   age?: number
   clear?: number | null
+  /** Seconds since the last marker that came back was sent. */
+  marker?: number
   /** Seconds from now to when it is due. */
   due?: number
 }
@@ -18,23 +20,33 @@ interface Row {
 describe('a send may be made', () => {
   test.each<[string, Row, Claim]>([
     ['when nobody has claimed it', { state: 'pending' }, { kind: 'free' }],
-    ['not while whoever claimed it may be at it', { age: 5 }, { kind: 'busy', until: now + 11_500 }],
-    ['not for ever when that was in the future', { age: -1_000 }, { kind: 'busy', until: now + 16_500 }],
+    ['not while whoever claimed it may be at it', { age: 5 }, { kind: 'busy', until: now + 2_000 }],
+    ['not for ever when that was in the future', { age: -1_000 }, { kind: 'busy', until: now + 2_000 }],
     ['until the very end of that', { reports: false, age: 16.499 }, { kind: 'busy', until: now + 1 }],
     ['again from then on, where nothing is reported', { reports: false, age: 16.5 }, { kind: 'free' }],
     ['not without a word of it, where that is reported', { age: 17 }, { kind: 'interrupted' }],
     ['not while news may come', { due: 30 }, { kind: 'busy', until: now + 2_000 }],
     ['after a window of silence', { due: 0, clear: 120 }, { kind: 'free' }],
-    ['not when the way was broken since', { due: 0, clear: 59 }, { kind: 'busy', until: now + 1_000 }],
-    ['not while the way is broken', { due: 0, clear: null }, { kind: 'busy', until: now + 2_000 }],
-  ])('%s', (_name, { state = 'claimed', reports = true, age = 3_600, clear = 3_600, due }, expected) => {
-    const record = {
-      updatedAt: new Date(now - age * 1_000),
-      ...(due === undefined ? {} : { due: new Date(now + due * 1_000) }),
-    }
-    const clearSince = clear === null ? undefined : now - clear * 1_000
-    expect(claimOf({ record, send: { state }, reports, clearSince, uncertainWindow: WINDOW, now })).toEqual(
-      expected,
-    )
-  })
+    ['when all that was queued in the window is applied', { due: -5, marker: 5 }, { kind: 'free' }],
+    ['not before that', { due: -5, marker: 5.001 }, { kind: 'busy', until: now + 500 }],
+    [
+      'not when statuses could not be handed in since',
+      { due: 0, clear: 59 },
+      { kind: 'busy', until: now + 1_000 },
+    ],
+    ['not while they can not be', { due: 0, clear: null }, { kind: 'busy', until: now + 2_000 }],
+  ])(
+    '%s',
+    (_name, { state = 'claimed', reports = true, age = 3_600, clear = 3_600, due, marker = 0 }, expected) => {
+      const record = {
+        updatedAt: new Date(now - age * 1_000),
+        ...(due === undefined ? {} : { due: new Date(now + due * 1_000) }),
+      }
+      const clearSince = clear === null ? undefined : now - clear * 1_000
+      const statuses = { clearSince, consumedUntil: now - marker * 1_000 }
+      expect(
+        claimOf({ record, send: { state }, reports, ...statuses, uncertainWindow: WINDOW, now }),
+      ).toEqual(expected)
+    },
+  )
 })

@@ -27,6 +27,7 @@ const never = async () => {
 
 function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
   const sent: number[] = []
+  const released: number[] = []
   const slots = options.slots.map((slot) => ({ ...slot, at: START + slot.at }))
   const asked: string[] = []
   const sends: Callback = {
@@ -62,7 +63,7 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
       count: async () => {},
       slowDown: async () => {},
     },
-    statuses: { clearSince: () => START },
+    statuses: { clearSince: () => START, consumedUntil: Date.now },
     log: createLog({ service: 'test', level: 'silent' }),
     uncertainWindow: 10_000,
     keptMs: 1,
@@ -74,6 +75,7 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
       await pause(options.commitMs)
       return advanced(record, progress)
     },
+    release: async (_record, index) => void released.push(index),
   }
   /** Runs the message as its thread does: again at the time that it asks for. */
   const runThrough = async (record: MessageRecord): Promise<RunResult> => {
@@ -86,7 +88,7 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
     receivedAt: new Date(START),
     body: JSON.stringify({ extId: 'c', user: { phone: '1' }, thread: {}, answer: { message: 'hi' } }),
   })
-  return { sent, asked, slotsLeft: () => slots.length, through: () => runThrough(message) }
+  return { sent, released, asked, slotsLeft: () => slots.length, through: () => runThrough(message) }
 }
 
 test('a database that takes 120 ms neither makes a send miss its slot nor lets it leave before', async () => {
@@ -108,13 +110,13 @@ test('a slot that has gone by while the database stood still is left, and anothe
   expect([runner.sent, runner.asked]).toEqual([[3_000], ['first', 'another', 'another']])
 })
 
-test('a send whose slots have gone by for too long does not leave under its old claim', async () => {
+test('a send whose slots have gone by for too long does not leave under its old claim, which is taken back', async () => {
   const reserved = [400, 2_000, 9_000].map((at): Slot => ({ kind: 'reserved', at }))
   const runner = pacedRunner({ commitMs: 600, slots: reserved })
   const done = runner.through()
   await jest.advanceTimersByTimeAsync(10_000)
   expect((await done).kind).toBe('reload')
-  expect(runner.sent).toEqual([])
+  expect([runner.sent, runner.released]).toEqual([[], [0]])
 })
 
 test('a slot of now is used at once', async () => {

@@ -19,6 +19,7 @@ const hold: Hold = {
     (await createCommitter(messages, 'test').commit(record, progress))
       ? advanced(record, progress)
       : undefined,
+  release: async () => {},
 }
 let database: MongoConnection
 let messages: Collections['messages']
@@ -66,7 +67,7 @@ const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
       count: async () => {},
       slowDown: async () => {},
     },
-    statuses: { clearSince: () => 0 },
+    statuses: { clearSince: () => 0, consumedUntil: Date.now },
     log,
     uncertainWindow: 1_000,
     keptMs: 60_000,

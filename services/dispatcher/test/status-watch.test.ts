@@ -1,20 +1,29 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { createCommitter } from '@parley/dispatcher/commit'
 import { type Collections, collectionsOf } from '@parley/dispatcher/database'
-import type { KeptChannel } from '@parley/dispatcher/keep-channel'
+import { keepChannel } from '@parley/dispatcher/keep-channel'
 import { watchStatuses } from '@parley/dispatcher/statuses/status-watch'
+import { workStatuses } from '@parley/dispatcher/statuses/work-statuses'
 import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { declareTopology, STATUS_QUEUES } from '@parley/shared/broker'
+import { type FollowedBroker, followBroker } from '@parley/shared/follow-broker'
+import { keepConsuming } from '@parley/shared/keep-consuming'
 import { createLog } from '@parley/shared/log'
+import { STATUS_TYPE } from '@parley/shared/message-status'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
 
 const log = createLog({ service: 'test', level: 'silent' })
+const kept = keepChannel(log)
 let database: MongoConnection
-let copies: Collections['copies']
+let collections: Collections
+let broker: FollowedBroker
 let edge: Listening
 let answer = 200
 
 beforeAll(async () => {
-  const { mongoUrl } = await testServers()
+  const { mongoUrl, amqpUrl } = await testServers()
   database = connectMongo({
     url: mongoUrl,
     database: freshDatabase('watch'),
@@ -22,40 +31,109 @@ beforeAll(async () => {
     prepare: async () => {},
   })
   await database.ready
-  copies = collectionsOf(database.connection).copies
+  collections = collectionsOf(database.connection)
+  broker = await followBroker({ url: amqpUrl, declare: declareTopology, log })
+  broker.follow(kept)
   edge = await listen((_req, res) => void res.writeHead(answer).end())
 })
 afterAll(async () => {
+  await kept.close()
+  await broker.close()
   await edge.close()
   await database.connection.dropDatabase()
   await database.close()
 })
 
-describe('news of sends', () => {
-  test('count as arriving only while every part of their way is whole', async () => {
-    const queue = { queue: 'messages.statuses', messageCount: 0, consumerCount: 1 }
-    const kept = { current: () => ({ checkQueue: async () => queue }) } as unknown as KeptChannel
-    const watch = watchStatuses({ kept, gatewayUrl: edge.url, webhookUrl: edge.url, copies, log })
+const watching = async (instance: string) => {
+  await collections.copies.insertOne({ _id: instance, seenAt: new Date() })
+  const urls = { gatewayUrl: edge.url, webhookUrl: edge.url }
+  return watchStatuses({ instance, kept, ...urls, copies: collections.copies, log })
+}
+const applied = () =>
+  workStatuses({ collections, committer: createCommitter(collections.messages, 'statuses:us'), log })
+const consume = (queue: string, options: { prefetch?: number; work: ReturnType<typeof applied> }) => {
+  const consumer = keepConsuming({ queue, held: () => true, log, ...options })
+  broker.follow(consumer)
+  return consumer
+}
+
+describe('a missing status', () => {
+  test('says nothing while providers can not hand statuses in, and only from then on when they can', async () => {
+    const watch = await watching('edge')
     const until = (clear: boolean) =>
       eventually(() => ((watch.clearSince() !== undefined) === clear ? true : undefined))
-    const broken: Array<[breakIt: () => unknown, mend: () => unknown]> = [
-      [() => (queue.messageCount = 1), () => (queue.messageCount = 0)],
-      [() => (queue.consumerCount = 0), () => (queue.consumerCount = 1)],
-      [() => (answer = 503), () => (answer = 200)],
-      [
-        () => copies.insertOne({ _id: 'sleeps', seenAt: new Date(Date.now() - 6_000) }),
-        () => copies.updateOne({ _id: 'sleeps' }, { $set: { seenAt: new Date() } }),
-      ],
-    ]
     await until(true)
-    for (const [breakIt, mend] of broken) {
-      const before = Date.now()
-      await breakIt()
-      await until(false)
-      await mend()
-      await until(true)
-      expect(watch.clearSince()).toBeGreaterThanOrEqual(before)
-    }
+    const before = Date.now()
+    answer = 503
+    await until(false)
+    answer = 200
+    await until(true)
+    expect(watch.clearSince()).toBeGreaterThanOrEqual(before)
     watch.close()
   })
+
+  test('says nothing while statuses of any queue are not applied', async () => {
+    const watch = await watching('stuck')
+    const gate = Promise.withResolvers<void>()
+    const work = applied()
+    const stuck = async (batch: ConsumeMessage[], channel: ConfirmChannel) => {
+      await gate.promise
+      return work(batch, channel)
+    }
+    const [first, ...others] = STATUS_QUEUES
+    const consumers = others.map((queue) => consume(queue, { work }))
+    consumers.push(consume(first ?? '', { work: stuck }))
+    watch.consumedUntil()
+    await eventually(async () => {
+      const markers = (await collections.copies.findOne({ _id: 'stuck' }))?.statusMarkers ?? {}
+      return Object.keys(markers).length === others.length ? true : undefined
+    })
+    expect(watch.consumedUntil()).toBe(0)
+    const opened = Date.now()
+    gate.resolve()
+    await eventually(() => (watch.consumedUntil() > opened ? true : undefined))
+    watch.close()
+    await Promise.all(consumers.map((consumer) => consumer.close()))
+  })
+
+  test('says soon enough that a send did not happen though the queues are never empty', async () => {
+    const watch = await watching('flow')
+    const work = applied()
+    const slowly = async (batch: ConsumeMessage[], channel: ConfirmChannel) => {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      return work(batch, channel)
+    }
+    const consumers = STATUS_QUEUES.map((queue) => consume(queue, { work: slowly, prefetch: 5 }))
+    const depths = () =>
+      Promise.all(STATUS_QUEUES.map(async (queue) => (await kept.current()?.checkQueue(queue))?.messageCount))
+    let isFlowing = true
+    let looks = 0
+    let emptyLooks = 0
+    const flow = (async () => {
+      while (isFlowing) {
+        const waiting = await depths()
+        looks++
+        if (waiting.some((count) => count === 0)) emptyLooks++
+        // As many as are worked meanwhile, so that some always wait.
+        for (const [at, queue] of STATUS_QUEUES.entries())
+          for (let count = waiting[at] ?? 0; count < 30; count++)
+            kept.current()?.sendToQueue(queue, aStatus(), { type: STATUS_TYPE })
+        await new Promise((resolve) => setTimeout(resolve, 10))
+      }
+    })()
+    const began = Date.now()
+    await eventually(() => (watch.consumedUntil() > began + 3_000 ? true : undefined))
+    const waited = Date.now() - began
+    isFlowing = false
+    await flow
+    expect(waited).toBeLessThan(15_000)
+    expect(emptyLooks).toBeLessThan(looks / 2)
+    watch.close()
+    await Promise.all(consumers.map((consumer) => consumer.close()))
+  })
 })
+
+function aStatus(): Buffer {
+  const status = { workspace: 1, channel: 'c', providerId: 'p', opaque: 'nobody:0', status: 'sent' }
+  return Buffer.from(JSON.stringify({ ...status, at: new Date().toISOString(), recipient: null }))
+}

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import mongoose from 'mongoose'
+import { storeBatch } from '../src/intake/store-batch.ts'
 import type { MessageRecord } from '../src/message-record.ts'
-import { storeBatch } from '../src/partitions/store-batch.ts'
 import { newRecord } from './new-record.ts'
 
 let proxy: TcpProxy
@@ -40,6 +40,13 @@ test('a batch given again counts as stored, since it was', async () => {
   await storeBatch(messages, batch)
   const { stored, known } = await storeBatch(messages, batch)
   expect([ids(stored), ids(known)]).toEqual([['a', 'b'], []])
+})
+
+test('what was written since it was stored is known, not stored', async () => {
+  await storeBatch(messages, [record('a', 1)])
+  const later = [{ ...record('a', 1), revision: 1 }]
+  const { stored, known } = await storeBatch(messages, later)
+  expect([ids(stored), ids(known)]).toEqual([[], ['a']])
 })
 
 test('one id twice in a batch is stored once', async () => {

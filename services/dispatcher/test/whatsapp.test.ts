@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { buildSimulator, type Simulator } from '@parley/local/simulator/app'
 import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
-import { MESSAGES_EXCHANGE, partitionOf, STATUS_KEY } from '@parley/shared/broker'
+import { MESSAGES_EXCHANGE, partitionOf, statusKey } from '@parley/shared/broker'
 import { STATUS_TYPE } from '@parley/shared/message-status'
 import { type Channel, type ChannelModel, connect } from 'amqplib'
 import type { MessageRecord } from '../src/message-record.ts'
@@ -75,7 +75,7 @@ function tell(opaque: string, status: string, change: object = {}): void {
     recipient: null,
     ...change,
   }
-  statuses.publish(MESSAGES_EXCHANGE, STATUS_KEY, Buffer.from(JSON.stringify(body)), { type: STATUS_TYPE })
+  statuses.publish(MESSAGES_EXCHANGE, statusKey(0), Buffer.from(JSON.stringify(body)), { type: STATUS_TYPE })
 }
 
 async function seenWith(id: string, condition: (seen: SeenMessage) => boolean): Promise<SeenMessage> {

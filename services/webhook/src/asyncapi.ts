@@ -4,7 +4,8 @@ import {
   MESSAGES_EXCHANGE,
   PARTITIONS,
   partitionKey,
-  STATUS_KEY,
+  STATUS_PARTITIONS,
+  statusKey,
   TASKS_QUEUE,
 } from '@parley/shared/broker'
 import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
@@ -62,9 +63,15 @@ export function asyncApi(): object {
         },
       }),
       statuses: channel({
-        address: STATUS_KEY,
-        description: "The provider's news of what was sent",
+        address: '{partition}',
+        description: "The provider's statuses of what was sent, those of one send in order",
         message: 'messageStatus',
+        parameters: {
+          partition: {
+            enum: Array.from({ length: STATUS_PARTITIONS }, (_, at) => statusKey(at)),
+            description: "By the provider's id of the send",
+          },
+        },
       }),
       changes: channel({
         address: '{resource}.{operation}',

@@ -1,4 +1,4 @@
-import { partitionKey, partitionOf, STATUS_KEY } from '@parley/shared/broker'
+import { partitionKey, partitionOf, statusKey, statusPartitionOf } from '@parley/shared/broker'
 import { MESSAGE_TYPE, threadOf, type WebhookMessage } from '@parley/shared/message'
 import { type MessageStatus, STATUS_TYPE } from '@parley/shared/message-status'
 
@@ -47,7 +47,7 @@ export function messagePublication(options: {
   return { routingKey, messageId, type: MESSAGE_TYPE, headers, body }
 }
 
-/** A provider's news on its way to the queue of statuses. */
+/** A provider's status on its way to the queue of its send: those of one send stay in order. */
 export function statusPublication(options: {
   messageId: string
   status: MessageStatus
@@ -56,7 +56,7 @@ export function statusPublication(options: {
   const { messageId, status, provenance } = options
   const headers = headersOf(provenance, { channel: status.channel, thread: undefined })
   return {
-    routingKey: STATUS_KEY,
+    routingKey: statusKey(statusPartitionOf(status.providerId)),
     messageId,
     type: STATUS_TYPE,
     headers,

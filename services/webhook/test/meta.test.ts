@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { untilReady } from '@parley/local/testing/service-under-test'
-import { partitionOf, partitionQueue, STATUS_QUEUE } from '@parley/shared/broker'
+import { partitionOf, partitionQueue, statusPartitionOf, statusQueue } from '@parley/shared/broker'
 import { webhookMessage } from '@parley/shared/message'
 import { messageStatus } from '@parley/shared/message-status'
 import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
@@ -170,12 +170,12 @@ describe('a status', () => {
     errors: [{ code: 131049, title: 'not now', message: 'm', error_data: { details: 'because' } }],
   }
 
-  test('goes to its own queue with what belongs to it', async () => {
+  test('goes to the queue of its send with what belongs to it', async () => {
     await world.drain()
     await postPayload(hook, payloadOf({ statuses: [status] }))
     const [taken, ...rest] = await world.drain()
     if (taken === undefined) throw new Error('nothing was published')
-    expect([rest, taken.queue]).toEqual([[], STATUS_QUEUE])
+    expect([rest, taken.queue]).toEqual([[], statusQueue(statusPartitionOf('wamid.sent'))])
     expect(messageStatus.parse(bodyOf(taken))).toEqual({
       workspace: world.caller.workspace._id,
       channel: 'line-7',

@@ -5,8 +5,9 @@ import {
   PARTITIONS,
   partitionKey,
   partitionQueue,
-  STATUS_KEY,
-  STATUS_QUEUE,
+  STATUS_PARTITIONS,
+  statusKey,
+  statusQueue,
 } from '@parley/shared/broker'
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib'
 
@@ -17,7 +18,7 @@ export interface Taken {
 
 const QUEUES = [
   ...Array.from({ length: PARTITIONS }, (_, at) => ({ queue: partitionQueue(at), key: partitionKey(at) })),
-  { queue: STATUS_QUEUE, key: STATUS_KEY },
+  ...Array.from({ length: STATUS_PARTITIONS }, (_, at) => ({ queue: statusQueue(at), key: statusKey(at) })),
 ]
 
 /** Takes from every queue. A marker in each says that all before it has come. */

@@ -16,7 +16,7 @@ const IMAGE = 'mongo:8.0'
  */
 export async function planMongodb(
   context: ServerContext,
-  options: { engine: Engine | undefined },
+  options: { engine: Engine | undefined; testCommands: boolean },
 ): Promise<ServerPlan> {
   const external = process.env.MONGO_URL
   if (external) {
@@ -26,8 +26,11 @@ export async function planMongodb(
   }
   const port = context.ports.mongodb as number
   const common = { name: 'MongoDB', url: replicaSetUrl(port), isReady: () => isPrimary(port) }
-  const replication = ['--replSet', REPLICA_SET, '--port', String(port), '--wiredTigerCacheSizeGB', '0.5']
-  const { engine } = options
+  const { engine, testCommands } = options
+  const replication = [
+    ...['--replSet', REPLICA_SET, '--port', String(port), '--wiredTigerCacheSizeGB', '0.5'],
+    ...(testCommands ? ['--setParameter', 'enableTestCommands=1'] : []),
+  ]
   if (engine) {
     return planContainer({ name: 'MongoDB', image: IMAGE, engine, context, port }, async () => ({
       ...common,

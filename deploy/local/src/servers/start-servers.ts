@@ -26,6 +26,8 @@ export interface StartServersOptions {
   say(line: string): void
   /** Virtual hosts of RabbitMQ beside `/`. */
   vhosts?: string[]
+  /** Lets MongoDB take commands that only tests may give: fail points. */
+  testCommands?: boolean
   /** Aborting it stops what was started so far and rejects. */
   signal?: AbortSignal
 }
@@ -47,23 +49,26 @@ export async function startServers(options: StartServersOptions): Promise<Server
 
 /** The part of {@link startServers} that may take minutes on a new machine: packages and downloads. */
 export async function prepareServers(options: StartServersOptions): Promise<PreparedServers> {
-  const { directory, say, vhosts = [], signal = new AbortController().signal } = options
+  const { directory, say, vhosts = [], testCommands = false, signal = new AbortController().signal } = options
   await mkdir(directory, { recursive: true, mode: 0o700 })
   await stopOwned(directory, { graceMs: LEFTOVER_GRACE_MS })
   const ports = await choosePorts({ file: join(directory, 'ports.json'), names: PORTS, say })
   const failing = new AbortController()
   const context = { directory, ports, say, signal: AbortSignal.any([signal, failing.signal]) }
-  const plans = await planServers(context, vhosts)
+  const plans = await planServers(context, { vhosts, testCommands })
   const packages = plans.flatMap((plan) => plan.packages)
   await installPackages(packages, context)
   await Promise.all(plans.map((plan) => plan.prepare()))
   return { start: () => startAll(plans, failing) }
 }
 
-async function planServers(context: ServerContext, vhosts: string[]) {
+async function planServers(
+  context: ServerContext,
+  { vhosts, testCommands }: Required<Pick<StartServersOptions, 'vhosts' | 'testCommands'>>,
+) {
   const engine = await findEngine()
   return [
-    await planMongodb(context, { engine }),
+    await planMongodb(context, { engine, testCommands }),
     planRabbitmq(context, { engine, vhosts }),
     planRedis(context, engine),
   ]

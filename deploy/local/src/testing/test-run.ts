@@ -34,7 +34,11 @@ export async function startTestRun(signal: AbortSignal): Promise<TestRun> {
   try {
     const say = (line: string) => void process.stderr.write(`${line}\n`)
     const servers = join(directory, 'servers')
-    const host = new ServerHost(await prepareServers({ directory: servers, say, vhosts: VHOSTS, signal }))
+    const prepared = await prepareServers({
+      ...{ directory: servers, say, vhosts: VHOSTS, signal },
+      testCommands: true,
+    })
+    const host = new ServerHost(prepared)
     process.env[TEST_HOST] = await host.listen()
     return { end: () => endRun({ directory, host, abort }), abort }
   } catch (error) {

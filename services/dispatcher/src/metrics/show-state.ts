@@ -1,11 +1,11 @@
-import { PARTITIONS, partitionQueue, REJECTED_QUEUE, STATUS_QUEUE, TASKS_QUEUE } from '@parley/shared/broker'
+import { PARTITIONS, partitionQueue, REJECTED_QUEUE, STATUS_QUEUES, TASKS_QUEUE } from '@parley/shared/broker'
 import { Gauge, type Registry } from 'prom-client'
 import type { ConservationDifference } from '../conservation/conservation-difference.ts'
 import type { KeptChannel } from '../keep-channel.ts'
 
 const QUEUES = [
   ...Array.from({ length: PARTITIONS }, (_, partition) => partitionQueue(partition)),
-  ...[STATUS_QUEUE, TASKS_QUEUE, REJECTED_QUEUE],
+  ...[...STATUS_QUEUES, TASKS_QUEUE, REJECTED_QUEUE],
 ]
 const BROKER_MS = 2_000
 

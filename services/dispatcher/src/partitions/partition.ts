@@ -4,14 +4,15 @@ import type { Log } from '@parley/shared/log'
 import type { ChannelModel } from 'amqplib'
 import type { Committer } from '../commit.ts'
 import type { Collections } from '../database.ts'
+import { createIntake } from '../intake/intake.ts'
+import type { IntakeStore } from '../intake/intake-store.ts'
+import { storeDeliveries } from '../intake/store-deliveries.ts'
+import { createWriteBehind } from '../intake/write-behind.ts'
 import type { RunMessage } from '../run-message.ts'
 import { createThreads } from '../threads/threads.ts'
 import type { Hold } from '../written-message.ts'
-import type { ArrivalStore } from './arrival-store.ts'
-import { createArrivals } from './arrivals.ts'
 import type { Lease } from './lease-store.ts'
 import { recoverThreads } from './recover-threads.ts'
-import { storeDeliveries } from './store-deliveries.ts'
 
 /** Under way without being stored, of one partition. */
 const PREFETCH = 100
@@ -37,7 +38,7 @@ export function openPartition(options: {
   lease: Lease
   copy: string
   collections: Pick<Collections, 'messages' | 'rejected'>
-  store: ArrivalStore
+  store: IntakeStore
   committer: Committer
   run: RunMessage
   log: Log
@@ -57,12 +58,13 @@ export function openPartition(options: {
         .limit(limit)
         .toArray(),
     run: (record) => run(record, hold),
-    dropped: (records) => arrivals.dropped(records),
+    dropped: (records) => writeBehind.dropped(records),
     recover,
     concurrency: THREADS_AT_ONCE,
   })
-  const arrivals = createArrivals({
-    ...{ partition, writer: copy, held, threads, store, committer, log },
+  const writeBehind = createWriteBehind({ writer: `${copy}/${term}`, held, threads, store, committer })
+  const intake = createIntake({
+    ...{ partition, held, store, writeBehind, log },
     nextOrder: () => order++,
     storeFirst: storeDeliveries({
       partition,
@@ -72,12 +74,16 @@ export function openPartition(options: {
       log,
     }),
   })
-  const hold: Hold = { held, commit: (...write) => arrivals.commit(...write) }
+  const hold: Hold = {
+    held,
+    commit: (...write) => writeBehind.commit(...write),
+    release: (...claim) => writeBehind.release(...claim),
+  }
   const consumer = keepConsumingEach({
     queue: partitionQueue(partition),
     prefetch: PREFETCH,
     held,
-    take: (delivery, channel) => arrivals.take(delivery, channel),
+    take: (delivery, channel) => intake.take(delivery, channel),
     log,
   })
   recover()
@@ -89,13 +95,15 @@ export function openPartition(options: {
       stopped = true
       const closed = consumer.close()
       await threads.stop()
-      await arrivals.close()
+      intake.close()
+      await writeBehind.close()
       await closed
     },
     abandon() {
       stopped = true
       void threads.stop()
-      arrivals.abandon()
+      intake.close()
+      writeBehind.abandon()
       consumer.abandon()
     },
   }

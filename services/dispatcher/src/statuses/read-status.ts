@@ -1,6 +1,7 @@
 import { messageStatus, STATUS_TYPE } from '@parley/shared/message-status'
 import type { ConsumeMessage } from 'amqplib'
 import type { SendStatus } from './apply-status.ts'
+import { markerOf, type StatusMarker } from './status-marker.ts'
 
 /** News of a send of one of our messages. */
 export interface KnownStatus {
@@ -11,6 +12,7 @@ export interface KnownStatus {
 
 export type StatusReading =
   | { kind: 'known'; known: KnownStatus }
+  | { kind: 'marker'; marker: StatusMarker }
   /** It is of no use here: of a send that is not ours, or of a state that we don't follow. */
   | { kind: 'ignored' }
   | { kind: 'rejected'; reason: string }
@@ -29,6 +31,8 @@ export function readStatus(delivery: Pick<ConsumeMessage, 'content' | 'propertie
   if (!parsed.success) {
     return { kind: 'rejected', reason: `body field /${parsed.error.issues[0]?.path.join('/')} is wrong` }
   }
+  const marker = markerOf(parsed.data)
+  if (marker !== undefined) return { kind: 'marker', marker }
   const { workspace, opaque, status, providerId, at, errors } = parsed.data
   const [, messageId, index] = SEND_ID.exec(opaque ?? '') ?? []
   if (messageId === undefined || !FOLLOWED.has(status)) return { kind: 'ignored' }

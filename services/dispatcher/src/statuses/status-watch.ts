@@ -1,74 +1,98 @@
-import { STATUS_QUEUE } from '@parley/shared/broker'
+import { STATUS_QUEUES } from '@parley/shared/broker'
 import type { Log } from '@parley/shared/log'
 import type { Collections } from '../database.ts'
 import type { KeptChannel } from '../keep-channel.ts'
+import { sendMarker } from './status-marker.ts'
 
 const CHECK_MS = 1_000
 const REQUEST_MS = 2_000
-/** A live copy says so each second. One that sleeps may hold news until the broker has noticed, after its heartbeats. */
-const SILENT_MS = 3_000
-const NOTICED_MS = 20_000
+/** A marker that has not come back by then is sent again: its consumer may not know markers yet. */
+const RESEND_MS = 10_000
+/** Markers are sent for this long after somebody has asked. */
+const ASKED_FOR_MS = 10_000
 
-/** Knows since when news of sends would have reached us without a break. */
+/** Knows whether a missing status says that a send did not happen. */
 export interface StatusWatch {
-  /** Since when (milliseconds since the epoch); undefined while the way is broken or statuses are still queued. */
+  /** Since when (milliseconds since the epoch) providers could hand in statuses; undefined while they can't. */
   clearSince(): number | undefined
+  /** Every status that was queued before then (milliseconds since the epoch) has been applied. */
+  consumedUntil(): number
   close(): void
 }
 
+interface Marker {
+  /** The last one that was sent; 0 for none. */
+  number: number
+  sentAt: number
+  isBack: boolean
+  consumedUntil: number
+}
+
 /**
- * Checks each second the way that a provider's news takes: gateway, webhook, broker, a consumer that has emptied
- * the status queue, and no copy that may sleep with news in its hands. Silence says something only while that way is whole.
+ * Checks each second that providers can hand in statuses (gateway, webhook, broker), and how far the status queues
+ * are consumed: it puts a marker into each, and what was queued before the marker is applied once it has come back.
+ * That holds whichever instance consumes, also one that stands still for a while: then the marker waits as well. No
+ * queue has to be empty for it, so a steady flow of statuses delays nothing.
  */
 export function watchStatuses(options: {
+  instance: string
   kept: Pick<KeptChannel, 'current'>
   gatewayUrl: string
   webhookUrl: string
-  copies: Pick<Collections['copies'], 'countDocuments'>
+  copies: Pick<Collections['copies'], 'findOne'>
   log: Log
   now?: () => number
 }): StatusWatch {
-  const { kept, gatewayUrl, webhookUrl, copies, log, now = Date.now } = options
+  const { instance, kept, gatewayUrl, webhookUrl, copies, log, now = Date.now } = options
+  const markers: Marker[] = STATUS_QUEUES.map(() => ({
+    number: 0,
+    sentAt: 0,
+    isBack: true,
+    consumedUntil: 0,
+  }))
   let since: number | undefined
+  let askedAt = Number.NEGATIVE_INFINITY
+  let timer: NodeJS.Timeout | undefined
   let stopped = false
-  const checks = async () => {
-    const { consumerCount, messageCount } = (await kept.current()?.checkQueue(STATUS_QUEUE)) ?? {}
-    return (
-      consumerCount !== undefined &&
-      consumerCount > 0 &&
-      messageCount === 0 &&
-      (await copies.countDocuments(SLEEPING, { maxTimeMS: REQUEST_MS })) === 0 &&
+  const checkIntake = async () => {
+    const isWhole =
+      kept.current() !== undefined &&
       (await answers(`${gatewayUrl}/health/live`)) &&
       (await answers(`${webhookUrl}/health/ready`))
-    )
+    if (!isWhole && since !== undefined)
+      log.warn('delivery statuses are delayed: gateway, webhook or broker is unavailable')
+    since = isWhole ? (since ?? now()) : undefined
   }
-  const check = async () => {
-    const clear = await checks().catch(() => false)
-    if (!clear && since !== undefined) log.warn('news of sends may not arrive at the moment')
-    since = clear ? (since ?? now()) : undefined
+  const checkMarkers = async () => {
+    if (now() - askedAt > ASKED_FOR_MS) return
+    const found = await copies.findOne({ _id: instance }, { maxTimeMS: REQUEST_MS })
+    for (const [queue, marker] of markers.entries()) {
+      if (!marker.isBack && found?.statusMarkers?.[queue] === marker.number) {
+        marker.isBack = true
+        marker.consumedUntil = marker.sentAt
+      }
+      const channel = kept.current()
+      if (channel === undefined || !(marker.isBack || now() - marker.sentAt > RESEND_MS)) continue
+      Object.assign(marker, { number: marker.number + 1, sentAt: now(), isBack: false })
+      sendMarker(channel, { instance, queue, number: marker.number })
+    }
   }
-  let timer: NodeJS.Timeout | undefined
   const loop = async () => {
-    await check()
+    await Promise.all([checkIntake().catch(() => (since = undefined)), checkMarkers().catch(() => {})])
     if (!stopped) timer = setTimeout(() => void loop(), CHECK_MS)
   }
   void loop()
   return {
     clearSince: () => since,
+    consumedUntil() {
+      askedAt = now()
+      return Math.min(...markers.map(({ consumedUntil }) => consumedUntil))
+    },
     close() {
       stopped = true
       clearTimeout(timer)
     },
   }
-}
-
-const SLEEPING = {
-  $expr: {
-    $and: [
-      { $lt: ['$seenAt', { $subtract: ['$$NOW', SILENT_MS] }] },
-      { $gt: ['$seenAt', { $subtract: ['$$NOW', NOTICED_MS] }] },
-    ],
-  },
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -5,6 +5,7 @@ import type { Committer } from '../commit.ts'
 import type { Collections } from '../database.ts'
 import { applyStatuses, type SendStatus } from './apply-status.ts'
 import { type KnownStatus, readStatus } from './read-status.ts'
+import { noteMarkers, type StatusMarker } from './status-marker.ts'
 
 const MAX_ROUNDS = 20
 
@@ -12,27 +13,35 @@ const MAX_ROUNDS = 20
  * Makes the worker of the provider's news: each batch is applied to the messages it is about. One that somebody
  * else writes at the same moment is read and applied again. Rejects while the database is away.
  */
-export function workStatuses(options: { messages: Collections['messages']; committer: Committer; log: Log }) {
-  const { log } = options
+export function workStatuses(options: {
+  collections: Pick<Collections, 'messages' | 'copies'>
+  committer: Committer
+  log: Log
+}) {
+  const { collections, log } = options
   return async (batch: ConsumeMessage[], channel: ConfirmChannel): Promise<void> => {
     const known: KnownStatus[] = []
+    const markers: StatusMarker[] = []
     for (const delivery of batch) {
       const reading = readStatus(delivery)
       if (reading.kind === 'rejected') await reject({ channel, delivery, reason: reading.reason, log })
       else if (reading.kind === 'known') known.push(reading.known)
+      else if (reading.kind === 'marker') markers.push(reading.marker)
     }
     await applyAll(options, known)
+    // Last, for a marker says that what was queued before it is applied.
+    await noteMarkers(collections.copies, markers)
   }
 }
 
 async function applyAll(
-  { messages, committer }: { messages: Collections['messages']; committer: Committer },
+  { collections, committer }: { collections: Pick<Collections, 'messages'>; committer: Committer },
   known: KnownStatus[],
 ): Promise<void> {
   let waiting = Map.groupBy(known, ({ messageId }) => messageId)
   for (let round = 0; waiting.size > 0; round++) {
     if (round === MAX_ROUNDS) throw new Error('statuses could not be applied')
-    const records = await messages.find({ _id: { $in: [...waiting.keys()] } }).toArray()
+    const records = await collections.messages.find({ _id: { $in: [...waiting.keys()] } }).toArray()
     const left: typeof waiting = new Map()
     await Promise.all(
       records.map(async (record) => {

@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createCommitter } from '@parley/dispatcher/commit'
 import { type Collections, collectionsOf, prepareDatabase } from '@parley/dispatcher/database'
+import { createIntake, type Intake } from '@parley/dispatcher/intake/intake'
+import { createIntakeStore } from '@parley/dispatcher/intake/intake-store'
+import { storeDeliveries } from '@parley/dispatcher/intake/store-deliveries'
+import { createWriteBehind, type WriteBehind } from '@parley/dispatcher/intake/write-behind'
 import type { MessageRecord, Progress } from '@parley/dispatcher/message-record'
-import { createArrivalStore } from '@parley/dispatcher/partitions/arrival-store'
-import { type Arrivals, createArrivals } from '@parley/dispatcher/partitions/arrivals'
-import { storeDeliveries } from '@parley/dispatcher/partitions/store-deliveries'
 import type { RunResult } from '@parley/dispatcher/run-result'
 import { createThreads, type Threads } from '@parley/dispatcher/threads/threads'
 import { eventually } from '@parley/local/testing/service-under-test'
@@ -30,7 +31,7 @@ beforeAll(async () => {
   const { mongoUrl } = await testServers()
   const { hostname, port } = new URL(mongoUrl)
   proxy = await startTcpProxy({ host: hostname, port: Number(port) })
-  const name = freshDatabase('arrivals')
+  const name = freshDatabase('intake')
   const connected = async (url: string) => {
     const connection = connectMongo({
       ...{ url, database: name, log },
@@ -52,13 +53,14 @@ afterAll(async () => {
 })
 
 /** What a run does with its message. */
-type Run = (record: MessageRecord, arrivals: Arrivals) => Promise<RunResult>
+type Run = (record: MessageRecord, writeBehind: WriteBehind) => Promise<RunResult>
 
-const open: Array<{ arrivals: Arrivals; threads: Threads }> = []
+const open: Array<{ intake: Intake; writeBehind: WriteBehind; threads: Threads }> = []
 afterEach(async () => {
-  for (const { arrivals, threads } of open.splice(0)) {
+  for (const { intake, writeBehind, threads } of open.splice(0)) {
     await threads.stop()
-    arrivals.abandon()
+    intake.close()
+    writeBehind.abandon()
   }
 })
 
@@ -70,30 +72,30 @@ function startPartition(run: Run, { term = 1, held = (): boolean => true } = {})
     load: ({ workspace, thread }, limit) =>
       messages.find({ workspace, thread, open: true }).sort({ order: 1 }).limit(limit).toArray(),
     run: async (record) => {
-      const result = await run(record, arrivals)
+      const result = await run(record, writeBehind)
       if (result.kind === 'closed') ran.push(record._id)
       return result
     },
-    dropped: (records) => arrivals.dropped(records),
+    dropped: (records) => writeBehind.dropped(records),
     recover: () => threads.complete(),
     concurrency: 4,
   })
-  const arrivals = createArrivals({
-    ...{ partition: 0, writer: 'us', held, threads, log },
+  const store = createIntakeStore(collections.messages, log)
+  const committer = createCommitter(collections.messages, 'us')
+  const writeBehind = createWriteBehind({ writer: 'us', held, threads, store, committer })
+  const intake = createIntake({
+    ...{ partition: 0, held, store, writeBehind, log },
     nextOrder: () => order++,
-    store: createArrivalStore(collections.messages, log),
     storeFirst: storeDeliveries({
       ...{ partition: 0, collections, held, log },
       known: (record) => threads.wake(record),
     }),
-    committer: createCommitter(collections.messages, 'us'),
-    log,
   })
   threads.complete()
-  open.push({ arrivals, threads })
+  open.push({ intake, writeBehind, threads })
   const take = (id: string, options: { thread?: string; redelivered?: boolean } = {}) =>
-    arrivals.take(delivery(id, options), channel)
-  return { ran, threads, arrivals, take }
+    intake.take(delivery(id, options), channel)
+  return { ran, threads, intake, writeBehind, take }
 }
 
 function delivery(messageId: string, { thread = 't', redelivered = false } = {}): ConsumeMessage {
@@ -112,8 +114,8 @@ const progress = (record: MessageRecord, change: Partial<Progress>): Progress =>
   const { state, tries, sends, timeline, attempts } = record
   return { state, tries, sends, timeline, attempts, ...change }
 }
-const finish: Run = async (record, arrivals) => {
-  await arrivals.commit(record, progress(record, { state: 'done' }), { lazily: true })
+const finish: Run = async (record, writeBehind) => {
+  await writeBehind.commit(record, progress(record, { state: 'done' }), { lazily: true })
   return { kind: 'closed' }
 }
 const isStored = async (id: string) => (await messages.findOne({ _id: id })) !== null
@@ -123,12 +125,12 @@ const until = (condition: () => boolean | Promise<boolean>) =>
 
 describe('a message', () => {
   test('that ends at once is written once, whole, and only then acked', async () => {
-    const { take } = startPartition(async (record, arrivals) => {
-      const begun = await arrivals.commit(record, progress(record, { state: 'sending', open: true }), {
+    const { take } = startPartition(async (record, writeBehind) => {
+      const begun = await writeBehind.commit(record, progress(record, { state: 'sending', open: true }), {
         lazily: true,
       })
       expect(await isStored(record._id)).toBe(false)
-      return finish(begun ?? record, arrivals)
+      return finish(begun ?? record, writeBehind)
     })
     await take('whole')
     expect(await messages.findOne({ _id: 'whole' })).toMatchObject({
@@ -140,10 +142,10 @@ describe('a message', () => {
   })
 
   test('is in the store before what must not happen without it', async () => {
-    const { take } = startPartition(async (record, arrivals) => {
-      const claimed = await arrivals.commit(record, progress(record, { state: 'sending', open: true }))
+    const { take } = startPartition(async (record, writeBehind) => {
+      const claimed = await writeBehind.commit(record, progress(record, { state: 'sending', open: true }))
       expect(await messages.findOne({ _id: record._id })).toMatchObject({ state: 'sending', revision: 1 })
-      return finish(claimed ?? record, arrivals)
+      return finish(claimed ?? record, writeBehind)
     })
     await take('claimed')
     await until(async () => (await messages.findOne({ _id: 'claimed' }))?.state === 'done')
@@ -151,9 +153,9 @@ describe('a message', () => {
 
   test('that takes long is stored and acked meanwhile, and its end is written to it', async () => {
     const gate = Promise.withResolvers<void>()
-    const { take } = startPartition(async (record, arrivals) => {
+    const { take } = startPartition(async (record, writeBehind) => {
       await gate.promise
-      return finish(record, arrivals)
+      return finish(record, writeBehind)
     })
     await Promise.all([take('long'), take('behind it')])
     expect(await stored()).toEqual(['long', 'behind it'])
@@ -166,14 +168,32 @@ describe('a message', () => {
     ['comes twice', {}],
   ])('that %s while it runs, runs once', async (_how, again) => {
     const gate = Promise.withResolvers<void>()
-    const { ran, take } = startPartition(async (record, arrivals) => {
+    const { ran, take } = startPartition(async (record, writeBehind) => {
       await gate.promise
-      return finish(record, arrivals)
+      return finish(record, writeBehind)
     })
     const both = [take('twice'), take('twice', again)]
     gate.resolve()
     await Promise.all(both)
     expect(ran).toEqual(['twice'])
+  })
+
+  test('that comes again in one batch with a repeat of it is claimed in the store, once', async () => {
+    const claims: Array<[id: string, stored: string | undefined]> = []
+    const { take } = startPartition(async (record, writeBehind) => {
+      const claimed = await writeBehind.commit(record, progress(record, { state: 'sending', open: true }))
+      if (claimed === undefined) return { kind: 'reload', at: Date.now() }
+      claims.push([record._id, (await messages.findOne({ _id: record._id }))?.state])
+      return finish(claimed, writeBehind)
+    })
+    await Promise.all([take('before'), take('doubled', { redelivered: true }), take('doubled')])
+    await take('after')
+    await until(() => claims.length >= 3)
+    expect(claims.toSorted()).toEqual([
+      ['after', 'sending'],
+      ['before', 'sending'],
+      ['doubled', 'sending'],
+    ])
   })
 
   test('that has ended is not run again, whoever sends it once more', async () => {
@@ -196,10 +216,10 @@ describe('the messages of a thread', () => {
 
   test('whose head has to wait are stored, and run in order after it', async () => {
     let waits = 0
-    const { ran, take } = startPartition(async (record, arrivals) => {
-      if (record._id !== 'head' || waits++ > 0) return finish(record, arrivals)
+    const { ran, take } = startPartition(async (record, writeBehind) => {
+      if (record._id !== 'head' || waits++ > 0) return finish(record, writeBehind)
       const due = new Date(Date.now() + 50)
-      const waiting = await arrivals.commit(record, progress(record, { open: true, due }))
+      const waiting = await writeBehind.commit(record, progress(record, { open: true, due }))
       return { kind: 'wait', record: waiting ?? record, until: due.getTime() }
     })
     await Promise.all(['head', 'second', 'third'].map((id) => take(id)))
@@ -210,8 +230,8 @@ describe('the messages of a thread', () => {
 
   test('run in order, each once, while the database comes and goes', async () => {
     let waits = 0
-    const { ran, take } = startPartition(async (record, arrivals) => {
-      if (++waits % 3 > 0) return finish(record, arrivals)
+    const { ran, take } = startPartition(async (record, writeBehind) => {
+      if (++waits % 3 > 0) return finish(record, writeBehind)
       return { kind: 'reload', at: Date.now() + 20 }
     })
     const ids = Array.from({ length: 60 }, (_, n) => `m-${String(n).padStart(2, '0')}`)
@@ -240,18 +260,19 @@ describe('what is not stored when the lease ends', () => {
     let held = true
     const gate = Promise.withResolvers<void>()
     const began = Promise.withResolvers<void>()
-    const { take, arrivals } = startPartition(
+    const { take, intake, writeBehind } = startPartition(
       async (record) => {
         began.resolve()
         await gate.promise
-        return finish(record, arrivals)
+        return finish(record, writeBehind)
       },
       { held: () => held },
     )
     const left = take('left')
     await began.promise
     held = false
-    arrivals.abandon()
+    intake.close()
+    writeBehind.abandon()
     gate.resolve()
     await expect(left).rejects.toThrow('left to the next holder')
     expect(await messages.countDocuments({})).toBe(0)
@@ -260,7 +281,7 @@ describe('what is not stored when the lease ends', () => {
   test('is stored on a hand-over as far as it has begun, and left where it has not', async () => {
     const gate = Promise.withResolvers<void>()
     const began = Promise.withResolvers<void>()
-    const { take, arrivals, threads } = startPartition(async (record, own) => {
+    const { take, intake, writeBehind, threads } = startPartition(async (record, own) => {
       began.resolve()
       await gate.promise
       return finish(record, own)
@@ -271,7 +292,8 @@ describe('what is not stored when the lease ends', () => {
     const stopped = threads.stop()
     gate.resolve()
     await stopped
-    await arrivals.close()
+    intake.close()
+    await writeBehind.close()
     await begun
     await expect(behind).rejects.toThrow('left to the next holder')
     expect(await stored()).toEqual(['begun'])

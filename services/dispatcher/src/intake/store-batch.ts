@@ -6,8 +6,9 @@ const DUPLICATE_KEY = 11_000
 
 /**
  * Inserts a batch. `stored` are those that this batch brought in, also when an earlier attempt with the same
- * batch did so without our hearing of it; `known` are redeliveries of open messages stored before. Rejects when
- * not all of them are known to be safe; the same batch may then be given again.
+ * batch did so and its answer was lost: the stored one has the same order and the same revision. `known` are open
+ * messages that were stored otherwise. Rejects when not all of them are known to be safe; the same batch may then
+ * be given again.
  */
 export async function storeBatch(
   messages: Collections['messages'],
@@ -18,15 +19,18 @@ export async function storeBatch(
   if (duplicates.length === 0) return { stored: records, known: [] }
   const ids = duplicates.map(({ _id }) => _id)
   const earlier = await messages.find({ _id: { $in: ids } }, { projection: { body: 0 } }).toArray()
-  const orders = new Map(earlier.map((record) => [record._id, record.order]))
+  const inStore = new Map(earlier.map((record) => [record._id, record]))
   const repeated = new Set(duplicates)
+  const isOurs = (record: MessageRecord) => isSame(record, inStore.get(record._id))
+  const ours = new Set(duplicates.filter(isOurs).map(({ _id }) => _id))
   return {
-    stored: records.filter((record) => !repeated.has(record) || orders.get(record._id) === record.order),
-    known: earlier.filter(({ _id, open, order }) => {
-      const ours = duplicates.some((record) => record._id === _id && record.order === order)
-      return open === true && !ours
-    }),
+    stored: records.filter((record) => !repeated.has(record) || isOurs(record)),
+    known: earlier.filter(({ _id, open }) => open === true && !ours.has(_id)),
   }
+}
+
+function isSame(record: MessageRecord, inStore: MessageRecord | undefined): boolean {
+  return inStore?.order === record.order && inStore.revision === record.revision
 }
 
 /** Inserts what is not there yet and returns the rest. */

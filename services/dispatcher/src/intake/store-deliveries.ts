@@ -3,7 +3,7 @@ import { reject } from '@parley/shared/reject'
 import type { Collections } from '../database.ts'
 import type { MessageRecord } from '../message-record.ts'
 import { applyReplays } from './apply-replays.ts'
-import type { Arrived } from './arrivals.ts'
+import type { Arrived } from './intake.ts'
 import { noteRejected } from './note-rejected.ts'
 import { storeBatch } from './store-batch.ts'
 

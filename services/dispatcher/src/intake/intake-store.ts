@@ -1,0 +1,85 @@
+import type { Log } from '@parley/shared/log'
+import type { Collections } from '../database.ts'
+import { group } from '../group.ts'
+import type { MessageRecord } from '../message-record.ts'
+import { storeBatch } from './store-batch.ts'
+
+const GATHER_MS = 5
+const RETRY_MS = 500
+const MAX_ID_CHARACTERS = 128
+
+/** A message that is to be stored. */
+export interface ToStore {
+  /** Whether storing is still ours to do. */
+  held(): boolean
+  /** How long its texts are at the moment. */
+  characters(): number
+  /** The message as it is now; from here on it changes in the store alone. */
+  begin(): MessageRecord
+}
+
+/** What became of it: inserted by us, in the store already, or left to whoever has the lease now. */
+export type StoreResult = 'stored' | 'known' | 'abandoned'
+
+/**
+ * How the partitions of an instance look up and store what arrives: together, since a statement costs more than its
+ * share.
+ */
+export interface IntakeStore {
+  /** Those of the ids that are in the store. Rejects while the database is unavailable. */
+  known(ids: string[]): Promise<Set<string>>
+  /** Stores a message, those given first before the others; retries while the lease holds. */
+  insert(message: ToStore): Promise<StoreResult>
+}
+
+export function createIntakeStore(messages: Collections['messages'], log: Log): IntakeStore {
+  return {
+    known: group<string[], Set<string>>({
+      work: async (batch) => {
+        const found = await messages
+          .find({ _id: { $in: batch.flat() } }, { projection: { _id: 1 } })
+          .toArray()
+        const known = new Set(found.map(({ _id }) => _id))
+        return batch.map(() => known)
+      },
+      charactersOf: (ids) => ids.length * MAX_ID_CHARACTERS,
+      gatherMs: GATHER_MS,
+      atOnce: 1,
+    }),
+    insert: group<ToStore, StoreResult>({
+      work: (batch) => insertAll(messages, batch, log),
+      charactersOf: (message) => message.characters(),
+      gatherMs: GATHER_MS,
+      atOnce: 1,
+    }),
+  }
+}
+
+/** A message whose insert has begun is inserted as it was then, however often that is tried. */
+async function insertAll(
+  messages: Collections['messages'],
+  batch: ToStore[],
+  log: Log,
+): Promise<StoreResult[]> {
+  const begun = new Map<ToStore, MessageRecord>()
+  for (;;) {
+    for (const message of batch) {
+      if (!message.held()) begun.delete(message)
+      else if (!begun.has(message)) begun.set(message, message.begin())
+    }
+    if (begun.size === 0) return batch.map(() => 'abandoned')
+    try {
+      const stored = new Set((await storeBatch(messages, [...begun.values()])).stored)
+      return batch.map((message) => resultOf(begun.get(message), stored))
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : 'unknown'
+      log.warn({ reason }, 'messages not stored yet: MongoDB is unavailable')
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    }
+  }
+}
+
+function resultOf(record: MessageRecord | undefined, stored: Set<MessageRecord>): StoreResult {
+  if (record === undefined) return 'abandoned'
+  return stored.has(record) ? 'stored' : 'known'
+}

@@ -1,0 +1,162 @@
+import type { Log } from '@parley/shared/log'
+import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import type { MessageRecord } from '../message-record.ts'
+import type { IntakeStore, StoreResult } from './intake-store.ts'
+import { type Reading, readDelivery } from './read-delivery.ts'
+import type { WriteBehind } from './write-behind.ts'
+
+const RETRY_MS = 500
+
+/** A delivery, read, with its place among all of the partition. */
+export interface Arrived {
+  reading: Reading
+  redelivered: boolean
+  /** Where it came from, of one that is not a message: a message is wholly in its reading. */
+  origin: { delivery: ConsumeMessage; channel: ConfirmChannel } | undefined
+  order: number
+  safe: PromiseWithResolvers<void>
+}
+
+/** Takes what arrives at a partition, until it is safe in the store. */
+export interface Intake {
+  /** Resolves when the delivery may be acked; rejects when it is left to the next holder of the lease. */
+  take(delivery: ConsumeMessage, channel: ConfirmChannel): Promise<void>
+  /** Rejects whatever is not given to the write-behind yet. */
+  close(): void
+}
+
+interface IntakeOptions {
+  partition: number
+  /** Whether the lease holds. */
+  held(): boolean
+  nextOrder(): number
+  store: Pick<IntakeStore, 'known'>
+  /** Stores what must not run before it is stored. Rejects when it could not: the same may be given again. */
+  storeFirst(arrived: Arrived[], stored: (record: MessageRecord) => void): Promise<void>
+  writeBehind: Pick<WriteBehind, 'resultOf' | 'run' | 'runStored'>
+  log: Log
+}
+
+/**
+ * Reads what arrives, in batches and in order, and divides it: a message whose id is new runs before it is stored
+ * (see {@link WriteBehind}). It is safe at the broker until then, which delivers it again should this process die.
+ * What may be in the store already is stored before it runs: what the broker delivers again, ids that the store
+ * knows, and every other delivery of such an id in the batch.
+ */
+export function createIntake(options: IntakeOptions): Intake {
+  return new PartitionIntake(options)
+}
+
+class PartitionIntake implements Intake {
+  readonly #options: IntakeOptions
+  #arrived: Arrived[] = []
+  #working = false
+  #closed = false
+
+  constructor(options: IntakeOptions) {
+    this.#options = options
+  }
+
+  take(delivery: ConsumeMessage, channel: ConfirmChannel): Promise<void> {
+    const safe = Promise.withResolvers<void>()
+    const order = this.#options.nextOrder()
+    const reading = readDelivery(delivery)
+    const { redelivered } = delivery.fields
+    const origin = reading.kind === 'message' ? undefined : { delivery, channel }
+    this.#arrived.push({ reading, redelivered, origin, order, safe })
+    if (!this.#working) void this.#workAll()
+    return safe.promise
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const { safe } of this.#arrived.splice(0)) safe.reject(abandoned())
+  }
+
+  async #workAll(): Promise<void> {
+    this.#working = true
+    while (this.#arrived.length > 0) await this.#retry(this.#arrived.splice(0))
+    this.#working = false
+  }
+
+  /** Works a batch until it is done, or no longer ours to do. */
+  async #retry(batch: Arrived[]): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#work(batch)
+      } catch (error) {
+        if (!this.#active()) {
+          for (const { safe } of batch) safe.reject(abandoned())
+          return
+        }
+        const { partition, log } = this.#options
+        const reason = error instanceof Error ? error.message : 'unknown'
+        log.warn({ partition, reason }, 'deliveries not stored yet: MongoDB is unavailable')
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+      }
+    }
+  }
+
+  async #work(batch: Arrived[]): Promise<void> {
+    const { storeFirst, writeBehind } = this.#options
+    const mayBeStored = await this.#idsThatMayBeStored(batch)
+    if (!this.#active()) throw abandoned()
+    const first: Arrived[] = []
+    const fresh: Message[] = []
+    for (const arrived of batch) {
+      if (!isMessage(arrived)) first.push(arrived)
+      else if (this.#joinsRunning(arrived)) continue
+      else if (mayBeStored.has(arrived.reading.message._id)) first.push(arrived)
+      else fresh.push(arrived)
+    }
+    if (first.length > 0) {
+      await storeFirst(first, (record) => writeBehind.runStored(record))
+      for (const { safe } of first) safe.resolve()
+    }
+    for (const arrived of fresh) this.#run(arrived)
+  }
+
+  /** Of a message that may be stored no copy runs unstored, for the store would take one for the other. */
+  async #idsThatMayBeStored(batch: Arrived[]): Promise<Set<string>> {
+    const { store, writeBehind } = this.#options
+    const messages = batch.filter(isMessage)
+    const ids = new Set<string>()
+    // What runs unstored now may be stored, and so forgotten here, before the store has answered.
+    for (const { redelivered, reading } of messages) {
+      const { _id } = reading.message
+      if (redelivered || writeBehind.resultOf(_id) !== undefined) ids.add(_id)
+    }
+    const others = messages.flatMap(({ reading: { message } }) => (ids.has(message._id) ? [] : message._id))
+    const known = others.length === 0 ? undefined : await store.known(others)
+    for (const id of others) if (known?.has(id)) ids.add(id)
+    return ids
+  }
+
+  /** Whether another delivery of the same message runs unstored: then both are safe at once. */
+  #joinsRunning({ reading, safe }: Message): boolean {
+    const result = this.#options.writeBehind.resultOf(reading.message._id)
+    if (result !== undefined) settleWith(result, safe)
+    return result !== undefined
+  }
+
+  #run(arrived: Message): void {
+    if (this.#joinsRunning(arrived)) return
+    const { partition, writeBehind } = this.#options
+    const { reading, order, safe } = arrived
+    settleWith(writeBehind.run({ ...reading.message, partition, order }), safe)
+  }
+
+  #active(): boolean {
+    return !this.#closed && this.#options.held()
+  }
+}
+
+function settleWith(result: Promise<StoreResult>, safe: Arrived['safe']): void {
+  void result.then((result) => (result === 'abandoned' ? safe.reject(abandoned()) : safe.resolve()))
+}
+
+const abandoned = () => new Error('left to the next holder of the lease')
+
+type Message = Arrived & { reading: { kind: 'message' } }
+
+const isMessage = (arrived: Arrived): arrived is Message => arrived.reading.kind === 'message'

@@ -1,0 +1,226 @@
+import { ChurnMap } from '../churn-map.ts'
+import type { Committer } from '../commit.ts'
+import { advanced, type MessageRecord, type Progress, threadKey } from '../message-record.ts'
+import type { Threads } from '../threads/threads.ts'
+import type { Hold } from '../written-message.ts'
+import type { IntakeStore, StoreResult } from './intake-store.ts'
+
+/** How long a message may run without being stored, in milliseconds. */
+const UNSTORED_MS = 500
+const CHECK_EVERY_MS = 100
+
+/**
+ * Where a message stands that runs before it is stored.
+ *
+ *     running ───▶ queued ───▶ inserting ──┬──▶ stored
+ *        │           │             │       └──▶ known
+ *        └───────────┴─────────────┴──────────▶ abandoned
+ *
+ * - `running`: it is in memory alone. Progress changes it there.
+ * - `queued`: it waits for an insert. Progress still changes it, and is inserted with it.
+ * - `inserting`: the statement is under way, with the message as it was. Progress waits for the result.
+ * - `stored`: we have inserted it. Progress is committed to the store.
+ * - `known`: its id was in the store already. Progress is refused, and the thread reads the store.
+ * - `abandoned`: the lease has ended, or we stop. Progress is refused; the broker delivers it to the next holder.
+ *
+ * A message becomes `queued` when it ends, when it must be in the store before something happens (a claim), when
+ * its thread has it no longer in memory, and after half a second. The last three states are final.
+ */
+export type UnstoredState = 'running' | 'queued' | 'inserting' | StoreResult
+
+interface Unstored {
+  state: UnstoredState
+  record: MessageRecord
+  arrivedAt: number
+  result: PromiseWithResolvers<StoreResult>
+}
+
+/** Runs messages before they are stored, so that one that ends at once is written once: whole. */
+export interface WriteBehind extends Pick<Hold, 'commit' | 'release'> {
+  /** How it ends with the message of this id; undefined when none runs that is not stored. */
+  resultOf(id: string): Promise<StoreResult> | undefined
+  /** Runs a message that is not stored yet. Another one of its id must not be running unstored. */
+  run(record: MessageRecord): Promise<StoreResult>
+  /** Runs a message that is stored, after those of its thread that came before it. */
+  runStored(record: MessageRecord): void
+  /** The threads have these in memory no more. */
+  dropped(records: MessageRecord[]): void
+  /** Stores what has begun and abandons the rest; the threads have stopped. */
+  close(): Promise<void>
+  /** Abandons everything. */
+  abandon(): void
+}
+
+export function createWriteBehind(options: {
+  /** Of this term of the lease alone, so that a claim of another term is never taken for one of this. */
+  writer: string
+  /** Whether the lease holds. */
+  held(): boolean
+  threads: Pick<Threads, 'add' | 'wake'>
+  store: Pick<IntakeStore, 'insert'>
+  committer: Committer
+}): WriteBehind {
+  return new PartitionWriteBehind(options)
+}
+
+class PartitionWriteBehind implements WriteBehind {
+  readonly #options: Parameters<typeof createWriteBehind>[0]
+  /** In the order of their arrival. Each leaves when its state is final. */
+  readonly #unstored = new ChurnMap<string, Unstored>()
+  /** How many messages of a thread are being stored to be read back: what follows must stay behind them. */
+  readonly #readBack = new Map<string, number>()
+  readonly #timer: NodeJS.Timeout
+  #closed = false
+
+  constructor(options: Parameters<typeof createWriteBehind>[0]) {
+    this.#options = options
+    this.#timer = setInterval(() => this.#storeOld(), CHECK_EVERY_MS)
+  }
+
+  resultOf(id: string): Promise<StoreResult> | undefined {
+    return this.#unstored.get(id)?.result.promise
+  }
+
+  run(record: MessageRecord): Promise<StoreResult> {
+    if (this.#closed) return Promise.resolve('abandoned')
+    const result = Promise.withResolvers<StoreResult>()
+    const unstored: Unstored = { state: 'running', record, arrivedAt: performance.now(), result }
+    this.#unstored.set(record._id, unstored)
+    if (!this.#addToThread(record)) this.#storeAndReadBack(unstored)
+    return result.promise
+  }
+
+  runStored(record: MessageRecord): void {
+    this.#addToThread(record)
+  }
+
+  async commit(
+    record: MessageRecord,
+    progress: Progress,
+    { lazily = false } = {},
+  ): Promise<MessageRecord | undefined> {
+    const unstored = this.#unstored.get(record._id)
+    // Another order is another delivery of the same id: that one was stored first.
+    if (unstored === undefined || unstored.record.order !== record.order)
+      return this.#commitStored(record, progress)
+    const { state, result } = unstored
+    if (state === 'running' || state === 'queued')
+      return this.#commitUnstored(unstored, { record, progress, lazily })
+    return (await result.promise) === 'stored' ? this.#commitStored(record, progress) : undefined
+  }
+
+  async release(record: MessageRecord, index: number): Promise<void> {
+    const unstored = this.#unstored.get(record._id)
+    if (unstored?.record.order === record.order) {
+      const { state } = unstored
+      if (state === 'running' || state === 'queued') return releaseUnstored(unstored, record, index)
+      await unstored.result.promise
+    }
+    const { committer, writer } = this.#options
+    await committer.release({ _id: record._id, revision: record.revision + 1, writer }, index)
+  }
+
+  dropped(records: MessageRecord[]): void {
+    for (const { _id, order } of records) {
+      const unstored = this.#unstored.get(_id)
+      if (unstored?.record.order === order) this.#storeAndReadBack(unstored)
+    }
+  }
+
+  async close(): Promise<void> {
+    const begun = [...this.#unstored.values()].filter(
+      ({ state, record }) => state !== 'running' || record.revision > 0,
+    )
+    await Promise.all(begun.map((unstored) => this.#store(unstored)))
+    this.abandon()
+  }
+
+  abandon(): void {
+    this.#closed = true
+    clearInterval(this.#timer)
+    for (const unstored of this.#unstored.values()) this.#settle(unstored, 'abandoned')
+  }
+
+  async #commitStored(record: MessageRecord, progress: Progress): Promise<MessageRecord | undefined> {
+    const { committer, writer } = this.#options
+    const written = await committer.commit(record, progress, writer)
+    return written ? advanced(record, progress) : undefined
+  }
+
+  async #commitUnstored(
+    unstored: Unstored,
+    commit: { record: MessageRecord; progress: Progress; lazily: boolean },
+  ): Promise<MessageRecord | undefined> {
+    const { record, progress, lazily } = commit
+    if (unstored.record.revision !== record.revision) return undefined
+    const next = advanced(record, progress)
+    next.writer = this.#options.writer
+    next.updatedAt = new Date()
+    unstored.record = next
+    if (lazily && progress.open === true) return next
+    const result = this.#store(unstored)
+    return lazily || (await result) === 'stored' ? next : undefined
+  }
+
+  /** False when the thread is to read the message from the store, behind others. */
+  #addToThread(record: MessageRecord): boolean {
+    return !this.#readBack.has(threadKey(record)) && this.#options.threads.add(record)
+  }
+
+  /** Until it is stored, the messages that follow in its thread must not run: they take the same path. */
+  #storeAndReadBack(unstored: Unstored): void {
+    const key = threadKey(unstored.record)
+    this.#readBack.set(key, (this.#readBack.get(key) ?? 0) + 1)
+    void this.#store(unstored).then(() => {
+      const others = (this.#readBack.get(key) ?? 1) - 1
+      if (others > 0) this.#readBack.set(key, others)
+      else this.#readBack.delete(key)
+      if (this.#active()) this.#options.threads.wake(unstored.record)
+    })
+  }
+
+  #store(unstored: Unstored): Promise<StoreResult> {
+    if (unstored.state !== 'running') return unstored.result.promise
+    unstored.state = 'queued'
+    const inserted = this.#options.store.insert({
+      held: () => unstored.state !== 'abandoned' && this.#options.held(),
+      characters: () => unstored.record.body.length + (unstored.record.answer?.length ?? 0),
+      begin: () => {
+        unstored.state = 'inserting'
+        return unstored.record
+      },
+    })
+    void inserted.catch(() => 'abandoned' as const).then((result) => this.#settle(unstored, result))
+    return unstored.result.promise
+  }
+
+  #settle(unstored: Unstored, result: StoreResult): void {
+    const { state, record } = unstored
+    if (state === 'abandoned') return
+    unstored.state = result
+    if (!this.#closed) this.#unstored.delete(record._id)
+    unstored.result.resolve(result)
+    if (result === 'known' && this.#active()) this.#options.threads.wake(record)
+  }
+
+  #storeOld(): void {
+    const since = performance.now() - UNSTORED_MS
+    for (const unstored of this.#unstored.values()) {
+      if (unstored.arrivedAt > since) return
+      void this.#store(unstored)
+    }
+  }
+
+  #active(): boolean {
+    return !this.#closed && this.#options.held()
+  }
+}
+
+function releaseUnstored(unstored: Unstored, record: MessageRecord, index: number): void {
+  const { record: claimed } = unstored
+  if (claimed.revision !== record.revision + 1) return
+  const sends = claimed.sends.map((send, at) =>
+    at === index && send.state === 'claimed' ? { ...send, state: 'pending' as const } : send,
+  )
+  unstored.record = { ...claimed, sends, revision: claimed.revision + 1 }
+}

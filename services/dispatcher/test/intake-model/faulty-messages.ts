@@ -1,0 +1,77 @@
+import { mongo } from 'mongoose'
+import type { Collections } from '../../src/database.ts'
+
+/** `before`: nothing is written or read; `after`: it is, and the answer is lost. */
+export type StoreFault = 'before' | 'after'
+
+/** What stands between one instance and MongoDB. */
+export interface StoreLine {
+  /** The next statements fail like this, one each. */
+  faults: StoreFault[]
+  /** Each statement takes this much longer on its way, and its answer as well, in milliseconds. */
+  slowMs: number
+  /** The process is dead: nothing goes out, and no answer comes back. */
+  isDead: boolean
+  inFlight: number
+}
+
+export const newStoreLine = (): StoreLine => ({ faults: [], slowMs: 0, isDead: false, inFlight: 0 })
+
+/** Messages in the real MongoDB, over a line that a test disturbs. `inserted` is told what MongoDB has, at once. */
+export function faultyMessages(
+  messages: Collections['messages'],
+  line: StoreLine,
+  inserted: (ids: string[]) => void,
+): Collections['messages'] {
+  const over = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (line.isDead) return never()
+    line.inFlight++
+    try {
+      const fault = line.faults.shift()
+      await pause(line.slowMs)
+      if (line.isDead) throw lost()
+      if (fault === 'before') throw lost()
+      const result = await work()
+      await pause(line.slowMs)
+      if (fault === 'after') throw lost()
+      return result
+    } finally {
+      line.inFlight--
+      if (line.isDead) await never()
+    }
+  }
+  const insertMany: typeof messages.insertMany = async (records, options) =>
+    over(async () => {
+      const ids = records.map(({ _id }) => _id as unknown as string)
+      try {
+        return await messages.insertMany(records, options)
+      } finally {
+        // Each is there now, brought in by this statement or before it: only duplicates are refused.
+        inserted(ids)
+      }
+    })
+  const find = (...args: Parameters<typeof messages.find>) => {
+    const cursor = messages.find(...args)
+    const toArray = cursor.toArray.bind(cursor)
+    cursor.toArray = () => over(toArray)
+    return cursor
+  }
+  const overridden: Record<string, unknown> = {
+    insertMany,
+    find,
+    findOne: (...args: Parameters<typeof messages.findOne>) => over(() => messages.findOne(...args)),
+    updateMany: (...args: Parameters<typeof messages.updateMany>) => over(() => messages.updateMany(...args)),
+    updateOne: (...args: Parameters<typeof messages.updateOne>) => over(() => messages.updateOne(...args)),
+  }
+  return new Proxy(messages, {
+    get: (target, name) => {
+      const own = overridden[String(name)]
+      if (own !== undefined) return own
+      throw new Error(`the line has no ${String(name)} of ${target.collectionName}`)
+    },
+  })
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const lost = () => new mongo.MongoNetworkError('the line broke')
+const never = <T>(): Promise<T> => new Promise<T>(() => {})

@@ -1,0 +1,259 @@
+import { createLog } from '@parley/shared/log'
+import { MESSAGE_TYPE } from '@parley/shared/message'
+import { STATUS_TYPE } from '@parley/shared/message-status'
+import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import { Registry } from 'prom-client'
+import { createCommitter, newsWriter } from '../../src/commit.ts'
+import type { Collections } from '../../src/database.ts'
+import { createIntakeStore } from '../../src/intake/intake-store.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import type { Outcome } from '../../src/outcome.ts'
+import type { Lease } from '../../src/partitions/lease-store.ts'
+import { openPartition, type Partition } from '../../src/partitions/partition.ts'
+import { createRunMessage } from '../../src/run-message.ts'
+import { workStatuses } from '../../src/statuses/work-statuses.ts'
+import { faultyMessages, newStoreLine, type StoreFault, type StoreLine } from './faulty-messages.ts'
+import { MemoryQueue } from './memory-queue.ts'
+
+const THREADS = 2
+const UNCERTAIN_MS = 30
+const SETTLE_MS = 40_000
+const log = createLog({ service: 'test', level: 'silent' })
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const never = async () => {
+  throw new Error('the message carries its answer, which is a text')
+}
+
+/** An instance that works the partition, or did. */
+interface Instance {
+  partition: Partition
+  writer: string
+  line: StoreLine
+  lease: Lease & { isHeld: boolean }
+}
+
+/** How the provider takes the next send. */
+export type ProviderFault = 'refuses' | 'answer lost'
+
+/**
+ * One partition of the real dispatcher on the real MongoDB: the consumer, the intake, the threads, the runner and the
+ * committer; a queue in memory, and a provider that counts. Written down are all violations of what must hold.
+ */
+export class PartitionSystem {
+  readonly violations: string[] = []
+  /** The ids that were sent, in order. */
+  readonly sent: string[] = []
+  /** The ids that were published, in the order of their first time. */
+  readonly published: string[] = []
+  readonly #workspace: number
+  readonly #messages: Collections['messages']
+  readonly #rejected: Collections['rejected']
+  readonly #queue: MemoryQueue
+  readonly #stored = new Set<string>()
+  readonly #instances: Instance[] = []
+  readonly #providerFaults: ProviderFault[] = []
+  readonly #applyStatuses: (batch: ConsumeMessage[], channel: ConfirmChannel) => Promise<void>
+  #providerMs = 0
+  #statusesUnderWay = 0
+  #term = 0
+
+  /** Each system has a workspace and a partition of its own, so that many can share a database. */
+  constructor(options: { number: number; collections: Collections }) {
+    const { number, collections } = options
+    this.#workspace = number
+    this.#messages = collections.messages
+    this.#rejected = collections.rejected
+    const committer = createCommitter(this.#messages, newsWriter('provider'))
+    this.#applyStatuses = workStatuses({ collections: options.collections, committer, log })
+    this.#queue = new MemoryQueue((id) => {
+      if (!this.#stored.has(id)) this.violations.push(`${id} was acked before it was stored`)
+    })
+    this.#open()
+  }
+
+  /** Publishes a message, or once more one with the same number: a number belongs to one thread. */
+  publish(number: number): void {
+    const id = `${this.#workspace}-${number}`
+    if (!this.published.includes(id)) this.published.push(id)
+    const headers = { workspace: this.#workspace, channel: 'c', thread: threadOf(id), source: 'api' }
+    const message = { extId: 'c', user: { phone: '1' }, thread: {}, answer: { message: 'hi' } }
+    this.#queue.publish({
+      messageId: id,
+      content: Buffer.from(JSON.stringify(message)),
+      properties: { messageId: id, type: MESSAGE_TYPE, headers } as unknown as ConsumeMessage['properties'],
+    })
+  }
+
+  breakChannel(): Promise<void> {
+    return this.#queue.breakChannel()
+  }
+
+  /** From now on the broker says what comes again, or it does not. */
+  markRedelivered(marks: boolean): void {
+    this.#queue.marksRedelivered = marks
+  }
+
+  disturbStore(faults: StoreFault[], slowMs: number): void {
+    const { line } = this.#current
+    line.faults = [...faults]
+    line.slowMs = slowMs
+  }
+
+  disturbProvider(faults: ProviderFault[], ms: number): void {
+    this.#providerFaults.splice(0, this.#providerFaults.length, ...faults)
+    this.#providerMs = ms
+  }
+
+  /** The lease runs out unnoticed, another instance takes over, and the old one notices later. */
+  loseLease(noticedAfterMs: number): void {
+    const old = this.#current
+    old.lease.isHeld = false
+    setTimeout(() => old.partition.abandon(), noticedAfterMs)
+    this.#open()
+  }
+
+  async handOver(): Promise<void> {
+    await this.#current.partition.release()
+    this.#current.lease.isHeld = false
+    this.#open()
+  }
+
+  /** The process dies, its claims are over, and another instance takes over. */
+  async kill(): Promise<void> {
+    const { line, partition, writer } = this.#current
+    line.isDead = true
+    this.#current.lease.isHeld = false
+    partition.abandon()
+    while (line.inFlight > 0) await pause(1)
+    await this.#messages.updateMany(
+      { workspace: this.#workspace, writer, 'sends.state': 'claimed', due: { $exists: false } },
+      { $set: { updatedAt: new Date(Date.now() - 60_000) } },
+    )
+    this.#open()
+  }
+
+  /** Everything works again: waits until nothing is left to do, then checks what must hold. */
+  async settle(): Promise<void> {
+    this.disturbStore([], 0)
+    this.disturbProvider([], 0)
+    const deadline = performance.now() + SETTLE_MS
+    while (!(await this.#isDone()) && performance.now() < deadline) await pause(15)
+    if (!(await this.#isDone())) this.violations.push(`not done: ${await this.#unfinished()}`)
+    await this.#current.partition.release()
+    for (const { partition } of this.#instances) partition.abandon()
+    this.#checkSent()
+  }
+
+  #checkSent(): void {
+    for (const id of this.published) {
+      const times = this.sent.filter((one) => one === id).length
+      if (times !== 1) this.violations.push(`${id} was sent ${times} times`)
+    }
+    for (let thread = 0; thread < THREADS; thread++) {
+      const ofThread = (ids: string[]) => ids.filter((id) => threadOf(id) === `t${thread}`)
+      const [sent, published] = [ofThread(this.sent).join(), ofThread(this.published).join()]
+      if (sent !== published) this.violations.push(`thread ${thread} was sent ${sent}, not ${published}`)
+    }
+  }
+
+  async #isDone(): Promise<boolean> {
+    if (this.#queue.size > 0 || this.#statusesUnderWay > 0) return false
+    const ended = { workspace: this.#workspace, open: { $exists: false } }
+    return (await this.#messages.countDocuments(ended)) === this.published.length
+  }
+
+  async #unfinished(): Promise<string> {
+    const records = await this.#messages.find({ workspace: this.#workspace, open: true }).toArray()
+    const messages = records.map(({ _id, state, sends }) => `${_id} ${state} ${sends[0]?.state}`)
+    return `${this.#queue.size} in the queue, ${messages.join(', ')}`
+  }
+
+  get #current(): Instance {
+    return this.#instances.at(-1) as Instance
+  }
+
+  #open(): void {
+    const term = ++this.#term
+    const line = newStoreLine()
+    const messages = faultyMessages(this.#messages, line, (ids) => {
+      for (const id of ids) this.#stored.add(id)
+    })
+    const lease = { partition: this.#workspace, term, isHeld: true, held: () => lease.isHeld }
+    const partition = openPartition({
+      ...{ lease, copy: 'i', log, collections: { messages, rejected: this.#rejected } },
+      store: createIntakeStore(messages, log),
+      committer: createCommitter(messages, 'i'),
+      run: this.#runner(messages, line),
+    })
+    this.#instances.push({ partition, writer: `i/${term}`, line, lease })
+    partition.attach(this.#queue.connect())
+  }
+
+  #runner(messages: Collections['messages'], line: StoreLine) {
+    const deliver = (messageId: string) => this.#deliver(messageId, line)
+    const callback = { reports: true, deliver: (call: { messageId: string }) => deliver(call.messageId) }
+    return createRunMessage({
+      metrics: createMetrics(new Registry()),
+      channels: {
+        find: async () => ({
+          ...{ _id: 1, workspace: this.#workspace, hook: 'whatsapp', callback: 'whatsapp' },
+          ...{ handlerUrl: 'native:agents/echo', config: {} },
+        }),
+      },
+      handle: never,
+      callbacks: { whatsapp: callback, rpc: callback },
+      functions: { check: never, call: never },
+      submit: never,
+      read: (_id) => messages.findOne({ _id }),
+      governor: { slot: never, anotherSlot: never, count: never, slowDown: never },
+      statuses: {
+        clearSince: () => 0,
+        consumedUntil: () => (this.#statusesUnderWay > 0 ? 0 : Date.now()),
+      },
+      log,
+      uncertainWindow: UNCERTAIN_MS,
+      keptMs: 60_000,
+      now: Date.now,
+    })
+  }
+
+  async #deliver(id: string, line: StoreLine): Promise<Outcome> {
+    if (line.isDead) return new Promise(() => {})
+    const fault = this.#providerFaults.shift()
+    if (fault === 'refuses')
+      return {
+        kind: 'retryable',
+        code: '130429',
+        fault: 'provider',
+        reason: 'later',
+        retryAfterSeconds: 0.02,
+      }
+    this.sent.push(id)
+    this.#statusesUnderWay++
+    const ms = this.#providerMs
+    const record = await this.#messages.findOne({ _id: id })
+    const state = record?.sends[0]?.state
+    if (state !== 'claimed') this.violations.push(`${id} was sent while the store had it as ${state}`)
+    setTimeout(() => void this.#reportSent(id), ms)
+    await pause(ms)
+    if (line.isDead) return new Promise(() => {})
+    if (fault === 'answer lost')
+      return { kind: 'uncertain', code: 'no_answer', fault: 'provider', reason: 'no answer' }
+    return { kind: 'accepted', providerId: 'p', delivered: false }
+  }
+
+  async #reportSent(id: string): Promise<void> {
+    const body = {
+      ...{ workspace: this.#workspace, channel: 'c', providerId: 'p', opaque: `${id}:0`, status: 'sent' },
+      ...{ at: new Date().toISOString(), recipient: null },
+    }
+    const content = Buffer.from(JSON.stringify(body))
+    const delivery = { content, properties: { type: STATUS_TYPE } } as ConsumeMessage
+    await this.#applyStatuses([delivery], {} as ConfirmChannel)
+    this.#statusesUnderWay--
+  }
+}
+
+function threadOf(id: string): string {
+  return `t${Number(id.split('-')[1]) % THREADS}`
+}

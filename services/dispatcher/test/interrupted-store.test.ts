@@ -1,0 +1,184 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { createLog } from '@parley/shared/log'
+import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+import mongoose from 'mongoose'
+import { Registry } from 'prom-client'
+import { createCommitter } from '../src/commit.ts'
+import { type Collections, collectionsOf, prepareDatabase } from '../src/database.ts'
+import { createIntakeStore } from '../src/intake/intake-store.ts'
+import { createWriteBehind, type WriteBehind } from '../src/intake/write-behind.ts'
+import type { MessageRecord } from '../src/message-record.ts'
+import { createMetrics } from '../src/metrics/metrics.ts'
+import { createRunMessage } from '../src/run-message.ts'
+import type { RunResult } from '../src/run-result.ts'
+import type { Hold } from '../src/written-message.ts'
+import { newRecord } from './new-record.ts'
+
+const APP = 'interrupted-store'
+const log = createLog({ service: 'test', level: 'silent' })
+const body = JSON.stringify({ extId: 'c', user: { phone: '1' }, thread: {}, answer: { message: 'hi' } })
+let database: MongoConnection
+let admin: mongoose.mongo.MongoClient
+let messages: Collections['messages']
+
+beforeAll(async () => {
+  const { mongoUrl } = await testServers()
+  const url = new URL(mongoUrl)
+  url.searchParams.set('appName', APP)
+  // The driver asks a server that shut down again at this interval.
+  url.searchParams.set('heartbeatFrequencyMS', '500')
+  database = connectMongo({
+    ...{ url: url.href, database: freshDatabase('interrupted'), log },
+    prepare: (connection) => prepareDatabase(connection, 1),
+  })
+  await database.ready
+  messages = collectionsOf(database.connection).messages
+  admin = await mongoose.mongo.MongoClient.connect(mongoUrl)
+})
+const open: WriteBehind[] = []
+afterEach(async () => {
+  await failCommands('off')
+  for (const one of open.splice(0)) one.abandon()
+})
+afterAll(async () => {
+  await database.connection.dropDatabase()
+  await database.close()
+  await admin.close()
+})
+
+/** MongoDB's own fail point, for the connections of this test alone. */
+function failCommands(mode: 'off' | { times: number }, data: Record<string, unknown> = {}) {
+  return admin.db('admin').command({
+    configureFailPoint: 'failCommand',
+    mode,
+    data: { ...data, failCommands: data.failCommands ?? ['update'], appName: APP },
+  })
+}
+
+/** An instance that runs messages; `held` says until when its lease holds. */
+function startInstance(options: { term: number; held?: () => boolean; deliver(): void }) {
+  const { term, held = () => true, deliver } = options
+  const committer = createCommitter(messages, 'i')
+  const writeBehind = createWriteBehind({
+    ...{ writer: `i/${term}`, held, committer, store: createIntakeStore(messages, log) },
+    threads: { add: () => true, wake: () => {} },
+  })
+  open.push(writeBehind)
+  const hold: Hold = {
+    held,
+    commit: (...write) => writeBehind.commit(...write),
+    release: (...claim) => writeBehind.release(...claim),
+  }
+  const callback = {
+    reports: true,
+    deliver: async () => {
+      deliver()
+      return { kind: 'accepted', providerId: 'p', delivered: false } as const
+    },
+  }
+  const run = createRunMessage({
+    metrics: createMetrics(new Registry()),
+    channels: {
+      find: async () => ({
+        ...{ _id: 1, workspace: 1, hook: 'whatsapp', callback: 'whatsapp' },
+        ...{ handlerUrl: 'native:agents/echo', config: {} },
+      }),
+    },
+    handle: never,
+    callbacks: { whatsapp: callback, rpc: callback },
+    functions: { check: never, call: never },
+    submit: never,
+    read: (_id) => messages.findOne({ _id }),
+    governor: { slot: never, anotherSlot: never, count: never, slowDown: never },
+    statuses: { clearSince: () => 0, consumedUntil: Date.now },
+    log,
+    uncertainWindow: 60_000,
+    keptMs: 60_000,
+    now: Date.now,
+  })
+  return { writeBehind, run: (record: MessageRecord): Promise<RunResult> => run(record, hold) }
+}
+
+const never = async () => {
+  throw new Error('the message carries its answer, which is a text')
+}
+const stored = async (_id: string) => (await messages.findOne({ _id })) as MessageRecord
+
+describe('a message', () => {
+  test.each([11602, 10107, 13435, 189, 91, 11600])(
+    'is sent once and is neither tried in vain nor dead when MongoDB answers its writes with code %i',
+    async (errorCode) => {
+      const _id = `code-${errorCode}`
+      let sent = 0
+      const { run } = startInstance({ term: 1, deliver: () => sent++ })
+      await messages.insertOne(newRecord({ _id, body }))
+      await failCommands({ times: 3 }, { errorCode })
+      expect(await run(await stored(_id))).toEqual({ kind: 'closed' })
+      expect(await stored(_id)).toMatchObject({
+        state: 'sent',
+        tries: 0,
+        attempts: [{ outcome: 'accepted' }],
+      })
+      expect(sent).toBe(1)
+    },
+  )
+
+  test('is sent once when its writes reach no majority in time', async () => {
+    let sent = 0
+    const { run } = startInstance({ term: 1, deliver: () => sent++ })
+    await messages.insertOne(newRecord({ _id: 'concern', body }))
+    await failCommands({ times: 2 }, { writeConcernError: { code: 64, errmsg: 'not in time' } })
+    expect(await run(await stored('concern'))).toEqual({ kind: 'closed' })
+    expect(await stored('concern')).toMatchObject({ state: 'sent', tries: 0 })
+    expect(sent).toBe(1)
+  })
+})
+
+describe('a claim under which nothing has left is taken back', () => {
+  test('when the lease ends while it is written, and the next holder sends at once', async () => {
+    const sent: number[] = []
+    let isHeld = true
+    const commits = { left: 1 }
+    const first = startInstance({ term: 1, held: () => isHeld, deliver: () => sent.push(1) })
+    await messages.insertOne(newRecord({ _id: 'lost', body }))
+    const record = await stored('lost')
+    // The claim reaches the store, and its answer comes after the lease.
+    await failCommands({ times: commits.left }, { blockConnection: true, blockTimeMS: 300 })
+    const running = first.run(record)
+    isHeld = await new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 100))
+    expect((await running).kind).toBe('reload')
+    expect(await stored('lost')).toMatchObject({ state: 'sending', sends: [{ state: 'pending' }] })
+    const second = startInstance({ term: 2, deliver: () => sent.push(2) })
+    expect(await second.run(await stored('lost'))).toEqual({ kind: 'closed' })
+    expect(sent).toEqual([2])
+  })
+
+  test('when the answer to it never came, once the store can be reached', async () => {
+    let isHeld = true
+    let sent = 0
+    const first = startInstance({ term: 1, held: () => isHeld, deliver: () => sent++ })
+    await messages.insertOne(newRecord({ _id: 'unknown', body }))
+    const record = await stored('unknown')
+    // Written, and reported as not confirmed.
+    await failCommands({ times: 1 }, { writeConcernError: { code: 64, errmsg: 'not in time' } })
+    const running = first.run(record)
+    for (;;) {
+      if ((await stored('unknown')).sends[0]?.state === 'claimed') break
+    }
+    isHeld = false
+    expect((await running).kind).toBe('reload')
+    expect(await stored('unknown')).toMatchObject({ sends: [{ state: 'pending' }] })
+    expect(sent).toBe(0)
+  })
+
+  test('but never one that somebody else has made', async () => {
+    const { writeBehind } = startInstance({ term: 1, deliver: () => {} })
+    const base = newRecord({ _id: 'theirs', body })
+    const send = { id: 'theirs:0', content: { kind: 'text' as const, text: 'hi' }, state: 'claimed' as const }
+    const theirs = { ...base, revision: 1, writer: 'i/2', sends: [send] }
+    await messages.insertOne(theirs)
+    await writeBehind.release(base, 0)
+    expect(await stored('theirs')).toEqual(theirs)
+  })
+})
