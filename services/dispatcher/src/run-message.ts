@@ -1,6 +1,7 @@
 import type { Log } from '@parley/shared/log'
 import type { Channels } from './channels.ts'
 import { claimOf, LEAVE_WITHIN_MS } from './claim.ts'
+import { type Admission, callEndOf, type Endpoints } from './endpoints/endpoints.ts'
 import type { Governor } from './governor/governor.ts'
 import type { Handle } from './handlers/handle.ts'
 import { tellEnd } from './message-line.ts'
@@ -16,6 +17,7 @@ import {
   ended,
   handled,
   nextToSend,
+  postponed,
   settledSend,
   unsettled,
 } from './progress.ts'
@@ -25,14 +27,15 @@ import { settle, settleFailure } from './settle.ts'
 import type { StatusWatch } from './statuses/status-watch.ts'
 import type { Submit } from './submit/submit.ts'
 import { type Way, type Ways, wayOf } from './way.ts'
-import { type Hold, isAway, Superseded, WrittenMessage } from './written-message.ts'
+import { isAway, type RunHold, Superseded, WrittenMessage } from './written-message.ts'
 
 /** Runs one message as far as it gets while it is held. Never rejects. */
-export type RunMessage = (record: MessageRecord, hold: Hold) => Promise<RunResult>
+export type RunMessage = (record: MessageRecord, hold: RunHold) => Promise<RunResult>
 
 interface RunOptions extends Ways {
   channels: Channels
   handle: Handle
+  endpoints: Pick<Endpoints, 'enter'>
   submit: Submit
   /** Reads a message that somebody else has written. */
   read(id: string): Promise<MessageRecord | null>
@@ -61,7 +64,7 @@ export function createRunMessage(options: RunOptions): RunMessage {
       const result = await run.go()
       return beside(record, run.lane, result)
     } catch (error) {
-      const again = { kind: 'reload', at: options.now() + TROUBLE_PAUSE_MS } as const
+      const again = { kind: 'reload', at: options.now() + TROUBLE_PAUSE_MS, for: 'server' } as const
       if (error instanceof Superseded || isAway(error)) return beside(record, run.lane, again)
       options.log.error({ err: error, messageId: record._id }, 'message could not be run')
       const result = await run.crashed().catch(() => again)
@@ -70,15 +73,18 @@ export function createRunMessage(options: RunOptions): RunMessage {
   }
 }
 
+type Entered = Extract<Admission, { kind: 'entered' }>
+type Refused = Extract<Admission, { kind: 'wait' }>
+
 class Run {
   readonly #message: WrittenMessage
-  readonly #hold: Hold
+  readonly #hold: RunHold
   readonly #options: RunOptions
   readonly #pace: Pace
   /** Whether later messages of the thread may pass this one while it waits. */
   #passable = false
 
-  constructor(run: { record: MessageRecord; hold: Hold; options: RunOptions; slots: Slots }) {
+  constructor(run: { record: MessageRecord; hold: RunHold; options: RunOptions; slots: Slots }) {
     this.#message = new WrittenMessage({ ...run.options, record: run.record, hold: run.hold })
     this.#hold = run.hold
     this.#options = run.options
@@ -96,11 +102,13 @@ class Run {
   async go(): Promise<RunResult> {
     const pause = this.#notDue()
     if (pause !== undefined) return pause
-    const prepared = await prepare({ record: this.#record, held: this.#hold.held, ...this.#options })
+    const prepared = await prepare({ record: this.#record, ...this.#hold, ...this.#options })
     if ('channel' in prepared) this.#passable = prepared.channel.config.ordered === false
     switch (prepared.kind) {
       case 'later':
         return this.#later(prepared)
+      case 'refused':
+        return this.#refused(prepared.admission)
       case 'end':
         return this.#end(prepared.end, prepared.answer)
       case 'failed':
@@ -116,8 +124,8 @@ class Run {
     const now = this.#options.now()
     if (until <= now) return undefined
     const waitsForNews = this.#record.sends.some(({ state }) => state === 'claimed')
-    if (waitsForNews) return { kind: 'reload', at: Math.min(until, now + NEWS_CHECK_MS) }
-    return { kind: 'wait', record: this.#record, until }
+    if (waitsForNews) return { kind: 'reload', at: Math.min(until, now + NEWS_CHECK_MS), for: 'status' }
+    return { kind: 'wait', record: this.#record, until, for: this.#record.waitingFor ?? 'retry' }
   }
 
   /** Something unforeseen went wrong: it counts as a try, so that it ends, whatever causes it. */
@@ -131,7 +139,7 @@ class Run {
       this.#take(planned)
       await this.#keepAnswer()
     }
-    return { kind: 'wait', record: this.#record, until: at }
+    return { kind: 'wait', record: this.#record, until: at, for: 'configuration' }
   }
 
   #take({ sends, answer }: Planned): void {
@@ -155,16 +163,39 @@ class Run {
       const settled =
         content.kind === 'submit'
           ? await this.#submit(planned, index)
-          : await this.#send(wayOf(this.#options, planned, { id, messageId, content }), { index, send })
+          : await this.#send(await this.#wayOf(planned, { id, messageId, content }), { index, send })
       if (settled.kind !== 'next') return settled
     }
+  }
+
+  /** An action's spec is read by others, too. */
+  #wayOf(planned: Planned, send: Parameters<typeof wayOf>[2]): Promise<Way> {
+    const found = () => wayOf(this.#options, planned, send)
+    return send.content.kind === 'function' ? this.#hold.calling(found) : found()
   }
 
   async #send(
     way: Way,
     { index, send }: { index: number; send: Send },
   ): Promise<RunResult | { kind: 'next' }> {
-    const pause = (await this.#uncertain(way, { index, send })) ?? (await this.#paced(way, send))
+    const pause = await this.#uncertain(way, { index, send })
+    if (pause !== undefined) return pause
+    const { workspace } = this.#record
+    const admission =
+      way.url === undefined ? undefined : this.#options.endpoints.enter({ workspace, url: way.url })
+    if (admission?.kind === 'wait') return this.#refused(admission)
+    try {
+      return await this.#sendNow(way, { index, send, leave: admission?.leave })
+    } finally {
+      admission?.leave('unknown')
+    }
+  }
+
+  async #sendNow(
+    way: Way,
+    { index, send, leave }: { index: number; send: Send; leave: Entered['leave'] | undefined },
+  ): Promise<RunResult | { kind: 'next' }> {
+    const pause = await this.#paced(way, send)
     if (pause !== undefined) return pause
     // Should this process die, a send that nobody reports on is made again under the same id in any case; but it
     // must be the same, and a handler asked again may answer something else.
@@ -172,7 +203,23 @@ class Run {
     await this.#message.commitUnderLease(claimed(this.#record, { index, at: this.#options.now() }), {
       lazily,
     })
-    return this.#settle({ index, reports: way.reports, ...(await this.#attempt(way, send)) })
+    const attempted = await this.#attempt(way, send)
+    leave?.(callEndOf(attempted.outcome))
+    return this.#settle({ index, reports: way.reports, ...attempted })
+  }
+
+  /**
+   * What may not be called now waits without being tried. Where that lasts longer, the message says so; not one whose
+   * send is uncertain, which waits by its own time.
+   */
+  async #refused({ until, for: waitingFor, reason }: Refused): Promise<RunResult> {
+    if (this.#record.answer !== undefined) await this.#keepAnswer()
+    const isUncertain = this.#record.sends.some(({ state }) => state === 'claimed')
+    if (waitingFor === 'circuit_breaker' && !isUncertain) {
+      const progress = this.#beside(postponed(this.#record, { due: until, waitingFor, reason }))
+      await this.#message.commitUnderLease(progress, { lazily: true })
+    }
+    return { kind: 'wait', record: this.#record, until, for: waitingFor }
   }
 
   /** Submitting twice counts once, so it needs no claim; with the broker away the message waits for it. */
@@ -186,7 +233,7 @@ class Run {
       await submit({ record: this.#record, channel, submit: message.answer.submit ?? {} })
     } catch (error) {
       if (!isAway(error)) throw error
-      return { kind: 'wait', record: this.#record, until: now() + SUBMIT_AGAIN_MS }
+      return { kind: 'wait', record: this.#record, until: now() + SUBMIT_AGAIN_MS, for: 'server' }
     }
     return this.#settle({ index, reports: false, outcome: SUBMITTED, ms: performance.now() - started })
   }
@@ -199,9 +246,9 @@ class Run {
     const clearSince = statuses.clearSince()
     const claim = claimOf({ record: this.#record, send, reports, clearSince, uncertainWindow, now: now() })
     if (claim.kind === 'free') return undefined
-    if (claim.kind === 'busy') return { kind: 'reload', at: claim.until }
+    if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
     const settled = await this.#settle({ index, reports, outcome: INTERRUPTED, ms: 0 })
-    return settled.kind === 'next' ? { kind: 'reload', at: now() } : settled
+    return settled.kind === 'next' ? { kind: 'reload', at: now(), for: 'status' } : settled
   }
 
   /** Waits for a slot where the send is held to a rate; a handler's answer is kept meanwhile. */
@@ -212,7 +259,7 @@ class Run {
     const until = await this.#pace.waitUntil(send.id, keys)
     if (until === undefined) return undefined
     await this.#keepAnswer()
-    return { kind: 'wait', record: this.#record, until }
+    return { kind: 'wait', record: this.#record, until, for: 'rate' }
   }
 
   async #attempt({ keys, deliver }: Way, send: Send): Promise<{ outcome: Outcome; ms: number }> {
@@ -221,7 +268,7 @@ class Run {
     if (keys !== undefined) await this.#pace.atSlot(send.id, { keys, held })
     if (!held()) throw new Superseded()
     const started = performance.now()
-    const outcome = await deliver()
+    const outcome = await this.#hold.calling(deliver)
     const tooFast = outcome.kind === 'retryable' && outcome.code === TOO_FAST
     if (tooFast && keys !== undefined) await this.#options.governor.slowDown(keys)
     return { outcome, ms: performance.now() - started }
@@ -274,7 +321,7 @@ class Run {
     const progress = this.#beside(unsettled(this.#record, { settlement, attempt, at, keptMs }))
     await this.#message.commitUnderLease(progress)
     const after = this.#after(progress)
-    return after.kind === 'next' ? { kind: 'reload', at } : after
+    return after.kind === 'next' ? { kind: 'reload', at, for: 'retry' } : after
   }
 
   async #end(end: End, answer = this.#record.answer): Promise<RunResult> {
@@ -288,7 +335,14 @@ class Run {
   #after(progress: Progress): RunResult | { kind: 'next' } {
     if (progress.open !== true) return this.#closed(progress)
     if (progress.due === undefined) return { kind: 'next' }
-    return this.#notDue() ?? { kind: 'wait', record: this.#record, until: progress.due.getTime() }
+    return (
+      this.#notDue() ?? {
+        kind: 'wait',
+        record: this.#record,
+        until: progress.due.getTime(),
+        for: progress.waitingFor ?? 'retry',
+      }
+    )
   }
 
   #closed(progress: Progress): RunResult {

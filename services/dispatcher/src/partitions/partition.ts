@@ -5,7 +5,9 @@ import type { ChannelModel } from 'amqplib'
 import type { Committer } from '../commit.ts'
 import type { Collections } from '../database.ts'
 import type { RunMessage } from '../run-message.ts'
+import { countWaiting } from '../threads/count-waiting.ts'
 import { createThreads } from '../threads/threads.ts'
+import type { WaitingCounts } from '../threads/waiting-for.ts'
 import type { Hold } from '../written-message.ts'
 import type { ArrivalStore } from './arrival-store.ts'
 import { createArrivals } from './arrivals.ts'
@@ -15,6 +17,7 @@ import { storeDeliveries } from './store-deliveries.ts'
 
 /** Under way without being stored, of one partition. */
 const PREFETCH = 100
+/** Work of this process and its database: what waits for an answer of others is not among it. */
 const THREADS_AT_ONCE = 64
 /** Orders of a lease term start at term × 2^32: higher than those of every earlier term. */
 const ORDERS_PER_TERM = 2 ** 32
@@ -24,6 +27,8 @@ export interface Partition {
   lease: Lease
   /** When the oldest message that is not stored yet was published, in milliseconds since the epoch. */
   oldestAt(): number | undefined
+  /** What its open messages wait for. */
+  waiting(): Promise<WaitingCounts>
   /** Consumes on this connection from now on. */
   attach(connection: ChannelModel): void
   /** Hands over: settles what is in flight and closes the channel; then the lease may be released. */
@@ -48,7 +53,8 @@ export function openPartition(options: {
   let order = term * ORDERS_PER_TERM
   let stopped = false
   const active = () => !stopped && held()
-  const recover = () => void recoverThreads({ messages, partition, threads, active, log })
+  const recover = (workspace?: number) =>
+    void recoverThreads({ messages, partition, workspace, threads, active, log })
   const threads = createThreads({
     load: ({ workspace, thread, lane }, limit) =>
       messages
@@ -56,7 +62,7 @@ export function openPartition(options: {
         .sort({ order: 1 })
         .limit(limit)
         .toArray(),
-    run: (record) => run(record, hold),
+    run: (record, calling) => run(record, { ...hold, calling }),
     dropped: (records) => arrivals.dropped(records),
     recover,
     concurrency: THREADS_AT_ONCE,
@@ -84,6 +90,7 @@ export function openPartition(options: {
   return {
     lease,
     oldestAt: consumer.oldestAt,
+    waiting: () => countWaiting({ messages, partition, threads }),
     attach: consumer.attach,
     async release() {
       stopped = true
