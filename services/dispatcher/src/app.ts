@@ -36,10 +36,11 @@ import { createReplayPublisher } from './messages/replay-command.ts'
 import { replayRoutes } from './messages/replay-routes.ts'
 import { messageRoutes } from './messages/routes.ts'
 import { showState } from './metrics/show-state.ts'
+import { showWaiting } from './metrics/show-waiting.ts'
 import { createOutbound, keptFor } from './outbound.ts'
 import { createArrivalStore } from './partitions/arrival-store.ts'
 import { createLeaseStore } from './partitions/lease-store.ts'
-import { openPartition } from './partitions/partition.ts'
+import { openPartition, type Partition } from './partitions/partition.ts'
 import { type Partitions, startPartitions } from './partitions/partitions.ts'
 import { watchStatuses } from './statuses/status-watch.ts'
 import { workStatuses } from './statuses/work-statuses.ts'
@@ -70,12 +71,6 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     copies: collections.copies,
     log,
   })
-  const news = keepConsuming({
-    queue: STATUS_QUEUE,
-    held: () => true,
-    work: workStatuses({ messages, committer: createCommitter(messages, newsWriter(copy)), log }),
-    log,
-  })
   const secrets = createSecretBox(secretKeysOf(config))
   const store = createConfiguredStore(collections.configured, secrets)
   const configuration = inner(config.CONFIGURATION_URL, 'configuration')
@@ -87,6 +82,15 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const outbound = createOutbound({
     ...{ config, configured, secrets, redis, kept, statuses, registry, tracing, log },
     read: (_id) => messages.findOne({ _id }),
+  })
+  const news = keepConsuming({
+    queue: STATUS_QUEUE,
+    held: () => true,
+    work: workStatuses({
+      ...{ messages, metrics: outbound.metrics, log },
+      committer: createCommitter(messages, newsWriter(copy)),
+    }),
+    log,
   })
   const broker = await followBroker({
     url: config.AMQP_URL,
@@ -102,7 +106,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     database.connection.getClient().startSession(options)
   broker.follow(kept)
   let partitions: Partitions | undefined
-  const held = () => partitions?.held() ?? new Map()
+  const held = () => partitions?.held() ?? new Map<number, Partition>()
   showState(registry, {
     kept,
     partitionsHeld: () => held().size,
@@ -113,6 +117,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       ]),
     difference: () => conservationDifference(collections),
   })
+  showWaiting(registry, () => Promise.all([...held().values()].map((partition) => partition.waiting())))
   const working = database.ready.then(() => {
     const store = createArrivalStore(messages, log)
     const committer = createCommitter(messages, copy)

@@ -70,7 +70,7 @@ function changeOf(record: Partial<Progress>, progress: Progress): Change {
   const position = isPlanned ? onlyChange(record.sends ?? [], sends) : undefined
   if (position === undefined) change.set.sends = sends
   else if (position >= 0) Object.assign(change, { position, send: sends[position] })
-  if (!isPlanned || answer !== record.answer) change.set.answer = answer
+  if (answer !== undefined && (!isPlanned || answer !== record.answer)) change.set.answer = answer
   const entries = isPlanned ? appended(record.timeline ?? [], timeline) : undefined
   if (entries === undefined) change.set.timeline = timeline
   else change.timeline = entries

@@ -93,6 +93,8 @@ export interface MessageRecord {
   /** How often the step under way was tried without success. */
   tries: number
   receivedAt: Date
+  /** When the webhook accepted it, to a second, where that was earlier. */
+  acceptedAt?: Date
   updatedAt: Date
   expiresAt?: Date
   reason?: string

@@ -17,7 +17,7 @@ import { createHandle } from './handlers/handle.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
 import type { KeptChannel } from './keep-channel.ts'
 import type { MessageRecord } from './message-record.ts'
-import { createMetrics, showBreakers } from './metrics/metrics.ts'
+import { createMetrics, type Metrics, showBreakers } from './metrics/metrics.ts'
 import { type CallKind, observeCalls } from './metrics/observe-calls.ts'
 import { traceRuns } from './metrics/trace-runs.ts'
 import { createRunMessage, type RunMessage } from './run-message.ts'
@@ -35,6 +35,7 @@ export const keptFor = ({ MESSAGES_KEPT_DAYS }: Pick<Config, 'MESSAGES_KEPT_DAYS
 export interface Outbound {
   run: RunMessage
   channels: Channels
+  metrics: Metrics
   /** Fetches what providers keep. */
   media: HttpClient
   close(): Promise<void>
@@ -82,6 +83,7 @@ export function createOutbound(options: {
   return {
     run: traceRuns(run, tracing),
     channels,
+    metrics,
     media: calls('media'),
     close: () => {
       http.close()

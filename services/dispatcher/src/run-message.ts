@@ -41,7 +41,7 @@ interface RunOptions extends Ways {
   read(id: string): Promise<MessageRecord | null>
   governor: Governor
   statuses: Pick<StatusWatch, 'clearSince'>
-  metrics: Pick<Metrics, 'settled' | 'waited'>
+  metrics: Pick<Metrics, 'settled' | 'waited' | 'sent' | 'delivered'>
   log: Log
   /** How long an uncertain send waits for news, in milliseconds. */
   uncertainWindow: number

@@ -77,10 +77,11 @@ export function createFunctions(options: {
         `The module of action ${action._id} is neither ${NATIVE} nor an http(s) URL.`,
       )
     const args = message.answer.functions?.[position]?.args ?? {}
-    const { key, spec } = action
+    const { key, workspace, spec } = action
     const task = {
       kind: 'request',
       key,
+      workspace,
       spec,
       operationId: name,
       args: JSON.stringify(args),

@@ -59,6 +59,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
       open: true,
       tries: 0,
       receivedAt: at,
+      ...acceptedBefore(at, properties.timestamp),
       updatedAt: at,
       body,
       sends: [],
@@ -66,6 +67,12 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
       attempts: [],
     },
   }
+}
+
+/** The broker's messages are dated to the second: what was accepted within the last one is as good as received. */
+function acceptedBefore(at: Date, timestamp: unknown): { acceptedAt?: Date } {
+  const latest = typeof timestamp === 'number' ? (timestamp + 1) * 1_000 : Number.NaN
+  return latest > 0 && latest < at.getTime() ? { acceptedAt: new Date(latest) } : {}
 }
 
 const replaySchema = z.object({ workspace: z.number().int(), messageId: z.string().min(1).max(128) })
