@@ -215,7 +215,8 @@ class Run {
   async #refused({ until, for: waitingFor, reason }: Refused): Promise<RunResult> {
     if (this.#record.answer !== undefined) await this.#keepAnswer()
     const isUncertain = this.#record.sends.some(({ state }) => state === 'claimed')
-    if (waitingFor === 'circuit_breaker' && !isUncertain) {
+    const isSaid = this.#record.waitingFor === waitingFor
+    if (waitingFor === 'circuit_breaker' && !isUncertain && !isSaid) {
       const progress = this.#beside(postponed(this.#record, { due: until, waitingFor, reason }))
       await this.#message.commitUnderLease(progress, { lazily: true })
     }

@@ -103,17 +103,17 @@ describe('endpoints', () => {
     expect([opened, endpoints.open()]).toEqual([1, 1])
   })
 
-  test('have at most 64 calls of one workspace at one host, and another workspace has its own', () => {
+  test('have at most 128 calls of one workspace at one host, and another workspace has its own', () => {
     const endpoints = createEndpoints({ now: () => 0, opened: () => {} })
     const enter = (workspace: number, n: number) =>
       endpoints.enter({ workspace, url: `http://a.example/${n}` })
-    const entered = Array.from({ length: 64 }, (_, n) => enter(1, n))
+    const entered = Array.from({ length: 128 }, (_, n) => enter(1, n))
     expect(entered.every(({ kind }) => kind === 'entered')).toBe(true)
-    expect(enter(1, 64)).toMatchObject({ kind: 'wait', for: 'host' })
-    expect(enter(2, 64).kind).toBe('entered')
+    expect(enter(1, 128)).toMatchObject({ kind: 'wait', for: 'host' })
+    expect(enter(2, 128).kind).toBe('entered')
     const [first] = entered
     if (first?.kind === 'entered') for (const end of ['answered', 'answered'] as const) first.leave(end)
-    expect([enter(1, 65).kind, enter(1, 66).kind]).toEqual(['entered', 'wait'])
+    expect([enter(1, 129).kind, enter(1, 130).kind]).toEqual(['entered', 'wait'])
   })
 
   test('spread those that wait over a minute at most, and name the host but no path', () => {

@@ -3,7 +3,7 @@ import type { Outcome } from '../outcome.ts'
 import { type CallEnd, CircuitBreaker } from './circuit-breaker.ts'
 
 /** Calls of one workspace to one host at once, of one instance. */
-const CALLS_AT_ONCE = 64
+const CALLS_AT_ONCE = 128
 const MAX_ENDPOINTS = 10_000
 /** Those that wait for one host ask again one after another, so that they neither crowd it nor this process. */
 const SPACING_MS = 5

@@ -6,6 +6,7 @@ import { advanced, type MessageRecord, type Progress, threadKey } from '../messa
 import type { Threads } from '../threads/threads.ts'
 import type { Hold } from '../written-message.ts'
 import type { ArrivalStore, StoreResult } from './arrival-store.ts'
+import { PrefetchShares } from './prefetch-shares.ts'
 import { type Reading, readDelivery } from './read-delivery.ts'
 
 /** How long a message may be under way without being stored, in milliseconds. */
@@ -70,6 +71,7 @@ export function createArrivals(options: {
 class PartitionArrivals implements Arrivals {
   readonly #options: Parameters<typeof createArrivals>[0]
   readonly #unstored = new ChurnMap<string, Unstored>()
+  readonly #shares = new PrefetchShares()
   /** Threads with messages that are being stored and are not in memory: whatever follows has to stay behind them. */
   readonly #behind = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
@@ -192,7 +194,9 @@ class PartitionArrivals implements Arrivals {
     const record = { ...reading.message, partition, order }
     const one = { record, arrivedAt: performance.now(), safe, begun: false }
     this.#unstored.set(_id, one)
+    const isBeyondShare = this.#shares.arrived(record.workspace)
     if (!this.#enter(record)) this.#storeBehind(one)
+    else if (isBeyondShare) void this.#store(one)
   }
 
   /** False when the message is to be read from the store, behind others of its thread. */
@@ -228,6 +232,7 @@ class PartitionArrivals implements Arrivals {
   #settled(one: Unstored, result: StoreResult): StoreResult {
     const { record, safe } = one
     this.#unstored.delete(record._id)
+    this.#shares.stored(record.workspace)
     if (result === 'left') safe.reject(left())
     else safe.resolve()
     if (result === 'known' && this.#active()) this.#options.threads.wake(record)
