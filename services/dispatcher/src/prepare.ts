@@ -8,7 +8,7 @@ import type { MessageRecord, Send } from './message-record.ts'
 import { ranAgainAt } from './messages/replayed.ts'
 import { hasAnswer, planSends } from './plan.ts'
 import type { End } from './progress.ts'
-import type { Calling } from './threads/calling.ts'
+import { type Calling, waitFor } from './threads/calling.ts'
 import { Superseded } from './written-message.ts'
 
 const LOOKUP_AGAIN_MS = 1_000
@@ -125,7 +125,7 @@ async function handledBy(
   const handled = () => calling(() => handle({ channel, messageId: record._id, message }))
   const { workspace, handlerUrl: url } = channel
   if (!/^https?:/.test(url)) return handled()
-  const admission = endpoints.enter({ workspace, url })
+  const admission = await waitFor(calling, endpoints.enter({ workspace, url }))
   if (admission.kind === 'wait') return admission
   try {
     const result = await handled()

@@ -26,6 +26,7 @@ import { isSettled, stateOfSends } from './send-state.ts'
 import { settle, settleFailure } from './settle.ts'
 import type { StatusWatch } from './statuses/status-watch.ts'
 import type { Submit } from './submit/submit.ts'
+import { waitFor } from './threads/calling.ts'
 import { type Way, type Ways, wayOf } from './way.ts'
 import { isAway, type RunHold, Superseded, WrittenMessage } from './written-message.ts'
 
@@ -180,15 +181,18 @@ class Run {
   ): Promise<RunResult | { kind: 'next' }> {
     const pause = await this.#uncertain(way, { index, send })
     if (pause !== undefined) return pause
-    const { workspace } = this.#record
-    const admission =
-      way.url === undefined ? undefined : this.#options.endpoints.enter({ workspace, url: way.url })
+    const admission = way.url === undefined ? undefined : await this.#enter(way.url)
     if (admission?.kind === 'wait') return this.#refused(admission)
     try {
       return await this.#sendNow(way, { index, send, leave: admission?.leave })
     } finally {
       admission?.leave('unknown')
     }
+  }
+
+  #enter(url: string): Promise<Admission> {
+    const { workspace } = this.#record
+    return waitFor(this.#hold.calling, this.#options.endpoints.enter({ workspace, url }))
   }
 
   async #sendNow(

@@ -84,44 +84,47 @@ describe('a circuit breaker', () => {
 })
 
 describe('endpoints', () => {
-  const unanswered = (endpoints: ReturnType<typeof createEndpoints>, url: string, workspace = 1) => {
+  const unanswered = async (endpoints: ReturnType<typeof createEndpoints>, url: string, workspace = 1) => {
     for (let call = 0; call < FAILURES; call++) {
-      const admission = endpoints.enter({ workspace, url })
+      const admission = await endpoints.enter({ workspace, url })
       if (admission.kind === 'entered') admission.leave('unanswered')
     }
   }
 
-  test('fail apart: by path, by host and by workspace', () => {
+  test('fail apart: by path, by host and by workspace', async () => {
     let opened = 0
     const endpoints = createEndpoints({ now: () => 0, opened: () => opened++ })
-    unanswered(endpoints, 'http://a.example/slow?x=1')
-    const enter = (workspace: number, url: string) => endpoints.enter({ workspace, url }).kind
-    expect(enter(1, 'http://a.example/slow?x=2')).toBe('wait')
-    expect(enter(1, 'http://a.example/other')).toBe('entered')
-    expect(enter(1, 'http://b.example/slow')).toBe('entered')
-    expect(enter(2, 'http://a.example/slow')).toBe('entered')
+    await unanswered(endpoints, 'http://a.example/slow?x=1')
+    const enter = async (workspace: number, url: string) => (await endpoints.enter({ workspace, url })).kind
+    expect(await enter(1, 'http://a.example/slow?x=2')).toBe('wait')
+    expect(await enter(1, 'http://a.example/other')).toBe('entered')
+    expect(await enter(1, 'http://b.example/slow')).toBe('entered')
+    expect(await enter(2, 'http://a.example/slow')).toBe('entered')
     expect([opened, endpoints.open()]).toEqual([1, 1])
   })
 
-  test('have at most 128 calls of one workspace at one host, and another workspace has its own', () => {
+  test('have at most 256 calls of one workspace at one host; the next one gets the room of one that ends', async () => {
     const endpoints = createEndpoints({ now: () => 0, opened: () => {} })
-    const enter = (workspace: number, n: number) =>
+    const enter = async (workspace: number, n: number) =>
       endpoints.enter({ workspace, url: `http://a.example/${n}` })
-    const entered = Array.from({ length: 128 }, (_, n) => enter(1, n))
+    const entered = await Promise.all(Array.from({ length: 256 }, (_, n) => enter(1, n)))
     expect(entered.every(({ kind }) => kind === 'entered')).toBe(true)
-    expect(enter(1, 128)).toMatchObject({ kind: 'wait', for: 'host' })
-    expect(enter(2, 128).kind).toBe('entered')
+    expect((await enter(2, 256)).kind).toBe('entered')
+    const next = enter(1, 256)
+    const late = enter(1, 257)
     const [first] = entered
     if (first?.kind === 'entered') for (const end of ['answered', 'answered'] as const) first.leave(end)
-    expect([enter(1, 129).kind, enter(1, 130).kind]).toEqual(['entered', 'wait'])
+    expect((await next).kind).toBe('entered')
+    expect(await late).toMatchObject({ kind: 'wait', for: 'host' })
   })
 
-  test('spread those that wait over a minute at most, and name the host but no path', () => {
+  test('spread those that wait over a minute at most, and name the host but no path', async () => {
     const endpoints = createEndpoints({ now: () => 0, opened: () => {} })
-    unanswered(endpoints, 'http://a.example/secret-path')
-    const waits = Array.from({ length: 20_000 }, () =>
+    await unanswered(endpoints, 'http://a.example/secret-path')
+    const all = Array.from({ length: 20_000 }, () =>
       endpoints.enter({ workspace: 1, url: 'http://a.example/secret-path' }),
-    ).map((one) => (one.kind === 'wait' ? one : undefined))
+    )
+    const waits = (await Promise.all(all)).map((one) => (one.kind === 'wait' ? one : undefined))
     const untils = waits.map((one) => one?.until ?? 0)
     expect(untils[0]).toBe(OPEN_MS)
     expect(new Set(untils).size).toBeGreaterThan(10_000)

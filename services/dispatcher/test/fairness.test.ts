@@ -53,8 +53,8 @@ describe('a handler that hangs', () => {
     expect(ended).toBe(0)
   })
 
-  test('has at most 128 calls at once from one workspace', () => {
-    expect(hanging.length).toBeLessThanOrEqual(128)
+  test('has at most 256 calls at once from one workspace', () => {
+    expect(hanging.length).toBeLessThanOrEqual(256)
   })
 
   test('is left alone after a while: its messages wait without being tried, and say for what', async () => {

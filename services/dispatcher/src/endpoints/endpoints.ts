@@ -3,12 +3,15 @@ import type { Outcome } from '../outcome.ts'
 import { type CallEnd, CircuitBreaker } from './circuit-breaker.ts'
 
 /** Calls of one workspace to one host at once, of one instance. */
-const CALLS_AT_ONCE = 128
+const CALLS_AT_ONCE = 256
 const MAX_ENDPOINTS = 10_000
-/** Those that wait for one host ask again one after another, so that they neither crowd it nor this process. */
+/** Those beyond it queue for so long; then they wait without being in the way, like those of an open breaker. */
+const QUEUE_MS = 2_000
+const MAX_QUEUED = 1_000
+/** Those that wait for one endpoint ask again one after another, so that they neither crowd it nor this process. */
 const SPACING_MS = 5
 const MAX_SPREAD_MS = 60_000
-const BUSY_MS = 50
+const BUSY_MS = 500
 
 /** Whether a call may be made now. */
 export type Admission =
@@ -17,8 +20,8 @@ export type Admission =
   | { kind: 'wait'; until: number; for: 'circuit_breaker' | 'host'; reason: string }
 
 export interface Endpoints {
-  /** Asks for a call to a URL. Whoever has entered leaves, whatever happened. */
-  enter(target: { workspace: number; url: string }): Admission
+  /** Asks for a call to a URL, at once or within 2 s. Whoever has entered leaves, whatever happened. */
+  enter(target: { workspace: number; url: string }): Admission | Promise<Admission>
   /** Endpoints whose circuit breaker is not closed. */
   open(): number
 }
@@ -26,6 +29,11 @@ export interface Endpoints {
 /** When the last one of those that wait asks again. */
 interface Line {
   lastTurn: number
+}
+
+interface Host extends Line {
+  calls: number
+  queue: Set<(hasRoom: boolean) => void>
 }
 
 /**
@@ -36,41 +44,64 @@ interface Line {
 export function createEndpoints(options: { now: () => number; opened(): void }): Endpoints {
   const { now, opened } = options
   const breakers = new LRUCache<string, Line & { breaker: CircuitBreaker }>({ max: MAX_ENDPOINTS })
-  const hosts = new LRUCache<string, Line & { calls: number }>({ max: MAX_ENDPOINTS })
+  const hosts = new LRUCache<string, Host>({ max: MAX_ENDPOINTS })
+  /** With room at the host. */
+  const enterAt = (host: Host, { key, name }: { key: string; name: string }): Admission => {
+    const guard = known(breakers, key, () => ({ breaker: new CircuitBreaker(now), lastTurn: 0 }))
+    const entry = guard.breaker.enter()
+    if (entry.kind === 'refused') {
+      leaveHost(host)
+      const reason = `${name} has not answered lately, and is tried by one call at a time.`
+      return { kind: 'wait', until: turnOf(guard, entry.until), for: 'circuit_breaker', reason }
+    }
+    const leave = once((end) => {
+      leaveHost(host)
+      if (entry.end(end)) opened()
+    })
+    return { kind: 'entered', leave }
+  }
   return {
     enter({ workspace, url }) {
-      const { host, origin, endpoint } = partsOf(url)
-      const line = known(hosts, `${workspace} ${origin}`, () => ({ calls: 0, lastTurn: 0 }))
-      if (line.calls >= CALLS_AT_ONCE)
-        return {
-          kind: 'wait',
-          until: turnOf(line, now() + BUSY_MS),
-          for: 'host',
-          reason: `${CALLS_AT_ONCE} calls to ${host} are under way.`,
-        }
-      const guard = known(breakers, `${workspace} ${endpoint}`, () => ({
-        breaker: new CircuitBreaker(now),
-        lastTurn: 0,
-      }))
-      const entry = guard.breaker.enter()
-      if (entry.kind === 'refused')
-        return {
-          kind: 'wait',
-          until: turnOf(guard, entry.until),
-          for: 'circuit_breaker',
-          reason: `${host} has not answered lately, and is tried by one call at a time.`,
-        }
-      line.calls++
-      return {
-        kind: 'entered',
-        leave: once((end) => {
-          line.calls--
-          if (entry.end(end)) opened()
-        }),
+      const { name, origin, endpoint } = partsOf(url)
+      const host = known(
+        hosts,
+        `${workspace} ${origin}`,
+        (): Host => ({ calls: 0, queue: new Set(), lastTurn: 0 }),
+      )
+      const key = `${workspace} ${endpoint}`
+      if (host.calls < CALLS_AT_ONCE) {
+        host.calls++
+        return enterAt(host, { key, name })
       }
+      const reason = `${CALLS_AT_ONCE} calls to ${name} are under way.`
+      const busy = (): Admission => {
+        return { kind: 'wait', until: turnOf(host, now() + BUSY_MS), for: 'host', reason }
+      }
+      if (host.queue.size >= MAX_QUEUED) return busy()
+      return roomAt(host).then((hasRoom) => (hasRoom ? enterAt(host, { key, name }) : busy()))
     },
     open: () => [...breakers.values()].filter(({ breaker }) => breaker.state() !== 'closed').length,
   }
+}
+
+/** Resolves with whether there is room, which is the asker's then. */
+function roomAt(host: Host): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = (hasRoom: boolean) => {
+      clearTimeout(timer)
+      host.queue.delete(end)
+      resolve(hasRoom)
+    }
+    const timer = setTimeout(() => end(false), QUEUE_MS)
+    host.queue.add(end)
+  })
+}
+
+/** The room goes to the one that has queued for longest. */
+function leaveHost(host: Host): void {
+  const [next] = host.queue
+  if (next === undefined) host.calls--
+  else next(true)
 }
 
 function turnOf(line: Line, from: number): number {
@@ -96,10 +127,10 @@ export function callEndOf(outcome: Outcome | { kind: 'answer' }): CallEnd {
 /** Codes of attempts that ended before anything left. */
 const NOT_MADE = new Set(['target_refused', 'bad_request', 'channel_not_configured', 'no_recipient'])
 
-function partsOf(url: string): { host: string; origin: string; endpoint: string } {
-  if (!URL.canParse(url)) return { host: '', origin: '', endpoint: '' }
-  const { host, origin, pathname } = new URL(url)
-  return { host, origin, endpoint: origin + pathname }
+function partsOf(url: string): { name: string; origin: string; endpoint: string } {
+  if (!URL.canParse(url)) return { name: '', origin: '', endpoint: '' }
+  const { host: name, origin, pathname } = new URL(url)
+  return { name, origin, endpoint: origin + pathname }
 }
 
 function known<V extends object>(entries: LRUCache<string, V>, key: string, make: () => V): V {

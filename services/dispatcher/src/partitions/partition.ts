@@ -18,7 +18,7 @@ import { storeDeliveries } from './store-deliveries.ts'
 /** Under way without being stored, of one partition. */
 const PREFETCH = 100
 /** Work of this process and its database: what waits for an answer of others is not among it. */
-const THREADS_AT_ONCE = 32
+const THREADS_AT_ONCE = 64
 /** Orders of a lease term start at term × 2^32: higher than those of every earlier term. */
 const ORDERS_PER_TERM = 2 ** 32
 

@@ -333,13 +333,13 @@ class ThreadRunner implements Threads {
 }
 
 /**
- * One workspace has at most half of what runs at once, one channel three eighths. Of those that wait for an answer,
- * each of which has a socket and a message in memory, there may be three times as many.
+ * One workspace has at most three quarters of what runs at once, one channel five eighths. Of those that wait for an
+ * answer, each of which has a socket and a message in memory, there may be three times as many.
  */
 function limitsOf(concurrency: number): { running: Limits; waiting: Limits } {
   const part = (share: number) => Math.ceil(concurrency * share)
   return {
-    running: { all: concurrency, workspace: part(0.5), channel: part(0.375) },
+    running: { all: concurrency, workspace: part(0.75), channel: part(0.625) },
     waiting: { all: concurrency * 3, workspace: concurrency, channel: part(0.75) },
   }
 }
