@@ -1586,6 +1586,7 @@ export interface components {
             fault?: ("caller" | "channel" | "provider" | "us") | null;
             /** Format: date-time */
             due?: string;
+            waitingFor?: string;
             /** Format: date-time */
             receivedAt: string;
             /** Format: date-time */
@@ -1699,6 +1700,7 @@ export interface components {
             fault?: ("caller" | "channel" | "provider" | "us") | null;
             /** Format: date-time */
             due?: string;
+            waitingFor?: string;
             /** Format: date-time */
             receivedAt: string;
             /** Format: date-time */
