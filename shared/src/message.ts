@@ -21,22 +21,34 @@ const functionArgs = jsonObject.check((context) => {
 
 const answerFunction = z.looseObject({ name: text, args: functionArgs.nullish() })
 
+/** Each is a send of its own. */
+export const MAX_FUNCTIONS = 50
+
+const answerFunctions = z.array(answerFunction)
+
 /**
- * The message as it comes in at the webhook and goes through the broker: the only definition of its shape.
- * Nothing inside `user`, `thread`, `answer` and the function entries is required; unknown fields are kept.
+ * A message as it is in the queues and in the store: the only definition of its shape. Nothing inside `user`,
+ * `thread`, `answer` and the function entries is required; unknown fields are kept.
  */
-export const webhookMessage = z.looseObject({
-  extId: z.string(),
-  user: z.looseObject({ name: text, phone: text, email: text, ctx: jsonObject.nullish() }),
-  thread: z.looseObject({ extId: text, ctx: jsonObject.nullish() }),
-  answer: z.looseObject({
-    message: text,
-    functions: z.array(answerFunction).nullish(),
-    submit: jsonObject.nullish(),
-  }),
-  input: text,
-  audio: text,
-})
+export const acceptedMessage = messageWith(answerFunctions)
+
+/** A message as it comes in at the webhook and from handlers: with 50 functions at most. */
+export const webhookMessage = messageWith(answerFunctions.max(MAX_FUNCTIONS))
+
+function messageWith<F extends z.ZodType>(functions: F) {
+  return z.looseObject({
+    extId: z.string(),
+    user: z.looseObject({ name: text, phone: text, email: text, ctx: jsonObject.nullish() }),
+    thread: z.looseObject({ extId: text, ctx: jsonObject.nullish() }),
+    answer: z.looseObject({
+      message: text,
+      functions: functions.nullish(),
+      submit: jsonObject.nullish(),
+    }),
+    input: text,
+    audio: text,
+  })
+}
 
 /** How many characters (UTF-16 code units) the ids of a message may have that callers choose. */
 export const MAX_ID_CHARACTERS = 1_024

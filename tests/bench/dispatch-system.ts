@@ -27,8 +27,14 @@ export interface Runner {
   stop(signal?: NodeJS.Signals): Promise<void>
 }
 
-/** `pinned`: what is run gets the last core for itself. */
-export async function startDispatchSystem({ pinned }: { pinned: boolean }) {
+/** `pinned`: what is run gets the last core for itself. `channelOf` answers what is asked of configuration. */
+export async function startDispatchSystem({
+  pinned,
+  channelOf = (_url, sinkUrl) => channelTo(sinkUrl),
+}: {
+  pinned: boolean
+  channelOf?: (url: string, sinkUrl: string) => object
+}) {
   const directory = await mkdtemp(join(tmpdir(), 'parley-bench-'))
   const servers = await startServers({ directory, say: console.error })
   const AMQP_URL = servers.rabbitmq.url
@@ -36,7 +42,8 @@ export async function startDispatchSystem({ pinned }: { pinned: boolean }) {
   const sink = await startSink()
   const inner = await listen((req, res) => {
     res.writeHead(200, { 'content-type': 'application/json' })
-    res.end(JSON.stringify(req.url?.includes('/channels') ? { data: [channelTo(sink.url)] } : {}))
+    const { url = '' } = req
+    res.end(JSON.stringify(url.includes('/channels') ? { data: [channelOf(url, sink.url)] } : {}))
   })
   const running = new Set<Runner>()
   const run = (script: string, environment: Record<string, string>, nodeArgs: string[] = []) => {

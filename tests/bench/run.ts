@@ -15,6 +15,7 @@ const SCRIPTS: Record<string, string> = {
   'public-intake': 'gateway/intake.ts',
   dispatch: 'dispatch.ts',
   backlog: 'dispatch-backlog.ts',
+  fairness: 'fairness.ts',
   configuration: 'configuration.ts',
   lists: 'configuration-lists.ts',
   start: 'start.ts',

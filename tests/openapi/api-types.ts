@@ -1587,6 +1587,7 @@ export interface components {
             fault?: ("caller" | "channel" | "provider" | "us") | null;
             /** Format: date-time */
             due?: string;
+            waitingFor?: string;
             /** Format: date-time */
             receivedAt: string;
             /** Format: date-time */
@@ -1700,6 +1701,7 @@ export interface components {
             fault?: ("caller" | "channel" | "provider" | "us") | null;
             /** Format: date-time */
             due?: string;
+            waitingFor?: string;
             /** Format: date-time */
             receivedAt: string;
             /** Format: date-time */

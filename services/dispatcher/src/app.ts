@@ -37,9 +37,10 @@ import { createReplayPublisher } from './messages/replay-command.ts'
 import { replayRoutes } from './messages/replay-routes.ts'
 import { messageRoutes } from './messages/routes.ts'
 import { showState } from './metrics/show-state.ts'
+import { showWaiting } from './metrics/show-waiting.ts'
 import { createOutbound, keptFor } from './outbound.ts'
 import { createLeaseStore } from './partitions/lease-store.ts'
-import { openPartition } from './partitions/partition.ts'
+import { openPartition, type Partition } from './partitions/partition.ts'
 import { type Partitions, startPartitions } from './partitions/partitions.ts'
 import { watchStatuses } from './statuses/status-watch.ts'
 import { workStatuses } from './statuses/work-statuses.ts'
@@ -71,15 +72,6 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     copies: collections.copies,
     log,
   })
-  const applyStatuses = workStatuses({
-    collections,
-    committer: createCommitter(messages, newsWriter(copy)),
-    log,
-  })
-  const statusConsumers = STATUS_QUEUES.map((queue) => ({
-    queue,
-    consumer: keepConsuming({ queue, held: () => true, work: applyStatuses, log }),
-  }))
   const secrets = createSecretBox(secretKeysOf(config))
   const store = createConfiguredStore(collections.configured, secrets)
   const configuration = inner(config.CONFIGURATION_URL, 'configuration')
@@ -92,6 +84,14 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     ...{ config, configured, secrets, redis, kept, statuses, registry, tracing, log },
     read: (_id) => messages.findOne({ _id }),
   })
+  const applyStatuses = workStatuses({
+    ...{ collections, metrics: outbound.metrics, log },
+    committer: createCommitter(messages, newsWriter(copy)),
+  })
+  const statusConsumers = STATUS_QUEUES.map((queue) => ({
+    queue,
+    consumer: keepConsuming({ queue, held: () => true, work: applyStatuses, log }),
+  }))
   const broker = await followBroker({
     url: config.AMQP_URL,
     declare: async (channel) => {
@@ -106,7 +106,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     database.connection.getClient().startSession(options)
   broker.follow(kept)
   let partitions: Partitions | undefined
-  const held = () => partitions?.held() ?? new Map()
+  const held = () => partitions?.held() ?? new Map<number, Partition>()
   showState(registry, {
     kept,
     partitionsHeld: () => held().size,
@@ -117,6 +117,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       ]),
     difference: () => conservationDifference(collections),
   })
+  showWaiting(registry, () => Promise.all([...held().values()].map((partition) => partition.waiting())))
   const working = database.ready.then(() => {
     const store = createIntakeStore(messages, log)
     const committer = createCommitter(messages, copy)

@@ -6,7 +6,8 @@ import { urlToHttpOptions } from 'node:url'
 import { LRUCache } from 'lru-cache'
 import { isPublicAddress } from './public-address.ts'
 
-const MAX_SOCKETS = 256
+/** To one host, of all workspaces: each of them has fewer calls under way there. */
+const MAX_SOCKETS = 1_024
 const IDLE_SOCKET_MS = 4_000
 const MAX_TARGETS = 1_000
 

@@ -2,14 +2,20 @@ import type { Log } from '@parley/shared/log'
 import { parseTraceparent } from '@parley/shared/tracing'
 import type { MessageRecord, Progress } from './message-record.ts'
 import type { Metrics } from './metrics/metrics.ts'
+import { observeArrival } from './metrics/observe-arrival.ts'
 
 /** Tells that a message has reached an end, by one wide line and the metrics. */
 export function tellEnd(
-  { log, metrics, now }: { log: Log; metrics: Pick<Metrics, 'settled'>; now: () => number },
+  {
+    log,
+    metrics,
+    now,
+  }: { log: Log; metrics: Pick<Metrics, 'settled' | 'sent' | 'delivered'>; now: () => number },
   record: MessageRecord,
   progress: Progress,
 ): void {
   metrics.settled(progress.state, progress.fault)
+  observeArrival(metrics, record, { from: 'sending', to: progress.state, at: now() })
   log.info(messageLine(record, progress, now()), 'message')
 }
 

@@ -1,3 +1,5 @@
+import type { WaitingFor } from './threads/waiting-for.ts'
+
 /** Where a message stands. `received`, `handled` and `sending` are under way; the others are ends of our work. */
 export const MESSAGE_STATES = [
   'received',
@@ -86,9 +88,13 @@ export interface MessageRecord {
   open?: true
   /** Not to be tried before this time. */
   due?: Date
+  /** What `due` is waited for. */
+  waitingFor?: WaitingFor
   /** How often the step under way was tried without success. */
   tries: number
   receivedAt: Date
+  /** When the webhook accepted it, to a second, where that was earlier. */
+  acceptedAt?: Date
   updatedAt: Date
   expiresAt?: Date
   reason?: string
@@ -104,13 +110,17 @@ export interface MessageRecord {
 
 /** The part of a message that the pipeline changes, once it is stored. */
 export type Progress = Pick<MessageRecord, 'state' | 'tries' | 'sends' | 'timeline' | 'attempts'> &
-  Partial<Pick<MessageRecord, 'lane' | 'open' | 'due' | 'reason' | 'fault' | 'answer' | 'expiresAt'>>
+  Partial<
+    Pick<MessageRecord, 'lane' | 'open' | 'due' | 'waitingFor' | 'reason' | 'fault' | 'answer' | 'expiresAt'>
+  >
 
 /** The message after a write of its progress. */
 export function advanced(record: MessageRecord, progress: Progress): MessageRecord {
   const next = { ...record, ...progress, revision: record.revision + 1 }
   // Taking a field away makes an object slow, so only where it is there.
   if (progress.due === undefined && next.due !== undefined) delete next.due
+  if (progress.waitingFor === undefined && next.waitingFor !== undefined) delete next.waitingFor
+  if (progress.reason === undefined && next.reason !== undefined) delete next.reason
   if (progress.open === undefined) delete next.open
   return next
 }

@@ -8,6 +8,7 @@ import { createWhatsappCallback } from './callbacks/whatsapp.ts'
 import { type Channels, createChannels } from './channels.ts'
 import type { Config } from './config.ts'
 import type { Configured } from './configured/configured.ts'
+import { createEndpoints } from './endpoints/endpoints.ts'
 import { createFindAction } from './functions/find-action.ts'
 import { createFunctions } from './functions/functions.ts'
 import { createSpecReader } from './functions/spec-reader.ts'
@@ -16,7 +17,7 @@ import { createHandle } from './handlers/handle.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
 import type { KeptChannel } from './keep-channel.ts'
 import type { MessageRecord } from './message-record.ts'
-import { createMetrics } from './metrics/metrics.ts'
+import { createMetrics, type Metrics, showBreakers } from './metrics/metrics.ts'
 import { type CallKind, observeCalls } from './metrics/observe-calls.ts'
 import { traceRuns } from './metrics/trace-runs.ts'
 import { createRunMessage, type RunMessage } from './run-message.ts'
@@ -34,6 +35,7 @@ export const keptFor = ({ MESSAGES_KEPT_DAYS }: Pick<Config, 'MESSAGES_KEPT_DAYS
 export interface Outbound {
   run: RunMessage
   channels: Channels
+  metrics: Metrics
   /** Fetches what providers keep. */
   media: HttpClient
   close(): Promise<void>
@@ -59,8 +61,10 @@ export function createOutbound(options: {
   const signer = createSigner(config.SIGNING_SECRET)
   const specs = createSpecReader()
   const channels = createChannels({ configured, secrets })
+  const endpoints = createEndpoints({ now: Date.now, opened: metrics.breakerOpened })
+  showBreakers(registry, endpoints)
   const run = createRunMessage({
-    ...{ metrics, channels, read, statuses, log },
+    ...{ metrics, channels, endpoints, read, statuses, log },
     handle: createHandle({ http: calls('handler'), signer }),
     callbacks: {
       whatsapp: createWhatsappCallback(calls('whatsapp')),
@@ -79,6 +83,7 @@ export function createOutbound(options: {
   return {
     run: traceRuns(run, tracing),
     channels,
+    metrics,
     media: calls('media'),
     close: () => {
       http.close()

@@ -1,12 +1,14 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import { parseJson } from '@parley/shared/parse-json'
 import type { Channel, Channels } from './channels.ts'
+import { type Admission, callEndOf, type Endpoints } from './endpoints/endpoints.ts'
 import type { Functions } from './functions/functions.ts'
 import type { Handle, Handled } from './handlers/handle.ts'
 import type { MessageRecord, Send } from './message-record.ts'
 import { ranAgainAt } from './messages/replayed.ts'
 import { hasAnswer, planSends } from './plan.ts'
 import type { End } from './progress.ts'
+import { type Calling, waitFor } from './threads/calling.ts'
 import { Superseded } from './written-message.ts'
 
 const LOOKUP_AGAIN_MS = 1_000
@@ -27,6 +29,8 @@ export type Prepared =
   | { kind: 'end'; end: End; answer?: string }
   /** What is missing may turn up in a moment (milliseconds since the epoch). */
   | { kind: 'later'; at: number; planned?: Planned }
+  /** The handler may not be called at the moment. */
+  | { kind: 'refused'; channel: Channel; admission: Extract<Admission, { kind: 'wait' }> }
   /** The handler did not answer, or a function can't be looked at. */
   | {
       kind: 'failed'
@@ -41,6 +45,8 @@ interface Options {
   channels: Channels
   handle: Handle
   functions: Pick<Functions, 'check'>
+  endpoints: Pick<Endpoints, 'enter'>
+  calling: Calling
   /** Whether the message is still this copy's to run. */
   held: () => boolean
   now: () => number
@@ -52,7 +58,7 @@ interface Options {
  * handled again. Rejects with `unavailable` when configuration is away.
  */
 export async function prepare(options: Options): Promise<Prepared> {
-  const { record, channels, handle, held, now } = options
+  const { record, channels, held, now } = options
   // Whoever runs a message again may have mended something a moment ago.
   const needs = { notBefore: ranAgainAt(record) }
   const channel = await channels.find(record.workspace, record.channel, needs)
@@ -67,7 +73,8 @@ export async function prepare(options: Options): Promise<Prepared> {
   if (hasAnswer(message.answer)) return planned({ channel, message }, options, needs)
   const started = performance.now()
   if (!held()) throw new Superseded()
-  const handled = await handle({ channel, messageId: record._id, message })
+  const handled = await handledBy(options, { channel, message })
+  if (handled.kind === 'wait') return { kind: 'refused', channel, admission: handled }
   if (handled.kind !== 'answer')
     return { kind: 'failed', step: 'handler', channel, outcome: handled, ms: performance.now() - started }
   const answer = JSON.stringify(handled.answer)
@@ -110,16 +117,37 @@ function checked(
   return withFunctions(planned, options, needs)
 }
 
+/** Built-in agents are called whatever happens; an endpoint, when it may be. */
+async function handledBy(
+  { record, handle, endpoints, calling }: Options,
+  { channel, message }: Pick<Planned, 'channel' | 'message'>,
+): Promise<Handled | Extract<Admission, { kind: 'wait' }>> {
+  const handled = () => calling(() => handle({ channel, messageId: record._id, message }))
+  const { workspace, handlerUrl: url } = channel
+  if (!/^https?:/.test(url)) return handled()
+  const admission = await waitFor(calling, endpoints.enter({ workspace, url }))
+  if (admission.kind === 'wait') return admission
+  try {
+    const result = await handled()
+    admission.leave(callEndOf(result))
+    return result
+  } finally {
+    admission.leave('unknown')
+  }
+}
+
 async function withFunctions(
   planned: Planned,
-  { record, functions, now }: Options,
+  { record, functions, calling, now }: Options,
   needs: { notBefore: number },
 ): Promise<Prepared> {
   const { sends, answer, ...found } = planned
   const started = performance.now()
   for (const { id, content } of sends) {
     if (content.kind !== 'function') continue
-    const failure = await functions.check({ ...found, messageId: record._id, id, content }, needs)
+    const failure = await calling(() =>
+      functions.check({ ...found, messageId: record._id, id, content }, needs),
+    )
     if (failure === undefined) continue
     const isEarly = now() - record.receivedAt.getTime() < LOOKUP_FOR_MS
     if (failure.kind !== 'permanent')

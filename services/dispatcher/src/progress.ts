@@ -10,6 +10,7 @@ import type {
 import type { Outcome } from './outcome.ts'
 import { later, stateOfSends } from './send-state.ts'
 import type { Settlement } from './settle.ts'
+import type { WaitingFor } from './threads/waiting-for.ts'
 
 const MAX_ATTEMPTS_KEPT = 50
 const MAX_TIMELINE_KEPT = 50
@@ -61,7 +62,16 @@ export function unsettled(
     return ended({ ...record, attempts, sends }, { end: { state: 'dead', reason, fault }, ...options })
   }
   const due = new Date(at + settlement.delay)
-  return { ...carried(record), open: true, tries: record.tries + 1, attempts, sends, due }
+  const waitingFor = settlement.kind === 'await' ? 'status' : 'retry'
+  return { ...carried(record), open: true, tries: record.tries + 1, attempts, sends, due, waitingFor }
+}
+
+/** The message's progress while nothing is tried until `due`, which counts as no try. */
+export function postponed(
+  record: MessageRecord,
+  { due, waitingFor, reason }: { due: number; waitingFor: WaitingFor; reason: string },
+): Progress {
+  return { ...carried(record), open: true, due: new Date(due), waitingFor, reason }
 }
 
 /** The message's progress after the send at `index` settled: the message ends with its last one. */

@@ -2,6 +2,7 @@ import type { Log } from '@parley/shared/log'
 import { isUnavailable } from '@parley/shared/unavailable'
 import type { Channels } from './channels.ts'
 import { claimOf, LEAVE_WITHIN_MS } from './claim.ts'
+import { type Admission, callEndOf, type Endpoints } from './endpoints/endpoints.ts'
 import type { Governor } from './governor/governor.ts'
 import type { Handle } from './handlers/handle.ts'
 import { tellEnd } from './message-line.ts'
@@ -17,6 +18,7 @@ import {
   ended,
   handled,
   nextToSend,
+  postponed,
   settledSend,
   unsettled,
 } from './progress.ts'
@@ -25,21 +27,23 @@ import { isSettled, stateOfSends } from './send-state.ts'
 import { settle, settleFailure } from './settle.ts'
 import type { StatusWatch } from './statuses/status-watch.ts'
 import type { Submit } from './submit/submit.ts'
+import { waitFor } from './threads/calling.ts'
 import { type Way, type Ways, wayOf } from './way.ts'
-import { type Hold, Superseded, WrittenMessage } from './written-message.ts'
+import { type RunHold, Superseded, WrittenMessage } from './written-message.ts'
 
 /** Runs one message as far as it gets while it is held. Never rejects. */
-export type RunMessage = (record: MessageRecord, hold: Hold) => Promise<RunResult>
+export type RunMessage = (record: MessageRecord, hold: RunHold) => Promise<RunResult>
 
 interface RunOptions extends Ways {
   channels: Channels
   handle: Handle
+  endpoints: Pick<Endpoints, 'enter'>
   submit: Submit
   /** Reads a message that somebody else has written. */
   read(id: string): Promise<MessageRecord | null>
   governor: Governor
   statuses: Pick<StatusWatch, 'clearSince' | 'consumedUntil'>
-  metrics: Pick<Metrics, 'settled' | 'waited'>
+  metrics: Pick<Metrics, 'settled' | 'waited' | 'sent' | 'delivered'>
   log: Log
   /** How long an uncertain send waits for news, in milliseconds. */
   uncertainWindow: number
@@ -62,7 +66,7 @@ export function createRunMessage(options: RunOptions): RunMessage {
       const result = await run.go()
       return beside(record, run.lane, result)
     } catch (error) {
-      const again = { kind: 'reload', at: options.now() + TROUBLE_PAUSE_MS } as const
+      const again = { kind: 'reload', at: options.now() + TROUBLE_PAUSE_MS, for: 'server' } as const
       if (error instanceof Superseded || isUnavailable(error)) return beside(record, run.lane, again)
       options.log.error({ err: error, messageId: record._id }, 'message could not be run')
       const result = await run.crashed().catch(() => again)
@@ -71,15 +75,18 @@ export function createRunMessage(options: RunOptions): RunMessage {
   }
 }
 
+type Entered = Extract<Admission, { kind: 'entered' }>
+type Refused = Extract<Admission, { kind: 'wait' }>
+
 class Run {
   readonly #message: WrittenMessage
-  readonly #hold: Hold
+  readonly #hold: RunHold
   readonly #options: RunOptions
   readonly #pace: Pace
   /** Whether later messages of the thread may pass this one while it waits. */
   #passable = false
 
-  constructor(run: { record: MessageRecord; hold: Hold; options: RunOptions; slots: Slots }) {
+  constructor(run: { record: MessageRecord; hold: RunHold; options: RunOptions; slots: Slots }) {
     this.#message = new WrittenMessage({ ...run.options, record: run.record, hold: run.hold })
     this.#hold = run.hold
     this.#options = run.options
@@ -97,11 +104,13 @@ class Run {
   async go(): Promise<RunResult> {
     const pause = this.#notDue()
     if (pause !== undefined) return pause
-    const prepared = await prepare({ record: this.#record, held: this.#hold.held, ...this.#options })
+    const prepared = await prepare({ record: this.#record, ...this.#hold, ...this.#options })
     if ('channel' in prepared) this.#passable = prepared.channel.config.ordered === false
     switch (prepared.kind) {
       case 'later':
         return this.#later(prepared)
+      case 'refused':
+        return this.#refused(prepared.admission)
       case 'end':
         return this.#end(prepared.end, prepared.answer)
       case 'failed':
@@ -117,8 +126,8 @@ class Run {
     const now = this.#options.now()
     if (until <= now) return undefined
     const waitsForNews = this.#record.sends.some(({ state }) => state === 'claimed')
-    if (waitsForNews) return { kind: 'reload', at: Math.min(until, now + NEWS_CHECK_MS) }
-    return { kind: 'wait', record: this.#record, until }
+    if (waitsForNews) return { kind: 'reload', at: Math.min(until, now + NEWS_CHECK_MS), for: 'status' }
+    return { kind: 'wait', record: this.#record, until, for: this.#record.waitingFor ?? 'retry' }
   }
 
   /** Something unforeseen went wrong: it counts as a try, so that it ends, whatever causes it. */
@@ -132,7 +141,7 @@ class Run {
       this.#take(planned)
       await this.#keepAnswer()
     }
-    return { kind: 'wait', record: this.#record, until: at }
+    return { kind: 'wait', record: this.#record, until: at, for: 'configuration' }
   }
 
   #take({ sends, answer }: Planned): void {
@@ -156,16 +165,42 @@ class Run {
       const settled =
         content.kind === 'submit'
           ? await this.#submit(planned, index)
-          : await this.#send(wayOf(this.#options, planned, { id, messageId, content }), { index, send })
+          : await this.#send(await this.#wayOf(planned, { id, messageId, content }), { index, send })
       if (settled.kind !== 'next') return settled
     }
+  }
+
+  /** An action's spec is read by others, too. */
+  #wayOf(planned: Planned, send: Parameters<typeof wayOf>[2]): Promise<Way> {
+    const found = () => wayOf(this.#options, planned, send)
+    return send.content.kind === 'function' ? this.#hold.calling(found) : found()
   }
 
   async #send(
     way: Way,
     { index, send }: { index: number; send: Send },
   ): Promise<RunResult | { kind: 'next' }> {
-    const pause = (await this.#uncertain(way, { index, send })) ?? (await this.#paced(way, send))
+    const pause = await this.#uncertain(way, { index, send })
+    if (pause !== undefined) return pause
+    const admission = way.url === undefined ? undefined : await this.#enter(way.url)
+    if (admission?.kind === 'wait') return this.#refused(admission)
+    try {
+      return await this.#sendNow(way, { index, send, leave: admission?.leave })
+    } finally {
+      admission?.leave('unknown')
+    }
+  }
+
+  #enter(url: string): Promise<Admission> {
+    const { workspace } = this.#record
+    return waitFor(this.#hold.calling, this.#options.endpoints.enter({ workspace, url }))
+  }
+
+  async #sendNow(
+    way: Way,
+    { index, send, leave }: { index: number; send: Send; leave: Entered['leave'] | undefined },
+  ): Promise<RunResult | { kind: 'next' }> {
+    const pause = await this.#paced(way, send)
     if (pause !== undefined) return pause
     // Should this process die, a send that nobody reports on is made again under the same id in any case; but it
     // must be the same, and a handler asked again may answer something else.
@@ -179,7 +214,24 @@ class Run {
       if (error instanceof Superseded || isUnavailable(error)) await this.#message.release(unclaimed, index)
       throw error
     }
-    return this.#settle({ index, reports: way.reports, ...(await this.#attempt(way)) })
+    const attempted = await this.#attempt(way)
+    leave?.(callEndOf(attempted.outcome))
+    return this.#settle({ index, reports: way.reports, ...attempted })
+  }
+
+  /**
+   * What may not be called now waits without being tried. Where that lasts longer, the message says so; not one whose
+   * send is uncertain, which waits by its own time.
+   */
+  async #refused({ until, for: waitingFor, reason }: Refused): Promise<RunResult> {
+    if (this.#record.answer !== undefined) await this.#keepAnswer()
+    const isUncertain = this.#record.sends.some(({ state }) => state === 'claimed')
+    const isSaid = this.#record.waitingFor === waitingFor
+    if (waitingFor === 'circuit_breaker' && !isUncertain && !isSaid) {
+      const progress = this.#beside(postponed(this.#record, { due: until, waitingFor, reason }))
+      await this.#message.commitUnderLease(progress, { lazily: true })
+    }
+    return { kind: 'wait', record: this.#record, until, for: waitingFor }
   }
 
   /** Submitting twice counts once, so it needs no claim; with the broker away the message waits for it. */
@@ -193,7 +245,7 @@ class Run {
       await submit({ record: this.#record, channel, submit: message.answer.submit ?? {} })
     } catch (error) {
       if (!isUnavailable(error)) throw error
-      return { kind: 'wait', record: this.#record, until: now() + SUBMIT_AGAIN_MS }
+      return { kind: 'wait', record: this.#record, until: now() + SUBMIT_AGAIN_MS, for: 'server' }
     }
     return this.#settle({ index, reports: false, outcome: SUBMITTED, ms: performance.now() - started })
   }
@@ -209,9 +261,9 @@ class Run {
       consumedUntil: statuses.consumedUntil(),
     })
     if (claim.kind === 'free') return undefined
-    if (claim.kind === 'busy') return { kind: 'reload', at: claim.until }
+    if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
     const settled = await this.#settle({ index, reports, outcome: INTERRUPTED, ms: 0 })
-    return settled.kind === 'next' ? { kind: 'reload', at: now() } : settled
+    return settled.kind === 'next' ? { kind: 'reload', at: now(), for: 'status' } : settled
   }
 
   /** Waits for a slot where the send is held to a rate; a handler's answer is kept meanwhile. */
@@ -222,7 +274,7 @@ class Run {
     const until = await this.#pace.waitUntil(send.id, keys)
     if (until === undefined) return undefined
     await this.#keepAnswer()
-    return { kind: 'wait', record: this.#record, until }
+    return { kind: 'wait', record: this.#record, until, for: 'rate' }
   }
 
   /** Waits for the slot of a claimed send. Throws {@link Superseded} when it must not leave any more. */
@@ -235,7 +287,7 @@ class Run {
 
   async #attempt({ keys, deliver }: Way): Promise<{ outcome: Outcome; ms: number }> {
     const started = performance.now()
-    const outcome = await deliver()
+    const outcome = await this.#hold.calling(deliver)
     const tooFast = outcome.kind === 'retryable' && outcome.code === TOO_FAST
     if (tooFast && keys !== undefined) await this.#options.governor.slowDown(keys)
     return { outcome, ms: performance.now() - started }
@@ -288,7 +340,7 @@ class Run {
     const progress = this.#beside(unsettled(this.#record, { settlement, attempt, at, keptMs }))
     await this.#message.commitUnderLease(progress)
     const after = this.#after(progress)
-    return after.kind === 'next' ? { kind: 'reload', at } : after
+    return after.kind === 'next' ? { kind: 'reload', at, for: 'retry' } : after
   }
 
   async #end(end: End, answer = this.#record.answer): Promise<RunResult> {
@@ -302,7 +354,14 @@ class Run {
   #after(progress: Progress): RunResult | { kind: 'next' } {
     if (progress.open !== true) return this.#closed(progress)
     if (progress.due === undefined) return { kind: 'next' }
-    return this.#notDue() ?? { kind: 'wait', record: this.#record, until: progress.due.getTime() }
+    return (
+      this.#notDue() ?? {
+        kind: 'wait',
+        record: this.#record,
+        until: progress.due.getTime(),
+        for: progress.waitingFor ?? 'retry',
+      }
+    )
   }
 
   #closed(progress: Progress): RunResult {

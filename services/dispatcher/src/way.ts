@@ -12,6 +12,8 @@ export interface Way {
   reports: boolean
   /** What it counts against, where the other side allows only so many. */
   keys?: PaceKeys | undefined
+  /** What it calls; undefined where that can't be said. */
+  url: string | undefined
   deliver(): Promise<Outcome>
 }
 
@@ -20,17 +22,23 @@ export interface Ways {
   functions: Functions
 }
 
-/** A send to the person leaves by the channel's callback, a function by the action that has it. */
-export function wayOf(
+/**
+ * A send to the person leaves by the channel's callback, a function by the action that has it. Rejects with
+ * `unavailable`.
+ */
+export async function wayOf(
   { callbacks, functions }: Ways,
   { channel, message }: Pick<Planned, 'channel' | 'message'>,
   send: Pick<Send, 'id'> & { messageId: string; content: PersonalContent | FunctionContent },
-): Way {
+): Promise<Way> {
   const { id, messageId, content } = send
   const call = { channel, messageId, message, id }
-  if (content.kind === 'function')
-    return { reports: false, deliver: () => functions.call({ ...call, content }) }
+  if (content.kind === 'function') {
+    const { url, deliver } = await functions.open({ ...call, content })
+    return { reports: false, url, deliver }
+  }
   const callback = callbacks[channel.callback]
   const keys = callback.paceKeys?.(channel, message)
-  return { reports: callback.reports, keys, deliver: () => callback.deliver({ ...call, content }) }
+  const deliver = () => callback.deliver({ ...call, content })
+  return { reports: callback.reports, keys, url: callback.urlOf?.(channel), deliver }
 }

@@ -1,6 +1,7 @@
 import { isUnavailable } from '@parley/shared/unavailable'
 import { isNewsWriter } from './commit.ts'
 import type { MessageRecord, Progress } from './message-record.ts'
+import type { Calling } from './threads/calling.ts'
 
 const COMMIT_PAUSE_MS = 250
 const FACT_FOR_MS = 60_000
@@ -31,6 +32,12 @@ export interface Hold {
 }
 
 type CommitOptions = Parameters<Hold['commit']>[2]
+
+/** What a copy has of the messages of a partition, for the run of one of them. */
+export interface RunHold extends Hold {
+  /** Waits for an answer of somebody else. */
+  calling: Calling
+}
 
 /** A message as it stands in the store, as far as this copy knows, and the ways to write it. */
 export class WrittenMessage {

@@ -3,7 +3,7 @@ import { answerTask, readSpec, type SpecAnswer } from '../src/functions/spec-tas
 /** What becomes of a call of an operation of the spec, whose module is `native:request`, with these arguments. */
 export function askSpec(spec: string, operationId: string, given: object): SpecAnswer {
   const args = JSON.stringify(given)
-  return answerTask({ kind: 'request', key: 'k', spec, operationId, args, native: true }, () =>
+  return answerTask({ kind: 'request', workspace: 1, key: 'k', spec, operationId, args, native: true }, () =>
     readSpec(spec),
   )
 }

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Committer, createCommitter } from '@parley/dispatcher/commit'
 import { type Collections, collectionsOf } from '@parley/dispatcher/database'
-import type { Progress, Send } from '@parley/dispatcher/message-record'
+import { advanced, type MessageRecord, type Progress, type Send } from '@parley/dispatcher/message-record'
+import { claimed, settledSend } from '@parley/dispatcher/progress'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+import { mongo } from 'mongoose'
 import { newRecord } from './new-record.ts'
 
 let database: MongoConnection
@@ -97,5 +99,62 @@ describe('commits made at once', () => {
     const { open: _open, ...ended } = progressTo({ state: 'done', expiresAt: new Date(0) })
     expect(await committer.commit({ _id: 'ending', revision: 0 }, ended)).toBe(true)
     expect(await messages.findOne({ _id: 'ending', open: { $exists: false }, state: 'done' })).not.toBeNull()
+  })
+})
+
+describe('the progress of one send', () => {
+  const settlement = { kind: 'settled', delivered: true } as const
+  const planned = (_id: string, count: number) =>
+    newRecord({
+      ...{ _id, state: 'handled', answer: 'x'.repeat(count * 100) },
+      sends: Array.from(
+        { length: count },
+        (_, n): Send => ({ ...textSend(`${_id}:${n}`, '$x'), state: 'pending' }),
+      ),
+    })
+  /** Claims and settles each send in turn, as a run does. */
+  const sendAll = async (record: MessageRecord, commit: Committer['commit']) => {
+    let current = record
+    const step = async (progress: Progress) => {
+      expect(await commit(current, progress)).toBe(true)
+      current = advanced(current, progress)
+    }
+    for (const index of record.sends.keys()) {
+      await step(claimed(current, { index, at: index }))
+      const attempt = { at: new Date(index), step: `${index}`, outcome: 'accepted', ms: 1 } as const
+      await step(settledSend(current, { index, settlement, attempt, at: index, keptMs: 1_000 }))
+    }
+    return current
+  }
+
+  test.each([1, 2, 5, 50, 60])('is stored as it is in memory, of %i', async (count) => {
+    const record = planned(`sends-${count}`, count)
+    await messages.insertOne(record)
+    const { updatedAt: _then, ...expected } = await sendAll(record, committer.commit)
+    const { updatedAt: _now, ...stored } = (await messages.findOne({ _id: record._id })) ?? record
+    expect(stored).toEqual({ ...expected, writer: 'us' })
+  })
+
+  test('is written by itself: 50 others make the statement no larger', async () => {
+    const sizes = new Map<number, number[]>()
+    const measured = new Proxy(messages, {
+      get: (target, key) =>
+        key === 'updateMany'
+          ? (filter: object, update: object[], options: object) => {
+              sizes.get(current)?.push(mongo.BSON.calculateObjectSize({ update }, options))
+              return target.updateMany(filter, update, options)
+            }
+          : Reflect.get(target, key),
+    })
+    let current = 0
+    for (const count of [5, 50]) {
+      current = count
+      sizes.set(count, [])
+      const record = planned(`measured-${count}`, count)
+      await messages.insertOne(record)
+      await sendAll(record, createCommitter(measured, 'us').commit)
+    }
+    // Ids and positions differ by digits.
+    expect(Math.max(...(sizes.get(50) ?? []))).toBeLessThan(Math.max(...(sizes.get(5) ?? [])) + 50)
   })
 })

@@ -33,6 +33,7 @@ export interface SeenMessage {
   reason?: string
   fault?: string
   due?: string
+  waitingFor?: string
   message: WebhookMessage
   answer?: { message?: string }
   submit?: { id: string; state: string }
@@ -61,8 +62,15 @@ export interface DispatchWorld {
   /** Stops the configuration service, or starts it again at the same address. */
   configuration: { stop(): Promise<void>; start(): Promise<void> }
   /** Puts a document of a resource, as a caller would. */
-  put(resource: string, id: number, body: Record<string, unknown>): Promise<void>
-  putChannel(id: number, body: Record<string, unknown>): Promise<void>
+  put(
+    resource: string,
+    id: number,
+    body: Record<string, unknown>,
+    options?: { workspace?: number },
+  ): Promise<void>
+  putChannel(id: number, body: Record<string, unknown>, options?: { workspace?: number }): Promise<void>
+  /** What the first dispatcher's metric says, by its labels' values. */
+  metric(name: string): Promise<Map<string, number>>
   /** Reads a document, as a caller would. */
   read(resource: string, id: number): Promise<Parsed>
   remove(resource: string, id: number): Promise<void>
@@ -195,13 +203,21 @@ export async function startDispatchWorld(environment: Record<string, string> = {
         configuration = await startConfiguration()
       },
     },
-    async put(resource, id, body) {
+    async put(resource, id, body, options = {}) {
       const url = `${configuration?.url}/rest/${resource}/${id}`
-      const put = { method: 'PUT', headers: as('configuration'), body: JSON.stringify(body) }
+      const put = {
+        method: 'PUT',
+        headers: as('configuration', options.workspace),
+        body: JSON.stringify(body),
+      }
       const answer = await fetch(url, put)
       if (!answer.ok) throw new Error(`${resource} not put: ${await answer.text()}`)
     },
-    putChannel: (id, body) => world.put('channels', id, body),
+    putChannel: (id, body, options) => world.put('channels', id, body, options),
+    async metric(name) {
+      const values = (await first.registry.getSingleMetric(name)?.get())?.values ?? []
+      return new Map(values.map(({ labels, value }) => [Object.values(labels).join(' '), value]))
+    },
     async read(resource, id) {
       const url = `${configuration?.url}/rest/${resource}/${id}`
       return (await fetch(url, { headers: as('configuration') })).json()

@@ -62,6 +62,17 @@ describe('a handler that does not answer as it should makes the message dead at 
       '/answer/functions/0 is wrong',
     ],
     [
+      '51 functions',
+      (res) =>
+        res.end(
+          message1.replace(
+            '"answer":{}',
+            `"answer":{"functions":[${Array(51).fill('{"name":"x"}').join()}]}`,
+          ),
+        ),
+      'has more than 50 functions',
+    ],
+    [
       'a template without a list',
       (res) =>
         res.end(

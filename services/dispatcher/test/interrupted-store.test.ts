@@ -6,13 +6,14 @@ import mongoose from 'mongoose'
 import { Registry } from 'prom-client'
 import { createCommitter } from '../src/commit.ts'
 import { type Collections, collectionsOf, prepareDatabase } from '../src/database.ts'
+import { createEndpoints } from '../src/endpoints/endpoints.ts'
 import { createIntakeStore } from '../src/intake/intake-store.ts'
 import { createWriteBehind, type WriteBehind } from '../src/intake/write-behind.ts'
 import type { MessageRecord } from '../src/message-record.ts'
 import { createMetrics } from '../src/metrics/metrics.ts'
 import { createRunMessage } from '../src/run-message.ts'
 import type { RunResult } from '../src/run-result.ts'
-import type { Hold } from '../src/written-message.ts'
+import type { RunHold } from '../src/written-message.ts'
 import { newRecord } from './new-record.ts'
 
 const APP = 'interrupted-store'
@@ -65,10 +66,11 @@ function startInstance(options: { term: number; held?: () => boolean; deliver():
     threads: { add: () => true, wake: () => {} },
   })
   open.push(writeBehind)
-  const hold: Hold = {
+  const hold: RunHold = {
     held,
     commit: (...write) => writeBehind.commit(...write),
     release: (...claim) => writeBehind.release(...claim),
+    calling: (call) => call(),
   }
   const callback = {
     reports: true,
@@ -87,7 +89,8 @@ function startInstance(options: { term: number; held?: () => boolean; deliver():
     },
     handle: never,
     callbacks: { whatsapp: callback, rpc: callback },
-    functions: { check: never, call: never },
+    functions: { check: never, open: never },
+    endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
     submit: never,
     read: (_id) => messages.findOne({ _id }),
     governor: { slot: never, anotherSlot: never, count: never, slowDown: never },

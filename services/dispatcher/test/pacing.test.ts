@@ -2,12 +2,13 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { createLog } from '@parley/shared/log'
 import { Registry } from 'prom-client'
 import type { Callback } from '../src/callbacks/callback.ts'
+import { createEndpoints } from '../src/endpoints/endpoints.ts'
 import type { Slot } from '../src/governor/governor.ts'
 import { advanced, type MessageRecord } from '../src/message-record.ts'
 import { createMetrics } from '../src/metrics/metrics.ts'
 import { createRunMessage } from '../src/run-message.ts'
 import type { RunResult } from '../src/run-result.ts'
-import type { Hold } from '../src/written-message.ts'
+import type { RunHold } from '../src/written-message.ts'
 import { newRecord } from './new-record.ts'
 
 const START = Date.parse('2026-01-01T00:00:00Z')
@@ -48,7 +49,8 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
     },
     handle: never,
     callbacks: { whatsapp: sends, rpc: sends },
-    functions: { check: never, call: never },
+    functions: { check: never, open: never },
+    endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
     submit: never,
     read: async () => null,
     governor: {
@@ -69,8 +71,9 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
     keptMs: 1,
     now: Date.now,
   })
-  const hold: Hold = {
+  const hold: RunHold = {
     held: () => true,
+    calling: (call) => call(),
     commit: async (record, progress) => {
       await pause(options.commitMs)
       return advanced(record, progress)

@@ -55,6 +55,7 @@ function start(
       const partition: Partition = {
         lease,
         oldestAt: () => undefined,
+        waiting: async () => new Map(),
         attach: () => {},
         release: () => release(lease),
         abandon: () => {},

@@ -5,16 +5,18 @@ import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import { Registry } from 'prom-client'
 import { createCommitter } from '../src/commit.ts'
 import { type Collections, collectionsOf, prepareDatabase } from '../src/database.ts'
+import { createEndpoints } from '../src/endpoints/endpoints.ts'
 import { advanced } from '../src/message-record.ts'
 import { createMetrics } from '../src/metrics/metrics.ts'
 import { createRunMessage } from '../src/run-message.ts'
 import { RETRY_DELAYS } from '../src/settle.ts'
-import type { Hold } from '../src/written-message.ts'
+import type { RunHold } from '../src/written-message.ts'
 import { newRecord } from './new-record.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
-const hold: Hold = {
+const hold: RunHold = {
   held: () => true,
+  calling: (call) => call(),
   commit: async (record, progress) =>
     (await createCommitter(messages, 'test').commit(record, progress))
       ? advanced(record, progress)
@@ -58,7 +60,8 @@ const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
       rpc: { reports: false, deliver: delivered },
       whatsapp: { reports: false, deliver: delivered },
     },
-    functions: { check: never, call: never },
+    functions: { check: never, open: never },
+    endpoints: createEndpoints({ now: () => now, opened: () => {} }),
     submit: never,
     read: (_id) => messages.findOne({ _id }),
     governor: {

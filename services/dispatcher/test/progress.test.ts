@@ -68,7 +68,7 @@ describe('the progress of a message', () => {
     const settlement = { kind: 'retry', delay: 5_000 } as const
     expect(unsettled(before, { index: 1, settlement, attempt, at, keptMs })).toStrictEqual({
       ...{ ...carried, open: true, tries: 3, attempts: [failedOnce, attempt] },
-      ...{ sends: sends('sent', 'pending'), due: new Date(at + 5_000) },
+      ...{ sends: sends('sent', 'pending'), due: new Date(at + 5_000), waitingFor: 'retry' },
     })
   })
 
@@ -77,7 +77,7 @@ describe('the progress of a message', () => {
     const settlement = { kind: 'await', delay: 60_000 } as const
     expect(unsettled(before, { index: 1, settlement, attempt, at, keptMs })).toStrictEqual({
       ...{ ...carried, open: true, tries: 3, attempts: [failedOnce, attempt] },
-      ...{ sends: sends('sent', 'claimed'), due: new Date(at + 60_000) },
+      ...{ sends: sends('sent', 'claimed'), due: new Date(at + 60_000), waitingFor: 'status' },
     })
   })
 
@@ -86,7 +86,7 @@ describe('the progress of a message', () => {
     const settlement = { kind: 'retry', delay: 1_000 } as const
     expect(unsettled(before, { settlement, attempt, at, keptMs })).toStrictEqual({
       ...{ ...carried, state: 'received', open: true, tries: 3, attempts: [failedOnce, attempt] },
-      ...{ sends: sends('claimed'), due: new Date(at + 1_000) },
+      ...{ sends: sends('claimed'), due: new Date(at + 1_000), waitingFor: 'retry' },
     })
   })
 

@@ -13,6 +13,8 @@ import { createLog } from '@parley/shared/log'
 import { STATUS_TYPE } from '@parley/shared/message-status'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import { Registry } from 'prom-client'
+import { createMetrics } from '../src/metrics/metrics.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
 const kept = keepChannel(log)
@@ -50,7 +52,10 @@ const watching = async (instance: string) => {
   return watchStatuses({ instance, kept, ...urls, copies: collections.copies, log })
 }
 const applied = () =>
-  workStatuses({ collections, committer: createCommitter(collections.messages, 'statuses:us'), log })
+  workStatuses({
+    ...{ collections, metrics: createMetrics(new Registry()), log },
+    committer: createCommitter(collections.messages, 'statuses:us'),
+  })
 const consume = (queue: string, options: { prefetch?: number; work: ReturnType<typeof applied> }) => {
   const consumer = keepConsuming({ queue, held: () => true, log, ...options })
   broker.follow(consumer)

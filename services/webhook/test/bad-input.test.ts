@@ -42,11 +42,26 @@ describe('a body', () => {
       422,
       'validation_failed',
     ],
+    [
+      '51 functions',
+      withMember(`"answer":{"functions":[${Array(51).fill('{"name":"x"}').join()}]}`),
+      422,
+      'validation_failed',
+    ],
   ])('of %s is refused, and nothing is published', async (_name, body, status, code) => {
     await world.drain()
     const answer = await world.post(body)
     expect([answer.status, answer.json.code]).toEqual([status, code])
     expect(await world.drain()).toEqual([])
+  })
+
+  test('with 50 functions is taken, and a 51st is named as what is too many', async () => {
+    const functions = (count: number) =>
+      withMember(`"answer":{"functions":[${Array(count).fill('{"name":"x"}').join()}]}`)
+    expect((await world.post(functions(50))).status).toBe(200)
+    const { errors } = (await world.post(functions(51))).json
+    expect(errors).toEqual([expect.objectContaining({ path: '/answer/functions', code: 'too_big' })])
+    await world.drain()
   })
 
   test('with a key twice counts as JSON.parse takes it: the last one', async () => {

@@ -59,7 +59,7 @@ export async function startService<S extends z.ZodRawShape>(options: {
   build(config: z.output<z.ZodObject<S>> & BaseConfig, log: Log): Promise<Service>
   keys: ServiceKeys
   environment: Record<string, string>
-}): Promise<Listening> {
+}): Promise<Listening & Pick<Service, 'registry'>> {
   const { name, keys, environment } = options
   const config = parseConfig(z.object({ ...baseConfig, ...options.config }), {
     NODE_ENV: 'test',
@@ -74,6 +74,7 @@ export async function startService<S extends z.ZodRawShape>(options: {
   await untilReady(listening.url)
   return {
     url: listening.url,
+    registry: service.registry,
     close: async () => {
       await listening.close()
       await service.close()

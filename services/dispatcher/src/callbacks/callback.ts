@@ -20,6 +20,8 @@ export interface Callback {
   reports: boolean
   /** What a send counts against, where the other side allows only so many. */
   paceKeys?(channel: Channel, message: WebhookMessage): PaceKeys | undefined
+  /** The URL that a channel's sends go to; undefined where it has none. */
+  urlOf?(channel: Channel): string | undefined
   /** Makes one attempt, within 12 s; never throws. */
   deliver(delivery: Delivery): Promise<Outcome>
 }

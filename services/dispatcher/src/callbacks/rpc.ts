@@ -1,3 +1,4 @@
+import type { Channel } from '../channels.ts'
 import { type Answer, CallError, type HttpClient } from '../http-client.ts'
 import type { Outcome } from '../outcome.ts'
 import type { Signer } from '../signing.ts'
@@ -12,10 +13,11 @@ export function createRpcCallback(options: { http: Pick<HttpClient, 'post'>; sig
   const { http, signer } = options
   return {
     reports: false,
+    urlOf,
     async deliver(delivery) {
       const { channel, id } = delivery
-      const url = channel.config.callbackUrl
-      if (typeof url !== 'string' || !/^https?:/.test(url) || !URL.canParse(url)) {
+      const url = urlOf(channel)
+      if (url === undefined) {
         return {
           kind: 'permanent',
           code: 'channel_not_configured',
@@ -39,6 +41,10 @@ export function createRpcCallback(options: { http: Pick<HttpClient, 'post'>; sig
       }
     },
   }
+}
+
+function urlOf({ config: { callbackUrl: url } }: Channel): string | undefined {
+  return typeof url === 'string' && /^https?:/.test(url) && URL.canParse(url) ? url : undefined
 }
 
 function payloadOf({ channel, messageId, message, id, content }: Delivery): string {

@@ -25,16 +25,20 @@ export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback
       if (typeof phoneNumberId !== 'string' || person === undefined) return undefined
       return { number: `${workspace}:${phoneNumberId}`, person }
     },
+    urlOf({ config }) {
+      const known = channelConfig.safeParse(config)
+      return known.success ? sendUrl(known.data) : undefined
+    },
     async deliver({ channel, message, id, content }) {
       const config = channelConfig.safeParse(channel.config)
       if (!config.success) return misconfigured(config.error)
       const to = recipientOf(message)
       if (to === undefined)
         return permanent('no_recipient', 'caller', 'The message names no phone number to answer to.')
-      const { phoneNumberId, accessToken, apiUrl } = config.data
+      const { accessToken } = config.data
       try {
         const answer = await http.post({
-          url: `${apiUrl.replace(/\/$/, '')}/${encodeURIComponent(phoneNumberId)}/messages`,
+          url: sendUrl(config.data),
           headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
           body: JSON.stringify({
             messaging_product: 'whatsapp',
@@ -52,6 +56,10 @@ export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback
       }
     },
   }
+}
+
+function sendUrl({ apiUrl, phoneNumberId }: z.output<typeof channelConfig>): string {
+  return `${apiUrl.replace(/\/$/, '')}/${encodeURIComponent(phoneNumberId)}/messages`
 }
 
 /** The person's number as WhatsApp takes it: digits only. */

@@ -1,4 +1,4 @@
-import { webhookMessage } from '@parley/shared/message'
+import { acceptedMessage } from '@parley/shared/message'
 import type { DescribedOperation, Parameter } from '@parley/shared/openapi/operation'
 import { queryParameters } from '@parley/shared/openapi/query-parameters'
 import { z } from 'zod'
@@ -27,6 +27,10 @@ const summary = z
     reason: z.string().optional().describe('Why it is not as it should be'),
     fault: z.enum(['caller', 'channel', 'provider', 'us']).nullish().describe('Whose fault that is'),
     due: time.optional().describe('When it is tried again'),
+    waitingFor: z
+      .string()
+      .optional()
+      .describe('What that is waited for: `retry`, `status`, `circuit_breaker`'),
     receivedAt: time,
     updatedAt: time,
   })
@@ -36,8 +40,8 @@ const detail = z
   .object({
     ...summary.shape,
     requestId: z.string().nullable(),
-    message: webhookMessage.describe('As it came in'),
-    answer: webhookMessage.shape.answer.optional().describe('Where a handler made one'),
+    message: acceptedMessage.describe('As it came in'),
+    answer: acceptedMessage.shape.answer.optional().describe('Where a handler made one'),
     timeline: z.array(z.object({ at: time, state, reason: z.string().optional() })),
     sends: z
       .array(

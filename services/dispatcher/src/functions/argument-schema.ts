@@ -1,4 +1,5 @@
 import type { JsonObject } from '@parley/shared/json-object'
+import { linearPattern } from './linear-patterns.ts'
 import { isObject, memberOf, pointedAt, type SpecDocument } from './spec-document.ts'
 import { SpecError } from './spec-error.ts'
 
@@ -18,8 +19,8 @@ const UNKNOWN_REFERENCES = ['$dynamicRef', '$recursiveRef']
 
 /**
  * A schema of an OpenAPI document as JSON Schema 2020-12 that stands alone: what it refers to is in its `$defs`,
- * and only what decides about a value is left. Throws {@link SpecError} for references that lead outside, and
- * beyond 20,000 schemas, which aliases reach soon.
+ * and only what decides about a value is left. Throws {@link SpecError} for references that lead outside, for
+ * patterns that may take for ever, and beyond 20,000 schemas, which aliases reach soon.
  */
 export function argumentSchema(document: SpecDocument, schema: unknown): JsonObject {
   const definitions = new Map<string, JsonObject>()
@@ -47,6 +48,7 @@ export function argumentSchema(document: SpecDocument, schema: unknown): JsonObj
   const convertMembers = (given: JsonObject): JsonObject => {
     const made: JsonObject = {}
     for (const key of VALUES) if (Object.hasOwn(given, key)) made[key] = given[key]
+    for (const pattern of patternsOf(given)) linearPattern(pattern)
     for (const key of SCHEMAS) if (Object.hasOwn(given, key)) made[key] = convert(given[key])
     for (const key of LISTS) {
       const list = memberOf(given, key)
@@ -68,6 +70,13 @@ export function argumentSchema(document: SpecDocument, schema: unknown): JsonObj
     )
   }
   return { allOf: [root], $defs: Object.fromEntries(definitions) }
+}
+
+/** What a schema matches texts and names by. */
+function patternsOf(given: JsonObject): string[] {
+  const pattern = memberOf(given, 'pattern')
+  const names = memberOf(given, 'patternProperties')
+  return [...(typeof pattern === 'string' ? [pattern] : []), ...(isObject(names) ? Object.keys(names) : [])]
 }
 
 /** What OpenAPI 3.0 says otherwise: `nullable`, and bounds that are exclusive by a flag beside them. */

@@ -1,5 +1,6 @@
 import { type Schema, Validator } from '@cfworker/json-schema'
 import type { JsonObject } from '@parley/shared/json-object'
+import { withLinearPatterns } from './linear-patterns.ts'
 import { ArgsError, SpecError } from './spec-error.ts'
 
 /** Throws {@link ArgsError} where a value does not fit; `at` is where it lies in the arguments. */
@@ -23,8 +24,9 @@ export function checkBy(schema: JsonObject): CheckValue {
 /** The errors, the innermost last. A schema may turn out to be wrong only where it is applied. */
 function errorsOf(validator: Validator, value: unknown) {
   try {
-    return validator.validate(value).errors
-  } catch {
+    return withLinearPatterns(() => validator.validate(value).errors)
+  } catch (error) {
+    if (error instanceof SpecError) throw error
     throw new SpecError('has a schema that can not be applied')
   }
 }

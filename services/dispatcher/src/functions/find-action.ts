@@ -19,7 +19,7 @@ const actionSchema = z.looseObject({
   spec: z.string(),
 })
 
-export type Action = z.output<typeof actionSchema> & { key: string }
+export type Action = z.output<typeof actionSchema> & { key: string; workspace: number }
 
 export type FoundAction =
   | { kind: 'found'; action: Action }
@@ -59,13 +59,15 @@ export function createFindAction(options: {
     const documents = await Promise.all(wanted.map((id) => one('actions', id)))
     return documents.flatMap((document): Action[] => {
       const { data } = actionSchema.safeParse(document)
-      return data === undefined ? [] : [{ ...data, key: `${workspace}/${data._id}/${data.version}` }]
+      return data === undefined
+        ? []
+        : [{ ...data, workspace, key: `${workspace}/${data._id}/${data.version}` }]
     })
   }
-  const operationsOf = async ({ key, spec }: Action): Promise<Set<string> | string> => {
+  const operationsOf = async ({ key, workspace, spec }: Action): Promise<Set<string> | string> => {
     const found = known.get(key)
     if (found !== undefined) return found
-    const answer = await specs.ask({ kind: 'operations', key, spec })
+    const answer = await specs.ask({ kind: 'operations', key, workspace, spec })
     if (answer.kind === 'bad_spec') return answer.reason
     if (answer.kind !== 'operations') return 'takes too long to read'
     const operations = new Set(answer.ids)

@@ -33,8 +33,16 @@ export interface Functions {
    * action has it. Rejects with `unavailable`.
    */
   check(call: FunctionCall, options: { notBefore?: number | undefined }): Promise<Failure | undefined>
-  /** Makes one attempt, within 12 s; rejects with `unavailable` while configuration is away. */
-  call(call: FunctionCall): Promise<Outcome>
+  /** Gets an attempt ready; rejects with `unavailable` while configuration is unavailable. */
+  open(call: FunctionCall): Promise<FunctionAttempt>
+}
+
+/** One attempt at a function. */
+export interface FunctionAttempt {
+  /** What it calls, or the origin of that where each call has its own path; undefined when nothing can be called. */
+  url?: string
+  /** Calls it, within 12 s. */
+  deliver(): Promise<Outcome>
 }
 
 interface Ready {
@@ -69,10 +77,11 @@ export function createFunctions(options: {
         `The module of action ${action._id} is neither ${NATIVE} nor an http(s) URL.`,
       )
     const args = message.answer.functions?.[position]?.args ?? {}
-    const { key, spec } = action
+    const { key, workspace, spec } = action
     const task = {
       kind: 'request',
       key,
+      workspace,
       spec,
       operationId: name,
       args: JSON.stringify(args),
@@ -80,7 +89,7 @@ export function createFunctions(options: {
     } as const
     return readyOrNot(await specs.ask(task), { action, args, name })
   }
-  const post = (call: FunctionCall, { action, args, answer }: Ready) => {
+  const post = async (call: FunctionCall, { action, args, answer }: Ready) => {
     const common = { timeoutMs: DELIVERY_MS, maxBytes: MAX_ANSWER_BYTES }
     const key = { 'idempotency-key': call.id }
     if (answer.kind === 'request') {
@@ -97,17 +106,21 @@ export function createFunctions(options: {
       const found = await ready(call, needs)
       return 'kind' in found ? found : undefined
     },
-    async call(call) {
+    async open(call) {
       const found = await ready(call)
-      if ('kind' in found) return found
-      try {
-        return outcomeOfStatus(await post(call, found))
-      } catch (error) {
-        return outcomeOfCall(error)
-      }
+      if ('kind' in found) return { deliver: async () => found }
+      const deliver = () => post(call, found).then(outcomeOfStatus).catch(outcomeOfCall)
+      return { url: targetOf(found), deliver }
     },
   }
 }
+
+/** The path of an operation's own server may hold arguments. */
+function targetOf({ action, answer }: Ready): string {
+  return answer.kind === 'request' ? originOf(answer.request.url) : action.moduleUrl
+}
+
+const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : url)
 
 function moduleBody(call: FunctionCall, { action, args }: { action: Action; args: object }): string {
   const { id, messageId, channel, message, content } = call

@@ -7,7 +7,7 @@ import { parseSpec, type SpecDocument } from './spec-document.ts'
 import { ArgsError, SpecError } from './spec-error.ts'
 
 /** What can be asked of a spec; `key` names the version of the action that it belongs to. */
-export type SpecTask = { key: string; spec: string } & (
+export type SpecTask = { workspace: number; key: string; spec: string } & (
   | { kind: 'operations' }
   /** The arguments come as JSON text. `native`: the operation's own server is to be called. */
   | { kind: 'request'; operationId: string; args: string; native: boolean }

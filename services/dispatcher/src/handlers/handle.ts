@@ -1,5 +1,5 @@
 import { checkBytes, MAX_DEPTH } from '@parley/shared/json-body'
-import { type WebhookMessage, webhookMessage } from '@parley/shared/message'
+import { MAX_FUNCTIONS, type WebhookMessage, webhookMessage } from '@parley/shared/message'
 import { parseJson } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 import { outcomeOfFailure } from '../callbacks/call-outcome.ts'
@@ -75,7 +75,10 @@ function readAnswer(body: string): Handled {
     checkBytes(Buffer.from(body))
     const message = webhookMessage.safeParse(parseJson(body))
     if (message.success) return { kind: 'answer', answer: message.data.answer }
-    const path = message.error.issues[0]?.path.join('/') ?? ''
+    const [issue] = message.error.issues
+    const path = issue?.path.join('/') ?? ''
+    if (issue?.code === 'too_big')
+      return permanent('bad_answer', `The handler's answer has more than ${MAX_FUNCTIONS} functions.`)
     return permanent('bad_answer', `The handler's answer is not a message: /${path} is wrong.`)
   } catch (error) {
     if (error instanceof Problem && error.code === 'too_deep')

@@ -1,4 +1,4 @@
-import { MESSAGE_TYPE, webhookMessage } from '@parley/shared/message'
+import { acceptedMessage, MESSAGE_TYPE } from '@parley/shared/message'
 import type { ConsumeMessage } from 'amqplib'
 import { z } from 'zod'
 import type { MessageRecord } from '../message-record.ts'
@@ -20,7 +20,7 @@ const propertiesSchema = z.object({
 
 // Compiled, they look without copying what they look at.
 const knownProperties = z.compile(propertiesSchema)
-const knownMessage = z.compile(webhookMessage)
+const knownMessage = z.compile(acceptedMessage)
 
 /** A delivery as it will be stored, or why it can't be. */
 export type Reading =
@@ -40,7 +40,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
   const body = content.toString()
   const message = parseJson(body)
   if (!knownMessage.validate(message))
-    return rejected(`body field /${faultIn(webhookMessage, message)?.join('/')} is wrong`)
+    return rejected(`body field /${faultIn(acceptedMessage, message)?.join('/')} is wrong`)
   const { messageId, headers } = properties as z.input<typeof propertiesSchema>
   const { workspace, channel, thread, source, requestId, traceparent } = headers
   const at = new Date()
@@ -59,6 +59,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
       open: true,
       tries: 0,
       receivedAt: at,
+      ...acceptedBefore(at, properties.timestamp),
       updatedAt: at,
       body,
       sends: [],
@@ -66,6 +67,12 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
       attempts: [],
     },
   }
+}
+
+/** The broker's messages are dated to the second: what was accepted within the last one is as good as received. */
+function acceptedBefore(at: Date, timestamp: unknown): { acceptedAt?: Date } {
+  const latest = typeof timestamp === 'number' ? (timestamp + 1) * 1_000 : Number.NaN
+  return latest > 0 && latest < at.getTime() ? { acceptedAt: new Date(latest) } : {}
 }
 
 const replaySchema = z.object({ workspace: z.number().int(), messageId: z.string().min(1).max(128) })

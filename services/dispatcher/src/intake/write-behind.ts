@@ -4,6 +4,7 @@ import { advanced, type MessageRecord, type Progress, threadKey } from '../messa
 import type { Threads } from '../threads/threads.ts'
 import type { Hold } from '../written-message.ts'
 import type { IntakeStore, StoreResult } from './intake-store.ts'
+import { PrefetchShares } from './prefetch-shares.ts'
 
 /** How long a message may run without being stored, in milliseconds. */
 const UNSTORED_MS = 500
@@ -67,6 +68,7 @@ class PartitionWriteBehind implements WriteBehind {
   readonly #options: Parameters<typeof createWriteBehind>[0]
   /** In the order of their arrival. Each leaves when its state is final. */
   readonly #unstored = new ChurnMap<string, Unstored>()
+  readonly #shares = new PrefetchShares()
   /** How many messages of a thread are being stored to be read back: what follows must stay behind them. */
   readonly #readBack = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
@@ -86,7 +88,9 @@ class PartitionWriteBehind implements WriteBehind {
     const result = Promise.withResolvers<StoreResult>()
     const unstored: Unstored = { state: 'running', record, arrivedAt: performance.now(), result }
     this.#unstored.set(record._id, unstored)
+    const isBeyondShare = this.#shares.arrived(record.workspace)
     if (!this.#addToThread(record)) this.#storeAndReadBack(unstored)
+    else if (isBeyondShare) void this.#store(unstored)
     return result.promise
   }
 
@@ -198,6 +202,7 @@ class PartitionWriteBehind implements WriteBehind {
     const { state, record } = unstored
     if (state === 'abandoned') return
     unstored.state = result
+    this.#shares.stored(record.workspace)
     if (!this.#closed) this.#unstored.delete(record._id)
     unstored.result.resolve(result)
     if (result === 'known' && this.#active()) this.#options.threads.wake(record)

@@ -11,6 +11,7 @@ export function summaryOf(record: MessageRecord): object {
     state: record.state,
     ...(record.reason === undefined ? {} : { reason: record.reason, fault: record.fault ?? null }),
     ...(record.due === undefined ? {} : { due: record.due }),
+    ...(record.waitingFor === undefined ? {} : { waitingFor: record.waitingFor }),
     receivedAt: record.receivedAt,
     updatedAt: record.updatedAt,
   }

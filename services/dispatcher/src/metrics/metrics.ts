@@ -1,6 +1,8 @@
-import { Counter, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Endpoints } from '../endpoints/endpoints.ts'
 
 const CALL_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const ACCEPTED_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 21_600]
 const WAIT_SECONDS = [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1_800]
 
 /** What is counted where it happens. */
@@ -11,6 +13,12 @@ export interface Metrics {
   waited(seconds: number): void
   /** A call to what a workspace configured ended with this status, or failed in this way. */
   called(kind: string, outcome: string, seconds: number): void
+  /** All sends of a message left, so many seconds after it was accepted. */
+  sent(seconds: number): void
+  /** A message got there, so many seconds after it was accepted. */
+  delivered(seconds: number): void
+  /** The circuit breaker of an endpoint opened. */
+  breakerOpened(): void
 }
 
 export function createMetrics(registry: Registry): Metrics {
@@ -34,9 +42,41 @@ export function createMetrics(registry: Registry): Metrics {
     buckets: CALL_SECONDS,
     registers,
   })
+  const sent = new Histogram({
+    name: 'parley_message_accepted_to_sent_seconds',
+    help: 'From when a message was accepted until all of its sends had left',
+    buckets: ACCEPTED_SECONDS,
+    registers,
+  })
+  const delivered = new Histogram({
+    name: 'parley_message_accepted_to_delivered_seconds',
+    help: 'From when a message was accepted until all of its sends had been delivered',
+    buckets: ACCEPTED_SECONDS,
+    registers,
+  })
+  const opened = new Counter({
+    name: 'parley_circuit_breaker_opened_total',
+    help: 'How often an endpoint was left alone because it did not answer',
+    registers,
+  })
   return {
     settled: (state, fault = 'none') => settled.inc({ state, fault }),
     waited: (seconds) => waits.observe(seconds),
     called: (kind, outcome, seconds) => calls.observe({ kind, outcome }, seconds),
+    sent: (seconds) => sent.observe(seconds),
+    delivered: (seconds) => delivered.observe(seconds),
+    breakerOpened: () => opened.inc(),
   }
+}
+
+/** Shows how many endpoints this instance leaves alone. */
+export function showBreakers(registry: Registry, endpoints: Pick<Endpoints, 'open'>): void {
+  new Gauge({
+    name: 'parley_circuit_breakers_open',
+    help: 'Endpoints that this instance leaves alone because they did not answer',
+    registers: [registry],
+    collect() {
+      this.set(endpoints.open())
+    },
+  })
 }

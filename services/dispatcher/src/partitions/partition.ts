@@ -9,13 +9,16 @@ import type { IntakeStore } from '../intake/intake-store.ts'
 import { storeDeliveries } from '../intake/store-deliveries.ts'
 import { createWriteBehind } from '../intake/write-behind.ts'
 import type { RunMessage } from '../run-message.ts'
+import { countWaiting } from '../threads/count-waiting.ts'
 import { createThreads } from '../threads/threads.ts'
+import type { WaitingCounts } from '../threads/waiting-for.ts'
 import type { Hold } from '../written-message.ts'
 import type { Lease } from './lease-store.ts'
 import { recoverThreads } from './recover-threads.ts'
 
 /** Under way without being stored, of one partition. */
 const PREFETCH = 100
+/** Work of this process and its database: what waits for an answer of others is not among it. */
 const THREADS_AT_ONCE = 64
 /** Orders of a lease term start at term × 2^32: higher than those of every earlier term. */
 const ORDERS_PER_TERM = 2 ** 32
@@ -25,6 +28,8 @@ export interface Partition {
   lease: Lease
   /** When the oldest message that is not stored yet was published, in milliseconds since the epoch. */
   oldestAt(): number | undefined
+  /** What its open messages wait for. */
+  waiting(): Promise<WaitingCounts>
   /** Consumes on this connection from now on. */
   attach(connection: ChannelModel): void
   /** Hands over: settles what is in flight and closes the channel; then the lease may be released. */
@@ -49,7 +54,8 @@ export function openPartition(options: {
   let order = term * ORDERS_PER_TERM
   let stopped = false
   const active = () => !stopped && held()
-  const recover = () => void recoverThreads({ messages, partition, threads, active, log })
+  const recover = (workspace?: number) =>
+    void recoverThreads({ messages, partition, workspace, threads, active, log })
   const threads = createThreads({
     load: ({ workspace, thread, lane }, limit) =>
       messages
@@ -57,7 +63,7 @@ export function openPartition(options: {
         .sort({ order: 1 })
         .limit(limit)
         .toArray(),
-    run: (record) => run(record, hold),
+    run: (record, calling) => run(record, { ...hold, calling }),
     dropped: (records) => writeBehind.dropped(records),
     recover,
     concurrency: THREADS_AT_ONCE,
@@ -90,6 +96,7 @@ export function openPartition(options: {
   return {
     lease,
     oldestAt: consumer.oldestAt,
+    waiting: () => countWaiting({ messages, partition, threads }),
     attach: consumer.attach,
     async release() {
       stopped = true

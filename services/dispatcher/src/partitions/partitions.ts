@@ -14,7 +14,7 @@ export interface Partitions {
   /** The broker is connected (again): every partition held consumes there. */
   attach(connection: ChannelModel): void
   /** Those whose lease this copy holds, by their number. */
-  held(): ReadonlyMap<number, Pick<Partition, 'oldestAt'>>
+  held(): ReadonlyMap<number, Pick<Partition, 'oldestAt' | 'waiting'>>
   /** Hands every partition over and takes this copy off the list. */
   close(): Promise<void>
 }

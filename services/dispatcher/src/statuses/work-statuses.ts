@@ -3,21 +3,25 @@ import { reject } from '@parley/shared/reject'
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
 import type { Committer } from '../commit.ts'
 import type { Collections } from '../database.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import { observeArrival } from '../metrics/observe-arrival.ts'
 import { applyStatuses, type SendStatus } from './apply-status.ts'
 import { type KnownStatus, readStatus } from './read-status.ts'
 import { noteMarkers, type StatusMarker } from './status-marker.ts'
 
 const MAX_ROUNDS = 20
 
+interface StatusOptions {
+  collections: Pick<Collections, 'messages' | 'copies'>
+  committer: Committer
+  metrics: Pick<Metrics, 'sent' | 'delivered'>
+}
+
 /**
  * Makes the worker of the provider's news: each batch is applied to the messages it is about. One that somebody
  * else writes at the same moment is read and applied again. Rejects while the database is away.
  */
-export function workStatuses(options: {
-  collections: Pick<Collections, 'messages' | 'copies'>
-  committer: Committer
-  log: Log
-}) {
+export function workStatuses(options: StatusOptions & { log: Log }) {
   const { collections, log } = options
   return async (batch: ConsumeMessage[], channel: ConfirmChannel): Promise<void> => {
     const known: KnownStatus[] = []
@@ -35,7 +39,7 @@ export function workStatuses(options: {
 }
 
 async function applyAll(
-  { collections, committer }: { collections: Pick<Collections, 'messages'>; committer: Committer },
+  { collections, committer, metrics }: StatusOptions,
   known: KnownStatus[],
 ): Promise<void> {
   let waiting = Map.groupBy(known, ({ messageId }) => messageId)
@@ -47,7 +51,9 @@ async function applyAll(
       records.map(async (record) => {
         const news = waiting.get(record._id) ?? []
         const progress = applyStatuses(record, statusesOf(news, record.workspace))
-        if (progress !== undefined && !(await committer.commit(record, progress))) left.set(record._id, news)
+        if (progress === undefined) return
+        if (!(await committer.commit(record, progress))) return void left.set(record._id, news)
+        observeArrival(metrics, record, { from: record.state, to: progress.state, at: Date.now() })
       }),
     )
     waiting = left

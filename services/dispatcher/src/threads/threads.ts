@@ -2,7 +2,10 @@ import TinyQueue from 'tinyqueue'
 import { ChurnMap } from '../churn-map.ts'
 import { type MessageRecord, threadKey } from '../message-record.ts'
 import type { RunResult } from '../run-result.ts'
-import { Fifo } from './fifo.ts'
+import { type Calling, callingFrom } from './calling.ts'
+import { MemoryShare } from './memory-share.ts'
+import { type Limits, ReadyThreads, type Slot } from './ready-threads.ts'
+import type { Waiting, WaitingCounts, WaitingFor } from './waiting-for.ts'
 
 /** Which thread of which workspace, or which lane beside it. */
 export type ThreadRef = Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>
@@ -15,15 +18,25 @@ interface Thread extends ThreadRef {
   more: boolean
   loading: boolean
   state: 'ready' | 'running' | 'waiting'
+  /** Of its first message, as far as it was read. */
+  channel: string | undefined
+  /** What it waits for; undefined while it works. */
+  waitingFor: Waiting | undefined
+  /** When its first message came, or when the thread was met (milliseconds since the epoch). */
+  since: number
 }
 
 export interface Threads {
   /** A message is next in its thread. False when it is not held in memory, but to be read from the store. */
   add(record: MessageRecord): boolean
   /** The store holds open messages of this thread; its head is not due before `due` (milliseconds). */
-  wake(ref: ThreadRef, due?: number): void
-  /** Every thread with open messages has been woken. */
-  complete(): void
+  wake(ref: ThreadRef, due?: number, waitingFor?: WaitingFor): void
+  /** Every thread with open messages, or every one of the workspace, has been woken. */
+  complete(workspace?: number): void
+  /** What the first messages of the threads in memory wait for; one that works is not among them. */
+  waiting(): WaitingCounts
+  /** How many threads are in memory. */
+  count(): number
   /** Starts nothing more; resolves when what is running has ended. */
   stop(): Promise<void>
 }
@@ -31,13 +44,13 @@ export interface Threads {
 interface ThreadsOptions {
   /** The first `limit` open messages of a thread, in order. */
   load(ref: ThreadRef, limit: number): Promise<MessageRecord[]>
-  /** Never rejects. */
-  run(record: MessageRecord): Promise<RunResult>
+  /** Never rejects. Waits for answers of others by `calling`. */
+  run(record: MessageRecord, calling: Calling): Promise<RunResult>
   /** These are in memory no more, and to be read from the store. */
   dropped?(records: MessageRecord[]): void
-  /** Wakes every thread with open messages again, then calls `complete`: some did not fit in memory. */
-  recover(): void
-  /** Threads run side by side. */
+  /** Wakes every thread of a workspace with open messages again, then calls `complete`: some did not fit in memory. */
+  recover(workspace: number): void
+  /** Threads that run side by side, without those that wait for an answer. */
   concurrency: number
   maxThreads?: number
   now?: () => number
@@ -52,8 +65,9 @@ const MAX_TIMER_MS = 10_000
 const SET_BACK_MS = 1_000
 
 /**
- * Runs threads side by side and each thread's messages one after another. Memory is bounded: of a waiting thread
- * only the head is held, beyond 8 MiB of bodies or 100,000 threads only the store remembers.
+ * Runs threads side by side, in turns for their workspaces, and each thread's messages one after another. Memory is
+ * bounded: of a waiting thread only the head is in it; beyond 8 MiB of bodies or 100,000 threads, and a quarter of
+ * that for one workspace, only the store remembers.
  */
 export function createThreads(options: ThreadsOptions): Threads {
   return new ThreadRunner(options)
@@ -64,48 +78,48 @@ class ThreadRunner implements Threads {
   readonly #now: () => number
   /** What the clock last said. */
   #latest = 0
-  readonly #maxThreads: number
   readonly #threads = new ChurnMap<string, Thread>()
   readonly #waiting = new TinyQueue<{ due: number; thread: Thread }>([], (a, b) => a.due - b.due)
-  #running = 0
   #idle = () => {}
-  readonly #ready = new Fifo<Thread>()
-  #resident = 0
+  readonly #ready: ReadyThreads<Thread>
+  readonly #memory: MemoryShare
   /** False while the store may hold threads that memory doesn't know: then only the store's order counts. */
-  #known = false
-  #overflowed = false
+  #complete = false
+  /** The same for single workspaces: threads of these did not fit, or are being read again. */
+  readonly #overflowed = new Set<number>()
+  readonly #recovering = new Set<number>()
   #stopped = false
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: ThreadsOptions) {
     this.#options = options
     this.#now = options.now ?? Date.now
-    this.#maxThreads = options.maxThreads ?? MAX_THREADS
+    this.#ready = new ReadyThreads(limitsOf(options.concurrency))
+    this.#memory = new MemoryShare({
+      threads: options.maxThreads ?? MAX_THREADS,
+      characters: MAX_RESIDENT_CHARACTERS,
+    })
   }
 
   add(record: MessageRecord): boolean {
     const thread = this.#threads.get(threadKey(record))
+    const fits = this.#memory.fits(record.workspace, 'characters')
     if (thread === undefined) {
-      const fits = this.#known && this.#resident < MAX_RESIDENT_CHARACTERS
-      const started = this.#start(record, fits ? [record] : [])
+      const runs = fits && this.#isKnown(record.workspace)
+      const started = this.#start(record, runs ? [record] : [])
       if (started !== undefined) this.#makeReady(started)
-      return fits && started !== undefined
+      return runs && started !== undefined
     }
-    if (
-      thread.more ||
-      thread.loading ||
-      thread.state === 'waiting' ||
-      this.#resident >= MAX_RESIDENT_CHARACTERS
-    ) {
+    if (thread.more || thread.loading || thread.state === 'waiting' || !fits) {
       thread.more = true
       return false
     }
     thread.queue.push(record)
-    this.#resident += record.body.length
+    this.#count(thread, { characters: record.body.length })
     return true
   }
 
-  wake(ref: ThreadRef, due = 0): void {
+  wake(ref: ThreadRef, due = 0, waitingFor: WaitingFor = 'retry'): void {
     const known = this.#threads.get(threadKey(ref))
     if (known !== undefined) {
       known.more = true
@@ -113,24 +127,42 @@ class ThreadRunner implements Threads {
     }
     const thread = this.#start(ref, [])
     if (thread === undefined) return
-    if (due > this.#now()) this.#wait(thread, due)
+    if (due > this.#now()) this.#wait(thread, due, waitingFor)
     else this.#makeReady(thread)
   }
 
-  complete(): void {
-    this.#known = !this.#overflowed
+  complete(workspace?: number): void {
+    if (workspace === undefined) this.#complete = true
+    else this.#recovering.delete(workspace)
+  }
+
+  waiting(): WaitingCounts {
+    const counts: WaitingCounts = new Map()
+    for (const { waitingFor, since } of this.#threads.values()) {
+      if (waitingFor === undefined) continue
+      const { messages, oldestAt } = counts.get(waitingFor) ?? { messages: 0, oldestAt: since }
+      counts.set(waitingFor, { messages: messages + 1, oldestAt: Math.min(oldestAt, since) })
+    }
+    return counts
+  }
+
+  count(): number {
+    return this.#threads.size
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
-    if (this.#running > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
+    if (this.#ready.underWay > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
+  }
+
+  #isKnown(workspace: number): boolean {
+    return this.#complete && !this.#overflowed.has(workspace) && !this.#recovering.has(workspace)
   }
 
   #start({ workspace, thread, lane }: ThreadRef, queue: MessageRecord[]): Thread | undefined {
-    if (this.#threads.size >= this.#maxThreads) {
-      this.#known = false
-      this.#overflowed = true
+    if (!this.#memory.fits(workspace, 'threads')) {
+      this.#overflowed.add(workspace)
       return undefined
     }
     const ref: ThreadRef = { workspace, thread, ...(lane === undefined ? {} : { lane }) }
@@ -142,62 +174,80 @@ class ThreadRunner implements Threads {
       more: queue.length === 0,
       loading: false,
       state: 'ready',
+      channel: undefined,
+      waitingFor: undefined,
+      since: this.#now(),
     }
     this.#threads.set(key, started)
-    this.#resident += charactersOf(queue)
+    this.#count(started, { threads: 1, characters: charactersOf(queue) })
     return started
   }
 
+  #count({ workspace }: Thread, change: Parameters<MemoryShare['change']>[1]): void {
+    this.#memory.change(workspace, change)
+  }
+
   #makeReady(thread: Thread): void {
+    const head = thread.queue[0]
     thread.state = 'ready'
-    this.#ready.push(thread)
+    thread.waitingFor = 'turn'
+    thread.channel = head?.channel
+    if (head !== undefined) thread.since = head.receivedAt.getTime()
+    this.#ready.add(thread)
     this.#pump()
   }
 
   #pump(): void {
-    while (!this.#stopped && this.#running < this.#options.concurrency) {
-      const thread = this.#ready.take()
-      if (thread === undefined) return
+    while (!this.#stopped) {
+      const next = this.#ready.take()
+      if (next === undefined) return
+      const { item: thread, slot } = next
       thread.state = 'running'
-      this.#running++
-      void this.#runHead(thread).then(this.#ended)
+      thread.waitingFor = undefined
+      void this.#runHead(thread, slot).then(() => this.#ended(slot))
     }
   }
 
-  readonly #ended = () => {
-    this.#running--
+  #ended(slot: Slot): void {
+    slot.end()
     this.#pump()
-    if (this.#running === 0) this.#idle()
+    if (this.#ready.underWay === 0) this.#idle()
   }
 
-  /** Runs the thread's head; then it goes to the end of the line, so that a long thread holds nobody up. */
-  async #runHead(thread: Thread): Promise<void> {
+  /** Runs the thread's head; then it goes to the end of the line, so that a long thread delays nobody. */
+  async #runHead(thread: Thread, slot: Slot): Promise<void> {
     if (thread.queue.length === 0 && thread.more && !(await this.#load(thread))) {
-      return this.#wait(thread, this.#now() + LOAD_AGAIN_MS)
+      return this.#wait(thread, this.#now() + LOAD_AGAIN_MS, 'server')
     }
     const head = thread.queue[0]
     if (head === undefined) return thread.more ? this.#makeReady(thread) : this.#end(thread)
-    this.#follow(thread, await this.#options.run(head))
+    // Its place was counted without the channel, which is known only now.
+    if (thread.channel !== head.channel) return this.#makeReady(thread)
+    const calling = callingFrom(slot, (isWaiting) => {
+      thread.waitingFor = isWaiting ? 'answer' : undefined
+      this.#pump()
+    })
+    this.#follow(thread, await this.#options.run(head, calling))
   }
 
   #follow(thread: Thread, result: RunResult): void {
     if (result.kind === 'closed' || result.kind === 'left') {
-      if (result.kind === 'left') this.wake(laneOf(thread, result.lane), result.at)
-      this.#resident -= thread.queue.shift()?.body.length ?? 0
+      if (result.kind === 'left') this.wake(laneOf(thread, result.lane), result.at, result.for)
+      this.#count(thread, { characters: -(thread.queue.shift()?.body.length ?? 0) })
       if (thread.queue.length > 0 || thread.more) this.#makeReady(thread)
       else this.#end(thread)
     } else if (result.kind === 'wait') {
-      this.#keep(thread, [result.record])
-      this.#wait(thread, result.until)
+      this.#keep(thread, this.#memory.fits(thread.workspace, 'characters') ? [result.record] : [])
+      this.#wait(thread, result.until, result.for)
     } else {
       this.#keep(thread, [])
-      this.#wait(thread, result.at)
+      this.#wait(thread, result.at, result.for)
     }
   }
 
   /** Holds only `queue` of the thread in memory; the rest is read again when it is needed. */
   #keep(thread: Thread, queue: MessageRecord[]): void {
-    this.#resident += charactersOf(queue) - charactersOf(thread.queue)
+    this.#count(thread, { characters: charactersOf(queue) - charactersOf(thread.queue) })
     thread.more ||= queue.length === 0 || thread.queue.length > queue.length
     const dropped = thread.queue.slice(queue.length)
     thread.queue = queue
@@ -208,20 +258,24 @@ class ThreadRunner implements Threads {
     // What is added while the store is read may be missing from the answer, and sets `more` again.
     thread.more = false
     thread.loading = true
-    const records = await this.#options.load(thread, LOAD_LIMIT).catch(() => undefined)
+    const limit = this.#memory.fits(thread.workspace, 'characters') ? LOAD_LIMIT : 1
+    const records = await this.#options.load(thread, limit).catch(() => undefined)
     thread.loading = false
     if (records === undefined) {
       thread.more = true
       return false
     }
-    thread.more ||= records.length === LOAD_LIMIT
+    thread.more ||= records.length === limit
     thread.queue = records
-    this.#resident += charactersOf(records)
+    this.#count(thread, { characters: charactersOf(records) })
     return true
   }
 
-  #wait(thread: Thread, due: number): void {
+  #wait(thread: Thread, due: number, waitingFor: WaitingFor = 'retry'): void {
     thread.state = 'waiting'
+    thread.waitingFor = waitingFor
+    const head = thread.queue[0]
+    if (head !== undefined) thread.since = head.receivedAt.getTime()
     this.#waiting.push({ due, thread })
     this.#setTimer()
   }
@@ -259,9 +313,34 @@ class ThreadRunner implements Threads {
 
   #end(thread: Thread): void {
     this.#threads.delete(thread.key)
-    if (!this.#overflowed || this.#threads.size > this.#maxThreads / 2) return
-    this.#overflowed = false
-    this.#options.recover()
+    this.#count(thread, { threads: -1 })
+    this.#recoverNext(thread.workspace)
+  }
+
+  /** Reads on where one workspace has room again: the one whose thread ended, or the one that waits longest. */
+  #recoverNext(ended: number): void {
+    const [first] = this.#overflowed
+    for (const workspace of [ended, first]) {
+      if (workspace === undefined || !this.#overflowed.delete(workspace)) continue
+      if (!this.#memory.isHalfFree(workspace)) {
+        this.#overflowed.add(workspace)
+        continue
+      }
+      this.#recovering.add(workspace)
+      this.#options.recover(workspace)
+    }
+  }
+}
+
+/**
+ * One workspace has at most three quarters of what runs at once, one channel five eighths. Of those that wait for an
+ * answer, each of which has a socket and a message in memory, there may be three times as many.
+ */
+function limitsOf(concurrency: number): { running: Limits; waiting: Limits } {
+  const part = (share: number) => Math.ceil(concurrency * share)
+  return {
+    running: { all: concurrency, workspace: part(0.75), channel: part(0.625) },
+    waiting: { all: concurrency * 3, workspace: concurrency, channel: part(0.75) },
   }
 }
 

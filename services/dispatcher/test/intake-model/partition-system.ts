@@ -5,6 +5,7 @@ import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
 import { createCommitter, newsWriter } from '../../src/commit.ts'
 import type { Collections } from '../../src/database.ts'
+import { createEndpoints } from '../../src/endpoints/endpoints.ts'
 import { createIntakeStore } from '../../src/intake/intake-store.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import type { Outcome } from '../../src/outcome.ts'
@@ -64,7 +65,10 @@ export class PartitionSystem {
     this.#messages = collections.messages
     this.#rejected = collections.rejected
     const committer = createCommitter(this.#messages, newsWriter('provider'))
-    this.#applyStatuses = workStatuses({ collections: options.collections, committer, log })
+    this.#applyStatuses = workStatuses({
+      ...{ collections: options.collections, committer, log },
+      metrics: createMetrics(new Registry()),
+    })
     this.#queue = new MemoryQueue((id) => {
       if (!this.#stored.has(id)) this.violations.push(`${id} was acked before it was stored`)
     })
@@ -202,7 +206,8 @@ export class PartitionSystem {
       },
       handle: never,
       callbacks: { whatsapp: callback, rpc: callback },
-      functions: { check: never, call: never },
+      functions: { check: never, open: never },
+      endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
       submit: never,
       read: (_id) => messages.findOne({ _id }),
       governor: { slot: never, anotherSlot: never, count: never, slowDown: never },

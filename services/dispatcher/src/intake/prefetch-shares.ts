@@ -1,0 +1,36 @@
+/** What one workspace may have under way without being stored, of the 100 that a partition may have. */
+export const SHARE = 20
+/** How long a workspace counts as active after a message of it. */
+export const ACTIVE_MS = 5 * 60_000
+
+/**
+ * Says when a workspace has its share of what a partition may have under way unstored. What is beyond it is stored at
+ * once, so that the queue goes on as fast as the store takes batches, and what others have behind it does not wait
+ * until it has been run. Storing early costs a second write, so it is done only where other workspaces are active.
+ */
+export class PrefetchShares {
+  readonly #now: () => number
+  readonly #unstored = new Map<number, number>()
+  #last: number | undefined
+  /** When two messages in a row were of two workspaces. */
+  #changedAt = Number.NEGATIVE_INFINITY
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  /** Whether the message that arrived is to be stored at once. */
+  arrived(workspace: number): boolean {
+    if (this.#last !== undefined && this.#last !== workspace) this.#changedAt = this.#now()
+    this.#last = workspace
+    const unstored = (this.#unstored.get(workspace) ?? 0) + 1
+    this.#unstored.set(workspace, unstored)
+    return unstored > SHARE && this.#now() - this.#changedAt < ACTIVE_MS
+  }
+
+  stored(workspace: number): void {
+    const unstored = (this.#unstored.get(workspace) ?? 1) - 1
+    if (unstored > 0) this.#unstored.set(workspace, unstored)
+    else this.#unstored.delete(workspace)
+  }
+}

@@ -1,0 +1,187 @@
+import { Fifo } from './fifo.ts'
+
+/** What is ready to run: whose it is decides when its turn comes. */
+export interface Claimant {
+  workspace: number
+  /** The channel of its first message; undefined while that has to be read from the store. */
+  channel: string | undefined
+}
+
+/** How many there may be: in all, of one workspace, of one channel. */
+export interface Limits {
+  all: number
+  workspace: number
+  channel: number
+}
+
+interface Counts {
+  running: number
+  /** Under way, and waiting for somebody's answer. */
+  waiting: number
+}
+
+interface Channel<T> extends Counts {
+  name: string | undefined
+  ready: Fifo<T>
+  hasTurn: boolean
+}
+
+interface Workspace<T> extends Counts {
+  id: number
+  /** Channels that have something ready and room to run it, in the order of their turns. */
+  turns: Fifo<Channel<T>>
+  channels: Map<string | undefined, Channel<T>>
+  hasTurn: boolean
+}
+
+/** A place among what runs. */
+export interface Slot {
+  /** Gives the place to others while an answer is waited for; false when too many wait already. */
+  leave(): boolean
+  /** Takes it again, also beyond the limits: the work is under way, and nothing new starts meanwhile. */
+  enter(): void
+  /** Gives it up. */
+  end(): void
+}
+
+/**
+ * Ready threads, started by round robin over workspaces and, within one, over its channels: whoever has 50,000 ready
+ * delays another workspace's by one turn. A workspace or channel at its limit is passed over. Each operation costs
+ * the same at any number of threads.
+ */
+export class ReadyThreads<T extends Claimant> {
+  readonly #limits: Record<keyof Counts, Limits>
+  readonly #turns = new Fifo<Workspace<T>>()
+  readonly #workspaces = new Map<number, Workspace<T>>()
+  readonly #all: Counts = { running: 0, waiting: 0 }
+
+  constructor(limits: Record<keyof Counts, Limits>) {
+    this.#limits = limits
+  }
+
+  /** Those that were taken and have not ended. */
+  get underWay(): number {
+    return this.#all.running + this.#all.waiting
+  }
+
+  add(item: T): void {
+    const workspace = this.#workspaceOf(item.workspace)
+    const channel = channelOf(workspace, item.channel)
+    channel.ready.push(item)
+    this.#offer(workspace, channel)
+  }
+
+  /** The next one that may run, with its place; undefined when there is none, or no room. */
+  take(): { item: T; slot: Slot } | undefined {
+    while (this.#all.running < this.#limits.running.all) {
+      const workspace = this.#turns.take()
+      if (workspace === undefined) return undefined
+      workspace.hasTurn = false
+      const next = this.#isFull(workspace) ? undefined : this.#takeFrom(workspace)
+      this.#offer(workspace)
+      if (next !== undefined) return next
+    }
+    return undefined
+  }
+
+  #takeFrom(workspace: Workspace<T>): { item: T; slot: Slot } | undefined {
+    for (let channel = workspace.turns.take(); channel !== undefined; channel = workspace.turns.take()) {
+      channel.hasTurn = false
+      if (this.#isChannelFull(channel)) continue
+      const item = channel.ready.take()
+      if (item === undefined) continue
+      const slot = this.#slotOf(workspace, channel)
+      this.#offer(workspace, channel)
+      return { item, slot }
+    }
+    return undefined
+  }
+
+  #slotOf(workspace: Workspace<T>, channel: Channel<T>): Slot {
+    const groups = [this.#all, workspace, channel]
+    let counted: keyof Counts = 'running'
+    const move = (to: keyof Counts | undefined) => {
+      for (const group of groups) {
+        group[counted]--
+        if (to !== undefined) group[to]++
+      }
+      counted = to ?? counted
+    }
+    for (const group of groups) group.running++
+    return {
+      leave: () => {
+        if (counted === 'waiting' || !this.#mayWait(workspace, channel)) return counted === 'waiting'
+        move('waiting')
+        this.#offer(workspace, channel)
+        return true
+      },
+      enter: () => {
+        if (counted === 'waiting') move('running')
+      },
+      end: () => {
+        move(undefined)
+        this.#offer(workspace, channel)
+        this.#forget(workspace, channel)
+      },
+    }
+  }
+
+  #mayWait(workspace: Counts, channel: Counts): boolean {
+    const { waiting } = this.#limits
+    return (
+      this.#all.waiting < waiting.all &&
+      workspace.waiting < waiting.workspace &&
+      channel.waiting < waiting.channel
+    )
+  }
+
+  /** Puts those at the end of their lines that have something ready and room to run it. */
+  #offer(workspace: Workspace<T>, channel?: Channel<T>): void {
+    if (
+      channel !== undefined &&
+      !channel.hasTurn &&
+      channel.ready.size > 0 &&
+      !this.#isChannelFull(channel)
+    ) {
+      channel.hasTurn = true
+      workspace.turns.push(channel)
+    }
+    if (workspace.hasTurn || workspace.turns.size === 0 || this.#isFull(workspace)) return
+    workspace.hasTurn = true
+    this.#turns.push(workspace)
+  }
+
+  #isFull({ running }: Workspace<T>): boolean {
+    return running >= this.#limits.running.workspace
+  }
+
+  /** What is still to be read from the store counts for its workspace alone. */
+  #isChannelFull({ name, running }: Channel<T>): boolean {
+    return name !== undefined && running >= this.#limits.running.channel
+  }
+
+  #workspaceOf(id: number): Workspace<T> {
+    const known = this.#workspaces.get(id)
+    if (known !== undefined) return known
+    const made: Workspace<T> = {
+      ...{ id, running: 0, waiting: 0, hasTurn: false },
+      turns: new Fifo(),
+      channels: new Map(),
+    }
+    this.#workspaces.set(id, made)
+    return made
+  }
+
+  #forget(workspace: Workspace<T>, channel: Channel<T>): void {
+    if (channel.running + channel.waiting + channel.ready.size === 0) workspace.channels.delete(channel.name)
+    if (workspace.channels.size === 0) this.#workspaces.delete(workspace.id)
+  }
+}
+
+function channelOf<T>(workspace: Workspace<T>, name: string | undefined): Channel<T> {
+  const known = workspace.channels.get(name)
+  if (known !== undefined) return known
+  const made: Channel<T> = { name, running: 0, waiting: 0, ready: new Fifo(), hasTurn: false }
+  workspace.channels.set(name, made)
+  return made
+}

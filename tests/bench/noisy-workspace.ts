@@ -1,0 +1,39 @@
+// The other workspace of the fairness benchmark, in a thread of its own: its publications, its endpoint that answers at
+// once, and its handler that never does.
+import { setTimeout as pause } from 'node:timers/promises'
+import { parentPort, workerData } from 'node:worker_threads'
+import { listen } from '@parley/local/testing/service-under-test'
+import { connect } from 'amqplib'
+import { publishOne } from './publish-one.ts'
+import { startSink } from './sink.ts'
+
+/** Publish so many messages at this rate; `extId` says to which channel. */
+export interface Order {
+  prefix: string
+  extId: string
+  answered: boolean
+  count: number
+  aSecond: number
+}
+
+const TICK_MS = 10
+const NOISY = 1
+
+const connection = await connect(workerData.amqpUrl, { noDelay: true })
+const channel = await connection.createConfirmChannel()
+const sink = await startSink()
+const hanging = await listen((req) => void req.resume())
+
+parentPort?.on('message', async ({ prefix, extId, answered, count, aSecond }: Order) => {
+  const began = performance.now()
+  for (let sent = 0; sent < count; ) {
+    const due = Math.min(count, Math.floor(((performance.now() - began) / 1_000) * aSecond))
+    for (; sent < due; sent++)
+      publishOne(channel, { id: `${prefix}-${sent}`, workspace: NOISY, extId, answered })
+    await pause(TICK_MS)
+  }
+  await channel.waitForConfirms()
+  while (answered && sink.countOf(prefix) < count) await pause(100)
+  parentPort?.postMessage('done')
+})
+parentPort?.postMessage({ sinkUrl: sink.url, hangingUrl: `${hanging.url}/handler` })
