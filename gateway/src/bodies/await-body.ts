@@ -70,10 +70,9 @@ function watchProgress(
   let looks = 0
   let before = req.socket.bytesRead
   const watch = setInterval(() => {
-    looks++
     const arrived = req.socket.bytesRead - before
     before = req.socket.bytesRead
-    if (isFull(req) || (arrived >= LEAST_PROGRESS && looks < LOOKS)) return
+    if (isFull(req) || (arrived >= LEAST_PROGRESS && ++looks < LOOKS)) return
     clearInterval(watch)
     giveUp()
   }, timeoutMs / LOOKS)
