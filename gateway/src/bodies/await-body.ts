@@ -62,7 +62,7 @@ function whenBuffered(req: IncomingMessage, proceed: () => void): void {
 
 const isFull = (req: IncomingMessage): boolean => req.readableLength >= req.readableHighWaterMark
 
-/** A body that waits because its service reads slowly is not the caller's fault. */
+/** A body that waits for its service, whole or because that reads slowly, is not the fault of its caller. */
 function watchProgress(
   req: IncomingMessage,
   { timeoutMs, giveUp }: { timeoutMs: number; giveUp(): void },
@@ -70,10 +70,9 @@ function watchProgress(
   let looks = 0
   let before = req.socket.bytesRead
   const watch = setInterval(() => {
-    looks++
     const arrived = req.socket.bytesRead - before
     before = req.socket.bytesRead
-    if (isFull(req) || (arrived >= LEAST_PROGRESS && looks < LOOKS)) return
+    if (req.complete || isFull(req) || (arrived >= LEAST_PROGRESS && ++looks < LOOKS)) return
     clearInterval(watch)
     giveUp()
   }, timeoutMs / LOOKS)

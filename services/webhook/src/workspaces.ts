@@ -40,15 +40,22 @@ export function createWorkspaces(options: {
     known.updateOne({ _id: slug }, { $set: { workspace } }, { upsert: true }).catch(() => undefined)
     return workspace
   }
+  const lookups = new Map<string, Promise<number | undefined>>()
+  const lookUp = async (slug: string) => {
+    const kept = await within(READ_MS, known.findOne({ _id: slug })).catch(() => null)
+    const workspace = kept?.workspace ?? (await ask(slug))
+    cache.set(slug, { workspace }, workspace === undefined ? { ttl: UNKNOWN_MS } : {})
+    return workspace
+  }
   return {
     async find(slug) {
       if (!SLUG.test(slug)) return undefined
       const cached = cache.get(slug)
       if (cached !== undefined) return cached.workspace
-      const kept = await within(READ_MS, known.findOne({ _id: slug })).catch(() => null)
-      const workspace = kept?.workspace ?? (await ask(slug))
-      cache.set(slug, { workspace }, workspace === undefined ? { ttl: UNKNOWN_MS } : {})
-      return workspace
+      // Those who ask at the same time share one look-up: anybody may ask, for any slug.
+      const lookup = lookups.get(slug) ?? lookUp(slug).finally(() => lookups.delete(slug))
+      lookups.set(slug, lookup)
+      return lookup
     },
   }
 }
