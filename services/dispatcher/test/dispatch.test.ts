@@ -40,7 +40,7 @@ describe('a message with an answer', () => {
   })
 
   test('is signed with each of the secrets that the channel brings', async () => {
-    const signingSecrets = ['whsec_b25lIG9mIHR3byBzZWNyZXRz', 'whsec_dGhlIG90aGVyIG9mIHR3bw==']
+    const signingSecrets = ['one+', 'two+'].map((text) => `whsec_${text.repeat(8)}`)
     const config = { callbackUrl: `${line.endpoint.url}/callback`, signingSecrets }
     await line.world.putChannel(8, line.rpc({ extId: 'own-secrets', config }))
     await line.world.post('m-secrets', text('signed twice', 'p', 'own-secrets'))
