@@ -67,8 +67,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const statuses = watchStatuses({
     instance: copy,
     kept,
-    gatewayUrl: config.GATEWAY_URL,
-    webhookUrl: config.WEBHOOK_URL,
+    gateways: inTurn(config.GATEWAY_URL),
+    webhooks: inTurn(config.WEBHOOK_URL),
     copies: collections.copies,
     log,
   })
@@ -147,7 +147,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       app.use('/rest/messages', requireCaller(verifier))
       app.use('/rest/messages', replayRoutes({ messages, replays, authorizer }))
       app.use('/rest/messages', conservationRoutes({ collections, startSession, authorizer }))
-      const webhook = inner([new URL(config.WEBHOOK_URL)], 'webhook')
+      const webhook = inner(config.WEBHOOK_URL, 'webhook')
       app.use(
         '/rest/messages',
         audioRoutes({ messages, authorizer, channels: outbound.channels, webhook, http: outbound.media }),

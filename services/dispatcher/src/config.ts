@@ -30,8 +30,8 @@ export const config = {
   REDIS_URL: redisUrl.describe(
     'Redis, its Cluster or its Sentinels, where all instances agree on the rate of each number',
   ),
-  GATEWAY_URL: z.url().describe("The gateway, which the provider's news come through"),
-  WEBHOOK_URL: z.url().describe("The webhook service, which takes the provider's news in"),
+  GATEWAY_URL: serviceUrls('gateway'),
+  WEBHOOK_URL: serviceUrls('webhook'),
   IDENTITY_URL: serviceUrls('identity'),
   CONFIGURATION_URL: serviceUrls('configuration'),
   SIGNING_SECRET: safeInProduction(

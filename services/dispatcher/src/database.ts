@@ -23,6 +23,8 @@ export interface Copy {
   seenAt: Date
   /** Of each status queue, by its number: the number of this instance's last marker that came back. */
   statusMarkers?: Record<string, number>
+  /** Whether it was connected to the broker when it was last seen. */
+  hasBroker?: boolean
 }
 
 export interface Collections {

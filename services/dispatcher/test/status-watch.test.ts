@@ -12,6 +12,7 @@ import { keepConsuming } from '@parley/shared/keep-consuming'
 import { createLog } from '@parley/shared/log'
 import { STATUS_TYPE } from '@parley/shared/message-status'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+import { inTurn } from '@parley/shared/targets'
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
 import { createMetrics } from '../src/metrics/metrics.ts'
@@ -48,8 +49,13 @@ afterAll(async () => {
 
 const watching = async (instance: string) => {
   await collections.copies.insertOne({ _id: instance, seenAt: new Date() })
-  const urls = { gatewayUrl: edge.url, webhookUrl: edge.url }
-  return watchStatuses({ instance, kept, ...urls, copies: collections.copies, log })
+  // The second of each is never there.
+  const targets = () => inTurn([new URL(edge.url), new URL('http://127.0.0.1:1')])
+  return watchStatuses({
+    ...{ instance, kept, copies: collections.copies, log },
+    gateways: targets(),
+    webhooks: targets(),
+  })
 }
 const applied = () =>
   workStatuses({

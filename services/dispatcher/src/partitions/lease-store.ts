@@ -14,8 +14,11 @@ export interface Lease {
 }
 
 export interface LeaseStore {
-  /** Says that this copy lives, and lists the live ones, sorted. */
-  beat(): Promise<string[]>
+  /**
+   * Says that this instance lives, and whether it is connected to the broker. Lists, sorted, those that share the
+   * partitions: the live ones with a broker, or all live ones where none has.
+   */
+  beat(options: { hasBroker: boolean }): Promise<string[]>
   /** Takes a free or expired lease; undefined when there is none. */
   acquire(): Promise<Lease | undefined>
   /** Renews the leases given; those that are no longer ours stop holding. */
@@ -41,11 +44,14 @@ export function createLeaseStore(options: {
   }
   const expiry = { $add: ['$$NOW', LEASE_MS] }
   return {
-    async beat() {
-      await collections.copies.updateOne({ _id: copy }, [{ $set: { seenAt: '$$NOW' } }], { upsert: true })
+    async beat({ hasBroker }) {
+      const seen = [{ $set: { seenAt: '$$NOW', hasBroker } }]
+      await collections.copies.updateOne({ _id: copy }, seen, { upsert: true })
       const alive = { $expr: { $gt: ['$seenAt', { $subtract: ['$$NOW', COPY_ALIVE_MS] }] } }
       const copies = await collections.copies.find(alive).sort({ _id: 1 }).toArray()
-      return copies.map(({ _id }) => _id)
+      // An instance of an earlier version does not say.
+      const connected = copies.filter((one) => one.hasBroker !== false)
+      return (connected.length > 0 ? connected : copies).map(({ _id }) => _id)
     },
     async acquire() {
       const askedAt = now()

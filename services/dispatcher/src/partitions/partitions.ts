@@ -9,6 +9,8 @@ import { runEvery } from './run-every.ts'
 const TICK_MS = 1_000
 /** While partitions are missing: whoever hands one over must not wait long for its successor. */
 const SHORT_TICK_MS = 250
+/** An instance that reconnects within this time keeps its partitions. */
+const WITHOUT_BROKER_MS = 3_000
 
 export interface Partitions {
   /** The broker is connected (again): every partition held consumes there. */
@@ -21,7 +23,8 @@ export interface Partitions {
 
 /**
  * Holds this copy's share of the partitions: each second it says that it lives, renews its leases, gives up what
- * it no longer holds, hands over what is beyond its share and takes what is free below it.
+ * it no longer holds, hands over what is beyond its share and takes what is free below it. Without a broker for 3 s its
+ * share is nothing, unless no instance has one: then what is in the store is still worked.
  */
 export function startPartitions(options: {
   leases: LeaseStore
@@ -32,6 +35,7 @@ export function startPartitions(options: {
   const { leases, copy, open, log } = options
   const held = new Map<number, Partition>()
   let connection: ChannelModel | undefined
+  let disconnectedAt = performance.now()
   let stopped = false
   /** Those that hand over, until their lease is released: they are worked no more, and only renewed. */
   const leaving = new Set<Partition>()
@@ -72,7 +76,8 @@ export function startPartitions(options: {
   }
   /** Resolves with whether this copy holds fewer partitions than its share. */
   const balance = async (): Promise<boolean> => {
-    const copies = await leases.beat()
+    const hasBroker = connection !== undefined || performance.now() - disconnectedAt < WITHOUT_BROKER_MS
+    const copies = await leases.beat({ hasBroker })
     const share = fairShare({ partitions: PARTITIONS, copies, copy })
     const surplus = [...held.values()].filter((partition) => !leaving.has(partition)).slice(share)
     // Not awaited: renewing must go on while requests in flight end.
@@ -101,6 +106,11 @@ export function startPartitions(options: {
   return {
     attach(model) {
       connection = model
+      model.once('close', () => {
+        if (connection !== model) return
+        connection = undefined
+        disconnectedAt = performance.now()
+      })
       for (const partition of held.values()) partition.attach(model)
     },
     held: () => held,

@@ -1,5 +1,6 @@
 import { STATUS_QUEUES } from '@parley/shared/broker'
 import type { Log } from '@parley/shared/log'
+import type { Targets } from '@parley/shared/targets'
 import type { Collections } from '../database.ts'
 import type { KeptChannel } from '../keep-channel.ts'
 import { sendMarker } from './status-marker.ts'
@@ -37,13 +38,13 @@ interface Marker {
 export function watchStatuses(options: {
   instance: string
   kept: Pick<KeptChannel, 'current'>
-  gatewayUrl: string
-  webhookUrl: string
+  gateways: Targets
+  webhooks: Targets
   copies: Pick<Collections['copies'], 'findOne'>
   log: Log
   now?: () => number
 }): StatusWatch {
-  const { instance, kept, gatewayUrl, webhookUrl, copies, log, now = Date.now } = options
+  const { instance, kept, gateways, webhooks, copies, log, now = Date.now } = options
   const markers: Marker[] = STATUS_QUEUES.map(() => ({
     number: 0,
     sentAt: 0,
@@ -57,8 +58,8 @@ export function watchStatuses(options: {
   const checkIntake = async () => {
     const isWhole =
       kept.current() !== undefined &&
-      (await answers(`${gatewayUrl}/health/live`)) &&
-      (await answers(`${webhookUrl}/health/ready`))
+      (await oneAnswers(gateways, '/health/live')) &&
+      (await oneAnswers(webhooks, '/health/ready'))
     if (!isWhole && since !== undefined)
       log.warn('delivery statuses are delayed: gateway, webhook or broker is unavailable')
     since = isWhole ? (since ?? now()) : undefined
@@ -95,8 +96,21 @@ export function watchStatuses(options: {
   }
 }
 
-async function answers(url: string): Promise<boolean> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
-  await response.body?.cancel()
-  return response.ok
+/** Whether one of the instances answers: the next one, or another when that does not. */
+async function oneAnswers(targets: Targets, path: string): Promise<boolean> {
+  const first = targets.next()
+  if (await answers(new URL(path, first))) return true
+  targets.suspect(first)
+  const other = targets.next()
+  return other.host !== first.host && answers(new URL(path, other))
+}
+
+async function answers(url: URL): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
+    await response.body?.cancel()
+    return response.ok
+  } catch {
+    return false
+  }
 }

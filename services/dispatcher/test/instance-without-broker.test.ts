@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, beforeEach, test } from '@jest/globals'
+import { type Collections, collectionsOf, prepareDatabase } from '@parley/dispatcher/database'
+import { createLeaseStore } from '@parley/dispatcher/partitions/lease-store'
+import { type Partitions, startPartitions } from '@parley/dispatcher/partitions/partitions'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
+import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { PARTITIONS } from '@parley/shared/broker'
+import { type FollowedBroker, followBroker } from '@parley/shared/follow-broker'
+import { createLog } from '@parley/shared/log'
+import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+
+const log = createLog({ service: 'test', level: 'silent' })
+let database: MongoConnection
+let collections: Collections
+
+interface Instance {
+  partitions: Partitions
+  proxy: TcpProxy
+  broker: FollowedBroker
+}
+let instances: Record<'a' | 'b', Instance>
+
+beforeAll(async () => {
+  const { mongoUrl } = await testServers()
+  database = connectMongo({
+    url: mongoUrl,
+    database: freshDatabase('instances'),
+    log,
+    prepare: (connection) => prepareDatabase(connection, PARTITIONS),
+  })
+  await database.ready
+  collections = collectionsOf(database.connection)
+}, 150_000)
+afterAll(async () => {
+  for (const { partitions, broker, proxy } of Object.values(instances)) {
+    await partitions.close()
+    await broker.close()
+    await proxy.close()
+  }
+  await database.connection.dropDatabase()
+  await database.close()
+})
+
+/** Leases and connections are real; what a partition does with them is not part of this. */
+async function startInstance(name: string): Promise<Instance> {
+  const target = new URL((await testServers()).amqpUrl)
+  const proxy = await startTcpProxy({ host: target.hostname, port: Number(target.port) })
+  target.port = String(proxy.port)
+  const broker = await followBroker({ url: target.href, declare: async () => {}, log })
+  const partitions = startPartitions({
+    leases: createLeaseStore({ collections, copy: name }),
+    copy: name,
+    open: (lease) => ({
+      lease,
+      oldestAt: () => undefined,
+      waiting: async () => new Map(),
+      attach: () => {},
+      release: async () => {},
+      abandon: () => {},
+    }),
+    log,
+  })
+  broker.follow(partitions)
+  return { partitions, proxy, broker }
+}
+
+const untilHeld = (a: number, b: number) =>
+  eventually(() => {
+    const held = [instances.a, instances.b].map(({ partitions }) => partitions.held().size)
+    return held[0] === a && held[1] === b ? true : undefined
+  })
+
+beforeEach(async () => {
+  instances ??= { a: await startInstance('a'), b: await startInstance('b') }
+  await untilHeld(PARTITIONS / 2, PARTITIONS / 2)
+}, 60_000)
+
+test('an instance that loses the broker hands its partitions over, and gets its share back', async () => {
+  instances.a.proxy.cut()
+  await untilHeld(0, PARTITIONS)
+  instances.a.proxy.mend()
+  await untilHeld(PARTITIONS / 2, PARTITIONS / 2)
+}, 60_000)
+
+test('while no instance has a broker, all of them go on with what is in the store', async () => {
+  for (const { proxy } of Object.values(instances)) proxy.cut()
+  await eventually(async () => {
+    const without = await collections.copies.countDocuments({ hasBroker: false })
+    return without === 2 ? true : undefined
+  })
+  await untilHeld(PARTITIONS / 2, PARTITIONS / 2)
+  for (const { proxy } of Object.values(instances)) proxy.mend()
+}, 60_000)
