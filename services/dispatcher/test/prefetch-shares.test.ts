@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { ACTIVE_MS, PrefetchShares, SHARE } from '@parley/dispatcher/intake/prefetch-shares'
+import { PrefetchShares, SHARE } from '@parley/dispatcher/intake/prefetch-shares'
+import { ACTIVE_MS } from '@parley/dispatcher/threads/shared-use'
 
 function sharesAt() {
   const clock = { now: 0 }

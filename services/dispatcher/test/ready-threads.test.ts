@@ -121,6 +121,20 @@ describe('ready threads', () => {
     expect(next).toContain(2)
   })
 
+  test('of one workspace are fewer at once while another one is active', () => {
+    const queue = new ReadyThreads<Item>(LIMITS, { shared: 1 })
+    for (let id = 0; id < 4; id++) queue.add({ id, workspace: 1, channel: 'a' })
+    expect([queue.take(), queue.take(), queue.take()].filter((taken) => taken !== undefined).length).toBe(2)
+    const shared = new ReadyThreads<Item>(LIMITS, { shared: 1 })
+    for (let id = 0; id < 4; id++) shared.add({ id, workspace: 1, channel: 'a' })
+    shared.add({ id: 4, workspace: 2, channel: 'a' })
+    expect([shared.take(), shared.take(), shared.take()].map((taken) => taken?.item.workspace)).toEqual([
+      1,
+      2,
+      undefined,
+    ])
+  })
+
   test('that wait for an answer leave their place to others, up to the bound', () => {
     const queue = new ReadyThreads<Item>(LIMITS)
     for (let id = 0; id < 4; id++) queue.add({ id, workspace: 1, channel: 'a' })

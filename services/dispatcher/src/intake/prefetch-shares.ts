@@ -1,7 +1,7 @@
+import { SharedUse } from '../threads/shared-use.ts'
+
 /** What one workspace may have under way without being stored, of the 100 that a partition may have. */
 export const SHARE = 20
-/** How long a workspace counts as active after a message of it. */
-export const ACTIVE_MS = 5 * 60_000
 
 /**
  * Says when a workspace has its share of what a partition may have under way unstored. What is beyond it is stored at
@@ -9,23 +9,19 @@ export const ACTIVE_MS = 5 * 60_000
  * until it has been run. Storing early costs a second write, so it is done only where other workspaces are active.
  */
 export class PrefetchShares {
-  readonly #now: () => number
+  readonly #use: SharedUse
   readonly #unstored = new Map<number, number>()
-  #last: number | undefined
-  /** When two messages in a row were of two workspaces. */
-  #changedAt = Number.NEGATIVE_INFINITY
 
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now
+  constructor(now?: () => number) {
+    this.#use = new SharedUse(now)
   }
 
   /** Whether the message that arrived is to be stored at once. */
   arrived(workspace: number): boolean {
-    if (this.#last !== undefined && this.#last !== workspace) this.#changedAt = this.#now()
-    this.#last = workspace
+    this.#use.seen(workspace)
     const unstored = (this.#unstored.get(workspace) ?? 0) + 1
     this.#unstored.set(workspace, unstored)
-    return unstored > SHARE && this.#now() - this.#changedAt < ACTIVE_MS
+    return unstored > SHARE && this.#use.isShared()
   }
 
   stored(workspace: number): void {

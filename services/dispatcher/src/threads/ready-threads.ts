@@ -1,4 +1,5 @@
 import { Fifo } from './fifo.ts'
+import { SharedUse } from './shared-use.ts'
 
 /** What is ready to run: whose it is decides when its turn comes. */
 export interface Claimant {
@@ -54,9 +55,13 @@ export class ReadyThreads<T extends Claimant> {
   readonly #turns = new Fifo<Workspace<T>>()
   readonly #workspaces = new Map<number, Workspace<T>>()
   readonly #all: Counts = { running: 0, waiting: 0 }
+  readonly #use = new SharedUse()
+  /** What one workspace may run while others are active. */
+  readonly #shared: number
 
-  constructor(limits: Record<keyof Counts, Limits>) {
+  constructor(limits: Record<keyof Counts, Limits>, { shared = limits.running.workspace } = {}) {
     this.#limits = limits
+    this.#shared = shared
   }
 
   /** Those that were taken and have not ended. */
@@ -65,6 +70,7 @@ export class ReadyThreads<T extends Claimant> {
   }
 
   add(item: T): void {
+    this.#use.seen(item.workspace)
     const workspace = this.#workspaceOf(item.workspace)
     const channel = channelOf(workspace, item.channel)
     channel.ready.push(item)
@@ -152,7 +158,7 @@ export class ReadyThreads<T extends Claimant> {
   }
 
   #isFull({ running }: Workspace<T>): boolean {
-    return running >= this.#limits.running.workspace
+    return running >= (this.#use.isShared() ? this.#shared : this.#limits.running.workspace)
   }
 
   /** What is still to be read from the store counts for its workspace alone. */

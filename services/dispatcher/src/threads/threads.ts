@@ -56,6 +56,8 @@ interface ThreadsOptions {
   now?: () => number
 }
 
+/** The part that one workspace may run while others are active: what they run makes storing what arrives slower. */
+const SHARED = 0.125
 const LOAD_LIMIT = 20
 const LOAD_AGAIN_MS = 1_000
 const MAX_RESIDENT_CHARACTERS = 8 * 1024 * 1024
@@ -94,7 +96,9 @@ class ThreadRunner implements Threads {
   constructor(options: ThreadsOptions) {
     this.#options = options
     this.#now = options.now ?? Date.now
-    this.#ready = new ReadyThreads(limitsOf(options.concurrency))
+    this.#ready = new ReadyThreads(limitsOf(options.concurrency), {
+      shared: Math.ceil(options.concurrency * SHARED),
+    })
     this.#memory = new MemoryShare({
       threads: options.maxThreads ?? MAX_THREADS,
       characters: MAX_RESIDENT_CHARACTERS,
