@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mongo } from 'mongoose'
@@ -13,6 +14,8 @@ const CHECK_MS = 2_000
 
 export interface GuardedServer extends Server {
   port: number
+  /** What it wrote to its logs so far. */
+  logged(): string
 }
 
 /** A mongod of its own that takes a replica set's key, and has neither a replica set nor users yet. The caller stops it. */
@@ -40,7 +43,7 @@ export async function startGuardedMongod(key: string): Promise<GuardedServer> {
     ],
     isReady: () => answersPing(port),
   })
-  return Object.assign(server, { port })
+  return Object.assign(server, { port, logged: () => readFileSync(join(directory, 'mongod.log'), 'utf8') })
 }
 
 /** A RabbitMQ of its own that loads `definitions`, in which `account` is a user. The caller stops it. */
@@ -60,7 +63,12 @@ export async function startGuardedBroker(options: {
   const configuration = `load_definitions = ${join(directory, 'definitions.json')}\ndisk_free_limit.absolute = 50MB\n`
   const settings = { ...account, configuration, definitions }
   const server = await startNativeBroker({ directory, settings, ports, signal: new AbortController().signal })
-  return Object.assign(server, { port })
+  const logs = join(directory, 'log')
+  const logged = () =>
+    readdirSync(logs)
+      .map((file) => readFileSync(join(logs, file), 'utf8'))
+      .join('')
+  return Object.assign(server, { port, logged })
 }
 
 async function answersPing(port: number): Promise<boolean> {
