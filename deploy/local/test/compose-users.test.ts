@@ -11,7 +11,12 @@ import { type ServersOf, startWholeSystem, type WholeSystem } from '../../../tes
 import { composeEnvironment } from '../../docker/compose-environment.ts'
 import { CHECKOUT } from '../src/checkout.ts'
 import { makeSecrets } from '../src/system/secrets.ts'
-import { type GuardedServer, startGuardedBroker, startGuardedMongod } from '../src/testing/guarded-servers.ts'
+import {
+  freshPlace,
+  type GuardedServer,
+  startGuardedBroker,
+  startGuardedMongod,
+} from '../src/testing/guarded-servers.ts'
 import { asked, type RedisNode, startRedisNode } from '../src/testing/redis-nodes.ts'
 import { eventually, type Listening, listen } from '../src/testing/service-under-test.ts'
 import { readComposeFile } from './compose-file.ts'
@@ -54,12 +59,12 @@ beforeAll(async () => {
   const account = { user: 'dispatcher', password: values.DISPATCHER_AMQP_PASSWORD ?? '' }
   const [, ...redisArguments] = services.redis?.command ?? []
   ;[mongod, broker, redis] = await Promise.all([
-    startGuardedMongod(values.MONGO_KEY ?? ''),
+    startGuardedMongod(await freshPlace(), values.MONGO_KEY),
     startGuardedBroker({ definitions: configs['rabbitmq-definitions']?.content ?? '', account }),
     startRedisNode([...redisArguments, '--user', 'test', 'on', 'nopass', '~*', '+@all'], { account: TESTER }),
   ])
   // Compose runs it at every start.
-  for (let times = 0; times < 2; times++) expect(prepareMongo()).toMatchObject({ status: 0 })
+  for (let times = 0; times < 2; times++) expect(prepareMongo(mongod)).toMatchObject({ status: 0 })
   provider = await listen((request, response) => {
     sent.push(request.url ?? '')
     request
@@ -83,12 +88,12 @@ afterAll(async () => {
 const TESTER = { username: 'test', password: 'none' }
 
 /** Runs what Compose runs, with what Compose gives it. */
-function prepareMongo(more: Record<string, string> = {}) {
+function prepareMongo(server: GuardedServer, more: Record<string, string> = {}) {
   const { command = [], environment = {} } = compose.services['mongo-replica-set'] ?? {}
   return spawnSync(process.execPath, command, {
     cwd: CHECKOUT,
     encoding: 'utf8',
-    env: { ...environment, MONGO_URL: mongod.url, MEMBER: `127.0.0.1:${mongod.port}`, ...more },
+    env: { ...environment, MONGO_URL: server.url, MEMBER: `127.0.0.1:${server.port}`, ...more },
   })
 }
 
@@ -239,17 +244,35 @@ describe('MongoDB lets', () => {
 
   test('the job of Compose change a service’s password, and nobody who does not know that of admin', async () => {
     const changed = 'f'.repeat(48)
-    const stranger = prepareMongo({ ADMIN_PASSWORD: 'guessed', WEBHOOK_PASSWORD: changed })
+    const stranger = prepareMongo(mongod, { ADMIN_PASSWORD: 'guessed', WEBHOOK_PASSWORD: changed })
     expect(stranger.status).toBe(1)
     expect(stranger.stderr).toContain('refuses the password of its user admin')
     const url = urlOf('webhook', 'MONGO_URL')
     await inMongo(url, async () => undefined)
-    expect(prepareMongo({ WEBHOOK_PASSWORD: changed })).toMatchObject({ status: 0 })
+    expect(prepareMongo(mongod, { WEBHOOK_PASSWORD: changed })).toMatchObject({ status: 0 })
     await expect(inMongo(url, async () => undefined)).rejects.toMatchObject({ code: 18 })
     await inMongo(url.replace(/:[0-9a-f]{48}@/, `:${changed}@`), async () => undefined)
-    expect(prepareMongo()).toMatchObject({ status: 0 })
+    expect(prepareMongo(mongod)).toMatchObject({ status: 0 })
   })
 })
+
+test('MongoDB’s data from before there were users stays, and the users are made on it', async () => {
+  const place = await freshPlace()
+  const before = await startGuardedMongod(place, undefined)
+  const admin = { replSetInitiate: { _id: 'rs0', members: [{ _id: 0, host: `127.0.0.1:${place.port}` }] } }
+  await inMongo(before.url, (client) => client.db('admin').command(admin))
+  const open = `mongodb://127.0.0.1:${place.port}/?replicaSet=rs0`
+  await inMongo(open, (client) => client.db('webhook').collection('channels').insertOne({ name: 'Line' }))
+  await before.stop()
+  const after = await startGuardedMongod(place, values.MONGO_KEY)
+  expect(prepareMongo(after)).toMatchObject({ status: 0 })
+  const url = urlOf('webhook', 'MONGO_URL').replace(`:${mongod.port}`, `:${place.port}`)
+  const found = inMongo(url, (client) => client.db('webhook').collection('channels').findOne({}))
+  await expect(found).resolves.toMatchObject({ name: 'Line' })
+  const stranger = inMongo(open, (client) => client.db('webhook').collection('channels').findOne({}))
+  await expect(stranger).rejects.toMatchObject({ code: UNAUTHORIZED })
+  await after.stop()
+}, 120_000)
 
 describe('RabbitMQ refuses', () => {
   const queues = [
@@ -389,7 +412,7 @@ async function refused(
 ): Promise<void> {
   await asBrokerUser(user, async (channel) => {
     const reason = new Promise<Error>((resolve) => channel.once('error', resolve))
-    await attempt(channel).catch(() => {})
+    await expect(attempt(channel)).rejects.toThrow()
     expect((await reason).message).toMatch(/ACCESS_REFUSED/)
   })
 }

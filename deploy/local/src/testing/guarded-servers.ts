@@ -18,10 +18,25 @@ export interface GuardedServer extends Server {
   logged(): string
 }
 
-/** A mongod of its own that takes a replica set's key, and has neither a replica set nor users yet. The caller stops it. */
-export async function startGuardedMongod(key: string): Promise<GuardedServer> {
-  const port = await findFreePort([])
-  const directory = freshDirectory('guarded-mongod')
+/** Where a mongod has its data, and where it answers. */
+export interface Place {
+  directory: string
+  port: number
+}
+
+export const freshPlace = async (): Promise<Place> => ({
+  directory: freshDirectory('guarded-mongod'),
+  port: await findFreePort([]),
+})
+
+/**
+ * A mongod of its own that asks for passwords once it has users; without a `key` it never asks. A fresh place has
+ * neither a replica set nor users. The caller stops it.
+ */
+export async function startGuardedMongod(
+  { directory, port }: Place,
+  key: string | undefined,
+): Promise<GuardedServer> {
   const signal = new AbortController().signal
   const context: ServerContext = { directory, ports: {}, say: () => undefined, signal }
   const mongod = await findMongod(context)
@@ -29,15 +44,16 @@ export async function startGuardedMongod(key: string): Promise<GuardedServer> {
   await mongod.prepare()
   const data = join(directory, 'data')
   const keyFile = join(directory, 'key')
-  await mkdir(data)
-  await writeFile(keyFile, key, { mode: 0o600 })
+  await mkdir(data, { recursive: true })
+  if (key !== undefined) await writeFile(keyFile, key, { mode: 0o600 })
   const { command, args, env } = await mongod.command(directory)
   const server = await startNativeServer({
     ...{ name: 'MongoDB', url: `mongodb://127.0.0.1:${port}/?directConnection=true`, source: mongod.source },
     ...{ directory, command, env, signal, logFile: join(directory, 'mongod.log') },
     args: [
       ...args,
-      ...['--dbpath', mongod.pathForMongod(data), '--keyFile', mongod.pathForMongod(keyFile), '--quiet'],
+      ...['--dbpath', mongod.pathForMongod(data), '--quiet'],
+      ...(key === undefined ? [] : ['--keyFile', mongod.pathForMongod(keyFile)]),
       ...['--replSet', 'rs0', '--port', String(port), '--bind_ip', '127.0.0.1'],
       ...['--wiredTigerCacheSizeGB', '0.25', '--setParameter', 'diagnosticDataCollectionEnabled=false'],
     ],
