@@ -8,7 +8,7 @@ import { keepChannel } from '@parley/dispatcher/keep-channel'
 import type { MessageRecord } from '@parley/dispatcher/message-record'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import {
-  declareTopology,
+  declareDispatcherTopology,
   MESSAGES_EXCHANGE,
   PARTITIONS,
   partitionKey,
@@ -38,7 +38,7 @@ export async function startAuditWorld() {
   await database.ready
   const collections = collectionsOf(database.connection)
   const kept = keepChannel(log)
-  const broker = await followBroker({ url: amqpUrl, declare: declareTopology, log })
+  const broker = await followBroker({ url: amqpUrl, declare: declareDispatcherTopology, log })
   broker.follow(kept)
   const auditors = new Set<Auditor>()
   const startSession = (options = {}) => database.connection.getClient().startSession(options)
