@@ -41,7 +41,7 @@ function sendHalf(url: string, path: string, headers: Record<string, string> = {
 const statuses = (all: { answer(): string }[]) =>
   all.map(({ answer }) => Number(/^HTTP\/1\.1 (\d+)/.exec(answer())?.[1] ?? 0))
 
-const large = { extId: 'line', user: {}, thread: { extId: 't' }, answer: {}, audio: 'x'.repeat(8 * MIB) }
+const large = { extId: 'line', user: {}, thread: { extId: 't' }, answer: {}, audio: 'x'.repeat(3 * MIB) }
 const payload = payloadOf({ messages: [metaMessage('w', { text: { body: 'x'.repeat(2 * MIB) } })] })
 
 test('140 half-sent bodies to an unknown slug are 404 before they are read', async () => {
