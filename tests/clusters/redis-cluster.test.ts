@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { createGovernor } from '@parley/dispatcher/governor/governor'
+import { createGovernor } from '@parley/dispatcher/channels/send-rate-limit/send-rate-limit'
 import { createRedisCount } from '@parley/gateway/rate-limit/redis-count'
 import { createThrottle } from '@parley/identity/throttle/throttle'
 import { type RedisNode, startRedisCluster } from '@parley/local/testing/redis-nodes'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { awaitSlot } from '@parley/dispatcher/governor/await-slot'
-import { createGovernor, type Governor } from '@parley/dispatcher/governor/governor'
+import { awaitSlot } from '@parley/dispatcher/channels/send-rate-limit/await-slot'
+import { createGovernor, type Governor } from '@parley/dispatcher/channels/send-rate-limit/send-rate-limit'
 import { testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { connectRedis } from '@parley/shared/redis'

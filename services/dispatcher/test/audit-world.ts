@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Auditor, startAuditor } from '@parley/dispatcher/conservation/auditor'
-import { type Balance, balance } from '@parley/dispatcher/conservation/balance'
-import { countMessages } from '@parley/dispatcher/conservation/count'
-import { collectionsOf, prepareDatabase } from '@parley/dispatcher/database'
-import { keepChannel } from '@parley/dispatcher/keep-channel'
-import type { MessageRecord } from '@parley/dispatcher/message-record'
+import { keepChannel } from '@parley/dispatcher/broker/publish-channel'
+import type { MessageRecord } from '@parley/dispatcher/message/message-record'
+import { type Auditor, startAuditor } from '@parley/dispatcher/reconciliation/auditor'
+import { type Balance, balance } from '@parley/dispatcher/reconciliation/balance'
+import { countMessages } from '@parley/dispatcher/reconciliation/count'
+import { collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import {
   declareTopology,

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { conservationDifference } from '@parley/dispatcher/conservation/conservation-difference'
-import { removeEnded } from '@parley/dispatcher/conservation/remove-ended'
+import { conservationDifference } from '@parley/dispatcher/reconciliation/reconciliation-difference'
+import { removeEnded } from '@parley/dispatcher/reconciliation/remove-ended'
 import { declareTopology, LOG_QUEUE, PARTITIONS, partitionQueue } from '@parley/shared/broker'
 import { type AuditWorld, startAuditWorld, untilTrue } from './audit-world.ts'
 import { newRecord } from './new-record.ts'

@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { type Committer, createCommitter } from '@parley/dispatcher/commit'
-import { type Collections, collectionsOf } from '@parley/dispatcher/database'
-import { advanced, type MessageRecord, type Progress, type Send } from '@parley/dispatcher/message-record'
-import { claimed, settledSend } from '@parley/dispatcher/progress'
+import {
+  advanced,
+  type MessageRecord,
+  type Progress,
+  type Send,
+} from '@parley/dispatcher/message/message-record'
+import { claimed, settledSend } from '@parley/dispatcher/message/progress'
+import { type Collections, collectionsOf } from '@parley/dispatcher/store/collections'
+import { type Committer, createCommitter } from '@parley/dispatcher/store/commit'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'

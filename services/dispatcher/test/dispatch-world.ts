@@ -22,7 +22,7 @@ import mongoose from 'mongoose'
 import { Registry } from 'prom-client'
 import { buildApp } from '../src/app.ts'
 import { config } from '../src/config.ts'
-import type { DocumentCopy } from '../src/configured/configured-document.ts'
+import type { DocumentCopy } from '../src/replica/configuration-document.ts'
 
 const CONFIRM_MS = 4_500
 

@@ -10,7 +10,7 @@ import {
   PERSON_BURST,
   PERSON_INTERVAL_MS,
   type Slot,
-} from '../src/governor/governor.ts'
+} from '../src/channels/send-rate-limit/send-rate-limit.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
 let proxy: TcpProxy

@@ -3,7 +3,7 @@ import { eventually } from '@parley/local/testing/service-under-test'
 import { testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { connect } from 'amqplib'
-import { keepChannel } from '../src/keep-channel.ts'
+import { keepChannel } from '../src/broker/publish-channel.ts'
 
 test('a channel that the broker closes on a live connection is there again', async () => {
   const connection = await connect((await testServers()).amqpUrl)

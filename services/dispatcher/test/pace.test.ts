@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { createSlots, Pace } from '@parley/dispatcher/pace'
+import { createSlots, Pace } from '@parley/dispatcher/channels/send-rate-limit/send-rate'
 
 const keys = { number: 'n', person: 'p' }
 const HOUR_MS = 3_600_000

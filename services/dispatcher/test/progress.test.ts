@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { Attempt, MessageRecord, Send, SendState } from '../src/message-record.ts'
-import { CRASHED, INTERRUPTED, type Outcome, SUBMITTED } from '../src/outcome.ts'
+import type { Attempt, MessageRecord, Send, SendState } from '../src/message/message-record.ts'
+import { CRASHED, INTERRUPTED, type Outcome, SUBMITTED } from '../src/message/outcome.ts'
 import {
   attemptOf,
   claimed,
@@ -11,8 +11,8 @@ import {
   settledSend,
   unsettled,
   withEntry,
-} from '../src/progress.ts'
-import { settle } from '../src/settle.ts'
+} from '../src/message/progress.ts'
+import { settle } from '../src/message/settle.ts'
 import { newRecord } from './new-record.ts'
 
 const at = Date.parse('2026-01-02T00:00:00Z')

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { ConfigError, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
+import { isPublicAddress } from '../src/channels/http/public-address.ts'
 import { config } from '../src/config.ts'
-import { isPublicAddress } from '../src/public-address.ts'
 
 describe('an address of a special-purpose range is not public:', () => {
   // The first and the last of each range; IANA's registries, and what clouds keep for themselves.

@@ -4,7 +4,7 @@ import { eventually, type Listening, listen } from '@parley/local/testing/servic
 import { MESSAGES_EXCHANGE, partitionOf, statusKey } from '@parley/shared/broker'
 import { STATUS_TYPE } from '@parley/shared/message-status'
 import { type Channel, type ChannelModel, connect } from 'amqplib'
-import type { MessageRecord } from '../src/message-record.ts'
+import type { MessageRecord } from '../src/message/message-record.ts'
 import { type DispatchWorld, type SeenMessage, startDispatchWorld } from './dispatch-world.ts'
 
 let world: DispatchWorld

@@ -1,6 +1,6 @@
-import type { Collections } from '../database.ts'
-import type { MessageRecord } from '../message-record.ts'
-import { isReplayable, replayed } from '../messages/replayed.ts'
+import type { MessageRecord } from '../message/message-record.ts'
+import { isReplayable, replayed } from '../message/replayed.ts'
+import type { Collections } from '../store/collections.ts'
 
 /** The wish to run a message again, and its place among what arrives. */
 export interface Replay {

@@ -1,7 +1,7 @@
 import type { Log } from '@parley/shared/log'
-import type { Collections } from '../database.ts'
-import { group } from '../group.ts'
-import type { MessageRecord } from '../message-record.ts'
+import type { MessageRecord } from '../message/message-record.ts'
+import type { Collections } from '../store/collections.ts'
+import { group } from '../store/group.ts'
 import { storeBatch } from './store-batch.ts'
 
 const GATHER_MS = 5

@@ -1,6 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
-import type { MessageRecord } from '../message-record.ts'
+import type { MessageRecord } from '../message/message-record.ts'
 import type { IntakeStore, StoreResult } from './intake-store.ts'
 import { type Reading, readDelivery } from './read-delivery.ts'
 import type { WriteBehind } from './write-behind.ts'

@@ -1,5 +1,5 @@
 import type { ConsumeMessage } from 'amqplib'
-import type { Collections } from '../database.ts'
+import type { Collections } from '../store/collections.ts'
 
 // Longer than the log stream is kept: whoever counts the log comes to it within that time.
 const KEPT_MS = 8 * 24 * 60 * 60 * 1_000

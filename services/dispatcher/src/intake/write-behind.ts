@@ -1,8 +1,8 @@
-import { ChurnMap } from '../churn-map.ts'
-import type { Committer } from '../commit.ts'
-import { advanced, type MessageRecord, type Progress, threadKey } from '../message-record.ts'
-import type { Threads } from '../threads/threads.ts'
-import type { Hold } from '../written-message.ts'
+import type { Hold } from '../deliver/written-message.ts'
+import { advanced, type MessageRecord, type Progress, threadKey } from '../message/message-record.ts'
+import { ChurnMap } from '../schedule/churn-map.ts'
+import type { Threads } from '../schedule/threads.ts'
+import type { Committer } from '../store/commit.ts'
 import type { IntakeStore, StoreResult } from './intake-store.ts'
 import { PrefetchShares } from './prefetch-shares.ts'
 

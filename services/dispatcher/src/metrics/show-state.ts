@@ -1,7 +1,7 @@
 import { PARTITIONS, partitionQueue, REJECTED_QUEUE, STATUS_QUEUES, TASKS_QUEUE } from '@parley/shared/broker'
 import { Gauge, type Registry } from 'prom-client'
-import type { ConservationDifference } from '../conservation/conservation-difference.ts'
-import type { KeptChannel } from '../keep-channel.ts'
+import type { KeptChannel } from '../broker/publish-channel.ts'
+import type { ConservationDifference } from '../reconciliation/reconciliation-difference.ts'
 
 const QUEUES = [
   ...Array.from({ length: PARTITIONS }, (_, partition) => partitionQueue(partition)),

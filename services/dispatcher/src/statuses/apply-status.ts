@@ -1,6 +1,6 @@
-import type { MessageRecord, Progress, Send, SendState } from '../message-record.ts'
-import { nextToSend, withEntry } from '../progress.ts'
-import { later, stateOfSends } from '../send-state.ts'
+import type { MessageRecord, Progress, Send, SendState } from '../message/message-record.ts'
+import { nextToSend, withEntry } from '../message/progress.ts'
+import { later, stateOfSends } from '../message/send-state.ts'
 
 /** News of one send, from the provider. */
 export interface SendStatus {

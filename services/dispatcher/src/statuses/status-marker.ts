@@ -2,7 +2,7 @@ import { STATUS_QUEUES } from '@parley/shared/broker'
 import { type MessageStatus, STATUS_TYPE } from '@parley/shared/message-status'
 import type { Channel } from 'amqplib'
 import { z } from 'zod'
-import type { Collections } from '../database.ts'
+import type { Collections } from '../store/collections.ts'
 
 /** What no provider says of a send. A dispatcher that does not know markers ignores it, as any state it does not follow. */
 const MARKER_STATUS = 'parley.marker'

@@ -1,8 +1,8 @@
 import { STATUS_QUEUES } from '@parley/shared/broker'
 import type { Log } from '@parley/shared/log'
 import type { Targets } from '@parley/shared/targets'
-import type { Collections } from '../database.ts'
-import type { KeptChannel } from '../keep-channel.ts'
+import type { KeptChannel } from '../broker/publish-channel.ts'
+import type { Collections } from '../store/collections.ts'
 import { sendMarker } from './status-marker.ts'
 
 const CHECK_MS = 1_000

@@ -1,0 +1,28 @@
+import type { Governor, PaceKeys } from './send-rate-limit.ts'
+
+/** A slot that is used later than this would make up for lost time, and so break the rate. */
+export const SLOT_LATE_MS = 30
+/** A send is claimed this long before its slot, or a database that takes its time would make it late. */
+export const CLAIM_AHEAD_MS = 250
+
+/** Waits for the slot of a claimed send; where claiming took so long that it has gone by, for another one. */
+export async function awaitSlot(options: {
+  /** Milliseconds since the epoch. */
+  at: number
+  keys: PaceKeys
+  governor: Pick<Governor, 'anotherSlot'>
+  now(): number
+  held(): boolean
+}): Promise<void> {
+  const { keys, governor, now, held } = options
+  let { at } = options
+  await pause(at - now())
+  while (now() - at > SLOT_LATE_MS && held()) {
+    at = (await governor.anotherSlot(keys)).at
+    await pause(at - now())
+  }
+}
+
+async function pause(milliseconds: number): Promise<void> {
+  if (milliseconds > 0) await new Promise((resolve) => setTimeout(resolve, milliseconds))
+}

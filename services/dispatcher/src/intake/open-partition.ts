@@ -1,0 +1,117 @@
+import { partitionQueue } from '@parley/shared/broker'
+import { keepConsumingEach } from '@parley/shared/keep-consuming'
+import type { Log } from '@parley/shared/log'
+import type { ChannelModel } from 'amqplib'
+import type { RunMessage } from '../deliver/deliver-message.ts'
+import type { Hold } from '../deliver/written-message.ts'
+import type { WaitingCounts } from '../message/waiting-for.ts'
+import { countWaiting } from '../schedule/count-waiting.ts'
+import { recoverThreads } from '../schedule/recover-threads.ts'
+import { createThreads } from '../schedule/threads.ts'
+import type { Collections } from '../store/collections.ts'
+import type { Committer } from '../store/commit.ts'
+import type { Lease } from '../store/lease-store.ts'
+import { createIntake } from './intake.ts'
+import type { IntakeStore } from './intake-store.ts'
+import { storeDeliveries } from './store-deliveries.ts'
+import { createWriteBehind } from './write-behind.ts'
+
+/** Under way without being stored, of one partition. */
+const PREFETCH = 100
+/** Work of this process and its database: what waits for an answer of others is not among it. */
+const THREADS_AT_ONCE = 64
+/** Orders of a lease term start at term × 2^32: higher than those of every earlier term. */
+const ORDERS_PER_TERM = 2 ** 32
+
+/** A partition that this copy works under a lease. */
+export interface Partition {
+  lease: Lease
+  /** When the oldest message that is not stored yet was published, in milliseconds since the epoch. */
+  oldestAt(): number | undefined
+  /** What its open messages wait for. */
+  waiting(): Promise<WaitingCounts>
+  /** Consumes on this connection from now on. */
+  attach(connection: ChannelModel): void
+  /** Hands over: settles what is in flight and closes the channel; then the lease may be released. */
+  release(): Promise<void>
+  /** The lease is gone: closes the channel at once and starts nothing more. */
+  abandon(): void
+}
+
+/** Starts working a partition: recovers what is open in the store, consumes what arrives, runs its threads. */
+export function openPartition(options: {
+  lease: Lease
+  copy: string
+  collections: Pick<Collections, 'messages' | 'rejected'>
+  store: IntakeStore
+  committer: Committer
+  run: RunMessage
+  log: Log
+}): Partition {
+  const { lease, copy, collections, store, committer, run, log } = options
+  const { messages } = collections
+  const { partition, term, held } = lease
+  let order = term * ORDERS_PER_TERM
+  let stopped = false
+  const active = () => !stopped && held()
+  const recover = (workspace?: number) =>
+    void recoverThreads({ messages, partition, workspace, threads, active, log })
+  const threads = createThreads({
+    load: ({ workspace, thread, lane }, limit) =>
+      messages
+        .find({ partition, workspace, thread, lane: lane ?? { $exists: false }, open: true })
+        .sort({ order: 1 })
+        .limit(limit)
+        .toArray(),
+    run: (record, calling) => run(record, { ...hold, calling }),
+    dropped: (records) => writeBehind.dropped(records),
+    recover,
+    concurrency: THREADS_AT_ONCE,
+  })
+  const writeBehind = createWriteBehind({ writer: `${copy}/${term}`, held, threads, store, committer })
+  const intake = createIntake({
+    ...{ partition, held, store, writeBehind, log },
+    nextOrder: () => order++,
+    storeFirst: storeDeliveries({
+      partition,
+      collections,
+      held,
+      known: (record) => threads.wake(record),
+      log,
+    }),
+  })
+  const hold: Hold = {
+    held,
+    commit: (...write) => writeBehind.commit(...write),
+    release: (...claim) => writeBehind.release(...claim),
+  }
+  const consumer = keepConsumingEach({
+    queue: partitionQueue(partition),
+    prefetch: PREFETCH,
+    held,
+    take: (delivery, channel) => intake.take(delivery, channel),
+    log,
+  })
+  recover()
+  return {
+    lease,
+    oldestAt: consumer.oldestAt,
+    waiting: () => countWaiting({ messages, partition, threads }),
+    attach: consumer.attach,
+    async release() {
+      stopped = true
+      const closed = consumer.close()
+      await threads.stop()
+      intake.close()
+      await writeBehind.close()
+      await closed
+    },
+    abandon() {
+      stopped = true
+      void threads.stop()
+      intake.close()
+      writeBehind.abandon()
+      consumer.abandon()
+    },
+  }
+}
