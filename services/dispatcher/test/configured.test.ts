@@ -4,10 +4,10 @@ import { CONFIGURATION_EXCHANGE } from '@parley/shared/broker'
 import { createLog } from '@parley/shared/log'
 import { createSecretBox, secretKeyring } from '@parley/shared/sealed-value'
 import { connect } from 'amqplib'
-import type { DocumentCopy } from '../src/replica/configuration-document.ts'
 import { createConfigured } from '../src/replica/replica.ts'
 import { createConfiguredStore } from '../src/replica/replica-store.ts'
 import { collectionsOf } from '../src/store/collections.ts'
+import type { DocumentReplica } from '../src/store/document-replica.ts'
 import { type DispatchWorld, startDispatchWorld } from './dispatch-world.ts'
 
 let world: DispatchWorld
@@ -85,7 +85,7 @@ describe("the dispatcher's own copies of what is configured", () => {
   test('what came about while nobody listened is read again in the background once a copy is a minute old', async () => {
     await world.putChannel(4, channel('old', 'old'))
     await deliver('old')
-    const store = world.database.collection<DocumentCopy>('configured')
+    const store = world.database.collection<DocumentReplica>('configured')
     const _id = `channels/${world.workspace}/4`
     await eventually(async () => ((await store.findOne({ _id }))?.readAt ? true : undefined))
     const past = new Date(Date.now() - 61_000)

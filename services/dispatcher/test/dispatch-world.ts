@@ -22,7 +22,7 @@ import mongoose from 'mongoose'
 import { Registry } from 'prom-client'
 import { buildApp } from '../src/app.ts'
 import { config } from '../src/config.ts'
-import type { DocumentCopy } from '../src/replica/configuration-document.ts'
+import type { DocumentReplica } from '../src/store/document-replica.ts'
 
 const CONFIRM_MS = 4_500
 
@@ -75,7 +75,7 @@ export interface DispatchWorld {
   read(resource: string, id: number): Promise<Parsed>
   remove(resource: string, id: number): Promise<void>
   /** Waits until the dispatcher has its own copy of a document, in this version or a later one. */
-  held(resource: string, id: number, version?: number): Promise<DocumentCopy>
+  held(resource: string, id: number, version?: number): Promise<DocumentReplica>
   post(
     messageId: string,
     message: WebhookMessage,
@@ -230,7 +230,7 @@ export async function startDispatchWorld(environment: Record<string, string> = {
     held: (resource, id, version = 1) =>
       eventually(async () => {
         const _id = `${resource}/${caller.workspace._id}/${id}`
-        const copies = client.db(database).collection<DocumentCopy>('configured')
+        const copies = client.db(database).collection<DocumentReplica>('configured')
         return (await copies.findOne({ _id, version: { $gte: version } })) ?? undefined
       }),
     post: (messageId, message, options = {}) => {

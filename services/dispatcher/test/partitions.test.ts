@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import type { Partition } from '@parley/dispatcher/intake/open-partition'
-import { type Partitions, startPartitions } from '@parley/dispatcher/schedule/partitions'
+import { type Partition, type Partitions, startPartitions } from '@parley/dispatcher/schedule/partitions'
 import type { Lease, LeaseStore } from '@parley/dispatcher/store/lease-store'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { createLog } from '@parley/shared/log'

@@ -22,7 +22,6 @@ import {
 import { isSettled, stateOfSends } from '../message/send-state.ts'
 import { settle, settleFailure } from '../message/settle.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { StatusWatch } from '../statuses/status-watch.ts'
 import { waitFor } from './calling.ts'
 import { claimOf, LEAVE_WITHIN_MS } from './claim.ts'
 import { tellEnd } from './message-line.ts'
@@ -34,6 +33,14 @@ import { type RunHold, Superseded, WrittenMessage } from './written-message.ts'
 /** Runs one message as far as it gets while it is held. Never rejects. */
 export type RunMessage = (record: MessageRecord, hold: RunHold) => Promise<RunResult>
 
+/** Whether a missing status says that a send did not happen. */
+export interface StatusArrival {
+  /** Since when (milliseconds since the epoch) providers could hand in statuses; undefined while they can't. */
+  clearSince(): number | undefined
+  /** Every status that was queued before then (milliseconds since the epoch) has been applied. */
+  consumedUntil(): number
+}
+
 interface RunOptions extends Ways {
   channels: Channels
   handle: Handle
@@ -42,7 +49,7 @@ interface RunOptions extends Ways {
   /** Reads a message that somebody else has written. */
   read(id: string): Promise<MessageRecord | null>
   governor: Governor
-  statuses: Pick<StatusWatch, 'clearSince' | 'consumedUntil'>
+  statuses: StatusArrival
   metrics: Pick<Metrics, 'settled' | 'waited' | 'sent' | 'delivered'>
   log: Log
   /** How long an uncertain send waits for news, in milliseconds. */

@@ -21,8 +21,7 @@ import type { Config } from '../config.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts'
 import type { Configured } from '../replica/replica.ts'
-import type { StatusWatch } from '../statuses/status-watch.ts'
-import { createRunMessage, type RunMessage } from './deliver-message.ts'
+import { createRunMessage, type RunMessage, type StatusArrival } from './deliver-message.ts'
 import { traceRuns } from './trace-deliveries.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
@@ -48,7 +47,7 @@ export function createOutbound(options: {
   secrets: Pick<SecretBox, 'open'>
   redis: Redis
   kept: KeptChannel
-  statuses: StatusWatch
+  statuses: StatusArrival
   read(id: string): Promise<MessageRecord | null>
   registry: Registry
   tracing: Tracing

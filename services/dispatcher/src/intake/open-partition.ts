@@ -1,11 +1,10 @@
 import { partitionQueue } from '@parley/shared/broker'
 import { keepConsumingEach } from '@parley/shared/keep-consuming'
 import type { Log } from '@parley/shared/log'
-import type { ChannelModel } from 'amqplib'
 import type { RunMessage } from '../deliver/deliver-message.ts'
 import type { Hold } from '../deliver/written-message.ts'
-import type { WaitingCounts } from '../message/waiting-for.ts'
 import { countWaiting } from '../schedule/count-waiting.ts'
+import type { Partition } from '../schedule/partitions.ts'
 import { recoverThreads } from '../schedule/recover-threads.ts'
 import { createThreads } from '../schedule/threads.ts'
 import type { Collections } from '../store/collections.ts'
@@ -22,21 +21,6 @@ const PREFETCH = 100
 const THREADS_AT_ONCE = 64
 /** Orders of a lease term start at term × 2^32: higher than those of every earlier term. */
 const ORDERS_PER_TERM = 2 ** 32
-
-/** A partition that this copy works under a lease. */
-export interface Partition {
-  lease: Lease
-  /** When the oldest message that is not stored yet was published, in milliseconds since the epoch. */
-  oldestAt(): number | undefined
-  /** What its open messages wait for. */
-  waiting(): Promise<WaitingCounts>
-  /** Consumes on this connection from now on. */
-  attach(connection: ChannelModel): void
-  /** Hands over: settles what is in flight and closes the channel; then the lease may be released. */
-  release(): Promise<void>
-  /** The lease is gone: closes the channel at once and starts nothing more. */
-  abandon(): void
-}
 
 /** Starts working a partition: recovers what is open in the store, consumes what arrives, runs its threads. */
 export function openPartition(options: {

@@ -1,7 +1,6 @@
 import { PARTITIONS, partitionQueue, REJECTED_QUEUE, STATUS_QUEUES, TASKS_QUEUE } from '@parley/shared/broker'
+import type { Channel } from 'amqplib'
 import { Gauge, type Registry } from 'prom-client'
-import type { KeptChannel } from '../broker/publish-channel.ts'
-import type { ConservationDifference } from '../reconciliation/reconciliation-difference.ts'
 
 const QUEUES = [
   ...Array.from({ length: PARTITIONS }, (_, partition) => partitionQueue(partition)),
@@ -11,11 +10,12 @@ const BROKER_MS = 2_000
 
 /** What the metrics look at when they are read. */
 export interface Shown {
-  kept: Pick<KeptChannel, 'current'>
+  kept: { current(): Pick<Channel, 'checkQueue'> | undefined }
   partitionsHeld(): number
   /** Of each queue that this copy works, when what it has in hand was published, in milliseconds since the epoch. */
   oldest(): Map<string, number | undefined>
-  difference(): Promise<ConservationDifference | undefined>
+  /** What the audit last found; undefined before the first audit. */
+  difference(): Promise<{ difference: number } | undefined>
 }
 
 /** Shows queues, partitions and the audit's count. What can't be asked at the moment is not shown. */

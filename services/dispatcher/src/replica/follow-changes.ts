@@ -4,7 +4,7 @@ import type { Log } from '@parley/shared/log'
 import { parseJson } from '@parley/shared/parse-json'
 import type { Channel, ConsumeMessage } from 'amqplib'
 import { z } from 'zod'
-import { CONFIGURED } from './configuration-document.ts'
+import { CONFIGURED } from '../store/document-replica.ts'
 import type { Configured } from './replica.ts'
 import type { ConfiguredStore } from './replica-store.ts'
 

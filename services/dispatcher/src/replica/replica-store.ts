@@ -2,12 +2,8 @@ import { keepNewest } from '@parley/shared/keep-newest'
 import { type SecretBox, sealSecrets } from '@parley/shared/sealed-value'
 import type { mongo } from 'mongoose'
 import type { Collections } from '../store/collections.ts'
-import {
-  type ConfiguredDocument,
-  type ConfiguredResource,
-  type DocumentCopy,
-  hashOf,
-} from './configuration-document.ts'
+import type { ConfiguredResource, DocumentReplica } from '../store/document-replica.ts'
+import { type ConfiguredDocument, hashOf } from './configuration-document.ts'
 
 const TRACE_MS = 30 * 24 * 60 * 60 * 1_000
 const READ_MS = 1_000
@@ -31,7 +27,7 @@ export interface DocumentVersion {
 /** The copies in the dispatcher's database. A version older than the one held is ignored. */
 export interface ConfiguredStore {
   /** The copies, 200 at most, traces of deleted documents among them. Rejects after a second. */
-  read(wanted: Wanted): Promise<DocumentCopy[]>
+  read(wanted: Wanted): Promise<DocumentReplica[]>
   /** Keeps what an event says. */
   keep(change: DocumentVersion): Promise<void>
   /** Keeps what configuration answered, asked at `readAt`, for all that is wanted. */
@@ -64,7 +60,7 @@ export function createConfiguredStore(
   }
 }
 
-function filterOf(wanted: Wanted): mongo.Filter<DocumentCopy> {
+function filterOf(wanted: Wanted): mongo.Filter<DocumentReplica> {
   const { resource, workspace } = wanted
   if ('id' in wanted) return { _id: `${resource}/${workspace}/${wanted.id}` }
   return { resource, workspace, extIdHash: hashOf(wanted.extId) }

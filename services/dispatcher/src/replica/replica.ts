@@ -2,12 +2,8 @@ import type { InternalClient } from '@parley/shared/internal-client'
 import type { Log } from '@parley/shared/log'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import {
-  type ConfiguredDocument,
-  configuredDocument,
-  type DocumentCopy,
-  documentsIn,
-} from './configuration-document.ts'
+import type { DocumentReplica } from '../store/document-replica.ts'
+import { type ConfiguredDocument, configuredDocument, documentsIn } from './configuration-document.ts'
 import type { ConfiguredStore, Wanted } from './replica-store.ts'
 
 const READ_AGAIN_MS = 60_000
@@ -149,7 +145,7 @@ function documentsOf(wanted: Wanted, answer: unknown): ConfiguredDocument[] {
   return answer === undefined ? [] : [configuredDocument.parse(answer)]
 }
 
-function rememberedOf(copies: DocumentCopy[], at: number): Remembered {
+function rememberedOf(copies: DocumentReplica[], at: number): Remembered {
   return {
     documents: documentsIn(copies),
     characters: copies.reduce((sum, { document }) => sum + (document?.length ?? 0), 0),

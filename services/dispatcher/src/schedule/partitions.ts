@@ -1,7 +1,7 @@
 import { PARTITIONS } from '@parley/shared/broker'
 import type { Log } from '@parley/shared/log'
 import type { ChannelModel } from 'amqplib'
-import type { Partition } from '../intake/open-partition.ts'
+import type { WaitingCounts } from '../message/waiting-for.ts'
 import type { Lease, LeaseStore } from '../store/lease-store.ts'
 import { fairShare } from './fair-share.ts'
 import { runEvery } from './run-every.ts'
@@ -11,6 +11,21 @@ const TICK_MS = 1_000
 const SHORT_TICK_MS = 250
 /** An instance that reconnects within this time keeps its partitions. */
 const WITHOUT_BROKER_MS = 3_000
+
+/** A partition that this copy works under a lease. */
+export interface Partition {
+  lease: Lease
+  /** When the oldest message that is not stored yet was published, in milliseconds since the epoch. */
+  oldestAt(): number | undefined
+  /** What its open messages wait for. */
+  waiting(): Promise<WaitingCounts>
+  /** Consumes on this connection from now on. */
+  attach(connection: ChannelModel): void
+  /** Hands over: settles what is in flight and closes the channel; then the lease may be released. */
+  release(): Promise<void>
+  /** The lease is gone: closes the channel at once and starts nothing more. */
+  abandon(): void
+}
 
 export interface Partitions {
   /** The broker is connected (again): every partition held consumes there. */

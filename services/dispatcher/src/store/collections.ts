@@ -1,7 +1,7 @@
 import { type Connection, mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
-import type { DocumentCopy } from '../replica/configuration-document.ts'
 import type { AuditedMessage, AuditState, RejectedMessage, RemovedHour } from './audit-records.ts'
+import type { DocumentReplica } from './document-replica.ts'
 
 /** The lease of one partition, or of a duty that one copy does for all. */
 export interface PartitionLease {
@@ -26,7 +26,7 @@ export interface Collections {
   messages: mongo.Collection<MessageRecord>
   partitions: mongo.Collection<PartitionLease>
   copies: mongo.Collection<Copy>
-  configured: mongo.Collection<DocumentCopy>
+  configured: mongo.Collection<DocumentReplica>
   /** The lease of the auditor. */
   auditors: mongo.Collection<PartitionLease>
   audit: mongo.Collection<AuditState>
