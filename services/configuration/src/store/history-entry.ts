@@ -1,6 +1,12 @@
 import type { ResourceName } from '../resources/definition.ts'
-import type { Authorship } from '../store/stored-document.ts'
-import type { FieldChange } from './changes-between.ts'
+import type { Authorship } from './stored-document.ts'
+
+/** One place (a JSON Pointer) at which two states differ; a side that has nothing there is left out. */
+export interface FieldChange {
+  path: string
+  before?: unknown
+  after?: unknown
+}
 
 /** One version of one document: who made it, when, and what changed. */
 export interface HistoryEntry extends Authorship {

@@ -1,9 +1,9 @@
 import type { Caller } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import type { Request } from 'express'
-import type { Account } from '../accounts/account.ts'
 import { usernameKey } from '../accounts/username-key.ts'
 import type { Administration } from '../administration.ts'
+import type { Account } from '../store/account.ts'
 import { slowDownGuessing } from '../throttle/throttles.ts'
 
 /** For so long after a login nobody is asked for their password again. */

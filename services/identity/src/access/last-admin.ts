@@ -1,8 +1,8 @@
 import { decide } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import type { ClientSession } from 'mongoose'
-import type { Models } from '../models.ts'
-import type { Role } from '../roles/role.ts'
+import type { Models } from '../store/models.ts'
+import type { Role } from '../store/role.ts'
 
 /**
  * Throws `last_admin` when, as `transaction` sees it, nobody in the workspace may write all users and roles.

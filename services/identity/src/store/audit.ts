@@ -1,6 +1,6 @@
 import { type ClientSession, Schema } from 'mongoose'
-import { takeIds } from '../ids.ts'
-import type { Models } from '../models.ts'
+import { takeIds } from './ids.ts'
+import type { Models } from './models.ts'
 
 /** One administrative act: who did what to which document, and when. */
 export interface AuditEntry {

@@ -1,6 +1,5 @@
 import { addressKey } from '@parley/shared/address-key'
 import type { Caller } from '@parley/shared/internal-token'
-import type { Forwarding } from '../forward.ts'
 
 /** Callers whose token was verified are bounded apart from all others. */
 export type CallerClass = 'anonymous' | 'authenticated'
@@ -9,7 +8,7 @@ export type CallerClass = 'anonymous' | 'authenticated'
 export function classOf({ locals }: { locals: Record<string, unknown> }): { name: CallerClass; key: string } {
   const caller = locals.caller as Caller | undefined
   if (caller === undefined)
-    return { name: 'anonymous', key: addressKey((locals.forwarding as Forwarding).address) }
+    return { name: 'anonymous', key: addressKey((locals.forwarding as { address: string }).address) }
   const { token, account } = caller
   return { name: 'authenticated', key: token === undefined ? `account ${account._id}` : `token ${token}` }
 }

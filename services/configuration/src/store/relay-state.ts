@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type mongoose from 'mongoose'
-import type { StartingPoint } from './change-stream.ts'
+
+/** Where a stream begins: after an event that was dealt with, or at a moment of the database's. */
+export type StartingPoint =
+  | { resumeAfter: mongoose.mongo.ResumeToken }
+  | { startAtOperationTime: mongoose.mongo.Timestamp }
 
 export const RELAYS = ['history', 'events'] as const
 export type RelayName = (typeof RELAYS)[number]

@@ -1,5 +1,5 @@
 import { unescapeKeys } from '@parley/shared/safe-keys'
-import type { Account } from '../accounts/account.ts'
+import type { Account } from '../store/account.ts'
 
 /** A user as those see it who administer the workspace. */
 export function userView(account: Account) {

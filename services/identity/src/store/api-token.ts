@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Schema } from 'mongoose'
-import { tokenHash } from '../sessions/session.ts'
+import { tokenHash } from './session.ts'
 
 /** A long-lived token for a program; only its hash is kept. */
 export interface ApiToken {

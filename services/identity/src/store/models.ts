@@ -1,14 +1,14 @@
 import type { Connection } from 'mongoose'
-import { type Account, accountSchema } from './accounts/account.ts'
-import { type ApiToken, apiTokenSchema } from './api-tokens/api-token.ts'
-import { type AuditEntry, auditSchema } from './audit/audit.ts'
-import { type Change, changeSchema } from './changes/change.ts'
+import { type KeyRingDocument, keyRingSchema } from '../signing-keys/key-ring.ts'
+import { type Account, accountSchema } from './account.ts'
+import { type ApiToken, apiTokenSchema } from './api-token.ts'
+import { type AuditEntry, auditSchema } from './audit.ts'
+import { type Change, changeSchema } from './change.ts'
 import { type CounterDocument, counterSchema } from './ids.ts'
-import { type Invitation, invitationSchema } from './invitations/invitation.ts'
-import { type Role, type RoleVersion, roleSchema, roleVersionSchema } from './roles/role.ts'
-import { type RefreshToken, refreshTokenSchema, type Session, sessionSchema } from './sessions/session.ts'
-import { type KeyRingDocument, keyRingSchema } from './signing-keys/key-ring.ts'
-import { type Workspace, workspaceSchema } from './workspaces/workspace.ts'
+import { type Invitation, invitationSchema } from './invitation.ts'
+import { type Role, type RoleVersion, roleSchema, roleVersionSchema } from './role.ts'
+import { type RefreshToken, refreshTokenSchema, type Session, sessionSchema } from './session.ts'
+import { type Workspace, workspaceSchema } from './workspace.ts'
 
 /** The collections of this service. */
 export function createModels(connection: Connection) {
