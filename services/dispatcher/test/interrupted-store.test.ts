@@ -5,7 +5,7 @@ import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import mongoose from 'mongoose'
 import { Registry } from 'prom-client'
 import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
-import { createRunMessage } from '../src/deliver/deliver-message.ts'
+import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
 import type { RunResult } from '../src/deliver/run-result.ts'
 import type { RunHold } from '../src/deliver/written-message.ts'
 import { createIntakeStore } from '../src/intake/intake-store.ts'
@@ -79,7 +79,7 @@ function startInstance(options: { term: number; held?: () => boolean; deliver():
       return { kind: 'accepted', providerId: 'p', delivered: false } as const
     },
   }
-  const run = createRunMessage({
+  const run = createDeliverMessage({
     metrics: createMetrics(new Registry()),
     channels: {
       find: async () => ({

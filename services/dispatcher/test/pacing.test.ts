@@ -4,7 +4,7 @@ import { Registry } from 'prom-client'
 import type { Callback } from '../src/channels/callback.ts'
 import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
 import type { Slot } from '../src/channels/send-rate-limit/send-rate-limit.ts'
-import { createRunMessage } from '../src/deliver/deliver-message.ts'
+import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
 import type { RunResult } from '../src/deliver/run-result.ts'
 import type { RunHold } from '../src/deliver/written-message.ts'
 import { advanced, type MessageRecord } from '../src/message/message-record.ts'
@@ -39,7 +39,7 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
       return { kind: 'accepted', providerId: 'x', delivered: false }
     },
   }
-  const run = createRunMessage({
+  const run = createDeliverMessage({
     metrics: createMetrics(new Registry()),
     channels: {
       find: async () => ({

@@ -4,7 +4,7 @@ import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import { Registry } from 'prom-client'
 import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
-import { createRunMessage } from '../src/deliver/deliver-message.ts'
+import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
 import type { RunHold } from '../src/deliver/written-message.ts'
 import { advanced } from '../src/message/message-record.ts'
 import { RETRY_DELAYS } from '../src/message/settle.ts'
@@ -46,7 +46,7 @@ const never = async () => {
   throw new Error('nothing is submitted')
 }
 const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
-  createRunMessage({
+  createDeliverMessage({
     metrics: createMetrics(new Registry()),
     channels: {
       find: async () =>

@@ -21,7 +21,8 @@ import type { Config } from '../config.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts'
 import type { Configured } from '../replica/replica.ts'
-import { createRunMessage, type RunMessage, type StatusArrival } from './deliver-message.ts'
+import { createDeliverMessage, type DeliverMessage } from './deliver-message.ts'
+import type { StatusArrival } from './message-run.ts'
 import { traceRuns } from './trace-deliveries.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
@@ -32,7 +33,7 @@ export const keptFor = ({ MESSAGES_KEPT_DAYS }: Pick<Config, 'MESSAGES_KEPT_DAYS
 
 /** All that leads from a stored message to a handler, a person, an action or a task. */
 export interface Outbound {
-  run: RunMessage
+  run: DeliverMessage
   channels: Channels
   metrics: Metrics
   /** Fetches what providers keep. */
@@ -62,7 +63,7 @@ export function createOutbound(options: {
   const channels = createChannels({ configured, secrets })
   const endpoints = createEndpoints({ now: Date.now, opened: metrics.breakerOpened })
   showBreakers(registry, endpoints)
-  const run = createRunMessage({
+  const run = createDeliverMessage({
     ...{ metrics, channels, endpoints, read, statuses, log },
     handle: createHandle({ http: calls('handler'), signer }),
     callbacks: {

@@ -1,12 +1,12 @@
 import { partitionQueue } from '@parley/shared/broker'
 import { type Tracing, withTrace } from '@parley/shared/tracing'
-import type { RunMessage } from './deliver-message.ts'
+import type { DeliverMessage } from './deliver-message.ts'
 
 /**
  * The same runner; each run is a span of the trace that the message came in with, named and described by
  * OpenTelemetry's conventions for RabbitMQ, and what it calls belongs to it.
  */
-export function traceRuns(run: RunMessage, tracing: Tracing): RunMessage {
+export function traceRuns(run: DeliverMessage, tracing: Tracing): DeliverMessage {
   return (record, hold) => {
     const queue = partitionQueue(record.partition)
     const span = tracing.start(`process ${queue}`, {

@@ -1,7 +1,7 @@
 import { partitionQueue } from '@parley/shared/broker'
 import { keepConsumingEach } from '@parley/shared/keep-consuming'
 import type { Log } from '@parley/shared/log'
-import type { RunMessage } from '../deliver/deliver-message.ts'
+import type { DeliverMessage } from '../deliver/deliver-message.ts'
 import type { Hold } from '../deliver/written-message.ts'
 import { countWaiting } from '../schedule/count-waiting.ts'
 import type { Partition } from '../schedule/partitions.ts'
@@ -29,7 +29,7 @@ export function openPartition(options: {
   collections: Pick<Collections, 'messages' | 'rejected'>
   store: IntakeStore
   committer: Committer
-  run: RunMessage
+  run: DeliverMessage
   log: Log
 }): Partition {
   const { lease, copy, collections, store, committer, run, log } = options

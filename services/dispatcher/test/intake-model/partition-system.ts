@@ -4,7 +4,7 @@ import { STATUS_TYPE } from '@parley/shared/message-status'
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
 import { createEndpoints } from '../../src/channels/endpoints/endpoints.ts'
-import { createRunMessage } from '../../src/deliver/deliver-message.ts'
+import { createDeliverMessage } from '../../src/deliver/deliver-message.ts'
 import { createIntakeStore } from '../../src/intake/intake-store.ts'
 import { openPartition } from '../../src/intake/open-partition.ts'
 import type { Outcome } from '../../src/message/outcome.ts'
@@ -197,7 +197,7 @@ export class PartitionSystem {
   #runner(messages: Collections['messages'], line: StoreLine) {
     const deliver = (messageId: string) => this.#deliver(messageId, line)
     const callback = { reports: true, deliver: (call: { messageId: string }) => deliver(call.messageId) }
-    return createRunMessage({
+    return createDeliverMessage({
       metrics: createMetrics(new Registry()),
       channels: {
         find: async () => ({
