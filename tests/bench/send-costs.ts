@@ -65,7 +65,7 @@ async function sendAll(record: MessageRecord): Promise<void> {
     await write(claimed(current, { index, at: Date.now() }))
     const attempt = { at: new Date(), step: `${record._id}:${index}`, outcome: 'accepted', ms: 1 } as const
     const settlement = { kind: 'settled', delivered: true } as const
-    await write(settledSend(current, { index, settlement, attempt, at: Date.now(), keptMs: 1_000 }))
+    await write(settledSend(current, { index, settlement, attempt, at: Date.now(), retentionMs: 1_000 }))
   }
 }
 

@@ -127,7 +127,7 @@ describe('the progress of one send', () => {
     for (const index of record.sends.keys()) {
       await step(claimed(current, { index, at: index }))
       const attempt = { at: new Date(index), step: `${index}`, outcome: 'accepted', ms: 1 } as const
-      await step(settledSend(current, { index, settlement, attempt, at: index, keptMs: 1_000 }))
+      await step(settledSend(current, { index, settlement, attempt, at: index, retentionMs: 1_000 }))
     }
     return current
   }

@@ -75,7 +75,7 @@ export interface DispatchWorld {
   read(resource: string, id: number): Promise<Parsed>
   remove(resource: string, id: number): Promise<void>
   /** Waits until the dispatcher has its own copy of a document, in this version or a later one. */
-  held(resource: string, id: number, version?: number): Promise<DocumentReplica>
+  replicated(resource: string, id: number, version?: number): Promise<DocumentReplica>
   post(
     messageId: string,
     message: WebhookMessage,
@@ -227,11 +227,11 @@ export async function startDispatchWorld(environment: Record<string, string> = {
       const answer = await fetch(url, { method: 'DELETE', headers: as('configuration') })
       if (!answer.ok) throw new Error(`${resource} not deleted: ${await answer.text()}`)
     },
-    held: (resource, id, version = 1) =>
+    replicated: (resource, id, version = 1) =>
       eventually(async () => {
         const _id = `${resource}/${caller.workspace._id}/${id}`
-        const copies = client.db(database).collection<DocumentReplica>('configured')
-        return (await copies.findOne({ _id, version: { $gte: version } })) ?? undefined
+        const replicas = client.db(database).collection<DocumentReplica>('configured')
+        return (await replicas.findOne({ _id, version: { $gte: version } })) ?? undefined
       }),
     post: (messageId, message, options = {}) => {
       const provenance = {

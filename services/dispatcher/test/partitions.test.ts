@@ -12,7 +12,7 @@ function createLeases() {
   const lost = new Set<Lease>()
   let term = 0
   const world = {
-    copies: ['a'],
+    instances: ['a'],
     failingReleases: 0,
     opened: [] as Partition[],
     renewed: [] as number[],
@@ -23,12 +23,12 @@ function createLeases() {
     },
   }
   const store: LeaseStore = {
-    beat: async () => world.copies,
+    beat: async () => world.instances,
     acquire: async () => {
       const [partition] = free
       if (partition === undefined) return undefined
       free.delete(partition)
-      const lease: Lease = { partition, term: ++term, held: () => !lost.has(lease) }
+      const lease: Lease = { partition, term: ++term, isValid: () => !lost.has(lease) }
       return lease
     },
     renew: async (leases) => {
@@ -49,7 +49,7 @@ function start(
 ): Partitions {
   return startPartitions({
     leases: store,
-    copy: 'a',
+    instance: 'a',
     open: (lease) => {
       const partition: Partition = {
         lease,
@@ -76,9 +76,9 @@ describe('the partitions of a copy', () => {
     const partitions = start(leases)
     await whenOpened(world, 8)
     world.failingReleases = 4
-    world.copies = ['a', 'b']
+    world.instances = ['a', 'b']
     await eventually(() => (world.failingReleases === 0 ? true : undefined))
-    world.copies = ['a']
+    world.instances = ['a']
     await whenOpened(world, 12)
     expect(new Set(world.opened.slice(8).map(({ lease }) => lease.partition)).size).toBe(4)
     await partitions.close()
@@ -90,10 +90,10 @@ describe('the partitions of a copy', () => {
     const settled = Promise.withResolvers<void>()
     const partitions = start(leases, (lease) => (lease.term <= 8 ? settled.promise : Promise.resolve()))
     await whenOpened(world, 8)
-    world.copies = ['a', 'b']
+    world.instances = ['a', 'b']
     const handedOver = world.opened.slice(4).map(({ lease }) => lease)
     await eventually(() => (world.renewed.length === 8 ? true : undefined))
-    world.copies = ['a']
+    world.instances = ['a']
     for (const lease of handedOver) world.lose(lease)
     await whenOpened(world, 12)
     settled.resolve()

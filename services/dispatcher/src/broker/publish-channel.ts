@@ -6,14 +6,14 @@ import type { ChannelModel, ConfirmChannel } from 'amqplib'
 const PAUSE_MS = 500
 
 /** A confirm channel that is there again after a loss, of itself or of its connection. */
-export interface KeptChannel extends Follower {
+export interface PublishChannel extends Follower {
   /** The channel, while there is one. */
   current(): ConfirmChannel | undefined
   close(): Promise<void>
 }
 
 /** Keeps a channel open: one that the broker closed on a live connection is opened anew after half a second. */
-export function keepChannel(log: Log): KeptChannel {
+export function openPublishChannel(log: Log): PublishChannel {
   let connection: ChannelModel | undefined
   let channel: ConfirmChannel | undefined
   let retry: NodeJS.Timeout | undefined

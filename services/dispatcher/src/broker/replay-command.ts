@@ -1,7 +1,7 @@
 import { MESSAGES_EXCHANGE, partitionKey } from '@parley/shared/broker'
 import type { MessageRecord } from '../message/message-record.ts'
 import { publishConfirmed } from './confirmed-publish.ts'
-import type { KeptChannel } from './publish-channel.ts'
+import type { PublishChannel } from './publish-channel.ts'
 
 /** What `type` says on the broker of the wish to run a message again. */
 export const REPLAY_TYPE = 'message.replay.v1'
@@ -12,10 +12,10 @@ export interface ReplayPublisher {
   publish(record: Pick<MessageRecord, '_id' | 'workspace' | 'partition'>): Promise<void>
 }
 
-export function createReplayPublisher(kept: Pick<KeptChannel, 'current'>): ReplayPublisher {
+export function createReplayPublisher(publishChannel: Pick<PublishChannel, 'current'>): ReplayPublisher {
   return {
     publish: ({ _id, workspace, partition }) =>
-      publishConfirmed(kept, {
+      publishConfirmed(publishChannel, {
         exchange: MESSAGES_EXCHANGE,
         key: partitionKey(partition),
         body: { workspace, messageId: _id },

@@ -2,7 +2,7 @@ import type { WebhookMessage } from '@parley/shared/message'
 import type { PersonalContent } from '../message/message-record.ts'
 import type { Outcome } from '../message/outcome.ts'
 import type { Channel } from './channels.ts'
-import type { PaceKeys } from './send-rate-limit/send-rate-limit.ts'
+import type { RateKeys } from './send-rate-limit/send-rate-limit.ts'
 
 /** One thing to send to one person. */
 export interface Delivery {
@@ -19,7 +19,7 @@ export interface Callback {
   /** Whether the other side reports later what became of a send. */
   reports: boolean
   /** What a send counts against, where the other side allows only so many. */
-  paceKeys?(channel: Channel, message: WebhookMessage): PaceKeys | undefined
+  rateKeys?(channel: Channel, message: WebhookMessage): RateKeys | undefined
   /** The URL that a channel's sends go to; undefined where it has none. */
   urlOf?(channel: Channel): string | undefined
   /** Makes one attempt, within 12 s; never throws. */

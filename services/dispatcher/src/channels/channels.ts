@@ -1,8 +1,8 @@
 import { jsonObject } from '@parley/shared/json-object'
 import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { z } from 'zod'
-import type { ConfiguredDocument } from '../replica/configuration-document.ts'
-import type { Configured } from '../replica/replica.ts'
+import type { ConfigurationDocument } from '../replica/configuration-document.ts'
+import type { Replica } from '../replica/replica.ts'
 
 const channelSchema = z.looseObject({
   _id: z.number(),
@@ -34,14 +34,14 @@ const HOOK = 'whatsapp'
 
 /** Channels from the copies of configuration. Opening the secrets of a document is done once. */
 export function createChannels(options: {
-  configured: Pick<Configured, 'find'>
+  replica: Pick<Replica, 'find'>
   secrets: Pick<SecretBox, 'open'>
 }): Channels {
-  const { configured, secrets } = options
-  const chosen = new WeakMap<ConfiguredDocument[], Channel>()
+  const { replica, secrets } = options
+  const chosen = new WeakMap<ConfigurationDocument[], Channel>()
   return {
     async find(workspace, extId, needs) {
-      const documents = await configured.find({ resource: 'channels', workspace, extId }, needs)
+      const documents = await replica.find({ resource: 'channels', workspace, extId }, needs)
       const known = chosen.get(documents)
       if (known !== undefined) return known
       const found = choose(documents, extId)
@@ -55,7 +55,7 @@ export function createChannels(options: {
   }
 }
 
-function choose(documents: ConfiguredDocument[], extId: string) {
+function choose(documents: ConfigurationDocument[], extId: string) {
   const channels = documents
     .map((document) => channelSchema.parse(document))
     .filter((channel) => channel.extId === extId)

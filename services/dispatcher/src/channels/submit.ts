@@ -3,7 +3,7 @@ import type { JsonObject } from '@parley/shared/json-object'
 import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
 import { currentTrace } from '@parley/shared/tracing'
 import { publishConfirmed } from '../broker/confirmed-publish.ts'
-import type { KeptChannel } from '../broker/publish-channel.ts'
+import type { PublishChannel } from '../broker/publish-channel.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { Channel } from './channels.ts'
 
@@ -17,7 +17,7 @@ export type Submit = (options: {
   submit: JsonObject
 }) => Promise<void>
 
-export function createSubmit(kept: Pick<KeptChannel, 'current'>): Submit {
+export function createSubmit(publishChannel: Pick<PublishChannel, 'current'>): Submit {
   return ({ record, channel, submit }) => {
     const { assistantId } = channel.config
     const body: TaskSubmission = {
@@ -35,6 +35,6 @@ export function createSubmit(kept: Pick<KeptChannel, 'current'>): Submit {
       type: TASK_SUBMISSION_TYPE,
       headers: { workspace: record.workspace, ...(traceparent === undefined ? {} : { traceparent }) },
     }
-    return publishConfirmed(kept, { exchange: '', key: TASKS_QUEUE, body, properties })
+    return publishConfirmed(publishChannel, { exchange: '', key: TASKS_QUEUE, body, properties })
   }
 }

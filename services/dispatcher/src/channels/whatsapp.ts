@@ -20,7 +20,7 @@ export const channelConfig = z.object({
 export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback {
   return {
     reports: true,
-    paceKeys({ workspace, config: { phoneNumberId } }, message) {
+    rateKeys({ workspace, config: { phoneNumberId } }, message) {
       const person = recipientOf(message)
       if (typeof phoneNumberId !== 'string' || person === undefined) return undefined
       return { number: `${workspace}:${phoneNumberId}`, person }

@@ -6,7 +6,7 @@ export const LEAVE_WITHIN_MS = 3_000
 const CLOCKS_MS = 1_500
 /** How long a claim may be at work: until it leaves and as long as the longest call, with a margin for clocks. */
 const CLAIM_MS = LEAVE_WITHIN_MS + DELIVERY_MS + CLOCKS_MS
-const NEWS_CHECK_MS = 2_000
+const STATUS_CHECK_MS = 2_000
 const MARKER_CHECK_MS = 500
 
 /** Whether a send may be made. */
@@ -38,12 +38,12 @@ export function claimOf(options: {
   if (send.state !== 'claimed') return { kind: 'free' }
   const claimedUntil = updatedAt.getTime() + CLAIM_MS
   if (due === undefined && claimedUntil > now)
-    return { kind: 'busy', until: Math.min(claimedUntil, now + NEWS_CHECK_MS) }
+    return { kind: 'busy', until: Math.min(claimedUntil, now + STATUS_CHECK_MS) }
   if (!reports) return { kind: 'free' }
   if (due === undefined) return { kind: 'interrupted' }
   const silentSince = Math.max(clearSince, due.getTime() - uncertainWindow)
   const until = silentSince + uncertainWindow
   if (until <= Math.min(now, consumedUntil)) return { kind: 'free' }
   const lookAgain = Math.max(until, now + MARKER_CHECK_MS)
-  return { kind: 'busy', until: Math.min(lookAgain, now + NEWS_CHECK_MS) }
+  return { kind: 'busy', until: Math.min(lookAgain, now + STATUS_CHECK_MS) }
 }

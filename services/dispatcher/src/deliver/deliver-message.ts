@@ -5,31 +5,32 @@ import { nextToSend } from '../message/progress.ts'
 import { stateOfSends } from '../message/send-state.ts'
 import { type DeliverOptions, MessageRun } from './message-run.ts'
 import { type Planned, type Prepared, prepare } from './prepare.ts'
-import { beside, type RunResult } from './run-result.ts'
+import { type RunResult, resultInLane } from './run-result.ts'
 import { sendNext } from './send.ts'
 import { settleCrash, settleEnd, settleFailed } from './settle-attempt.ts'
 import { waitForEndpoint, waitUntilDue } from './wait.ts'
-import { type RunHold, Superseded } from './written-message.ts'
+import { type LeasedRun, Superseded } from './written-message.ts'
 
 /** Delivers one message as far as it gets while its lease holds. Never rejects. */
-export type DeliverMessage = (record: MessageRecord, hold: RunHold) => Promise<RunResult>
+export type DeliverMessage = (record: MessageRecord, leased: LeasedRun) => Promise<RunResult>
 
 const TROUBLE_PAUSE_MS = 1_000
 
 /** Makes the function that delivers a message: prepare, then send and settle, one send after the other. */
 export function createDeliverMessage(options: DeliverOptions): DeliverMessage {
   const slots = createSlots()
-  return async (record, hold) => {
-    const run = new MessageRun({ record, hold, options, slots })
+  return async (record, leased) => {
+    const run = new MessageRun({ record, leased, options, slots })
     try {
       const result = await deliver(run)
-      return beside(record, run.record.lane, result)
+      return resultInLane(record, run.record.lane, result)
     } catch (error) {
       const again = { kind: 'reload', at: options.now() + TROUBLE_PAUSE_MS, for: 'server' } as const
-      if (error instanceof Superseded || isUnavailable(error)) return beside(record, run.record.lane, again)
+      if (error instanceof Superseded || isUnavailable(error))
+        return resultInLane(record, run.record.lane, again)
       options.log.error({ err: error, messageId: record._id }, 'message could not be run')
       const result = await settleCrash(run).catch(() => again)
-      return beside(record, run.record.lane, result)
+      return resultInLane(record, run.record.lane, result)
     }
   }
 }
@@ -37,7 +38,7 @@ export function createDeliverMessage(options: DeliverOptions): DeliverMessage {
 async function deliver(run: MessageRun): Promise<RunResult> {
   const pause = waitUntilDue(run)
   if (pause !== undefined) return pause
-  const prepared = await prepare({ record: run.record, ...run.hold, ...run.options })
+  const prepared = await prepare({ record: run.record, ...run.leased, ...run.options })
   if ('channel' in prepared) run.isPassable = prepared.channel.config.ordered === false
   switch (prepared.kind) {
     case 'later':

@@ -5,7 +5,7 @@ import type { Metrics } from '../metrics/metrics.ts'
 import { observeArrival } from '../metrics/observe-arrival.ts'
 
 /** Tells that a message has reached an end, by one wide line and the metrics. */
-export function tellEnd(
+export function reportEnd(
   {
     log,
     metrics,

@@ -2,15 +2,15 @@ import type { Log } from '@parley/shared/log'
 import type { Channels } from '../channels/channels.ts'
 import type { Endpoints } from '../channels/endpoints/endpoints.ts'
 import type { Handle } from '../channels/handlers/handle.ts'
-import { Pace, type Slots } from '../channels/send-rate-limit/send-rate.ts'
-import type { Governor } from '../channels/send-rate-limit/send-rate-limit.ts'
+import { SendRate, type Slots } from '../channels/send-rate-limit/send-rate.ts'
+import type { SendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
 import type { Submit } from '../channels/submit.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { handled } from '../message/progress.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Planned } from './prepare.ts'
-import type { Ways } from './route.ts'
-import { type RunHold, WrittenMessage } from './written-message.ts'
+import type { DeliveryRoutes } from './route.ts'
+import { type LeasedRun, WrittenMessage } from './written-message.ts'
 
 /** Whether a missing status says that a send did not happen. */
 export interface StatusArrival {
@@ -21,37 +21,37 @@ export interface StatusArrival {
 }
 
 /** What delivering messages takes. */
-export interface DeliverOptions extends Ways {
+export interface DeliverOptions extends DeliveryRoutes {
   channels: Channels
   handle: Handle
   endpoints: Pick<Endpoints, 'enter'>
   submit: Submit
   /** Reads a message that somebody else has written. */
   read(id: string): Promise<MessageRecord | null>
-  governor: Governor
+  sendRateLimit: SendRateLimit
   statuses: StatusArrival
   metrics: Pick<Metrics, 'settled' | 'waited' | 'sent' | 'delivered'>
   log: Log
   /** How long an uncertain send waits for its status, in milliseconds. */
   uncertainWindow: number
-  keptMs: number
+  retentionMs: number
   now: () => number
 }
 
 /** One run of a message: the message as it then stands, and what its steps share. */
 export class MessageRun {
   readonly message: WrittenMessage
-  readonly hold: RunHold
+  readonly leased: LeasedRun
   readonly options: DeliverOptions
-  readonly pace: Pace
+  readonly rate: SendRate
   /** Whether later messages of the thread may pass this one while it waits. */
   isPassable = false
 
-  constructor(run: { record: MessageRecord; hold: RunHold; options: DeliverOptions; slots: Slots }) {
-    this.message = new WrittenMessage({ ...run.options, record: run.record, hold: run.hold })
-    this.hold = run.hold
+  constructor(run: { record: MessageRecord; leased: LeasedRun; options: DeliverOptions; slots: Slots }) {
+    this.message = new WrittenMessage({ ...run.options, record: run.record, leased: run.leased })
+    this.leased = run.leased
     this.options = run.options
-    this.pace = new Pace({ ...run.options, slots: run.slots })
+    this.rate = new SendRate({ ...run.options, slots: run.slots })
   }
 
   get record(): MessageRecord {

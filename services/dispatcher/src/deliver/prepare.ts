@@ -48,7 +48,7 @@ interface Options {
   endpoints: Pick<Endpoints, 'enter'>
   calling: Calling
   /** Whether the message is still this copy's to run. */
-  held: () => boolean
+  isLeased: () => boolean
   now: () => number
 }
 
@@ -58,7 +58,7 @@ interface Options {
  * handled again. Rejects with `unavailable` when configuration is away.
  */
 export async function prepare(options: Options): Promise<Prepared> {
-  const { record, channels, held, now } = options
+  const { record, channels, isLeased, now } = options
   // Whoever runs a message again may have mended something a moment ago.
   const needs = { notBefore: ranAgainAt(record) }
   const channel = await channels.find(record.workspace, record.channel, needs)
@@ -72,7 +72,7 @@ export async function prepare(options: Options): Promise<Prepared> {
   }
   if (hasAnswer(message.answer)) return planned({ channel, message }, options, needs)
   const started = performance.now()
-  if (!held()) throw new Superseded()
+  if (!isLeased()) throw new Superseded()
   const handled = await handledBy(options, { channel, message })
   if (handled.kind === 'wait') return { kind: 'refused', channel, admission: handled }
   if (handled.kind !== 'answer')

@@ -13,7 +13,7 @@ export type RunResult =
   | { kind: 'left'; lane: string; at: number; for?: WaitingFor }
 
 /** The result for a thread whose head may have gone into a lane of its own. */
-export function beside(record: MessageRecord, lane: string | undefined, result: RunResult): RunResult {
+export function resultInLane(record: MessageRecord, lane: string | undefined, result: RunResult): RunResult {
   if (lane === undefined || lane === record.lane) return result
   if (result.kind !== 'wait' && result.kind !== 'reload') return result
   const { for: waitingFor = 'retry' } = result

@@ -3,7 +3,7 @@ import { CRASHED, type Outcome } from '../message/outcome.ts'
 import { attemptOf, type End, ended, settledSend, unsettled } from '../message/progress.ts'
 import { isSettled } from '../message/send-state.ts'
 import { settle, settleFailure } from '../message/settle.ts'
-import { tellEnd } from './message-line.ts'
+import { reportEnd } from './message-line.ts'
 import type { MessageRun } from './message-run.ts'
 import type { Prepared } from './prepare.ts'
 import type { RunResult } from './run-result.ts'
@@ -21,7 +21,7 @@ export async function settleSend(
   attempted: { index: number; outcome: Outcome; reports: boolean; ms: number },
 ): Promise<StepResult> {
   const { index, reports, ms } = attempted
-  const { uncertainWindow, keptMs, now } = run.options
+  const { uncertainWindow, retentionMs, now } = run.options
   for (let merges = 0; merges < MAX_MERGES; merges++) {
     const { tries, sends } = run.record
     const at = now()
@@ -32,11 +32,11 @@ export async function settleSend(
     const settlement = settle({ outcome, tries, reports, uncertainWindow })
     const progress =
       settlement.kind === 'settled'
-        ? settledSend(run.record, { index, settlement, attempt, at, keptMs })
-        : letPass(run, unsettled(run.record, { index, settlement, attempt, at, keptMs }))
-    const lazily = settlement.kind === 'settled'
-    if (await run.message.commitFact(progress, { lazily })) return resultAfter(run, progress)
-    await run.message.mergeNews()
+        ? settledSend(run.record, { index, settlement, attempt, at, retentionMs })
+        : letPass(run, unsettled(run.record, { index, settlement, attempt, at, retentionMs }))
+    const deferrable = settlement.kind === 'settled'
+    if (await run.message.commitFact(progress, { deferrable })) return resultAfter(run, progress)
+    await run.message.mergeStatuses()
   }
   throw new Superseded()
 }
@@ -46,7 +46,7 @@ export async function settleFailed(
   run: MessageRun,
   failed: Omit<Extract<Prepared, { kind: 'failed' }>, 'kind' | 'channel'>,
 ): Promise<RunResult> {
-  const { keptMs, now } = run.options
+  const { retentionMs, now } = run.options
   const at = now()
   const attempt = attemptOf({ ...failed, at })
   const settlement = settleFailure({
@@ -55,7 +55,7 @@ export async function settleFailed(
     reports: false,
     uncertainWindow: 0,
   })
-  const progress = letPass(run, unsettled(run.record, { settlement, attempt, at, keptMs }))
+  const progress = letPass(run, unsettled(run.record, { settlement, attempt, at, retentionMs }))
   await run.message.commitUnderLease(progress)
   const after = resultAfter(run, progress)
   return after.kind === 'next' ? { kind: 'reload', at, for: 'retry' } : after
@@ -68,10 +68,10 @@ export function settleCrash(run: MessageRun): Promise<RunResult> {
 
 /** Commits the message's end. */
 export async function settleEnd(run: MessageRun, end: End, answer = run.record.answer): Promise<RunResult> {
-  const { keptMs, now } = run.options
-  const options = { end, at: now(), keptMs, ...(answer === undefined ? {} : { answer }) }
+  const { retentionMs, now } = run.options
+  const options = { end, at: now(), retentionMs, ...(answer === undefined ? {} : { answer }) }
   const progress = ended(run.record, options)
-  await run.message.commitUnderLease(progress, { lazily: true })
+  await run.message.commitUnderLease(progress, { deferrable: true })
   return closed(run, progress)
 }
 
@@ -89,6 +89,6 @@ function resultAfter(run: MessageRun, progress: Progress): StepResult {
 }
 
 function closed({ options, record }: MessageRun, progress: Progress): RunResult {
-  tellEnd(options, record, progress)
+  reportEnd(options, record, progress)
   return { kind: 'closed' }
 }

@@ -7,7 +7,7 @@ import type { DeliverMessage } from './deliver-message.ts'
  * OpenTelemetry's conventions for RabbitMQ, and what it calls belongs to it.
  */
 export function traceRuns(run: DeliverMessage, tracing: Tracing): DeliverMessage {
-  return (record, hold) => {
+  return (record, leased) => {
     const queue = partitionQueue(record.partition)
     const span = tracing.start(`process ${queue}`, {
       kind: 'consumer',
@@ -21,7 +21,7 @@ export function traceRuns(run: DeliverMessage, tracing: Tracing): DeliverMessage
       },
     })
     return withTrace(span.traceparent, async () => {
-      const result = await run(record, hold)
+      const result = await run(record, leased)
       span.end({ attributes: { 'parley.result': result.kind } })
       return result
     })

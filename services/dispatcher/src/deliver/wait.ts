@@ -32,7 +32,7 @@ export async function waitForEndpoint(
   const isSaid = run.record.waitingFor === waitingFor
   if (waitingFor === 'circuit_breaker' && !isUncertain && !isSaid) {
     const progress = letPass(run, postponed(run.record, { due: until, waitingFor, reason }))
-    await run.message.commitUnderLease(progress, { lazily: true })
+    await run.message.commitUnderLease(progress, { deferrable: true })
   }
   return { kind: 'wait', record: run.record, until, for: waitingFor }
 }

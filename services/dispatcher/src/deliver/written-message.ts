@@ -1,6 +1,6 @@
 import { isUnavailable } from '@parley/shared/unavailable'
 import type { MessageRecord, Progress } from '../message/message-record.ts'
-import { isNewsWriter } from '../store/commit.ts'
+import { isStatusWriter } from '../store/commit.ts'
 import type { Calling } from './calling.ts'
 
 const COMMIT_PAUSE_MS = 250
@@ -11,9 +11,9 @@ const RELEASE_FOR_MS = 10_000
 export class Superseded extends Error {}
 
 /** What a copy has of the messages of a partition, and the way to write them. */
-export interface Hold {
+export interface LeasedMessages {
   /** Whether they are this copy's to run: judged on the monotonic clock, right before each use. */
-  held(): boolean
+  isLeased(): boolean
   /**
    * As `Committer.commit`; resolves with the message as it then is, or undefined when somebody else has written.
    * With `lazily` it may be stored later, or never should this process die: the message then runs again from what
@@ -22,7 +22,7 @@ export interface Hold {
   commit(
     record: MessageRecord,
     progress: Progress,
-    options?: { lazily?: boolean },
+    options?: { deferrable?: boolean },
   ): Promise<MessageRecord | undefined>
   /**
    * Takes back the claim of the send at `index`, which a commit on `record` has written or may have written. Leaves
@@ -31,10 +31,10 @@ export interface Hold {
   release(record: MessageRecord, index: number): Promise<void>
 }
 
-type CommitOptions = Parameters<Hold['commit']>[2]
+type CommitOptions = Parameters<LeasedMessages['commit']>[2]
 
 /** What a copy has of the messages of a partition, for the run of one of them. */
-export interface RunHold extends Hold {
+export interface LeasedRun extends LeasedMessages {
   /** Waits for an answer of somebody else. */
   calling: Calling
 }
@@ -42,16 +42,16 @@ export interface RunHold extends Hold {
 /** A message as it stands in the store, as far as this copy knows, and the ways to write it. */
 export class WrittenMessage {
   record: MessageRecord
-  readonly #hold: Hold
+  readonly #leased: LeasedMessages
   readonly #read: (id: string) => Promise<MessageRecord | null>
 
   constructor(options: {
     record: MessageRecord
-    hold: Hold
+    leased: LeasedMessages
     read(id: string): Promise<MessageRecord | null>
   }) {
     this.record = options.record
-    this.#hold = options.hold
+    this.#leased = options.leased
     this.#read = options.read
   }
 
@@ -60,7 +60,7 @@ export class WrittenMessage {
    * Throws {@link Superseded}.
    */
   async commitUnderLease(progress: Progress, options?: CommitOptions): Promise<void> {
-    if (!(await this.#commit(progress, this.#hold.held, options))) throw new Superseded()
+    if (!(await this.#commit(progress, this.#leased.isLeased, options))) throw new Superseded()
   }
 
   /**
@@ -80,7 +80,7 @@ export class WrittenMessage {
     const deadline = performance.now() + RELEASE_FOR_MS
     while (performance.now() < deadline) {
       try {
-        return await this.#hold.release(record, index)
+        return await this.#leased.release(record, index)
       } catch (error) {
         if (!isUnavailable(error)) return
         await new Promise((resolve) => setTimeout(resolve, COMMIT_PAUSE_MS))
@@ -89,16 +89,17 @@ export class WrittenMessage {
   }
 
   /** Takes over what the provider's news have written. Throws {@link Superseded} when it was anybody else. */
-  async mergeNews(): Promise<void> {
+  async mergeStatuses(): Promise<void> {
     const written = await this.#read(this.record._id)
-    if (written?.open !== true || !isNewsWriter(written.writer) || !this.#hold.held()) throw new Superseded()
+    if (written?.open !== true || !isStatusWriter(written.writer) || !this.#leased.isLeased())
+      throw new Superseded()
     this.record = written
   }
 
   async #commit(progress: Progress, allowed: () => boolean, options: CommitOptions): Promise<boolean> {
     while (allowed()) {
       try {
-        const written = await this.#hold.commit(this.record, progress, options)
+        const written = await this.#leased.commit(this.record, progress, options)
         if (written === undefined) return false
         this.record = written
         return true

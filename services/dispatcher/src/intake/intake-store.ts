@@ -11,7 +11,7 @@ const MAX_ID_CHARACTERS = 128
 /** A message that is to be stored. */
 export interface ToStore {
   /** Whether storing is still ours to do. */
-  held(): boolean
+  isLeased(): boolean
   /** How long its texts are at the moment. */
   characters(): number
   /** The message as it is now; from here on it changes in the store alone. */
@@ -64,7 +64,7 @@ async function insertAll(
   const begun = new Map<ToStore, MessageRecord>()
   for (;;) {
     for (const message of batch) {
-      if (!message.held()) begun.delete(message)
+      if (!message.isLeased()) begun.delete(message)
       else if (!begun.has(message)) begun.set(message, message.begin())
     }
     if (begun.size === 0) return batch.map(() => 'abandoned')

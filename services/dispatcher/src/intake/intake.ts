@@ -28,7 +28,7 @@ export interface Intake {
 interface IntakeOptions {
   partition: number
   /** Whether the lease holds. */
-  held(): boolean
+  isLeased(): boolean
   nextOrder(): number
   store: Pick<IntakeStore, 'known'>
   /** Stores what must not run before it is stored. Rejects when it could not: the same may be given again. */
@@ -147,7 +147,7 @@ class PartitionIntake implements Intake {
   }
 
   #active(): boolean {
-    return !this.#closed && this.#options.held()
+    return !this.#closed && this.#options.isLeased()
   }
 }
 

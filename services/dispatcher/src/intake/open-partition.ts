@@ -2,7 +2,7 @@ import { partitionQueue } from '@parley/shared/broker'
 import { keepConsumingEach } from '@parley/shared/keep-consuming'
 import type { Log } from '@parley/shared/log'
 import type { DeliverMessage } from '../deliver/deliver-message.ts'
-import type { Hold } from '../deliver/written-message.ts'
+import type { LeasedMessages } from '../deliver/written-message.ts'
 import { countWaiting } from '../schedule/count-waiting.ts'
 import type { Partition } from '../schedule/partitions.ts'
 import { recoverThreads } from '../schedule/recover-threads.ts'
@@ -25,19 +25,19 @@ const ORDERS_PER_TERM = 2 ** 32
 /** Starts working a partition: recovers what is open in the store, consumes what arrives, runs its threads. */
 export function openPartition(options: {
   lease: Lease
-  copy: string
+  instance: string
   collections: Pick<Collections, 'messages' | 'rejected'>
   store: IntakeStore
   committer: Committer
   run: DeliverMessage
   log: Log
 }): Partition {
-  const { lease, copy, collections, store, committer, run, log } = options
+  const { lease, instance, collections, store, committer, run, log } = options
   const { messages } = collections
-  const { partition, term, held } = lease
+  const { partition, term, isValid: isLeased } = lease
   let order = term * ORDERS_PER_TERM
   let stopped = false
-  const active = () => !stopped && held()
+  const active = () => !stopped && isLeased()
   const recover = (workspace?: number) =>
     void recoverThreads({ messages, partition, workspace, threads, active, log })
   const threads = createThreads({
@@ -47,32 +47,38 @@ export function openPartition(options: {
         .sort({ order: 1 })
         .limit(limit)
         .toArray(),
-    run: (record, calling) => run(record, { ...hold, calling }),
+    run: (record, calling) => run(record, { ...leased, calling }),
     dropped: (records) => writeBehind.dropped(records),
     recover,
     concurrency: THREADS_AT_ONCE,
   })
-  const writeBehind = createWriteBehind({ writer: `${copy}/${term}`, held, threads, store, committer })
+  const writeBehind = createWriteBehind({
+    writer: `${instance}/${term}`,
+    isLeased,
+    threads,
+    store,
+    committer,
+  })
   const intake = createIntake({
-    ...{ partition, held, store, writeBehind, log },
+    ...{ partition, isLeased, store, writeBehind, log },
     nextOrder: () => order++,
     storeFirst: storeDeliveries({
       partition,
       collections,
-      held,
+      isLeased,
       known: (record) => threads.wake(record),
       log,
     }),
   })
-  const hold: Hold = {
-    held,
+  const leased: LeasedMessages = {
+    isLeased,
     commit: (...write) => writeBehind.commit(...write),
     release: (...claim) => writeBehind.release(...claim),
   }
   const consumer = keepConsumingEach({
     queue: partitionQueue(partition),
     prefetch: PREFETCH,
-    held,
+    held: isLeased,
     take: (delivery, channel) => intake.take(delivery, channel),
     log,
   })

@@ -12,8 +12,8 @@ import { later, stateOfSends } from './send-state.ts'
 import type { Settlement } from './settle.ts'
 import type { WaitingFor } from './waiting-for.ts'
 
-const MAX_ATTEMPTS_KEPT = 50
-const MAX_TIMELINE_KEPT = 50
+const MAX_ATTEMPTS = 50
+const MAX_TIMELINE = 50
 
 /** How a message ends, and why. */
 export interface End {
@@ -25,7 +25,7 @@ export interface End {
 interface When {
   at: number
   /** How long an ended message is kept, in milliseconds. */
-  keptMs: number
+  retentionMs: number
 }
 
 /** The message's progress once its answer and its sends are known. */
@@ -97,7 +97,7 @@ export function nextToSend(sends: Send[]): number | undefined {
 
 /** The message's progress when it reaches an end: nothing is left to run, and it is kept for a while. */
 export function ended(record: MessageRecord, options: { end: End; answer?: string } & When): Progress {
-  const { end, at, keptMs } = options
+  const { end, at, retentionMs } = options
   const entry = {
     at: new Date(at),
     state: end.state,
@@ -108,7 +108,7 @@ export function ended(record: MessageRecord, options: { end: End; answer?: strin
     ...(options.answer === undefined ? {} : { answer: options.answer }),
     ...end,
     timeline: withEntry(record.timeline, entry),
-    expiresAt: new Date(at + keptMs),
+    expiresAt: new Date(at + retentionMs),
   }
 }
 
@@ -130,11 +130,11 @@ function withSend(sends: Send[], index: number, change: Partial<Send>): Send[] {
 
 /** The timeline with an entry more; when there are more than 50, those after the first make room. */
 export function withEntry(timeline: TimelineEntry[], entry: TimelineEntry): TimelineEntry[] {
-  if (timeline.length < MAX_TIMELINE_KEPT) return [...timeline, entry]
-  return [...timeline.slice(0, 1), ...timeline.slice(timeline.length - MAX_TIMELINE_KEPT + 2), entry]
+  if (timeline.length < MAX_TIMELINE) return [...timeline, entry]
+  return [...timeline.slice(0, 1), ...timeline.slice(timeline.length - MAX_TIMELINE + 2), entry]
 }
 
 function withAttempt(attempts: Attempt[], attempt: Attempt): Attempt[] {
-  const kept = attempts.length < MAX_ATTEMPTS_KEPT ? attempts : attempts.slice(1 - MAX_ATTEMPTS_KEPT)
-  return [...kept, attempt]
+  const latest = attempts.length < MAX_ATTEMPTS ? attempts : attempts.slice(1 - MAX_ATTEMPTS)
+  return [...latest, attempt]
 }

@@ -22,10 +22,10 @@ const DONE: SendState[] = ['sent', 'delivered', 'read']
  * there; what did is not sent again. Where nothing was planned yet, it is handled anew.
  */
 export function replayed(record: MessageRecord, { at, order }: { at: Date; order: number }): MessageRecord {
-  const { reason: _reason, fault: _fault, due: _due, waitingFor: _for, expiresAt: _at, ...kept } = record
+  const { reason: _reason, fault: _fault, due: _due, waitingFor: _for, expiresAt: _at, ...rest } = record
   const entry = { at, state: 'received' as const, reason: RUN_AGAIN }
   return {
-    ...kept,
+    ...rest,
     state: record.sends.length > 0 ? 'handled' : 'received',
     open: true,
     order,

@@ -59,6 +59,9 @@ export function settleFailure(attempted: Attempted<Failure>): Exclude<Settlement
   if (delay === undefined)
     return { kind: 'dead', reason: `${reason} Given up after ${tries + 1} tries.`, fault }
   if (outcome.kind === 'uncertain' && reports) return { kind: 'await', delay: uncertainWindow }
-  const wish = outcome.kind === 'retryable' ? outcome.retryAfterSeconds : undefined
-  return { kind: 'retry', delay: wish === undefined ? delay : Math.min(wish * SECOND, MAX_RETRY_AFTER) }
+  const retryAfter = outcome.kind === 'retryable' ? outcome.retryAfterSeconds : undefined
+  return {
+    kind: 'retry',
+    delay: retryAfter === undefined ? delay : Math.min(retryAfter * SECOND, MAX_RETRY_AFTER),
+  }
 }

@@ -10,7 +10,7 @@ const BROKER_MS = 2_000
 
 /** What the metrics look at when they are read. */
 export interface Shown {
-  kept: { current(): Pick<Channel, 'checkQueue'> | undefined }
+  publishChannel: { current(): Pick<Channel, 'checkQueue'> | undefined }
   partitionsHeld(): number
   /** Of each queue that this copy works, when what it has in hand was published, in milliseconds since the epoch. */
   oldest(): Map<string, number | undefined>
@@ -28,7 +28,7 @@ export function showState(registry: Registry, shown: Shown): void {
     registers,
     async collect() {
       this.reset()
-      const depths = await depthsOf(shown.kept).catch(() => [])
+      const depths = await depthsOf(shown.publishChannel).catch(() => [])
       for (const [queue, messages] of depths) this.set({ queue }, messages)
     },
   })
@@ -63,8 +63,10 @@ export function showState(registry: Registry, shown: Shown): void {
   })
 }
 
-async function depthsOf(kept: Shown['kept']): Promise<[queue: string, messages: number][]> {
-  const channel = kept.current()
+async function depthsOf(
+  publishChannel: Shown['publishChannel'],
+): Promise<[queue: string, messages: number][]> {
+  const channel = publishChannel.current()
   if (channel === undefined) return []
   const asked = Promise.all(
     QUEUES.map(

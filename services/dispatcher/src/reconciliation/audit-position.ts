@@ -24,11 +24,11 @@ export async function readPosition(audit: Collections['audit']): Promise<Positio
 export async function writeAudit(
   audit: Collections['audit'],
   { term }: Pick<Lease, 'term'>,
-  news: Partial<Omit<AuditState, '_id' | 'term'>>,
+  found: Partial<Omit<AuditState, '_id' | 'term'>>,
 ): Promise<void> {
   const { matchedCount } = await audit.updateOne(
     { _id: 'log', term: { $lte: term } },
-    { $set: { term, ...news } },
+    { $set: { term, ...found } },
   )
   if (matchedCount === 0) throw new Error('another copy audits the log')
 }

@@ -3,7 +3,7 @@ import type { KeptConsumer } from '@parley/shared/keep-consuming'
 import type { Log } from '@parley/shared/log'
 import type { ChannelModel } from 'amqplib'
 import type { mongo } from 'mongoose'
-import type { KeptChannel } from '../broker/publish-channel.ts'
+import type { PublishChannel } from '../broker/publish-channel.ts'
 import { runEvery } from '../schedule/run-every.ts'
 import type { Collections } from '../store/collections.ts'
 import { createLeaseStore, type Lease } from '../store/lease-store.ts'
@@ -29,9 +29,9 @@ export interface Auditor {
 interface AuditorOptions {
   collections: Collections
   startSession(): mongo.ClientSession
-  copy: string
-  kept: Pick<KeptChannel, 'current'>
-  keptMs: number
+  instance: string
+  publishChannel: Pick<PublishChannel, 'current'>
+  retentionMs: number
   /** How long after its queue ran empty a message may take to be stored, in milliseconds; 60 s unless told. */
   graceMs?: number
   log: Log
@@ -42,27 +42,27 @@ interface AuditorOptions {
  * traces what is missing, and removes what is no longer kept.
  */
 export function startAuditor(options: AuditorOptions): Auditor {
-  const { collections, copy, log } = options
+  const { collections, instance, log } = options
   const leases = createLeaseStore({
-    collections: { partitions: collections.auditors, copies: collections.copies },
-    copy,
+    collections: { partitions: collections.auditors, instances: collections.instances },
+    instance,
   })
   let connection: ChannelModel | undefined
-  let duty: Duty | undefined
+  let audit: Audit | undefined
   const drop = async () => {
-    const ended = duty
-    duty = undefined
+    const ended = audit
+    audit = undefined
     await ended?.stop()
   }
   const loop = runEvery(TICK_MS, async () => {
     try {
-      if (duty !== undefined) await leases.renew([duty.lease])
-      if (duty?.lease.held() === false) await drop()
-      if (duty !== undefined) return
+      if (audit !== undefined) await leases.renew([audit.lease])
+      if (audit?.lease.isValid() === false) await drop()
+      if (audit !== undefined) return
       const lease = await leases.acquire()
       if (lease === undefined) return
-      duty = takeDuty({ ...options, lease, connection: () => connection })
-      if (connection !== undefined) duty.attach(connection)
+      audit = startAudit({ ...options, lease, connection: () => connection })
+      if (connection !== undefined) audit.attach(connection)
     } catch (error) {
       log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'audit lease not renewed')
     }
@@ -70,46 +70,48 @@ export function startAuditor(options: AuditorOptions): Auditor {
   return {
     attach(model) {
       connection = model
-      duty?.attach(model)
+      audit?.attach(model)
     },
     async close() {
       await loop.stop()
-      const lease = duty?.lease
+      const lease = audit?.lease
       await drop()
       if (lease !== undefined) await leases.release(lease).catch(() => {})
     },
   }
 }
 
-interface Duty {
+interface Audit {
   lease: Lease
   attach: KeptConsumer['attach']
   stop(): Promise<void>
 }
 
 /** What the holder of the lease does. */
-function takeDuty(options: AuditorOptions & { lease: Lease; connection(): ChannelModel | undefined }): Duty {
-  const { collections, lease, kept, log } = options
+function startAudit(
+  options: AuditorOptions & { lease: Lease; connection(): ChannelModel | undefined },
+): Audit {
+  const { collections, lease, publishChannel, log } = options
   const stopping = new AbortController()
-  const active = () => !stopping.signal.aborted && lease.held()
+  const active = () => !stopping.signal.aborted && lease.isValid()
   const pause = (milliseconds: number) =>
     sleep(milliseconds, undefined, { signal: stopping.signal }).catch(() => undefined)
   const now = Date.now
-  const shared = { ...options, active, now, emptyQueues: emptyQueuesOf(kept) }
+  const shared = { ...options, active, now, emptyQueues: emptyQueuesOf(publishChannel) }
   const reader = readLog({
     position: () => readPosition(collections.audit),
     work: async (entries, last) => {
       await pause(waitFor(last, now()))
-      await auditEntries(entries.filter(youngEnough(now() - options.keptMs)), { ...shared, pause })
+      await auditEntries(entries.filter(youngEnough(now() - options.retentionMs)), { ...shared, pause })
       if (active()) await writeAudit(collections.audit, lease, last)
     },
-    held: active,
+    isLeased: active,
     log,
   })
   const trace = createTrace({
     ...shared,
     publishAgain: (lost: Lost[]) => {
-      const [model, channel] = [options.connection(), kept.current()]
+      const [model, channel] = [options.connection(), publishChannel.current()]
       if (model === undefined || channel === undefined) throw new Error('the broker is away')
       return publishAgain({ lost, connection: model, channel, log })
     },

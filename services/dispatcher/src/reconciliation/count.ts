@@ -72,14 +72,14 @@ function groupBy(key: unknown, what: string) {
 }
 
 function matchOf({ workspace, channel, from, to }: Counted, field: 'hour' | 'receivedAt'): object {
-  const within = {
+  const range = {
     ...(from === undefined ? {} : { $gte: from }),
     ...(to === undefined ? {} : { $lt: to }),
   }
   return {
     workspace,
     ...(channel === undefined ? {} : { channel }),
-    ...(Object.keys(within).length === 0 ? {} : { [field]: within }),
+    ...(Object.keys(range).length === 0 ? {} : { [field]: range }),
   }
 }
 

@@ -19,7 +19,7 @@ export function readLog(options: {
   position(): Promise<Position | undefined>
   /** Works a batch whole, or rejects: then the same batch comes again. */
   work(entries: LogEntry[], last: Position): Promise<void>
-  held(): boolean
+  isLeased(): boolean
   log: Log
 }): KeptConsumer {
   const { log } = options
@@ -53,7 +53,7 @@ export function readLog(options: {
       if (expected !== undefined) silence = setTimeout(() => void readAnew(channel), SILENCE_MS)
     },
     keep: (delivery) => ({ ...delivery, content: NO_BODY }),
-    held: options.held,
+    held: options.isLeased,
     work: async (batch, channel) => {
       clearTimeout(silence)
       const [first] = batch

@@ -18,8 +18,8 @@ export async function readLogged(options: {
 }): Promise<ConsumeMessage[]> {
   const { connection, offsets, log } = options
   const [first = 0] = offsets
-  const wanted = new Set(offsets.filter((offset) => offset < first + SPAN))
-  const last = Math.max(...wanted)
+  const missing = new Set(offsets.filter((offset) => offset < first + SPAN))
+  const last = Math.max(...missing)
   const channel = await openChannel(connection, log)
   const found: ConsumeMessage[] = []
   try {
@@ -33,7 +33,7 @@ export async function readLogged(options: {
       channel.once('close', done)
       const take = (delivery: ConsumeMessage | null) => {
         if (delivery === null) return done()
-        if (wanted.has(offsetOf(delivery))) found.push(delivery)
+        if (missing.has(offsetOf(delivery))) found.push(delivery)
         if (offsetOf(delivery) >= last) return done()
         channel.ack(delivery)
       }

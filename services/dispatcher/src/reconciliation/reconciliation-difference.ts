@@ -1,7 +1,7 @@
 import type { Collections } from '../store/collections.ts'
 
 /** What the audit last found, in whatever copy it runs. */
-export interface ConservationDifference {
+export interface ReconciliationDifference {
   /** Accepted messages, of all workspaces, that are neither in the store nor rejected though their time is over. */
   difference: number
   /** How long ago that was counted, in seconds; an old count says that nobody audits. */
@@ -11,10 +11,10 @@ export interface ConservationDifference {
 }
 
 /** Reads what the audit last found; undefined before the first audit. Rejects while MongoDB is away. */
-export async function conservationDifference(
+export async function reconciliationDifference(
   { audit }: Pick<Collections, 'audit'>,
   now = Date.now(),
-): Promise<ConservationDifference | undefined> {
+): Promise<ReconciliationDifference | undefined> {
   const state = await audit.findOne({ _id: 'log' })
   if (state?.difference === undefined || state.checkedAt === undefined) return undefined
   return {

@@ -1,7 +1,7 @@
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { queryParameters } from '@parley/shared/openapi/query-parameters'
 import { z } from 'zod'
-import { conservationQuery } from './reconciliation-routes.ts'
+import { reconciliationQuery } from './reconciliation-routes.ts'
 
 const count = z.number().int()
 const balance = {
@@ -21,11 +21,11 @@ const balance = {
 const none = Object.fromEntries(Object.keys(balance).map((name) => [name, 0]))
 const example = { ...none, accepted: 3, sent: 3 }
 
-export const conservationOperation: DescribedOperation = {
+export const reconciliationOperation: DescribedOperation = {
   ...{ method: 'GET', path: '/rest/messages/conservation', id: 'readConservation', tag: 'messages' },
   summary: 'What was accepted against what became of it',
   description: 'Counted by id: in all, for each channel and for each hour.',
-  parameters: queryParameters(conservationQuery, {
+  parameters: queryParameters(reconciliationQuery, {
     channel: 'Only what names this external id',
     from: 'From this hour on',
     to: 'Until before this hour',

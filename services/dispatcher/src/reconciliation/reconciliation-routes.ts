@@ -9,12 +9,12 @@ import { hourOf } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
 import { balances, total } from './balance.ts'
 import { countMessages } from './count.ts'
-import { conservationDifference } from './reconciliation-difference.ts'
+import { reconciliationDifference } from './reconciliation-difference.ts'
 
 const time = z.iso.datetime({ offset: true }).transform((text) => hourOf(new Date(text)))
 
 /** What is counted. */
-export const conservationQuery = z.strictObject({
+export const reconciliationQuery = z.strictObject({
   channel: z.string().max(1_024).optional(),
   from: time.optional(),
   to: time.optional(),
@@ -24,7 +24,7 @@ export const conservationQuery = z.strictObject({
  * GET /rest/messages/conservation: what the caller's workspace has accepted against what became of it, in all, per
  * channel and per hour (UTC). `from` (included) and `to` (not included) are taken down to the hour.
  */
-export function conservationRoutes(options: {
+export function reconciliationRoutes(options: {
   collections: Collections
   startSession(options: mongo.ClientSessionOptions): mongo.ClientSession
   authorizer: Authorizer
@@ -39,13 +39,13 @@ export function conservationRoutes(options: {
       // A count of some of them would not come out even.
       if (decision.kind !== 'all')
         throw new Problem('forbidden', { detail: 'Counting takes a role that reads all messages.' })
-      const counted = { workspace: caller.workspace._id, ...parse(conservationQuery, req.query) }
+      const counted = { workspace: caller.workspace._id, ...parse(reconciliationQuery, req.query) }
       const session = startSession({ snapshot: true })
       try {
         const shared = { counted, session, now: Date.now() }
         const hours = balances(await countMessages(collections, { ...shared, by: 'hour' }))
         const channels = balances(await countMessages(collections, { ...shared, by: 'channel' }))
-        const audited = await conservationDifference(collections)
+        const audited = await reconciliationDifference(collections)
         res.json({
           ...total(hours),
           auditedUpTo: audited?.auditedUpTo ?? null,

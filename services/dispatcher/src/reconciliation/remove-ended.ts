@@ -8,7 +8,7 @@ const BATCH = 500
 interface RemoveOptions {
   collections: Pick<Collections, 'messages' | 'audited' | 'removed'>
   startSession(): mongo.ClientSession
-  keptMs: number
+  retentionMs: number
   now(): number
   active(): boolean
 }
@@ -51,7 +51,7 @@ async function removeBatch(options: RemoveOptions): Promise<number> {
 /** What was rejected or lost has no message that could be over. */
 async function removeUnstored(options: RemoveOptions): Promise<number> {
   const { audited, removed } = options.collections
-  const before = { hour: { $lt: new Date(options.now() - options.keptMs) } }
+  const before = { hour: { $lt: new Date(options.now() - options.retentionMs) } }
   const found = await audited
     .find({
       $or: [

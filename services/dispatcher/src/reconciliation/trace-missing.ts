@@ -31,18 +31,18 @@ export function createTrace(options: {
   collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
   emptyQueues: EmptyQueues
   publishAgain(lost: Lost[]): Promise<{ published: string[]; gone: string[] }>
-  keptMs: number
+  retentionMs: number
   graceMs?: number
   now(): number
   log: Log
 }): () => Promise<number> {
-  const { collections, emptyQueues, keptMs, graceMs = GRACE_MS, now, log } = options
+  const { collections, emptyQueues, retentionMs, graceMs = GRACE_MS, now, log } = options
   const { audited } = collections
   const isLost = ({ trace }: Missing) =>
     trace.emptyAt !== undefined &&
     trace.emptyAt.getTime() <= now() - graceMs &&
     trace.published < MAX_TIMES &&
-    trace.acceptedAt.getTime() > now() - keptMs + CLOCKS_MS
+    trace.acceptedAt.getTime() > now() - retentionMs + CLOCKS_MS
   const giveBack = async (missing: Missing[]) => {
     const lost = missing.filter(isLost).slice(0, MAX_PUBLISHED)
     if (lost.length === 0) return

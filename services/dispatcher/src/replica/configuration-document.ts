@@ -5,14 +5,14 @@ import { z } from 'zod'
 import type { DocumentReplica } from '../store/document-replica.ts'
 
 /** A document as configuration answers it, with its version. */
-export const configuredDocument = jsonObject.pipe(
-  z.custom<ConfiguredDocument>((value) => {
+export const configurationDocument = jsonObject.pipe(
+  z.custom<ConfigurationDocument>((value) => {
     const { _id, version } = value as Record<string, unknown>
     return safeInteger.safeParse(_id).success && safeInteger.safeParse(version).success
   }),
 )
 
-export interface ConfiguredDocument {
+export interface ConfigurationDocument {
   _id: number
   version: number
   [field: string]: unknown
@@ -21,8 +21,8 @@ export interface ConfiguredDocument {
 export const hashOf = (extId: string): string => createHash('sha256').update(extId).digest('base64url')
 
 /** The documents in copies that are not deleted. */
-export function documentsIn(copies: DocumentReplica[]): ConfiguredDocument[] {
-  return copies.flatMap(({ document, version }) =>
-    document === undefined ? [] : { ...(parseJson(document) as ConfiguredDocument), version },
+export function documentsIn(replicas: DocumentReplica[]): ConfigurationDocument[] {
+  return replicas.flatMap(({ document, version }) =>
+    document === undefined ? [] : { ...(parseJson(document) as ConfigurationDocument), version },
   )
 }

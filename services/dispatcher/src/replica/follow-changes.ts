@@ -4,14 +4,14 @@ import type { Log } from '@parley/shared/log'
 import { parseJson } from '@parley/shared/parse-json'
 import type { Channel, ConsumeMessage } from 'amqplib'
 import { z } from 'zod'
-import { CONFIGURED } from '../store/document-replica.ts'
-import type { Configured } from './replica.ts'
-import type { ConfiguredStore } from './replica-store.ts'
+import { REPLICATED_RESOURCES } from '../store/document-replica.ts'
+import type { Replica } from './replica.ts'
+import type { ReplicaStore } from './replica-store.ts'
 
 /** Changes to the configuration for the copies in the database: whichever process takes them. */
 export const CHANGES_QUEUE = 'dispatcher.configuration'
 /** The same changes for the memory of one process. */
-export const ownChangesQueue = (copy: string): string => `${CHANGES_QUEUE}.${copy}`
+export const ownChangesQueue = (instance: string): string => `${CHANGES_QUEUE}.${instance}`
 
 const DELIVERY_LIMIT = 100_000
 const MAX_CHANGES = 100_000
@@ -22,31 +22,32 @@ const OWN_EXPIRES_MS = 5 * 60_000
  * Declares both queues. Beyond their bounds the oldest changes are dropped, for copies are read again each minute;
  * the queue of a process goes five minutes after the process.
  */
-export async function declareChangeQueues(channel: Channel, copy: string): Promise<void> {
+export async function declareChangeQueues(channel: Channel, instance: string): Promise<void> {
   await channel.assertExchange(CONFIGURATION_EXCHANGE, 'topic', { durable: true })
   const kind = { 'x-queue-type': 'quorum', 'x-delivery-limit': DELIVERY_LIMIT }
   const queues = {
     [CHANGES_QUEUE]: { ...kind, 'x-max-length': MAX_CHANGES },
-    [ownChangesQueue(copy)]: { ...kind, 'x-max-length': MAX_OWN_CHANGES, 'x-expires': OWN_EXPIRES_MS },
+    [ownChangesQueue(instance)]: { ...kind, 'x-max-length': MAX_OWN_CHANGES, 'x-expires': OWN_EXPIRES_MS },
   }
   for (const [queue, args] of Object.entries(queues)) {
     await channel.assertQueue(queue, { durable: true, arguments: args })
-    for (const resource of CONFIGURED) await channel.bindQueue(queue, CONFIGURATION_EXCHANGE, `${resource}.*`)
+    for (const resource of REPLICATED_RESOURCES)
+      await channel.bindQueue(queue, CONFIGURATION_EXCHANGE, `${resource}.*`)
   }
 }
 
-const knownChange = documentChange.extend({ resource: z.enum(CONFIGURED) })
+const knownChange = documentChange.extend({ resource: z.enum(REPLICATED_RESOURCES) })
 
 /**
  * Makes the worker of changes: keeps them, also of documents not held yet, and then has the memory of this process
  * read them. Rejects while the database is away.
  */
 export function workChanges(options: {
-  store: Pick<ConfiguredStore, 'keep'>
-  configured: Pick<Configured, 'changed'>
+  store: Pick<ReplicaStore, 'save'>
+  replica: Pick<Replica, 'changed'>
   log: Log
 }) {
-  const { store, configured, log } = options
+  const { store, replica, log } = options
   return async (batch: ConsumeMessage[]): Promise<void> => {
     for (const delivery of batch) {
       const change = readChange(delivery.content)
@@ -55,8 +56,8 @@ export function workChanges(options: {
         continue
       }
       const { resource, workspace, _id, version, document } = change
-      await store.keep({ resource, workspace, id: _id, version, document })
-      configured.changed(workspace)
+      await store.save({ resource, workspace, id: _id, version, document })
+      replica.changed(workspace)
     }
   }
 }

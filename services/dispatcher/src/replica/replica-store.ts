@@ -2,22 +2,22 @@ import { keepNewest } from '@parley/shared/keep-newest'
 import { type SecretBox, sealSecrets } from '@parley/shared/sealed-value'
 import type { mongo } from 'mongoose'
 import type { Collections } from '../store/collections.ts'
-import type { ConfiguredResource, DocumentReplica } from '../store/document-replica.ts'
-import { type ConfiguredDocument, hashOf } from './configuration-document.ts'
+import type { DocumentReplica, ReplicatedResource } from '../store/document-replica.ts'
+import { type ConfigurationDocument, hashOf } from './configuration-document.ts'
 
 const TRACE_MS = 30 * 24 * 60 * 60 * 1_000
 const READ_MS = 1_000
-const MAX_COPIES = 200
+const MAX_REPLICAS = 200
 
 /** Which documents of a workspace: the one with an id, or the channels with an external id. */
-export type Wanted = { workspace: number } & (
-  | { resource: ConfiguredResource; id: number }
+export type ReplicaQuery = { workspace: number } & (
+  | { resource: ReplicatedResource; id: number }
   | { resource: 'channels'; extId: string }
 )
 
 /** One version of a document; `document` is null once it is deleted. */
 export interface DocumentVersion {
-  resource: ConfiguredResource
+  resource: ReplicatedResource
   workspace: number
   id: number
   version: number
@@ -25,45 +25,45 @@ export interface DocumentVersion {
 }
 
 /** The copies in the dispatcher's database. A version older than the one held is ignored. */
-export interface ConfiguredStore {
+export interface ReplicaStore {
   /** The copies, 200 at most, traces of deleted documents among them. Rejects after a second. */
-  read(wanted: Wanted): Promise<DocumentReplica[]>
+  read(query: ReplicaQuery): Promise<DocumentReplica[]>
   /** Keeps what an event says. */
-  keep(change: DocumentVersion): Promise<void>
+  save(change: DocumentVersion): Promise<void>
   /** Keeps what configuration answered, asked at `readAt`, for all that is wanted. */
-  keepAnswer(wanted: Wanted, answer: { documents: ConfiguredDocument[]; readAt: Date }): Promise<void>
+  saveAnswer(query: ReplicaQuery, answer: { documents: ConfigurationDocument[]; readAt: Date }): Promise<void>
 }
 
 /** Secrets are kept sealed, however they came. */
-export function createConfiguredStore(
-  configured: Collections['configured'],
+export function createReplicaStore(
+  replicas: Collections['replicas'],
   box: Pick<SecretBox, 'seal'>,
-): ConfiguredStore {
+): ReplicaStore {
   const sealed = (change: DocumentVersion): DocumentVersion => ({
     ...change,
     document: sealSecrets(change.document, box, change.workspace),
   })
   return {
-    read: (wanted) => configured.find(filterOf(wanted), { maxTimeMS: READ_MS }).limit(MAX_COPIES).toArray(),
-    keep: (change) => write(configured, sealed(change), undefined),
-    keepAnswer: async (wanted, { documents, readAt }) => {
-      const { resource, workspace } = wanted
+    read: (query) => replicas.find(filterOf(query), { maxTimeMS: READ_MS }).limit(MAX_REPLICAS).toArray(),
+    save: (change) => write(replicas, sealed(change), undefined),
+    saveAnswer: async (query, { documents, readAt }) => {
+      const { resource, workspace } = query
       for (const { version, ...document } of documents) {
         await write(
-          configured,
+          replicas,
           sealed({ resource, workspace, id: document._id as number, version, document }),
           readAt,
         )
       }
-      await forgetOthers(configured, { wanted, ids: documents.map(({ _id }) => _id), readAt })
+      await forgetOthers(replicas, { query, ids: documents.map(({ _id }) => _id), readAt })
     },
   }
 }
 
-function filterOf(wanted: Wanted): mongo.Filter<DocumentReplica> {
-  const { resource, workspace } = wanted
-  if ('id' in wanted) return { _id: `${resource}/${workspace}/${wanted.id}` }
-  return { resource, workspace, extIdHash: hashOf(wanted.extId) }
+function filterOf(query: ReplicaQuery): mongo.Filter<DocumentReplica> {
+  const { resource, workspace } = query
+  if ('id' in query) return { _id: `${resource}/${workspace}/${query.id}` }
+  return { resource, workspace, extIdHash: hashOf(query.extId) }
 }
 
 /**
@@ -71,7 +71,7 @@ function filterOf(wanted: Wanted): mongo.Filter<DocumentReplica> {
  * event leaves the time of reading alone, as long as the external id is the same.
  */
 async function write(
-  configured: Collections['configured'],
+  replicas: Collections['replicas'],
   { resource, workspace, id, version, document }: DocumentVersion,
   readAt: Date | undefined,
 ): Promise<void> {
@@ -84,11 +84,11 @@ async function write(
           ...(extIdHash === undefined ? {} : { extIdHash }),
           document: { $literal: JSON.stringify(document) },
         }
-  const kept = {
+  const unchangedReadAt = {
     $cond: [{ $eq: [{ $ifNull: ['$extIdHash', null] }, extIdHash ?? null] }, '$readAt', '$$REMOVE'],
   }
   const _id = `${resource}/${workspace}/${id}`
-  const copy = {
+  const replica = {
     _id,
     resource,
     workspace,
@@ -96,18 +96,18 @@ async function write(
     version,
     storedAt: new Date(),
     ...content,
-    readAt: readAt ?? kept,
+    readAt: readAt ?? unchangedReadAt,
   }
-  await keepNewest(configured, copy, { orSame: readAt !== undefined })
+  await keepNewest(replicas, replica, { orSame: readAt !== undefined })
 }
 
 /** What was held before configuration was asked and is not in its answer was deleted, or has another external id. */
 async function forgetOthers(
-  configured: Collections['configured'],
-  { wanted, ids, readAt }: { wanted: Wanted; ids: number[]; readAt: Date },
+  replicas: Collections['replicas'],
+  { query, ids, readAt }: { query: ReplicaQuery; ids: number[]; readAt: Date },
 ): Promise<void> {
-  await configured.updateMany(
-    { ...filterOf(wanted), id: { $nin: ids }, storedAt: { $lt: readAt } },
+  await replicas.updateMany(
+    { ...filterOf(query), id: { $nin: ids }, storedAt: { $lt: readAt } },
     {
       $unset: { document: '', extIdHash: '', readAt: '' },
       $set: { expiresAt: new Date(Date.now() + TRACE_MS) },

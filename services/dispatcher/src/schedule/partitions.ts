@@ -31,7 +31,7 @@ export interface Partitions {
   /** The broker is connected (again): every partition held consumes there. */
   attach(connection: ChannelModel): void
   /** Those whose lease this copy holds, by their number. */
-  held(): ReadonlyMap<number, Pick<Partition, 'oldestAt' | 'waiting'>>
+  working(): ReadonlyMap<number, Pick<Partition, 'oldestAt' | 'waiting'>>
   /** Hands every partition over and takes this copy off the list. */
   close(): Promise<void>
 }
@@ -43,12 +43,12 @@ export interface Partitions {
  */
 export function startPartitions(options: {
   leases: LeaseStore
-  copy: string
+  instance: string
   open(lease: Lease): Partition
   log: Log
 }): Partitions {
-  const { leases, copy, open, log } = options
-  const held = new Map<number, Partition>()
+  const { leases, instance, open, log } = options
+  const working = new Map<number, Partition>()
   let connection: ChannelModel | undefined
   let disconnectedAt = performance.now()
   let stopped = false
@@ -59,11 +59,11 @@ export function startPartitions(options: {
     leaving.delete(partition)
     const { partition: index } = partition.lease
     // It may have been lost and taken again meanwhile.
-    if (held.get(index) === partition) held.delete(index)
+    if (working.get(index) === partition) working.delete(index)
   }
   const dropLost = () => {
-    for (const [index, partition] of held) {
-      if (partition.lease.held()) continue
+    for (const [index, partition] of working) {
+      if (partition.lease.isValid()) continue
       partition.abandon()
       forget(partition)
       log.warn({ partition: index }, 'lease lost')
@@ -71,7 +71,7 @@ export function startPartitions(options: {
   }
   const take = (lease: Lease) => {
     const partition = open(lease)
-    held.set(lease.partition, partition)
+    working.set(lease.partition, partition)
     if (connection !== undefined) partition.attach(connection)
     log.info({ partition: lease.partition, term: lease.term }, 'partition taken')
   }
@@ -92,12 +92,12 @@ export function startPartitions(options: {
   /** Resolves with whether this copy holds fewer partitions than its share. */
   const balance = async (): Promise<boolean> => {
     const hasBroker = connection !== undefined || performance.now() - disconnectedAt < WITHOUT_BROKER_MS
-    const copies = await leases.beat({ hasBroker })
-    const share = fairShare({ partitions: PARTITIONS, copies, copy })
-    const surplus = [...held.values()].filter((partition) => !leaving.has(partition)).slice(share)
+    const instances = await leases.beat({ hasBroker })
+    const share = fairShare({ partitions: PARTITIONS, instances, instance })
+    const surplus = [...working.values()].filter((partition) => !leaving.has(partition)).slice(share)
     // Not awaited: renewing must go on while requests in flight end.
     for (const partition of [...leaving, ...surplus]) releaseLater(partition)
-    for (let missing = share - held.size; missing > 0 && !stopped; missing--) {
+    for (let missing = share - working.size; missing > 0 && !stopped; missing--) {
       const lease = await leases.acquire()
       if (lease === undefined) return true
       take(lease)
@@ -108,7 +108,7 @@ export function startPartitions(options: {
   const tick = async () => {
     dropLost()
     try {
-      if (held.size > 0) await leases.renew([...held.values()].map(({ lease }) => lease))
+      if (working.size > 0) await leases.renew([...working.values()].map(({ lease }) => lease))
       dropLost()
       tickMs = (await balance()) ? SHORT_TICK_MS : TICK_MS
     } catch (error) {
@@ -126,15 +126,15 @@ export function startPartitions(options: {
         connection = undefined
         disconnectedAt = performance.now()
       })
-      for (const partition of held.values()) partition.attach(model)
+      for (const partition of working.values()) partition.attach(model)
     },
-    held: () => held,
+    working: () => working,
     async close() {
       stopped = true
       await loop.stop()
-      for (const partition of held.values()) releaseLater(partition)
+      for (const partition of working.values()) releaseLater(partition)
       const renewing = runEvery(TICK_MS, () =>
-        leases.renew([...held.values()].map(({ lease }) => lease)).catch(() => {}),
+        leases.renew([...working.values()].map(({ lease }) => lease)).catch(() => {}),
       )
       await Promise.all(releasing.values())
       await renewing.stop()

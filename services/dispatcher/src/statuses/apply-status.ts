@@ -22,8 +22,8 @@ export function applyStatuses(record: MessageRecord, statuses: SendStatus[]): Pr
   if (sends === record.sends) return undefined
   const { state, tries, timeline, attempts, open, answer, reason, fault, expiresAt, due } = record
   const optional = { answer, reason, fault, expiresAt, due }
-  const kept = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined))
-  const progress: Progress = { state, tries, timeline, attempts, sends, ...kept }
+  const defined = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined))
+  const progress: Progress = { state, tries, timeline, attempts, sends, ...defined }
   if (open === true) {
     const { due: _due, ...now } = progress
     return { ...now, open }

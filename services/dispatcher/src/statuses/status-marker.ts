@@ -37,9 +37,12 @@ export function markerOf({ status, marker }: MessageStatus): StatusMarker | unde
 }
 
 /** Notes for the instances that sent them that markers have come back. An instance that is gone has no note. */
-export async function noteMarkers(copies: Collections['copies'], markers: StatusMarker[]): Promise<void> {
+export async function noteMarkers(
+  instances: Collections['instances'],
+  markers: StatusMarker[],
+): Promise<void> {
   if (markers.length === 0) return
-  await copies.bulkWrite(
+  await instances.bulkWrite(
     markers.map(({ instance, queue, number }) => ({
       updateOne: { filter: { _id: instance }, update: { $max: { [`statusMarkers.${queue}`]: number } } },
     })),

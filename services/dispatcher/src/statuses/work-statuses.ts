@@ -12,7 +12,7 @@ import { noteMarkers, type StatusMarker } from './status-marker.ts'
 const MAX_ROUNDS = 20
 
 interface StatusOptions {
-  collections: Pick<Collections, 'messages' | 'copies'>
+  collections: Pick<Collections, 'messages' | 'instances'>
   committer: Committer
   metrics: Pick<Metrics, 'sent' | 'delivered'>
 }
@@ -34,7 +34,7 @@ export function workStatuses(options: StatusOptions & { log: Log }) {
     }
     await applyAll(options, known)
     // Last, for a marker says that what was queued before it is applied.
-    await noteMarkers(collections.copies, markers)
+    await noteMarkers(collections.instances, markers)
   }
 }
 
@@ -49,10 +49,10 @@ async function applyAll(
     const left: typeof waiting = new Map()
     await Promise.all(
       records.map(async (record) => {
-        const news = waiting.get(record._id) ?? []
-        const progress = applyStatuses(record, statusesOf(news, record.workspace))
+        const found = waiting.get(record._id) ?? []
+        const progress = applyStatuses(record, statusesOf(found, record.workspace))
         if (progress === undefined) return
-        if (!(await committer.commit(record, progress))) return void left.set(record._id, news)
+        if (!(await committer.commit(record, progress))) return void left.set(record._id, found)
         observeArrival(metrics, record, { from: record.state, to: progress.state, at: Date.now() })
       }),
     )
@@ -61,6 +61,6 @@ async function applyAll(
 }
 
 /** News from another workspace's webhook can't be about this message. */
-function statusesOf(news: KnownStatus[], owner: number): SendStatus[] {
-  return news.filter(({ workspace }) => workspace === owner).map(({ status }) => status)
+function statusesOf(found: KnownStatus[], owner: number): SendStatus[] {
+  return found.filter(({ workspace }) => workspace === owner).map(({ status }) => status)
 }

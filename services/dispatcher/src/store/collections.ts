@@ -13,7 +13,7 @@ export interface PartitionLease {
 }
 
 /** A live copy of the dispatcher. */
-export interface Copy {
+export interface Instance {
   _id: string
   seenAt: Date
   /** Of each status queue, by its number: the number of this instance's last marker that came back. */
@@ -25,8 +25,8 @@ export interface Copy {
 export interface Collections {
   messages: mongo.Collection<MessageRecord>
   partitions: mongo.Collection<PartitionLease>
-  copies: mongo.Collection<Copy>
-  configured: mongo.Collection<DocumentReplica>
+  instances: mongo.Collection<Instance>
+  replicas: mongo.Collection<DocumentReplica>
   /** The lease of the auditor. */
   auditors: mongo.Collection<PartitionLease>
   audit: mongo.Collection<AuditState>
@@ -42,8 +42,8 @@ export function collectionsOf(connection: Connection): Collections {
   return {
     messages: native('messages'),
     partitions: native('partitions'),
-    copies: native('copies'),
-    configured: native('configured'),
+    instances: native('copies'),
+    replicas: native('configured'),
     auditors: native('auditors'),
     audit: native('audit'),
     audited: native('audited'),
@@ -52,8 +52,8 @@ export function collectionsOf(connection: Connection): Collections {
   }
 }
 
-const COPY_FORGOTTEN_SECONDS = 60
-const REMOVED_HOUR_KEPT_SECONDS = 400 * 24 * 60 * 60
+const INSTANCE_FORGOTTEN_SECONDS = 60
+const REMOVED_HOUR_RETENTION_SECONDS = 400 * 24 * 60 * 60
 
 /** The open messages of each lane of each thread, in order. */
 export const OPEN_INDEX = { partition: 1, workspace: 1, thread: 1, lane: 1, order: 1 } as const
@@ -80,8 +80,10 @@ export async function prepareDatabase(connection: Connection, partitions: number
     // Not removed by the database: they leave together with their places in the count.
     { key: { expiresAt: 1, _id: 1 }, partialFilterExpression: { expiresAt: { $exists: true } } },
   ])
-  await collections.copies.createIndexes([{ key: { seenAt: 1 }, expireAfterSeconds: COPY_FORGOTTEN_SECONDS }])
-  await collections.configured.createIndexes([
+  await collections.instances.createIndexes([
+    { key: { seenAt: 1 }, expireAfterSeconds: INSTANCE_FORGOTTEN_SECONDS },
+  ])
+  await collections.replicas.createIndexes([
     { key: { workspace: 1, resource: 1, extIdHash: 1 } },
     { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
   ])
@@ -92,7 +94,7 @@ export async function prepareDatabase(connection: Connection, partitions: number
   ])
   await collections.rejected.createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
   await collections.removed.createIndexes([
-    { key: { hour: 1 }, expireAfterSeconds: REMOVED_HOUR_KEPT_SECONDS },
+    { key: { hour: 1 }, expireAfterSeconds: REMOVED_HOUR_RETENTION_SECONDS },
     { key: { workspace: 1, hour: 1 } },
   ])
   await collections.audit.updateOne({ _id: 'log' }, { $setOnInsert: { term: 0 } }, { upsert: true })

@@ -45,12 +45,13 @@ export interface Committer {
   release(claim: Required<Pick<MessageRecord, '_id' | 'revision' | 'writer'>>, index: number): Promise<void>
 }
 
-const NEWS = 'statuses:'
+const STATUS_WRITER = 'statuses:'
 
 /** The name under which a copy writes the provider's news. */
-export const newsWriter = (copy: string): string => NEWS + copy
+export const statusWriter = (instance: string): string => STATUS_WRITER + instance
 /** Whether the provider's news were written last. */
-export const isNewsWriter = (writer: string | undefined): boolean => writer?.startsWith(NEWS) === true
+export const isStatusWriter = (writer: string | undefined): boolean =>
+  writer?.startsWith(STATUS_WRITER) === true
 
 /** Writes progress in groups: what many threads write at once goes to MongoDB as one statement. */
 export function createCommitter(messages: Collections['messages'], writer: string): Committer {

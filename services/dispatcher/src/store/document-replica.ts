@@ -1,12 +1,12 @@
 /** The resources that the dispatcher works with. Configuration has the originals. */
-export const CONFIGURED = ['channels', 'assistant', 'actions', 'jobs'] as const
-export type ConfiguredResource = (typeof CONFIGURED)[number]
+export const REPLICATED_RESOURCES = ['channels', 'assistant', 'actions', 'jobs'] as const
+export type ReplicatedResource = (typeof REPLICATED_RESOURCES)[number]
 
 /** The dispatcher's own copy of a document. */
 export interface DocumentReplica {
   /** `<resource>/<workspace>/<id>` */
   _id: string
-  resource: ConfiguredResource
+  resource: ReplicatedResource
   workspace: number
   id: number
   version: number

@@ -4,13 +4,13 @@ import type { Collections } from './collections.ts'
 export const LEASE_MS = 10_000
 // A holder stops this much earlier than the database lets the next one in.
 const SAFETY_MS = 1_500
-const COPY_ALIVE_MS = 10_000
+const INSTANCE_ALIVE_MS = 10_000
 
 /** A held lease. Whether it still holds is judged on the monotonic clock, right before each use. */
 export interface Lease {
   partition: number
   term: number
-  held(): boolean
+  isValid(): boolean
 }
 
 export interface LeaseStore {
@@ -30,15 +30,15 @@ export interface LeaseStore {
 
 /** Leases in MongoDB, dated by the database's clock; `now` is monotonic, in milliseconds. */
 export function createLeaseStore(options: {
-  collections: Pick<Collections, 'partitions' | 'copies'>
-  copy: string
+  collections: Pick<Collections, 'partitions' | 'instances'>
+  instance: string
   now?: () => number
 }): LeaseStore {
-  const { collections, copy } = options
+  const { collections, instance } = options
   const now = options.now ?? (() => performance.now())
   const deadlines = new WeakMap<Lease, number>()
   const grant = (partition: number, term: number, askedAt: number): Lease => {
-    const lease: Lease = { partition, term, held: () => now() < (deadlines.get(lease) ?? 0) }
+    const lease: Lease = { partition, term, isValid: () => now() < (deadlines.get(lease) ?? 0) }
     deadlines.set(lease, askedAt + LEASE_MS - SAFETY_MS)
     return lease
   }
@@ -46,19 +46,19 @@ export function createLeaseStore(options: {
   return {
     async beat({ hasBroker }) {
       const seen = [{ $set: { seenAt: '$$NOW', hasBroker } }]
-      await collections.copies.updateOne({ _id: copy }, seen, { upsert: true })
-      const alive = { $expr: { $gt: ['$seenAt', { $subtract: ['$$NOW', COPY_ALIVE_MS] }] } }
-      const copies = await collections.copies.find(alive).sort({ _id: 1 }).toArray()
+      await collections.instances.updateOne({ _id: instance }, seen, { upsert: true })
+      const alive = { $expr: { $gt: ['$seenAt', { $subtract: ['$$NOW', INSTANCE_ALIVE_MS] }] } }
+      const instances = await collections.instances.find(alive).sort({ _id: 1 }).toArray()
       // An instance of an earlier version does not say.
-      const connected = copies.filter((one) => one.hasBroker !== false)
-      return (connected.length > 0 ? connected : copies).map(({ _id }) => _id)
+      const connected = instances.filter((one) => one.hasBroker !== false)
+      return (connected.length > 0 ? connected : instances).map(({ _id }) => _id)
     },
     async acquire() {
       const askedAt = now()
       const free = { $or: [{ owner: null }, { $expr: { $lt: ['$expiresAt', '$$NOW'] } }] }
       const taken = await collections.partitions.findOneAndUpdate(
         free,
-        [{ $set: { owner: copy, term: { $add: ['$term', 1] }, expiresAt: expiry } }],
+        [{ $set: { owner: instance, term: { $add: ['$term', 1] }, expiresAt: expiry } }],
         { returnDocument: 'after' },
       )
       return taken === null ? undefined : grant(taken._id, taken.term, askedAt)
@@ -66,7 +66,7 @@ export function createLeaseStore(options: {
     async renew(leases) {
       if (leases.length === 0) return
       const askedAt = now()
-      const ours = { owner: copy, $or: leases.map(({ partition, term }) => ({ _id: partition, term })) }
+      const ours = { owner: instance, $or: leases.map(({ partition, term }) => ({ _id: partition, term })) }
       await collections.partitions.updateMany(ours, [{ $set: { expiresAt: expiry } }])
       const still = new Set((await collections.partitions.find(ours).toArray()).map(({ _id }) => _id))
       for (const lease of leases) {
@@ -74,10 +74,13 @@ export function createLeaseStore(options: {
       }
     },
     async release({ partition, term }) {
-      await collections.partitions.updateOne({ _id: partition, owner: copy, term }, { $set: { owner: null } })
+      await collections.partitions.updateOne(
+        { _id: partition, owner: instance, term },
+        { $set: { owner: null } },
+      )
     },
     async leave() {
-      await collections.copies.deleteOne({ _id: copy })
+      await collections.instances.deleteOne({ _id: instance })
     },
   }
 }

@@ -12,7 +12,7 @@ import { findAudio } from './find-audio.ts'
 import { fetchMedia } from './meta-media.ts'
 
 const QUERY_MS = 5_000
-const KEPT_MS = 10_000
+const WEBHOOK_TIMEOUT_MS = 10_000
 const MAX_BYTES = 16 * 1024 * 1024
 // As base64, and what a data URL begins with.
 const MAX_TEXT_BYTES = 24 * 1024 * 1024
@@ -36,9 +36,9 @@ export function audioRoutes(
   router
     .route('/:id/audio')
     .get(async (req, res) => {
-      const wanted = { $and: [{ _id: req.params.id }, await visibleTo(res, { authorizer, access: 'read' })] }
+      const filter = { $and: [{ _id: req.params.id }, await visibleTo(res, { authorizer, access: 'read' })] }
       const projection = { workspace: 1, channel: 1, source: 1, body: 1 }
-      const record: Found | null = await messages.findOne(wanted, { projection, maxTimeMS: QUERY_MS })
+      const record: Found | null = await messages.findOne(filter, { projection, maxTimeMS: QUERY_MS })
       if (record === null) throw new Problem('not_found')
       if (underWay >= MAX_AT_ONCE)
         throw new Problem('unavailable', { detail: 'Too much audio is being fetched.' })
@@ -68,7 +68,7 @@ async function read(record: Found, { channels, webhook, http }: Sources): Promis
       return audioFromText(place.text)
     case 'kept': {
       const path = `/internal/workspaces/${workspace}/audio/${encodeURIComponent(_id)}`
-      const text = await webhook.getBytes(path, { maxBytes: MAX_TEXT_BYTES, timeoutMs: KEPT_MS })
+      const text = await webhook.getBytes(path, { maxBytes: MAX_TEXT_BYTES, timeoutMs: WEBHOOK_TIMEOUT_MS })
       if (text === undefined) throw new Problem('not_found', { detail: 'The audio is not kept any more.' })
       return audioFromText(text.toString())
     }

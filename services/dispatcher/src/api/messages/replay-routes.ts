@@ -63,8 +63,8 @@ export function replayRoutes(options: {
   router
     .route('/:id/replay')
     .post(async (req, res) => {
-      const wanted = { $and: [{ _id: req.params.id }, await replayable(res)] }
-      const record = await messages.findOne(wanted, { projection: { body: 0 }, maxTimeMS: QUERY_MS })
+      const filter = { $and: [{ _id: req.params.id }, await replayable(res)] }
+      const record = await messages.findOne(filter, { projection: { body: 0 }, maxTimeMS: QUERY_MS })
       if (record === null) throw new Problem('not_found')
       if (!isReplayable(record)) throw notReplayable(record.state)
       await replays.publish(record)

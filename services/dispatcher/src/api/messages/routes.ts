@@ -54,8 +54,8 @@ export function messageRoutes(options: {
   router
     .route('/:id')
     .get(async (req, res) => {
-      const wanted = { $and: [{ _id: req.params.id }, await readable(res)] }
-      const record = await messages.findOne(wanted, { maxTimeMS: QUERY_MS })
+      const filter = { $and: [{ _id: req.params.id }, await readable(res)] }
+      const record = await messages.findOne(filter, { maxTimeMS: QUERY_MS })
       if (record === null) throw new Problem('not_found')
       res.json(detailOf(record))
     })

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import type { Configured } from '../../replica/replica.ts'
+import type { Replica } from '../../replica/replica.ts'
 import type { Channel } from '../channels.ts'
 import type { SpecReader } from './spec-reader.ts'
 
@@ -37,26 +37,23 @@ export type FindAction = (
 ) => Promise<FoundAction>
 
 export function createFindAction(options: {
-  configured: Pick<Configured, 'find'>
+  replica: Pick<Replica, 'find'>
   specs: Pick<SpecReader, 'ask'>
 }): FindAction {
-  const { configured, specs } = options
+  const { replica, specs } = options
   const known = new LRUCache<string, Set<string>>({ max: MAX_KNOWN_SPECS })
 
   const actionsOf = async ({ workspace, config }: Channel, needs: { notBefore?: number }) => {
     if (typeof config.assistantId !== 'number') return []
     const one = async (resource: 'assistant' | 'jobs' | 'actions', id: number) =>
-      (await configured.find({ resource, workspace, id }, needs))[0]
+      (await replica.find({ resource, workspace, id }, needs))[0]
     const assistant = assistantSchema.safeParse(await one('assistant', config.assistantId)).data
     const job =
       typeof assistant?.job === 'number'
         ? jobSchema.safeParse(await one('jobs', assistant.job)).data
         : undefined
-    const wanted = [...new Set([...(assistant?.actions ?? []), ...(job?.actions ?? [])])].slice(
-      0,
-      MAX_ACTIONS,
-    )
-    const documents = await Promise.all(wanted.map((id) => one('actions', id)))
+    const ids = [...new Set([...(assistant?.actions ?? []), ...(job?.actions ?? [])])].slice(0, MAX_ACTIONS)
+    const documents = await Promise.all(ids.map((id) => one('actions', id)))
     return documents.flatMap((document): Action[] => {
       const { data } = actionSchema.safeParse(document)
       return data === undefined

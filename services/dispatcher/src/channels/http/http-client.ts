@@ -107,11 +107,11 @@ function closingIdle<A extends Agent>(agent: A): A {
   const keep = agent.keepSocketAlive.bind(agent)
   const reuse = agent.reuseSocket.bind(agent)
   agent.keepSocketAlive = (socket) => {
-    const kept = keep(socket)
+    const isKept = keep(socket)
     // The other side may have named a shorter time.
     if (socket instanceof Socket && (socket.timeout || Number.POSITIVE_INFINITY) > IDLE_SOCKET_MS)
       socket.setTimeout(IDLE_SOCKET_MS)
-    return kept
+    return isKept
   }
   agent.reuseSocket = (socket, request) => {
     if (socket instanceof Socket) socket.setTimeout(0)

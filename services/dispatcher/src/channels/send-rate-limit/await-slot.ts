@@ -1,4 +1,4 @@
-import type { Governor, PaceKeys } from './send-rate-limit.ts'
+import type { RateKeys, SendRateLimit } from './send-rate-limit.ts'
 
 /** A slot that is used later than this would make up for lost time, and so break the rate. */
 export const SLOT_LATE_MS = 30
@@ -9,16 +9,16 @@ export const CLAIM_AHEAD_MS = 250
 export async function awaitSlot(options: {
   /** Milliseconds since the epoch. */
   at: number
-  keys: PaceKeys
-  governor: Pick<Governor, 'anotherSlot'>
+  keys: RateKeys
+  sendRateLimit: Pick<SendRateLimit, 'anotherSlot'>
   now(): number
-  held(): boolean
+  mayLeave(): boolean
 }): Promise<void> {
-  const { keys, governor, now, held } = options
+  const { keys, sendRateLimit, now, mayLeave } = options
   let { at } = options
   await pause(at - now())
-  while (now() - at > SLOT_LATE_MS && held()) {
-    at = (await governor.anotherSlot(keys)).at
+  while (now() - at > SLOT_LATE_MS && mayLeave()) {
+    at = (await sendRateLimit.anotherSlot(keys)).at
     await pause(at - now())
   }
 }

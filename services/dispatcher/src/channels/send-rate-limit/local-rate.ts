@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { PaceKeys } from './send-rate-limit.ts'
+import type { RateKeys } from './send-rate-limit.ts'
 
 const MAX_KEYS = 100_000
 
@@ -7,25 +7,25 @@ const MAX_KEYS = 100_000
 export type Finding = { kind: 'reserved' | 'number_busy' | 'person_busy'; at: number }
 
 /** A slot for a send, or another one in place of its first, which is given at once and not charged to the person. */
-export type Wish = 'first' | 'another'
+export type SlotRequest = 'first' | 'another'
 
 /**
  * The pace of one copy on its own (GCRA: the generic cell rate algorithm of ITU-T I.371): at most one send each
  * `numberInterval` milliseconds from a number, and one each `personInterval` to a person after `personBurst`.
  */
-export function createLocalPace(limits: {
+export function createLocalRate(limits: {
   numberInterval: number
   personInterval: number
   personBurst: number
   reserve: number
-}): (keys: PaceKeys, asked: { now: number; wish: Wish }) => Finding {
+}): (keys: RateKeys, asked: { now: number; request: SlotRequest }) => Finding {
   const { numberInterval, personInterval, personBurst, reserve } = limits
   const numbers = new LRUCache<string, number>({ max: MAX_KEYS })
   const persons = new LRUCache<string, number>({ max: MAX_KEYS })
-  return (keys, { now, wish }) => {
+  return (keys, { now, request }) => {
     const pair = `${keys.number} ${keys.person}`
     const number = Math.max(numbers.get(keys.number) ?? 0, now)
-    if (wish === 'another') {
+    if (request === 'another') {
       numbers.set(keys.number, number + numberInterval)
       return { kind: 'reserved', at: number }
     }

@@ -1,11 +1,11 @@
 import type { Log } from '@parley/shared/log'
 import type { Redis } from 'ioredis'
-import { createLocalPace, type Finding, type Wish } from './local-rate.ts'
+import { createLocalRate, type Finding, type SlotRequest } from './local-rate.ts'
 import { createRemoteClock } from './remote-clock.ts'
-import { createTurns } from './turns.ts'
+import { createStagger } from './stagger.ts'
 
 /** What a send counts against: the number it leaves from, and that number together with the person. */
-export interface PaceKeys {
+export interface RateKeys {
   number: string
   person: string
 }
@@ -17,15 +17,15 @@ export type Slot =
   /** Not before this time; ask again then. */
   | { kind: 'later'; at: number }
 
-export interface Governor {
+export interface SendRateLimit {
   /** Finds the next slot for a send. Never rejects: with Redis away this copy goes on alone, at an eighth of each number's rate. */
-  slot(keys: PaceKeys): Promise<Slot>
+  slot(keys: RateKeys): Promise<Slot>
   /** Another slot for a send whose reserved one went by unused: the person's pace has been charged for it. */
-  anotherSlot(keys: PaceKeys): Promise<Extract<Slot, { kind: 'reserved' }>>
+  anotherSlot(keys: RateKeys): Promise<Extract<Slot, { kind: 'reserved' }>>
   /** Counts what came in on the number: it takes of the same rate. */
-  count(keys: PaceKeys): Promise<void>
+  count(keys: RateKeys): Promise<void>
   /** The provider says that it was too fast: halves the number's rate for 10 s. */
-  slowDown(keys: PaceKeys): Promise<void>
+  slowDown(keys: RateKeys): Promise<void>
 }
 
 /** The number's limit is 80 a second; paced below it, so that no second sees more for the jitter of timers. */
@@ -38,7 +38,7 @@ export const RESERVE_MS = 1_000
 /** So much less than a person's burst allows, for what the way to the provider takes away of the time between. */
 const PERSON_MARGIN_MS = 100
 /** One copy's askers come so close behind one another that even one copy uses up a number's rate. */
-const TURN_MS = NUMBER_INTERVAL_MS * 0.8
+const STAGGER_MS = NUMBER_INTERVAL_MS * 0.8
 const SLOW_MS = 10_000
 /** The share of one copy while the copies can't agree: there may be eight. */
 const ALONE = 8
@@ -84,56 +84,58 @@ return 0
 `
 
 /** Holds every number to its rate and every pair to its own, over all copies, by Redis. */
-export function createGovernor(redis: Redis, log: Log): Governor {
-  const alone = createLocalPace({
+export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
+  const alone = createLocalRate({
     numberInterval: NUMBER_INTERVAL_MS * ALONE,
     // A person's messages are one thread as a rule, and a thread is in one place: that pace needs no sharing out.
     personInterval: PERSON_INTERVAL_MS,
     personBurst: PERSON_BURST,
     reserve: RESERVE_MS,
   })
-  let away = false
-  const tell = (nowAway: boolean) => {
-    if (nowAway !== away)
-      log.warn(nowAway ? 'redis is away; this copy paces alone' : 'redis is back; pacing together')
-    away = nowAway
+  let unavailable = false
+  const reportUnavailable = (nowUnavailable: boolean) => {
+    if (nowUnavailable !== unavailable)
+      log.warn(nowUnavailable ? 'redis is away; this copy paces alone' : 'redis is back; pacing together')
+    unavailable = nowUnavailable
   }
   const clock = createRemoteClock()
   /** How long the last answer took: another slot must not have gone by before it is known. */
   let roundTrip = 0
-  const turn = createTurns(TURN_MS)
-  const find = async (keys: PaceKeys, wish: Wish): Promise<Finding> => {
+  const stagger = createStagger(STAGGER_MS)
+  const find = async (keys: RateKeys, request: SlotRequest): Promise<Finding> => {
     try {
       const asked = Date.now()
       const began = performance.now()
-      const answer = await redis.eval(SLOT_SCRIPT, 3, ...redisKeys(keys), ...LIMITS, wish, roundTrip)
+      const answer = await redis.eval(SLOT_SCRIPT, 3, ...redisKeys(keys), ...LIMITS, request, roundTrip)
       const [kind, at, theirs] = answer as [Finding['kind'], number, number]
       clock.observe({ asked, answered: Date.now(), theirs })
       roundTrip = performance.now() - began
-      tell(false)
+      reportUnavailable(false)
       return { kind, at: clock.toOurs(at) }
     } catch {
-      tell(true)
-      return alone(keys, { now: Date.now(), wish })
+      reportUnavailable(true)
+      return alone(keys, { now: Date.now(), request })
     }
   }
   return {
     async slot(keys) {
       const { kind, at } = await find(keys, 'first')
       if (kind === 'reserved') return { kind, at }
-      return { kind: 'later', at: kind === 'number_busy' ? turn(keys.number, at) : at }
+      return { kind: 'later', at: kind === 'number_busy' ? stagger(keys.number, at) : at }
     },
     anotherSlot: async (keys) => ({ kind: 'reserved', at: (await find(keys, 'another')).at }),
     async count(keys) {
-      await redis.eval(COUNT_SCRIPT, 1, redisKeys(keys)[0], NUMBER_INTERVAL_MS).catch(() => tell(true))
+      await redis
+        .eval(COUNT_SCRIPT, 1, redisKeys(keys)[0], NUMBER_INTERVAL_MS)
+        .catch(() => reportUnavailable(true))
     },
     async slowDown(keys) {
-      await redis.set(redisKeys(keys)[2], '1', 'PX', SLOW_MS).catch(() => tell(true))
+      await redis.set(redisKeys(keys)[2], '1', 'PX', SLOW_MS).catch(() => reportUnavailable(true))
     },
   }
 }
 
 /** All keys of a number in one slot of a cluster. */
-function redisKeys({ number, person }: PaceKeys): [string, string, string] {
+function redisKeys({ number, person }: RateKeys): [string, string, string] {
   return [`pace:{${number}}`, `pace:{${number}}:${person}`, `pace:{${number}}:slow`]
 }

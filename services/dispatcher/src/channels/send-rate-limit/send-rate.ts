@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Metrics } from '../../metrics/metrics.ts'
 import { awaitSlot, CLAIM_AHEAD_MS, SLOT_LATE_MS } from './await-slot.ts'
-import type { Governor, PaceKeys, Slot } from './send-rate-limit.ts'
+import type { RateKeys, SendRateLimit, Slot } from './send-rate-limit.ts'
 
 const MAX_SLOTS = 20_000
 /** No slot is given out for so far ahead; such a one is by a clock that was set back since. */
@@ -10,19 +10,19 @@ const MAX_AHEAD_MS = 60_000
 /** Of sends that have not left yet, by the send's id. */
 export interface Slots {
   /** The slot that is kept for it; used or gone by. */
-  kept: LRUCache<string, number>
+  reserved: LRUCache<string, number>
   /** When it first asked for one. */
   asked: LRUCache<string, number>
 }
 
 export const createSlots = (): Slots => ({
-  kept: new LRUCache({ max: MAX_SLOTS }),
+  reserved: new LRUCache({ max: MAX_SLOTS }),
   asked: new LRUCache({ max: MAX_SLOTS }),
 })
 
 /** Holds the sends of one message to the rate of where they go. */
-export class Pace {
-  readonly #governor: Governor
+export class SendRate {
+  readonly #sendRateLimit: SendRateLimit
   readonly #slots: Slots
   readonly #metrics: Pick<Metrics, 'waited'>
   readonly #now: () => number
@@ -30,19 +30,19 @@ export class Pace {
   #slotAt = Number.POSITIVE_INFINITY
 
   constructor(options: {
-    governor: Governor
+    sendRateLimit: SendRateLimit
     slots: Slots
     metrics: Pick<Metrics, 'waited'>
     now: () => number
   }) {
-    this.#governor = options.governor
+    this.#sendRateLimit = options.sendRateLimit
     this.#slots = options.slots
     this.#metrics = options.metrics
     this.#now = options.now
   }
 
   /** Until when (milliseconds since the epoch) to wait before a send is claimed; undefined for no longer. */
-  async waitUntil(sendId: string, keys: PaceKeys): Promise<number | undefined> {
+  async waitUntil(sendId: string, keys: RateKeys): Promise<number | undefined> {
     const now = this.#now
     const { asked } = this.#slots
     if (!asked.has(sendId)) asked.set(sendId, now())
@@ -54,22 +54,25 @@ export class Pace {
   }
 
   /** Waits for the slot of a send that is claimed, or for another where claiming took too long; then it leaves. */
-  async atSlot(sendId: string, { keys, held }: { keys: PaceKeys; held(): boolean }): Promise<void> {
-    await awaitSlot({ at: this.#slotAt, keys, governor: this.#governor, now: this.#now, held })
-    this.#slots.kept.delete(sendId)
+  async atSlot(sendId: string, { keys, mayLeave }: { keys: RateKeys; mayLeave(): boolean }): Promise<void> {
+    await awaitSlot({ at: this.#slotAt, keys, sendRateLimit: this.#sendRateLimit, now: this.#now, mayLeave })
+    this.#slots.reserved.delete(sendId)
     const since = this.#slots.asked.get(sendId) ?? this.#now()
     this.#slots.asked.delete(sendId)
     this.#metrics.waited((this.#now() - since) / 1_000)
   }
 
   /** The one that is kept for it; another where that has gone by, which must not count twice for the person. */
-  async #slotOf(sendId: string, keys: PaceKeys): Promise<Slot> {
-    const kept = this.#slots.kept.get(sendId)
-    const late = this.#now() - (kept ?? 0)
-    if (kept !== undefined && late <= SLOT_LATE_MS && late >= -MAX_AHEAD_MS)
-      return { kind: 'reserved', at: kept }
-    const slot = kept === undefined ? await this.#governor.slot(keys) : await this.#governor.anotherSlot(keys)
-    if (slot.kind === 'reserved') this.#slots.kept.set(sendId, slot.at)
+  async #slotOf(sendId: string, keys: RateKeys): Promise<Slot> {
+    const reserved = this.#slots.reserved.get(sendId)
+    const late = this.#now() - (reserved ?? 0)
+    if (reserved !== undefined && late <= SLOT_LATE_MS && late >= -MAX_AHEAD_MS)
+      return { kind: 'reserved', at: reserved }
+    const slot =
+      reserved === undefined
+        ? await this.#sendRateLimit.slot(keys)
+        : await this.#sendRateLimit.anotherSlot(keys)
+    if (slot.kind === 'reserved') this.#slots.reserved.set(sendId, slot.at)
     return slot
   }
 }

@@ -1,29 +1,34 @@
 import { expect, test } from '@jest/globals'
-import { createSlots, Pace } from '@parley/dispatcher/channels/send-rate-limit/send-rate'
+import { createSlots, SendRate } from '@parley/dispatcher/channels/send-rate-limit/send-rate'
 
 const keys = { number: 'n', person: 'p' }
 const HOUR_MS = 3_600_000
 
-function createPace(now: () => number) {
+function createSendRate(now: () => number) {
   const asked: string[] = []
   const slotIn = (kind: string) => async () => {
     asked.push(kind)
     return { kind: 'reserved' as const, at: now() + 500 }
   }
-  const governor = {
+  const sendRateLimit = {
     ...{ slot: slotIn('first'), anotherSlot: slotIn('another') },
     ...{ count: async () => undefined, slowDown: async () => undefined },
   }
-  const pace = new Pace({ governor, slots: createSlots(), metrics: { waited: () => undefined }, now })
-  return { pace, asked }
+  const rate = new SendRate({
+    sendRateLimit,
+    slots: createSlots(),
+    metrics: { waited: () => undefined },
+    now,
+  })
+  return { rate, asked }
 }
 
 test('the slot of a send is kept until it is there', async () => {
   let time = HOUR_MS
-  const { pace, asked } = createPace(() => time)
-  expect(await pace.waitUntil('send', keys)).toBe(HOUR_MS + 250)
+  const { rate, asked } = createSendRate(() => time)
+  expect(await rate.waitUntil('send', keys)).toBe(HOUR_MS + 250)
   time += 250
-  expect(await pace.waitUntil('send', keys)).toBeUndefined()
+  expect(await rate.waitUntil('send', keys)).toBeUndefined()
   expect(asked).toEqual(['first'])
 })
 
@@ -32,9 +37,9 @@ test.each([
   ['on a clock that was set back since', -HOUR_MS / 2],
 ])('another slot takes the place of one %s, not charged to the person', async (_name, passed) => {
   let time = HOUR_MS
-  const { pace, asked } = createPace(() => time)
-  await pace.waitUntil('send', keys)
+  const { rate, asked } = createSendRate(() => time)
+  await rate.waitUntil('send', keys)
   time += passed
-  expect(await pace.waitUntil('send', keys)).toBe(time + 250)
+  expect(await rate.waitUntil('send', keys)).toBe(time + 250)
   expect(asked).toEqual(['first', 'another'])
 })

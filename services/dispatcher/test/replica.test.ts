@@ -4,8 +4,8 @@ import { CONFIGURATION_EXCHANGE } from '@parley/shared/broker'
 import { createLog } from '@parley/shared/log'
 import { createSecretBox, secretKeyring } from '@parley/shared/sealed-value'
 import { connect } from 'amqplib'
-import { createConfigured } from '../src/replica/replica.ts'
-import { createConfiguredStore } from '../src/replica/replica-store.ts'
+import { createReplica } from '../src/replica/replica.ts'
+import { createReplicaStore } from '../src/replica/replica-store.ts'
 import { collectionsOf } from '../src/store/collections.ts'
 import type { DocumentReplica } from '../src/store/document-replica.ts'
 import { type DispatchWorld, startDispatchWorld } from './dispatch-world.ts'
@@ -49,12 +49,12 @@ describe("the dispatcher's own copies of what is configured", () => {
     await world.putChannel(1, channel('a', 'first'))
     expect(await deliver('a')).toBe('/first')
     await world.putChannel(1, channel('a', 'second'))
-    await world.held('channels', 1, 2)
+    await world.replicated('channels', 1, 2)
     await eventually(async () => ((await deliver('a')) === '/second' ? true : undefined))
     await world.putChannel(1, channel('b', 'third'))
     expect(await deliver('b')).toBe('/third')
     await world.remove('channels', 1)
-    expect((await world.held('channels', 1, 4)).document).toBeUndefined()
+    expect((await world.replicated('channels', 1, 4)).document).toBeUndefined()
   })
 
   test('a channel in use costs no question to configuration for each message', async () => {
@@ -68,7 +68,7 @@ describe("the dispatcher's own copies of what is configured", () => {
   test('serve a process that starts while configuration is away, and hold no secret in the clear', async () => {
     const config = { callbackUrl: `${endpoint.url}/held`, accessToken: 'in the clear' }
     await world.putChannel(3, channel('held', 'held', { config }))
-    await world.held('channels', 3)
+    await world.replicated('channels', 3)
     await deliver('held')
     await world.configuration.stop()
     const second = await world.startDispatcher()
@@ -76,7 +76,7 @@ describe("the dispatcher's own copies of what is configured", () => {
     await second.close()
     await world.configuration.start()
     const texts = (await world.database.collection('configured').find().toArray()).map(
-      (copy) => copy.document,
+      (replica) => replica.document,
     )
     expect(texts.join()).toContain('"accessToken":"sealed:')
     expect(texts.join()).not.toContain('in the clear')
@@ -116,7 +116,7 @@ describe("the dispatcher's own copies of what is configured", () => {
     await broker.close()
     await connection.close()
     await world.put('jobs', 5, { role: 'r', goal: 'g', description: 'd' })
-    expect((await world.held('jobs', 5)).document).toContain('"goal":"g"')
+    expect((await world.replicated('jobs', 5)).document).toContain('"goal":"g"')
   })
 })
 
@@ -125,21 +125,21 @@ describe('a version', () => {
   const box = createSecretBox(secretKeyring.parse(namedSecret('k')))
   const stored = () => {
     const connection = { collection: (name: string) => world.database.collection(name) }
-    return createConfiguredStore(collectionsOf(connection as never).configured, box)
+    return createReplicaStore(collectionsOf(connection as never).replicas, box)
   }
   const jobOf = (goal: string) => ({ _id: 1, goal })
-  const wanted = { resource: 'jobs', workspace, id: 1 } as const
-  const goal = async () => (await stored().read(wanted))[0]?.document
+  const query = { resource: 'jobs', workspace, id: 1 } as const
+  const goal = async () => (await stored().read(query))[0]?.document
 
   test('older than the one held is ignored, also after a deletion', async () => {
-    const keep = (version: number, document: object | null) => stored().keep({ ...wanted, version, document })
-    await keep(3, jobOf('third'))
-    await keep(2, jobOf('second'))
+    const save = (version: number, document: object | null) => stored().save({ ...query, version, document })
+    await save(3, jobOf('third'))
+    await save(2, jobOf('second'))
     expect(await goal()).toContain('third')
-    await keep(4, null)
-    await keep(3, jobOf('third'))
+    await save(4, null)
+    await save(3, jobOf('third'))
     expect(await goal()).toBeUndefined()
-    await keep(5, jobOf('fifth'))
+    await save(5, jobOf('fifth'))
     expect(await goal()).toContain('fifth')
   })
 
@@ -153,14 +153,14 @@ describe('a version', () => {
       },
     }
     const log = createLog({ service: 'test', level: 'silent' })
-    const configured = createConfigured({ store: stored(), configuration, log })
+    const replica = createReplica({ store: stored(), configuration, log })
     const job = { resource: 'jobs', workspace, id: 7 } as const
-    expect(await configured.find(job)).toEqual([])
+    expect(await replica.find(job)).toEqual([])
     answers = [{ _id: 7, version: 1, goal: 'there' }]
-    expect(await configured.find(job)).toMatchObject([{ _id: 7, goal: 'there' }])
-    expect(await configured.find(job)).toMatchObject([{ goal: 'there' }])
+    expect(await replica.find(job)).toMatchObject([{ _id: 7, goal: 'there' }])
+    expect(await replica.find(job)).toMatchObject([{ goal: 'there' }])
     expect(asked.length).toBe(2)
-    expect(await configured.find(job, { notBefore: Date.now() + 1 })).toEqual([])
+    expect(await replica.find(job, { notBefore: Date.now() + 1 })).toEqual([])
     expect(asked.length).toBe(3)
     await eventually(async () => ((await stored().read(job))[0]?.document === undefined ? true : undefined))
   })
