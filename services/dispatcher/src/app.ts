@@ -40,7 +40,7 @@ import { collectionsOf, prepareDatabase } from './store/collections.ts'
 import { createCommitter, statusWriter } from './store/commit.ts'
 import { createLeaseStore } from './store/lease-store.ts'
 
-/** Connects in the background, works this copy's partitions and the provider's news, and serves the message log. */
+/** Connects in the background, works this instance's partitions and the provider's statuses, serves the message log. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
   const registry = new Registry()
   const tracing = await createTracing('dispatcher', config)

@@ -3,10 +3,10 @@ import type { MessageRecord } from '../message/message-record.ts'
 import { publishConfirmed } from './confirmed-publish.ts'
 import type { PublishChannel } from './publish-channel.ts'
 
-/** What `type` says on the broker of the wish to run a message again. */
+/** What `type` says on the broker of the request to run a message again. */
 export const REPLAY_TYPE = 'message.replay.v1'
 
-/** Sends the wish to run a message again to whoever works its partition, in order with what arrives there. */
+/** Sends the request to run a message again to whoever works its partition, in order with what arrives there. */
 export interface ReplayPublisher {
   /** Resolves once the broker has confirmed; rejects with `unavailable`. */
   publish(record: Pick<MessageRecord, '_id' | 'workspace' | 'partition'>): Promise<void>

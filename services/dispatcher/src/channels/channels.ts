@@ -25,14 +25,14 @@ export interface Channels {
   /**
    * The channel for messages of `extId`: the one whose `hook` fits, then the lowest id; undefined when the
    * workspace has none. What was read before `notBefore` (milliseconds since the epoch) does not do as long as
-   * configuration answers. Rejects with `unavailable` when configuration is away and no copy is held.
+   * configuration answers. Rejects with `unavailable` when configuration is unavailable and there is no replica.
    */
   find(workspace: number, extId: string, options?: { notBefore?: number }): Promise<Channel | undefined>
 }
 
 const HOOK = 'whatsapp'
 
-/** Channels from the copies of configuration. Opening the secrets of a document is done once. */
+/** Channels from the replicas of configuration. Opening the secrets of a document is done once. */
 export function createChannels(options: {
   replica: Pick<Replica, 'find'>
   secrets: Pick<SecretBox, 'open'>

@@ -14,19 +14,19 @@ export type Claim =
   | { kind: 'free' }
   /** Not now: look again then (milliseconds since the epoch). The claim may be taken back before it is over. */
   | { kind: 'busy'; until: number }
-  /** Whoever claimed it is gone, and news of it are to be waited for. */
+  /** Whoever claimed it is gone, and its status is to be waited for. */
   | { kind: 'interrupted' }
 
 /**
  * A claim without an outcome may have been sent, and whoever claimed it may still be at it for a while. Where the
- * other side reports, it is sent again only after a window of silence in which news would have reached us; else
+ * other side reports, it is sent again only after a window of silence in which a status would have reached us; else
  * under the same id as soon as the claim is over.
  */
 export function claimOf(options: {
   record: Pick<MessageRecord, 'due' | 'updatedAt'>
   send: Pick<Send, 'state'>
   reports: boolean
-  /** Since when news would have reached us; undefined where they would not. */
+  /** Since when a status would have reached us; undefined where they would not. */
   clearSince: number | undefined
   /** Every status that was queued before then has been applied. */
   consumedUntil: number

@@ -47,7 +47,7 @@ interface Options {
   functions: Pick<Functions, 'check'>
   endpoints: Pick<Endpoints, 'enter'>
   calling: Calling
-  /** Whether the message is still this copy's to run. */
+  /** Whether the message is still this instance's to run. */
   isLeased: () => boolean
   now: () => number
 }
@@ -55,7 +55,7 @@ interface Options {
 /**
  * Finds the message's channel, has its handler answer where the message carries no answer, plans the sends, and
  * looks at the functions among them before anything leaves. A message whose sends are planned already is not
- * handled again. Rejects with `unavailable` when configuration is away.
+ * handled again. Rejects with `unavailable` when configuration is unavailable.
  */
 export async function prepare(options: Options): Promise<Prepared> {
   const { record, channels, isLeased, now } = options

@@ -7,7 +7,7 @@ export type RunResult =
   | { kind: 'closed' }
   /** The head is to be run again at this time (milliseconds since the epoch). */
   | { kind: 'wait'; record: MessageRecord; until: number; for?: WaitingFor }
-  /** What is held in memory may be out of date: read the thread anew at this time. */
+  /** What is in memory may be out of date: read the thread anew at this time. */
   | { kind: 'reload'; at: number; for?: WaitingFor }
   /** The head waits in a lane of its own, to be run again at this time; the next message may run. */
   | { kind: 'left'; lane: string; at: number; for?: WaitingFor }

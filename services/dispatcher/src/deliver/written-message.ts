@@ -10,13 +10,13 @@ const RELEASE_FOR_MS = 10_000
 /** Somebody else has written the message, or the lease is gone. */
 export class Superseded extends Error {}
 
-/** What a copy has of the messages of a partition, and the way to write them. */
+/** What an instance has of the messages of a partition, and the way to write them. */
 export interface LeasedMessages {
-  /** Whether they are this copy's to run: judged on the monotonic clock, right before each use. */
+  /** Whether they are this instance's to run: judged on the monotonic clock, right before each use. */
   isLeased(): boolean
   /**
    * As `Committer.commit`; resolves with the message as it then is, or undefined when somebody else has written.
-   * With `lazily` it may be stored later, or never should this process die: the message then runs again from what
+   * With `deferrable` it may be stored later, or never should this process die: the message then runs again from what
    * the store has of it.
    */
   commit(
@@ -33,13 +33,13 @@ export interface LeasedMessages {
 
 type CommitOptions = Parameters<LeasedMessages['commit']>[2]
 
-/** What a copy has of the messages of a partition, for the run of one of them. */
+/** What an instance has of the messages of a partition, for the run of one of them. */
 export interface LeasedRun extends LeasedMessages {
   /** Waits for an answer of somebody else. */
   calling: Calling
 }
 
-/** A message as it stands in the store, as far as this copy knows, and the ways to write it. */
+/** A message as it stands in the store, as far as this instance knows, and the ways to write it. */
 export class WrittenMessage {
   record: MessageRecord
   readonly #leased: LeasedMessages
@@ -56,7 +56,7 @@ export class WrittenMessage {
   }
 
   /**
-   * Commits what may only happen while the lease holds; tries again while the database is away and it does.
+   * Commits what may only happen while the lease holds; tries again while the database is unavailable and it does.
    * Throws {@link Superseded}.
    */
   async commitUnderLease(progress: Progress, options?: CommitOptions): Promise<void> {
@@ -88,7 +88,7 @@ export class WrittenMessage {
     }
   }
 
-  /** Takes over what the provider's news have written. Throws {@link Superseded} when it was anybody else. */
+  /** Takes over what the provider's statuses have written. Throws {@link Superseded} when it was anybody else. */
   async mergeStatuses(): Promise<void> {
     const written = await this.#read(this.record._id)
     if (written?.open !== true || !isStatusWriter(written.writer) || !this.#leased.isLeased())

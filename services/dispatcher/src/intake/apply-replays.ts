@@ -2,7 +2,7 @@ import type { MessageRecord } from '../message/message-record.ts'
 import { isReplayable, replayed } from '../message/replayed.ts'
 import type { Collections } from '../store/collections.ts'
 
-/** The wish to run a message again, and its place among what arrives. */
+/** The request to run a message again, and its place among what arrives. */
 export interface Replay {
   workspace: number
   messageId: string

@@ -116,7 +116,7 @@ class PartitionIntake implements Intake {
     for (const arrived of fresh) this.#run(arrived)
   }
 
-  /** Of a message that may be stored no copy runs unstored, for the store would take one for the other. */
+  /** A message that may be stored does not run unstored, for the store would take one for the other. */
   async #idsThatMayBeStored(batch: Arrived[]): Promise<Set<string>> {
     const { store, writeBehind } = this.#options
     const messages = batch.filter(isMessage)

@@ -76,7 +76,7 @@ export interface MessageRecord {
   order: number
   /** Counts writes; every write names the revision that it is based on. */
   revision: number
-  /** The copy that wrote last. */
+  /** The instance that wrote last. */
   writer?: string
   channel: string
   source: string

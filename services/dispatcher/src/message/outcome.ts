@@ -4,7 +4,7 @@ import type { Fault } from './message-record.ts'
 export type Outcome =
   /** The other side took it; `delivered` when that is all there is to wait for. */
   | { kind: 'accepted'; providerId?: string; delivered: boolean }
-  /** It did not happen, and may work later; `retryAfterSeconds` is the other side's own wish. */
+  /** It did not happen, and may work later; `retryAfterSeconds` is the time that the other side asks for. */
   | { kind: 'retryable'; code: string; fault: Fault; reason: string; retryAfterSeconds?: number }
   /** It did not happen, and trying again would not change that. */
   | { kind: 'permanent'; code: string; fault: Fault; reason: string }

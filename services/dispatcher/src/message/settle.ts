@@ -22,7 +22,7 @@ const MAX_RETRY_AFTER = 24 * HOUR
 export type Settlement =
   | { kind: 'settled'; providerId?: string; delivered: boolean }
   | { kind: 'retry'; delay: number }
-  /** Wait for news of it before it is sent again. */
+  /** Wait for a status of it before it is sent again. */
   | { kind: 'await'; delay: number }
   | { kind: 'dead'; reason: string; fault: Fault }
 
@@ -40,7 +40,7 @@ type Failure = Exclude<Outcome, { kind: 'accepted' }>
 
 /**
  * Decides what an attempt's outcome leads to: settled, tried again after a delay (milliseconds), or dead once
- * the delays are used up. An uncertain send waits for news where the other side reports what it did, else it is
+ * the delays are used up. An uncertain send waits for a status where the other side reports what it did, else it is
  * tried again.
  */
 export function settle(attempted: Attempted<Outcome>): Settlement {

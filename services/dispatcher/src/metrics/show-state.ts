@@ -12,7 +12,7 @@ const BROKER_MS = 2_000
 export interface Shown {
   publishChannel: { current(): Pick<Channel, 'checkQueue'> | undefined }
   partitionsHeld(): number
-  /** Of each queue that this copy works, when what it has in hand was published, in milliseconds since the epoch. */
+  /** Of each queue that this instance works, when what it has in hand was published, in milliseconds since the epoch. */
   oldest(): Map<string, number | undefined>
   /** What the audit last found; undefined before the first audit. */
   difference(): Promise<{ difference: number } | undefined>

@@ -20,7 +20,7 @@ export interface AuditEntriesOptions {
 /**
  * Writes down, once for each id, where the messages of a batch of the log are. One that is not found is waited
  * for while its partition has anything queued: the queue comes before the store. Only then it is missing.
- * Rejects while MongoDB or the broker is away; the same batch may be given again.
+ * Rejects while MongoDB or the broker is unavailable; the same batch may be given again.
  */
 export async function auditEntries(entries: LogEntry[], options: AuditEntriesOptions): Promise<void> {
   const { collections, emptyQueues, pause, active, now } = options

@@ -30,5 +30,5 @@ export async function writeAudit(
     { _id: 'log', term: { $lte: term } },
     { $set: { term, ...found } },
   )
-  if (matchedCount === 0) throw new Error('another copy audits the log')
+  if (matchedCount === 0) throw new Error('another instance audits the log')
 }

@@ -32,13 +32,13 @@ interface AuditorOptions {
   instance: string
   publishChannel: Pick<PublishChannel, 'current'>
   retentionMs: number
-  /** How long after its queue ran empty a message may take to be stored, in milliseconds; 60 s unless told. */
+  /** How long a message may take to be stored after its queue ran empty, in milliseconds; 60 s by default. */
   graceMs?: number
   log: Log
 }
 
 /**
- * Holds the log of what was accepted against the store, in one copy at a time: under a lease it reads the log,
+ * Compares the log of what was accepted with the store, in one instance at a time: under a lease it reads the log,
  * traces what is missing, and removes what is no longer kept.
  */
 export function startAuditor(options: AuditorOptions): Auditor {

@@ -1,7 +1,7 @@
 import { partitionQueue } from '@parley/shared/broker'
 import type { PublishChannel } from '../broker/publish-channel.ts'
 
-/** Which partitions have nothing waiting at the broker at this moment. Rejects while the broker is away. */
+/** Which partitions have nothing waiting at the broker at this moment. Rejects while the broker is unavailable. */
 export type EmptyQueues = (partitions: Iterable<number>) => Promise<Set<number>>
 
 /** Asks the broker how many messages wait in the queues of partitions. */

@@ -1,6 +1,6 @@
 import type { Collections } from '../store/collections.ts'
 
-/** What the audit last found, in whatever copy it runs. */
+/** What the audit last found, in whatever instance it runs. */
 export interface ReconciliationDifference {
   /** Accepted messages, of all workspaces, that are neither in the store nor rejected though their time is over. */
   difference: number
@@ -10,7 +10,7 @@ export interface ReconciliationDifference {
   auditedUpTo?: Date
 }
 
-/** Reads what the audit last found; undefined before the first audit. Rejects while MongoDB is away. */
+/** Reads what the audit last found; undefined before the first audit. Rejects while MongoDB is unavailable. */
 export async function reconciliationDifference(
   { audit }: Pick<Collections, 'audit'>,
   now = Date.now(),

@@ -20,7 +20,7 @@ export interface ConfigurationDocument {
 
 export const hashOf = (extId: string): string => createHash('sha256').update(extId).digest('base64url')
 
-/** The documents in copies that are not deleted. */
+/** The documents in replicas that are not deleted. */
 export function documentsIn(replicas: DocumentReplica[]): ConfigurationDocument[] {
   return replicas.flatMap(({ document, version }) =>
     document === undefined ? [] : { ...(parseJson(document) as ConfigurationDocument), version },

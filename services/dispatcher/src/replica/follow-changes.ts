@@ -8,7 +8,7 @@ import { REPLICATED_RESOURCES } from '../store/document-replica.ts'
 import type { Replica } from './replica.ts'
 import type { ReplicaStore } from './replica-store.ts'
 
-/** Changes to the configuration for the copies in the database: whichever process takes them. */
+/** Changes to the configuration for the replicas in the database: whichever process takes them. */
 export const CHANGES_QUEUE = 'dispatcher.configuration'
 /** The same changes for the memory of one process. */
 export const ownChangesQueue = (instance: string): string => `${CHANGES_QUEUE}.${instance}`
@@ -19,7 +19,7 @@ const MAX_OWN_CHANGES = 10_000
 const OWN_EXPIRES_MS = 5 * 60_000
 
 /**
- * Declares both queues. Beyond their bounds the oldest changes are dropped, for copies are read again each minute;
+ * Declares both queues. Beyond their bounds the oldest changes are dropped, for replicas are read again each minute;
  * the queue of a process goes five minutes after the process.
  */
 export async function declareChangeQueues(channel: Channel, instance: string): Promise<void> {
@@ -39,8 +39,8 @@ export async function declareChangeQueues(channel: Channel, instance: string): P
 const knownChange = documentChange.extend({ resource: z.enum(REPLICATED_RESOURCES) })
 
 /**
- * Makes the worker of changes: keeps them, also of documents not held yet, and then has the memory of this process
- * read them. Rejects while the database is away.
+ * Makes the worker of changes: keeps them, also of documents not stored yet, and then has the memory of this process
+ * read them. Rejects while the database is unavailable.
  */
 export function workChanges(options: {
   store: Pick<ReplicaStore, 'save'>

@@ -24,9 +24,9 @@ export interface DocumentVersion {
   document: object | null
 }
 
-/** The copies in the dispatcher's database. A version older than the one held is ignored. */
+/** The replicas in the dispatcher's database. A version older than the stored one is ignored. */
 export interface ReplicaStore {
-  /** The copies, 200 at most, traces of deleted documents among them. Rejects after a second. */
+  /** The replicas, 200 at most, traces of deleted documents among them. Rejects after a second. */
   read(query: ReplicaQuery): Promise<DocumentReplica[]>
   /** Keeps what an event says. */
   save(change: DocumentVersion): Promise<void>
@@ -67,7 +67,7 @@ function filterOf(query: ReplicaQuery): mongo.Filter<DocumentReplica> {
 }
 
 /**
- * An answer also writes the version that is held: it says again what that version is, and when it was read. An
+ * An answer also writes the version that is stored: it says again what that version is, and when it was read. An
  * event leaves the time of reading alone, as long as the external id is the same.
  */
 async function write(
@@ -101,7 +101,7 @@ async function write(
   await keepNewest(replicas, replica, { orSame: readAt !== undefined })
 }
 
-/** What was held before configuration was asked and is not in its answer was deleted, or has another external id. */
+/** What was stored before configuration was asked and is not in its answer was deleted, or has another external id. */
 async function forgetOthers(
   replicas: Collections['replicas'],
   { query, ids, readAt }: { query: ReplicaQuery; ids: number[]; readAt: Date },

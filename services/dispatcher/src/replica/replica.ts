@@ -20,10 +20,10 @@ export interface Replica {
   /**
    * What is wanted, secrets sealed; empty when there is none. What was read before `notBefore` (milliseconds since
    * the epoch) does not do as long as configuration answers. Rejects with `unavailable` when configuration is
-   * away and no copy is held.
+   * unavailable and there is no replica.
    */
   find(query: ReplicaQuery, options?: { notBefore?: number }): Promise<ConfigurationDocument[]>
-  /** A document of this workspace has changed: the next {@link find} reads its copies again. */
+  /** A document of this workspace has changed: the next {@link find} reads its replicas again. */
   changed(workspace: number): void
 }
 
@@ -39,9 +39,9 @@ interface Remembered {
 }
 
 /**
- * Documents from memory, then from the dispatcher's own copies, and on a miss from configuration. Events keep
- * both fresh; one that was read over a minute ago is read again in the background. A copy serves while
- * configuration is away. What is not there is never remembered.
+ * Documents from memory, then from the dispatcher's own replicas, and on a miss from configuration. Events keep
+ * both fresh; one that was read over a minute ago is read again in the background. A replica serves while
+ * configuration is unavailable. What is not there is never remembered.
  */
 export function createReplica(options: {
   store: ReplicaStore
@@ -63,7 +63,7 @@ export function createReplica(options: {
     const at = performance.now()
     const readAt = new Date()
     const documents = documentsOf(query, await configuration.get(pathOf(query)))
-    // Not waited for: what was answered is as good as the copy.
+    // Not waited for: what was answered is as good as the replica.
     store.saveAnswer(query, { documents, readAt }).catch((error: Error) => {
       log.warn({ workspace: query.workspace, reason: error.message }, 'copies not written')
     })

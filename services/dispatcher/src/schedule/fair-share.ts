@@ -1,6 +1,6 @@
 /**
- * How many of `partitions` the copy named `copy` should hold, so that all copies hold the same number within
- * one; the earlier names take what is left over. A copy that is not on the list holds none.
+ * How many of `partitions` the instance named `instance` should have, so that all instances have the same number within
+ * one; the earlier names take what is left over. An instance that is not on the list has none.
  */
 export function fairShare(options: { partitions: number; instances: string[]; instance: string }): number {
   const { partitions, instances, instance } = options

@@ -12,7 +12,7 @@ const SHORT_TICK_MS = 250
 /** An instance that reconnects within this time keeps its partitions. */
 const WITHOUT_BROKER_MS = 3_000
 
-/** A partition that this copy works under a lease. */
+/** A partition that this instance works under a lease. */
 export interface Partition {
   lease: Lease
   /** When the oldest message that is not stored yet was published, in milliseconds since the epoch. */
@@ -28,16 +28,16 @@ export interface Partition {
 }
 
 export interface Partitions {
-  /** The broker is connected (again): every partition held consumes there. */
+  /** The broker is connected (again): every partition that is worked consumes there. */
   attach(connection: ChannelModel): void
-  /** Those whose lease this copy holds, by their number. */
+  /** Those whose lease this instance has, by their number. */
   working(): ReadonlyMap<number, Pick<Partition, 'oldestAt' | 'waiting'>>
-  /** Hands every partition over and takes this copy off the list. */
+  /** Hands every partition over and takes this instance off the list. */
   close(): Promise<void>
 }
 
 /**
- * Holds this copy's share of the partitions: each second it says that it lives, renews its leases, gives up what
+ * Works this instance's share of the partitions: each second it says that it lives, renews its leases, gives up what
  * it no longer holds, hands over what is beyond its share and takes what is free below it. Without a broker for 3 s its
  * share is nothing, unless no instance has one: then what is in the store is still worked.
  */
@@ -89,7 +89,7 @@ export function startPartitions(options: {
       .finally(() => releasing.delete(partition))
     releasing.set(partition, done)
   }
-  /** Resolves with whether this copy holds fewer partitions than its share. */
+  /** Resolves with whether this instance has fewer partitions than its share. */
   const balance = async (): Promise<boolean> => {
     const hasBroker = connection !== undefined || performance.now() - disconnectedAt < WITHOUT_BROKER_MS
     const instances = await leases.beat({ hasBroker })

@@ -12,7 +12,7 @@ type Head = Pick<MessageRecord, 'workspace' | 'thread' | 'lane' | 'order' | 'due
  * Wakes every thread of a partition, or of one workspace in it, that has open messages, then calls `complete`. It
  * walks an index over (workspace, thread, lane, order) and jumps from lane to lane, so that one with 100,000 messages
  * costs one page; and from workspace to workspace, page by page in turns, so that a large backlog does not delay
- * the others' recovery. Goes on, pausing, while the database is away; ends when `active` says so.
+ * the others' recovery. Goes on, pausing, while the database is unavailable; ends when `active` says so.
  */
 export async function recoverThreads(options: {
   messages: Collections['messages']

@@ -7,7 +7,7 @@ import { type Limits, ReadyThreads, type Slot } from '../round-robin/ready-threa
 import { ChurnMap } from './churn-map.ts'
 import { MemoryShare } from './memory-share.ts'
 
-/** Which thread of which workspace, or which lane beside it. */
+/** Which thread of which workspace, or which lane next to it. */
 export type ThreadRef = Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>
 
 interface Thread extends ThreadRef {
@@ -27,7 +27,7 @@ interface Thread extends ThreadRef {
 }
 
 export interface Threads {
-  /** A message is next in its thread. False when it is not held in memory, but to be read from the store. */
+  /** A message is next in its thread. False when it is not in memory, but to be read from the store. */
   add(record: MessageRecord): boolean
   /** The store holds open messages of this thread; its head is not due before `due` (milliseconds). */
   wake(ref: ThreadRef, due?: number, waitingFor?: WaitingFor): void

@@ -14,8 +14,8 @@ export interface SendStatus {
 }
 
 /**
- * A message's progress after news of its sends, or undefined when they say nothing new. Statuses move forward
- * only. For a message still in the pipeline, news of an uncertain send settles it: it is no longer waited for.
+ * A message's progress after statuses of its sends, or undefined when they say nothing new. Statuses move forward
+ * only. For a message still in the pipeline, a status of an uncertain send settles it: it is no longer waited for.
  */
 export function applyStatuses(record: MessageRecord, statuses: SendStatus[]): Progress | undefined {
   const sends = statuses.reduce(withStatus, record.sends)

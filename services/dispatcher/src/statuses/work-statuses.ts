@@ -18,8 +18,8 @@ interface StatusOptions {
 }
 
 /**
- * Makes the worker of the provider's news: each batch is applied to the messages it is about. One that somebody
- * else writes at the same moment is read and applied again. Rejects while the database is away.
+ * Makes the worker of the provider's statuses: each batch is applied to the messages it is about. One that somebody
+ * else writes at the same moment is read and applied again. Rejects while the database is unavailable.
  */
 export function workStatuses(options: StatusOptions & { log: Log }) {
   const { collections, log } = options

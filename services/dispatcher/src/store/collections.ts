@@ -3,7 +3,7 @@ import type { MessageRecord } from '../message/message-record.ts'
 import type { AuditedMessage, AuditState, RejectedMessage, RemovedHour } from './audit-records.ts'
 import type { DocumentReplica } from './document-replica.ts'
 
-/** The lease of one partition, or of a duty that one copy does for all. */
+/** The lease of one partition, or of a task that one instance does for all. */
 export interface PartitionLease {
   _id: number
   owner: string | null
@@ -12,7 +12,7 @@ export interface PartitionLease {
   expiresAt: Date
 }
 
-/** A live copy of the dispatcher. */
+/** A live instance of the dispatcher. */
 export interface Instance {
   _id: string
   seenAt: Date

@@ -29,13 +29,13 @@ interface Change {
 export interface Committer {
   /**
    * Writes the progress of a message that stands at `revision`, and makes it `revision + 1`; false when somebody
-   * else has written since. Rejects when the database is away: then it is not known whether it was written, and
+   * else has written since. Rejects when the database is unavailable: then it is not known whether it was written, and
    * the same call may be made again.
    */
   commit(
     record: Pick<MessageRecord, '_id' | 'revision'> & Partial<Progress>,
     progress: Progress,
-    /** Who writes; the committer's own name unless told. */
+    /** Who writes; the committer's own name unless said otherwise. */
     writer?: string,
   ): Promise<boolean>
   /**
@@ -47,9 +47,9 @@ export interface Committer {
 
 const STATUS_WRITER = 'statuses:'
 
-/** The name under which a copy writes the provider's news. */
+/** The name under which an instance writes the provider's statuses. */
 export const statusWriter = (instance: string): string => STATUS_WRITER + instance
-/** Whether the provider's news were written last. */
+/** Whether the provider's statuses were written last. */
 export const isStatusWriter = (writer: string | undefined): boolean =>
   writer?.startsWith(STATUS_WRITER) === true
 

@@ -2,7 +2,7 @@
 export const REPLICATED_RESOURCES = ['channels', 'assistant', 'actions', 'jobs'] as const
 export type ReplicatedResource = (typeof REPLICATED_RESOURCES)[number]
 
-/** The dispatcher's own copy of a document. */
+/** The dispatcher's own replica of a document. */
 export interface DocumentReplica {
   /** `<resource>/<workspace>/<id>` */
   _id: string

@@ -6,7 +6,7 @@ export const LEASE_MS = 10_000
 const SAFETY_MS = 1_500
 const INSTANCE_ALIVE_MS = 10_000
 
-/** A held lease. Whether it still holds is judged on the monotonic clock, right before each use. */
+/** A lease that we have. Whether it is still valid is judged on the monotonic clock, right before each use. */
 export interface Lease {
   partition: number
   term: number
@@ -21,10 +21,10 @@ export interface LeaseStore {
   beat(options: { hasBroker: boolean }): Promise<string[]>
   /** Takes a free or expired lease; undefined when there is none. */
   acquire(): Promise<Lease | undefined>
-  /** Renews the leases given; those that are no longer ours stop holding. */
+  /** Renews the leases given; those that are no longer ours are not valid any more. */
   renew(leases: Lease[]): Promise<void>
   release(lease: Lease): Promise<void>
-  /** Takes this copy off the list. */
+  /** Takes this instance off the list. */
   leave(): Promise<void>
 }
 

@@ -23,7 +23,7 @@ export const replayRequest = z.strictObject({
 
 /**
  * POST /rest/messages/{id}/replay runs one message again, POST /rest/messages/replay those that a filter picks,
- * oldest first. Only what is dead, failed or unrouted may be; anything else is 409. The answer comes once the wish
+ * oldest first. Only what is dead, failed or unrouted may be; anything else is 409. The answer comes once the request
  * is safe with the broker; a moment later the message is under way.
  */
 export function replayRoutes(options: {

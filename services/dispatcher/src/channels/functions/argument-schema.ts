@@ -79,7 +79,7 @@ function patternsOf(given: JsonObject): string[] {
   return [...(typeof pattern === 'string' ? [pattern] : []), ...(isObject(names) ? Object.keys(names) : [])]
 }
 
-/** What OpenAPI 3.0 says otherwise: `nullable`, and bounds that are exclusive by a flag beside them. */
+/** What OpenAPI 3.0 says otherwise: `nullable`, and bounds that are exclusive by a flag next to them. */
 function modern(made: JsonObject, given: JsonObject): JsonObject {
   for (const [flag, bound] of [
     ['exclusiveMinimum', 'minimum'],

@@ -28,7 +28,7 @@ export type FoundAction =
 
 /**
  * Finds the action that has an operation among those of the channel's assistant and of its job, in their order, 100
- * at most. What the copies don't know is looked for in configuration. Rejects with `unavailable`.
+ * at most. What the replicas don't know is looked for in configuration. Rejects with `unavailable`.
  */
 export type FindAction = (
   channel: Channel,

@@ -16,7 +16,7 @@ const SLOW_FOR_MS = 60_000
 
 type Answer = SpecAnswer | { kind: 'too_slow' }
 
-/** Works with specs away from the event loop: they are somebody else's. */
+/** Works with specs outside the event loop: they are somebody else's. */
 export interface SpecReader {
   /** `too_slow` after 3 s, and for a minute from then on. Rejects with `unavailable` when 1,000 wait, or 250 of one workspace. */
   ask(task: SpecTask): Promise<Answer>

@@ -10,7 +10,7 @@ export type Finding = { kind: 'reserved' | 'number_busy' | 'person_busy'; at: nu
 export type SlotRequest = 'first' | 'another'
 
 /**
- * The pace of one copy on its own (GCRA: the generic cell rate algorithm of ITU-T I.371): at most one send each
+ * The rate of one instance on its own (GCRA: the generic cell rate algorithm of ITU-T I.371): at most one send each
  * `numberInterval` milliseconds from a number, and one each `personInterval` to a person after `personBurst`.
  */
 export function createLocalRate(limits: {

@@ -18,9 +18,9 @@ export type Slot =
   | { kind: 'later'; at: number }
 
 export interface SendRateLimit {
-  /** Finds the next slot for a send. Never rejects: with Redis away this copy goes on alone, at an eighth of each number's rate. */
+  /** Finds the next slot for a send. Never rejects: with Redis unavailable this instance goes on alone, at an eighth of each number's rate. */
   slot(keys: RateKeys): Promise<Slot>
-  /** Another slot for a send whose reserved one went by unused: the person's pace has been charged for it. */
+  /** Another slot for a send whose reserved one went by unused: the person's rate has been charged for it. */
   anotherSlot(keys: RateKeys): Promise<Extract<Slot, { kind: 'reserved' }>>
   /** Counts what came in on the number: it takes of the same rate. */
   count(keys: RateKeys): Promise<void>
@@ -28,19 +28,19 @@ export interface SendRateLimit {
   slowDown(keys: RateKeys): Promise<void>
 }
 
-/** The number's limit is 80 a second; paced below it, so that no second sees more for the jitter of timers. */
+/** The number's limit is 80 a second; limited below it, so that no second sees more for the jitter of timers. */
 export const NUMBER_INTERVAL_MS = 1_000 / 74
 /** One send to a person each 6 s, after a burst of 45. */
 export const PERSON_INTERVAL_MS = 6_000
 export const PERSON_BURST = 45
 /** How far ahead a slot is kept; whoever would wait longer asks again. */
 export const RESERVE_MS = 1_000
-/** So much less than a person's burst allows, for what the way to the provider takes away of the time between. */
+/** So much less than a person's burst allows, for what the journey to the provider takes away of the time between. */
 const PERSON_MARGIN_MS = 100
-/** One copy's askers come so close behind one another that even one copy uses up a number's rate. */
+/** One instance's askers come so close behind one another that even one instance uses up a number's rate. */
 const STAGGER_MS = NUMBER_INTERVAL_MS * 0.8
 const SLOW_MS = 10_000
-/** The share of one copy while the copies can't agree: there may be eight. */
+/** The share of one instance while the instances can't agree: there may be eight. */
 const ALONE = 8
 
 const LIMITS = [
@@ -52,7 +52,7 @@ const LIMITS = [
 
 /**
  * GCRA on two keys; a slot is taken only when the number alone decides, so that a person holds up nobody else. A
- * person's pace counts from slot to slot: when it was asked for says nothing.
+ * person's rate counts from slot to slot: when it was asked for says nothing.
  */
 const SLOT_SCRIPT = `
 local time = redis.call('TIME')
@@ -83,11 +83,11 @@ redis.call('SET', KEYS[1], string.format('%.3f', number), 'PX', math.ceil(number
 return 0
 `
 
-/** Holds every number to its rate and every pair to its own, over all copies, by Redis. */
+/** Limits every number to its rate and every pair to its own, over all instances, by Redis. */
 export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
   const alone = createLocalRate({
     numberInterval: NUMBER_INTERVAL_MS * ALONE,
-    // A person's messages are one thread as a rule, and a thread is in one place: that pace needs no sharing out.
+    // A person's messages are one thread as a rule, and a thread is in one place: that rate needs no sharing out.
     personInterval: PERSON_INTERVAL_MS,
     personBurst: PERSON_BURST,
     reserve: RESERVE_MS,

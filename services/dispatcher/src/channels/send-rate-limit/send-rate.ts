@@ -20,7 +20,7 @@ export const createSlots = (): Slots => ({
   asked: new LRUCache({ max: MAX_SLOTS }),
 })
 
-/** Holds the sends of one message to the rate of where they go. */
+/** Limits the sends of one message to the rate of where they go. */
 export class SendRate {
   readonly #sendRateLimit: SendRateLimit
   readonly #slots: Slots
