@@ -23,7 +23,7 @@ import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts
 import type { Replica } from '../replica/replica.ts'
 import { createDeliverMessage, type DeliverMessage } from './deliver-message.ts'
 import type { StatusArrival } from './message-run.ts'
-import { traceRuns } from './trace-deliveries.ts'
+import { traceDeliveries } from './trace-deliveries.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
@@ -81,7 +81,7 @@ export function createOutbound(options: {
     now: Date.now,
   })
   return {
-    run: traceRuns(run, tracing),
+    run: traceDeliveries(run, tracing),
     channels,
     metrics,
     media: calls('media'),

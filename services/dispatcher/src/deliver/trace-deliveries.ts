@@ -6,7 +6,7 @@ import type { DeliverMessage } from './deliver-message.ts'
  * The same runner; each run is a span of the trace that the message came in with, named and described by
  * OpenTelemetry's conventions for RabbitMQ, and what it calls belongs to it.
  */
-export function traceRuns(run: DeliverMessage, tracing: Tracing): DeliverMessage {
+export function traceDeliveries(run: DeliverMessage, tracing: Tracing): DeliverMessage {
   return (record, leased) => {
     const queue = partitionQueue(record.partition)
     const span = tracing.start(`process ${queue}`, {
