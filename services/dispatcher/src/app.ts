@@ -60,7 +60,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const redis = connectRedis(config.REDIS_URL, log)
   const publishChannel = openPublishChannel(log)
   const statuses = watchStatuses({
-    instance: instance,
+    instance,
     publishChannel,
     gateways: inTurn(config.GATEWAY_URL),
     webhooks: inTurn(config.WEBHOOK_URL),

@@ -48,7 +48,7 @@ export async function startAuditWorld() {
     connection: database.connection,
     channel,
     startSession,
-    /** Starts a copy's auditor; messages count as lost a second after their queue ran empty. */
+    /** Starts an instance's auditor; messages count as lost a second after their queue ran empty. */
     start(retentionMs = RETENTION_MS): Auditor {
       const instance = randomUUID()
       const auditor = startAuditor({

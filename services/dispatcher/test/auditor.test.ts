@@ -46,7 +46,7 @@ describe('the auditor', () => {
     })
   })
 
-  test('goes on where another copy stopped, and counts nothing twice when the position was not written', async () => {
+  test('goes on where another instance stopped, and counts nothing twice when the position was not written', async () => {
     world.start()
     for (const id of ids('b', 10)) await world.store(id)
     for (const id of ids('b', 5)) await world.accept(id)

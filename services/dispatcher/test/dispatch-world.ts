@@ -57,7 +57,7 @@ export interface DispatchWorld {
   /** Whether gateway and webhook say that the provider's news would get through. */
   statusPath: { open: boolean }
   database: mongoose.mongo.Db
-  /** Starts a further copy of the dispatcher. */
+  /** Starts a further instance of the dispatcher. */
   startDispatcher(): Promise<Listening>
   /** Stops the configuration service, or starts it again at the same address. */
   configuration: { stop(): Promise<void>; start(): Promise<void> }
@@ -74,7 +74,7 @@ export interface DispatchWorld {
   /** Reads a document, as a caller would. */
   read(resource: string, id: number): Promise<Parsed>
   remove(resource: string, id: number): Promise<void>
-  /** Waits until the dispatcher has its own copy of a document, in this version or a later one. */
+  /** Waits until the dispatcher has its own replica of a document, in this version or a later one. */
   replicated(resource: string, id: number, version?: number): Promise<DocumentReplica>
   post(
     messageId: string,

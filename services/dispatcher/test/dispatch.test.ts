@@ -205,7 +205,7 @@ describe('routing', () => {
     expect(Date.now() - started).toBeGreaterThan(9_000)
   })
 
-  test('with configuration away, known channels go on by the copy, and others wait for it', async () => {
+  test('with configuration away, known channels go on by the replica, and others wait for it', async () => {
     await line.world.putChannel(7, line.rpc({ extId: 'only-told-of' }))
     await line.world.replicated('channels', 7)
     await line.world.configuration.stop()

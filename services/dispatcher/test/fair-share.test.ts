@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { fairShare } from '@parley/dispatcher/schedule/fair-share'
 import fc from 'fast-check'
 
-test('the shares of all copies add up to all partitions and differ by one at most', () => {
+test('the shares of all instances add up to all partitions and differ by one at most', () => {
   const instances = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 20 })
   fc.assert(
     fc.property(instances, fc.integer({ min: 0, max: 64 }), (names, partitions) => {
@@ -13,6 +13,6 @@ test('the shares of all copies add up to all partitions and differ by one at mos
   )
 })
 
-test('a copy that is not known to live holds nothing', () => {
+test('an instance that is not known to live has nothing', () => {
   expect(fairShare({ partitions: 8, instances: ['a', 'b'], instance: 'c' })).toBe(0)
 })

@@ -109,7 +109,7 @@ test('a slot that has gone by while the database stood still is left, and anothe
   const done = runner.through()
   await jest.advanceTimersByTimeAsync(10_000)
   expect(await done).toEqual({ kind: 'closed' })
-  // The person's pace is charged once for it, not for each slot that went by.
+  // The person's rate is charged once for it, not for each slot that went by.
   expect([runner.sent, runner.asked]).toEqual([[3_000], ['first', 'another', 'another']])
 })
 

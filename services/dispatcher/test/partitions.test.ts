@@ -6,7 +6,7 @@ import { createLog } from '@parley/shared/log'
 
 const log = createLog({ service: 'test', level: 'silent' })
 
-/** Leases in memory, for one copy; a test says who else lives and what goes wrong. */
+/** Leases in memory, for one instance; a test says who else lives and what goes wrong. */
 function createLeases() {
   const free = new Set([0, 1, 2, 3, 4, 5, 6, 7])
   const lost = new Set<Lease>()
@@ -69,7 +69,7 @@ function start(
 const whenOpened = (world: { opened: Partition[] }, count: number) =>
   eventually(() => (world.opened.length >= count ? true : undefined))
 
-describe('the partitions of a copy', () => {
+describe('the partitions of an instance', () => {
   test('that were handed over, but for a database that was away, are worked again when they are wanted', async () => {
     const leases = createLeases()
     const { world } = leases

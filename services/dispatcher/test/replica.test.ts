@@ -44,7 +44,7 @@ beforeEach(() => {
   paths = []
 })
 
-describe("the dispatcher's own copies of what is configured", () => {
+describe("the dispatcher's own replicas of what is configured", () => {
   test('a change takes effect at once: another URL, another external id, a deletion', async () => {
     await world.putChannel(1, channel('a', 'first'))
     expect(await deliver('a')).toBe('/first')
@@ -82,7 +82,7 @@ describe("the dispatcher's own copies of what is configured", () => {
     expect(texts.join()).not.toContain('in the clear')
   })
 
-  test('what came about while nobody listened is read again in the background once a copy is a minute old', async () => {
+  test('what came about while nobody listened is read again in the background once a replica is a minute old', async () => {
     await world.putChannel(4, channel('old', 'old'))
     await deliver('old')
     const store = world.database.collection<DocumentReplica>('configured')
@@ -93,7 +93,7 @@ describe("the dispatcher's own copies of what is configured", () => {
     await store.updateOne({ _id }, { $set: { document, version: 0, readAt: past, storedAt: past } })
     const connection = await connect(world.amqpUrl)
     const broker = await connection.createChannel()
-    // Any change in the workspace has the memory read the copies again.
+    // Any change in the workspace has the memory read the replicas again.
     const change = {
       resource: 'jobs',
       workspace: world.workspace,

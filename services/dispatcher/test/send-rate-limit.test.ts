@@ -30,8 +30,8 @@ afterAll(async () => {
 
 const instances = () => connections.map((redis) => createSendRateLimit(redis, log))
 
-describe('the pace of a number', () => {
-  test('is one for all copies: slots are spread so that no second holds more than 80', async () => {
+describe('the rate of a number', () => {
+  test('is one for all instances: slots are spread so that no second has more than 80', async () => {
     const [one, two] = instances()
     const times: number[] = []
     while (times.length < 200) {
@@ -87,7 +87,7 @@ describe('the pace of a number', () => {
   })
 })
 
-describe('the pace to a person', () => {
+describe('the rate to a person', () => {
   test('is a burst of 45, then one each 6 s, and holds up nobody else', async () => {
     const [sendRateLimit] = instances()
     for (let sent = 0; sent < PERSON_BURST; ) {
@@ -102,7 +102,7 @@ describe('the pace to a person', () => {
   })
 })
 
-test('the pace to a person counts from slot to slot, not from when they were asked for', async () => {
+test('the rate to a person counts from slot to slot, not from when they were asked for', async () => {
   const [sendRateLimit] = instances()
   const number = 'pairs ahead'
   // The number is busy for a while: this person's first slot is some time ahead, the later ones are less so.
@@ -130,7 +130,7 @@ test('another slot for a send that missed its own takes of the number, not of th
 })
 
 describe('with Redis away', () => {
-  test('a copy goes on alone at an eighth of the rate, and joins the others again', async () => {
+  test('an instance goes on alone at an eighth of the rate, and joins the others again', async () => {
     const [sendRateLimit] = instances()
     proxy.cut()
     const slots: Array<Slot | undefined> = []

@@ -4,7 +4,7 @@ import type { MessageRecord, Progress } from '../message/message-record.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { observeArrival } from '../metrics/observe-arrival.ts'
 
-/** Tells that a message has reached an end, by one wide line and the metrics. */
+/** Reports that a message has reached its end, by one wide line and the metrics. */
 export function reportEnd(
   {
     log,
