@@ -2,10 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { publicKeys, type Secrets } from '@parley/local/system/secrets'
 
 const PASSWORD_BYTES = 24
+const SERVER_PASSWORDS = [
+  ...['MONGO_KEY', 'MONGO_ADMIN_PASSWORD', 'GRAFANA_PASSWORD'],
+  ...['IDENTITY', 'WEBHOOK', 'CONFIGURATION', 'DISPATCHER'].map((name) => `${name}_MONGO_PASSWORD`),
+  ...['WEBHOOK', 'CONFIGURATION', 'DISPATCHER'].map((name) => `${name}_AMQP_PASSWORD`),
+  ...['GATEWAY', 'IDENTITY', 'WEBHOOK', 'DISPATCHER'].map((name) => `${name}_REDIS_PASSWORD`),
+]
 
 /** Every variable that docker-compose.yml asks for: the secrets, and the settings to look at. */
 export function composeEnvironment(secrets: Secrets): Record<string, string> {
-  const password = () => randomBytes(PASSWORD_BYTES).toString('hex')
   const keys = Object.entries(secrets.serviceKeys).map(
     ([name, key]) => [`${name.toUpperCase()}_KEY`, JSON.stringify(key)] as const,
   )
@@ -14,9 +19,7 @@ export function composeEnvironment(secrets: Secrets): Record<string, string> {
     BASE_DOMAIN: 'parley.localhost',
     PUBLIC_URL: 'http://127.0.0.1:8080',
     LOG_LEVEL: 'info',
-    RABBITMQ_PASSWORD: password(),
-    REDIS_PASSWORD: password(),
-    GRAFANA_PASSWORD: password(),
+    ...serverPasswords(),
     PEPPERS: secrets.peppers,
     KEY_ENCRYPTION_KEYS: secrets.keyEncryptionKeys,
     SECRET_KEYS: secrets.secretKeys,
@@ -24,4 +27,30 @@ export function composeEnvironment(secrets: Secrets): Record<string, string> {
     SERVICE_JWKS: JSON.stringify(publicKeys(secrets)),
     ...Object.fromEntries(keys),
   }
+}
+
+/** The text of `.env`. Single quotes: nothing in a value is expanded. */
+export function environmentFile(values: Record<string, string>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}='${value}'\n`)
+    .join('')
+}
+
+/** What an `.env` of an earlier version becomes: the same, with the server passwords that it has not got yet. */
+export function addServerPasswords(text: string): { text: string; added: string[] } {
+  const missing = Object.entries(serverPasswords()).filter(
+    ([name]) => !text.split('\n').some((line) => line.startsWith(`${name}=`)),
+  )
+  const before = text === '' || text.endsWith('\n') ? text : `${text}\n`
+  return {
+    text: before + environmentFile(Object.fromEntries(missing)),
+    added: missing.map(([name]) => name),
+  }
+}
+
+/** The password of each user at each server, and the key that MongoDB knows its own replica set by. All are new. */
+function serverPasswords(): Record<string, string> {
+  return Object.fromEntries(
+    SERVER_PASSWORDS.map((name) => [name, randomBytes(PASSWORD_BYTES).toString('hex')]),
+  )
 }

@@ -1,21 +1,25 @@
-// Makes the .env that docker-compose.yml reads, with new secrets.
+// Makes the .env that docker-compose.yml reads, with new secrets; to one that is there it adds the passwords that it lacks.
 //   npm run compose:env
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
 import { makeSecrets } from '@parley/local/system/secrets'
 import { writeAtomically } from '@parley/local/write-atomically'
-import { composeEnvironment } from './compose-environment.ts'
+import { addServerPasswords, composeEnvironment, environmentFile } from './compose-environment.ts'
 
 const file = join(CHECKOUT, '.env')
 
 if (existsSync(file)) {
-  console.error(
-    `${file} is there already. What runs with it needs its secrets: move it away to make new ones.`,
+  const { text, added } = addServerPasswords(readFileSync(file, 'utf8'))
+  if (added.length > 0) writeAtomically(file, text)
+  console.log(
+    added.length > 0
+      ? `Added to ${file}: ${added.join(', ')}. Everything else in it is as it was.`
+      : `${file} is there already, with all passwords. What runs with it needs its secrets: move it away to make new ones.`,
   )
-  process.exit(1)
+} else {
+  writeAtomically(file, environmentFile(composeEnvironment(makeSecrets())))
+  console.log(
+    `Made ${file}. Look at BASE_DOMAIN and PUBLIC_URL in it, then: docker compose up --build --wait`,
+  )
 }
-// Single quotes: nothing in a value is expanded.
-const lines = Object.entries(composeEnvironment(makeSecrets())).map(([name, value]) => `${name}='${value}'`)
-writeAtomically(file, `${lines.join('\n')}\n`)
-console.log(`Made ${file}. Look at BASE_DOMAIN and PUBLIC_URL in it, then: docker compose up --build --wait`)

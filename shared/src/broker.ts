@@ -18,6 +18,13 @@ export const LOG_QUEUE = 'messages.log'
 export const REJECTED_QUEUE = 'messages.rejected'
 /** What answers submit to tasks, from the dispatcher to configuration. */
 export const TASKS_QUEUE = 'tasks'
+// Nobody publishes to the default exchange: permission for it is permission for every queue.
+/** Leads to `messages.rejected` alone. */
+export const REJECTED_EXCHANGE = 'rejected'
+/** Leads to the queue `tasks` alone. */
+export const SUBMISSIONS_EXCHANGE = 'submissions'
+/** By the name of a queue of messages or statuses to that one alone, past the log. */
+export const DISPATCHER_EXCHANGE = 'dispatcher'
 export const PARTITIONS = 8
 
 /** Topic exchange that tells of every change to the configuration; keys are `<resource>.<what happened>`. */
@@ -82,10 +89,7 @@ const ORDERED_QUEUE = {
   },
 }
 
-/**
- * Declares exchange, partitions, statuses, log, tasks and rejected queue; throws when one exists with other
- * arguments.
- */
+/** Declares the exchange `messages` with its partitions, statuses and log; throws when one exists with other arguments. */
 export async function declareTopology(channel: Channel): Promise<void> {
   await channel.assertExchange(MESSAGES_EXCHANGE, 'topic', { durable: true })
   for (let partition = 0; partition < PARTITIONS; partition++) {
@@ -106,13 +110,26 @@ export async function declareTopology(channel: Channel): Promise<void> {
     },
   })
   await channel.bindQueue(LOG_QUEUE, MESSAGES_EXCHANGE, '#')
+}
+
+/** Declares the topology, what the dispatcher reaches single queues by, tasks and rejected queue. */
+export async function declareDispatcherTopology(channel: Channel): Promise<void> {
+  await declareTopology(channel)
+  await channel.assertExchange(DISPATCHER_EXCHANGE, 'direct', { durable: true })
+  const partitions = Array.from({ length: PARTITIONS }, (_, partition) => partitionQueue(partition))
+  for (const queue of [...partitions, ...STATUS_QUEUES])
+    await channel.bindQueue(queue, DISPATCHER_EXCHANGE, queue)
   await declareTasks(channel)
 }
 
-/** Declares the queue of submissions to tasks, and where those go that can't be worked. */
+/** Declares the queue of submissions to tasks, where those go that can't be worked, and the exchanges to both. */
 export async function declareTasks(channel: Channel): Promise<void> {
+  await channel.assertExchange(SUBMISSIONS_EXCHANGE, 'fanout', { durable: true })
   await channel.assertQueue(TASKS_QUEUE, ORDERED_QUEUE)
+  await channel.bindQueue(TASKS_QUEUE, SUBMISSIONS_EXCHANGE, '')
+  await channel.assertExchange(REJECTED_EXCHANGE, 'fanout', { durable: true })
   await channel.assertQueue(REJECTED_QUEUE, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
+  await channel.bindQueue(REJECTED_QUEUE, REJECTED_EXCHANGE, '')
 }
 
 const MAX_CHANNEL_CHANGES = 100_000

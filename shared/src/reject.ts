@@ -1,5 +1,5 @@
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
-import { REJECTED_QUEUE } from './broker.ts'
+import { REJECTED_EXCHANGE, REJECTED_QUEUE } from './broker.ts'
 import type { Log } from './log.ts'
 
 /** Moves what can't be worked to `messages.rejected`, with the reason, and raises an alarm. Rejects when unconfirmed. */
@@ -13,7 +13,8 @@ export function reject(options: {
   const { messageId, type, headers } = delivery.properties
   log.error({ alarm: 'message_rejected', messageId, type, reason }, 'message rejected')
   return new Promise((resolve, refuse) => {
-    channel.sendToQueue(
+    channel.publish(
+      REJECTED_EXCHANGE,
       REJECTED_QUEUE,
       delivery.content,
       { ...delivery.properties, persistent: true, headers: { ...headers, reason } },

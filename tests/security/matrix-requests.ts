@@ -37,7 +37,7 @@ async function target(world: MatrixWorld, path: string): Promise<string> {
     case '/rest/users':
       return made('POST', collection, { name, email: newEmail(), password: PASSWORD, role: 'VIEWER' })
     case '/api/auth/tokens':
-      return made('POST', collection, { name, role: 'VIEWER' })
+      return made('POST', collection, { name, role: 'VIEWER', currentPassword: PASSWORD })
     case '/rest/invitations':
       return made('POST', collection, { email: `${MARK}.${newEmail()}`, role: 'VIEWER' })
     default:
@@ -90,7 +90,10 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
     return { token: json.token, name: 'Bo', password: PASSWORD }
   },
   'POST /api/auth/me': () => ({}),
-  'POST /api/auth/password': () => ({ currentPassword: PASSWORD, newPassword: PASSWORD }),
+  'POST /api/auth/password': () => ({
+    ...{ currentPassword: PASSWORD, newPassword: PASSWORD },
+    keepApiTokens: true,
+  }),
   'POST /api/auth/logout': () => ({}),
   'POST /rest/users': () => ({ name: 'Bo', email: newEmail(), password: PASSWORD, role: 'VIEWER' }),
   'PATCH /rest/users/{id}': () => ({ name: 'Cy' }),

@@ -33,10 +33,16 @@ export interface WholeSystem {
   close(): Promise<void>
 }
 
-/** Starts it; `more` is added to the environment of every process. */
-export async function startWholeSystem(more: Record<string, string> = {}): Promise<WholeSystem> {
-  const servers = await testServers()
-  const { mongoUrl: MONGO_URL, redisUrl: REDIS_URL, amqpUrl: AMQP_URL } = servers
+/** Each service's own `MONGO_URL`, `AMQP_URL`, `REDIS_URL`, as far as it has them; its database has its name. */
+export type ServersOf = Record<ServiceName, Record<string, string>>
+
+/** Starts it; `more` is added to the environment of every process. `serversOf` stands in for the test servers. */
+export async function startWholeSystem(
+  more: Record<string, string> = {},
+  serversOf?: ServersOf,
+): Promise<WholeSystem> {
+  const servers = serversOf === undefined ? await testServers() : undefined
+  const { mongoUrl: MONGO_URL = '', redisUrl: REDIS_URL = '', amqpUrl: AMQP_URL = '' } = servers ?? {}
   const keys = makeServiceKeys()
   const databases: string[] = []
   const apps: Partial<WholeSystem['apps']> = {}
@@ -51,7 +57,7 @@ export async function startWholeSystem(more: Record<string, string> = {}): Promi
     },
   ) => {
     const { config } = service
-    const environment = { ...service.environment, ...more }
+    const environment = { ...service.environment, ...serversOf?.[name], ...more }
     const build: typeof service.build = async (parsed, log) => {
       const built = await service.build(parsed, log)
       apps[name] = built.app
@@ -62,7 +68,8 @@ export async function startWholeSystem(more: Record<string, string> = {}): Promi
     started.unshift(listening)
     return listening.url
   }
-  const stored = (name: ServiceName) => {
+  const stored = (name: ServiceName): Record<string, string> => {
+    if (serversOf !== undefined) return {}
     const database = freshDatabase(name)
     databases.push(database)
     return { MONGO_URL, MONGO_DATABASE: database }
@@ -110,6 +117,7 @@ export async function startWholeSystem(more: Record<string, string> = {}): Promi
     registries: registries as WholeSystem['registries'],
     async close() {
       for (const listening of started) await listening.close()
+      if (servers === undefined) return
       const client = await mongoose.mongo.MongoClient.connect(MONGO_URL)
       for (const name of databases) await client.db(name).dropDatabase()
       await client.close()

@@ -8,13 +8,13 @@ import { identityConfig as identity } from '@parley/identity/config'
 import { baseConfig, parseConfig } from '@parley/shared/config'
 import { SERVICES, type ServiceName } from '@parley/shared/internal-token'
 import { config as webhook } from '@parley/webhook/config'
-import { parse as parseYaml } from 'yaml'
 import { z } from 'zod'
 import { renderEnvironmentPage } from '../../../docs/environment-page.ts'
-import { composeEnvironment } from '../../docker/compose-environment.ts'
+import { addServerPasswords, composeEnvironment, environmentFile } from '../../docker/compose-environment.ts'
 import { CHECKOUT } from '../src/checkout.ts'
 import { planProcesses } from '../src/system/plan-processes.ts'
 import { makeSecrets } from '../src/system/secrets.ts'
+import { readComposeFile } from './compose-file.ts'
 
 const shapes = { gateway, identity, webhook, configuration, dispatcher }
 
@@ -44,21 +44,8 @@ describe('npm start gives each service an environment that it takes', () => {
 describe('Compose gives each service an environment that it takes', () => {
   const values = composeEnvironment(makeSecrets())
   const text = readFileSync(join(CHECKOUT, 'docker-compose.yml'), 'utf8')
-  const { services } = z
-    .object({
-      services: z.record(
-        z.string(),
-        z.looseObject({ environment: z.record(z.string(), z.string()).optional() }),
-      ),
-    })
-    .parse(parseYaml(text, { merge: true }))
-  const environmentOf = (name: string) =>
-    Object.fromEntries(
-      Object.entries(services[name]?.environment ?? {}).map(([key, value]) => [
-        key,
-        interpolate(value, values),
-      ]),
-    )
+  const { services } = readComposeFile(values)
+  const environmentOf = (name: string) => services[name]?.environment ?? {}
 
   test.each(SERVICES)('%s', (name) => {
     expect(parse(name, environmentOf(name))).toMatchObject({ success: true })
@@ -74,17 +61,27 @@ describe('Compose gives each service an environment that it takes', () => {
   test('.env names nothing that Compose does not ask for', () => {
     for (const name of Object.keys(values)) expect(text).toContain(`\${${name}:`)
   })
+
+  test('no two users of the servers have the same password, and no two .env files', () => {
+    const passwords = (all: Record<string, string>) =>
+      Object.entries(all).flatMap(([name, value]) => (/_PASSWORD$|^MONGO_KEY$/.test(name) ? [value] : []))
+    const both = [...passwords(values), ...passwords(composeEnvironment(makeSecrets()))]
+    expect(both).toHaveLength(28)
+    expect(new Set(both).size).toBe(both.length)
+    for (const password of both) expect(password).toMatch(/^[0-9a-f]{48}$/)
+  })
+
+  test('an .env of an earlier version gets the passwords that it lacks, and stays the same otherwise', () => {
+    const earlier = environmentFile({ ...values, WEBHOOK_AMQP_PASSWORD: 'mine' })
+    const lines = earlier.split('\n').filter((line) => !line.startsWith('DISPATCHER_MONGO_PASSWORD='))
+    const { text: later, added } = addServerPasswords(lines.join('\n'))
+    expect(added).toEqual(['DISPATCHER_MONGO_PASSWORD'])
+    expect(later).toMatch(/\nDISPATCHER_MONGO_PASSWORD='[0-9a-f]{48}'\n$/)
+    expect(later.split('\n').filter((line) => !line.startsWith('DISPATCHER_MONGO_PASSWORD='))).toEqual(lines)
+    expect(addServerPasswords(later)).toEqual({ text: later, added: [] })
+  })
 })
 
 test('docs/environment.md is what the services say of their environment (npm run docs writes it)', () => {
   expect(readFileSync(join(CHECKOUT, 'docs/environment.md'), 'utf8')).toBe(renderEnvironmentPage())
 })
-
-/** `${NAME:-default}` and `${NAME:?what to do}`, as Compose has them. */
-function interpolate(text: string, values: Record<string, string>): string {
-  return text.replace(/\$\{(\w+):(-|\?)([^}]*)\}/g, (_, name: string, kind: string, rest: string) => {
-    const value = values[name] ?? (kind === '-' ? rest : undefined)
-    if (value === undefined) throw new Error(`docker-compose.yml asks for ${name}, which .env does not have`)
-    return value
-  })
-}

@@ -55,10 +55,12 @@ describe('the image', () => {
     expect(inImage).toEqual(expect.arrayContaining(['package.json', 'package-lock.json', '.npmrc']))
   })
 
-  test('holds nothing else but the API document', () => {
+  test('holds nothing else but the API document and what makes MongoDB ready', () => {
     const known = (file: string) =>
       PACKAGES.some((name) => isBelow(file, `${name}/src`)) ||
-      /^([\w/-]+\/)?package(-lock)?\.json$|^\.npmrc$|^docs\/openapi\.json$/.test(file)
+      /^([\w/-]+\/)?package(-lock)?\.json$|^\.npmrc$|^docs\/openapi\.json$|^deploy\/docker\/prepare-mongo\.ts$/.test(
+        file,
+      )
     expect(inImage.filter((file) => !known(file))).toEqual([])
   })
 
@@ -108,6 +110,16 @@ describe('what is in the image is enough to start', () => {
     expect(stderr).toMatch(/The configuration is wrong:/)
     for (const key of ['PORT', 'METRICS_PORT', 'SERVICE_KEY', 'SERVICE_JWKS'])
       expect(stderr).toMatch(new RegExp(`^ {2}${key}: `, 'm'))
+    expect(status).toBe(1)
+  })
+
+  test('what makes MongoDB ready', () => {
+    const { status, stderr } = spawnSync(process.execPath, ['deploy/docker/prepare-mongo.ts'], {
+      cwd: root,
+      encoding: 'utf8',
+      env: {},
+    })
+    expect(stderr).toMatch(/ADMIN_PASSWORD/)
     expect(status).toBe(1)
   })
 })

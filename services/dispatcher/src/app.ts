@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createAuthorizer } from '@parley/shared/authorizer'
-import { declareTopology, PARTITIONS, partitionQueue, STATUS_QUEUES } from '@parley/shared/broker'
+import { declareDispatcherTopology, PARTITIONS, partitionQueue, STATUS_QUEUES } from '@parley/shared/broker'
 import type { BaseConfig } from '@parley/shared/config'
 import { followBroker } from '@parley/shared/follow-broker'
 import { createInternalClient } from '@parley/shared/internal-client'
@@ -90,7 +90,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const broker = await followBroker({
     url: config.AMQP_URL,
     declare: async (channel) => {
-      await declareTopology(channel)
+      await declareDispatcherTopology(channel)
       await declareChangeQueues(channel, instance)
     },
     log,

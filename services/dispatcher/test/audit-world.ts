@@ -8,7 +8,7 @@ import { countMessages } from '@parley/dispatcher/reconciliation/count'
 import { collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import {
-  declareTopology,
+  declareDispatcherTopology,
   MESSAGES_EXCHANGE,
   PARTITIONS,
   partitionKey,
@@ -38,7 +38,7 @@ export async function startAuditWorld() {
   await database.ready
   const collections = collectionsOf(database.connection)
   const publishChannel = openPublishChannel(log)
-  const broker = await followBroker({ url: amqpUrl, declare: declareTopology, log })
+  const broker = await followBroker({ url: amqpUrl, declare: declareDispatcherTopology, log })
   broker.follow(publishChannel)
   const auditors = new Set<Auditor>()
   const startSession = (options = {}) => database.connection.getClient().startSession(options)

@@ -6,7 +6,7 @@ import { type Collections, collectionsOf } from '@parley/dispatcher/store/collec
 import { createCommitter } from '@parley/dispatcher/store/commit'
 import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
-import { declareTopology, STATUS_QUEUES } from '@parley/shared/broker'
+import { declareDispatcherTopology, STATUS_QUEUES } from '@parley/shared/broker'
 import { type FollowedBroker, followBroker } from '@parley/shared/follow-broker'
 import { keepConsuming } from '@parley/shared/keep-consuming'
 import { createLog } from '@parley/shared/log'
@@ -35,7 +35,7 @@ beforeAll(async () => {
   })
   await database.ready
   collections = collectionsOf(database.connection)
-  broker = await followBroker({ url: amqpUrl, declare: declareTopology, log })
+  broker = await followBroker({ url: amqpUrl, declare: declareDispatcherTopology, log })
   broker.follow(publishChannel)
   edge = await listen((_req, res) => void res.writeHead(answer).end())
 })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createRouter, routes } from '@parley/gateway/routes'
+import { STATUS_PARTITIONS, statusKey } from '@parley/shared/broker'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 import { contact, metaChannel, metaMessage, payloadOf, postPayload } from './meta-payload.ts'
@@ -37,7 +38,9 @@ describe('the AsyncAPI document', () => {
   test('names every routing key', () => {
     expect(document.asyncapi).toBe('3.0.0')
     expect(document.channels.messages?.parameters?.partition.enum).toHaveLength(8)
-    expect(document.channels.statuses?.address).toBe('status')
+    expect(document.channels.statuses?.parameters?.partition.enum).toEqual(
+      Array.from({ length: STATUS_PARTITIONS }, (_, at) => statusKey(at)),
+    )
   })
 
   test('is public at the gateway', () => {

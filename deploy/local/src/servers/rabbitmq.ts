@@ -7,7 +7,7 @@ import { findBinary } from './find-binary.ts'
 import type { Engine } from './find-engine.ts'
 import { startNativeServer } from './native-server.ts'
 import { type BrokerSettings, readBrokerSettings } from './rabbitmq-settings.ts'
-import type { ServerContext, ServerPlan } from './server.ts'
+import type { Server, ServerContext, ServerPlan } from './server.ts'
 
 const IMAGE = 'rabbitmq:4.1'
 const CHECK_MS = 5_000
@@ -31,26 +31,35 @@ export function planRabbitmq(
     prepare: async () => undefined,
     start: async () => {
       await mkdir(directory, { recursive: true, mode: 0o700 })
-      const settings = await readBrokerSettings({
-        directory,
-        vhosts,
-        definitionsPath: join(directory, 'definitions.json'),
-      })
-      await writeFile(join(directory, 'rabbitmq.conf'), settings.configuration)
-      await writeFile(join(directory, 'definitions.json'), settings.definitions, { mode: 0o600 })
-      await writeFile(join(directory, 'enabled_plugins'), '[].\n')
-      const url = brokerUrl(settings, context.ports.amqp as number)
-      return startNativeServer({
-        ...{ name: 'RabbitMQ', url, source: 'rabbitmq-server on this machine', directory },
-        logFile: join(directory, 'console.log'),
-        command: findBinary('rabbitmq-server', FOLDERS) ?? 'rabbitmq-server',
-        args: [],
-        env: brokerEnvironment(directory, context.ports),
-        isReady: () => acceptsConnections(url),
-        signal: context.signal,
-      })
+      const definitionsPath = join(directory, 'definitions.json')
+      const settings = await readBrokerSettings({ directory, vhosts, definitionsPath })
+      return startNativeBroker({ directory, settings, ports: context.ports, signal: context.signal })
     },
   }
+}
+
+/** Starts `rabbitmq-server` on this machine with definitions of the caller's; `user` is one that is in them. */
+export async function startNativeBroker(options: {
+  directory: string
+  settings: BrokerSettings
+  /** `amqp`, `amqp-distribution` and `amqp-epmd`. */
+  ports: Record<string, number>
+  signal: AbortSignal
+}): Promise<Server> {
+  const { directory, settings, ports, signal } = options
+  await writeFile(join(directory, 'rabbitmq.conf'), settings.configuration)
+  await writeFile(join(directory, 'definitions.json'), settings.definitions, { mode: 0o600 })
+  await writeFile(join(directory, 'enabled_plugins'), '[].\n')
+  const url = brokerUrl(settings, ports.amqp as number)
+  return startNativeServer({
+    ...{ name: 'RabbitMQ', url, source: 'rabbitmq-server on this machine', directory },
+    logFile: join(directory, 'console.log'),
+    command: findBinary('rabbitmq-server', FOLDERS) ?? 'rabbitmq-server',
+    args: [],
+    env: brokerEnvironment(directory, ports),
+    isReady: () => acceptsConnections(url),
+    signal,
+  })
 }
 
 function planBrokerContainer(options: {

@@ -11,6 +11,12 @@ import { freshDirectory } from './test-servers.ts'
 const CLUSTER_SLOTS = 16_384
 const AGREE_MS = 30_000
 
+/** Who asks, of a server that has users. */
+export interface RedisAccount {
+  username?: string
+  password?: string
+}
+
 export interface RedisNode extends Server {
   port: number
 }
@@ -63,7 +69,10 @@ async function startClusterNode(): Promise<ClusterNode> {
 }
 
 /** One Redis without stored data, with further arguments. The caller stops it. */
-export async function startRedisNode(args: string[], { sentinel = false } = {}): Promise<RedisNode> {
+export async function startRedisNode(
+  args: string[],
+  { sentinel = false, account = {} }: { sentinel?: boolean; account?: RedisAccount } = {},
+): Promise<RedisNode> {
   const port = await findFreePort([])
   const directory = freshDirectory('redis-node')
   await mkdir(join(directory, 'data'))
@@ -77,15 +86,23 @@ export async function startRedisNode(args: string[], { sentinel = false } = {}):
     command: findBinary('redis-server') ?? 'redis-server',
     args: [...args, ...place, ...(sentinel ? [] : ['--save', '', '--set-proc-title', 'no'])],
     env: {},
-    isReady: () => asked({ port }, async (redis) => (await redis.ping()) === 'PONG').catch(() => false),
+    isReady: () =>
+      asked({ port, ...account }, async (redis) => (await redis.ping()) === 'PONG').catch(() => false),
     signal: new AbortController().signal,
   })
   return Object.assign(server, { port })
 }
 
 /** Asks one node something over a connection of its own. */
-export async function asked<T>({ port }: { port: number }, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null })
+export async function asked<T>(
+  { port, username, password }: { port: number } & RedisAccount,
+  work: (redis: Redis) => Promise<T>,
+): Promise<T> {
+  const account = { ...(username ? { username } : {}), ...(password ? { password } : {}) }
+  // A user that may do little may not be allowed to ask for what the client looks at when it connects.
+  const redis = new Redis(port, '127.0.0.1', {
+    ...{ ...account, lazyConnect: true, enableReadyCheck: false, retryStrategy: () => null },
+  })
   redis.on('error', () => {})
   try {
     await redis.connect()

@@ -1,4 +1,4 @@
-import { TASKS_QUEUE } from '@parley/shared/broker'
+import { SUBMISSIONS_EXCHANGE, TASKS_QUEUE } from '@parley/shared/broker'
 import type { JsonObject } from '@parley/shared/json-object'
 import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
 import { currentTrace } from '@parley/shared/tracing'
@@ -35,6 +35,11 @@ export function createSubmit(publishChannel: Pick<PublishChannel, 'current'>): S
       type: TASK_SUBMISSION_TYPE,
       headers: { workspace: record.workspace, ...(traceparent === undefined ? {} : { traceparent }) },
     }
-    return publishConfirmed(publishChannel, { exchange: '', key: TASKS_QUEUE, body, properties })
+    return publishConfirmed(publishChannel, {
+      exchange: SUBMISSIONS_EXCHANGE,
+      key: TASKS_QUEUE,
+      body,
+      properties,
+    })
   }
 }

@@ -1,4 +1,4 @@
-import { partitionQueue } from '@parley/shared/broker'
+import { DISPATCHER_EXCHANGE, partitionQueue } from '@parley/shared/broker'
 import type { Log } from '@parley/shared/log'
 import type { ChannelModel, ConfirmChannel, ConsumeMessage } from 'amqplib'
 import type { AuditedMessage, Trace } from '../store/audit-records.ts'
@@ -41,7 +41,8 @@ function confirmed(channel: ConfirmChannel, queue: string, delivery: ConsumeMess
   const { 'x-stream-offset': _offset, ...headers } = delivery.properties.headers ?? {}
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => reject(new Error('the broker has not confirmed')), CONFIRM_MS)
-    channel.sendToQueue(
+    channel.publish(
+      DISPATCHER_EXCHANGE,
       queue,
       delivery.content,
       { ...delivery.properties, persistent: true, headers },

@@ -1,4 +1,4 @@
-import { STATUS_QUEUES } from '@parley/shared/broker'
+import { DISPATCHER_EXCHANGE, STATUS_QUEUES } from '@parley/shared/broker'
 import { type MessageStatus, STATUS_TYPE } from '@parley/shared/message-status'
 import type { Channel } from 'amqplib'
 import { z } from 'zod'
@@ -21,14 +21,14 @@ const markerSchema = z.object({
 export type StatusMarker = z.output<typeof markerSchema>
 
 /** Puts a marker at the end of its status queue, and nowhere else. */
-export function sendMarker(channel: Pick<Channel, 'sendToQueue'>, marker: StatusMarker): void {
+export function sendMarker(channel: Pick<Channel, 'publish'>, marker: StatusMarker): void {
   const body: MessageStatus = {
     ...{ workspace: 0, channel: '', providerId: MARKER_STATUS, opaque: null, status: MARKER_STATUS },
     ...{ at: new Date().toISOString(), recipient: null, marker },
   }
   const queue = STATUS_QUEUES[marker.queue]
   if (queue !== undefined)
-    channel.sendToQueue(queue, Buffer.from(JSON.stringify(body)), { type: STATUS_TYPE })
+    channel.publish(DISPATCHER_EXCHANGE, queue, Buffer.from(JSON.stringify(body)), { type: STATUS_TYPE })
 }
 
 /** The marker that a status is, if it is one. */

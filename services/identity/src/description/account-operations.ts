@@ -138,7 +138,8 @@ export const accountOperations: readonly DescribedOperation[] = [
       tag,
       summary: 'Change the password',
     },
-    description: 'Ends every other session of the account. An API token may not.',
+    description:
+      'Ends every other session of the account, and its API tokens unless `keepApiTokens` is true. An API token may not.',
     body: {
       schema: passwordChange(MIN_PASSWORD),
       example: { currentPassword: PASSWORD, newPassword: 'paper staple' },

@@ -33,7 +33,8 @@ export const tokenOperations: readonly DescribedOperation[] = [
   },
   {
     ...{ method: 'POST', path, id: 'createApiToken', tag, summary: 'Make an API token' },
-    description: 'A role other than one’s own takes one that may write `roles`.',
+    description:
+      'It takes a login within the last ten minutes, or `currentPassword`. A role other than one’s own takes one that may write `roles` and holds all that it holds.',
     body: {
       schema: newApiToken.meta({ id: 'ApiTokenBody' }),
       example: { name: 'Provider', role: 'PROVIDER', expiresInDays: 365 },
@@ -43,6 +44,7 @@ export const tokenOperations: readonly DescribedOperation[] = [
       example: { ...example, token: 'parley_c2VjcmV0' },
       headers: NO_STORE,
     },
+    errors: ['invalid_credentials', 'password_required'],
   },
   {
     ...{ method: 'DELETE', path: `${path}/{id}`, id: 'deleteApiToken', tag, summary: 'End an API token' },

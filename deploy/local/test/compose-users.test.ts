@@ -1,0 +1,418 @@
+import { spawnSync } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { createLog } from '@parley/shared/log'
+import { connectRedis } from '@parley/shared/redis'
+import { createConfirmedIds } from '@parley/webhook/idempotency'
+import { type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
+import { Redis } from 'ioredis'
+import { mongo } from 'mongoose'
+import { type ParleyClient, parleyClient, succeeded } from '../../../tests/openapi/client.ts'
+import { type ServersOf, startWholeSystem, type WholeSystem } from '../../../tests/security/whole-system.ts'
+import { composeEnvironment } from '../../docker/compose-environment.ts'
+import { CHECKOUT } from '../src/checkout.ts'
+import { makeSecrets } from '../src/system/secrets.ts'
+import {
+  freshPlace,
+  type GuardedServer,
+  startGuardedBroker,
+  startGuardedMongod,
+} from '../src/testing/guarded-servers.ts'
+import { asked, type RedisNode, startRedisNode } from '../src/testing/redis-nodes.ts'
+import { eventually, type Listening, listen } from '../src/testing/service-under-test.ts'
+import { readComposeFile } from './compose-file.ts'
+
+const values = composeEnvironment(makeSecrets())
+const compose = readComposeFile(values)
+const UNAUTHORIZED = 13
+const DANGEROUS: [string, ...string[]][] = [
+  ['KEYS', '*'],
+  ['SCAN', '0'],
+  ['FLUSHALL'],
+  ['CONFIG', 'GET', '*'],
+  ['ACL', 'LIST'],
+  ['CLIENT', 'LIST'],
+  ['SCRIPT', 'FLUSH'],
+  ['SHUTDOWN'],
+]
+const log = createLog({ service: 'test', level: 'silent' })
+
+const DATABASES = ['identity', 'webhook', 'configuration', 'dispatcher'] as const
+const BROKER_USERS = ['webhook', 'configuration', 'dispatcher'] as const
+/** A command that the user gives, and a key of its own. */
+const REDIS_USERS = {
+  gateway: ['incrby', 'rate:x', 1],
+  identity: ['incrby', 'throttle:x', 1],
+  webhook: ['set', 'idempotency:x', 1],
+  dispatcher: ['set', 'pace:x', 1],
+} as const
+
+let mongod: GuardedServer
+let broker: GuardedServer
+let redis: RedisNode
+let provider: Listening
+let system: WholeSystem
+let parley: ParleyClient
+const sent: string[] = []
+
+beforeAll(async () => {
+  const { configs, services } = compose
+  const account = { user: 'dispatcher', password: values.DISPATCHER_AMQP_PASSWORD ?? '' }
+  const [, ...redisArguments] = services.redis?.command ?? []
+  ;[mongod, broker, redis] = await Promise.all([
+    startGuardedMongod(await freshPlace(), values.MONGO_KEY),
+    startGuardedBroker({ definitions: configs['rabbitmq-definitions']?.content ?? '', account }),
+    startRedisNode([...redisArguments, '--user', 'test', 'on', 'nopass', '~*', '+@all'], { account: TESTER }),
+  ])
+  // Compose runs it at every start.
+  for (let times = 0; times < 2; times++) expect(prepareMongo(mongod)).toMatchObject({ status: 0 })
+  provider = await listen((request, response) => {
+    sent.push(request.url ?? '')
+    request
+      .resume()
+      .on('end', () => response.end(JSON.stringify({ messages: [{ id: `wamid.${sent.length}` }] })))
+  })
+  system = await startWholeSystem({}, serversOfServices())
+  const body = {
+    ...{ name: 'Ana', email: 'ana@example.com', phone: '1', password: 'a long password', namespace: 'acme' },
+  }
+  const { accessToken } = await succeeded(parleyClient(system.url).POST('/api/auth/register', { body }))
+  parley = parleyClient(system.url, accessToken)
+}, 240_000)
+
+afterAll(async () => {
+  await system?.close()
+  await provider?.close()
+  await Promise.all([mongod, broker, redis].map((server) => server?.stop()))
+}, 120_000)
+
+const TESTER = { username: 'test', password: 'none' }
+
+/** Runs what Compose runs, with what Compose gives it. */
+function prepareMongo(server: GuardedServer, more: Record<string, string> = {}) {
+  const { command = [], environment = {} } = compose.services['mongo-replica-set'] ?? {}
+  return spawnSync(process.execPath, command, {
+    cwd: CHECKOUT,
+    encoding: 'utf8',
+    env: { ...environment, MONGO_URL: server.url, MEMBER: `127.0.0.1:${server.port}`, ...more },
+  })
+}
+
+/** A URL as Compose gives it to a service, leading to the server that stands in for its host. */
+function urlOf(service: string, name: 'MONGO_URL' | 'AMQP_URL' | 'REDIS_URL'): string {
+  const ports = { MONGO_URL: mongod.port, AMQP_URL: broker.port, REDIS_URL: redis.port }
+  const url = compose.services[service]?.environment[name] ?? ''
+  return url.replace(/@(mongo|rabbitmq|redis):\d+/, `@127.0.0.1:${ports[name]}`)
+}
+
+function serversOfServices(): ServersOf {
+  const named = (service: string) =>
+    Object.fromEntries(
+      (['MONGO_URL', 'AMQP_URL', 'REDIS_URL'] as const)
+        .filter((name) => compose.services[service]?.environment[name] !== undefined)
+        .map((name) => [name, urlOf(service, name)]),
+    )
+  return {
+    gateway: named('gateway'),
+    identity: named('identity'),
+    webhook: named('webhook'),
+    configuration: named('configuration'),
+    dispatcher: { ...named('dispatcher'), ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' },
+  }
+}
+
+const at = (id: number) => ({ path: { id } })
+
+async function putChannel(phoneNumberId: string): Promise<void> {
+  const body = {
+    ...({ name: 'Line', description: '', extId: 'line', hook: 'whatsapp', callback: 'whatsapp' } as const),
+    handlerUrl: 'native:agents/echo',
+    config: { phoneNumberId, accessToken: 'secret', apiUrl: `${provider.url}/v23.0`, assistantId: 1 },
+  }
+  await succeeded(parley.PUT('/rest/channels/{id}', { params: at(1), body }))
+}
+
+async function post(answer: Record<string, unknown>, key: string): Promise<Response> {
+  const thread = { extId: 'thread' }
+  const body = { extId: 'line', user: { name: 'João', phone: '5511988887777' }, thread, answer }
+  const params = { header: { 'Idempotency-Key': key } }
+  const { response } = await parley.POST('/api/hooks/whatsapp', { body, params })
+  expect(response.status).toBe(200)
+  return response
+}
+
+const arrivedAt = (phoneNumberId: string) =>
+  eventually(() => (sent.some((path) => path.includes(`/${phoneNumberId}/`)) ? true : undefined))
+
+describe('with the users that Compose gives them', () => {
+  test('the services send a message, recognise its repeat, and follow a change of its channel', async () => {
+    await putChannel('1001')
+    await post({ message: 'one' }, 'first')
+    await arrivedAt('1001')
+    expect((await post({ message: 'one' }, 'first')).headers.get('idempotent-replayed')).toBe('true')
+    await putChannel('1002')
+    await eventually(async () => {
+      const { data = [] } = (await parley.GET('/rest/channels/{id}/history', { params: at(1) })).data ?? {}
+      return data.length === 2 ? true : undefined
+    })
+    await post({ message: 'two' }, 'second')
+    await arrivedAt('1002')
+    expect(sent).toHaveLength(2)
+  }, 120_000)
+
+  test('what an answer submits reaches its task', async () => {
+    const step = { name: 'Name', description: '', instructions: '', submitWhen: 'it is known' }
+    await succeeded(parley.PUT('/rest/steps/{id}', { params: at(1), body: step }))
+    const workflow = { name: 'Onboarding', description: 'One step', steps: [1], firstStep: 1 }
+    await succeeded(parley.PUT('/rest/workflows/{id}', { params: at(1), body: workflow }))
+    const job = { role: 'Guide', goal: 'Onboard', description: '', defaultWorkflow: 1 }
+    await succeeded(parley.PUT('/rest/jobs/{id}', { params: at(1), body: job }))
+    const assistant = { name: 'Ana', description: '', backstory: '', job: 1 }
+    await succeeded(parley.PUT('/rest/assistant/{id}', { params: at(1), body: assistant }))
+    await post({ submit: { name: 'João' } }, 'third')
+    await eventually(async () => {
+      const { data } = await succeeded(parley.GET('/rest/tasks', { params: { query: { extId: 'thread' } } }))
+      return data.some(({ status }) => status === 'completed') ? true : undefined
+    })
+  }, 60_000)
+
+  test('the dispatcher and configuration put aside what they can not work, and the books are balanced', async () => {
+    await asBrokerUser('dispatcher', async (channel) => {
+      channel.publish('messages', 'p0', Buffer.from('?'), { messageId: 'unusable', type: 'unknown.v9' })
+      channel.publish('submissions', '', Buffer.from('?'), { messageId: 'unusable', type: 'unknown.v9' })
+      await channel.waitForConfirms()
+      await eventually(async () =>
+        (await channel.checkQueue('messages.rejected')).messageCount === 2 ? true : undefined,
+      )
+    })
+    await eventually(async () => {
+      const { data } = await parley.GET('/rest/messages/conservation')
+      return data?.accepted === 3 && data.difference === 0 ? true : undefined
+    })
+  }, 60_000)
+
+  test('the webhook remembers what Meta sent', async () => {
+    const client = connectRedis(urlOf('webhook', 'REDIS_URL'), log)
+    await eventually(() => (client.status === 'ready' ? true : undefined))
+    const confirmed = createConfirmedIds(client, log)
+    await confirmed.add(['a'])
+    expect(await confirmed.among(['a', 'b'])).toEqual(new Set(['a']))
+    client.disconnect()
+  })
+
+  test('no service was refused anything', async () => {
+    const refusals = await asked({ port: redis.port, ...TESTER }, (client) => client.call('ACL', 'LOG'))
+    // What the client says of itself is not looked at.
+    expect((refusals as string[][]).filter((entry) => !entry.includes('client|setinfo'))).toEqual([])
+    const keys = await asked({ port: redis.port, ...TESTER }, (client) => client.keys('*'))
+    const prefixes = new Set(keys.map((key) => key.split(':')[0]))
+    expect(prefixes).toEqual(new Set(['rate', 'throttle', 'idempotency', 'confirmed', 'pace']))
+    expect(broker.logged()).not.toMatch(/access_refused/i)
+    expect(mongod.logged()).not.toMatch(/not authorized/i)
+  })
+})
+
+describe('MongoDB lets', () => {
+  test.each(DATABASES)('%s into its own database only', async (user) => {
+    await inMongo(urlOf(user, 'MONGO_URL'), async (client) => {
+      await client.db(user).collection('own').insertOne({ mine: true })
+      for (const other of [...DATABASES, 'admin', 'local'].filter((name) => name !== user)) {
+        const documents = client.db(other).collection('messages')
+        for (const attempt of [
+          () => documents.findOne(),
+          () => documents.insertOne({}),
+          () => documents.drop(),
+        ])
+          await expect(attempt()).rejects.toMatchObject({ code: UNAUTHORIZED })
+      }
+      await expect(client.db('admin').command({ shutdown: 1 })).rejects.toMatchObject({ code: UNAUTHORIZED })
+    })
+    expect(mongod.logged()).toMatch(/not authorized/i)
+  })
+
+  test('nobody in without a password, nor with another’s', async () => {
+    const open = `mongodb://127.0.0.1:${mongod.port}/?replicaSet=rs0`
+    await inMongo(open, async (client) => {
+      const attempt = client.db('webhook').collection('own').findOne()
+      await expect(attempt).rejects.toMatchObject({ code: UNAUTHORIZED })
+    })
+    const wrong = urlOf('webhook', 'MONGO_URL').replace(
+      /:[0-9a-f]{48}@/,
+      `:${values.IDENTITY_MONGO_PASSWORD}@`,
+    )
+    await expect(inMongo(wrong, async () => undefined)).rejects.toMatchObject({ code: 18 })
+  })
+
+  test('the job of Compose change a service’s password, and nobody who does not know that of admin', async () => {
+    const changed = 'f'.repeat(48)
+    const stranger = prepareMongo(mongod, { ADMIN_PASSWORD: 'guessed', WEBHOOK_PASSWORD: changed })
+    expect(stranger.status).toBe(1)
+    expect(stranger.stderr).toContain('refuses the password of its user admin')
+    const url = urlOf('webhook', 'MONGO_URL')
+    await inMongo(url, async () => undefined)
+    expect(prepareMongo(mongod, { WEBHOOK_PASSWORD: changed })).toMatchObject({ status: 0 })
+    await expect(inMongo(url, async () => undefined)).rejects.toMatchObject({ code: 18 })
+    await inMongo(url.replace(/:[0-9a-f]{48}@/, `:${changed}@`), async () => undefined)
+    expect(prepareMongo(mongod)).toMatchObject({ status: 0 })
+  })
+})
+
+test('MongoDB’s data from before there were users stays, and the users are made on it', async () => {
+  const place = await freshPlace()
+  const before = await startGuardedMongod(place, undefined)
+  const admin = { replSetInitiate: { _id: 'rs0', members: [{ _id: 0, host: `127.0.0.1:${place.port}` }] } }
+  await inMongo(before.url, (client) => client.db('admin').command(admin))
+  const open = `mongodb://127.0.0.1:${place.port}/?replicaSet=rs0`
+  await inMongo(open, (client) => client.db('webhook').collection('channels').insertOne({ name: 'Line' }))
+  await before.stop()
+  const after = await startGuardedMongod(place, values.MONGO_KEY)
+  expect(prepareMongo(after)).toMatchObject({ status: 0 })
+  const url = urlOf('webhook', 'MONGO_URL').replace(`:${mongod.port}`, `:${place.port}`)
+  const found = inMongo(url, (client) => client.db('webhook').collection('channels').findOne({}))
+  await expect(found).resolves.toMatchObject({ name: 'Line' })
+  const stranger = inMongo(open, (client) => client.db('webhook').collection('channels').findOne({}))
+  await expect(stranger).rejects.toMatchObject({ code: UNAUTHORIZED })
+  await after.stop()
+}, 120_000)
+
+describe('RabbitMQ refuses', () => {
+  const queues = [
+    'messages.p0',
+    'messages.statuses',
+    'messages.statuses.p1',
+    'messages.log',
+    'messages.rejected',
+  ]
+  const readable = { webhook: ['webhook.channels'], configuration: ['tasks'], dispatcher: queues.slice(0, 4) }
+  const writable = {
+    webhook: ['messages'],
+    configuration: ['configuration', 'rejected'],
+    dispatcher: [] as string[],
+  }
+  writable.dispatcher = ['messages', 'dispatcher', 'submissions', 'rejected']
+  const allQueues = [...queues, 'tasks', 'webhook.channels', 'dispatcher.configuration']
+  const exchanges = ['', 'messages', 'dispatcher', 'submissions', 'rejected', 'configuration', 'amq.topic']
+
+  describe.each(BROKER_USERS)('%s', (user) => {
+    const others = allQueues.filter(
+      (queue) =>
+        !readable[user].includes(queue) && !(user === 'dispatcher' && queue.startsWith('dispatcher')),
+    )
+
+    test.each(others)('to consume, empty or look into %s', async (queue) => {
+      await refused(user, (channel) => channel.consume(queue, () => {}))
+      await refused(user, (channel) => channel.get(queue))
+      await refused(user, (channel) => channel.purgeQueue(queue))
+    })
+
+    test.each(exchanges.filter((name) => !writable[user].includes(name)))(
+      'to publish to the exchange "%s"',
+      (exchange) =>
+        refused(user, async (channel) => {
+          channel.publish(exchange, 'messages.p0', Buffer.from('forged'))
+          await channel.waitForConfirms()
+        }),
+    )
+  })
+
+  test.each([
+    ['webhook', 'tasks'],
+    ['webhook', 'messages.rejected'],
+    ['webhook', 'dispatcher.configuration'],
+    ['configuration', 'messages.p0'],
+    ['configuration', 'messages.log'],
+    ['configuration', 'webhook.channels'],
+    ['dispatcher', 'webhook.channels'],
+  ] as const)('%s to delete %s', (user, queue) => refused(user, (channel) => channel.deleteQueue(queue)))
+
+  test.each([
+    ['webhook', 'webhook.channels', 'submissions'],
+    ['webhook', 'webhook.channels', 'dispatcher'],
+    ['configuration', 'tasks', 'messages'],
+    ['configuration', 'messages.p0', 'configuration'],
+    ['dispatcher', 'webhook.channels', 'messages'],
+  ] as const)('%s to bind %s to %s', (user, queue, exchange) =>
+    refused(user, (channel) => channel.bindQueue(queue, exchange, '#')),
+  )
+
+  test('all of that with a line in its log', () => {
+    expect(broker.logged()).toMatch(/access_refused/i)
+  })
+
+  test('a user without a password, and the user that it has by itself', async () => {
+    for (const account of ['guest:guest', 'webhook:', `webhook:${values.DISPATCHER_AMQP_PASSWORD}`])
+      await expect(connect(`amqp://${account}@127.0.0.1:${broker.port}`)).rejects.toThrow(/403|ACCESS/)
+  })
+})
+
+describe('Redis lets', () => {
+  const names = Object.keys(REDIS_USERS) as (keyof typeof REDIS_USERS)[]
+  test.each(names)('%s give its commands on its own keys only', async (user) => {
+    await inRedis(urlOf(user, 'REDIS_URL'), async (client) => {
+      const [command, own, value] = REDIS_USERS[user]
+      await client.call(command, own, value)
+      for (const other of names.filter((name) => name !== user)) {
+        const [, key] = REDIS_USERS[other]
+        await expect(client.call(command, key, value)).rejects.toThrow(/NOPERM/)
+      }
+      for (const dangerous of DANGEROUS) await expect(client.call(...dangerous)).rejects.toThrow(/NOPERM/)
+      const script = `return redis.call('${command}', 'foreign', 1)`
+      await expect(client.call('EVAL', script, 0)).rejects.toThrow(/NOPERM|can't access/)
+    })
+  })
+
+  test('nobody in without a password, and the health check do nothing but ask', async () => {
+    const open = inRedis(`redis://127.0.0.1:${redis.port}`, (client) => client.get('rate:x'))
+    await expect(open).rejects.toThrow()
+    await inRedis(`redis://health:none@127.0.0.1:${redis.port}`, async (client) => {
+      expect(await client.ping()).toBe('PONG')
+      await expect(client.get('rate:x')).rejects.toThrow(/NOPERM/)
+    })
+  })
+})
+
+async function inMongo<T>(url: string, work: (client: mongo.MongoClient) => Promise<T>): Promise<T> {
+  const client = new mongo.MongoClient(url)
+  try {
+    await client.connect()
+    return await work(client)
+  } finally {
+    await client.close()
+  }
+}
+
+async function inRedis<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis(url, { lazyConnect: true, enableReadyCheck: false, retryStrategy: () => null })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return await work(client)
+  } finally {
+    client.disconnect()
+  }
+}
+
+async function asBrokerUser<T>(
+  user: (typeof BROKER_USERS)[number],
+  work: (channel: ConfirmChannel) => Promise<T>,
+): Promise<T> {
+  const connection: ChannelModel = await connect(urlOf(user, 'AMQP_URL'))
+  try {
+    const channel = await connection.createConfirmChannel()
+    channel.on('error', () => {})
+    return await work(channel)
+  } finally {
+    await connection.close()
+  }
+}
+
+/** The broker closes the channel over it, and says why. */
+async function refused(
+  user: (typeof BROKER_USERS)[number],
+  attempt: (channel: ConfirmChannel) => Promise<unknown>,
+): Promise<void> {
+  await asBrokerUser(user, async (channel) => {
+    const reason = new Promise<Error>((resolve) => channel.once('error', resolve))
+    await expect(attempt(channel)).rejects.toThrow()
+    expect((await reason).message).toMatch(/ACCESS_REFUSED/)
+  })
+}
