@@ -4,10 +4,15 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createCommitter } from '@parley/dispatcher/commit'
-import type { Collections } from '@parley/dispatcher/database'
-import { advanced, type MessageRecord, type Progress, type Send } from '@parley/dispatcher/message-record'
-import { claimed, settledSend } from '@parley/dispatcher/progress'
+import {
+  advanced,
+  type MessageRecord,
+  type Progress,
+  type Send,
+} from '@parley/dispatcher/message/message-record'
+import { claimed, settledSend } from '@parley/dispatcher/message/progress'
+import type { Collections } from '@parley/dispatcher/store/collections'
+import { createCommitter } from '@parley/dispatcher/store/commit'
 import { startServers } from '@parley/local/servers/start-servers'
 import mongoose from 'mongoose'
 import { cpuSeconds } from './dispatch-system.ts'
@@ -60,7 +65,7 @@ async function sendAll(record: MessageRecord): Promise<void> {
     await write(claimed(current, { index, at: Date.now() }))
     const attempt = { at: new Date(), step: `${record._id}:${index}`, outcome: 'accepted', ms: 1 } as const
     const settlement = { kind: 'settled', delivered: true } as const
-    await write(settledSend(current, { index, settlement, attempt, at: Date.now(), keptMs: 1_000 }))
+    await write(settledSend(current, { index, settlement, attempt, at: Date.now(), retentionMs: 1_000 }))
   }
 }
 

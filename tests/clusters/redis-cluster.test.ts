@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { createGovernor } from '@parley/dispatcher/governor/governor'
+import { createSendRateLimit } from '@parley/dispatcher/channels/send-rate-limit/send-rate-limit'
 import { createRedisCount } from '@parley/gateway/rate-limit/redis-count'
 import { createThrottle } from '@parley/identity/throttle/throttle'
 import { type RedisNode, startRedisCluster } from '@parley/local/testing/redis-nodes'
@@ -59,7 +59,7 @@ test('idempotency keys and confirmed ids are remembered on a cluster', async () 
 })
 
 test('numbers are held to their rates on a cluster', async () => {
-  const limiters = [1, 2].map(() => createGovernor(redis, log))
+  const limiters = [1, 2].map(() => createSendRateLimit(redis, log))
   for (const number of names) {
     const keys = { number, person: 'p' }
     const slots = await Promise.all(limiters.map((limiter) => limiter.slot(keys)))

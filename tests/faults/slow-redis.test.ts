@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { awaitSlot } from '@parley/dispatcher/governor/await-slot'
-import { createGovernor, type Governor } from '@parley/dispatcher/governor/governor'
+import { awaitSlot } from '@parley/dispatcher/channels/send-rate-limit/await-slot'
+import {
+  createSendRateLimit,
+  type SendRateLimit,
+} from '@parley/dispatcher/channels/send-rate-limit/send-rate-limit'
 import { testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { connectRedis } from '@parley/shared/redis'
@@ -12,7 +15,7 @@ const ASKED_AT_MOST = 10
 
 let network: Network
 let redis: Redis
-let governor: Governor
+let sendRateLimit: SendRateLimit
 beforeAll(async () => {
   const url = new URL((await testServers()).redisUrl)
   network = await startNetwork({ host: url.hostname, port: Number(url.port) })
@@ -20,7 +23,7 @@ beforeAll(async () => {
   const log = createLog({ service: 'dispatcher', level: 'silent' })
   redis = connectRedis(url.href, log)
   await new Promise((resolve) => redis.once('ready', resolve))
-  governor = createGovernor(redis, log)
+  sendRateLimit = createSendRateLimit(redis, log)
 })
 afterAll(async () => {
   redis.disconnect()
@@ -30,16 +33,16 @@ afterAll(async () => {
 test('a send gets a slot that it can keep, however long the way to Redis takes', async () => {
   const keys = { number: 'slow', person: 'anyone' }
   network.slow(DELAY_MS)
-  const { at } = await governor.slot(keys)
+  const { at } = await sendRateLimit.slot(keys)
   let asked = 0
   const counting = {
     anotherSlot: (wanted: typeof keys) => {
       asked++
-      return governor.anotherSlot(wanted)
+      return sendRateLimit.anotherSlot(wanted)
     },
   }
-  const held = () => asked < ASKED_AT_MOST
-  await awaitSlot({ at, keys, governor: counting, now: Date.now, held })
+  const mayLeave = () => asked < ASKED_AT_MOST
+  await awaitSlot({ at, keys, sendRateLimit: counting, now: Date.now, mayLeave })
   expect(asked).toBeGreaterThan(0)
   expect(asked).toBeLessThan(ASKED_AT_MOST)
 })

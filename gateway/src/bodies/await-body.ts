@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { Problem, sendProblem } from '@parley/shared/problem'
 import type { RequestHandler, Response } from 'express'
+import { type CallerClass, classOf } from '../caller-class.ts'
 import { abandon } from '../forward.ts'
-import { type CallerClass, classOf } from './caller-class.ts'
 import { createUnfinishedBodies } from './unfinished-bodies.ts'
 
 // Small enough that bodies which never end leave half of the upstream connections of their class to others.

@@ -2,8 +2,13 @@ import { describe, expect, test } from '@jest/globals'
 import type { JsonObject } from '@parley/shared/json-object'
 import fc from 'fast-check'
 import { task as definition } from '../src/resources/task.ts'
+import {
+  type Actor,
+  isTransition,
+  TASK_STATUSES,
+  type TaskStatus,
+} from '../src/resources/task-transitions.ts'
 import { advance } from '../src/tasks/advance.ts'
-import { type Actor, isTransition, TASK_STATUSES, type TaskStatus } from '../src/tasks/transitions.ts'
 import { bodies } from './bodies.ts'
 
 const OPEN = ['active', 'pending', 'failed']

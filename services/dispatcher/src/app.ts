@@ -16,40 +16,35 @@ import { inTurn } from '@parley/shared/targets'
 import { createTracing } from '@parley/shared/tracing'
 import type { mongo } from 'mongoose'
 import { Registry } from 'prom-client'
-import { audioRoutes } from './audio/audio-routes.ts'
-import { createCommitter, newsWriter } from './commit.ts'
+import { audioRoutes } from './api/audio/audio-routes.ts'
+import { replayRoutes } from './api/messages/replay-routes.ts'
+import { messageRoutes } from './api/messages/routes.ts'
+import { openPublishChannel } from './broker/publish-channel.ts'
+import { createReplayPublisher } from './broker/replay-command.ts'
 import type { Config } from './config.ts'
-import { createConfigured } from './configured/configured.ts'
-import { createConfiguredStore } from './configured/configured-store.ts'
-import {
-  CHANGES_QUEUE,
-  declareChangeQueues,
-  ownChangesQueue,
-  workChanges,
-} from './configured/follow-changes.ts'
-import { startAuditor } from './conservation/auditor.ts'
-import { conservationDifference } from './conservation/conservation-difference.ts'
-import { conservationRoutes } from './conservation/conservation-routes.ts'
-import { collectionsOf, prepareDatabase } from './database.ts'
+import { createOutbound, retentionOf } from './deliver/outbound.ts'
 import { createIntakeStore } from './intake/intake-store.ts'
-import { keepChannel } from './keep-channel.ts'
-import { createReplayPublisher } from './messages/replay-command.ts'
-import { replayRoutes } from './messages/replay-routes.ts'
-import { messageRoutes } from './messages/routes.ts'
+import { openPartition } from './intake/open-partition.ts'
 import { showState } from './metrics/show-state.ts'
 import { showWaiting } from './metrics/show-waiting.ts'
-import { createOutbound, keptFor } from './outbound.ts'
-import { createLeaseStore } from './partitions/lease-store.ts'
-import { openPartition, type Partition } from './partitions/partition.ts'
-import { type Partitions, startPartitions } from './partitions/partitions.ts'
+import { startAuditor } from './reconciliation/auditor.ts'
+import { reconciliationDifference } from './reconciliation/reconciliation-difference.ts'
+import { reconciliationRoutes } from './reconciliation/reconciliation-routes.ts'
+import { CHANGES_QUEUE, declareChangeQueues, ownChangesQueue, workChanges } from './replica/follow-changes.ts'
+import { createReplica } from './replica/replica.ts'
+import { createReplicaStore } from './replica/replica-store.ts'
+import { type Partition, type Partitions, startPartitions } from './schedule/partitions.ts'
 import { watchStatuses } from './statuses/status-watch.ts'
 import { workStatuses } from './statuses/work-statuses.ts'
+import { collectionsOf, prepareDatabase } from './store/collections.ts'
+import { createCommitter, statusWriter } from './store/commit.ts'
+import { createLeaseStore } from './store/lease-store.ts'
 
-/** Connects in the background, works this copy's partitions and the provider's news, and serves the message log. */
+/** Connects in the background, works this instance's partitions and the provider's statuses, serves the message log. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
   const registry = new Registry()
   const tracing = await createTracing('dispatcher', config)
-  const copy = randomUUID()
+  const instance = randomUUID()
   const tokenSigner = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: config.SERVICE_JWKS })
   const inner = (urls: URL[], audience: 'identity' | 'configuration' | 'webhook') =>
@@ -63,30 +58,30 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const collections = collectionsOf(database.connection)
   const { messages } = collections
   const redis = connectRedis(config.REDIS_URL, log)
-  const kept = keepChannel(log)
+  const publishChannel = openPublishChannel(log)
   const statuses = watchStatuses({
-    instance: copy,
-    kept,
+    instance,
+    publishChannel,
     gateways: inTurn(config.GATEWAY_URL),
     webhooks: inTurn(config.WEBHOOK_URL),
-    copies: collections.copies,
+    instances: collections.instances,
     log,
   })
   const secrets = createSecretBox(secretKeysOf(config))
-  const store = createConfiguredStore(collections.configured, secrets)
+  const store = createReplicaStore(collections.replicas, secrets)
   const configuration = inner(config.CONFIGURATION_URL, 'configuration')
-  const configured = createConfigured({ store, configuration, log })
-  const keepChanges = workChanges({ store, configured, log })
-  const changes = [CHANGES_QUEUE, ownChangesQueue(copy)].map((queue) =>
-    keepConsuming({ queue, held: () => true, work: keepChanges, log }),
+  const replica = createReplica({ store, configuration, log })
+  const applyChanges = workChanges({ store, replica, log })
+  const changes = [CHANGES_QUEUE, ownChangesQueue(instance)].map((queue) =>
+    keepConsuming({ queue, held: () => true, work: applyChanges, log }),
   )
   const outbound = createOutbound({
-    ...{ config, configured, secrets, redis, kept, statuses, registry, tracing, log },
+    ...{ config, replica, secrets, redis, publishChannel, statuses, registry, tracing, log },
     read: (_id) => messages.findOne({ _id }),
   })
   const applyStatuses = workStatuses({
     ...{ collections, metrics: outbound.metrics, log },
-    committer: createCommitter(messages, newsWriter(copy)),
+    committer: createCommitter(messages, statusWriter(instance)),
   })
   const statusConsumers = STATUS_QUEUES.map((queue) => ({
     queue,
@@ -96,41 +91,45 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     url: config.AMQP_URL,
     declare: async (channel) => {
       await declareDispatcherTopology(channel)
-      await declareChangeQueues(channel, copy)
+      await declareChangeQueues(channel, instance)
     },
     log,
   })
-  const replays = createReplayPublisher(kept)
-  const keptMs = keptFor(config)
+  const replays = createReplayPublisher(publishChannel)
+  const retentionMs = retentionOf(config)
   const startSession = (options: mongo.ClientSessionOptions = {}) =>
     database.connection.getClient().startSession(options)
-  broker.follow(kept)
+  broker.follow(publishChannel)
   let partitions: Partitions | undefined
-  const held = () => partitions?.held() ?? new Map<number, Partition>()
+  const workedPartitions = () => partitions?.working() ?? new Map<number, Partition>()
   showState(registry, {
-    kept,
-    partitionsHeld: () => held().size,
+    publishChannel,
+    partitionsHeld: () => workedPartitions().size,
     oldest: () =>
       new Map([
         ...statusConsumers.map(({ queue, consumer }) => [queue, consumer.oldestAt()] as const),
-        ...[...held()].map(([index, partition]) => [partitionQueue(index), partition.oldestAt()] as const),
+        ...[...workedPartitions()].map(
+          ([index, partition]) => [partitionQueue(index), partition.oldestAt()] as const,
+        ),
       ]),
-    difference: () => conservationDifference(collections),
+    difference: () => reconciliationDifference(collections),
   })
-  showWaiting(registry, () => Promise.all([...held().values()].map((partition) => partition.waiting())))
+  showWaiting(registry, () =>
+    Promise.all([...workedPartitions().values()].map((partition) => partition.waiting())),
+  )
   const working = database.ready.then(() => {
     const store = createIntakeStore(messages, log)
-    const committer = createCommitter(messages, copy)
-    const work = { copy, collections, store, committer, run: outbound.run, log }
+    const committer = createCommitter(messages, instance)
+    const work = { instance, collections, store, committer, run: outbound.run, log }
     const started = startPartitions({
-      leases: createLeaseStore({ collections, copy }),
-      copy,
+      leases: createLeaseStore({ collections, instance }),
+      instance,
       open: (lease) => openPartition({ lease, ...work }),
       log,
     })
     partitions = started
     broker.follow(started)
-    const auditor = startAuditor({ collections, startSession, copy, kept, keptMs, log })
+    const auditor = startAuditor({ collections, startSession, instance, publishChannel, retentionMs, log })
     for (const consumer of [auditor, ...changes]) broker.follow(consumer)
     for (const { consumer } of statusConsumers) broker.follow(consumer)
     return { close: () => Promise.all([started.close(), auditor.close()]) }
@@ -146,7 +145,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     routes: (app) => {
       app.use('/rest/messages', requireCaller(verifier))
       app.use('/rest/messages', replayRoutes({ messages, replays, authorizer }))
-      app.use('/rest/messages', conservationRoutes({ collections, startSession, authorizer }))
+      app.use('/rest/messages', reconciliationRoutes({ collections, startSession, authorizer }))
       const webhook = inner(config.WEBHOOK_URL, 'webhook')
       app.use(
         '/rest/messages',
@@ -161,7 +160,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       if (await database.isUp().catch(() => false)) await (await working).close()
       statuses.close()
       await Promise.all(statusConsumers.map(({ consumer }) => consumer.close()))
-      await Promise.all([kept, ...changes].map((one) => one.close()))
+      await Promise.all([publishChannel, ...changes].map((one) => one.close()))
       await broker.close()
       redis.disconnect()
       await Promise.all([outbound.close(), database.close(), tracing.close()])

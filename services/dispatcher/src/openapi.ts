@@ -1,6 +1,6 @@
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
-import { conservationOperation } from './description/conservation-operation.ts'
-import { messageOperations } from './description/message-operations.ts'
+import { messageOperations } from './api/description/message-operations.ts'
+import { reconciliationOperation } from './reconciliation/reconciliation-operation.ts'
 
 /** Every public operation of this service. */
-export const operations: readonly DescribedOperation[] = [...messageOperations, conservationOperation]
+export const operations: readonly DescribedOperation[] = [...messageOperations, reconciliationOperation]

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { MessageRecord, SendState } from '../src/message-record.ts'
-import { later } from '../src/send-state.ts'
+import type { MessageRecord, SendState } from '../src/message/message-record.ts'
+import { later } from '../src/message/send-state.ts'
 import { applyStatuses, type SendStatus } from '../src/statuses/apply-status.ts'
 import { newRecord } from './new-record.ts'
 

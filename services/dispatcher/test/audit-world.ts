@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Auditor, startAuditor } from '@parley/dispatcher/conservation/auditor'
-import { type Balance, balance } from '@parley/dispatcher/conservation/balance'
-import { countMessages } from '@parley/dispatcher/conservation/count'
-import { collectionsOf, prepareDatabase } from '@parley/dispatcher/database'
-import { keepChannel } from '@parley/dispatcher/keep-channel'
-import type { MessageRecord } from '@parley/dispatcher/message-record'
+import { openPublishChannel } from '@parley/dispatcher/broker/publish-channel'
+import type { MessageRecord } from '@parley/dispatcher/message/message-record'
+import { type Auditor, startAuditor } from '@parley/dispatcher/reconciliation/auditor'
+import { type Balance, balance } from '@parley/dispatcher/reconciliation/balance'
+import { countMessages } from '@parley/dispatcher/reconciliation/count'
+import { collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import {
   declareDispatcherTopology,
@@ -22,7 +22,7 @@ import type { ConsumeMessage } from 'amqplib'
 import { newRecord } from './new-record.ts'
 
 const CONDITION_MS = 40_000
-const KEPT_MS = 30 * 24 * 60 * 60 * 1_000
+const RETENTION_MS = 30 * 24 * 60 * 60 * 1_000
 const GRACE_MS = 1_000
 
 /** A log stream, a store, and auditors between them; what a dispatcher would store, the test stores itself. */
@@ -37,21 +37,29 @@ export async function startAuditWorld() {
   })
   await database.ready
   const collections = collectionsOf(database.connection)
-  const kept = keepChannel(log)
+  const publishChannel = openPublishChannel(log)
   const broker = await followBroker({ url: amqpUrl, declare: declareDispatcherTopology, log })
-  broker.follow(kept)
+  broker.follow(publishChannel)
   const auditors = new Set<Auditor>()
   const startSession = (options = {}) => database.connection.getClient().startSession(options)
-  const channel = () => until(async () => kept.current())
+  const channel = () => until(async () => publishChannel.current())
   const world = {
     collections,
     connection: database.connection,
     channel,
     startSession,
-    /** Starts a copy's auditor; messages count as lost a second after their queue ran empty. */
-    start(keptMs = KEPT_MS): Auditor {
-      const copy = randomUUID()
-      const auditor = startAuditor({ collections, startSession, copy, kept, keptMs, graceMs: GRACE_MS, log })
+    /** Starts an instance's auditor; messages count as lost a second after their queue ran empty. */
+    start(retentionMs = RETENTION_MS): Auditor {
+      const instance = randomUUID()
+      const auditor = startAuditor({
+        collections,
+        startSession,
+        instance,
+        publishChannel,
+        retentionMs,
+        graceMs: GRACE_MS,
+        log,
+      })
       auditors.add(auditor)
       broker.follow(auditor)
       return auditor
@@ -100,7 +108,7 @@ export async function startAuditWorld() {
     difference: async () => (await collections.audit.findOne({ _id: 'log' }))?.difference,
     async close() {
       await world.stop()
-      await kept.close()
+      await publishChannel.close()
       await broker.close()
       await database.connection.dropDatabase()
       await database.close()

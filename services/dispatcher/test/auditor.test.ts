@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { conservationDifference } from '@parley/dispatcher/conservation/conservation-difference'
-import { removeEnded } from '@parley/dispatcher/conservation/remove-ended'
+import { reconciliationDifference } from '@parley/dispatcher/reconciliation/reconciliation-difference'
+import { removeEnded } from '@parley/dispatcher/reconciliation/remove-ended'
 import { declareTopology, LOG_QUEUE, PARTITIONS, partitionQueue } from '@parley/shared/broker'
 import { type AuditWorld, startAuditWorld, untilTrue } from './audit-world.ts'
 import { newRecord } from './new-record.ts'
@@ -46,7 +46,7 @@ describe('the auditor', () => {
     })
   })
 
-  test('goes on where another copy stopped, and counts nothing twice when the position was not written', async () => {
+  test('goes on where another instance stopped, and counts nothing twice when the position was not written', async () => {
     world.start()
     for (const id of ids('b', 10)) await world.store(id)
     for (const id of ids('b', 5)) await world.accept(id)
@@ -69,7 +69,7 @@ describe('the auditor', () => {
     expect(again.properties.headers).toEqual(headers)
     expect(again.content).toEqual(taken.content)
     await untilTrue(async () => (await world.difference()) === 1)
-    expect(await conservationDifference(world.collections)).toMatchObject({
+    expect(await reconciliationDifference(world.collections)).toMatchObject({
       ...{ difference: 1, ageSeconds: expect.any(Number), auditedUpTo: expect.any(Date) },
     })
     await world.store('lost', { state: 'done' })
@@ -143,7 +143,7 @@ describe('what is no longer kept', () => {
       difference: 0,
     })
     const { collections, startSession } = world
-    await removeEnded({ collections, startSession, keptMs: 60_000, now: Date.now, active: () => true })
+    await removeEnded({ collections, startSession, retentionMs: 60_000, now: Date.now, active: () => true })
     expect(await world.collections.messages.distinct('_id')).toEqual(['kept'])
     expect(await world.collections.audited.distinct('_id')).toEqual(['kept'])
     expect(await world.balance()).toEqual(before)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
-import { outcomeOfFailure, retryAfterOf } from '../src/callbacks/call-outcome.ts'
-import { outcomeOfCall, outcomeOfStatus } from '../src/callbacks/rpc.ts'
-import { CallError } from '../src/http-client.ts'
+import { outcomeOfFailure, retryAfterOf } from '../src/channels/http/call-outcome.ts'
+import { CallError } from '../src/channels/http/http-client.ts'
+import { outcomeOfCall, outcomeOfStatus } from '../src/channels/rpc.ts'
 
 describe('what the status of an endpoint means', () => {
   test.each([

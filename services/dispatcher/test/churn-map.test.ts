@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { ChurnMap } from '../src/churn-map.ts'
+import { ChurnMap } from '../src/schedule/churn-map.ts'
 
 test('it holds what a Map would, in the order of a first arrival', () => {
   const key = fc.integer({ min: 0, max: 40 })

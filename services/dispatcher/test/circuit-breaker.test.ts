@@ -6,9 +6,9 @@ import {
   MAX_OPEN_MS,
   OPEN_MS,
   PROBE_MS,
-} from '@parley/dispatcher/endpoints/circuit-breaker'
-import { callEndOf, createEndpoints } from '@parley/dispatcher/endpoints/endpoints'
-import type { Outcome } from '@parley/dispatcher/outcome'
+} from '@parley/dispatcher/channels/endpoints/circuit-breaker'
+import { callEndOf, createEndpoints } from '@parley/dispatcher/channels/endpoints/endpoints'
+import type { Outcome } from '@parley/dispatcher/message/outcome'
 
 function breakerAt() {
   const clock = { now: 1_000_000 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { type Claim, claimOf } from '../src/claim.ts'
-import type { SendState } from '../src/message-record.ts'
+import { type Claim, claimOf } from '../src/deliver/claim.ts'
+import type { SendState } from '../src/message/message-record.ts'
 
 const now = Date.parse('2026-01-01T00:00:00Z')
 const WINDOW = 60_000

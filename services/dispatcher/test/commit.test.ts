@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { type Committer, createCommitter } from '@parley/dispatcher/commit'
-import { type Collections, collectionsOf } from '@parley/dispatcher/database'
-import { advanced, type MessageRecord, type Progress, type Send } from '@parley/dispatcher/message-record'
-import { claimed, settledSend } from '@parley/dispatcher/progress'
+import {
+  advanced,
+  type MessageRecord,
+  type Progress,
+  type Send,
+} from '@parley/dispatcher/message/message-record'
+import { claimed, settledSend } from '@parley/dispatcher/message/progress'
+import { type Collections, collectionsOf } from '@parley/dispatcher/store/collections'
+import { type Committer, createCommitter } from '@parley/dispatcher/store/commit'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
@@ -122,7 +127,7 @@ describe('the progress of one send', () => {
     for (const index of record.sends.keys()) {
       await step(claimed(current, { index, at: index }))
       const attempt = { at: new Date(index), step: `${index}`, outcome: 'accepted', ms: 1 } as const
-      await step(settledSend(current, { index, settlement, attempt, at: index, keptMs: 1_000 }))
+      await step(settledSend(current, { index, settlement, attempt, at: index, retentionMs: 1_000 }))
     }
     return current
   }

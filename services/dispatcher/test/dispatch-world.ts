@@ -22,7 +22,7 @@ import mongoose from 'mongoose'
 import { Registry } from 'prom-client'
 import { buildApp } from '../src/app.ts'
 import { config } from '../src/config.ts'
-import type { DocumentCopy } from '../src/configured/configured-document.ts'
+import type { DocumentReplica } from '../src/store/document-replica.ts'
 
 const CONFIRM_MS = 4_500
 
@@ -57,7 +57,7 @@ export interface DispatchWorld {
   /** Whether gateway and webhook say that the provider's news would get through. */
   statusPath: { open: boolean }
   database: mongoose.mongo.Db
-  /** Starts a further copy of the dispatcher. */
+  /** Starts a further instance of the dispatcher. */
   startDispatcher(): Promise<Listening>
   /** Stops the configuration service, or starts it again at the same address. */
   configuration: { stop(): Promise<void>; start(): Promise<void> }
@@ -74,8 +74,8 @@ export interface DispatchWorld {
   /** Reads a document, as a caller would. */
   read(resource: string, id: number): Promise<Parsed>
   remove(resource: string, id: number): Promise<void>
-  /** Waits until the dispatcher has its own copy of a document, in this version or a later one. */
-  held(resource: string, id: number, version?: number): Promise<DocumentCopy>
+  /** Waits until the dispatcher has its own replica of a document, in this version or a later one. */
+  replicated(resource: string, id: number, version?: number): Promise<DocumentReplica>
   post(
     messageId: string,
     message: WebhookMessage,
@@ -227,11 +227,11 @@ export async function startDispatchWorld(environment: Record<string, string> = {
       const answer = await fetch(url, { method: 'DELETE', headers: as('configuration') })
       if (!answer.ok) throw new Error(`${resource} not deleted: ${await answer.text()}`)
     },
-    held: (resource, id, version = 1) =>
+    replicated: (resource, id, version = 1) =>
       eventually(async () => {
         const _id = `${resource}/${caller.workspace._id}/${id}`
-        const copies = client.db(database).collection<DocumentCopy>('configured')
-        return (await copies.findOne({ _id, version: { $gte: version } })) ?? undefined
+        const replicas = client.db(database).collection<DocumentReplica>('configured')
+        return (await replicas.findOne({ _id, version: { $gte: version } })) ?? undefined
       }),
     post: (messageId, message, options = {}) => {
       const provenance = {

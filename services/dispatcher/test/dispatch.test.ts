@@ -205,9 +205,9 @@ describe('routing', () => {
     expect(Date.now() - started).toBeGreaterThan(9_000)
   })
 
-  test('with configuration away, known channels go on by the copy, and others wait for it', async () => {
+  test('with configuration away, known channels go on by the replica, and others wait for it', async () => {
     await line.world.putChannel(7, line.rpc({ extId: 'only-told-of' }))
-    await line.world.held('channels', 7)
+    await line.world.replicated('channels', 7)
     await line.world.configuration.stop()
     await line.world.post('m-waiting', text('waiting', 'l', 'not-held'))
     await line.world.post('m-copy', text('copy', 'm'))

@@ -1,18 +1,18 @@
 import { expect, test } from '@jest/globals'
-import { fairShare } from '@parley/dispatcher/partitions/fair-share'
+import { fairShare } from '@parley/dispatcher/schedule/fair-share'
 import fc from 'fast-check'
 
-test('the shares of all copies add up to all partitions and differ by one at most', () => {
-  const copies = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 20 })
+test('the shares of all instances add up to all partitions and differ by one at most', () => {
+  const instances = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 20 })
   fc.assert(
-    fc.property(copies, fc.integer({ min: 0, max: 64 }), (names, partitions) => {
-      const shares = names.map((copy) => fairShare({ partitions, copies: names, copy }))
+    fc.property(instances, fc.integer({ min: 0, max: 64 }), (names, partitions) => {
+      const shares = names.map((instance) => fairShare({ partitions, instances: names, instance }))
       expect(shares.reduce((sum, share) => sum + share, 0)).toBe(partitions)
       expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1)
     }),
   )
 })
 
-test('a copy that is not known to live holds nothing', () => {
-  expect(fairShare({ partitions: 8, copies: ['a', 'b'], copy: 'c' })).toBe(0)
+test('an instance that is not known to live has nothing', () => {
+  expect(fairShare({ partitions: 8, instances: ['a', 'b'], instance: 'c' })).toBe(0)
 })

@@ -3,7 +3,7 @@ import { type AddressInfo, BlockList, type LookupFunction } from 'node:net'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { createHttpClient, type HttpClient } from '../src/http-client.ts'
+import { createHttpClient, type HttpClient } from '../src/channels/http/http-client.ts'
 
 /** Answers at every loopback address; the tests take 127.0.0.2 for a public one. */
 const server = createServer((req, res) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, test } from '@jest/globals'
-import { type Collections, collectionsOf, prepareDatabase } from '@parley/dispatcher/database'
-import { createLeaseStore } from '@parley/dispatcher/partitions/lease-store'
-import { type Partitions, startPartitions } from '@parley/dispatcher/partitions/partitions'
+import { type Partitions, startPartitions } from '@parley/dispatcher/schedule/partitions'
+import { type Collections, collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
+import { createLeaseStore } from '@parley/dispatcher/store/lease-store'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
@@ -49,8 +49,8 @@ async function startInstance(name: string): Promise<Instance> {
   target.port = String(proxy.port)
   const broker = await followBroker({ url: target.href, declare: async () => {}, log })
   const partitions = startPartitions({
-    leases: createLeaseStore({ collections, copy: name }),
-    copy: name,
+    leases: createLeaseStore({ collections, instance: name }),
+    instance: name,
     open: (lease) => ({
       lease,
       oldestAt: () => undefined,
@@ -67,8 +67,8 @@ async function startInstance(name: string): Promise<Instance> {
 
 const untilHeld = (a: number, b: number) =>
   eventually(() => {
-    const held = [instances.a, instances.b].map(({ partitions }) => partitions.held().size)
-    return held[0] === a && held[1] === b ? true : undefined
+    const owned = [instances.a, instances.b].map(({ partitions }) => partitions.working().size)
+    return owned[0] === a && owned[1] === b ? true : undefined
   })
 
 beforeEach(async () => {
@@ -86,7 +86,7 @@ test('an instance that loses the broker hands its partitions over, and gets its 
 test('while no instance has a broker, all of them go on with what is in the store', async () => {
   for (const { proxy } of Object.values(instances)) proxy.cut()
   await eventually(async () => {
-    const without = await collections.copies.countDocuments({ hasBroker: false })
+    const without = await collections.instances.countDocuments({ hasBroker: false })
     return without === 2 ? true : undefined
   })
   await untilHeld(PARTITIONS / 2, PARTITIONS / 2)

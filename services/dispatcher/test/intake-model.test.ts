@@ -3,7 +3,7 @@ import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import fc from 'fast-check'
-import { type Collections, collectionsOf, prepareDatabase } from '../src/database.ts'
+import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
 import type { StoreFault } from './intake-model/faulty-messages.ts'
 import { PartitionSystem, type ProviderFault } from './intake-model/partition-system.ts'
 

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { createCommitter } from '@parley/dispatcher/commit'
-import { type Collections, collectionsOf, prepareDatabase } from '@parley/dispatcher/database'
+import type { RunResult } from '@parley/dispatcher/deliver/run-result'
 import { createIntake, type Intake } from '@parley/dispatcher/intake/intake'
 import { createIntakeStore } from '@parley/dispatcher/intake/intake-store'
 import { storeDeliveries } from '@parley/dispatcher/intake/store-deliveries'
 import { createWriteBehind, type WriteBehind } from '@parley/dispatcher/intake/write-behind'
-import type { MessageRecord, Progress } from '@parley/dispatcher/message-record'
-import type { RunResult } from '@parley/dispatcher/run-result'
-import { createThreads, type Threads } from '@parley/dispatcher/threads/threads'
+import type { MessageRecord, Progress } from '@parley/dispatcher/message/message-record'
+import { createThreads, type Threads } from '@parley/dispatcher/schedule/threads'
+import { type Collections, collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
+import { createCommitter } from '@parley/dispatcher/store/commit'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
@@ -65,7 +65,7 @@ afterEach(async () => {
 })
 
 /** A partition that runs what arrives; a test says what running does, and until when the lease holds. */
-function startPartition(run: Run, { term = 1, held = (): boolean => true } = {}) {
+function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } = {}) {
   const ran: string[] = []
   let order = term * 1_000
   const threads: Threads = createThreads({
@@ -82,12 +82,12 @@ function startPartition(run: Run, { term = 1, held = (): boolean => true } = {})
   })
   const store = createIntakeStore(collections.messages, log)
   const committer = createCommitter(collections.messages, 'us')
-  const writeBehind = createWriteBehind({ writer: 'us', held, threads, store, committer })
+  const writeBehind = createWriteBehind({ writer: 'us', isLeased, threads, store, committer })
   const intake = createIntake({
-    ...{ partition: 0, held, store, writeBehind, log },
+    ...{ partition: 0, isLeased, store, writeBehind, log },
     nextOrder: () => order++,
     storeFirst: storeDeliveries({
-      ...{ partition: 0, collections, held, log },
+      ...{ partition: 0, collections, isLeased, log },
       known: (record) => threads.wake(record),
     }),
   })
@@ -115,7 +115,7 @@ const progress = (record: MessageRecord, change: Partial<Progress>): Progress =>
   return { state, tries, sends, timeline, attempts, ...change }
 }
 const finish: Run = async (record, writeBehind) => {
-  await writeBehind.commit(record, progress(record, { state: 'done' }), { lazily: true })
+  await writeBehind.commit(record, progress(record, { state: 'done' }), { deferrable: true })
   return { kind: 'closed' }
 }
 const isStored = async (id: string) => (await messages.findOne({ _id: id })) !== null
@@ -127,7 +127,7 @@ describe('a message', () => {
   test('that ends at once is written once, whole, and only then acked', async () => {
     const { take } = startPartition(async (record, writeBehind) => {
       const begun = await writeBehind.commit(record, progress(record, { state: 'sending', open: true }), {
-        lazily: true,
+        deferrable: true,
       })
       expect(await isStored(record._id)).toBe(false)
       return finish(begun ?? record, writeBehind)
@@ -257,7 +257,7 @@ describe('the messages of a thread', () => {
 
 describe('what is not stored when the lease ends', () => {
   test('is left to the next holder, and nothing of it is written any more', async () => {
-    let held = true
+    let isLeased = true
     const gate = Promise.withResolvers<void>()
     const began = Promise.withResolvers<void>()
     const { take, intake, writeBehind } = startPartition(
@@ -266,11 +266,11 @@ describe('what is not stored when the lease ends', () => {
         await gate.promise
         return finish(record, writeBehind)
       },
-      { held: () => held },
+      { isLeased: () => isLeased },
     )
     const left = take('left')
     await began.promise
-    held = false
+    isLeased = false
     intake.close()
     writeBehind.abandon()
     gate.resolve()

@@ -4,16 +4,16 @@ import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import mongoose from 'mongoose'
 import { Registry } from 'prom-client'
-import { createCommitter } from '../src/commit.ts'
-import { type Collections, collectionsOf, prepareDatabase } from '../src/database.ts'
-import { createEndpoints } from '../src/endpoints/endpoints.ts'
+import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
+import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
+import type { RunResult } from '../src/deliver/run-result.ts'
+import type { LeasedRun } from '../src/deliver/written-message.ts'
 import { createIntakeStore } from '../src/intake/intake-store.ts'
 import { createWriteBehind, type WriteBehind } from '../src/intake/write-behind.ts'
-import type { MessageRecord } from '../src/message-record.ts'
+import type { MessageRecord } from '../src/message/message-record.ts'
 import { createMetrics } from '../src/metrics/metrics.ts'
-import { createRunMessage } from '../src/run-message.ts'
-import type { RunResult } from '../src/run-result.ts'
-import type { RunHold } from '../src/written-message.ts'
+import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
+import { createCommitter } from '../src/store/commit.ts'
 import { newRecord } from './new-record.ts'
 
 const APP = 'interrupted-store'
@@ -58,16 +58,16 @@ function failCommands(mode: 'off' | { times: number }, data: Record<string, unkn
 }
 
 /** An instance that runs messages; `held` says until when its lease holds. */
-function startInstance(options: { term: number; held?: () => boolean; deliver(): void }) {
-  const { term, held = () => true, deliver } = options
+function startInstance(options: { term: number; isLeased?: () => boolean; deliver(): void }) {
+  const { term, isLeased = () => true, deliver } = options
   const committer = createCommitter(messages, 'i')
   const writeBehind = createWriteBehind({
-    ...{ writer: `i/${term}`, held, committer, store: createIntakeStore(messages, log) },
+    ...{ writer: `i/${term}`, isLeased, committer, store: createIntakeStore(messages, log) },
     threads: { add: () => true, wake: () => {} },
   })
   open.push(writeBehind)
-  const hold: RunHold = {
-    held,
+  const leased: LeasedRun = {
+    isLeased,
     commit: (...write) => writeBehind.commit(...write),
     release: (...claim) => writeBehind.release(...claim),
     calling: (call) => call(),
@@ -79,7 +79,7 @@ function startInstance(options: { term: number; held?: () => boolean; deliver():
       return { kind: 'accepted', providerId: 'p', delivered: false } as const
     },
   }
-  const run = createRunMessage({
+  const run = createDeliverMessage({
     metrics: createMetrics(new Registry()),
     channels: {
       find: async () => ({
@@ -93,14 +93,14 @@ function startInstance(options: { term: number; held?: () => boolean; deliver():
     endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
     submit: never,
     read: (_id) => messages.findOne({ _id }),
-    governor: { slot: never, anotherSlot: never, count: never, slowDown: never },
+    sendRateLimit: { slot: never, anotherSlot: never, count: never, slowDown: never },
     statuses: { clearSince: () => 0, consumedUntil: Date.now },
     log,
     uncertainWindow: 60_000,
-    keptMs: 60_000,
+    retentionMs: 60_000,
     now: Date.now,
   })
-  return { writeBehind, run: (record: MessageRecord): Promise<RunResult> => run(record, hold) }
+  return { writeBehind, run: (record: MessageRecord): Promise<RunResult> => run(record, leased) }
 }
 
 const never = async () => {
@@ -143,7 +143,7 @@ describe('a claim under which nothing has left is taken back', () => {
     const sent: number[] = []
     let isHeld = true
     const commits = { left: 1 }
-    const first = startInstance({ term: 1, held: () => isHeld, deliver: () => sent.push(1) })
+    const first = startInstance({ term: 1, isLeased: () => isHeld, deliver: () => sent.push(1) })
     await messages.insertOne(newRecord({ _id: 'lost', body }))
     const record = await stored('lost')
     // The claim reaches the store, and its answer comes after the lease.
@@ -160,7 +160,7 @@ describe('a claim under which nothing has left is taken back', () => {
   test('when the answer to it never came, once the store can be reached', async () => {
     let isHeld = true
     let sent = 0
-    const first = startInstance({ term: 1, held: () => isHeld, deliver: () => sent++ })
+    const first = startInstance({ term: 1, isLeased: () => isHeld, deliver: () => sent++ })
     await messages.insertOne(newRecord({ _id: 'unknown', body }))
     const record = await stored('unknown')
     // Written, and reported as not confirmed.

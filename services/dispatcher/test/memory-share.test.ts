@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { MemoryShare } from '@parley/dispatcher/threads/memory-share'
+import { MemoryShare } from '@parley/dispatcher/schedule/memory-share'
 
 const MOST = { threads: 4_000, characters: 8_000 }
 

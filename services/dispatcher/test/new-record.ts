@@ -1,4 +1,4 @@
-import type { MessageRecord } from '../src/message-record.ts'
+import type { MessageRecord } from '../src/message/message-record.ts'
 
 /** A message as it is stored on arrival, but for what a test wants otherwise. */
 export function newRecord(change: Partial<MessageRecord> = {}): MessageRecord {

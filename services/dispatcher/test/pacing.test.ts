@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { createLog } from '@parley/shared/log'
 import { Registry } from 'prom-client'
-import type { Callback } from '../src/callbacks/callback.ts'
-import { createEndpoints } from '../src/endpoints/endpoints.ts'
-import type { Slot } from '../src/governor/governor.ts'
-import { advanced, type MessageRecord } from '../src/message-record.ts'
+import type { Callback } from '../src/channels/callback.ts'
+import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
+import type { Slot } from '../src/channels/send-rate-limit/send-rate-limit.ts'
+import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
+import type { RunResult } from '../src/deliver/run-result.ts'
+import type { LeasedRun } from '../src/deliver/written-message.ts'
+import { advanced, type MessageRecord } from '../src/message/message-record.ts'
 import { createMetrics } from '../src/metrics/metrics.ts'
-import { createRunMessage } from '../src/run-message.ts'
-import type { RunResult } from '../src/run-result.ts'
-import type { RunHold } from '../src/written-message.ts'
 import { newRecord } from './new-record.ts'
 
 const START = Date.parse('2026-01-01T00:00:00Z')
@@ -33,13 +33,13 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
   const asked: string[] = []
   const sends: Callback = {
     reports: true,
-    paceKeys: () => ({ number: 'n', person: 'p' }),
+    rateKeys: () => ({ number: 'n', person: 'p' }),
     deliver: async () => {
       sent.push(Date.now() - START)
       return { kind: 'accepted', providerId: 'x', delivered: false }
     },
   }
-  const run = createRunMessage({
+  const run = createDeliverMessage({
     metrics: createMetrics(new Registry()),
     channels: {
       find: async () => ({
@@ -53,7 +53,7 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
     endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
     submit: never,
     read: async () => null,
-    governor: {
+    sendRateLimit: {
       slot: async () => {
         asked.push('first')
         return slots.shift() ?? { kind: 'later', at: Date.now() + 60_000 }
@@ -68,11 +68,11 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
     statuses: { clearSince: () => START, consumedUntil: Date.now },
     log: createLog({ service: 'test', level: 'silent' }),
     uncertainWindow: 10_000,
-    keptMs: 1,
+    retentionMs: 1,
     now: Date.now,
   })
-  const hold: RunHold = {
-    held: () => true,
+  const leased: LeasedRun = {
+    isLeased: () => true,
     calling: (call) => call(),
     commit: async (record, progress) => {
       await pause(options.commitMs)
@@ -82,7 +82,7 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
   }
   /** Runs the message as its thread does: again at the time that it asks for. */
   const runThrough = async (record: MessageRecord): Promise<RunResult> => {
-    for (let result = await run(record, hold); ; result = await run(result.record, hold)) {
+    for (let result = await run(record, leased); ; result = await run(result.record, leased)) {
       if (result.kind !== 'wait') return result
       await pause(result.until - Date.now())
     }
@@ -109,7 +109,7 @@ test('a slot that has gone by while the database stood still is left, and anothe
   const done = runner.through()
   await jest.advanceTimersByTimeAsync(10_000)
   expect(await done).toEqual({ kind: 'closed' })
-  // The person's pace is charged once for it, not for each slot that went by.
+  // The person's rate is charged once for it, not for each slot that went by.
   expect([runner.sent, runner.asked]).toEqual([[3_000], ['first', 'another', 'another']])
 })
 

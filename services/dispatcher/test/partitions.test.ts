@@ -1,19 +1,18 @@
 import { describe, expect, test } from '@jest/globals'
-import type { Lease, LeaseStore } from '@parley/dispatcher/partitions/lease-store'
-import type { Partition } from '@parley/dispatcher/partitions/partition'
-import { type Partitions, startPartitions } from '@parley/dispatcher/partitions/partitions'
+import { type Partition, type Partitions, startPartitions } from '@parley/dispatcher/schedule/partitions'
+import type { Lease, LeaseStore } from '@parley/dispatcher/store/lease-store'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { createLog } from '@parley/shared/log'
 
 const log = createLog({ service: 'test', level: 'silent' })
 
-/** Leases in memory, for one copy; a test says who else lives and what goes wrong. */
+/** Leases in memory, for one instance; a test says who else lives and what goes wrong. */
 function createLeases() {
   const free = new Set([0, 1, 2, 3, 4, 5, 6, 7])
   const lost = new Set<Lease>()
   let term = 0
   const world = {
-    copies: ['a'],
+    instances: ['a'],
     failingReleases: 0,
     opened: [] as Partition[],
     renewed: [] as number[],
@@ -24,12 +23,12 @@ function createLeases() {
     },
   }
   const store: LeaseStore = {
-    beat: async () => world.copies,
+    beat: async () => world.instances,
     acquire: async () => {
       const [partition] = free
       if (partition === undefined) return undefined
       free.delete(partition)
-      const lease: Lease = { partition, term: ++term, held: () => !lost.has(lease) }
+      const lease: Lease = { partition, term: ++term, isValid: () => !lost.has(lease) }
       return lease
     },
     renew: async (leases) => {
@@ -50,7 +49,7 @@ function start(
 ): Partitions {
   return startPartitions({
     leases: store,
-    copy: 'a',
+    instance: 'a',
     open: (lease) => {
       const partition: Partition = {
         lease,
@@ -70,16 +69,16 @@ function start(
 const whenOpened = (world: { opened: Partition[] }, count: number) =>
   eventually(() => (world.opened.length >= count ? true : undefined))
 
-describe('the partitions of a copy', () => {
+describe('the partitions of an instance', () => {
   test('that were handed over, but for a database that was away, are worked again when they are wanted', async () => {
     const leases = createLeases()
     const { world } = leases
     const partitions = start(leases)
     await whenOpened(world, 8)
     world.failingReleases = 4
-    world.copies = ['a', 'b']
+    world.instances = ['a', 'b']
     await eventually(() => (world.failingReleases === 0 ? true : undefined))
-    world.copies = ['a']
+    world.instances = ['a']
     await whenOpened(world, 12)
     expect(new Set(world.opened.slice(8).map(({ lease }) => lease.partition)).size).toBe(4)
     await partitions.close()
@@ -91,10 +90,10 @@ describe('the partitions of a copy', () => {
     const settled = Promise.withResolvers<void>()
     const partitions = start(leases, (lease) => (lease.term <= 8 ? settled.promise : Promise.resolve()))
     await whenOpened(world, 8)
-    world.copies = ['a', 'b']
+    world.instances = ['a', 'b']
     const handedOver = world.opened.slice(4).map(({ lease }) => lease)
     await eventually(() => (world.renewed.length === 8 ? true : undefined))
-    world.copies = ['a']
+    world.instances = ['a']
     for (const lease of handedOver) world.lose(lease)
     await whenOpened(world, 12)
     settled.resolve()

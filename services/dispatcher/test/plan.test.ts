@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { hasAnswer, planSends } from '@parley/dispatcher/plan'
+import { hasAnswer, planSends } from '@parley/dispatcher/message/plan'
 
 const template = { name: 'callback', args: { template: 'welcome', variables: ['Ana'], language: 'pt_BR' } }
 

@@ -3,19 +3,19 @@ import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import { Registry } from 'prom-client'
-import { createCommitter } from '../src/commit.ts'
-import { type Collections, collectionsOf, prepareDatabase } from '../src/database.ts'
-import { createEndpoints } from '../src/endpoints/endpoints.ts'
-import { advanced } from '../src/message-record.ts'
+import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
+import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
+import type { LeasedRun } from '../src/deliver/written-message.ts'
+import { advanced } from '../src/message/message-record.ts'
+import { RETRY_DELAYS } from '../src/message/settle.ts'
 import { createMetrics } from '../src/metrics/metrics.ts'
-import { createRunMessage } from '../src/run-message.ts'
-import { RETRY_DELAYS } from '../src/settle.ts'
-import type { RunHold } from '../src/written-message.ts'
+import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
+import { createCommitter } from '../src/store/commit.ts'
 import { newRecord } from './new-record.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
-const hold: RunHold = {
-  held: () => true,
+const leased: LeasedRun = {
+  isLeased: () => true,
   calling: (call) => call(),
   commit: async (record, progress) =>
     (await createCommitter(messages, 'test').commit(record, progress))
@@ -46,7 +46,7 @@ const never = async () => {
   throw new Error('nothing is submitted')
 }
 const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
-  createRunMessage({
+  createDeliverMessage({
     metrics: createMetrics(new Registry()),
     channels: {
       find: async () =>
@@ -64,7 +64,7 @@ const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
     endpoints: createEndpoints({ now: () => now, opened: () => {} }),
     submit: never,
     read: (_id) => messages.findOne({ _id }),
-    governor: {
+    sendRateLimit: {
       slot: async () => ({ kind: 'reserved', at: now }),
       anotherSlot: async () => ({ kind: 'reserved', at: now }),
       count: async () => {},
@@ -73,7 +73,7 @@ const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
     statuses: { clearSince: () => 0, consumedUntil: Date.now },
     log,
     uncertainWindow: 1_000,
-    keptMs: 60_000,
+    retentionMs: 60_000,
     now: () => now,
   })
 
@@ -95,7 +95,7 @@ describe('a message that something unforeseen goes wrong with', () => {
       const record = await messages.findOne({ _id: where })
       if (record === null) throw new Error('the message is gone')
       const began = now
-      const result = await run(record, hold)
+      const result = await run(record, leased)
       if (result.kind === 'closed') break
       now = result.kind === 'wait' ? result.until : result.at
       waits.push(now - began)
@@ -112,7 +112,7 @@ describe('a message that something unforeseen goes wrong with', () => {
     const answer = JSON.stringify({ extId: 'c', user: {}, thread: {}, answer: { message: 'x' } })
     const next = newRecord({ _id: 'next', body: answer, receivedAt: new Date(now) })
     await messages.insertOne(next)
-    expect(await runWith({})(next, hold)).toEqual({ kind: 'closed' })
+    expect(await runWith({})(next, leased)).toEqual({ kind: 'closed' })
     expect((await messages.findOne({ _id: 'next' }))?.state).toBe('delivered')
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { Attempt, MessageRecord, Send, SendState } from '../src/message-record.ts'
-import { CRASHED, INTERRUPTED, type Outcome, SUBMITTED } from '../src/outcome.ts'
+import type { Attempt, MessageRecord, Send, SendState } from '../src/message/message-record.ts'
+import { CRASHED, INTERRUPTED, type Outcome, SUBMITTED } from '../src/message/outcome.ts'
 import {
   attemptOf,
   claimed,
@@ -11,12 +11,12 @@ import {
   settledSend,
   unsettled,
   withEntry,
-} from '../src/progress.ts'
-import { settle } from '../src/settle.ts'
+} from '../src/message/progress.ts'
+import { settle } from '../src/message/settle.ts'
 import { newRecord } from './new-record.ts'
 
 const at = Date.parse('2026-01-02T00:00:00Z')
-const keptMs = 86_400_000
+const retentionMs = 86_400_000
 const received = { at: new Date('2026-01-01T00:00:00Z'), state: 'received' as const }
 const failedOnce: Attempt = { at: new Date(at - 9_000), step: 'm:0', outcome: 'retryable', code: 'x', ms: 3 }
 const attempt: Attempt = { at: new Date(at), step: 'm:0', outcome: 'accepted', ms: 5 }
@@ -66,7 +66,7 @@ describe('the progress of a message', () => {
   test('a send to be tried again is pending until its time', () => {
     const before = record({ sends: sends('sent', 'claimed') })
     const settlement = { kind: 'retry', delay: 5_000 } as const
-    expect(unsettled(before, { index: 1, settlement, attempt, at, keptMs })).toStrictEqual({
+    expect(unsettled(before, { index: 1, settlement, attempt, at, retentionMs })).toStrictEqual({
       ...{ ...carried, open: true, tries: 3, attempts: [failedOnce, attempt] },
       ...{ sends: sends('sent', 'pending'), due: new Date(at + 5_000), waitingFor: 'retry' },
     })
@@ -75,7 +75,7 @@ describe('the progress of a message', () => {
   test('a send that news are waited for stays claimed', () => {
     const before = record({ sends: sends('sent', 'claimed') })
     const settlement = { kind: 'await', delay: 60_000 } as const
-    expect(unsettled(before, { index: 1, settlement, attempt, at, keptMs })).toStrictEqual({
+    expect(unsettled(before, { index: 1, settlement, attempt, at, retentionMs })).toStrictEqual({
       ...{ ...carried, open: true, tries: 3, attempts: [failedOnce, attempt] },
       ...{ sends: sends('sent', 'claimed'), due: new Date(at + 60_000), waitingFor: 'status' },
     })
@@ -84,7 +84,7 @@ describe('the progress of a message', () => {
   test('a handler to be tried again changes no send', () => {
     const before = record({ state: 'received', sends: sends('claimed') })
     const settlement = { kind: 'retry', delay: 1_000 } as const
-    expect(unsettled(before, { settlement, attempt, at, keptMs })).toStrictEqual({
+    expect(unsettled(before, { settlement, attempt, at, retentionMs })).toStrictEqual({
       ...{ ...carried, state: 'received', open: true, tries: 3, attempts: [failedOnce, attempt] },
       ...{ sends: sends('claimed'), due: new Date(at + 1_000), waitingFor: 'retry' },
     })
@@ -93,11 +93,11 @@ describe('the progress of a message', () => {
   test('what is given up ends with its reason, nothing left to run', () => {
     const before = record({ sends: sends('sent', 'claimed') })
     const settlement = { kind: 'dead', reason: 'Refused.', fault: 'channel' } as const
-    expect(unsettled(before, { index: 1, settlement, attempt, at, keptMs })).toStrictEqual({
+    expect(unsettled(before, { index: 1, settlement, attempt, at, retentionMs })).toStrictEqual({
       ...{ ...carried, state: 'dead', tries: 2, attempts: [failedOnce, attempt] },
       ...{ sends: sends('sent', 'pending'), reason: 'Refused.', fault: 'channel' },
       timeline: [received, { at: new Date(at), state: 'dead', reason: 'Refused.' }],
-      expiresAt: new Date(at + keptMs),
+      expiresAt: new Date(at + retentionMs),
     })
   })
 
@@ -105,7 +105,7 @@ describe('the progress of a message', () => {
     const before = record({ sends: sends('claimed', 'pending') })
     const settlement = { kind: 'settled', providerId: 'wamid.1', delivered: false } as const
     const [first, second] = sends('sent', 'pending')
-    expect(settledSend(before, { index: 0, settlement, attempt, at, keptMs })).toStrictEqual({
+    expect(settledSend(before, { index: 0, settlement, attempt, at, retentionMs })).toStrictEqual({
       ...{ ...carried, open: true, tries: 0, attempts: [failedOnce, attempt] },
       sends: [{ ...first, providerId: 'wamid.1' }, second],
     })
@@ -120,12 +120,12 @@ describe('the progress of a message', () => {
     const settlement = { kind: 'settled', ...settled } as const
     const { delivered: _delivered, ...provider } = settled
     expect(
-      settledSend(record({ sends: [text(0, state)] }), { index: 0, settlement, attempt, at, keptMs }),
+      settledSend(record({ sends: [text(0, state)] }), { index: 0, settlement, attempt, at, retentionMs }),
     ).toStrictEqual({
       ...{ ...carried, state: end, tries: 0, attempts: [failedOnce, attempt] },
       sends: [{ ...text(0, after), ...provider }],
       timeline: [received, { at: new Date(at), state: end }],
-      expiresAt: new Date(at + keptMs),
+      expiresAt: new Date(at + retentionMs),
     })
   })
 
@@ -133,10 +133,12 @@ describe('the progress of a message', () => {
     ['with an answer made on the way', { answer: '{}' }, { answer: '{}' }],
     ['with the answer it has', {}, {}],
   ])('that ends without a send, %s', (_name, answer, expected) => {
-    expect(ended(record({ sends: [] }), { end: { state: 'done' }, ...answer, at, keptMs })).toStrictEqual({
+    expect(
+      ended(record({ sends: [] }), { end: { state: 'done' }, ...answer, at, retentionMs }),
+    ).toStrictEqual({
       ...{ ...carried, ...expected, state: 'done', tries: 2, sends: [] },
       timeline: [received, { at: new Date(at), state: 'done' }],
-      expiresAt: new Date(at + keptMs),
+      expiresAt: new Date(at + retentionMs),
     })
   })
 
@@ -149,7 +151,13 @@ describe('the progress of a message', () => {
     const before = record({ sends: sends('claimed', 'pending') })
     const copy = structuredClone(before)
     claimed(before, { index: 1, at })
-    settledSend(before, { index: 0, settlement: { kind: 'settled', delivered: true }, attempt, at, keptMs })
+    settledSend(before, {
+      index: 0,
+      settlement: { kind: 'settled', delivered: true },
+      attempt,
+      at,
+      retentionMs,
+    })
     expect(before).toStrictEqual(copy)
   })
 })
@@ -185,7 +193,13 @@ describe('what is kept is bounded', () => {
     const attempts = Array.from({ length: 50 }, (_, ms) => ({ ...attempt, ms }))
     const before = record({ sends: sends('claimed'), attempts })
     const settlement = { kind: 'retry', delay: 1 } as const
-    const after = unsettled(before, { index: 0, settlement, attempt: { ...attempt, ms: 50 }, at, keptMs })
+    const after = unsettled(before, {
+      index: 0,
+      settlement,
+      attempt: { ...attempt, ms: 50 },
+      at,
+      retentionMs,
+    })
     expect(after.attempts.map(({ ms }) => ms)).toStrictEqual(Array.from({ length: 50 }, (_, ms) => ms + 1))
   })
 })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { ConfigError, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
+import { isPublicAddress } from '../src/channels/http/public-address.ts'
 import { config } from '../src/config.ts'
-import { isPublicAddress } from '../src/public-address.ts'
 
 describe('an address of a special-purpose range is not public:', () => {
   // The first and the last of each range; IANA's registries, and what clouds keep for themselves.
@@ -47,14 +47,14 @@ describe('an address of a special-purpose range is not public:', () => {
   })
 
   test('and those beside them are', () => {
-    const beside = [
+    const neighbours = [
       ...['1.0.0.0', '9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0', '126.255.255.255'],
       ...['128.0.0.0', '169.253.255.255', '169.255.0.0', '172.15.255.255', '172.32.0.0', '192.0.1.0'],
       ...['192.167.255.255', '192.169.0.0', '198.17.255.255', '198.20.0.0', '223.255.255.255'],
       ...['168.63.129.15', '168.63.129.17', '8.8.8.8', '::ffff:8.8.8.8', '2001:200::1', '2001:4860::8888'],
       ...['2606:4700::1111', '2003::1', '2a00:1450::1', '3ffe::1'],
     ]
-    expect(beside.filter((address) => !isPublicAddress(address))).toEqual([])
+    expect(neighbours.filter((address) => !isPublicAddress(address))).toEqual([])
   })
 })
 

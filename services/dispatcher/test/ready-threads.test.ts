@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { ReadyThreads, type Slot } from '@parley/dispatcher/threads/ready-threads'
+import { ReadyThreads, type Slot } from '@parley/dispatcher/round-robin/ready-threads'
 import fc from 'fast-check'
 
 interface Item {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { Send, SendContent, SendState } from '../src/message-record.ts'
-import { isSettled, later, stateOfSends } from '../src/send-state.ts'
+import type { Send, SendContent, SendState } from '../src/message/message-record.ts'
+import { isSettled, later, stateOfSends } from '../src/message/send-state.ts'
 
 const STATES = ['pending', 'claimed', 'sent', 'delivered', 'read', 'failed'] as const
 const state = fc.constantFrom<SendState>(...STATES)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import type { Outcome } from '@parley/dispatcher/outcome'
-import { RETRY_DELAYS, settle } from '@parley/dispatcher/settle'
+import type { Outcome } from '@parley/dispatcher/message/outcome'
+import { RETRY_DELAYS, settle } from '@parley/dispatcher/message/settle'
 
 const retryable: Outcome = { kind: 'retryable', code: '131016', fault: 'provider', reason: 'Busy.' }
 const permanent: Outcome = { kind: 'permanent', code: '190', fault: 'channel', reason: 'Token expired.' }

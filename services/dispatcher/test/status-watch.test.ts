@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { createCommitter } from '@parley/dispatcher/commit'
-import { type Collections, collectionsOf } from '@parley/dispatcher/database'
-import { keepChannel } from '@parley/dispatcher/keep-channel'
+import { openPublishChannel } from '@parley/dispatcher/broker/publish-channel'
 import { watchStatuses } from '@parley/dispatcher/statuses/status-watch'
 import { workStatuses } from '@parley/dispatcher/statuses/work-statuses'
+import { type Collections, collectionsOf } from '@parley/dispatcher/store/collections'
+import { createCommitter } from '@parley/dispatcher/store/commit'
 import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import { declareDispatcherTopology, STATUS_QUEUES } from '@parley/shared/broker'
@@ -18,7 +18,7 @@ import { Registry } from 'prom-client'
 import { createMetrics } from '../src/metrics/metrics.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
-const kept = keepChannel(log)
+const publishChannel = openPublishChannel(log)
 let database: MongoConnection
 let collections: Collections
 let broker: FollowedBroker
@@ -36,11 +36,11 @@ beforeAll(async () => {
   await database.ready
   collections = collectionsOf(database.connection)
   broker = await followBroker({ url: amqpUrl, declare: declareDispatcherTopology, log })
-  broker.follow(kept)
+  broker.follow(publishChannel)
   edge = await listen((_req, res) => void res.writeHead(answer).end())
 })
 afterAll(async () => {
-  await kept.close()
+  await publishChannel.close()
   await broker.close()
   await edge.close()
   await database.connection.dropDatabase()
@@ -48,11 +48,11 @@ afterAll(async () => {
 })
 
 const watching = async (instance: string) => {
-  await collections.copies.insertOne({ _id: instance, seenAt: new Date() })
+  await collections.instances.insertOne({ _id: instance, seenAt: new Date() })
   // The second of each is never there.
   const targets = () => inTurn([new URL(edge.url), new URL('http://127.0.0.1:1')])
   return watchStatuses({
-    ...{ instance, kept, copies: collections.copies, log },
+    ...{ instance, publishChannel, instances: collections.instances, log },
     gateways: targets(),
     webhooks: targets(),
   })
@@ -96,7 +96,7 @@ describe('a missing status', () => {
     consumers.push(consume(first ?? '', { work: stuck }))
     watch.consumedUntil()
     await eventually(async () => {
-      const markers = (await collections.copies.findOne({ _id: 'stuck' }))?.statusMarkers ?? {}
+      const markers = (await collections.instances.findOne({ _id: 'stuck' }))?.statusMarkers ?? {}
       return Object.keys(markers).length === others.length ? true : undefined
     })
     expect(watch.consumedUntil()).toBe(0)
@@ -116,7 +116,9 @@ describe('a missing status', () => {
     }
     const consumers = STATUS_QUEUES.map((queue) => consume(queue, { work: slowly, prefetch: 5 }))
     const depths = () =>
-      Promise.all(STATUS_QUEUES.map(async (queue) => (await kept.current()?.checkQueue(queue))?.messageCount))
+      Promise.all(
+        STATUS_QUEUES.map(async (queue) => (await publishChannel.current()?.checkQueue(queue))?.messageCount),
+      )
     let isFlowing = true
     let looks = 0
     let emptyLooks = 0
@@ -128,7 +130,7 @@ describe('a missing status', () => {
         // As many as are worked meanwhile, so that some always wait.
         for (const [at, queue] of STATUS_QUEUES.entries())
           for (let count = waiting[at] ?? 0; count < 30; count++)
-            kept.current()?.sendToQueue(queue, aStatus(), { type: STATUS_TYPE })
+            publishChannel.current()?.sendToQueue(queue, aStatus(), { type: STATUS_TYPE })
         await new Promise((resolve) => setTimeout(resolve, 10))
       }
     })()

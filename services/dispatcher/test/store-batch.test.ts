@@ -3,7 +3,7 @@ import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import mongoose from 'mongoose'
 import { storeBatch } from '../src/intake/store-batch.ts'
-import type { MessageRecord } from '../src/message-record.ts'
+import type { MessageRecord } from '../src/message/message-record.ts'
 import { newRecord } from './new-record.ts'
 
 let proxy: TcpProxy

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
-import type { MessageRecord } from '@parley/dispatcher/message-record'
-import type { RunResult } from '@parley/dispatcher/run-result'
-import { createThreads, type ThreadRef, type Threads } from '@parley/dispatcher/threads/threads'
+import type { RunResult } from '@parley/dispatcher/deliver/run-result'
+import type { MessageRecord } from '@parley/dispatcher/message/message-record'
+import { createThreads, type ThreadRef, type Threads } from '@parley/dispatcher/schedule/threads'
 import fc from 'fast-check'
 import { newRecord } from './new-record.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { outcomeOf } from '@parley/dispatcher/callbacks/whatsapp'
+import { outcomeOf } from '@parley/dispatcher/channels/whatsapp'
 
 const refusal = (code: number) => JSON.stringify({ error: { message: 'no', code } })
 

@@ -4,7 +4,7 @@ import { eventually, type Listening, listen } from '@parley/local/testing/servic
 import { MESSAGES_EXCHANGE, partitionOf, statusKey } from '@parley/shared/broker'
 import { STATUS_TYPE } from '@parley/shared/message-status'
 import { type Channel, type ChannelModel, connect } from 'amqplib'
-import type { MessageRecord } from '../src/message-record.ts'
+import type { MessageRecord } from '../src/message/message-record.ts'
 import { type DispatchWorld, type SeenMessage, startDispatchWorld } from './dispatch-world.ts'
 
 let world: DispatchWorld
@@ -64,7 +64,7 @@ async function misbehave(phoneNumberId: string, behaviour: object): Promise<void
   if (!answer.ok) throw new Error(await answer.text())
 }
 
-function tell(opaque: string, status: string, change: object = {}): void {
+function reportStatus(opaque: string, status: string, change: object = {}): void {
   const body = {
     workspace: world.workspace,
     channel: 'line',
@@ -90,9 +90,9 @@ describe("the provider's news", () => {
     const line = await newLine()
     await world.post('w-news', line.text('hi'))
     await world.message('w-news', 'sent')
-    for (const status of ['read', 'delivered', 'sent', 'failed', 'read']) tell('w-news:0', status)
+    for (const status of ['read', 'delivered', 'sent', 'failed', 'read']) reportStatus('w-news:0', status)
     const seen = await world.message('w-news', 'read')
-    tell('w-news:0', 'delivered')
+    reportStatus('w-news:0', 'delivered')
     await world.post('w-news-2', line.text('next'))
     await world.message('w-news-2', 'sent')
     expect((await world.message('w-news', 'read')).timeline).toEqual(seen.timeline)
@@ -109,7 +109,7 @@ describe("the provider's news", () => {
     const line = await newLine()
     await world.post('w-failed', line.text('hi'))
     await world.message('w-failed', 'sent')
-    tell('w-failed:0', 'failed', { errors: [{ code: 131026 }] })
+    reportStatus('w-failed:0', 'failed', { errors: [{ code: 131026 }] })
     const seen = await world.message('w-failed', 'failed')
     expect([seen.fault, seen.reason]).toEqual([
       'provider',
@@ -121,8 +121,8 @@ describe("the provider's news", () => {
     const line = await newLine()
     await world.post('w-foreign', line.text('hi'))
     await world.message('w-foreign', 'sent')
-    tell('w-foreign:0', 'read', { workspace: world.workspace + 1 })
-    tell('w-foreign:0', 'delivered')
+    reportStatus('w-foreign:0', 'read', { workspace: world.workspace + 1 })
+    reportStatus('w-foreign:0', 'delivered')
     // The news come in order: had the first been taken, the message would be read, which is never taken back.
     await world.message('w-foreign', 'delivered')
   })
@@ -170,7 +170,7 @@ describe('a send whose answer never came', () => {
     await world.post('w-behind', line.text('behind'))
     await seenWith('w-dropped', ({ attempts }) => attempts.some(({ outcome }) => outcome === 'uncertain'))
     await misbehave(line.number, {})
-    tell('w-dropped:0', 'sent')
+    reportStatus('w-dropped:0', 'sent')
     await world.message('w-dropped', 'sent')
     await world.message('w-behind', 'sent')
     expect((await line.sends()).map(({ text }) => text)).toEqual(['once', 'behind'])
@@ -199,7 +199,7 @@ describe('a send whose answer never came', () => {
       await world.message(`w-clock-${n}`, 'sent')
     }
     expect(await line.sends()).toHaveLength(1)
-    tell('w-deaf:0', 'delivered')
+    reportStatus('w-deaf:0', 'delivered')
     await world.message('w-deaf', 'delivered')
     world.statusPath.open = true
     expect(await line.sends()).toHaveLength(1)

@@ -7,11 +7,11 @@ import { createTracing } from '@parley/shared/tracing'
 import { Gauge, Registry } from 'prom-client'
 import { createOwnAuthorizer } from './access/authorizer.ts'
 import { freeLoginTries, type IdentityConfig, minPasswordLength } from './config.ts'
-import { createCollections, createModels, type Models } from './models.ts'
 import { HashPool } from './passwords/hash-pool.ts'
 import { createPasswords } from './passwords/passwords.ts'
 import { type IdentityDependencies, mountRoutes } from './routes.ts'
 import { createKeyRing, ensureKeyRing } from './signing-keys/key-ring.ts'
+import { createCollections, createModels, type Models } from './store/models.ts'
 import { createThrottles } from './throttle/throttles.ts'
 
 /** Wires the identity service; the database is connected in the background. */

@@ -3,8 +3,8 @@ import { createLog } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
 import { z } from 'zod'
 import { identityConfig } from './config.ts'
-import { createModels } from './models.ts'
 import { RotationRefused, rotateKeys } from './signing-keys/rotate.ts'
+import { createModels } from './store/models.ts'
 
 const CONNECT_MS = 15_000
 

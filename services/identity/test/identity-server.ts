@@ -11,7 +11,7 @@ import mongoose from 'mongoose'
 import { z } from 'zod'
 import { buildApp } from '../src/app.ts'
 import { identityConfig } from '../src/config.ts'
-import { tokenHash } from '../src/sessions/session.ts'
+import { tokenHash } from '../src/store/session.ts'
 
 export interface Answer {
   status: number

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { tokenHash } from '../src/sessions/session.ts'
+import { tokenHash } from '../src/store/session.ts'
 import {
   dropIdentity,
   type IdentityServer,

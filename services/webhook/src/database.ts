@@ -1,8 +1,50 @@
 import type { Connection, mongo } from 'mongoose'
 import { prepareAudio } from './audio/audio-store.ts'
-import type { ChannelCopy } from './channels/channel-copy.ts'
-import type { HookNotes } from './hooks/hook-notes.ts'
-import type { KnownWorkspace } from './workspaces.ts'
+
+/** The service's own copy of a channel. Configuration has the original. */
+export interface ChannelCopy {
+  /** `<workspace>/<id>` */
+  _id: string
+  workspace: number
+  id: number
+  version: number
+  /** External ids may be long: an index takes their hash. */
+  extIdHash?: string
+  /** The document as JSON text, whatever its keys; not there once the channel is deleted. */
+  document?: string
+  /** When configuration was last asked for all channels of this external id. */
+  readAt?: Date
+  storedAt: Date
+  /** When the trace of a deleted channel goes. */
+  expiresAt?: Date
+}
+
+/** What happened last at a channel's webhook. */
+export interface HookNotes {
+  /** `<workspace>/<channel id>` */
+  _id: string
+  workspace: number
+  channel: number
+  /** When the provider last confirmed the address with the right verify token. */
+  handshakeAt?: Date
+  /** When something rightly signed last came. */
+  receivedAt?: Date
+  lastError?: { at: Date; code: HookError }
+}
+
+export type HookError =
+  | 'verify_token_wrong'
+  | 'verify_token_not_configured'
+  | 'signature_wrong'
+  | 'app_secret_not_configured'
+  | 'updates_skipped'
+
+/** What is kept of a workspace; its slug is its own for good. */
+export interface KnownWorkspace {
+  /** The slug. */
+  _id: string
+  workspace: number
+}
 
 export interface Collections {
   channels: mongo.Collection<ChannelCopy>

@@ -4,13 +4,6 @@ import { z } from 'zod'
 import type { Collections } from './database.ts'
 import { within } from './within.ts'
 
-/** What is kept of a workspace; its slug is its own for good. */
-export interface KnownWorkspace {
-  /** The slug. */
-  _id: string
-  workspace: number
-}
-
 export interface Workspaces {
   /**
    * The id of the workspace with this slug, undefined when there is none. Identity is asked once. Rejects with

@@ -3,10 +3,10 @@ import { Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { validate } from '@parley/shared/validate'
 import type { ResourceDefinition } from '../resources/definition.ts'
+import type { Actor } from '../resources/task-transitions.ts'
 import { requireFewSecrets } from '../secrets/count-secrets.ts'
 import { sealFields } from '../secrets/seal-fields.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
-import type { Actor } from '../tasks/transitions.ts'
 
 /**
  * A request's body by the resource's schema, as it was sent. What we set ourselves is left out, so that a

@@ -1,9 +1,9 @@
 import type { Request } from 'express'
 import { populatedFields } from '../references/populate.ts'
+import { pageLimit, parameterFault, parameters } from '../requests/parameters.ts'
 import type { FieldKind, ResourceDefinition } from '../resources/definition.ts'
 import type { PageQuery } from '../store/find-page.ts'
 import { decodeCursor } from '../store/list-cursor.ts'
-import { pageLimit, parameterFault, parameters } from './parameters.ts'
 
 const DEFAULT_LIMIT = 50
 const INTEGER = /^(0|-?[1-9]\d{0,15})$/

@@ -1,7 +1,7 @@
+import type { PathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import type { Database } from '../store/database.ts'
 import { type LiveDocument, liveDocument } from '../store/stored-document.ts'
-import type { PathId } from './path-id.ts'
 
 /** The live document that a path names, if there is one. */
 export async function locate(options: {

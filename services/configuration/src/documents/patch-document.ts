@@ -13,6 +13,8 @@ import {
 import { documentFilter } from '../access/document-filter.ts'
 import type { Lookup } from '../references/find-referenced.ts'
 import { prefersStrict, requireReferences } from '../references/require-references.ts'
+import { parameters } from '../requests/parameters.ts'
+import { parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentWritten } from '../secrets/presenter.ts'
 import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
@@ -22,8 +24,6 @@ import { buildDocument, parsePatch, withoutOwnFields } from './body.ts'
 import type { Dependencies } from './dependencies.ts'
 import { locate } from './locate.ts'
 import { mergePatch } from './merge-patch.ts'
-import { parameters } from './parameters.ts'
-import { parsePathId } from './path-id.ts'
 import { requirePreconditions, sendDocument } from './preconditions.ts'
 
 /** `PATCH /rest/{resource}/{id}`: merges the body into the document (RFC 7396). */

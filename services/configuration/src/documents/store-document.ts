@@ -1,10 +1,10 @@
 import { Problem } from '@parley/shared/problem'
+import type { PathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import type { Author, LiveDocument, ResourceDocument } from '../store/stored-document.ts'
 import { changeDocument, createDocument, KeyTaken } from '../store/write-document.ts'
 import type { Dependencies } from './dependencies.ts'
 import { locate } from './locate.ts'
-import type { PathId } from './path-id.ts'
 
 const MAX_ATTEMPTS = 20
 

@@ -1,12 +1,6 @@
 import { pointerSegment } from '@parley/shared/json-body'
 import type { JsonObject } from '@parley/shared/json-object'
-
-/** One place (a JSON Pointer) at which two states differ; a side that has nothing there is left out. */
-export interface FieldChange {
-  path: string
-  before?: unknown
-  after?: unknown
-}
+import type { FieldChange } from '../store/history-entry.ts'
 
 const MAX_CHANGES = 500
 

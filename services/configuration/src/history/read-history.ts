@@ -5,15 +5,14 @@ import type { RequestHandler } from 'express'
 import { allows, requireReadable } from '../access/access.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { locate } from '../documents/locate.ts'
-import { parameterFault, parameters } from '../documents/parameters.ts'
-import { type PathId, parsePathId } from '../documents/path-id.ts'
+import { parameterFault, parameters } from '../requests/parameters.ts'
+import { type PathId, parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentAll } from '../secrets/present-all.ts'
 import { type Reveal, revealAt } from '../secrets/reveal.ts'
 import { collectPage } from '../store/collect-page.ts'
 import type { Database } from '../store/database.ts'
-import type { FieldChange } from './changes-between.ts'
-import type { HistoryEntry } from './history-entry.ts'
+import type { FieldChange, HistoryEntry } from '../store/history-entry.ts'
 
 const PAGE = 50
 

@@ -3,9 +3,9 @@ import mongoose from 'mongoose'
 import { withoutOwnFields } from '../documents/body.ts'
 import type { DocumentChange } from '../relay/change-stream.ts'
 import type { Database } from '../store/database.ts'
+import type { FieldChange, HistoryEntry } from '../store/history-entry.ts'
 import type { StoredDocument } from '../store/stored-document.ts'
-import { changesBetween, type FieldChange } from './changes-between.ts'
-import type { HistoryEntry } from './history-entry.ts'
+import { changesBetween } from './changes-between.ts'
 
 const { calculateObjectSize } = mongoose.mongo.BSON
 const MAX_BYTES = 8 * 1024 * 1024

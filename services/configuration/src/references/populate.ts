@@ -1,7 +1,7 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import mongoose from 'mongoose'
-import { parameterFault } from '../documents/parameters.ts'
+import { parameterFault } from '../requests/parameters.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
 import { presenterFor } from '../secrets/presenter.ts'
 import { liveDocument, type ResourceDocument } from '../store/stored-document.ts'

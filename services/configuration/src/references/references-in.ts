@@ -1,6 +1,6 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import type { Reference, ResourceDefinition, ResourceName } from '../resources/definition.ts'
-import { valueAt } from '../store/value-at.ts'
+import { valueAt } from '../resources/value-at.ts'
 
 /** One id that a document holds, and where (a JSON Pointer). */
 export interface HeldReference {

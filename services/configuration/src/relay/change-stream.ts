@@ -1,5 +1,6 @@
 import type mongoose from 'mongoose'
 import { RESOURCES, type ResourceName } from '../resources/definition.ts'
+import type { StartingPoint } from '../store/relay-state.ts'
 import type { StoredDocument } from '../store/stored-document.ts'
 
 const MAX_WAIT_MS = 200
@@ -16,11 +17,6 @@ export interface DocumentChange {
   /** When it was written; not known of what comes once again after a gap. */
   at?: Date | undefined
 }
-
-/** Where a stream begins: after an event that was dealt with, or at a moment of the database's. */
-export type StartingPoint =
-  | { resumeAfter: mongoose.mongo.ResumeToken }
-  | { startAtOperationTime: mongoose.mongo.Timestamp }
 
 /** Every write to a resource's document. An event over 16 MiB comes in fragments. */
 export function openChangeStream(

@@ -1,7 +1,8 @@
 import type { Log } from '@parley/shared/log'
 import type { Database } from '../store/database.ts'
-import { type DocumentChange, nextChanges, openChangeStream, type StartingPoint } from './change-stream.ts'
-import { createRelayState, type RelayName, type RelayState } from './relay-state.ts'
+import type { StartingPoint } from '../store/relay-state.ts'
+import { createRelayState, type RelayName, type RelayState } from '../store/relay-state.ts'
+import { type DocumentChange, nextChanges, openChangeStream } from './change-stream.ts'
 import { snapshot } from './snapshot.ts'
 
 const RENEW_MS = 3_000

@@ -2,7 +2,7 @@ import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { Fault } from '@parley/shared/problem'
 import type { z } from 'zod'
-import type { Actor } from '../tasks/transitions.ts'
+import type { Actor } from './task-transitions.ts'
 
 export const RESOURCES = CONFIGURATION_RESOURCES
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import type { Fault } from '@parley/shared/problem'
 import { MASK } from '@parley/shared/sealed-value'
-import { valueAt } from '../store/value-at.ts'
+import { valueAt } from './value-at.ts'
 
 /** What Standard Webhooks asks of a signing secret. */
 const LEAST_BYTES = 24

@@ -1,9 +1,11 @@
 import { jsonObject } from '@parley/shared/json-object'
 import { z } from 'zod'
-import { TASK_LOOKUP } from '../tasks/find-task.ts'
-import { isTransition, reachable, TASK_STATUSES, type TaskStatus } from '../tasks/transitions.ts'
 import type { ResourceDefinition } from './definition.ts'
 import { extId, id, text } from './fields.ts'
+import { isTransition, reachable, TASK_STATUSES, type TaskStatus } from './task-transitions.ts'
+
+/** By thread and status, so that a thread with many ended tasks costs no more. */
+export const TASK_LOOKUP = ['extId', 'status'] as const
 
 export const task: ResourceDefinition = {
   name: 'tasks',

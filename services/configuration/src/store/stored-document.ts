@@ -1,7 +1,7 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import { escapeKeys, unescapeKeys } from '@parley/shared/safe-keys'
 import type { ResourceDefinition } from '../resources/definition.ts'
-import { valueAt } from './value-at.ts'
+import { valueAt } from '../resources/value-at.ts'
 
 /** Ids count per workspace and resource; two workspaces may have the same. */
 export interface Address {

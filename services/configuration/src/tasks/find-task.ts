@@ -1,11 +1,10 @@
+import { TASK_LOOKUP } from '../resources/task.ts'
+import type { TaskStatus } from '../resources/task-transitions.ts'
 import type { Database } from '../store/database.ts'
 import { LIVE, lookupIndex } from '../store/indexes.ts'
 import { indexedText, type StoredDocument } from '../store/stored-document.ts'
-import type { TaskStatus } from './transitions.ts'
 
 const MAX_MS = 5_000
-/** By thread and status, so that a thread with many ended tasks costs no more. */
-export const TASK_LOOKUP = ['extId', 'status'] as const
 
 /** The task of a thread in a status; of several the one with the lowest id. */
 export function findTask(

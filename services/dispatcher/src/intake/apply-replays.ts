@@ -1,8 +1,8 @@
-import type { Collections } from '../database.ts'
-import type { MessageRecord } from '../message-record.ts'
-import { isReplayable, replayed } from '../messages/replayed.ts'
+import type { MessageRecord } from '../message/message-record.ts'
+import { isReplayable, replayed } from '../message/replayed.ts'
+import type { Collections } from '../store/collections.ts'
 
-/** The wish to run a message again, and its place among what arrives. */
+/** The request to run a message again, and its place among what arrives. */
 export interface Replay {
   workspace: number
   messageId: string
@@ -19,12 +19,12 @@ export async function applyReplays(
 ): Promise<MessageRecord[]> {
   if (replays.length === 0) return []
   const orders = new Map(replays.map(({ messageId, order }) => [messageId, order]))
-  const wanted = { $or: replays.map(({ messageId, workspace }) => ({ _id: messageId, workspace })) }
-  const found = await messages.find(wanted).toArray()
+  const filter = { $or: replays.map(({ messageId, workspace }) => ({ _id: messageId, workspace })) }
+  const found = await messages.find(filter).toArray()
   const opening = found.filter(isReplayable).map((record) => {
     const next = replayed(record, { at: new Date(), order: orders.get(record._id) ?? record.order })
     return { replaceOne: { filter: { _id: record._id, revision: record.revision }, replacement: next } }
   })
   if (opening.length > 0) await messages.bulkWrite(opening, { ordered: false })
-  return messages.find({ ...wanted, open: true }, { projection: { body: 0 } }).toArray()
+  return messages.find({ ...filter, open: true }, { projection: { body: 0 } }).toArray()
 }

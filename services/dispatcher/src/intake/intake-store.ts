@@ -1,7 +1,7 @@
 import type { Log } from '@parley/shared/log'
-import type { Collections } from '../database.ts'
-import { group } from '../group.ts'
-import type { MessageRecord } from '../message-record.ts'
+import type { MessageRecord } from '../message/message-record.ts'
+import type { Collections } from '../store/collections.ts'
+import { group } from '../store/group.ts'
 import { storeBatch } from './store-batch.ts'
 
 const GATHER_MS = 5
@@ -11,7 +11,7 @@ const MAX_ID_CHARACTERS = 128
 /** A message that is to be stored. */
 export interface ToStore {
   /** Whether storing is still ours to do. */
-  held(): boolean
+  isLeased(): boolean
   /** How long its texts are at the moment. */
   characters(): number
   /** The message as it is now; from here on it changes in the store alone. */
@@ -64,7 +64,7 @@ async function insertAll(
   const begun = new Map<ToStore, MessageRecord>()
   for (;;) {
     for (const message of batch) {
-      if (!message.held()) begun.delete(message)
+      if (!message.isLeased()) begun.delete(message)
       else if (!begun.has(message)) begun.set(message, message.begin())
     }
     if (begun.size === 0) return batch.map(() => 'abandoned')

@@ -1,6 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
-import type { MessageRecord } from '../message-record.ts'
+import type { MessageRecord } from '../message/message-record.ts'
 import type { IntakeStore, StoreResult } from './intake-store.ts'
 import { type Reading, readDelivery } from './read-delivery.ts'
 import type { WriteBehind } from './write-behind.ts'
@@ -28,7 +28,7 @@ export interface Intake {
 interface IntakeOptions {
   partition: number
   /** Whether the lease holds. */
-  held(): boolean
+  isLeased(): boolean
   nextOrder(): number
   store: Pick<IntakeStore, 'known'>
   /** Stores what must not run before it is stored. Rejects when it could not: the same may be given again. */
@@ -116,7 +116,7 @@ class PartitionIntake implements Intake {
     for (const arrived of fresh) this.#run(arrived)
   }
 
-  /** Of a message that may be stored no copy runs unstored, for the store would take one for the other. */
+  /** A message that may be stored does not run unstored, for the store would take one for the other. */
   async #idsThatMayBeStored(batch: Arrived[]): Promise<Set<string>> {
     const { store, writeBehind } = this.#options
     const messages = batch.filter(isMessage)
@@ -147,7 +147,7 @@ class PartitionIntake implements Intake {
   }
 
   #active(): boolean {
-    return !this.#closed && this.#options.held()
+    return !this.#closed && this.#options.isLeased()
   }
 }
 

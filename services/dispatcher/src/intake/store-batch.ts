@@ -1,6 +1,6 @@
 import { mongo } from 'mongoose'
-import type { Collections } from '../database.ts'
-import type { MessageRecord } from '../message-record.ts'
+import type { MessageRecord } from '../message/message-record.ts'
+import type { Collections } from '../store/collections.ts'
 
 const DUPLICATE_KEY = 11_000
 

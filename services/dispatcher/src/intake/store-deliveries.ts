@@ -1,17 +1,17 @@
 import type { Log } from '@parley/shared/log'
 import { reject } from '@parley/shared/reject'
-import type { Collections } from '../database.ts'
-import type { MessageRecord } from '../message-record.ts'
+import type { MessageRecord } from '../message/message-record.ts'
+import type { Collections } from '../store/collections.ts'
 import { applyReplays } from './apply-replays.ts'
 import type { Arrived } from './intake.ts'
-import { noteRejected } from './note-rejected.ts'
+import { recordRejected } from './record-rejected.ts'
 import { storeBatch } from './store-batch.ts'
 
 interface StoreOptions {
   partition: number
   collections: Pick<Collections, 'messages' | 'rejected'>
   /** Whether storing is still ours to do. */
-  held(): boolean
+  isLeased(): boolean
   /** A message that was stored before is open: it has come again, or is to run again. */
   known(record: Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>): void
   log: Log
@@ -31,28 +31,28 @@ export type StoreDeliveries = (
 export function storeDeliveries(options: StoreOptions): StoreDeliveries {
   const { partition, collections, log } = options
   const { messages } = collections
-  const requireHeld = () => {
-    if (!options.held()) throw new Error('the lease is gone')
+  const requireLease = () => {
+    if (!options.isLeased()) throw new Error('the lease is gone')
   }
-  return async (arrived, tellStored) => {
+  return async (arrived, reportStored) => {
     const records = arrived.flatMap(({ reading, order }) =>
       reading.kind === 'message' ? [{ ...reading.message, partition, order }] : [],
     )
-    requireHeld()
+    requireLease()
     const { stored, known } = await storeBatch(messages, records)
     const replays = arrived.flatMap(({ reading, order }) =>
       reading.kind === 'replay' ? [{ ...reading, order }] : [],
     )
-    requireHeld()
+    requireLease()
     const reopened = await applyReplays(messages, replays)
     for (const { origin, reading } of arrived) {
       if (reading.kind !== 'rejected' || origin === undefined) continue
       const { reason } = reading
-      await noteRejected(collections.rejected, { ...origin, reason })
+      await recordRejected(collections.rejected, { ...origin, reason })
       await reject({ ...origin, reason, log })
     }
     // First what is older: a thread that is not known here must not begin with what came after it.
     for (const record of [...known, ...reopened]) options.known(record)
-    for (const record of stored) tellStored(record)
+    for (const record of stored) reportStored(record)
   }
 }

@@ -1,8 +1,8 @@
-import { ChurnMap } from '../churn-map.ts'
-import type { Committer } from '../commit.ts'
-import { advanced, type MessageRecord, type Progress, threadKey } from '../message-record.ts'
-import type { Threads } from '../threads/threads.ts'
-import type { Hold } from '../written-message.ts'
+import type { LeasedMessages } from '../deliver/written-message.ts'
+import { advanced, type MessageRecord, type Progress, threadKey } from '../message/message-record.ts'
+import { ChurnMap } from '../schedule/churn-map.ts'
+import type { Threads } from '../schedule/threads.ts'
+import type { Committer } from '../store/commit.ts'
 import type { IntakeStore, StoreResult } from './intake-store.ts'
 import { PrefetchShares } from './prefetch-shares.ts'
 
@@ -37,7 +37,7 @@ interface Unstored {
 }
 
 /** Runs messages before they are stored, so that one that ends at once is written once: whole. */
-export interface WriteBehind extends Pick<Hold, 'commit' | 'release'> {
+export interface WriteBehind extends Pick<LeasedMessages, 'commit' | 'release'> {
   /** How it ends with the message of this id; undefined when none runs that is not stored. */
   resultOf(id: string): Promise<StoreResult> | undefined
   /** Runs a message that is not stored yet. Another one of its id must not be running unstored. */
@@ -56,7 +56,7 @@ export function createWriteBehind(options: {
   /** Of this term of the lease alone, so that a claim of another term is never taken for one of this. */
   writer: string
   /** Whether the lease holds. */
-  held(): boolean
+  isLeased(): boolean
   threads: Pick<Threads, 'add' | 'wake'>
   store: Pick<IntakeStore, 'insert'>
   committer: Committer
@@ -101,7 +101,7 @@ class PartitionWriteBehind implements WriteBehind {
   async commit(
     record: MessageRecord,
     progress: Progress,
-    { lazily = false } = {},
+    { deferrable = false } = {},
   ): Promise<MessageRecord | undefined> {
     const unstored = this.#unstored.get(record._id)
     // Another order is another delivery of the same id: that one was stored first.
@@ -109,7 +109,7 @@ class PartitionWriteBehind implements WriteBehind {
       return this.#commitStored(record, progress)
     const { state, result } = unstored
     if (state === 'running' || state === 'queued')
-      return this.#commitUnstored(unstored, { record, progress, lazily })
+      return this.#commitUnstored(unstored, { record, progress, deferrable })
     return (await result.promise) === 'stored' ? this.#commitStored(record, progress) : undefined
   }
 
@@ -153,17 +153,17 @@ class PartitionWriteBehind implements WriteBehind {
 
   async #commitUnstored(
     unstored: Unstored,
-    commit: { record: MessageRecord; progress: Progress; lazily: boolean },
+    commit: { record: MessageRecord; progress: Progress; deferrable: boolean },
   ): Promise<MessageRecord | undefined> {
-    const { record, progress, lazily } = commit
+    const { record, progress, deferrable } = commit
     if (unstored.record.revision !== record.revision) return undefined
     const next = advanced(record, progress)
     next.writer = this.#options.writer
     next.updatedAt = new Date()
     unstored.record = next
-    if (lazily && progress.open === true) return next
+    if (deferrable && progress.open === true) return next
     const result = this.#store(unstored)
-    return lazily || (await result) === 'stored' ? next : undefined
+    return deferrable || (await result) === 'stored' ? next : undefined
   }
 
   /** False when the thread is to read the message from the store, behind others. */
@@ -187,7 +187,7 @@ class PartitionWriteBehind implements WriteBehind {
     if (unstored.state !== 'running') return unstored.result.promise
     unstored.state = 'queued'
     const inserted = this.#options.store.insert({
-      held: () => unstored.state !== 'abandoned' && this.#options.held(),
+      isLeased: () => unstored.state !== 'abandoned' && this.#options.isLeased(),
       characters: () => unstored.record.body.length + (unstored.record.answer?.length ?? 0),
       begin: () => {
         unstored.state = 'inserting'
@@ -217,7 +217,7 @@ class PartitionWriteBehind implements WriteBehind {
   }
 
   #active(): boolean {
-    return !this.#closed && this.#options.held()
+    return !this.#closed && this.#options.isLeased()
   }
 }
 

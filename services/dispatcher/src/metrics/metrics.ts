@@ -1,5 +1,4 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Endpoints } from '../endpoints/endpoints.ts'
 
 const CALL_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const ACCEPTED_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 21_600]
@@ -70,7 +69,7 @@ export function createMetrics(registry: Registry): Metrics {
 }
 
 /** Shows how many endpoints this instance leaves alone. */
-export function showBreakers(registry: Registry, endpoints: Pick<Endpoints, 'open'>): void {
+export function showBreakers(registry: Registry, endpoints: { open(): number }): void {
   new Gauge({
     name: 'parley_circuit_breakers_open',
     help: 'Endpoints that this instance leaves alone because they did not answer',

@@ -1,5 +1,5 @@
-import type { MessageRecord, MessageState } from '../message-record.ts'
-import { ranAgainAt } from '../messages/replayed.ts'
+import type { MessageRecord, MessageState } from '../message/message-record.ts'
+import { ranAgainAt } from '../message/replayed.ts'
 import type { Metrics } from './metrics.ts'
 
 const SENT = new Set<MessageState>(['sent', 'delivered', 'read', 'done'])

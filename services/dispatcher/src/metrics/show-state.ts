@@ -1,7 +1,6 @@
 import { PARTITIONS, partitionQueue, REJECTED_QUEUE, STATUS_QUEUES, TASKS_QUEUE } from '@parley/shared/broker'
+import type { Channel } from 'amqplib'
 import { Gauge, type Registry } from 'prom-client'
-import type { ConservationDifference } from '../conservation/conservation-difference.ts'
-import type { KeptChannel } from '../keep-channel.ts'
 
 const QUEUES = [
   ...Array.from({ length: PARTITIONS }, (_, partition) => partitionQueue(partition)),
@@ -11,11 +10,12 @@ const BROKER_MS = 2_000
 
 /** What the metrics look at when they are read. */
 export interface Shown {
-  kept: Pick<KeptChannel, 'current'>
+  publishChannel: { current(): Pick<Channel, 'checkQueue'> | undefined }
   partitionsHeld(): number
-  /** Of each queue that this copy works, when what it has in hand was published, in milliseconds since the epoch. */
+  /** Of each queue that this instance works, when what it has in hand was published, in milliseconds since the epoch. */
   oldest(): Map<string, number | undefined>
-  difference(): Promise<ConservationDifference | undefined>
+  /** What the audit last found; undefined before the first audit. */
+  difference(): Promise<{ difference: number } | undefined>
 }
 
 /** Shows queues, partitions and the audit's count. What can't be asked at the moment is not shown. */
@@ -28,7 +28,7 @@ export function showState(registry: Registry, shown: Shown): void {
     registers,
     async collect() {
       this.reset()
-      const depths = await depthsOf(shown.kept).catch(() => [])
+      const depths = await depthsOf(shown.publishChannel).catch(() => [])
       for (const [queue, messages] of depths) this.set({ queue }, messages)
     },
   })
@@ -63,8 +63,10 @@ export function showState(registry: Registry, shown: Shown): void {
   })
 }
 
-async function depthsOf(kept: Shown['kept']): Promise<[queue: string, messages: number][]> {
-  const channel = kept.current()
+async function depthsOf(
+  publishChannel: Shown['publishChannel'],
+): Promise<[queue: string, messages: number][]> {
+  const channel = publishChannel.current()
   if (channel === undefined) return []
   const asked = Promise.all(
     QUEUES.map(

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client'
-import { WAITING, type WaitingCounts } from '../threads/waiting-for.ts'
+import { WAITING, type WaitingCounts } from '../message/waiting-for.ts'
 
 /** Counted at most this often, whoever reads the metrics. */
 const COUNTED_FOR_MS = 5_000

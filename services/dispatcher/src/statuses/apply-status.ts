@@ -1,6 +1,6 @@
-import type { MessageRecord, Progress, Send, SendState } from '../message-record.ts'
-import { nextToSend, withEntry } from '../progress.ts'
-import { later, stateOfSends } from '../send-state.ts'
+import type { MessageRecord, Progress, Send, SendState } from '../message/message-record.ts'
+import { nextToSend, withEntry } from '../message/progress.ts'
+import { later, stateOfSends } from '../message/send-state.ts'
 
 /** News of one send, from the provider. */
 export interface SendStatus {
@@ -14,16 +14,16 @@ export interface SendStatus {
 }
 
 /**
- * A message's progress after news of its sends, or undefined when they say nothing new. Statuses move forward
- * only. For a message still in the pipeline, news of an uncertain send settles it: it is no longer waited for.
+ * A message's progress after statuses of its sends, or undefined when they say nothing new. Statuses move forward
+ * only. For a message still in the pipeline, a status of an uncertain send settles it: it is no longer waited for.
  */
 export function applyStatuses(record: MessageRecord, statuses: SendStatus[]): Progress | undefined {
   const sends = statuses.reduce(withStatus, record.sends)
   if (sends === record.sends) return undefined
   const { state, tries, timeline, attempts, open, answer, reason, fault, expiresAt, due } = record
   const optional = { answer, reason, fault, expiresAt, due }
-  const kept = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined))
-  const progress: Progress = { state, tries, timeline, attempts, sends, ...kept }
+  const defined = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined))
+  const progress: Progress = { state, tries, timeline, attempts, sends, ...defined }
   if (open === true) {
     const { due: _due, ...now } = progress
     return { ...now, open }

@@ -2,7 +2,7 @@ import { DISPATCHER_EXCHANGE, STATUS_QUEUES } from '@parley/shared/broker'
 import { type MessageStatus, STATUS_TYPE } from '@parley/shared/message-status'
 import type { Channel } from 'amqplib'
 import { z } from 'zod'
-import type { Collections } from '../database.ts'
+import type { Collections } from '../store/collections.ts'
 
 /** What no provider says of a send. A dispatcher that does not know markers ignores it, as any state it does not follow. */
 const MARKER_STATUS = 'parley.marker'
@@ -37,9 +37,12 @@ export function markerOf({ status, marker }: MessageStatus): StatusMarker | unde
 }
 
 /** Notes for the instances that sent them that markers have come back. An instance that is gone has no note. */
-export async function noteMarkers(copies: Collections['copies'], markers: StatusMarker[]): Promise<void> {
+export async function noteMarkers(
+  instances: Collections['instances'],
+  markers: StatusMarker[],
+): Promise<void> {
   if (markers.length === 0) return
-  await copies.bulkWrite(
+  await instances.bulkWrite(
     markers.map(({ instance, queue, number }) => ({
       updateOne: { filter: { _id: instance }, update: { $max: { [`statusMarkers.${queue}`]: number } } },
     })),

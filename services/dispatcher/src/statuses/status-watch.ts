@@ -1,8 +1,8 @@
 import { STATUS_QUEUES } from '@parley/shared/broker'
 import type { Log } from '@parley/shared/log'
 import type { Targets } from '@parley/shared/targets'
-import type { Collections } from '../database.ts'
-import type { KeptChannel } from '../keep-channel.ts'
+import type { PublishChannel } from '../broker/publish-channel.ts'
+import type { Collections } from '../store/collections.ts'
 import { sendMarker } from './status-marker.ts'
 
 const CHECK_MS = 1_000
@@ -37,14 +37,14 @@ interface Marker {
  */
 export function watchStatuses(options: {
   instance: string
-  kept: Pick<KeptChannel, 'current'>
+  publishChannel: Pick<PublishChannel, 'current'>
   gateways: Targets
   webhooks: Targets
-  copies: Pick<Collections['copies'], 'findOne'>
+  instances: Pick<Collections['instances'], 'findOne'>
   log: Log
   now?: () => number
 }): StatusWatch {
-  const { instance, kept, gateways, webhooks, copies, log, now = Date.now } = options
+  const { instance, publishChannel, gateways, webhooks, instances, log, now = Date.now } = options
   const markers: Marker[] = STATUS_QUEUES.map(() => ({
     number: 0,
     sentAt: 0,
@@ -57,7 +57,7 @@ export function watchStatuses(options: {
   let stopped = false
   const checkIntake = async () => {
     const isWhole =
-      kept.current() !== undefined &&
+      publishChannel.current() !== undefined &&
       (await oneAnswers(gateways, '/health/live')) &&
       (await oneAnswers(webhooks, '/health/ready'))
     if (!isWhole && since !== undefined)
@@ -66,13 +66,13 @@ export function watchStatuses(options: {
   }
   const checkMarkers = async () => {
     if (now() - askedAt > ASKED_FOR_MS) return
-    const found = await copies.findOne({ _id: instance }, { maxTimeMS: REQUEST_MS })
+    const found = await instances.findOne({ _id: instance }, { maxTimeMS: REQUEST_MS })
     for (const [queue, marker] of markers.entries()) {
       if (!marker.isBack && found?.statusMarkers?.[queue] === marker.number) {
         marker.isBack = true
         marker.consumedUntil = marker.sentAt
       }
-      const channel = kept.current()
+      const channel = publishChannel.current()
       if (channel === undefined || !(marker.isBack || now() - marker.sentAt > RESEND_MS)) continue
       Object.assign(marker, { number: marker.number + 1, sentAt: now(), isBack: false })
       sendMarker(channel, { instance, queue, number: marker.number })

@@ -1,10 +1,10 @@
 import type { Log } from '@parley/shared/log'
 import { reject } from '@parley/shared/reject'
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
-import type { Committer } from '../commit.ts'
-import type { Collections } from '../database.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { observeArrival } from '../metrics/observe-arrival.ts'
+import type { Collections } from '../store/collections.ts'
+import type { Committer } from '../store/commit.ts'
 import { applyStatuses, type SendStatus } from './apply-status.ts'
 import { type KnownStatus, readStatus } from './read-status.ts'
 import { noteMarkers, type StatusMarker } from './status-marker.ts'
@@ -12,14 +12,14 @@ import { noteMarkers, type StatusMarker } from './status-marker.ts'
 const MAX_ROUNDS = 20
 
 interface StatusOptions {
-  collections: Pick<Collections, 'messages' | 'copies'>
+  collections: Pick<Collections, 'messages' | 'instances'>
   committer: Committer
   metrics: Pick<Metrics, 'sent' | 'delivered'>
 }
 
 /**
- * Makes the worker of the provider's news: each batch is applied to the messages it is about. One that somebody
- * else writes at the same moment is read and applied again. Rejects while the database is away.
+ * Makes the worker of the provider's statuses: each batch is applied to the messages it is about. One that somebody
+ * else writes at the same moment is read and applied again. Rejects while the database is unavailable.
  */
 export function workStatuses(options: StatusOptions & { log: Log }) {
   const { collections, log } = options
@@ -34,7 +34,7 @@ export function workStatuses(options: StatusOptions & { log: Log }) {
     }
     await applyAll(options, known)
     // Last, for a marker says that what was queued before it is applied.
-    await noteMarkers(collections.copies, markers)
+    await noteMarkers(collections.instances, markers)
   }
 }
 
@@ -49,10 +49,10 @@ async function applyAll(
     const left: typeof waiting = new Map()
     await Promise.all(
       records.map(async (record) => {
-        const news = waiting.get(record._id) ?? []
-        const progress = applyStatuses(record, statusesOf(news, record.workspace))
+        const found = waiting.get(record._id) ?? []
+        const progress = applyStatuses(record, statusesOf(found, record.workspace))
         if (progress === undefined) return
-        if (!(await committer.commit(record, progress))) return void left.set(record._id, news)
+        if (!(await committer.commit(record, progress))) return void left.set(record._id, found)
         observeArrival(metrics, record, { from: record.state, to: progress.state, at: Date.now() })
       }),
     )
@@ -61,6 +61,6 @@ async function applyAll(
 }
 
 /** News from another workspace's webhook can't be about this message. */
-function statusesOf(news: KnownStatus[], owner: number): SendStatus[] {
-  return news.filter(({ workspace }) => workspace === owner).map(({ status }) => status)
+function statusesOf(found: KnownStatus[], owner: number): SendStatus[] {
+  return found.filter(({ workspace }) => workspace === owner).map(({ status }) => status)
 }

@@ -1,5 +1,5 @@
 import { mongo } from 'mongoose'
-import type { Collections } from '../../src/database.ts'
+import type { Collections } from '../../src/store/collections.ts'
 
 /** `before`: nothing is written or read; `after`: it is, and the answer is lost. */
 export type StoreFault = 'before' | 'after'

@@ -3,16 +3,17 @@ import { MESSAGE_TYPE } from '@parley/shared/message'
 import { STATUS_TYPE } from '@parley/shared/message-status'
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
-import { createCommitter, newsWriter } from '../../src/commit.ts'
-import type { Collections } from '../../src/database.ts'
-import { createEndpoints } from '../../src/endpoints/endpoints.ts'
+import { createEndpoints } from '../../src/channels/endpoints/endpoints.ts'
+import { createDeliverMessage } from '../../src/deliver/deliver-message.ts'
 import { createIntakeStore } from '../../src/intake/intake-store.ts'
+import { openPartition } from '../../src/intake/open-partition.ts'
+import type { Outcome } from '../../src/message/outcome.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
-import type { Outcome } from '../../src/outcome.ts'
-import type { Lease } from '../../src/partitions/lease-store.ts'
-import { openPartition, type Partition } from '../../src/partitions/partition.ts'
-import { createRunMessage } from '../../src/run-message.ts'
+import type { Partition } from '../../src/schedule/partitions.ts'
 import { workStatuses } from '../../src/statuses/work-statuses.ts'
+import type { Collections } from '../../src/store/collections.ts'
+import { createCommitter, statusWriter } from '../../src/store/commit.ts'
+import type { Lease } from '../../src/store/lease-store.ts'
 import { faultyMessages, newStoreLine, type StoreFault, type StoreLine } from './faulty-messages.ts'
 import { MemoryQueue } from './memory-queue.ts'
 
@@ -64,7 +65,7 @@ export class PartitionSystem {
     this.#workspace = number
     this.#messages = collections.messages
     this.#rejected = collections.rejected
-    const committer = createCommitter(this.#messages, newsWriter('provider'))
+    const committer = createCommitter(this.#messages, statusWriter('provider'))
     this.#applyStatuses = workStatuses({
       ...{ collections: options.collections, committer, log },
       metrics: createMetrics(new Registry()),
@@ -182,9 +183,9 @@ export class PartitionSystem {
     const messages = faultyMessages(this.#messages, line, (ids) => {
       for (const id of ids) this.#stored.add(id)
     })
-    const lease = { partition: this.#workspace, term, isHeld: true, held: () => lease.isHeld }
+    const lease = { partition: this.#workspace, term, isHeld: true, isValid: () => lease.isHeld }
     const partition = openPartition({
-      ...{ lease, copy: 'i', log, collections: { messages, rejected: this.#rejected } },
+      ...{ lease, instance: 'i', log, collections: { messages, rejected: this.#rejected } },
       store: createIntakeStore(messages, log),
       committer: createCommitter(messages, 'i'),
       run: this.#runner(messages, line),
@@ -196,7 +197,7 @@ export class PartitionSystem {
   #runner(messages: Collections['messages'], line: StoreLine) {
     const deliver = (messageId: string) => this.#deliver(messageId, line)
     const callback = { reports: true, deliver: (call: { messageId: string }) => deliver(call.messageId) }
-    return createRunMessage({
+    return createDeliverMessage({
       metrics: createMetrics(new Registry()),
       channels: {
         find: async () => ({
@@ -210,14 +211,14 @@ export class PartitionSystem {
       endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
       submit: never,
       read: (_id) => messages.findOne({ _id }),
-      governor: { slot: never, anotherSlot: never, count: never, slowDown: never },
+      sendRateLimit: { slot: never, anotherSlot: never, count: never, slowDown: never },
       statuses: {
         clearSince: () => 0,
         consumedUntil: () => (this.#statusesUnderWay > 0 ? 0 : Date.now()),
       },
       log,
       uncertainWindow: UNCERTAIN_MS,
-      keptMs: 60_000,
+      retentionMs: 60_000,
       now: Date.now,
     })
   }

@@ -3,7 +3,7 @@ import type { Caller } from '@parley/shared/internal-token'
 import type { Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import type { Model } from 'mongoose'
-import type { Models } from '../models.ts'
+import type { Models } from '../store/models.ts'
 import { publicFieldsOf } from './public-fields.ts'
 
 const ROLE_VERSION = /^\/internal\/roles\/(\d+)\/versions\/(\d+)$/

@@ -2,8 +2,8 @@ import type { Caller } from '@parley/shared/internal-token'
 import { covers } from '@parley/shared/permission/covers'
 import type { PermissionEntry } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
-import type { Models } from '../models.ts'
-import { type Role, roleVersionId } from '../roles/role.ts'
+import type { Models } from '../store/models.ts'
+import { type Role, roleVersionId } from '../store/role.ts'
 import { type Authorizing, selects } from './authorizer.ts'
 
 type RoleModels = Pick<Models, 'roles' | 'roleVersions'>

@@ -6,9 +6,9 @@ import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
 import { authBody } from '../auth-body.ts'
-import type { Models } from '../models.ts'
-import { roleView } from '../roles/role.ts'
-import { workspaceView } from '../workspaces/workspace.ts'
+import type { Models } from '../store/models.ts'
+import { roleView } from '../store/role.ts'
+import { workspaceView } from '../store/workspace.ts'
 
 // The contract takes any object, or nothing at all.
 export const anyObject = z.looseObject({}).optional()

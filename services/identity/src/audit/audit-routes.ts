@@ -4,8 +4,8 @@ import { callerOf } from '@parley/shared/service-app'
 import { Router } from 'express'
 import { scopeOf } from '../access/authorizer.ts'
 import { page } from '../collection/page.ts'
-import type { Models } from '../models.ts'
-import type { AuditEntry } from './audit.ts'
+import type { AuditEntry } from '../store/audit.ts'
+import type { Models } from '../store/models.ts'
 
 /** `GET /rest/audit`: what was done in the caller's workspace, the latest first. */
 export function auditRoutes({

@@ -1,7 +1,7 @@
 import type { InternalVerifier } from '@parley/shared/internal-token'
 import { requireService } from '@parley/shared/service-app'
 import { Router } from 'express'
-import type { Models } from '../models.ts'
+import type { Models } from '../store/models.ts'
 
 // A change carries the time at which its transaction began, and those may take a few seconds.
 const OVERLAP_MS = 10_000

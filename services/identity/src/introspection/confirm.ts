@@ -1,10 +1,10 @@
 import type { Caller } from '@parley/shared/internal-token'
 import { covers } from '@parley/shared/permission/covers'
 import { unescapeKeys } from '@parley/shared/safe-keys'
-import type { Account } from '../accounts/account.ts'
-import type { Models } from '../models.ts'
-import type { Role } from '../roles/role.ts'
-import { hasEnded } from '../sessions/session.ts'
+import type { Account } from '../store/account.ts'
+import type { Models } from '../store/models.ts'
+import type { Role } from '../store/role.ts'
+import { hasEnded } from '../store/session.ts'
 
 /** A caller, and when what it came with ends, in milliseconds since 1970. */
 export interface Confirmed {

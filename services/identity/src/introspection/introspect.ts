@@ -4,7 +4,7 @@ import { requireService } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
-import type { Models } from '../models.ts'
+import type { Models } from '../store/models.ts'
 import { type Confirmed, confirmApiToken, confirmSession } from './confirm.ts'
 
 const MAX_BODY_BYTES = 4_096

@@ -4,13 +4,14 @@ import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
+import { emailAddress, label, newPassword } from '../accounts/user-fields.ts'
 import { usernameKey } from '../accounts/username-key.ts'
 import { authBody } from '../auth-body.ts'
-import type { Models } from '../models.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import { issueAccessToken } from '../sessions/access-token.ts'
 import type { KeyRing } from '../signing-keys/key-ring.ts'
-import { isDuplicate } from '../transaction.ts'
+import type { Models } from '../store/models.ts'
+import { isDuplicate } from '../store/transaction.ts'
 import { freeSlug } from '../workspaces/slug.ts'
 import {
   planRegistration,
@@ -19,7 +20,6 @@ import {
   storeRegistration,
   takeRegistrationIds,
 } from './registration.ts'
-import { emailAddress, label, newPassword } from './user-fields.ts'
 
 const MAX_TRIES = 10
 

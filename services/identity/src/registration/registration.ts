@@ -1,14 +1,14 @@
 import { DEFAULT_ROLES } from '@parley/shared/permission/default-roles'
 import type { Connection } from 'mongoose'
-import { type Account, accountView } from '../accounts/account.ts'
 import { usernameKey } from '../accounts/username-key.ts'
-import { takeIds } from '../ids.ts'
-import type { Models } from '../models.ts'
 import type { StoredPassword } from '../passwords/passwords.ts'
-import { type Role, versionOf } from '../roles/role.ts'
-import { newSession, type Session } from '../sessions/session.ts'
-import { inTransaction } from '../transaction.ts'
-import { type Workspace, workspaceView } from '../workspaces/workspace.ts'
+import { type Account, accountView } from '../store/account.ts'
+import { takeIds } from '../store/ids.ts'
+import type { Models } from '../store/models.ts'
+import { type Role, versionOf } from '../store/role.ts'
+import { newSession, type Session } from '../store/session.ts'
+import { inTransaction } from '../store/transaction.ts'
+import { type Workspace, workspaceView } from '../store/workspace.ts'
 
 /** What a new user sends. */
 export interface NewUser {

@@ -5,11 +5,11 @@ import type { ClientSession } from 'mongoose'
 import { findWritable } from '../access/authorizer.ts'
 import { requireMayManage } from '../access/privileges.ts'
 import type { Administration } from '../administration.ts'
-import { audit } from '../audit/audit.ts'
-import { announce } from '../changes/change.ts'
 import { pathId } from '../collection/path-id.ts'
-import type { Models } from '../models.ts'
-import { inTransaction } from '../transaction.ts'
+import { audit } from '../store/audit.ts'
+import { announce } from '../store/change.ts'
+import type { Models } from '../store/models.ts'
+import { inTransaction } from '../store/transaction.ts'
 
 /** `DELETE /rest/roles/{id}`: 409 while users, API tokens or invitations have the role. */
 export function deleteRole({ connection, models, authorizer }: Administration): RequestHandler {

@@ -7,11 +7,11 @@ import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import { findReadable } from '../access/authorizer.ts'
 import { publicFieldsOf } from '../access/public-fields.ts'
+import { userView } from '../accounts/user-view.ts'
 import type { Administration } from '../administration.ts'
-import { apiTokenView } from '../api-tokens/api-token.ts'
 import { pathId } from '../collection/path-id.ts'
-import { userView } from '../users/user-view.ts'
-import { roleView } from './role.ts'
+import { apiTokenView } from '../store/api-token.ts'
+import { roleView } from '../store/role.ts'
 
 /** What is to be explained. */
 export const explanationWanted = z.strictObject({

@@ -2,8 +2,8 @@ import type { Caller } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import type { ClientSession } from 'mongoose'
 import { z } from 'zod'
-import type { Models } from '../models.ts'
-import type { Role } from './role.ts'
+import type { Models } from '../store/models.ts'
+import type { Role } from '../store/role.ts'
 
 /** A role in a body: its id, or its name. */
 export const roleReference = z.union([z.number().int(), z.string()])

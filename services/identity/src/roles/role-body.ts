@@ -2,7 +2,7 @@ import type { PermissionEntry } from '@parley/shared/permission/decide'
 import { validateEntry } from '@parley/shared/permission/entry'
 import { type Fault, Problem } from '@parley/shared/problem'
 import { z } from 'zod'
-import { label } from '../registration/user-fields.ts'
+import { label } from '../accounts/user-fields.ts'
 
 const MAX_ENTRIES = 100
 const part = z.union([z.string(), z.boolean(), z.null()])

@@ -2,8 +2,8 @@ import type { InternalVerifier } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import { requireService } from '@parley/shared/service-app'
 import { Router } from 'express'
-import type { Models } from '../models.ts'
-import { roleVersionId } from './role.ts'
+import type { Models } from '../store/models.ts'
+import { roleVersionId } from '../store/role.ts'
 
 /** `GET /internal/roles/:id/versions/:version`: a role as it was at one version, which never changes. */
 export function roleVersionRoute({

@@ -5,10 +5,10 @@ import { type Request, Router } from 'express'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
 import { authBody } from '../auth-body.ts'
-import type { Models } from '../models.ts'
-import { inTransaction } from '../transaction.ts'
+import type { Models } from '../store/models.ts'
+import { tokenHash } from '../store/session.ts'
+import { inTransaction } from '../store/transaction.ts'
 import { revokeSession, revokeSessions } from './revoke.ts'
-import { tokenHash } from './session.ts'
 
 /** What a logout takes. */
 export const logoutBody = z

@@ -4,10 +4,10 @@ import { Router } from 'express'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
 import { authBody } from '../auth-body.ts'
-import type { Models } from '../models.ts'
-import { inTransaction } from '../transaction.ts'
+import type { Models } from '../store/models.ts'
+import { hasEnded, type RefreshToken, type Session, tokenHash } from '../store/session.ts'
+import { inTransaction } from '../store/transaction.ts'
 import { revokeSession } from './revoke.ts'
-import { hasEnded, type RefreshToken, type Session, tokenHash } from './session.ts'
 import { continueSession, successorOf, type TokenDependencies } from './tokens.ts'
 
 // For so long an answer that got lost can be had again; after that a used token is taken for a stolen one.

@@ -1,6 +1,6 @@
 import type { ClientSession } from 'mongoose'
-import { announce } from '../changes/change.ts'
-import type { Models } from '../models.ts'
+import { announce } from '../store/change.ts'
+import type { Models } from '../store/models.ts'
 
 type SessionModels = Pick<Models, 'sessions' | 'changes'>
 

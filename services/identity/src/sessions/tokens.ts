@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
-import type { Models } from '../models.ts'
 import type { KeyRing } from '../signing-keys/key-ring.ts'
-import { type IssuedToken, issueAccessToken } from './access-token.ts'
+import type { Models } from '../store/models.ts'
 import {
   newRefreshToken,
   newSession,
@@ -9,7 +8,8 @@ import {
   refreshedUntil,
   type Session,
   tokenHash,
-} from './session.ts'
+} from '../store/session.ts'
+import { type IssuedToken, issueAccessToken } from './access-token.ts'
 
 export interface TokenDependencies {
   models: Models

@@ -2,13 +2,13 @@ import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { findWritable } from '../access/authorizer.ts'
+import { requireAdminLeft } from '../access/last-admin.ts'
 import { requireMayManage } from '../access/privileges.ts'
 import type { Administration } from '../administration.ts'
-import { audit } from '../audit/audit.ts'
 import { pathId } from '../collection/path-id.ts'
 import { revokeSessions } from '../sessions/revoke.ts'
-import { inTransaction } from '../transaction.ts'
-import { requireAdminLeft } from './last-admin.ts'
+import { audit } from '../store/audit.ts'
+import { inTransaction } from '../store/transaction.ts'
 
 /** `DELETE /rest/users/{id}`: the user's sessions and API tokens end with them. */
 export function deleteUser({ connection, models, authorizer }: Administration): RequestHandler {

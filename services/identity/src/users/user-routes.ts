@@ -2,13 +2,13 @@ import { methodNotAllowed } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { type RequestHandler, Router } from 'express'
 import { findReadable, scopeOf } from '../access/authorizer.ts'
+import { userView } from '../accounts/user-view.ts'
 import type { Administration } from '../administration.ts'
 import { page } from '../collection/page.ts'
 import { pathId } from '../collection/path-id.ts'
 import { createUser } from './create-user.ts'
 import { deleteUser } from './delete-user.ts'
 import { updateUser } from './update-user.ts'
-import { userView } from './user-view.ts'
 
 /** `/rest/users`: the users of the caller's workspace. */
 export function userRoutes(administration: Administration, body: RequestHandler): Router {

@@ -2,7 +2,7 @@ import type { InternalVerifier } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import { requireService } from '@parley/shared/service-app'
 import { Router } from 'express'
-import type { Models } from '../models.ts'
+import type { Models } from '../store/models.ts'
 
 /** `GET /internal/workspaces/by-slug/:slug`: the workspace of a slug, which is the same for ever. */
 export function workspaceBySlugRoute({

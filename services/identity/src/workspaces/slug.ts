@@ -1,6 +1,6 @@
 import type { Model } from 'mongoose'
-import { type CounterDocument, takeIds } from '../ids.ts'
-import type { Workspace } from './workspace.ts'
+import { type CounterDocument, takeIds } from '../store/ids.ts'
+import type { Workspace } from '../store/workspace.ts'
 
 // A DNS label has 63 characters; the rest is left for a number.
 const MAX_LETTERS = 48

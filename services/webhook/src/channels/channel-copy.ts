@@ -3,6 +3,7 @@ import { documentChange } from '@parley/shared/document-change'
 import { jsonObject } from '@parley/shared/json-object'
 import { parseJson } from '@parley/shared/parse-json'
 import { z } from 'zod'
+import type { ChannelCopy } from '../database.ts'
 
 /** What the webhook service uses of a channel. */
 const channelFields = z.looseObject({
@@ -32,24 +33,6 @@ export interface Channel {
   extId: string
   hook: 'rpc' | 'whatsapp'
   config: Record<string, unknown>
-}
-
-/** The service's own copy of a channel. Configuration has the original. */
-export interface ChannelCopy {
-  /** `<workspace>/<id>` */
-  _id: string
-  workspace: number
-  id: number
-  version: number
-  /** External ids may be long: an index takes their hash. */
-  extIdHash?: string
-  /** The document as JSON text, whatever its keys; not there once the channel is deleted. */
-  document?: string
-  /** When configuration was last asked for all channels of this external id. */
-  readAt?: Date
-  storedAt: Date
-  /** When the trace of a deleted channel goes. */
-  expiresAt?: Date
 }
 
 export const copyId = (workspace: number, id: number): string => `${workspace}/${id}`

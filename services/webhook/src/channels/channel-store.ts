@@ -1,8 +1,8 @@
 import { keepNewest } from '@parley/shared/keep-newest'
 import { type SecretBox, sealSecrets } from '@parley/shared/sealed-value'
-import type { Collections } from '../database.ts'
+import type { ChannelCopy, Collections } from '../database.ts'
 import { within } from '../within.ts'
-import { type ChannelCopy, copyId, hashOf, type VersionedChannel } from './channel-copy.ts'
+import { copyId, hashOf, type VersionedChannel } from './channel-copy.ts'
 
 const TRACE_MS = 30 * 24 * 60 * 60 * 1_000
 const READ_MS = 500

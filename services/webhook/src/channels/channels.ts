@@ -3,8 +3,9 @@ import type { Log } from '@parley/shared/log'
 import { Problem } from '@parley/shared/problem'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import type { ChannelCopy } from '../database.ts'
 import { within } from '../within.ts'
-import { type Channel, type ChannelCopy, channelsIn, versionedChannel } from './channel-copy.ts'
+import { type Channel, channelsIn, versionedChannel } from './channel-copy.ts'
 import type { ChannelStore } from './channel-store.ts'
 
 const FRESH_MS = 1_000

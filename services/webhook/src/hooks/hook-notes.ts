@@ -1,26 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import { LRUCache } from 'lru-cache'
-import type { Collections } from '../database.ts'
-
-/** What happened last at a channel's webhook. */
-export interface HookNotes {
-  /** `<workspace>/<channel id>` */
-  _id: string
-  workspace: number
-  channel: number
-  /** When the provider last confirmed the address with the right verify token. */
-  handshakeAt?: Date
-  /** When something rightly signed last came. */
-  receivedAt?: Date
-  lastError?: { at: Date; code: HookError }
-}
-
-export type HookError =
-  | 'verify_token_wrong'
-  | 'verify_token_not_configured'
-  | 'signature_wrong'
-  | 'app_secret_not_configured'
-  | 'updates_skipped'
+import type { Collections, HookError, HookNotes } from '../database.ts'
 
 export interface HookLog {
   handshake(channel: { workspace: number; _id: number }): void

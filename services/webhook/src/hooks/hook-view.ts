@@ -1,8 +1,8 @@
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { derivedSecret, ownSecrets } from '@parley/shared/signing-secret'
 import type { Channel } from '../channels/channel-copy.ts'
-import { configText } from '../meta/find-hook.ts'
-import type { HookNotes } from './hook-notes.ts'
+import { configText } from '../channels/config-text.ts'
+import type { HookNotes } from '../database.ts'
 
 export interface HookViewOptions {
   channel: Channel

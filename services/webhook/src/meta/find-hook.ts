@@ -1,5 +1,4 @@
 import { MAX_ID_CHARACTERS } from '@parley/shared/message'
-import { isSealed, type SecretBox } from '@parley/shared/sealed-value'
 import type { Request } from 'express'
 import type { Channel } from '../channels/channel-copy.ts'
 import type { Channels } from '../channels/channels.ts'
@@ -30,15 +29,4 @@ export function createFindHook(options: {
     })()
     return within(FIND_MS, found)
   }
-}
-
-/** The text that a channel's configuration has under `key`, opened where it is sealed; undefined without one. */
-export function configText(
-  { config, workspace }: Channel,
-  key: 'verifyToken' | 'appSecret',
-  box: Pick<SecretBox, 'open'>,
-): string | undefined {
-  const value = Object.hasOwn(config, key) ? config[key] : undefined
-  const text = typeof value === 'string' && isSealed(value) ? box.open(value, workspace) : value
-  return typeof text === 'string' && text !== '' ? text : undefined
 }

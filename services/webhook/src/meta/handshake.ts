@@ -1,8 +1,9 @@
 import { Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import type { RequestHandler } from 'express'
+import { configText } from '../channels/config-text.ts'
 import type { HookLog } from '../hooks/hook-notes.ts'
-import { configText, type FindHook } from './find-hook.ts'
+import type { FindHook } from './find-hook.ts'
 import { sameText } from './signature.ts'
 
 const MAX_CHALLENGE = 1_024

@@ -1,0 +1,175 @@
+import { acceptedMessage } from '@parley/shared/message'
+import type { DescribedOperation, Parameter } from '@parley/shared/openapi/operation'
+import { queryParameters } from '@parley/shared/openapi/query-parameters'
+import { z } from 'zod'
+import { MESSAGE_STATES } from '../../message/message-record.ts'
+import { replayRequest } from '../messages/replay-routes.ts'
+import { messageQuery } from '../messages/routes.ts'
+
+const tag = 'messages'
+const AT = '2026-11-20T11:36:37.316Z'
+const ID = '48341280-0a59-806f-9695-a1f7fc5fde77'
+const time = z.iso.datetime()
+const state = z.enum(MESSAGE_STATES)
+
+const idParameter: Parameter = {
+  ...{ in: 'path', name: 'id', required: true, schema: z.string(), example: ID },
+  description: 'As the post answered with in `X-Message-Id`',
+}
+
+const summary = z
+  .object({
+    _id: z.string(),
+    channel: z.string().describe('The external id that the message names'),
+    thread: z.string(),
+    source: z.string().describe('`api`, or `meta`'),
+    state,
+    reason: z.string().optional().describe('Why it is not as it should be'),
+    fault: z.enum(['caller', 'channel', 'provider', 'us']).nullish().describe('Whose fault that is'),
+    due: time.optional().describe('When it is tried again'),
+    waitingFor: z
+      .string()
+      .optional()
+      .describe('What that is waited for: `retry`, `status`, `circuit_breaker`'),
+    receivedAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'MessageSummary', description: 'A message, and where it stands' })
+
+const detail = z
+  .object({
+    ...summary.shape,
+    requestId: z.string().nullable(),
+    message: acceptedMessage.describe('As it came in'),
+    answer: acceptedMessage.shape.answer.optional().describe('Where a handler made one'),
+    timeline: z.array(z.object({ at: time, state, reason: z.string().optional() })),
+    sends: z
+      .array(
+        z.looseObject({
+          id: z.string(),
+          content: z.looseObject({ kind: z.string() }),
+          state: z.string(),
+          providerId: z.string().optional(),
+        }),
+      )
+      .describe('What leaves for the person or an action, each with what became of it'),
+    submit: z
+      .object({ id: z.string(), state: z.enum(['pending', 'submitted']) })
+      .optional()
+      .describe("Whether what the answer submits has been handed to the thread's task"),
+    attempts: z.array(
+      z.looseObject({
+        at: time,
+        step: z
+          .string()
+          .describe('`handler`, the id of a send, or `message` where something went wrong on our side'),
+        outcome: z.enum(['accepted', 'retryable', 'permanent', 'uncertain']),
+        code: z.string().optional(),
+        ms: z.number(),
+      }),
+    ),
+  })
+  .meta({ id: 'Message', description: 'A message with all that happened to it' })
+
+const summaryExample = {
+  ...{ _id: ID, channel: 'support-line', thread: 'order-4711', source: 'api', state: 'sent' },
+  ...{ receivedAt: AT, updatedAt: AT },
+}
+const detailExample = {
+  ...summaryExample,
+  requestId: '1dbd2714-f645-43f5-8c44-7acf7b239106',
+  message: {
+    extId: 'support-line',
+    user: {},
+    thread: { extId: 'order-4711' },
+    answer: { message: 'On its way.' },
+  },
+  timeline: [
+    { at: AT, state: 'received' },
+    { at: AT, state: 'sent' },
+  ],
+  sends: [
+    {
+      id: `${ID}:0`,
+      content: { kind: 'text', text: 'On its way.' },
+      state: 'sent',
+      providerId: 'wamid.N73h',
+    },
+  ],
+  attempts: [{ at: AT, step: `${ID}:0`, outcome: 'accepted', ms: 12.3 }],
+}
+
+export const messageOperations: readonly DescribedOperation[] = [
+  {
+    ...{ method: 'GET', path: '/rest/messages', id: 'listMessages', tag, summary: 'List messages' },
+    description: 'The latest first.',
+    parameters: queryParameters(messageQuery, {
+      channel: 'The external id that they name',
+      thread: 'The thread they belong to',
+      status: 'Where they stand',
+      from: 'Received then or later',
+      to: 'Received before',
+      limit: 'How many at a time',
+      after: 'The `next` of the page before',
+    }),
+    answer: {
+      schema: z.object({ data: z.array(summary), next: z.string().nullable() }).meta({ id: 'MessagePage' }),
+      example: { data: [summaryExample], next: null },
+    },
+    errors: ['validation_failed'],
+  },
+  {
+    ...{ method: 'GET', path: '/rest/messages/{id}', id: 'readMessage', tag, summary: 'Read a message' },
+    parameters: [idParameter],
+    answer: { schema: detail, example: detailExample },
+    errors: ['not_found'],
+  },
+  {
+    ...{ method: 'GET', path: '/rest/messages/{id}/audio', id: 'readAudio', tag },
+    summary: "Read a message's audio",
+    description: 'The bytes, wherever they are kept: in the message, with us, or with the provider.',
+    parameters: [idParameter],
+    answer: {
+      schema: z.string().meta({ format: 'binary' }),
+      example: 'OggS',
+      types: [
+        'audio/ogg',
+        'audio/mpeg',
+        'audio/wav',
+        'audio/mp4',
+        'audio/amr',
+        'audio/*',
+        'application/octet-stream',
+      ],
+    },
+    errors: ['not_found', 'bad_gateway'],
+  },
+  {
+    ...{ method: 'POST', path: '/rest/messages/replay', id: 'replayMessages', tag },
+    summary: 'Run messages again',
+    description: 'Those that a filter picks, of what is dead, failed or unrouted, oldest first.',
+    body: {
+      schema: replayRequest.meta({ id: 'ReplayBody' }),
+      example: { status: 'unrouted', channel: 'support-line', limit: 100 },
+      optional: true,
+    },
+    answer: {
+      schema: z
+        .object({ replayed: z.number().int(), more: z.boolean().describe('Whether the limit left some out') })
+        .meta({ id: 'Replayed' }),
+      example: { replayed: 1, more: false },
+    },
+    errors: ['not_replayable'],
+  },
+  {
+    ...{ method: 'POST', path: '/rest/messages/{id}/replay', id: 'replayMessage', tag },
+    summary: 'Run a message again',
+    description: 'It goes on at the first send that did not get there.',
+    parameters: [idParameter],
+    answer: {
+      schema: z.object({ _id: z.string(), replayed: z.literal(true) }),
+      example: { _id: ID, replayed: true },
+    },
+    errors: ['not_found', 'not_replayable'],
+  },
+]

@@ -1,0 +1,86 @@
+import type { Authorizer } from '@parley/shared/authorizer'
+import { jsonBody } from '@parley/shared/json-body'
+import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { parse } from '@parley/shared/validate'
+import { Router } from 'express'
+import { z } from 'zod'
+import type { ReplayPublisher } from '../../broker/replay-command.ts'
+import { MESSAGE_STATES, type MessageState } from '../../message/message-record.ts'
+import { isReplayable, REPLAYABLE } from '../../message/replayed.ts'
+import type { Collections } from '../../store/collections.ts'
+import { filterOf, messageFilter } from './filter.ts'
+import { visibleTo } from './visible.ts'
+
+const MAX_BODY_BYTES = 64 * 1024
+const QUERY_MS = 5_000
+
+/** Which messages are to run again. */
+export const replayRequest = z.strictObject({
+  ...messageFilter,
+  status: z.enum(MESSAGE_STATES).optional(),
+  limit: z.number().int().min(1).max(10_000).default(1_000),
+})
+
+/**
+ * POST /rest/messages/{id}/replay runs one message again, POST /rest/messages/replay those that a filter picks,
+ * oldest first. Only what is dead, failed or unrouted may be; anything else is 409. The answer comes once the request
+ * is safe with the broker; a moment later the message is under way.
+ */
+export function replayRoutes(options: {
+  messages: Collections['messages']
+  replays: Pick<ReplayPublisher, 'publish'>
+  authorizer: Authorizer
+}): Router {
+  const { messages, replays, authorizer } = options
+  // Who may only post messages must not reach those of others by running them again.
+  const replayable = async (res: { locals: Record<string, unknown> }) => ({
+    $and: [
+      await visibleTo(res, { authorizer, access: 'read' }),
+      await visibleTo(res, { authorizer, access: 'write' }),
+    ],
+  })
+  const router = Router({ caseSensitive: true })
+  router
+    .route('/replay')
+    .post(jsonBody({ maxBytes: MAX_BODY_BYTES }), async (req, res) => {
+      const allowed = await replayable(res)
+      const asked = parse(replayRequest, req.body ?? {})
+      const states = asked.status === undefined ? [...REPLAYABLE] : [replayableOnly(asked.status)]
+      const found = await messages
+        .find(
+          { $and: [allowed, filterOf(asked)], state: { $in: states }, open: { $exists: false } },
+          { maxTimeMS: QUERY_MS },
+        )
+        .project<{ _id: string; workspace: number; partition: number }>({ workspace: 1, partition: 1 })
+        .sort({ receivedAt: 1, order: 1 })
+        .limit(asked.limit + 1)
+        .toArray()
+      const picked = found.slice(0, asked.limit)
+      await Promise.all(picked.map(replays.publish))
+      res.json({ replayed: picked.length, more: found.length > picked.length })
+    })
+    .all(methodNotAllowed('POST'))
+  router
+    .route('/:id/replay')
+    .post(async (req, res) => {
+      const filter = { $and: [{ _id: req.params.id }, await replayable(res)] }
+      const record = await messages.findOne(filter, { projection: { body: 0 }, maxTimeMS: QUERY_MS })
+      if (record === null) throw new Problem('not_found')
+      if (!isReplayable(record)) throw notReplayable(record.state)
+      await replays.publish(record)
+      res.json({ _id: record._id, replayed: true })
+    })
+    .all(methodNotAllowed('POST'))
+  return router
+}
+
+function replayableOnly(state: MessageState): MessageState {
+  if (!(REPLAYABLE as readonly MessageState[]).includes(state)) throw notReplayable(state)
+  return state
+}
+
+function notReplayable(state: MessageState): Problem {
+  return new Problem('not_replayable', {
+    detail: `What is ${state} is not run again; only ${REPLAYABLE.join(', ')} is.`,
+  })
+}

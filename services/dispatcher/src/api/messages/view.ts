@@ -1,0 +1,39 @@
+import { parseJson } from '@parley/shared/parse-json'
+import type { MessageRecord, Send } from '../../message/message-record.ts'
+
+/** A message in a list: where it stands, without its contents. */
+export function summaryOf(record: MessageRecord): object {
+  return {
+    _id: record._id,
+    channel: record.channel,
+    thread: record.thread,
+    source: record.source,
+    state: record.state,
+    ...(record.reason === undefined ? {} : { reason: record.reason, fault: record.fault ?? null }),
+    ...(record.due === undefined ? {} : { due: record.due }),
+    ...(record.waitingFor === undefined ? {} : { waitingFor: record.waitingFor }),
+    receivedAt: record.receivedAt,
+    updatedAt: record.updatedAt,
+  }
+}
+
+/** A message with all that happened to it: what came in, the answer, its timeline, sends and attempts. */
+export function detailOf(record: MessageRecord): object {
+  return {
+    ...summaryOf(record),
+    requestId: record.requestId ?? null,
+    message: parseJson(record.body),
+    ...(record.answer === undefined ? {} : { answer: parseJson(record.answer) }),
+    timeline: record.timeline,
+    sends: record.sends.filter(({ content }) => content.kind !== 'submit'),
+    ...submissionOf(record.sends),
+    attempts: record.attempts,
+  }
+}
+
+/** What was submitted is in the answer; here is whether it has been handed over. */
+function submissionOf(sends: Send[]): { submit?: { id: string; state: 'pending' | 'submitted' } } {
+  const send = sends.find(({ content }) => content.kind === 'submit')
+  if (send === undefined) return {}
+  return { submit: { id: send.id, state: send.state === 'pending' ? 'pending' : 'submitted' } }
+}

@@ -1,0 +1,30 @@
+import type { WebhookMessage } from '@parley/shared/message'
+import type { PersonalContent } from '../message/message-record.ts'
+import type { Outcome } from '../message/outcome.ts'
+import type { Channel } from './channels.ts'
+import type { RateKeys } from './send-rate-limit/send-rate-limit.ts'
+
+/** One thing to send to one person. */
+export interface Delivery {
+  channel: Channel
+  messageId: string
+  message: WebhookMessage
+  /** The send's id: the idempotency key, the same on every attempt. */
+  id: string
+  content: PersonalContent
+}
+
+/** A way to reach the person. */
+export interface Callback {
+  /** Whether the other side reports later what became of a send. */
+  reports: boolean
+  /** What a send counts against, where the other side allows only so many. */
+  rateKeys?(channel: Channel, message: WebhookMessage): RateKeys | undefined
+  /** The URL that a channel's sends go to; undefined where it has none. */
+  urlOf?(channel: Channel): string | undefined
+  /** Makes one attempt, within 12 s; never throws. */
+  deliver(delivery: Delivery): Promise<Outcome>
+}
+
+/** The longest one attempt may take, in milliseconds. */
+export const DELIVERY_MS = 12_000

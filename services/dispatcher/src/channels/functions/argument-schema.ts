@@ -1,0 +1,96 @@
+import type { JsonObject } from '@parley/shared/json-object'
+import { linearPattern } from './linear-patterns.ts'
+import { isObject, memberOf, pointedAt, type SpecDocument } from './spec-document.ts'
+import { SpecError } from './spec-error.ts'
+
+const MAX_SCHEMAS = 20_000
+const VALUES = [
+  ...['type', 'enum', 'const', 'multipleOf', 'maximum', 'exclusiveMaximum', 'minimum', 'exclusiveMinimum'],
+  ...['maxLength', 'minLength', 'pattern', 'format', 'maxItems', 'minItems', 'uniqueItems', 'minContains'],
+  ...['maxContains', 'maxProperties', 'minProperties', 'required', 'dependentRequired'],
+]
+const SCHEMAS = [
+  ...['not', 'if', 'then', 'else', 'items', 'contains', 'additionalProperties', 'propertyNames'],
+  ...['unevaluatedItems', 'unevaluatedProperties'],
+]
+const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
+const MAPS = ['properties', 'patternProperties', 'dependentSchemas']
+const UNKNOWN_REFERENCES = ['$dynamicRef', '$recursiveRef']
+
+/**
+ * A schema of an OpenAPI document as JSON Schema 2020-12 that stands alone: what it refers to is in its `$defs`,
+ * and only what decides about a value is left. Throws {@link SpecError} for references that lead outside, for
+ * patterns that may take for ever, and beyond 20,000 schemas, which aliases reach soon.
+ */
+export function argumentSchema(document: SpecDocument, schema: unknown): JsonObject {
+  const definitions = new Map<string, JsonObject>()
+  const names = new Map<string, string>()
+  const waiting: string[] = []
+  let left = MAX_SCHEMAS
+  const refer = (reference: string) => {
+    const known = names.get(reference)
+    const name = known ?? `d${names.size}`
+    names.set(reference, name)
+    if (known === undefined) waiting.push(reference)
+    return { $ref: `#/$defs/${name}` }
+  }
+  const convert = (given: unknown): unknown => {
+    if (--left < 0) throw new SpecError('has too many schemas')
+    if (typeof given === 'boolean') return given
+    if (!isObject(given)) throw new SpecError('has something in the place of a schema that is none')
+    if (UNKNOWN_REFERENCES.some((key) => Object.hasOwn(given, key)))
+      throw new SpecError('has a dynamic reference')
+    const reference = memberOf(given, '$ref')
+    if (typeof reference !== 'string') return convertMembers(given)
+    // Beside a reference nothing else counted up to 3.0.
+    return { ...(document.dialect === '3.0' ? {} : convertMembers(given)), ...refer(reference) }
+  }
+  const convertMembers = (given: JsonObject): JsonObject => {
+    const made: JsonObject = {}
+    for (const key of VALUES) if (Object.hasOwn(given, key)) made[key] = given[key]
+    for (const pattern of patternsOf(given)) linearPattern(pattern)
+    for (const key of SCHEMAS) if (Object.hasOwn(given, key)) made[key] = convert(given[key])
+    for (const key of LISTS) {
+      const list = memberOf(given, key)
+      if (Array.isArray(list)) made[key] = list.map(convert)
+    }
+    for (const key of MAPS) {
+      const map = memberOf(given, key)
+      if (isObject(map))
+        made[key] = Object.fromEntries(Object.entries(map).map(([name, inner]) => [name, convert(inner)]))
+    }
+    return document.dialect === '3.0' ? modern(made, given) : made
+  }
+  const root = convert(schema)
+  for (let reference = waiting.pop(); reference !== undefined; reference = waiting.pop()) {
+    const made = convert(pointedAt(document.root, reference))
+    definitions.set(
+      names.get(reference) ?? '',
+      typeof made === 'boolean' ? { allOf: [made] } : (made as JsonObject),
+    )
+  }
+  return { allOf: [root], $defs: Object.fromEntries(definitions) }
+}
+
+/** What a schema matches texts and names by. */
+function patternsOf(given: JsonObject): string[] {
+  const pattern = memberOf(given, 'pattern')
+  const names = memberOf(given, 'patternProperties')
+  return [...(typeof pattern === 'string' ? [pattern] : []), ...(isObject(names) ? Object.keys(names) : [])]
+}
+
+/** What OpenAPI 3.0 says otherwise: `nullable`, and bounds that are exclusive by a flag next to them. */
+function modern(made: JsonObject, given: JsonObject): JsonObject {
+  for (const [flag, bound] of [
+    ['exclusiveMinimum', 'minimum'],
+    ['exclusiveMaximum', 'maximum'],
+  ] as const) {
+    if (typeof made[flag] !== 'boolean') continue
+    const exclusive = made[flag]
+    delete made[flag]
+    if (!exclusive) continue
+    made[flag] = made[bound]
+    delete made[bound]
+  }
+  return memberOf(given, 'nullable') === true ? { anyOf: [{ type: 'null' }, made] } : made
+}

@@ -1,0 +1,90 @@
+import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
+import type { Replica } from '../../replica/replica.ts'
+import type { Channel } from '../channels.ts'
+import type { SpecReader } from './spec-reader.ts'
+
+const MAX_ACTIONS = 100
+const MAX_KNOWN_SPECS = 10_000
+const FRESH_MS = 1_000
+
+const ids = z.array(z.number()).nullish()
+const assistantSchema = z.looseObject({ actions: ids, job: z.number().nullish() })
+const jobSchema = z.looseObject({ actions: ids })
+const actionSchema = z.looseObject({
+  _id: z.number(),
+  version: z.number(),
+  specType: z.string(),
+  moduleUrl: z.string(),
+  spec: z.string(),
+})
+
+export type Action = z.output<typeof actionSchema> & { key: string; workspace: number }
+
+export type FoundAction =
+  | { kind: 'found'; action: Action }
+  /** No action has the operation; `spoilt` names one whose spec could not be worked with. */
+  | { kind: 'unknown'; spoilt?: string }
+
+/**
+ * Finds the action that has an operation among those of the channel's assistant and of its job, in their order, 100
+ * at most. What the replicas don't know is looked for in configuration. Rejects with `unavailable`.
+ */
+export type FindAction = (
+  channel: Channel,
+  operationId: string,
+  options?: { notBefore?: number | undefined },
+) => Promise<FoundAction>
+
+export function createFindAction(options: {
+  replica: Pick<Replica, 'find'>
+  specs: Pick<SpecReader, 'ask'>
+}): FindAction {
+  const { replica, specs } = options
+  const known = new LRUCache<string, Set<string>>({ max: MAX_KNOWN_SPECS })
+
+  const actionsOf = async ({ workspace, config }: Channel, needs: { notBefore?: number }) => {
+    if (typeof config.assistantId !== 'number') return []
+    const one = async (resource: 'assistant' | 'jobs' | 'actions', id: number) =>
+      (await replica.find({ resource, workspace, id }, needs))[0]
+    const assistant = assistantSchema.safeParse(await one('assistant', config.assistantId)).data
+    const job =
+      typeof assistant?.job === 'number'
+        ? jobSchema.safeParse(await one('jobs', assistant.job)).data
+        : undefined
+    const ids = [...new Set([...(assistant?.actions ?? []), ...(job?.actions ?? [])])].slice(0, MAX_ACTIONS)
+    const documents = await Promise.all(ids.map((id) => one('actions', id)))
+    return documents.flatMap((document): Action[] => {
+      const { data } = actionSchema.safeParse(document)
+      return data === undefined
+        ? []
+        : [{ ...data, workspace, key: `${workspace}/${data._id}/${data.version}` }]
+    })
+  }
+  const operationsOf = async ({ key, workspace, spec }: Action): Promise<Set<string> | string> => {
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const answer = await specs.ask({ kind: 'operations', key, workspace, spec })
+    if (answer.kind === 'bad_spec') return answer.reason
+    if (answer.kind !== 'operations') return 'takes too long to read'
+    const operations = new Set(answer.ids)
+    known.set(key, operations)
+    return operations
+  }
+  const findAmong = async (actions: Action[], operationId: string): Promise<FoundAction> => {
+    let spoilt: string | undefined
+    for (const action of actions) {
+      const operations =
+        action.specType === 'openapi3-yaml' ? await operationsOf(action) : `is of type ${action.specType}`
+      if (typeof operations === 'string') spoilt ??= `The spec of action ${action._id} ${operations}.`
+      else if (operations.has(operationId)) return { kind: 'found', action }
+    }
+    return { kind: 'unknown', ...(spoilt === undefined ? {} : { spoilt }) }
+  }
+  return async (channel, operationId, { notBefore = 0 } = {}) => {
+    const found = await findAmong(await actionsOf(channel, { notBefore }), operationId)
+    if (found.kind === 'found') return found
+    // Someone may have configured it a moment ago.
+    return findAmong(await actionsOf(channel, { notBefore: Date.now() - FRESH_MS }), operationId)
+  }
+}

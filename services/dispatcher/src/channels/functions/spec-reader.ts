@@ -1,0 +1,151 @@
+import { Problem } from '@parley/shared/problem'
+import { LRUCache } from 'lru-cache'
+import { ReadyThreads } from '../../round-robin/ready-threads.ts'
+import type { SpecAnswer, SpecTask } from './spec-task.ts'
+import { createSpecThread, type SpecThread, type TaskEnd } from './spec-thread.ts'
+import { createTimeBudget } from './time-budget.ts'
+
+const THREADS = 3
+const MAX_WAITING = 1_000
+const MAX_WAITING_OF_WORKSPACE = 250
+const TASK_MS = 3_000
+/** A spec whose last task took no longer is quick. */
+const QUICK_MS = 250
+const MAX_KNOWN = 10_000
+const SLOW_FOR_MS = 60_000
+
+type Answer = SpecAnswer | { kind: 'too_slow' }
+
+/** Works with specs outside the event loop: they are somebody else's. */
+export interface SpecReader {
+  /** `too_slow` after 3 s, and for a minute from then on. Rejects with `unavailable` when 1,000 wait, or 250 of one workspace. */
+  ask(task: SpecTask): Promise<Answer>
+  close(): Promise<void>
+}
+
+interface Job {
+  task: SpecTask
+  workspace: number
+  channel: undefined
+  resolve(answer: Answer): void
+  reject(error: Error): void
+}
+
+/** Three threads, shared fairly: see {@link FairReader}. */
+export function createSpecReader({ taskMs = TASK_MS }: { taskMs?: number } = {}): SpecReader {
+  return new FairReader(taskMs)
+}
+
+const limits = (all: number) => {
+  const one = { all, workspace: 1, channel: 1 }
+  return { running: one, waiting: one }
+}
+
+/**
+ * Round robin by workspace, with one task of a workspace at a time. Specs that were quick before come first and may
+ * use every thread; others all but one; those of a workspace that has used up its time (1 s, and 0.1 s more with each
+ * second) come last. So a workspace whose specs take for ever delays its own.
+ */
+class FairReader implements SpecReader {
+  readonly #queues = {
+    quick: new ReadyThreads<Job>(limits(THREADS)),
+    fresh: new ReadyThreads<Job>(limits(THREADS - 1)),
+    late: new ReadyThreads<Job>(limits(THREADS - 1)),
+  }
+  readonly #budget = createTimeBudget()
+  readonly #idle: SpecThread[]
+  readonly #all: SpecThread[]
+  readonly #slow = new LRUCache<string, true>({ max: MAX_KNOWN, ttl: SLOW_FOR_MS })
+  readonly #quick = new LRUCache<string, true>({ max: MAX_KNOWN })
+  readonly #waiting = new Set<Job>()
+  readonly #waitingOf = new Map<number, number>()
+  /** Tasks under way of specs that were not quick before. */
+  #unsure = 0
+  #closed = false
+
+  constructor(taskMs: number) {
+    this.#all = Array.from({ length: THREADS }, () => createSpecThread({ taskMs }))
+    this.#idle = [...this.#all]
+  }
+
+  ask(task: SpecTask): Promise<Answer> {
+    const { workspace } = task
+    if (
+      this.#closed ||
+      this.#waiting.size >= MAX_WAITING ||
+      (this.#waitingOf.get(workspace) ?? 0) >= MAX_WAITING_OF_WORKSPACE
+    )
+      return Promise.reject(unavailable('Too many specs are being read.'))
+    return new Promise((resolve, reject) => {
+      const job = { task, workspace, channel: undefined, resolve, reject }
+      this.#waiting.add(job)
+      this.#waitingOf.set(workspace, (this.#waitingOf.get(workspace) ?? 0) + 1)
+      this.#queues[this.#quick.has(task.key) ? 'quick' : 'fresh'].add(job)
+      this.#start()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const { reject } of this.#waiting) reject(unavailable('The service stops.'))
+    this.#waiting.clear()
+    await Promise.all(this.#all.map((thread) => thread.close()))
+  }
+
+  #start(): void {
+    while (!this.#closed && this.#idle.length > 0) {
+      const next = this.#take()
+      if (next === undefined) return
+      const { job, isQuick, end } = next
+      if (this.#slow.has(job.task.key)) {
+        end()
+        this.#answer(job, { kind: 'too_slow' })
+        continue
+      }
+      const thread = this.#idle.pop()
+      if (thread === undefined) return
+      if (!isQuick) this.#unsure++
+      void this.#work(thread, job).then(() => {
+        if (!isQuick) this.#unsure--
+        end()
+        this.#idle.push(thread)
+        this.#start()
+      })
+    }
+  }
+
+  #take(): { job: Job; isQuick: boolean; end(): void } | undefined {
+    const { quick, fresh, late } = this.#queues
+    const first = quick.take()
+    if (first !== undefined) return { job: first.item, isQuick: true, end: first.slot.end }
+    if (this.#unsure >= THREADS - 1) return undefined
+    for (let next = fresh.take(); next !== undefined; next = fresh.take()) {
+      const { item: job, slot } = next
+      if (!this.#budget.isSpent(job.workspace)) return { job, isQuick: false, end: slot.end }
+      slot.end()
+      late.add(job)
+    }
+    const last = late.take()
+    return last === undefined ? undefined : { job: last.item, isQuick: false, end: last.slot.end }
+  }
+
+  async #work(thread: SpecThread, job: Job): Promise<void> {
+    const { end, ms } = await thread.run(job.task)
+    this.#budget.spend(job.workspace, ms)
+    if (end.kind === 'too_slow' || ms > QUICK_MS) this.#quick.delete(job.task.key)
+    else this.#quick.set(job.task.key, true)
+    if (end.kind === 'too_slow' && !this.#closed) this.#slow.set(job.task.key, true)
+    this.#answer(job, end)
+  }
+
+  #answer(job: Job, end: TaskEnd): void {
+    if (!this.#waiting.delete(job)) return
+    const left = (this.#waitingOf.get(job.workspace) ?? 1) - 1
+    if (left > 0) this.#waitingOf.set(job.workspace, left)
+    else this.#waitingOf.delete(job.workspace)
+    if (end.kind === 'not_started') job.reject(unavailable('Specs can not be read.'))
+    else job.resolve(end)
+  }
+}
+
+const unavailable = (detail: string) => new Problem('unavailable', { detail })

@@ -1,0 +1,141 @@
+import type { Log } from '@parley/shared/log'
+import type { Redis } from 'ioredis'
+import { createLocalRate, type Finding, type SlotRequest } from './local-rate.ts'
+import { createRemoteClock } from './remote-clock.ts'
+import { createStagger } from './stagger.ts'
+
+/** What a send counts against: the number it leaves from, and that number together with the person. */
+export interface RateKeys {
+  number: string
+  person: string
+}
+
+/** When a send may leave. */
+export type Slot =
+  /** At this time (milliseconds since the epoch), which is kept free for it. */
+  | { kind: 'reserved'; at: number }
+  /** Not before this time; ask again then. */
+  | { kind: 'later'; at: number }
+
+export interface SendRateLimit {
+  /** Finds the next slot for a send. Never rejects: with Redis unavailable this instance goes on alone, at an eighth of each number's rate. */
+  slot(keys: RateKeys): Promise<Slot>
+  /** Another slot for a send whose reserved one went by unused: the person's rate has been charged for it. */
+  anotherSlot(keys: RateKeys): Promise<Extract<Slot, { kind: 'reserved' }>>
+  /** Counts what came in on the number: it takes of the same rate. */
+  count(keys: RateKeys): Promise<void>
+  /** The provider says that it was too fast: halves the number's rate for 10 s. */
+  slowDown(keys: RateKeys): Promise<void>
+}
+
+/** The number's limit is 80 a second; limited below it, so that no second sees more for the jitter of timers. */
+export const NUMBER_INTERVAL_MS = 1_000 / 74
+/** One send to a person each 6 s, after a burst of 45. */
+export const PERSON_INTERVAL_MS = 6_000
+export const PERSON_BURST = 45
+/** How far ahead a slot is kept; whoever would wait longer asks again. */
+export const RESERVE_MS = 1_000
+/** So much less than a person's burst allows, for what the journey to the provider takes away of the time between. */
+const PERSON_MARGIN_MS = 100
+/** One instance's askers come so close behind one another that even one instance uses up a number's rate. */
+const STAGGER_MS = NUMBER_INTERVAL_MS * 0.8
+const SLOW_MS = 10_000
+/** The share of one instance while the instances can't agree: there may be eight. */
+const ALONE = 8
+
+const LIMITS = [
+  NUMBER_INTERVAL_MS,
+  PERSON_INTERVAL_MS,
+  PERSON_INTERVAL_MS * (PERSON_BURST - 1) - PERSON_MARGIN_MS,
+  RESERVE_MS,
+]
+
+/**
+ * GCRA on two keys; a slot is taken only when the number alone decides, so that a person holds up nobody else. A
+ * person's rate counts from slot to slot: when it was asked for says nothing.
+ */
+const SLOT_SCRIPT = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local interval, person_interval, person_tolerance, ahead = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+if redis.call('EXISTS', KEYS[3]) == 1 then interval = interval * 2 end
+local number = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now)
+local take = function()
+  redis.call('SET', KEYS[1], string.format('%.3f', number + interval), 'PX', math.ceil(number + interval - now + 1000))
+  return { 'reserved', math.ceil(number), math.floor(now) }
+end
+if ARGV[5] == 'another' then
+  number = math.max(number, now + tonumber(ARGV[6]))
+  return take()
+end
+local person = math.max(tonumber(redis.call('GET', KEYS[2]) or 0), number)
+local person_free = person - person_tolerance
+if person_free > number then return { 'person_busy', math.ceil(person_free), math.floor(now) } end
+if number - now > ahead then return { 'number_busy', math.ceil(number - ahead / 2), math.floor(now) } end
+redis.call('SET', KEYS[2], string.format('%.3f', person + person_interval), 'PX', math.ceil(person + person_interval - now + 1000))
+return take()
+`
+const COUNT_SCRIPT = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local number = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now) + tonumber(ARGV[1])
+redis.call('SET', KEYS[1], string.format('%.3f', number), 'PX', math.ceil(number - now + 1000))
+return 0
+`
+
+/** Limits every number to its rate and every pair to its own, over all instances, by Redis. */
+export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
+  const alone = createLocalRate({
+    numberInterval: NUMBER_INTERVAL_MS * ALONE,
+    // A person's messages are one thread as a rule, and a thread is in one place: that rate needs no sharing out.
+    personInterval: PERSON_INTERVAL_MS,
+    personBurst: PERSON_BURST,
+    reserve: RESERVE_MS,
+  })
+  let unavailable = false
+  const reportUnavailable = (nowUnavailable: boolean) => {
+    if (nowUnavailable !== unavailable)
+      log.warn(nowUnavailable ? 'redis is away; this copy paces alone' : 'redis is back; pacing together')
+    unavailable = nowUnavailable
+  }
+  const clock = createRemoteClock()
+  /** How long the last answer took: another slot must not have gone by before it is known. */
+  let roundTrip = 0
+  const stagger = createStagger(STAGGER_MS)
+  const find = async (keys: RateKeys, request: SlotRequest): Promise<Finding> => {
+    try {
+      const asked = Date.now()
+      const began = performance.now()
+      const answer = await redis.eval(SLOT_SCRIPT, 3, ...redisKeys(keys), ...LIMITS, request, roundTrip)
+      const [kind, at, theirs] = answer as [Finding['kind'], number, number]
+      clock.observe({ asked, answered: Date.now(), theirs })
+      roundTrip = performance.now() - began
+      reportUnavailable(false)
+      return { kind, at: clock.toOurs(at) }
+    } catch {
+      reportUnavailable(true)
+      return alone(keys, { now: Date.now(), request })
+    }
+  }
+  return {
+    async slot(keys) {
+      const { kind, at } = await find(keys, 'first')
+      if (kind === 'reserved') return { kind, at }
+      return { kind: 'later', at: kind === 'number_busy' ? stagger(keys.number, at) : at }
+    },
+    anotherSlot: async (keys) => ({ kind: 'reserved', at: (await find(keys, 'another')).at }),
+    async count(keys) {
+      await redis
+        .eval(COUNT_SCRIPT, 1, redisKeys(keys)[0], NUMBER_INTERVAL_MS)
+        .catch(() => reportUnavailable(true))
+    },
+    async slowDown(keys) {
+      await redis.set(redisKeys(keys)[2], '1', 'PX', SLOW_MS).catch(() => reportUnavailable(true))
+    },
+  }
+}
+
+/** All keys of a number in one slot of a cluster. */
+function redisKeys({ number, person }: RateKeys): [string, string, string] {
+  return [`pace:{${number}}`, `pace:{${number}}:${person}`, `pace:{${number}}:slow`]
+}

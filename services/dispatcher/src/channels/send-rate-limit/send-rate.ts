@@ -1,0 +1,78 @@
+import { LRUCache } from 'lru-cache'
+import type { Metrics } from '../../metrics/metrics.ts'
+import { awaitSlot, CLAIM_AHEAD_MS, SLOT_LATE_MS } from './await-slot.ts'
+import type { RateKeys, SendRateLimit, Slot } from './send-rate-limit.ts'
+
+const MAX_SLOTS = 20_000
+/** No slot is given out for so far ahead; such a one is by a clock that was set back since. */
+const MAX_AHEAD_MS = 60_000
+
+/** Of sends that have not left yet, by the send's id. */
+export interface Slots {
+  /** The slot that is kept for it; used or gone by. */
+  reserved: LRUCache<string, number>
+  /** When it first asked for one. */
+  asked: LRUCache<string, number>
+}
+
+export const createSlots = (): Slots => ({
+  reserved: new LRUCache({ max: MAX_SLOTS }),
+  asked: new LRUCache({ max: MAX_SLOTS }),
+})
+
+/** Limits the sends of one message to the rate of where they go. */
+export class SendRate {
+  readonly #sendRateLimit: SendRateLimit
+  readonly #slots: Slots
+  readonly #metrics: Pick<Metrics, 'waited'>
+  readonly #now: () => number
+  /** When the send under way may leave. */
+  #slotAt = Number.POSITIVE_INFINITY
+
+  constructor(options: {
+    sendRateLimit: SendRateLimit
+    slots: Slots
+    metrics: Pick<Metrics, 'waited'>
+    now: () => number
+  }) {
+    this.#sendRateLimit = options.sendRateLimit
+    this.#slots = options.slots
+    this.#metrics = options.metrics
+    this.#now = options.now
+  }
+
+  /** Until when (milliseconds since the epoch) to wait before a send is claimed; undefined for no longer. */
+  async waitUntil(sendId: string, keys: RateKeys): Promise<number | undefined> {
+    const now = this.#now
+    const { asked } = this.#slots
+    if (!asked.has(sendId)) asked.set(sendId, now())
+    const slot = await this.#slotOf(sendId, keys)
+    this.#slotAt = slot.at
+    const claimAt = slot.kind === 'reserved' ? slot.at - CLAIM_AHEAD_MS : slot.at
+    if (slot.kind === 'reserved' && claimAt <= now()) return undefined
+    return claimAt
+  }
+
+  /** Waits for the slot of a send that is claimed, or for another where claiming took too long; then it leaves. */
+  async atSlot(sendId: string, { keys, mayLeave }: { keys: RateKeys; mayLeave(): boolean }): Promise<void> {
+    await awaitSlot({ at: this.#slotAt, keys, sendRateLimit: this.#sendRateLimit, now: this.#now, mayLeave })
+    this.#slots.reserved.delete(sendId)
+    const since = this.#slots.asked.get(sendId) ?? this.#now()
+    this.#slots.asked.delete(sendId)
+    this.#metrics.waited((this.#now() - since) / 1_000)
+  }
+
+  /** The one that is kept for it; another where that has gone by, which must not count twice for the person. */
+  async #slotOf(sendId: string, keys: RateKeys): Promise<Slot> {
+    const reserved = this.#slots.reserved.get(sendId)
+    const late = this.#now() - (reserved ?? 0)
+    if (reserved !== undefined && late <= SLOT_LATE_MS && late >= -MAX_AHEAD_MS)
+      return { kind: 'reserved', at: reserved }
+    const slot =
+      reserved === undefined
+        ? await this.#sendRateLimit.slot(keys)
+        : await this.#sendRateLimit.anotherSlot(keys)
+    if (slot.kind === 'reserved') this.#slots.reserved.set(sendId, slot.at)
+    return slot
+  }
+}

@@ -1,0 +1,45 @@
+import { SUBMISSIONS_EXCHANGE, TASKS_QUEUE } from '@parley/shared/broker'
+import type { JsonObject } from '@parley/shared/json-object'
+import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
+import { currentTrace } from '@parley/shared/tracing'
+import { publishConfirmed } from '../broker/confirmed-publish.ts'
+import type { PublishChannel } from '../broker/publish-channel.ts'
+import type { MessageRecord } from '../message/message-record.ts'
+import type { Channel } from './channels.ts'
+
+/**
+ * Hands what an answer submits to whoever advances the thread's task. Resolves once the broker has confirmed;
+ * rejects with `unavailable`. What is handed over twice counts once, by the message's id.
+ */
+export type Submit = (options: {
+  record: Pick<MessageRecord, '_id' | 'workspace' | 'thread'>
+  channel: Channel
+  submit: JsonObject
+}) => Promise<void>
+
+export function createSubmit(publishChannel: Pick<PublishChannel, 'current'>): Submit {
+  return ({ record, channel, submit }) => {
+    const { assistantId } = channel.config
+    const body: TaskSubmission = {
+      workspace: record.workspace,
+      messageId: record._id,
+      channelId: channel._id,
+      assistantId: typeof assistantId === 'number' ? assistantId : null,
+      thread: record.thread,
+      submit,
+      at: new Date().toISOString(),
+    }
+    const traceparent = currentTrace()
+    const properties = {
+      messageId: record._id,
+      type: TASK_SUBMISSION_TYPE,
+      headers: { workspace: record.workspace, ...(traceparent === undefined ? {} : { traceparent }) },
+    }
+    return publishConfirmed(publishChannel, {
+      exchange: SUBMISSIONS_EXCHANGE,
+      key: TASKS_QUEUE,
+      body,
+      properties,
+    })
+  }
+}

@@ -1,0 +1,140 @@
+import type { WebhookMessage } from '@parley/shared/message'
+import { z } from 'zod'
+import type { PersonalContent } from '../message/message-record.ts'
+import type { Outcome } from '../message/outcome.ts'
+import { type Callback, DELIVERY_MS } from './callback.ts'
+import { outcomeOfFailure, retryAfterOf } from './http/call-outcome.ts'
+import type { Answer, HttpClient } from './http/http-client.ts'
+
+const MAX_ANSWER_BYTES = 64 * 1024
+const DEFAULT_API_URL = 'https://graph.facebook.com/v23.0'
+
+/** What a channel of WhatsApp's needs in its `config`. */
+export const channelConfig = z.object({
+  phoneNumberId: z.string().min(1),
+  accessToken: z.string().min(1),
+  apiUrl: z.url({ protocol: /^https?$/ }).default(DEFAULT_API_URL),
+})
+
+/** Sends through Meta's WhatsApp Cloud API (POST /{phoneNumberId}/messages). */
+export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback {
+  return {
+    reports: true,
+    rateKeys({ workspace, config: { phoneNumberId } }, message) {
+      const person = recipientOf(message)
+      if (typeof phoneNumberId !== 'string' || person === undefined) return undefined
+      return { number: `${workspace}:${phoneNumberId}`, person }
+    },
+    urlOf({ config }) {
+      const known = channelConfig.safeParse(config)
+      return known.success ? sendUrl(known.data) : undefined
+    },
+    async deliver({ channel, message, id, content }) {
+      const config = channelConfig.safeParse(channel.config)
+      if (!config.success) return misconfigured(config.error)
+      const to = recipientOf(message)
+      if (to === undefined)
+        return permanent('no_recipient', 'caller', 'The message names no phone number to answer to.')
+      const { accessToken } = config.data
+      try {
+        const answer = await http.post({
+          url: sendUrl(config.data),
+          headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
+          body: JSON.stringify({
+            messaging_product: 'whatsapp',
+            recipient_type: 'individual',
+            to,
+            ...contentOf(content),
+            biz_opaque_callback_data: id,
+          }),
+          timeoutMs: DELIVERY_MS,
+          maxBytes: MAX_ANSWER_BYTES,
+        })
+        return outcomeOf(answer)
+      } catch (error) {
+        return outcomeOfFailure(error)
+      }
+    },
+  }
+}
+
+function sendUrl({ apiUrl, phoneNumberId }: z.output<typeof channelConfig>): string {
+  return `${apiUrl.replace(/\/$/, '')}/${encodeURIComponent(phoneNumberId)}/messages`
+}
+
+/** The person's number as WhatsApp takes it: digits only. */
+function recipientOf(message: WebhookMessage): string | undefined {
+  return message.user.phone?.replaceAll(/[^\d]/g, '') || undefined
+}
+
+function contentOf(content: PersonalContent): object {
+  if (content.kind === 'text') return { type: 'text', text: { body: content.text } }
+  const { template, language, variables } = content
+  const parameters = variables.map((text) => ({ type: 'text', text }))
+  const components = parameters.length > 0 ? [{ type: 'body', parameters }] : []
+  return { type: 'template', template: { name: template, language: { code: language }, components } }
+}
+
+const accepted = z.object({ messages: z.array(z.object({ id: z.string() })).min(1) })
+const refused = z.object({ error: z.object({ code: z.number(), message: z.string().optional() }) })
+
+/** Meta's error codes after which trying again can work (Cloud API error reference). */
+const RETRYABLE_CODES = new Set([1, 2, 4, 80007, 130429, 131000, 131016, 131056, 131057, 133004])
+/** Retryable, but slowly: seconds to wait. */
+const SLOW_CODES = new Map([
+  [131048, 60 * 60],
+  [131049, 24 * 60 * 60],
+])
+/** Refusals that the message itself causes; other permanent ones are the channel's. */
+const CALLER_CODES = new Set([100, 131008, 131009, 131021, 131026, 131047, 131051, 132000, 132012, 132018])
+/** Answers of a proxy in between: the request may have arrived. */
+const GATEWAY_STATUSES = new Set([502, 504])
+
+/** What Meta's answer means for the send. */
+export function outcomeOf(answer: Answer): Outcome {
+  const body = parseJson(answer.body)
+  const taken = accepted.safeParse(body)
+  if (answer.status === 200 && taken.success) {
+    return { kind: 'accepted', providerId: taken.data.messages[0]?.id ?? '', delivered: false }
+  }
+  const refusal = refused.safeParse(body)
+  if (refusal.success) return outcomeOfCode(refusal.data.error.code, answer)
+  const code = `http_${answer.status}`
+  const reason = `The provider answered ${answer.status} without a reason.`
+  if (answer.status === 200 || GATEWAY_STATUSES.has(answer.status)) {
+    return { kind: 'uncertain', code, fault: 'provider', reason }
+  }
+  if (answer.status >= 500 || answer.status === 429 || answer.status === 408) {
+    return { kind: 'retryable', code, fault: 'provider', reason, ...retryAfterOf(answer) }
+  }
+  return permanent(code, 'channel', reason)
+}
+
+function outcomeOfCode(code: number, answer: Answer): Outcome {
+  const reason = `The provider refused it with code ${code}.`
+  const slow = SLOW_CODES.get(code)
+  if (slow !== undefined) {
+    return { kind: 'retryable', code: String(code), fault: 'provider', reason, retryAfterSeconds: slow }
+  }
+  if (RETRYABLE_CODES.has(code)) {
+    return { kind: 'retryable', code: String(code), fault: 'provider', reason, ...retryAfterOf(answer) }
+  }
+  return permanent(String(code), CALLER_CODES.has(code) ? 'caller' : 'channel', reason)
+}
+
+function misconfigured(error: z.ZodError): Outcome {
+  const keys = error.issues.map((issue) => `config.${issue.path.join('.')}`).join(', ')
+  return permanent('channel_not_configured', 'channel', `The channel lacks what WhatsApp needs: ${keys}.`)
+}
+
+function permanent(code: string, fault: 'caller' | 'channel', reason: string): Outcome {
+  return { kind: 'permanent', code, fault, reason }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,49 @@
+import { DELIVERY_MS } from '../channels/callback.ts'
+import type { MessageRecord, Send } from '../message/message-record.ts'
+
+/** A claimed send that has not left by then, because its slots went by, leaves no more. */
+export const LEAVE_WITHIN_MS = 3_000
+const CLOCKS_MS = 1_500
+/** How long a claim may be at work: until it leaves and as long as the longest call, with a margin for clocks. */
+const CLAIM_MS = LEAVE_WITHIN_MS + DELIVERY_MS + CLOCKS_MS
+const STATUS_CHECK_MS = 2_000
+const MARKER_CHECK_MS = 500
+
+/** Whether a send may be made. */
+export type Claim =
+  | { kind: 'free' }
+  /** Not now: look again then (milliseconds since the epoch). The claim may be taken back before it is over. */
+  | { kind: 'busy'; until: number }
+  /** Whoever claimed it is gone, and its status is to be waited for. */
+  | { kind: 'interrupted' }
+
+/**
+ * A claim without an outcome may have been sent, and whoever claimed it may still be at it for a while. Where the
+ * other side reports, it is sent again only after a window of silence in which a status would have reached us; else
+ * under the same id as soon as the claim is over.
+ */
+export function claimOf(options: {
+  record: Pick<MessageRecord, 'due' | 'updatedAt'>
+  send: Pick<Send, 'state'>
+  reports: boolean
+  /** Since when a status would have reached us; undefined where they would not. */
+  clearSince: number | undefined
+  /** Every status that was queued before then has been applied. */
+  consumedUntil: number
+  uncertainWindow: number
+  now: number
+}): Claim {
+  const { record, send, reports, uncertainWindow, now, clearSince = now, consumedUntil } = options
+  const { due, updatedAt } = record
+  if (send.state !== 'claimed') return { kind: 'free' }
+  const claimedUntil = updatedAt.getTime() + CLAIM_MS
+  if (due === undefined && claimedUntil > now)
+    return { kind: 'busy', until: Math.min(claimedUntil, now + STATUS_CHECK_MS) }
+  if (!reports) return { kind: 'free' }
+  if (due === undefined) return { kind: 'interrupted' }
+  const silentSince = Math.max(clearSince, due.getTime() - uncertainWindow)
+  const until = silentSince + uncertainWindow
+  if (until <= Math.min(now, consumedUntil)) return { kind: 'free' }
+  const lookAgain = Math.max(until, now + MARKER_CHECK_MS)
+  return { kind: 'busy', until: Math.min(lookAgain, now + STATUS_CHECK_MS) }
+}

@@ -1,0 +1,80 @@
+import { isUnavailable } from '@parley/shared/unavailable'
+import { createSlots } from '../channels/send-rate-limit/send-rate.ts'
+import type { MessageRecord } from '../message/message-record.ts'
+import { nextToSend } from '../message/progress.ts'
+import { stateOfSends } from '../message/send-state.ts'
+import { type DeliverOptions, MessageRun } from './message-run.ts'
+import { type Planned, type Prepared, prepare } from './prepare.ts'
+import { type RunResult, resultInLane } from './run-result.ts'
+import { sendNext } from './send.ts'
+import { settleCrash, settleEnd, settleFailed } from './settle-attempt.ts'
+import { waitForEndpoint, waitUntilDue } from './wait.ts'
+import { type LeasedRun, Superseded } from './written-message.ts'
+
+/** Delivers one message as far as it gets while its lease holds. Never rejects. */
+export type DeliverMessage = (record: MessageRecord, leased: LeasedRun) => Promise<RunResult>
+
+const TROUBLE_PAUSE_MS = 1_000
+
+/** Makes the function that delivers a message: prepare, then send and settle, one send after the other. */
+export function createDeliverMessage(options: DeliverOptions): DeliverMessage {
+  const slots = createSlots()
+  return async (record, leased) => {
+    const run = new MessageRun({ record, leased, options, slots })
+    try {
+      const result = await deliver(run)
+      return resultInLane(record, run.record.lane, result)
+    } catch (error) {
+      const again = { kind: 'reload', at: options.now() + TROUBLE_PAUSE_MS, for: 'server' } as const
+      if (error instanceof Superseded || isUnavailable(error))
+        return resultInLane(record, run.record.lane, again)
+      options.log.error({ err: error, messageId: record._id }, 'message could not be run')
+      const result = await settleCrash(run).catch(() => again)
+      return resultInLane(record, run.record.lane, result)
+    }
+  }
+}
+
+async function deliver(run: MessageRun): Promise<RunResult> {
+  const pause = waitUntilDue(run)
+  if (pause !== undefined) return pause
+  const prepared = await prepare({ record: run.record, ...run.leased, ...run.options })
+  if ('channel' in prepared) run.isPassable = prepared.channel.config.ordered === false
+  switch (prepared.kind) {
+    case 'later':
+      return waitForConfiguration(run, prepared)
+    case 'refused':
+      return waitForEndpoint(run, prepared.admission)
+    case 'end':
+      return settleEnd(run, prepared.end, prepared.answer)
+    case 'failed':
+      return settleFailed(run, prepared)
+    case 'ready':
+      return sendAll(run, prepared)
+  }
+}
+
+/** What a handler answered is stored while something else is waited for. */
+async function waitForConfiguration(
+  run: MessageRun,
+  { at, planned }: Extract<Prepared, { kind: 'later' }>,
+): Promise<RunResult> {
+  if (planned?.answer !== undefined) {
+    run.take(planned)
+    await run.storeAnswer()
+  }
+  return { kind: 'wait', record: run.record, until: at, for: 'configuration' }
+}
+
+/** Makes one send after the other, until one of them waits or the message has reached its end. */
+async function sendAll(run: MessageRun, planned: Planned): Promise<RunResult> {
+  run.take(planned)
+  for (;;) {
+    const { sends } = run.record
+    const index = nextToSend(sends)
+    const send = index === undefined ? undefined : sends[index]
+    if (index === undefined || send === undefined) return settleEnd(run, { state: stateOfSends(sends) })
+    const result = await sendNext(run, planned, { index, send })
+    if (result.kind !== 'next') return result
+  }
+}

@@ -1,0 +1,71 @@
+import type { Log } from '@parley/shared/log'
+import type { Channels } from '../channels/channels.ts'
+import type { Endpoints } from '../channels/endpoints/endpoints.ts'
+import type { Handle } from '../channels/handlers/handle.ts'
+import { SendRate, type Slots } from '../channels/send-rate-limit/send-rate.ts'
+import type { SendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
+import type { Submit } from '../channels/submit.ts'
+import type { MessageRecord } from '../message/message-record.ts'
+import { handled } from '../message/progress.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { Planned } from './prepare.ts'
+import type { DeliveryRoutes } from './route.ts'
+import { type LeasedRun, WrittenMessage } from './written-message.ts'
+
+/** Whether a missing status says that a send did not happen. */
+export interface StatusArrival {
+  /** Since when (milliseconds since the epoch) providers could hand in statuses; undefined while they can't. */
+  clearSince(): number | undefined
+  /** Every status that was queued before then (milliseconds since the epoch) has been applied. */
+  consumedUntil(): number
+}
+
+/** What delivering messages takes. */
+export interface DeliverOptions extends DeliveryRoutes {
+  channels: Channels
+  handle: Handle
+  endpoints: Pick<Endpoints, 'enter'>
+  submit: Submit
+  /** Reads a message that somebody else has written. */
+  read(id: string): Promise<MessageRecord | null>
+  sendRateLimit: SendRateLimit
+  statuses: StatusArrival
+  metrics: Pick<Metrics, 'settled' | 'waited' | 'sent' | 'delivered'>
+  log: Log
+  /** How long an uncertain send waits for its status, in milliseconds. */
+  uncertainWindow: number
+  retentionMs: number
+  now: () => number
+}
+
+/** One run of a message: the message as it then stands, and what its steps share. */
+export class MessageRun {
+  readonly message: WrittenMessage
+  readonly leased: LeasedRun
+  readonly options: DeliverOptions
+  readonly rate: SendRate
+  /** Whether later messages of the thread may pass this one while it waits. */
+  isPassable = false
+
+  constructor(run: { record: MessageRecord; leased: LeasedRun; options: DeliverOptions; slots: Slots }) {
+    this.message = new WrittenMessage({ ...run.options, record: run.record, leased: run.leased })
+    this.leased = run.leased
+    this.options = run.options
+    this.rate = new SendRate({ ...run.options, slots: run.slots })
+  }
+
+  get record(): MessageRecord {
+    return this.message.record
+  }
+
+  /** Takes over what is to be sent; it is stored with the first claim, or by {@link storeAnswer}. */
+  take({ sends, answer }: Planned): void {
+    this.message.record = { ...this.record, sends, ...(answer === undefined ? {} : { answer }) }
+  }
+
+  /** Stores the plan, and the answer that a handler made: asked again, it may answer something else. */
+  async storeAnswer(): Promise<void> {
+    if (this.record.state !== 'received') return
+    await this.message.commitUnderLease(handled(this.record, { at: this.options.now() }))
+  }
+}

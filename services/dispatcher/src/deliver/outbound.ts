@@ -1,0 +1,93 @@
+import type { Log } from '@parley/shared/log'
+import type { SecretBox } from '@parley/shared/sealed-value'
+import type { Tracing } from '@parley/shared/tracing'
+import type { Redis } from 'ioredis'
+import type { Registry } from 'prom-client'
+import type { PublishChannel } from '../broker/publish-channel.ts'
+import { type Channels, createChannels } from '../channels/channels.ts'
+import { createEndpoints } from '../channels/endpoints/endpoints.ts'
+import { createFindAction } from '../channels/functions/find-action.ts'
+import { createFunctions } from '../channels/functions/functions.ts'
+import { createSpecReader } from '../channels/functions/spec-reader.ts'
+import { createHandle } from '../channels/handlers/handle.ts'
+import { createHttpClient, type HttpClient } from '../channels/http/http-client.ts'
+import { type CallKind, observeCalls } from '../channels/http/observe-calls.ts'
+import { createRpcCallback } from '../channels/rpc.ts'
+import { createSendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
+import { createSigner } from '../channels/signing.ts'
+import { createSubmit } from '../channels/submit.ts'
+import { createWhatsappCallback } from '../channels/whatsapp.ts'
+import type { Config } from '../config.ts'
+import type { MessageRecord } from '../message/message-record.ts'
+import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts'
+import type { Replica } from '../replica/replica.ts'
+import { createDeliverMessage, type DeliverMessage } from './deliver-message.ts'
+import type { StatusArrival } from './message-run.ts'
+import { traceDeliveries } from './trace-deliveries.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+/** How long a message that has ended is kept, in milliseconds. */
+export const retentionOf = ({ MESSAGES_KEPT_DAYS }: Pick<Config, 'MESSAGES_KEPT_DAYS'>): number =>
+  MESSAGES_KEPT_DAYS * DAY_MS
+
+/** All that leads from a stored message to a handler, a person, an action or a task. */
+export interface Outbound {
+  run: DeliverMessage
+  channels: Channels
+  metrics: Metrics
+  /** Fetches what providers keep. */
+  media: HttpClient
+  close(): Promise<void>
+}
+
+/** Wires the runner of messages to the ways that they leave by. */
+export function createOutbound(options: {
+  config: Config
+  replica: Replica
+  secrets: Pick<SecretBox, 'open'>
+  redis: Redis
+  publishChannel: PublishChannel
+  statuses: StatusArrival
+  read(id: string): Promise<MessageRecord | null>
+  registry: Registry
+  tracing: Tracing
+  log: Log
+}): Outbound {
+  const { config, replica, secrets, redis, publishChannel, statuses, read, registry, tracing, log } = options
+  const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
+  const metrics = createMetrics(registry)
+  const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
+  const signer = createSigner(config.SIGNING_SECRET)
+  const specs = createSpecReader()
+  const channels = createChannels({ replica, secrets })
+  const endpoints = createEndpoints({ now: Date.now, opened: metrics.breakerOpened })
+  showBreakers(registry, endpoints)
+  const run = createDeliverMessage({
+    ...{ metrics, channels, endpoints, read, statuses, log },
+    handle: createHandle({ http: calls('handler'), signer }),
+    callbacks: {
+      whatsapp: createWhatsappCallback(calls('whatsapp')),
+      rpc: createRpcCallback({ http: calls('rpc'), signer }),
+    },
+    functions: createFunctions({
+      findAction: createFindAction({ replica, specs }),
+      ...{ specs, http: calls('function'), signer },
+    }),
+    submit: createSubmit(publishChannel),
+    sendRateLimit: createSendRateLimit(redis, log),
+    uncertainWindow: config.UNCERTAIN_WINDOW_SECONDS * 1_000,
+    retentionMs: retentionOf(config),
+    now: Date.now,
+  })
+  return {
+    run: traceDeliveries(run, tracing),
+    channels,
+    metrics,
+    media: calls('media'),
+    close: () => {
+      http.close()
+      return specs.close()
+    },
+  }
+}

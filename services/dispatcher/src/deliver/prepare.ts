@@ -1,0 +1,170 @@
+import type { WebhookMessage } from '@parley/shared/message'
+import { parseJson } from '@parley/shared/parse-json'
+import type { Channel, Channels } from '../channels/channels.ts'
+import { type Admission, callEndOf, type Endpoints } from '../channels/endpoints/endpoints.ts'
+import type { Functions } from '../channels/functions/functions.ts'
+import type { Handle, Handled } from '../channels/handlers/handle.ts'
+import type { MessageRecord, Send } from '../message/message-record.ts'
+import { hasAnswer, planSends } from '../message/plan.ts'
+import type { End } from '../message/progress.ts'
+import { ranAgainAt } from '../message/replayed.ts'
+import { type Calling, waitFor } from './calling.ts'
+import { Superseded } from './written-message.ts'
+
+const LOOKUP_AGAIN_MS = 1_000
+const LOOKUP_FOR_MS = 10_000
+
+/** What there is to send, and the answer where a handler made it. */
+export interface Planned {
+  channel: Channel
+  /** With the answer in force, whoever made it. */
+  message: WebhookMessage
+  sends: Send[]
+  answer?: string
+}
+
+/** What there is to do with a message. */
+export type Prepared =
+  | ({ kind: 'ready' } & Planned)
+  | { kind: 'end'; end: End; answer?: string }
+  /** What is missing may turn up in a moment (milliseconds since the epoch). */
+  | { kind: 'later'; at: number; planned?: Planned }
+  /** The handler may not be called at the moment. */
+  | { kind: 'refused'; channel: Channel; admission: Extract<Admission, { kind: 'wait' }> }
+  /** The handler did not answer, or a function can't be looked at. */
+  | {
+      kind: 'failed'
+      step: string
+      channel: Channel
+      outcome: Exclude<Handled, { kind: 'answer' }>
+      ms: number
+    }
+
+interface Options {
+  record: MessageRecord
+  channels: Channels
+  handle: Handle
+  functions: Pick<Functions, 'check'>
+  endpoints: Pick<Endpoints, 'enter'>
+  calling: Calling
+  /** Whether the message is still this instance's to run. */
+  isLeased: () => boolean
+  now: () => number
+}
+
+/**
+ * Finds the message's channel, has its handler answer where the message carries no answer, plans the sends, and
+ * looks at the functions among them before anything leaves. A message whose sends are planned already is not
+ * handled again. Rejects with `unavailable` when configuration is unavailable.
+ */
+export async function prepare(options: Options): Promise<Prepared> {
+  const { record, channels, isLeased, now } = options
+  // Whoever runs a message again may have mended something a moment ago.
+  const needs = { notBefore: ranAgainAt(record) }
+  const channel = await channels.find(record.workspace, record.channel, needs)
+  if (channel === undefined) return withoutChannel(record, now())
+  const message = parseJson(record.body) as WebhookMessage
+  if (record.state !== 'received') {
+    const { sends, answer } = record
+    const answered =
+      answer === undefined ? message : { ...message, answer: parseJson(answer) as WebhookMessage['answer'] }
+    return checked({ channel, message: answered, sends }, options, needs)
+  }
+  if (hasAnswer(message.answer)) return planned({ channel, message }, options, needs)
+  const started = performance.now()
+  if (!isLeased()) throw new Superseded()
+  const handled = await handledBy(options, { channel, message })
+  if (handled.kind === 'wait') return { kind: 'refused', channel, admission: handled }
+  if (handled.kind !== 'answer')
+    return { kind: 'failed', step: 'handler', channel, outcome: handled, ms: performance.now() - started }
+  const answer = JSON.stringify(handled.answer)
+  return planned({ channel, message: { ...message, answer: handled.answer }, answer }, options, needs)
+}
+
+/** Before anything was sent a missing channel may still turn up; after 10 s it counts. */
+function withoutChannel(record: MessageRecord, at: number): Prepared {
+  if (record.state !== 'received') {
+    return { kind: 'end', end: { state: 'dead', reason: 'The channel is gone.', fault: 'channel' } }
+  }
+  if (at - record.receivedAt.getTime() < LOOKUP_FOR_MS) return { kind: 'later', at: at + LOOKUP_AGAIN_MS }
+  return {
+    kind: 'end',
+    end: { state: 'unrouted', reason: 'The workspace has no channel with this external id.' },
+  }
+}
+
+function planned(
+  found: Omit<Planned, 'sends'>,
+  options: Options,
+  needs: { notBefore: number },
+): Prepared | Promise<Prepared> {
+  const sends = planSends(options.record._id, found.message.answer)
+  if (sends.length > 0) return checked({ ...found, sends }, options, needs)
+  const { answer } = found
+  return { kind: 'end', end: { state: 'done' }, ...(answer === undefined ? {} : { answer }) }
+}
+
+/** While nothing has left, functions that can't be called keep all of the answer from being sent. */
+function checked(
+  planned: Planned,
+  options: Options,
+  needs: { notBefore: number },
+): Prepared | Promise<Prepared> {
+  const { sends } = planned
+  const isBegun = sends.some(({ state }) => state !== 'pending')
+  if (isBegun || !sends.some(({ content }) => content.kind === 'function'))
+    return { kind: 'ready', ...planned }
+  return withFunctions(planned, options, needs)
+}
+
+/** Built-in agents are called whatever happens; an endpoint, when it may be. */
+async function handledBy(
+  { record, handle, endpoints, calling }: Options,
+  { channel, message }: Pick<Planned, 'channel' | 'message'>,
+): Promise<Handled | Extract<Admission, { kind: 'wait' }>> {
+  const handled = () => calling(() => handle({ channel, messageId: record._id, message }))
+  const { workspace, handlerUrl: url } = channel
+  if (!/^https?:/.test(url)) return handled()
+  const admission = await waitFor(calling, endpoints.enter({ workspace, url }))
+  if (admission.kind === 'wait') return admission
+  try {
+    const result = await handled()
+    admission.leave(callEndOf(result))
+    return result
+  } finally {
+    admission.leave('unknown')
+  }
+}
+
+async function withFunctions(
+  planned: Planned,
+  { record, functions, calling, now }: Options,
+  needs: { notBefore: number },
+): Promise<Prepared> {
+  const { sends, answer, ...found } = planned
+  const started = performance.now()
+  for (const { id, content } of sends) {
+    if (content.kind !== 'function') continue
+    const failure = await calling(() =>
+      functions.check({ ...found, messageId: record._id, id, content }, needs),
+    )
+    if (failure === undefined) continue
+    const isEarly = now() - record.receivedAt.getTime() < LOOKUP_FOR_MS
+    if (failure.kind !== 'permanent')
+      return {
+        kind: 'failed',
+        step: id,
+        channel: found.channel,
+        outcome: failure,
+        ms: performance.now() - started,
+      }
+    if (failure.code === 'unknown_operation' && isEarly)
+      return { kind: 'later', at: now() + LOOKUP_AGAIN_MS, planned }
+    // Arguments are the caller's, unless the channel's handler made them up.
+    const fault =
+      failure.fault === 'caller' && (answer ?? record.answer) !== undefined ? 'channel' : failure.fault
+    const end: End = { state: 'dead', reason: failure.reason, fault }
+    return { kind: 'end', end, ...(answer === undefined ? {} : { answer }) }
+  }
+  return { kind: 'ready', ...planned }
+}

@@ -1,0 +1,152 @@
+import { isUnavailable } from '@parley/shared/unavailable'
+import { type Admission, callEndOf } from '../channels/endpoints/endpoints.ts'
+import type { Send } from '../message/message-record.ts'
+import { INTERRUPTED, type Outcome, SUBMITTED } from '../message/outcome.ts'
+import { claimed } from '../message/progress.ts'
+import { waitFor } from './calling.ts'
+import { claimOf, LEAVE_WITHIN_MS } from './claim.ts'
+import type { MessageRun } from './message-run.ts'
+import type { Planned } from './prepare.ts'
+import { type DeliveryRoute, routeOf } from './route.ts'
+import type { RunResult } from './run-result.ts'
+import { type StepResult, settleSend } from './settle-attempt.ts'
+import { waitForEndpoint } from './wait.ts'
+import { Superseded } from './written-message.ts'
+
+const SUBMIT_AGAIN_MS = 5_000
+const TOO_FAST = '130429'
+
+interface NextSend {
+  index: number
+  send: Send
+}
+
+type Leave = Extract<Admission, { kind: 'entered' }>['leave']
+
+/** Makes the message's next send by its route, and settles it. */
+export async function sendNext(run: MessageRun, planned: Planned, next: NextSend): Promise<StepResult> {
+  const { id, content } = next.send
+  if (content.kind === 'submit') return submitTask(run, planned, next.index)
+  const messageId = run.record._id
+  const found = () => routeOf(run.options, planned, { id, messageId, content })
+  // An action's spec is read by others, too.
+  const route = content.kind === 'function' ? await run.leased.calling(found) : await found()
+  return sendBy(run, route, next)
+}
+
+/** Submitting twice counts once, so it needs no claim; with the broker unavailable the message waits for it. */
+async function submitTask(
+  run: MessageRun,
+  { channel, message }: Planned,
+  index: number,
+): Promise<StepResult> {
+  const { submit, now } = run.options
+  const started = performance.now()
+  // A handler asked again may submit something else.
+  if (run.record.answer !== undefined) await run.storeAnswer()
+  try {
+    if (!run.leased.isLeased()) throw new Superseded()
+    await submit({ record: run.record, channel, submit: message.answer.submit ?? {} })
+  } catch (error) {
+    if (!isUnavailable(error)) throw error
+    return { kind: 'wait', record: run.record, until: now() + SUBMIT_AGAIN_MS, for: 'server' }
+  }
+  return settleSend(run, { index, reports: false, outcome: SUBMITTED, ms: performance.now() - started })
+}
+
+async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSend): Promise<StepResult> {
+  const pause = await waitForStatus(run, route, next)
+  if (pause !== undefined) return pause
+  const admission = route.url === undefined ? undefined : await enter(run, route.url)
+  if (admission?.kind === 'wait') return waitForEndpoint(run, admission)
+  try {
+    return await sendNow(run, route, { ...next, leave: admission?.leave })
+  } finally {
+    admission?.leave('unknown')
+  }
+}
+
+/** A claimed send is not made again while its status may still arrive. */
+async function waitForStatus(
+  run: MessageRun,
+  { reports }: DeliveryRoute,
+  { index, send }: NextSend,
+): Promise<RunResult | undefined> {
+  const { uncertainWindow, statuses, now } = run.options
+  const claim = claimOf({
+    record: run.record,
+    send,
+    reports,
+    uncertainWindow,
+    now: now(),
+    clearSince: statuses.clearSince(),
+    consumedUntil: statuses.consumedUntil(),
+  })
+  if (claim.kind === 'free') return undefined
+  if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
+  const settled = await settleSend(run, { index, reports, outcome: INTERRUPTED, ms: 0 })
+  return settled.kind === 'next' ? { kind: 'reload', at: now(), for: 'status' } : settled
+}
+
+function enter({ record, leased, options }: MessageRun, url: string): Promise<Admission> {
+  return waitFor(leased.calling, options.endpoints.enter({ workspace: record.workspace, url }))
+}
+
+/** Reserves a slot, claims the send, calls the other side, and settles what it said. */
+async function sendNow(
+  run: MessageRun,
+  route: DeliveryRoute,
+  { index, send, leave }: NextSend & { leave: Leave | undefined },
+): Promise<StepResult> {
+  const pause = await waitForRate(run, route, send)
+  if (pause !== undefined) return pause
+  // Should this process die, a send that nobody reports on is made again under the same id in any case; but it
+  // must be the same, and a handler asked again may answer something else.
+  const deferrable = !route.reports && run.record.answer === undefined
+  const unclaimed = run.record
+  try {
+    await run.message.commitUnderLease(claimed(unclaimed, { index, at: run.options.now() }), { deferrable })
+    await waitForSlot(run, route, send)
+  } catch (error) {
+    // Left as it is, it would count as uncertain, though nothing has left.
+    if (error instanceof Superseded || isUnavailable(error)) await run.message.release(unclaimed, index)
+    throw error
+  }
+  const attempted = await attempt(run, route)
+  leave?.(callEndOf(attempted.outcome))
+  return settleSend(run, { index, reports: route.reports, ...attempted })
+}
+
+/** Waits for a slot where the send is limited to a rate; a handler's answer is stored meanwhile. */
+async function waitForRate(
+  run: MessageRun,
+  { keys }: DeliveryRoute,
+  send: Send,
+): Promise<RunResult | undefined> {
+  if (keys === undefined) return undefined
+  if (run.record.state === 'received' && run.record.source === 'meta')
+    await run.options.sendRateLimit.count(keys)
+  const until = await run.rate.waitUntil(send.id, keys)
+  if (until === undefined) return undefined
+  await run.storeAnswer()
+  return { kind: 'wait', record: run.record, until, for: 'rate' }
+}
+
+/** Waits for the slot of a claimed send. Throws {@link Superseded} when it must not leave any more. */
+async function waitForSlot(run: MessageRun, { keys }: DeliveryRoute, send: Send): Promise<void> {
+  const claimedAt = performance.now()
+  const mayLeave = () => run.leased.isLeased() && performance.now() - claimedAt < LEAVE_WITHIN_MS
+  if (keys !== undefined) await run.rate.atSlot(send.id, { keys, mayLeave })
+  if (!mayLeave()) throw new Superseded()
+}
+
+async function attempt(
+  run: MessageRun,
+  { keys, deliver }: DeliveryRoute,
+): Promise<{ outcome: Outcome; ms: number }> {
+  const started = performance.now()
+  const outcome = await run.leased.calling(deliver)
+  const tooFast = outcome.kind === 'retryable' && outcome.code === TOO_FAST
+  if (tooFast && keys !== undefined) await run.options.sendRateLimit.slowDown(keys)
+  return { outcome, ms: performance.now() - started }
+}

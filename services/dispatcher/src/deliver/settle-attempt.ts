@@ -1,0 +1,94 @@
+import type { Progress } from '../message/message-record.ts'
+import { CRASHED, type Outcome } from '../message/outcome.ts'
+import { attemptOf, type End, ended, settledSend, unsettled } from '../message/progress.ts'
+import { isSettled } from '../message/send-state.ts'
+import { settle, settleFailure } from '../message/settle.ts'
+import { reportEnd } from './message-line.ts'
+import type { MessageRun } from './message-run.ts'
+import type { Prepared } from './prepare.ts'
+import type { RunResult } from './run-result.ts'
+import { letPass, waitUntilDue } from './wait.ts'
+import { Superseded } from './written-message.ts'
+
+const MAX_MERGES = 20
+
+/** The result of a run, or that its next send follows. */
+export type StepResult = RunResult | { kind: 'next' }
+
+/** Commits the outcome of a send. Statuses of it that came meanwhile are merged: neither may undo the other. */
+export async function settleSend(
+  run: MessageRun,
+  attempted: { index: number; outcome: Outcome; reports: boolean; ms: number },
+): Promise<StepResult> {
+  const { index, reports, ms } = attempted
+  const { uncertainWindow, retentionMs, now } = run.options
+  for (let merges = 0; merges < MAX_MERGES; merges++) {
+    const { tries, sends } = run.record
+    const at = now()
+    const attempt = attemptOf({ step: sends[index]?.id ?? '', outcome: attempted.outcome, at, ms })
+    const outcome: Outcome = isSettled(sends[index])
+      ? { kind: 'accepted', delivered: false }
+      : attempted.outcome
+    const settlement = settle({ outcome, tries, reports, uncertainWindow })
+    const progress =
+      settlement.kind === 'settled'
+        ? settledSend(run.record, { index, settlement, attempt, at, retentionMs })
+        : letPass(run, unsettled(run.record, { index, settlement, attempt, at, retentionMs }))
+    const deferrable = settlement.kind === 'settled'
+    if (await run.message.commitFact(progress, { deferrable })) return resultAfter(run, progress)
+    await run.message.mergeStatuses()
+  }
+  throw new Superseded()
+}
+
+/** Commits that the message's handler or one of its functions failed. */
+export async function settleFailed(
+  run: MessageRun,
+  failed: Omit<Extract<Prepared, { kind: 'failed' }>, 'kind' | 'channel'>,
+): Promise<RunResult> {
+  const { retentionMs, now } = run.options
+  const at = now()
+  const attempt = attemptOf({ ...failed, at })
+  const settlement = settleFailure({
+    outcome: failed.outcome,
+    tries: run.record.tries,
+    reports: false,
+    uncertainWindow: 0,
+  })
+  const progress = letPass(run, unsettled(run.record, { settlement, attempt, at, retentionMs }))
+  await run.message.commitUnderLease(progress)
+  const after = resultAfter(run, progress)
+  return after.kind === 'next' ? { kind: 'reload', at, for: 'retry' } : after
+}
+
+/** Something unforeseen went wrong: it counts as a try, so that it ends, whatever causes it. */
+export function settleCrash(run: MessageRun): Promise<RunResult> {
+  return settleFailed(run, { step: 'message', outcome: CRASHED, ms: 0 })
+}
+
+/** Commits the message's end. */
+export async function settleEnd(run: MessageRun, end: End, answer = run.record.answer): Promise<RunResult> {
+  const { retentionMs, now } = run.options
+  const options = { end, at: now(), retentionMs, ...(answer === undefined ? {} : { answer }) }
+  const progress = ended(run.record, options)
+  await run.message.commitUnderLease(progress, { deferrable: true })
+  return closed(run, progress)
+}
+
+function resultAfter(run: MessageRun, progress: Progress): StepResult {
+  if (progress.open !== true) return closed(run, progress)
+  if (progress.due === undefined) return { kind: 'next' }
+  return (
+    waitUntilDue(run) ?? {
+      kind: 'wait',
+      record: run.record,
+      until: progress.due.getTime(),
+      for: progress.waitingFor ?? 'retry',
+    }
+  )
+}
+
+function closed({ options, record }: MessageRun, progress: Progress): RunResult {
+  reportEnd(options, record, progress)
+  return { kind: 'closed' }
+}

@@ -1,0 +1,44 @@
+import type { Admission } from '../channels/endpoints/endpoints.ts'
+import type { Progress } from '../message/message-record.ts'
+import { postponed } from '../message/progress.ts'
+import type { MessageRun } from './message-run.ts'
+import type { RunResult } from './run-result.ts'
+
+const STATUS_CHECK_MS = 2_000
+
+/**
+ * The wait of a message that is not due yet; undefined when it is. One that waits for a status is looked at again
+ * every 2 s, since statuses are written by others.
+ */
+export function waitUntilDue({ record, options }: MessageRun): RunResult | undefined {
+  const until = record.due?.getTime() ?? 0
+  const now = options.now()
+  if (until <= now) return undefined
+  const waitsForStatus = record.sends.some(({ state }) => state === 'claimed')
+  if (waitsForStatus) return { kind: 'reload', at: Math.min(until, now + STATUS_CHECK_MS), for: 'status' }
+  return { kind: 'wait', record, until, for: record.waitingFor ?? 'retry' }
+}
+
+/**
+ * What may not be called now waits without being tried. Where that lasts longer, the message says so; not one whose
+ * send is uncertain, which waits by its own time.
+ */
+export async function waitForEndpoint(
+  run: MessageRun,
+  { until, for: waitingFor, reason }: Extract<Admission, { kind: 'wait' }>,
+): Promise<RunResult> {
+  if (run.record.answer !== undefined) await run.storeAnswer()
+  const isUncertain = run.record.sends.some(({ state }) => state === 'claimed')
+  const isSaid = run.record.waitingFor === waitingFor
+  if (waitingFor === 'circuit_breaker' && !isUncertain && !isSaid) {
+    const progress = letPass(run, postponed(run.record, { due: until, waitingFor, reason }))
+    await run.message.commitUnderLease(progress, { deferrable: true })
+  }
+  return { kind: 'wait', record: run.record, until, for: waitingFor }
+}
+
+/** The progress, by which later messages pass one that waits, where its channel says so. */
+export function letPass({ isPassable, record }: MessageRun, progress: Progress): Progress {
+  const waits = isPassable && progress.due !== undefined
+  return waits ? { ...progress, lane: record._id } : progress
+}

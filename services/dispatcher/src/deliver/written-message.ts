@@ -1,0 +1,113 @@
+import { isUnavailable } from '@parley/shared/unavailable'
+import type { MessageRecord, Progress } from '../message/message-record.ts'
+import { isStatusWriter } from '../store/commit.ts'
+import type { Calling } from './calling.ts'
+
+const COMMIT_PAUSE_MS = 250
+const FACT_FOR_MS = 60_000
+const RELEASE_FOR_MS = 10_000
+
+/** Somebody else has written the message, or the lease is gone. */
+export class Superseded extends Error {}
+
+/** What an instance has of the messages of a partition, and the way to write them. */
+export interface LeasedMessages {
+  /** Whether they are this instance's to run: judged on the monotonic clock, right before each use. */
+  isLeased(): boolean
+  /**
+   * As `Committer.commit`; resolves with the message as it then is, or undefined when somebody else has written.
+   * With `deferrable` it may be stored later, or never should this process die: the message then runs again from what
+   * the store has of it.
+   */
+  commit(
+    record: MessageRecord,
+    progress: Progress,
+    options?: { deferrable?: boolean },
+  ): Promise<MessageRecord | undefined>
+  /**
+   * Takes back the claim of the send at `index`, which a commit on `record` has written or may have written. Leaves
+   * the message alone where somebody else has written since.
+   */
+  release(record: MessageRecord, index: number): Promise<void>
+}
+
+type CommitOptions = Parameters<LeasedMessages['commit']>[2]
+
+/** What an instance has of the messages of a partition, for the run of one of them. */
+export interface LeasedRun extends LeasedMessages {
+  /** Waits for an answer of somebody else. */
+  calling: Calling
+}
+
+/** A message as it stands in the store, as far as this instance knows, and the ways to write it. */
+export class WrittenMessage {
+  record: MessageRecord
+  readonly #leased: LeasedMessages
+  readonly #read: (id: string) => Promise<MessageRecord | null>
+
+  constructor(options: {
+    record: MessageRecord
+    leased: LeasedMessages
+    read(id: string): Promise<MessageRecord | null>
+  }) {
+    this.record = options.record
+    this.#leased = options.leased
+    this.#read = options.read
+  }
+
+  /**
+   * Commits what may only happen while the lease holds; tries again while the database is unavailable and it does.
+   * Throws {@link Superseded}.
+   */
+  async commitUnderLease(progress: Progress, options?: CommitOptions): Promise<void> {
+    if (!(await this.#commit(progress, this.#leased.isLeased, options))) throw new Superseded()
+  }
+
+  /**
+   * Commits the outcome of a send, which is true whoever holds the lease, so it is tried for a minute. False when
+   * somebody else has written the message since.
+   */
+  commitFact(progress: Progress, options?: CommitOptions): Promise<boolean> {
+    const deadline = performance.now() + FACT_FOR_MS
+    return this.#commit(progress, () => performance.now() < deadline, options)
+  }
+
+  /**
+   * Takes back a claim that was committed on `record`, or may have been, and under which nothing has left: whoever
+   * runs the message next sends at once. Tries for 10 s, then the send counts as uncertain. Never rejects.
+   */
+  async release(record: MessageRecord, index: number): Promise<void> {
+    const deadline = performance.now() + RELEASE_FOR_MS
+    while (performance.now() < deadline) {
+      try {
+        return await this.#leased.release(record, index)
+      } catch (error) {
+        if (!isUnavailable(error)) return
+        await new Promise((resolve) => setTimeout(resolve, COMMIT_PAUSE_MS))
+      }
+    }
+  }
+
+  /** Takes over what the provider's statuses have written. Throws {@link Superseded} when it was anybody else. */
+  async mergeStatuses(): Promise<void> {
+    const written = await this.#read(this.record._id)
+    if (written?.open !== true || !isStatusWriter(written.writer) || !this.#leased.isLeased())
+      throw new Superseded()
+    this.record = written
+  }
+
+  async #commit(progress: Progress, allowed: () => boolean, options: CommitOptions): Promise<boolean> {
+    while (allowed()) {
+      try {
+        const written = await this.#leased.commit(this.record, progress, options)
+        if (written === undefined) return false
+        this.record = written
+        return true
+      } catch (error) {
+        if (!isUnavailable(error)) throw error
+        await new Promise((resolve) => setTimeout(resolve, COMMIT_PAUSE_MS))
+      }
+    }
+    throw new Superseded()
+  }
+}

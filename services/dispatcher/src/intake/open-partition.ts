@@ -1,0 +1,107 @@
+import { partitionQueue } from '@parley/shared/broker'
+import { keepConsumingEach } from '@parley/shared/keep-consuming'
+import type { Log } from '@parley/shared/log'
+import type { DeliverMessage } from '../deliver/deliver-message.ts'
+import type { LeasedMessages } from '../deliver/written-message.ts'
+import { countWaiting } from '../schedule/count-waiting.ts'
+import type { Partition } from '../schedule/partitions.ts'
+import { recoverThreads } from '../schedule/recover-threads.ts'
+import { createThreads } from '../schedule/threads.ts'
+import type { Collections } from '../store/collections.ts'
+import type { Committer } from '../store/commit.ts'
+import type { Lease } from '../store/lease-store.ts'
+import { createIntake } from './intake.ts'
+import type { IntakeStore } from './intake-store.ts'
+import { storeDeliveries } from './store-deliveries.ts'
+import { createWriteBehind } from './write-behind.ts'
+
+/** Under way without being stored, of one partition. */
+const PREFETCH = 100
+/** Work of this process and its database: what waits for an answer of others is not among it. */
+const THREADS_AT_ONCE = 64
+/** Orders of a lease term start at term × 2^32: higher than those of every earlier term. */
+const ORDERS_PER_TERM = 2 ** 32
+
+/** Starts working a partition: recovers what is open in the store, consumes what arrives, runs its threads. */
+export function openPartition(options: {
+  lease: Lease
+  instance: string
+  collections: Pick<Collections, 'messages' | 'rejected'>
+  store: IntakeStore
+  committer: Committer
+  run: DeliverMessage
+  log: Log
+}): Partition {
+  const { lease, instance, collections, store, committer, run, log } = options
+  const { messages } = collections
+  const { partition, term, isValid: isLeased } = lease
+  let order = term * ORDERS_PER_TERM
+  let stopped = false
+  const active = () => !stopped && isLeased()
+  const recover = (workspace?: number) =>
+    void recoverThreads({ messages, partition, workspace, threads, active, log })
+  const threads = createThreads({
+    load: ({ workspace, thread, lane }, limit) =>
+      messages
+        .find({ partition, workspace, thread, lane: lane ?? { $exists: false }, open: true })
+        .sort({ order: 1 })
+        .limit(limit)
+        .toArray(),
+    run: (record, calling) => run(record, { ...leased, calling }),
+    dropped: (records) => writeBehind.dropped(records),
+    recover,
+    concurrency: THREADS_AT_ONCE,
+  })
+  const writeBehind = createWriteBehind({
+    writer: `${instance}/${term}`,
+    isLeased,
+    threads,
+    store,
+    committer,
+  })
+  const intake = createIntake({
+    ...{ partition, isLeased, store, writeBehind, log },
+    nextOrder: () => order++,
+    storeFirst: storeDeliveries({
+      partition,
+      collections,
+      isLeased,
+      known: (record) => threads.wake(record),
+      log,
+    }),
+  })
+  const leased: LeasedMessages = {
+    isLeased,
+    commit: (...write) => writeBehind.commit(...write),
+    release: (...claim) => writeBehind.release(...claim),
+  }
+  const consumer = keepConsumingEach({
+    queue: partitionQueue(partition),
+    prefetch: PREFETCH,
+    held: isLeased,
+    take: (delivery, channel) => intake.take(delivery, channel),
+    log,
+  })
+  recover()
+  return {
+    lease,
+    oldestAt: consumer.oldestAt,
+    waiting: () => countWaiting({ messages, partition, threads }),
+    attach: consumer.attach,
+    async release() {
+      stopped = true
+      const closed = consumer.close()
+      await threads.stop()
+      intake.close()
+      await writeBehind.close()
+      await closed
+    },
+    abandon() {
+      stopped = true
+      void threads.stop()
+      intake.close()
+      writeBehind.abandon()
+      consumer.abandon()
+    },
+  }
+}

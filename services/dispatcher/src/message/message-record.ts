@@ -1,0 +1,131 @@
+import type { WaitingFor } from './waiting-for.ts'
+
+/** Where a message stands. `received`, `handled` and `sending` are under way; the others are ends of our work. */
+export const MESSAGE_STATES = [
+  'received',
+  'handled',
+  'sending',
+  'sent',
+  'delivered',
+  'read',
+  'done',
+  'failed',
+  'dead',
+  'unrouted',
+] as const
+export type MessageState = (typeof MESSAGE_STATES)[number]
+
+/** Whose fault it is that a message was given up. */
+export type Fault = 'caller' | 'channel' | 'provider' | 'us'
+
+/** What goes to the person. */
+export type PersonalContent =
+  | { kind: 'template'; template: string; language: string; variables: string[] }
+  | { kind: 'text'; text: string }
+/** A call of an action's operation; its arguments are in the answer, at this position of its functions. */
+export interface FunctionContent {
+  kind: 'function'
+  name: string
+  position: number
+}
+/** What the answer submits to the task of its thread; it is in the answer. */
+export interface SubmitContent {
+  kind: 'submit'
+}
+export type SendContent = PersonalContent | FunctionContent | SubmitContent
+
+/** Where a send stands: not yet tried, claimed by an attempt, taken by the provider, or what its statuses say. */
+export type SendState = 'pending' | 'claimed' | 'sent' | 'delivered' | 'read' | 'failed'
+
+/** What an answer sends: one record for each thing that leaves, for the person, an action or a task. */
+export interface Send {
+  /** Message id and position: the idempotency key of the send, the same on every attempt. */
+  id: string
+  content: SendContent
+  state: SendState
+  /** The provider's id of what it accepted. */
+  providerId?: string
+}
+
+export interface TimelineEntry {
+  at: Date
+  state: MessageState
+  reason?: string
+}
+
+export interface Attempt {
+  at: Date
+  /** What was tried: `handler`, or the id of a send. */
+  step: string
+  outcome: 'accepted' | 'retryable' | 'permanent' | 'uncertain'
+  /** The provider's or our own code for what went wrong. */
+  code?: string
+  /** How long it took, in milliseconds. */
+  ms: number
+}
+
+/** A message as the dispatcher stores it. */
+export interface MessageRecord {
+  _id: string
+  workspace: number
+  partition: number
+  thread: string
+  /** There once later messages of its thread may pass it: its own id. */
+  lane?: string
+  /** Place among all messages of the partition: lease term × 2^32 + arrival. */
+  order: number
+  /** Counts writes; every write names the revision that it is based on. */
+  revision: number
+  /** The instance that wrote last. */
+  writer?: string
+  channel: string
+  source: string
+  requestId?: string
+  /** The trace that it came in with (W3C Trace Context). */
+  traceparent?: string
+  state: MessageState
+  /** There while the pipeline still has work with it. */
+  open?: true
+  /** Not to be tried before this time. */
+  due?: Date
+  /** What `due` is waited for. */
+  waitingFor?: WaitingFor
+  /** How often the step under way was tried without success. */
+  tries: number
+  receivedAt: Date
+  /** When the webhook accepted it, to a second, where that was earlier. */
+  acceptedAt?: Date
+  updatedAt: Date
+  expiresAt?: Date
+  reason?: string
+  fault?: Fault
+  /** The message as JSON text: exactly what came in, whatever its keys. */
+  body: string
+  /** The answer as JSON text, where a handler made it. */
+  answer?: string
+  sends: Send[]
+  timeline: TimelineEntry[]
+  attempts: Attempt[]
+}
+
+/** The part of a message that the pipeline changes, once it is stored. */
+export type Progress = Pick<MessageRecord, 'state' | 'tries' | 'sends' | 'timeline' | 'attempts'> &
+  Partial<
+    Pick<MessageRecord, 'lane' | 'open' | 'due' | 'waitingFor' | 'reason' | 'fault' | 'answer' | 'expiresAt'>
+  >
+
+/** The message after a write of its progress. */
+export function advanced(record: MessageRecord, progress: Progress): MessageRecord {
+  const next = { ...record, ...progress, revision: record.revision + 1 }
+  // Taking a field away makes an object slow, so only where it is there.
+  if (progress.due === undefined && next.due !== undefined) delete next.due
+  if (progress.waitingFor === undefined && next.waitingFor !== undefined) delete next.waitingFor
+  if (progress.reason === undefined && next.reason !== undefined) delete next.reason
+  if (progress.open === undefined) delete next.open
+  return next
+}
+
+/** The key of a thread inside the dispatcher: threads of two workspaces never meet, and lanes go side by side. */
+export function threadKey({ workspace, thread, lane }: Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>) {
+  return lane === undefined ? `${workspace}/${thread}` : `${workspace}/${thread}\0${lane}`
+}

@@ -1,0 +1,29 @@
+import type { Fault } from './message-record.ts'
+
+/** What came of one attempt at a handler or a send. */
+export type Outcome =
+  /** The other side took it; `delivered` when that is all there is to wait for. */
+  | { kind: 'accepted'; providerId?: string; delivered: boolean }
+  /** It did not happen, and may work later; `retryAfterSeconds` is the time that the other side asks for. */
+  | { kind: 'retryable'; code: string; fault: Fault; reason: string; retryAfterSeconds?: number }
+  /** It did not happen, and trying again would not change that. */
+  | { kind: 'permanent'; code: string; fault: Fault; reason: string }
+  /** It left, and no answer came: it may or may not have happened. */
+  | { kind: 'uncertain'; code: string; fault: Fault; reason: string }
+
+/** A claim whose outcome was never written. */
+export const INTERRUPTED: Outcome = {
+  kind: 'uncertain',
+  code: 'interrupted',
+  fault: 'us',
+  reason: 'The send was interrupted.',
+}
+/** Something unforeseen: it counts as a try, so that it ends, whatever causes it. */
+export const CRASHED = {
+  kind: 'retryable',
+  code: 'internal_error',
+  fault: 'us',
+  reason: 'Something went wrong on our side.',
+} as const satisfies Outcome
+/** The broker has confirmed. */
+export const SUBMITTED: Outcome = { kind: 'accepted', delivered: true }

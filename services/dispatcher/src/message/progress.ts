@@ -1,0 +1,140 @@
+import type {
+  Attempt,
+  Fault,
+  MessageRecord,
+  MessageState,
+  Progress,
+  Send,
+  TimelineEntry,
+} from './message-record.ts'
+import type { Outcome } from './outcome.ts'
+import { later, stateOfSends } from './send-state.ts'
+import type { Settlement } from './settle.ts'
+import type { WaitingFor } from './waiting-for.ts'
+
+const MAX_ATTEMPTS = 50
+const MAX_TIMELINE = 50
+
+/** How a message ends, and why. */
+export interface End {
+  state: Exclude<MessageState, 'received' | 'handled' | 'sending'>
+  reason?: string
+  fault?: Fault
+}
+
+interface When {
+  at: number
+  /** How long an ended message is kept, in milliseconds. */
+  retentionMs: number
+}
+
+/** The message's progress once its answer and its sends are known. */
+export function handled(record: MessageRecord, { at }: { at: number }): Progress {
+  const timeline = withEntry(record.timeline, { at: new Date(at), state: 'handled' })
+  return { ...carried(record), state: 'handled', open: true, tries: 0, timeline }
+}
+
+/** The message's progress with the send at `index` claimed; a first claim also records the answer and the plan. */
+export function claimed(record: MessageRecord, { index, at }: { index: number; at: number }): Progress {
+  const before = record.state === 'received' ? handled(record, { at }) : carried(record)
+  const entry = { at: new Date(at), state: 'sending' as const }
+  const timeline = record.state === 'sending' ? before.timeline : withEntry(before.timeline, entry)
+  return {
+    ...before,
+    state: 'sending',
+    open: true,
+    timeline,
+    sends: withSend(record.sends, index, { state: 'claimed' }),
+  }
+}
+
+/** The message's progress after a handler or a send was tried and did not settle, or died. */
+export function unsettled(
+  record: MessageRecord,
+  options: { index?: number; settlement: Exclude<Settlement, { kind: 'settled' }>; attempt: Attempt } & When,
+): Progress {
+  const { index, settlement, attempt, at } = options
+  const attempts = withAttempt(record.attempts, attempt)
+  const state = settlement.kind === 'await' ? 'claimed' : 'pending'
+  const sends = index === undefined ? record.sends : withSend(record.sends, index, { state })
+  if (settlement.kind === 'dead') {
+    const { reason, fault } = settlement
+    return ended({ ...record, attempts, sends }, { end: { state: 'dead', reason, fault }, ...options })
+  }
+  const due = new Date(at + settlement.delay)
+  const waitingFor = settlement.kind === 'await' ? 'status' : 'retry'
+  return { ...carried(record), open: true, tries: record.tries + 1, attempts, sends, due, waitingFor }
+}
+
+/** The message's progress while nothing is tried until `due`, which counts as no try. */
+export function postponed(
+  record: MessageRecord,
+  { due, waitingFor, reason }: { due: number; waitingFor: WaitingFor; reason: string },
+): Progress {
+  return { ...carried(record), open: true, due: new Date(due), waitingFor, reason }
+}
+
+/** The message's progress after the send at `index` settled: the message ends with its last one. */
+export function settledSend(
+  record: MessageRecord,
+  options: { index: number; settlement: Extract<Settlement, { kind: 'settled' }>; attempt: Attempt } & When,
+): Progress {
+  const { index, settlement, attempt } = options
+  const { providerId, delivered } = settlement
+  // A status may have come before the answer to the send did.
+  const state = later(record.sends[index]?.state, delivered ? 'delivered' : 'sent')
+  const sends = withSend(record.sends, index, { state, ...(providerId === undefined ? {} : { providerId }) })
+  const next = { ...record, sends, tries: 0, attempts: withAttempt(record.attempts, attempt) }
+  if (nextToSend(sends) !== undefined) return { ...carried(next), open: true }
+  return ended(next, { end: { state: stateOfSends(sends) }, ...options })
+}
+
+/** The position of the first send that is not settled. */
+export function nextToSend(sends: Send[]): number | undefined {
+  const index = sends.findIndex(({ state }) => state === 'pending' || state === 'claimed')
+  return index < 0 ? undefined : index
+}
+
+/** The message's progress when it reaches an end: nothing is left to run, and it is kept for a while. */
+export function ended(record: MessageRecord, options: { end: End; answer?: string } & When): Progress {
+  const { end, at, retentionMs } = options
+  const entry = {
+    at: new Date(at),
+    state: end.state,
+    ...(end.reason === undefined ? {} : { reason: end.reason }),
+  }
+  return {
+    ...carried(record),
+    ...(options.answer === undefined ? {} : { answer: options.answer }),
+    ...end,
+    timeline: withEntry(record.timeline, entry),
+    expiresAt: new Date(at + retentionMs),
+  }
+}
+
+/** An attempt's record from its outcome. */
+export function attemptOf(options: { step: string; outcome: Outcome; at: number; ms: number }): Attempt {
+  const { step, outcome, at, ms } = options
+  const code = outcome.kind === 'accepted' ? {} : { code: outcome.code }
+  return { at: new Date(at), step, outcome: outcome.kind, ms: Math.round(ms), ...code }
+}
+
+function carried(record: MessageRecord): Progress {
+  const { state, tries, sends, timeline, attempts, answer } = record
+  return { state, tries, sends, timeline, attempts, ...(answer === undefined ? {} : { answer }) }
+}
+
+function withSend(sends: Send[], index: number, change: Partial<Send>): Send[] {
+  return sends.map((send, at) => (at === index ? { ...send, ...change } : send))
+}
+
+/** The timeline with an entry more; when there are more than 50, those after the first make room. */
+export function withEntry(timeline: TimelineEntry[], entry: TimelineEntry): TimelineEntry[] {
+  if (timeline.length < MAX_TIMELINE) return [...timeline, entry]
+  return [...timeline.slice(0, 1), ...timeline.slice(timeline.length - MAX_TIMELINE + 2), entry]
+}
+
+function withAttempt(attempts: Attempt[], attempt: Attempt): Attempt[] {
+  const latest = attempts.length < MAX_ATTEMPTS ? attempts : attempts.slice(1 - MAX_ATTEMPTS)
+  return [...latest, attempt]
+}

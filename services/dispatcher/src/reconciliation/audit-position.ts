@@ -1,0 +1,34 @@
+import type { AuditState } from '../store/audit-records.ts'
+import type { Collections } from '../store/collections.ts'
+import type { Lease } from '../store/lease-store.ts'
+
+/** An entry of the log, and how to know that it is the same one. */
+export interface Position {
+  offset: number
+  messageId: string
+  acceptedAt: Date
+}
+
+/** The last entry that was read; undefined when none was. */
+export async function readPosition(audit: Collections['audit']): Promise<Position | undefined> {
+  const state = await audit.findOne({ _id: 'log' })
+  if (state?.offset === undefined || state.messageId === undefined) return undefined
+  return {
+    offset: state.offset,
+    messageId: state.messageId,
+    acceptedAt: state.acceptedAt ?? new Date(0),
+  }
+}
+
+/** Writes down how far the audit is, unless a later holder of the lease already has. Rejects then. */
+export async function writeAudit(
+  audit: Collections['audit'],
+  { term }: Pick<Lease, 'term'>,
+  found: Partial<Omit<AuditState, '_id' | 'term'>>,
+): Promise<void> {
+  const { matchedCount } = await audit.updateOne(
+    { _id: 'log', term: { $lte: term } },
+    { $set: { term, ...found } },
+  )
+  if (matchedCount === 0) throw new Error('another instance audits the log')
+}

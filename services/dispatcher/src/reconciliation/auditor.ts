@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { KeptConsumer } from '@parley/shared/keep-consuming'
+import type { Log } from '@parley/shared/log'
+import type { ChannelModel } from 'amqplib'
+import type { mongo } from 'mongoose'
+import type { PublishChannel } from '../broker/publish-channel.ts'
+import { runEvery } from '../schedule/run-every.ts'
+import type { Collections } from '../store/collections.ts'
+import { createLeaseStore, type Lease } from '../store/lease-store.ts'
+import { auditEntries } from './audit-entries.ts'
+import { type Position, readPosition, writeAudit } from './audit-position.ts'
+import type { LogEntry } from './log-entry.ts'
+import { type Lost, publishAgain } from './publish-again.ts'
+import { emptyQueuesOf } from './queue-watch.ts'
+import { readLog } from './read-log.ts'
+import { removeEnded } from './remove-ended.ts'
+import { createTrace } from './trace-missing.ts'
+
+const TICK_MS = 2_000
+const REMOVE_MS = 30_000
+/** How far the audit stays behind, so that what it looks for has been stored as a rule. */
+const BEHIND_MS = 3_000
+
+export interface Auditor {
+  attach(connection: ChannelModel): void
+  close(): Promise<void>
+}
+
+interface AuditorOptions {
+  collections: Collections
+  startSession(): mongo.ClientSession
+  instance: string
+  publishChannel: Pick<PublishChannel, 'current'>
+  retentionMs: number
+  /** How long a message may take to be stored after its queue ran empty, in milliseconds; 60 s by default. */
+  graceMs?: number
+  log: Log
+}
+
+/**
+ * Compares the log of what was accepted with the store, in one instance at a time: under a lease it reads the log,
+ * traces what is missing, and removes what is no longer kept.
+ */
+export function startAuditor(options: AuditorOptions): Auditor {
+  const { collections, instance, log } = options
+  const leases = createLeaseStore({
+    collections: { partitions: collections.auditors, instances: collections.instances },
+    instance,
+  })
+  let connection: ChannelModel | undefined
+  let audit: Audit | undefined
+  const drop = async () => {
+    const ended = audit
+    audit = undefined
+    await ended?.stop()
+  }
+  const loop = runEvery(TICK_MS, async () => {
+    try {
+      if (audit !== undefined) await leases.renew([audit.lease])
+      if (audit?.lease.isValid() === false) await drop()
+      if (audit !== undefined) return
+      const lease = await leases.acquire()
+      if (lease === undefined) return
+      audit = startAudit({ ...options, lease, connection: () => connection })
+      if (connection !== undefined) audit.attach(connection)
+    } catch (error) {
+      log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'audit lease not renewed')
+    }
+  })
+  return {
+    attach(model) {
+      connection = model
+      audit?.attach(model)
+    },
+    async close() {
+      await loop.stop()
+      const lease = audit?.lease
+      await drop()
+      if (lease !== undefined) await leases.release(lease).catch(() => {})
+    },
+  }
+}
+
+interface Audit {
+  lease: Lease
+  attach: KeptConsumer['attach']
+  stop(): Promise<void>
+}
+
+/** What the holder of the lease does. */
+function startAudit(
+  options: AuditorOptions & { lease: Lease; connection(): ChannelModel | undefined },
+): Audit {
+  const { collections, lease, publishChannel, log } = options
+  const stopping = new AbortController()
+  const active = () => !stopping.signal.aborted && lease.isValid()
+  const pause = (milliseconds: number) =>
+    sleep(milliseconds, undefined, { signal: stopping.signal }).catch(() => undefined)
+  const now = Date.now
+  const shared = { ...options, active, now, emptyQueues: emptyQueuesOf(publishChannel) }
+  const reader = readLog({
+    position: () => readPosition(collections.audit),
+    work: async (entries, last) => {
+      await pause(waitFor(last, now()))
+      await auditEntries(entries.filter(youngEnough(now() - options.retentionMs)), { ...shared, pause })
+      if (active()) await writeAudit(collections.audit, lease, last)
+    },
+    isLeased: active,
+    log,
+  })
+  const trace = createTrace({
+    ...shared,
+    publishAgain: (lost: Lost[]) => {
+      const [model, channel] = [options.connection(), publishChannel.current()]
+      if (model === undefined || channel === undefined) throw new Error('the broker is away')
+      return publishAgain({ lost, connection: model, channel, log })
+    },
+  })
+  const attempt = (what: string, task: () => Promise<void>) => async () => {
+    if (!active()) return
+    await task().catch((error: Error) => log.warn({ reason: error.message }, `${what} goes on in a moment`))
+  }
+  const tracing = runEvery(
+    TICK_MS,
+    attempt('tracing', async () =>
+      writeAudit(collections.audit, lease, { difference: await trace(), checkedAt: new Date() }),
+    ),
+  )
+  const removing = runEvery(
+    REMOVE_MS,
+    attempt('removing', () => removeEnded(shared)),
+  )
+  return {
+    lease,
+    attach: reader.attach,
+    async stop() {
+      stopping.abort()
+      await Promise.all([tracing.stop(), removing.stop(), reader.close()])
+    },
+  }
+}
+
+const waitFor = ({ acceptedAt }: Position, now: number): number =>
+  Math.min(BEHIND_MS, Math.max(0, acceptedAt.getTime() + BEHIND_MS - now))
+
+/** What is older may have been stored, have ended and been removed. */
+const youngEnough =
+  (since: number) =>
+  ({ acceptedAt }: LogEntry): boolean =>
+    acceptedAt.getTime() > since

@@ -1,0 +1,45 @@
+import { type AuditedMessage, hourOf } from '../store/audit-records.ts'
+import type { Collections } from '../store/collections.ts'
+import type { LogEntry } from './log-entry.ts'
+
+export type Located = Omit<AuditedMessage, 'trace'>
+type Sought = Pick<LogEntry, 'messageId' | 'workspace' | 'channel' | 'acceptedAt'>
+
+/** Looks for accepted messages in the store, and for the rest among the rejected ones: one question each. */
+export async function locate(
+  { messages, rejected }: Pick<Collections, 'messages' | 'rejected'>,
+  sought: Sought[],
+): Promise<Map<string, Located>> {
+  const stored = await messages
+    .find({ _id: { $in: sought.map(({ messageId }) => messageId) } })
+    .project<{ _id: string; workspace: number; channel: string; receivedAt: Date }>({
+      workspace: 1,
+      channel: 1,
+      receivedAt: 1,
+    })
+    .toArray()
+  const located = new Map<string, Located>(
+    stored.map(({ receivedAt, ...rest }) => [
+      rest._id,
+      { ...rest, hour: hourOf(receivedAt), place: 'stored' },
+    ]),
+  )
+  const rest = new Map(
+    sought.flatMap((entry) => (located.has(entry.messageId) ? [] : [[entry.messageId, entry]])),
+  )
+  if (rest.size === 0) return located
+  const refused = await rejected
+    .find({ _id: { $in: [...rest.keys()] } }, { projection: { _id: 1 } })
+    .toArray()
+  for (const { _id } of refused) {
+    const entry = rest.get(_id)
+    if (entry !== undefined) located.set(_id, placed(entry, 'rejected'))
+  }
+  return located
+}
+
+/** An accepted message at a place that is not the store. */
+export function placed(entry: Sought, place: 'rejected' | 'missing'): Located {
+  const { messageId, workspace, channel, acceptedAt } = entry
+  return { _id: messageId, workspace, channel, hour: hourOf(acceptedAt), place }
+}

@@ -1,0 +1,89 @@
+import { LOG_QUEUE } from '@parley/shared/broker'
+import { type KeptConsumer, keepConsuming } from '@parley/shared/keep-consuming'
+import type { Log } from '@parley/shared/log'
+import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import type { Position } from './audit-position.ts'
+import { type LogEntry, offsetOf, readLogEntry } from './log-entry.ts'
+
+const PREFETCH = 500
+const SILENCE_MS = 5_000
+const NO_BODY = Buffer.alloc(0)
+
+/**
+ * Reads the log stream from the last position on, in batches of up to 500 whose bodies are dropped on arrival.
+ * That position's entry comes first again: when it does not, the stream is another one or was cut, and it is read
+ * from its beginning or from what is left. What was read before is known by its id.
+ */
+export function readLog(options: {
+  /** The last entry that was read. */
+  position(): Promise<Position | undefined>
+  /** Works a batch whole, or rejects: then the same batch comes again. */
+  work(entries: LogEntry[], last: Position): Promise<void>
+  isLeased(): boolean
+  log: Log
+}): KeptConsumer {
+  const { log } = options
+  let expected: Position | undefined
+  let anew = false
+  let silence: NodeJS.Timeout | undefined
+  const readAnew = (channel: Pick<ConfirmChannel, 'close'>) => {
+    log.warn({ expected: expected?.offset }, 'the log stream is not the one that was read; reading it whole')
+    anew = true
+    return channel.close().catch(() => {})
+  }
+  const isAnother = (first: ConsumeMessage) => {
+    if (expected === undefined) return false
+    const { offset, messageId } = positionOf(first)
+    if (offset > expected.offset) log.warn({ from: expected.offset, to: offset }, 'the log stream was cut')
+    const another =
+      offset < expected.offset || (offset === expected.offset && messageId !== expected.messageId)
+    if (!another) expected = undefined
+    return another
+  }
+  const consumer = keepConsuming({
+    queue: LOG_QUEUE,
+    prefetch: PREFETCH,
+    consumerArguments: async () => {
+      expected = anew ? undefined : await options.position()
+      return { 'x-stream-offset': expected?.offset ?? 'first' }
+    },
+    consuming: (channel) => {
+      clearTimeout(silence)
+      // The expected entry is there, unless the stream is another one.
+      if (expected !== undefined) silence = setTimeout(() => void readAnew(channel), SILENCE_MS)
+    },
+    keep: (delivery) => ({ ...delivery, content: NO_BODY }),
+    held: options.isLeased,
+    work: async (batch, channel) => {
+      clearTimeout(silence)
+      const [first] = batch
+      const last = batch.at(-1)
+      if (first === undefined || last === undefined) return
+      if (isAnother(first)) return readAnew(channel)
+      const entries = batch.flatMap((delivery) => readLogEntry(delivery) ?? [])
+      await options.work(entries, positionOf(last))
+      anew = false
+    },
+    log,
+  })
+  return {
+    ...consumer,
+    close: () => {
+      clearTimeout(silence)
+      return consumer.close()
+    },
+    abandon: () => {
+      clearTimeout(silence)
+      consumer.abandon()
+    },
+  }
+}
+
+function positionOf(delivery: ConsumeMessage): Position {
+  const { messageId, timestamp } = delivery.properties
+  return {
+    offset: offsetOf(delivery),
+    messageId: typeof messageId === 'string' ? messageId : '',
+    acceptedAt: new Date(typeof timestamp === 'number' ? timestamp * 1_000 : 0),
+  }
+}

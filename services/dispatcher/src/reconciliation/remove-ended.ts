@@ -1,0 +1,119 @@
+import type { mongo } from 'mongoose'
+import type { MessageState } from '../message/message-record.ts'
+import { type AuditedMessage, hourOf, type Place, type RemovedHour } from '../store/audit-records.ts'
+import type { Collections } from '../store/collections.ts'
+
+const BATCH = 500
+
+interface RemoveOptions {
+  collections: Pick<Collections, 'messages' | 'audited' | 'removed'>
+  startSession(): mongo.ClientSession
+  retentionMs: number
+  now(): number
+  active(): boolean
+}
+
+/**
+ * Removes the messages whose time is over, with their attempts, and their places in the audit. What they add up to
+ * in each hour is written in the same transaction, 500 at a time, so that the count stays whole.
+ */
+export async function removeEnded(options: RemoveOptions): Promise<void> {
+  while (options.active() && (await removeBatch(options)) === BATCH);
+  while (options.active() && (await removeUnstored(options)) === BATCH);
+}
+
+async function removeBatch(options: RemoveOptions): Promise<number> {
+  const { messages, audited } = options.collections
+  const over = { expiresAt: { $lte: new Date(options.now()) } }
+  const found = await messages
+    .find(over)
+    .project<{ _id: string; workspace: number; channel: string; receivedAt: Date; state: MessageState }>({
+      workspace: 1,
+      channel: 1,
+      receivedAt: 1,
+      state: 1,
+    })
+    .limit(BATCH)
+    .toArray()
+  if (found.length === 0) return 0
+  const ids = { $in: found.map(({ _id }) => _id) }
+  await inTransaction(options, async (session) => {
+    const { deletedCount } = await messages.deleteMany({ _id: ids, ...over }, { session })
+    if (deletedCount !== found.length) throw new Error('a message was run again while it was removed')
+    const places = await audited.find({ _id: ids }, { session }).toArray()
+    await audited.deleteMany({ _id: ids }, { session })
+    const states = found.map(({ receivedAt, ...one }) => ({ ...one, hour: hourOf(receivedAt) }))
+    await addUp(options.collections.removed, [...states, ...places], session)
+  })
+  return found.length
+}
+
+/** What was rejected or lost has no message that could be over. */
+async function removeUnstored(options: RemoveOptions): Promise<number> {
+  const { audited, removed } = options.collections
+  const before = { hour: { $lt: new Date(options.now() - options.retentionMs) } }
+  const found = await audited
+    .find({
+      $or: [
+        { place: 'missing' as const, ...before },
+        { place: 'rejected' as const, ...before },
+      ],
+    })
+    .limit(BATCH)
+    .toArray()
+  if (found.length === 0) return 0
+  await inTransaction(options, async (session) => {
+    const { deletedCount } = await audited.deleteMany(
+      { $or: found.map(({ _id, place }) => ({ _id, place })) },
+      { session },
+    )
+    if (deletedCount !== found.length) throw new Error('a message turned up while it was removed')
+    await addUp(removed, found, session)
+  })
+  return found.length
+}
+
+type Counted = Pick<AuditedMessage, 'workspace' | 'channel' | 'hour'> & {
+  place?: Place
+  state?: MessageState
+}
+
+async function addUp(
+  removed: Collections['removed'],
+  counted: Counted[],
+  session: mongo.ClientSession,
+): Promise<void> {
+  const hours = Map.groupBy(counted, ({ workspace, channel, hour }) =>
+    JSON.stringify([workspace, channel, hour.getTime()]),
+  )
+  const updates = [...hours.values()].flatMap((group) => {
+    const [first] = group
+    if (first === undefined) return []
+    const { workspace, channel, hour } = first
+    const _id: RemovedHour['_id'] = { workspace, channel, hour }
+    const update = { $set: { workspace, channel, hour }, $inc: sumsOf(group) }
+    return [{ updateOne: { filter: { _id }, update, upsert: true } }]
+  })
+  await removed.bulkWrite(updates, { session })
+}
+
+function sumsOf(group: Counted[]): Record<string, number> {
+  const sums: Record<string, number> = {}
+  for (const { place, state } of group) {
+    const field = place === undefined ? `states.${state}` : `places.${place}`
+    sums[field] = (sums[field] ?? 0) + 1
+  }
+  return sums
+}
+
+async function inTransaction(
+  { startSession }: Pick<RemoveOptions, 'startSession'>,
+  work: (session: mongo.ClientSession) => Promise<void>,
+): Promise<void> {
+  const session = startSession()
+  try {
+    await session.withTransaction(() => work(session), { readConcern: { level: 'snapshot' } })
+  } finally {
+    await session.endSession()
+  }
+}

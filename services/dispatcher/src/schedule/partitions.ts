@@ -1,0 +1,145 @@
+import { PARTITIONS } from '@parley/shared/broker'
+import type { Log } from '@parley/shared/log'
+import type { ChannelModel } from 'amqplib'
+import type { WaitingCounts } from '../message/waiting-for.ts'
+import type { Lease, LeaseStore } from '../store/lease-store.ts'
+import { fairShare } from './fair-share.ts'
+import { runEvery } from './run-every.ts'
+
+const TICK_MS = 1_000
+/** While partitions are missing: whoever hands one over must not wait long for its successor. */
+const SHORT_TICK_MS = 250
+/** An instance that reconnects within this time keeps its partitions. */
+const WITHOUT_BROKER_MS = 3_000
+
+/** A partition that this instance works under a lease. */
+export interface Partition {
+  lease: Lease
+  /** When the oldest message that is not stored yet was published, in milliseconds since the epoch. */
+  oldestAt(): number | undefined
+  /** What its open messages wait for. */
+  waiting(): Promise<WaitingCounts>
+  /** Consumes on this connection from now on. */
+  attach(connection: ChannelModel): void
+  /** Hands over: settles what is in flight and closes the channel; then the lease may be released. */
+  release(): Promise<void>
+  /** The lease is gone: closes the channel at once and starts nothing more. */
+  abandon(): void
+}
+
+export interface Partitions {
+  /** The broker is connected (again): every partition that is worked consumes there. */
+  attach(connection: ChannelModel): void
+  /** Those whose lease this instance has, by their number. */
+  working(): ReadonlyMap<number, Pick<Partition, 'oldestAt' | 'waiting'>>
+  /** Hands every partition over and takes this instance off the list. */
+  close(): Promise<void>
+}
+
+/**
+ * Works this instance's share of the partitions: each second it says that it lives, renews its leases, gives up what
+ * it no longer holds, hands over what is beyond its share and takes what is free below it. Without a broker for 3 s its
+ * share is nothing, unless no instance has one: then what is in the store is still worked.
+ */
+export function startPartitions(options: {
+  leases: LeaseStore
+  instance: string
+  open(lease: Lease): Partition
+  log: Log
+}): Partitions {
+  const { leases, instance, open, log } = options
+  const working = new Map<number, Partition>()
+  let connection: ChannelModel | undefined
+  let disconnectedAt = performance.now()
+  let stopped = false
+  /** Those that hand over, until their lease is released: they are worked no more, and only renewed. */
+  const leaving = new Set<Partition>()
+  const releasing = new Map<Partition, Promise<void>>()
+  const forget = (partition: Partition) => {
+    leaving.delete(partition)
+    const { partition: index } = partition.lease
+    // It may have been lost and taken again meanwhile.
+    if (working.get(index) === partition) working.delete(index)
+  }
+  const dropLost = () => {
+    for (const [index, partition] of working) {
+      if (partition.lease.isValid()) continue
+      partition.abandon()
+      forget(partition)
+      log.warn({ partition: index }, 'lease lost')
+    }
+  }
+  const take = (lease: Lease) => {
+    const partition = open(lease)
+    working.set(lease.partition, partition)
+    if (connection !== undefined) partition.attach(connection)
+    log.info({ partition: lease.partition, term: lease.term }, 'partition taken')
+  }
+  const giveUp = async (partition: Partition) => {
+    await partition.release()
+    await leases.release(partition.lease)
+    forget(partition)
+    log.info({ partition: partition.lease.partition }, 'partition handed over')
+  }
+  const releaseLater = (partition: Partition) => {
+    leaving.add(partition)
+    if (releasing.has(partition)) return
+    const done = giveUp(partition)
+      .catch((error: Error) => log.warn({ reason: error.message }, 'hand-over goes on'))
+      .finally(() => releasing.delete(partition))
+    releasing.set(partition, done)
+  }
+  /** Resolves with whether this instance has fewer partitions than its share. */
+  const balance = async (): Promise<boolean> => {
+    const hasBroker = connection !== undefined || performance.now() - disconnectedAt < WITHOUT_BROKER_MS
+    const instances = await leases.beat({ hasBroker })
+    const share = fairShare({ partitions: PARTITIONS, instances, instance })
+    const surplus = [...working.values()].filter((partition) => !leaving.has(partition)).slice(share)
+    // Not awaited: renewing must go on while requests in flight end.
+    for (const partition of [...leaving, ...surplus]) releaseLater(partition)
+    for (let missing = share - working.size; missing > 0 && !stopped; missing--) {
+      const lease = await leases.acquire()
+      if (lease === undefined) return true
+      take(lease)
+    }
+    return false
+  }
+  let tickMs = TICK_MS
+  const tick = async () => {
+    dropLost()
+    try {
+      if (working.size > 0) await leases.renew([...working.values()].map(({ lease }) => lease))
+      dropLost()
+      tickMs = (await balance()) ? SHORT_TICK_MS : TICK_MS
+    } catch (error) {
+      log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'leases not renewed')
+    }
+  }
+  const loop = runEvery(() => tickMs, tick)
+  // A tick can hang on the database; what was lost meanwhile must not wait for it.
+  const watch = setInterval(dropLost, TICK_MS / 2)
+  return {
+    attach(model) {
+      connection = model
+      model.once('close', () => {
+        if (connection !== model) return
+        connection = undefined
+        disconnectedAt = performance.now()
+      })
+      for (const partition of working.values()) partition.attach(model)
+    },
+    working: () => working,
+    async close() {
+      stopped = true
+      await loop.stop()
+      for (const partition of working.values()) releaseLater(partition)
+      const renewing = runEvery(TICK_MS, () =>
+        leases.renew([...working.values()].map(({ lease }) => lease)).catch(() => {}),
+      )
+      await Promise.all(releasing.values())
+      await renewing.stop()
+      clearInterval(watch)
+      await leases.leave().catch(() => {})
+    },
+  }
+}

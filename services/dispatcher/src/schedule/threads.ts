@@ -1,0 +1,357 @@
+import TinyQueue from 'tinyqueue'
+import { type Calling, callingFrom } from '../deliver/calling.ts'
+import type { RunResult } from '../deliver/run-result.ts'
+import { type MessageRecord, threadKey } from '../message/message-record.ts'
+import type { Waiting, WaitingCounts, WaitingFor } from '../message/waiting-for.ts'
+import { type Limits, ReadyThreads, type Slot } from '../round-robin/ready-threads.ts'
+import { ChurnMap } from './churn-map.ts'
+import { MemoryShare } from './memory-share.ts'
+
+/** Which thread of which workspace, or which lane next to it. */
+export type ThreadRef = Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>
+
+interface Thread extends ThreadRef {
+  key: string
+  /** The first open messages, the head in front. */
+  queue: MessageRecord[]
+  /** The store may hold open messages behind those in `queue`. */
+  more: boolean
+  loading: boolean
+  state: 'ready' | 'running' | 'waiting'
+  /** Of its first message, as far as it was read. */
+  channel: string | undefined
+  /** What it waits for; undefined while it works. */
+  waitingFor: Waiting | undefined
+  /** When its first message came, or when the thread was met (milliseconds since the epoch). */
+  since: number
+}
+
+export interface Threads {
+  /** A message is next in its thread. False when it is not in memory, but to be read from the store. */
+  add(record: MessageRecord): boolean
+  /** The store holds open messages of this thread; its head is not due before `due` (milliseconds). */
+  wake(ref: ThreadRef, due?: number, waitingFor?: WaitingFor): void
+  /** Every thread with open messages, or every one of the workspace, has been woken. */
+  complete(workspace?: number): void
+  /** What the first messages of the threads in memory wait for; one that works is not among them. */
+  waiting(): WaitingCounts
+  /** How many threads are in memory. */
+  count(): number
+  /** Starts nothing more; resolves when what is running has ended. */
+  stop(): Promise<void>
+}
+
+interface ThreadsOptions {
+  /** The first `limit` open messages of a thread, in order. */
+  load(ref: ThreadRef, limit: number): Promise<MessageRecord[]>
+  /** Never rejects. Waits for answers of others by `calling`. */
+  run(record: MessageRecord, calling: Calling): Promise<RunResult>
+  /** These are in memory no more, and to be read from the store. */
+  dropped?(records: MessageRecord[]): void
+  /** Wakes every thread of a workspace with open messages again, then calls `complete`: some did not fit in memory. */
+  recover(workspace: number): void
+  /** Threads that run side by side, without those that wait for an answer. */
+  concurrency: number
+  maxThreads?: number
+  now?: () => number
+}
+
+/** The part that one workspace may run while others are active: what they run makes storing what arrives slower. */
+const SHARED = 0.125
+const LOAD_LIMIT = 20
+const LOAD_AGAIN_MS = 1_000
+const MAX_RESIDENT_CHARACTERS = 8 * 1024 * 1024
+const MAX_THREADS = 100_000
+const MAX_TIMER_MS = 10_000
+/** A clock that goes back by more was set; what is due by it would wait for that time to pass once more. */
+const SET_BACK_MS = 1_000
+
+/**
+ * Runs threads side by side, in turns for their workspaces, and each thread's messages one after another. Memory is
+ * bounded: of a waiting thread only the head is in it; beyond 8 MiB of bodies or 100,000 threads, and a quarter of
+ * that for one workspace, only the store remembers.
+ */
+export function createThreads(options: ThreadsOptions): Threads {
+  return new ThreadRunner(options)
+}
+
+class ThreadRunner implements Threads {
+  readonly #options: ThreadsOptions
+  readonly #now: () => number
+  /** What the clock last said. */
+  #latest = 0
+  readonly #threads = new ChurnMap<string, Thread>()
+  readonly #waiting = new TinyQueue<{ due: number; thread: Thread }>([], (a, b) => a.due - b.due)
+  #idle = () => {}
+  readonly #ready: ReadyThreads<Thread>
+  readonly #memory: MemoryShare
+  /** False while the store may hold threads that memory doesn't know: then only the store's order counts. */
+  #complete = false
+  /** The same for single workspaces: threads of these did not fit, or are being read again. */
+  readonly #overflowed = new Set<number>()
+  readonly #recovering = new Set<number>()
+  #stopped = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: ThreadsOptions) {
+    this.#options = options
+    this.#now = options.now ?? Date.now
+    this.#ready = new ReadyThreads(limitsOf(options.concurrency), {
+      shared: Math.ceil(options.concurrency * SHARED),
+    })
+    this.#memory = new MemoryShare({
+      threads: options.maxThreads ?? MAX_THREADS,
+      characters: MAX_RESIDENT_CHARACTERS,
+    })
+  }
+
+  add(record: MessageRecord): boolean {
+    const thread = this.#threads.get(threadKey(record))
+    const fits = this.#memory.fits(record.workspace, 'characters')
+    if (thread === undefined) {
+      const runs = fits && this.#isKnown(record.workspace)
+      const started = this.#start(record, runs ? [record] : [])
+      if (started !== undefined) this.#makeReady(started)
+      return runs && started !== undefined
+    }
+    if (thread.more || thread.loading || thread.state === 'waiting' || !fits) {
+      thread.more = true
+      return false
+    }
+    thread.queue.push(record)
+    this.#count(thread, { characters: record.body.length })
+    return true
+  }
+
+  wake(ref: ThreadRef, due = 0, waitingFor: WaitingFor = 'retry'): void {
+    const known = this.#threads.get(threadKey(ref))
+    if (known !== undefined) {
+      known.more = true
+      return
+    }
+    const thread = this.#start(ref, [])
+    if (thread === undefined) return
+    if (due > this.#now()) this.#wait(thread, due, waitingFor)
+    else this.#makeReady(thread)
+  }
+
+  complete(workspace?: number): void {
+    if (workspace === undefined) this.#complete = true
+    else this.#recovering.delete(workspace)
+  }
+
+  waiting(): WaitingCounts {
+    const counts: WaitingCounts = new Map()
+    for (const { waitingFor, since } of this.#threads.values()) {
+      if (waitingFor === undefined) continue
+      const { messages, oldestAt } = counts.get(waitingFor) ?? { messages: 0, oldestAt: since }
+      counts.set(waitingFor, { messages: messages + 1, oldestAt: Math.min(oldestAt, since) })
+    }
+    return counts
+  }
+
+  count(): number {
+    return this.#threads.size
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+    if (this.#ready.underWay > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
+  }
+
+  #isKnown(workspace: number): boolean {
+    return this.#complete && !this.#overflowed.has(workspace) && !this.#recovering.has(workspace)
+  }
+
+  #start({ workspace, thread, lane }: ThreadRef, queue: MessageRecord[]): Thread | undefined {
+    if (!this.#memory.fits(workspace, 'threads')) {
+      this.#overflowed.add(workspace)
+      return undefined
+    }
+    const ref: ThreadRef = { workspace, thread, ...(lane === undefined ? {} : { lane }) }
+    const key = threadKey(ref)
+    const started: Thread = {
+      ...ref,
+      key,
+      queue,
+      more: queue.length === 0,
+      loading: false,
+      state: 'ready',
+      channel: undefined,
+      waitingFor: undefined,
+      since: this.#now(),
+    }
+    this.#threads.set(key, started)
+    this.#count(started, { threads: 1, characters: charactersOf(queue) })
+    return started
+  }
+
+  #count({ workspace }: Thread, change: Parameters<MemoryShare['change']>[1]): void {
+    this.#memory.change(workspace, change)
+  }
+
+  #makeReady(thread: Thread): void {
+    const head = thread.queue[0]
+    thread.state = 'ready'
+    thread.waitingFor = 'turn'
+    thread.channel = head?.channel
+    if (head !== undefined) thread.since = head.receivedAt.getTime()
+    this.#ready.add(thread)
+    this.#pump()
+  }
+
+  #pump(): void {
+    while (!this.#stopped) {
+      const next = this.#ready.take()
+      if (next === undefined) return
+      const { item: thread, slot } = next
+      thread.state = 'running'
+      thread.waitingFor = undefined
+      void this.#runHead(thread, slot).then(() => this.#ended(slot))
+    }
+  }
+
+  #ended(slot: Slot): void {
+    slot.end()
+    this.#pump()
+    if (this.#ready.underWay === 0) this.#idle()
+  }
+
+  /** Runs the thread's head; then it goes to the end of the line, so that a long thread delays nobody. */
+  async #runHead(thread: Thread, slot: Slot): Promise<void> {
+    if (thread.queue.length === 0 && thread.more && !(await this.#load(thread))) {
+      return this.#wait(thread, this.#now() + LOAD_AGAIN_MS, 'server')
+    }
+    const head = thread.queue[0]
+    if (head === undefined) return thread.more ? this.#makeReady(thread) : this.#end(thread)
+    // Its place was counted without the channel, which is known only now.
+    if (thread.channel !== head.channel) return this.#makeReady(thread)
+    const calling = callingFrom(slot, (isWaiting) => {
+      thread.waitingFor = isWaiting ? 'answer' : undefined
+      this.#pump()
+    })
+    this.#follow(thread, await this.#options.run(head, calling))
+  }
+
+  #follow(thread: Thread, result: RunResult): void {
+    if (result.kind === 'closed' || result.kind === 'left') {
+      if (result.kind === 'left') this.wake(laneOf(thread, result.lane), result.at, result.for)
+      this.#count(thread, { characters: -(thread.queue.shift()?.body.length ?? 0) })
+      if (thread.queue.length > 0 || thread.more) this.#makeReady(thread)
+      else this.#end(thread)
+    } else if (result.kind === 'wait') {
+      this.#keep(thread, this.#memory.fits(thread.workspace, 'characters') ? [result.record] : [])
+      this.#wait(thread, result.until, result.for)
+    } else {
+      this.#keep(thread, [])
+      this.#wait(thread, result.at, result.for)
+    }
+  }
+
+  /** Holds only `queue` of the thread in memory; the rest is read again when it is needed. */
+  #keep(thread: Thread, queue: MessageRecord[]): void {
+    this.#count(thread, { characters: charactersOf(queue) - charactersOf(thread.queue) })
+    thread.more ||= queue.length === 0 || thread.queue.length > queue.length
+    const dropped = thread.queue.slice(queue.length)
+    thread.queue = queue
+    if (dropped.length > 0) this.#options.dropped?.(dropped)
+  }
+
+  async #load(thread: Thread): Promise<boolean> {
+    // What is added while the store is read may be missing from the answer, and sets `more` again.
+    thread.more = false
+    thread.loading = true
+    const limit = this.#memory.fits(thread.workspace, 'characters') ? LOAD_LIMIT : 1
+    const records = await this.#options.load(thread, limit).catch(() => undefined)
+    thread.loading = false
+    if (records === undefined) {
+      thread.more = true
+      return false
+    }
+    thread.more ||= records.length === limit
+    thread.queue = records
+    this.#count(thread, { characters: charactersOf(records) })
+    return true
+  }
+
+  #wait(thread: Thread, due: number, waitingFor: WaitingFor = 'retry'): void {
+    thread.state = 'waiting'
+    thread.waitingFor = waitingFor
+    const head = thread.queue[0]
+    if (head !== undefined) thread.since = head.receivedAt.getTime()
+    this.#waiting.push({ due, thread })
+    this.#setTimer()
+  }
+
+  #setTimer(): void {
+    clearTimeout(this.#timer)
+    const next = this.#waiting.peek()
+    if (next === undefined || this.#stopped) return
+    const now = this.#now()
+    const delay = this.#wasSetBack(now) ? 0 : Math.min(Math.max(0, next.due - now), MAX_TIMER_MS)
+    this.#timer = setTimeout(() => this.#wakeDue(), delay)
+  }
+
+  /** Those that are due; all of them when the clock was set back. */
+  #wakeDue(): void {
+    const now = this.#now()
+    const until = this.#wasSetBack(now) ? Number.POSITIVE_INFINITY : now
+    this.#latest = now
+    for (
+      let next = this.#waiting.peek();
+      next !== undefined && next.due <= until;
+      next = this.#waiting.peek()
+    ) {
+      this.#waiting.pop()
+      this.#makeReady(next.thread)
+    }
+    this.#setTimer()
+  }
+
+  #wasSetBack(now: number): boolean {
+    if (now < this.#latest - SET_BACK_MS) return true
+    this.#latest = now
+    return false
+  }
+
+  #end(thread: Thread): void {
+    this.#threads.delete(thread.key)
+    this.#count(thread, { threads: -1 })
+    this.#recoverNext(thread.workspace)
+  }
+
+  /** Reads on where one workspace has room again: the one whose thread ended, or the one that waits longest. */
+  #recoverNext(ended: number): void {
+    const [first] = this.#overflowed
+    for (const workspace of [ended, first]) {
+      if (workspace === undefined || !this.#overflowed.delete(workspace)) continue
+      if (!this.#memory.isHalfFree(workspace)) {
+        this.#overflowed.add(workspace)
+        continue
+      }
+      this.#recovering.add(workspace)
+      this.#options.recover(workspace)
+    }
+  }
+}
+
+/**
+ * One workspace has at most three quarters of what runs at once, one channel five eighths. Of those that wait for an
+ * answer, each of which has a socket and a message in memory, there may be three times as many.
+ */
+function limitsOf(concurrency: number): { running: Limits; waiting: Limits } {
+  const part = (share: number) => Math.ceil(concurrency * share)
+  return {
+    running: { all: concurrency, workspace: part(0.75), channel: part(0.625) },
+    waiting: { all: concurrency * 3, workspace: concurrency, channel: part(0.75) },
+  }
+}
+
+function charactersOf(records: MessageRecord[]): number {
+  return records.reduce((sum, { body }) => sum + body.length, 0)
+}
+
+function laneOf({ workspace, thread }: ThreadRef, lane: string): ThreadRef {
+  return { workspace, thread, lane }
+}

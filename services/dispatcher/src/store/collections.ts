@@ -1,0 +1,125 @@
+import { type Connection, mongo } from 'mongoose'
+import type { MessageRecord } from '../message/message-record.ts'
+import type { AuditedMessage, AuditState, RejectedMessage, RemovedHour } from './audit-records.ts'
+import type { DocumentReplica } from './document-replica.ts'
+
+/** The lease of one partition, or of a task that one instance does for all. */
+export interface PartitionLease {
+  _id: number
+  owner: string | null
+  /** Counts owners: what an earlier owner wrote is recognised by its lower term. */
+  term: number
+  expiresAt: Date
+}
+
+/** A live instance of the dispatcher. */
+export interface Instance {
+  _id: string
+  seenAt: Date
+  /** Of each status queue, by its number: the number of this instance's last marker that came back. */
+  statusMarkers?: Record<string, number>
+  /** Whether it was connected to the broker when it was last seen. */
+  hasBroker?: boolean
+}
+
+export interface Collections {
+  messages: mongo.Collection<MessageRecord>
+  partitions: mongo.Collection<PartitionLease>
+  instances: mongo.Collection<Instance>
+  replicas: mongo.Collection<DocumentReplica>
+  /** The lease of the auditor. */
+  auditors: mongo.Collection<PartitionLease>
+  audit: mongo.Collection<AuditState>
+  audited: mongo.Collection<AuditedMessage>
+  rejected: mongo.Collection<RejectedMessage>
+  removed: mongo.Collection<RemovedHour>
+}
+
+/** The dispatcher's collections, on the native driver: the message path is batches of plain documents. */
+export function collectionsOf(connection: Connection): Collections {
+  const native = <T extends mongo.BSON.Document>(name: string) =>
+    connection.collection<T>(name) as unknown as mongo.Collection<T>
+  return {
+    messages: native('messages'),
+    partitions: native('partitions'),
+    instances: native('copies'),
+    replicas: native('configured'),
+    auditors: native('auditors'),
+    audit: native('audit'),
+    audited: native('audited'),
+    rejected: native('rejected'),
+    removed: native('removed'),
+  }
+}
+
+const INSTANCE_FORGOTTEN_SECONDS = 60
+const REMOVED_HOUR_RETENTION_SECONDS = 400 * 24 * 60 * 60
+
+/** The open messages of each lane of each thread, in order. */
+export const OPEN_INDEX = { partition: 1, workspace: 1, thread: 1, lane: 1, order: 1 } as const
+/** The channel at its end lets the states of a workspace be counted from the index alone. */
+export const STATE_INDEX = { workspace: 1, state: 1, receivedAt: -1, _id: -1, channel: 1 } as const
+
+/** Indexes of earlier versions; the first would remove messages that are still counted. */
+const OUTDATED = [
+  'expiresAt_1',
+  'partition_1_workspace_1_thread_1_order_1',
+  'workspace_1_state_1_receivedAt_-1__id_-1',
+]
+
+/** Makes the indexes and the leases of all partitions; harmless when they are there. */
+export async function prepareDatabase(connection: Connection, partitions: number): Promise<void> {
+  const collections = collectionsOf(connection)
+  for (const name of OUTDATED) await dropIndex(collections.messages, name)
+  await collections.messages.createIndexes([
+    { key: OPEN_INDEX, partialFilterExpression: { open: true } },
+    { key: { workspace: 1, receivedAt: -1, _id: -1 } },
+    { key: STATE_INDEX },
+    { key: { workspace: 1, channel: 1, receivedAt: -1, _id: -1 } },
+    { key: { workspace: 1, thread: 1, receivedAt: -1, _id: -1 } },
+    // Not removed by the database: they leave together with their places in the count.
+    { key: { expiresAt: 1, _id: 1 }, partialFilterExpression: { expiresAt: { $exists: true } } },
+  ])
+  await collections.instances.createIndexes([
+    { key: { seenAt: 1 }, expireAfterSeconds: INSTANCE_FORGOTTEN_SECONDS },
+  ])
+  await collections.replicas.createIndexes([
+    { key: { workspace: 1, resource: 1, extIdHash: 1 } },
+    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  ])
+  await collections.audited.createIndexes([
+    { key: { workspace: 1, hour: 1, channel: 1, place: 1 } },
+    // Of the three places, those before 'stored' by name: the few that are missing or rejected.
+    { key: { place: 1, hour: 1 }, partialFilterExpression: { place: { $lt: 'stored' } } },
+  ])
+  await collections.rejected.createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
+  await collections.removed.createIndexes([
+    { key: { hour: 1 }, expireAfterSeconds: REMOVED_HOUR_RETENTION_SECONDS },
+    { key: { workspace: 1, hour: 1 } },
+  ])
+  await collections.audit.updateOne({ _id: 'log' }, { $setOnInsert: { term: 0 } }, { upsert: true })
+  await makeLeases(collections.partitions, partitions)
+  await makeLeases(collections.auditors, 1)
+}
+
+const NOT_THERE = new Set<number | string | undefined>([26, 27])
+
+async function dropIndex(messages: Collections['messages'], name: string): Promise<void> {
+  try {
+    await messages.dropIndex(name)
+  } catch (error) {
+    if (!(error instanceof mongo.MongoServerError) || !NOT_THERE.has(error.code)) throw error
+  }
+}
+
+async function makeLeases(leases: mongo.Collection<PartitionLease>, count: number): Promise<void> {
+  await leases.bulkWrite(
+    Array.from({ length: count }, (_, _id) => ({
+      updateOne: {
+        filter: { _id },
+        update: { $setOnInsert: { owner: null, term: 0, expiresAt: new Date(0) } },
+        upsert: true,
+      },
+    })),
+  )
+}

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
+import { testServers } from '@parley/local/testing/test-servers'
+import { createLog } from '@parley/shared/log'
+import { connectRedis } from '@parley/shared/redis'
+import type { Redis } from 'ioredis'
+import {
+  createSendRateLimit,
+  NUMBER_INTERVAL_MS,
+  PERSON_BURST,
+  PERSON_INTERVAL_MS,
+  type Slot,
+} from '../src/channels/send-rate-limit/send-rate-limit.ts'
+
+const log = createLog({ service: 'test', level: 'silent' })
+let proxy: TcpProxy
+let connections: Redis[]
+
+beforeAll(async () => {
+  const url = new URL((await testServers()).redisUrl)
+  proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) })
+  url.port = String(proxy.port)
+  connections = [connectRedis(url.href, log), connectRedis(url.href, log)]
+  await Promise.all(connections.map((redis) => new Promise((resolve) => redis.once('ready', resolve))))
+})
+afterAll(async () => {
+  for (const redis of connections) redis.disconnect()
+  await proxy.close()
+})
+
+const instances = () => connections.map((redis) => createSendRateLimit(redis, log))
+
+describe('the rate of a number', () => {
+  test('is one for all instances: slots are spread so that no second has more than 80', async () => {
+    const [one, two] = instances()
+    const times: number[] = []
+    while (times.length < 200) {
+      for (const sendRateLimit of [one, two]) {
+        const person = `p${times.length}`
+        const slot = await sendRateLimit?.slot({ number: 'spread', person })
+        if (slot?.kind === 'reserved') times.push(slot.at)
+        else await new Promise((resolve) => setTimeout(resolve, (slot?.at ?? 0) - Date.now()))
+      }
+    }
+    times.sort((a, b) => a - b)
+    const busiest = Math.max(
+      ...times.map((from) => times.filter((at) => at >= from && at < from + 1_000).length),
+    )
+    expect(busiest).toBeLessThanOrEqual(80)
+    const span = (times.at(-1) ?? 0) - (times[0] ?? 0)
+    // Nearly all slots are used, also where asking for them takes its time.
+    expect(span).toBeLessThan(200 * NUMBER_INTERVAL_MS * 3)
+  })
+
+  test('counts what comes in, and halves after the provider said that it was too fast', async () => {
+    const [sendRateLimit] = instances()
+    const slotOf = async (number: string) =>
+      (await sendRateLimit?.slot({ number, person: crypto.randomUUID() }))?.at ?? 0
+    await slotOf('warm')
+    const counted = Date.now()
+    for (let n = 0; n < 20; n++) await sendRateLimit?.count({ number: 'inbound', person: 'p' })
+    expect((await slotOf('inbound')) - counted).toBeGreaterThan(20 * NUMBER_INTERVAL_MS - 50)
+    await sendRateLimit?.slowDown({ number: 'slow', person: 'p' })
+    const slowed = Date.now()
+    for (let n = 0; n < 20; n++) await slotOf('slow')
+    expect((await slotOf('slow')) - slowed).toBeGreaterThan(40 * NUMBER_INTERVAL_MS - 50)
+  })
+
+  test('has those who must wait ask again one after the other', async () => {
+    const [sendRateLimit] = instances()
+    const ask = (_: unknown, n: number) => sendRateLimit?.slot({ number: 'herd', person: `p${n}` })
+    const slots = await Promise.all(Array.from({ length: 500 }, ask))
+    const again = slots.flatMap((slot) => (slot?.kind === 'later' ? [slot.at] : [])).sort((a, b) => a - b)
+    expect(again.length).toBeGreaterThan(400)
+    const busiest = Math.max(
+      ...again.map((from) => again.filter((at) => at >= from && at < from + 1_000).length),
+    )
+    expect(busiest).toBeLessThanOrEqual(100)
+    expect((again.at(-1) ?? 0) - (again[0] ?? 0)).toBeLessThan(500 * NUMBER_INTERVAL_MS)
+  })
+
+  test('of one number is nothing to another', async () => {
+    const [sendRateLimit] = instances()
+    for (let n = 0; n < 30; n++) await sendRateLimit?.slot({ number: 'busy', person: `p${n}` })
+    const slot = await sendRateLimit?.slot({ number: 'idle', person: 'p' })
+    expect([slot?.kind, (slot?.at ?? 0) - Date.now() < 10]).toEqual(['reserved', true])
+  })
+})
+
+describe('the rate to a person', () => {
+  test('is a burst of 45, then one each 6 s, and holds up nobody else', async () => {
+    const [sendRateLimit] = instances()
+    for (let sent = 0; sent < PERSON_BURST; ) {
+      const slot = await sendRateLimit?.slot({ number: 'pairs', person: 'ana' })
+      if (slot?.kind === 'reserved') sent++
+      else await new Promise((resolve) => setTimeout(resolve, Math.max(0, (slot?.at ?? 0) - Date.now())))
+    }
+    const next = await sendRateLimit?.slot({ number: 'pairs', person: 'ana' })
+    expect(next?.kind).toBe('later')
+    expect((next?.at ?? 0) - Date.now()).toBeGreaterThan(PERSON_INTERVAL_MS - 2_000)
+    expect((await sendRateLimit?.slot({ number: 'pairs', person: 'joão' }))?.kind).toBe('reserved')
+  })
+})
+
+test('the rate to a person counts from slot to slot, not from when they were asked for', async () => {
+  const [sendRateLimit] = instances()
+  const number = 'pairs ahead'
+  // The number is busy for a while: this person's first slot is some time ahead, the later ones are less so.
+  for (let n = 0; n < 60; n++) await sendRateLimit?.slot({ number, person: `p${n}` })
+  const slots: number[] = []
+  while (slots.length < PERSON_BURST) {
+    const slot = await sendRateLimit?.slot({ number, person: 'ana' })
+    if (slot?.kind === 'reserved') slots.push(slot.at)
+    else await new Promise((resolve) => setTimeout(resolve, Math.max(0, (slot?.at ?? 0) - Date.now())))
+  }
+  const next = await sendRateLimit?.slot({ number, person: 'ana' })
+  expect(next?.kind).toBe('later')
+  expect(next?.at).toBeGreaterThanOrEqual((slots[0] ?? 0) + PERSON_INTERVAL_MS)
+})
+
+test('another slot for a send that missed its own takes of the number, not of the person', async () => {
+  const [sendRateLimit] = instances()
+  const keys = { number: 'missed', person: 'ana' }
+  const before = await sendRateLimit?.slot(keys)
+  for (let n = 0; n < PERSON_BURST; n++) await sendRateLimit?.anotherSlot(keys)
+  const after = await sendRateLimit?.slot({ number: 'missed', person: 'joão' })
+  expect((after?.at ?? 0) - (before?.at ?? 0)).toBeGreaterThan(PERSON_BURST * NUMBER_INTERVAL_MS)
+  const next = await sendRateLimit?.slot(keys)
+  expect(next?.kind).toBe('reserved')
+})
+
+describe('with Redis away', () => {
+  test('an instance goes on alone at an eighth of the rate, and joins the others again', async () => {
+    const [sendRateLimit] = instances()
+    proxy.cut()
+    const slots: Array<Slot | undefined> = []
+    for (let n = 0; n < 5; n++) slots.push(await sendRateLimit?.slot({ number: 'alone', person: `p${n}` }))
+    const gaps = slots.slice(1).map((slot, n) => (slot?.at ?? 0) - (slots[n]?.at ?? 0))
+    expect(slots.every((slot) => slot?.kind === 'reserved')).toBe(true)
+    const another = await sendRateLimit?.anotherSlot({ number: 'alone', person: 'p0' })
+    expect((another?.at ?? 0) - (slots.at(-1)?.at ?? 0)).toBeGreaterThan(NUMBER_INTERVAL_MS * 8 - 1)
+    for (const gap of gaps) expect(gap).toBeGreaterThan(NUMBER_INTERVAL_MS * 8 - 1)
+    for (let n = 0; n < 8; n++) {
+      expect((await sendRateLimit?.slot({ number: 'alone, one person', person: 'ana' }))?.kind).toBe(
+        'reserved',
+      )
+    }
+    proxy.mend()
+    const back = new Promise((resolve) => connections[0]?.once('ready', resolve))
+    await back
+    const [first, second] = await Promise.all(
+      ['a', 'b'].map((person) => sendRateLimit?.slot({ number: 'together', person })),
+    )
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeLessThan(NUMBER_INTERVAL_MS * 2 + 5)
+  })
+})

@@ -1,0 +1,55 @@
+import { Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { parse } from '@parley/shared/validate'
+import { Router } from 'express'
+import { z } from 'zod'
+import { newPassword } from '../accounts/user-fields.ts'
+import type { Administration } from '../administration.ts'
+import { authBody } from '../auth-body.ts'
+import { revokeSessions } from '../sessions/revoke.ts'
+import { audit } from '../store/audit.ts'
+import { inTransaction } from '../store/transaction.ts'
+import { requireCurrentPassword } from './current-password.ts'
+
+/** What a change takes; a new password has at least `min` characters. */
+export const passwordChange = (min: number) =>
+  z.strictObject({
+    currentPassword: z.string(),
+    newPassword: newPassword(min),
+    keepApiTokens: z.boolean().nullish(),
+  })
+
+/**
+ * `POST /api/auth/password`: sets a new password, and ends every other session and, unless `keepApiTokens`, every API
+ * token of the account.
+ */
+export function changePasswordRoute(administration: Administration): Router {
+  const { connection, models, passwords } = administration
+  const body = passwordChange(administration.minPasswordLength)
+  const router = Router({ caseSensitive: true })
+  router.post('/api/auth/password', authBody(), async (req, res) => {
+    const caller = callerOf(res)
+    // An API token is for programs; what it could do here would outlive its being revoked.
+    if (caller.session === undefined) throw new Problem('forbidden')
+    const keep = caller.session
+    const sent = parse(body, req.body)
+    const account = await requireCurrentPassword(administration, {
+      req,
+      caller,
+      password: sent.currentPassword,
+    })
+    const stored = await passwords.hash(sent.newPassword)
+    await inTransaction(connection, async (transaction) => {
+      const set = { $set: { ...stored, updatedAt: new Date() } }
+      await models.accounts.updateOne({ _id: account._id }, set, { session: transaction })
+      if (sent.keepApiTokens !== true)
+        await models.apiTokens.deleteMany({ account: account._id }, { session: transaction })
+      await revokeSessions(models, transaction, { account: account._id, keep })
+      const details = { keepApiTokens: sent.keepApiTokens === true }
+      const act = { action: 'change password', resource: 'users', document: account._id, details }
+      await audit(models, transaction, caller, act)
+    })
+    res.json({ changed: true })
+  })
+  return router
+}

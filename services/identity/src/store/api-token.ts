@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto'
+import { Schema } from 'mongoose'
+import { tokenHash } from './session.ts'
+
+/** A long-lived token for a program; only its hash is kept. */
+export interface ApiToken {
+  _id: number
+  workspace: number
+  /** Who made it; it ends with that account. */
+  account: number
+  role: number
+  name: string
+  hash: string
+  createdAt: Date
+  expiresAt?: Date
+  /** To the minute: the gateway asks only so often. */
+  lastUsedAt?: Date
+}
+
+const required = true
+
+export const apiTokenSchema = new Schema<ApiToken>(
+  {
+    _id: { type: Number, required },
+    workspace: { type: Number, required },
+    account: { type: Number, required },
+    role: { type: Number, required },
+    name: String,
+    hash: { type: String, required },
+    createdAt: { type: Date, required },
+    expiresAt: Date,
+    lastUsedAt: Date,
+  },
+  { versionKey: false },
+)
+apiTokenSchema.index({ hash: 1 }, { unique: true })
+apiTokenSchema.index({ workspace: 1, _id: 1 })
+apiTokenSchema.index({ account: 1 })
+apiTokenSchema.index({ role: 1 })
+
+/** By this a token is told from an access token, and found by scanners of leaked secrets. */
+const PREFIX = 'parley_'
+const SECRET_BYTES = 32
+
+/** A new secret, and what is stored of it. */
+export function newApiSecret(): { token: string; hash: string } {
+  const token = PREFIX + randomBytes(SECRET_BYTES).toString('base64url')
+  return { token, hash: tokenHash(token) }
+}
+
+/** The token as callers see it: all but the secret. */
+export function apiTokenView({ _id, name, role, account, createdAt, expiresAt, lastUsedAt }: ApiToken) {
+  return {
+    _id,
+    name,
+    role,
+    account,
+    createdAt,
+    expiresAt: expiresAt ?? null,
+    lastUsedAt: lastUsedAt ?? null,
+  }
+}
