@@ -12,6 +12,8 @@ const THREADS = Array.from({ length: 64 }, (_, n) => `thread-${n}`)
 // 15 s on a machine of its own; here other tests run beside it.
 const TAKE_OVER_MS = 25_000
 const STOPPED_MS = 30_000
+/** A hand-over waits for what is under way, which takes its time while other tests run. */
+const SHARED_AGAIN = { timeoutMs: 90_000 }
 
 let world: DispatcherCopies
 let flow: NodeJS.Timeout
@@ -36,13 +38,13 @@ const untilOwners = (count: number) =>
     const owners = await world.owners()
     const held = [...owners.values()].map((partitions) => partitions.length)
     return owners.size === count && held.every((size) => size === 8 / count) ? owners : undefined
-  })
+  }, SHARED_AGAIN)
 
 const untilDelivered = (ids: string[]) =>
   eventually(() => {
     const delivered = new Set(world.calls.map(({ messageId }) => messageId))
     return ids.every((id) => delivered.has(id)) ? true : undefined
-  })
+  }, SHARED_AGAIN)
 
 /** Messages that are called again: of such a one the first call was under way when its caller went away. */
 const again = () =>
@@ -81,5 +83,5 @@ describe('when a dispatcher', () => {
     // it when it woke. (A slow database may have others called again, at any time.)
     const slept = again().filter((calls) => (calls[0]?.began ?? 0) < stoppedAt)
     expect(slept.filter((calls) => (calls.at(-1)?.began ?? 0) > wokenAt)).toEqual([])
-  })
+  }, 300_000)
 })

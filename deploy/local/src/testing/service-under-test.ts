@@ -93,13 +93,16 @@ export async function untilReady(url: string): Promise<void> {
   throw new Error(`${url} was not ready within 30 s`)
 }
 
-/** Asks `condition` again and again until it gives something; throws after 30 s. */
-export async function eventually<T>(condition: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  const deadline = performance.now() + CONDITION_MS
+/** Asks `condition` again and again until it gives something; throws after 30 s, or `timeoutMs`. */
+export async function eventually<T>(
+  condition: () => Promise<T | undefined> | T | undefined,
+  { timeoutMs = CONDITION_MS } = {},
+): Promise<T> {
+  const deadline = performance.now() + timeoutMs
   while (performance.now() < deadline) {
     const value = await condition()
     if (value !== undefined) return value
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  throw new Error('the condition did not come true within 30 s')
+  throw new Error(`the condition did not come true within ${timeoutMs} ms`)
 }
