@@ -21,7 +21,12 @@ describe('a send may be made', () => {
   test.each<[string, Row, Claim]>([
     ['when nobody has claimed it', { state: 'pending' }, { kind: 'free' }],
     ['not while whoever claimed it may be at it', { age: 5 }, { kind: 'busy', until: now + 2_000 }],
-    ['not for ever when that was in the future', { age: -1_000 }, { kind: 'busy', until: now + 2_000 }],
+    [
+      'not while a clock a little ahead has just claimed it',
+      { age: -5 },
+      { kind: 'busy', until: now + 2_000 },
+    ],
+    ['as an interrupted one when a clock an hour ahead claimed it', { age: -3_600 }, { kind: 'interrupted' }],
     ['until the very end of that', { reports: false, age: 16.499 }, { kind: 'busy', until: now + 1 }],
     ['again from then on, where nothing is reported', { reports: false, age: 16.5 }, { kind: 'free' }],
     ['not without a word of it, where that is reported', { age: 17 }, { kind: 'interrupted' }],

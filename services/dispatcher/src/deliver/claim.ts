@@ -37,7 +37,9 @@ export function claimOf(options: {
   const { due, updatedAt } = record
   if (send.state !== 'claimed') return { kind: 'free' }
   const claimedUntil = updatedAt.getTime() + CLAIM_MS
-  if (due === undefined && claimedUntil > now)
+  // Claimed by a clock that was wrong, it would be waited for until that time has come.
+  const isOfWrongClock = updatedAt.getTime() > now + CLAIM_MS
+  if (due === undefined && claimedUntil > now && !isOfWrongClock)
     return { kind: 'busy', until: Math.min(claimedUntil, now + STATUS_CHECK_MS) }
   if (!reports) return { kind: 'free' }
   if (due === undefined) return { kind: 'interrupted' }
