@@ -52,11 +52,22 @@ function callSteps({ method, target, argument }: Call): number {
 const comparisonSteps = ({ left, right }: Comparison): number =>
   Math.min(lengthOf(left, MAX_SEARCHED_BYTES), lengthOf(right, MAX_SEARCHED_BYTES))
 
-/** How long the value of an expression is at most; one that looks at the document is as long as it may be. */
+/** How long the value of an expression is at most; one that may come from the document is as long as it may be. */
 function lengthOf(expression: Expression, limit: number): number {
-  if (expression.kind !== 'literal') return docPaths(expression).length > 0 ? limit : 1
-  const { value } = expression
-  return typeof value === 'string' || Array.isArray(value) ? value.length : 1
+  switch (expression.kind) {
+    case 'literal':
+      return typeof expression.value === 'string' || Array.isArray(expression.value) ? expression.value.length : 1
+    case 'path':
+      return limit
+    case 'array':
+      return expression.items.reduce((sum, item) => sum + lengthOf(item, limit), 1)
+    case 'and':
+    case 'or':
+      return Math.max(...expression.items.map((item) => lengthOf(item, limit)))
+    default:
+      // A number or a boolean.
+      return 1
+  }
 }
 
 /** A path of the document, and how long what it leads to may be for the expression to be evaluated. */
@@ -74,13 +85,13 @@ export function operandLimits(expression: Expression): OperandLimit[] {
   const inside = partsOf(expression).flatMap(operandLimits)
   if (expression.kind === 'call' && expression.method !== 'startsWith') {
     const { target, argument } = expression
-    const searched = docPaths(target).map((keys) => limit(keys, MAX_SEARCHED_BYTES))
+    const searched = valuePaths(target).map((keys) => limit(keys, MAX_SEARCHED_BYTES))
     if (searched.length === 0) return inside
-    return [...inside, ...searched, ...docPaths(argument).map((keys) => limit(keys, MAX_SOUGHT_BYTES))]
+    return [...inside, ...searched, ...valuePaths(argument).map((keys) => limit(keys, MAX_SOUGHT_BYTES))]
   }
   // Whether two strings are the same is one comparison of memory, however long they are.
   if (expression.kind !== 'compare' || expression.operator === '==') return inside
-  const [left, right] = [docPaths(expression.left), docPaths(expression.right)]
+  const [left, right] = [valuePaths(expression.left), valuePaths(expression.right)]
   if (left.length === 0 || right.length === 0) return inside
   return [...inside, ...[...left, ...right].map((keys) => limit(keys, MAX_SEARCHED_BYTES))]
 }
@@ -91,10 +102,18 @@ const limit = (keys: readonly string[], maxBytes: number): OperandLimit => ({
   maxItems: MAX_SEARCHED_ITEMS,
 })
 
-/** The paths into the document that an expression looks at. */
-function docPaths(expression: Expression): (readonly string[])[] {
-  if (expression.kind === 'path') return [expression.keys]
-  return partsOf(expression).flatMap(docPaths)
+/** The paths into the document whose values the value of an expression may be or hold. */
+function valuePaths(expression: Expression): (readonly string[])[] {
+  switch (expression.kind) {
+    case 'path':
+      return [expression.keys]
+    case 'array':
+    case 'and':
+    case 'or':
+      return expression.items.flatMap(valuePaths)
+    default:
+      return []
+  }
 }
 
 /** Whether what the path leads to is within the limit. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { decide } from '@parley/shared/permission/decide'
+import { decide, foldEntries } from '@parley/shared/permission/decide'
 import { evaluate } from '@parley/shared/permission/evaluate'
 import { parse } from '@parley/shared/permission/parse'
 import { grants, workspaceOf } from '@parley/shared/permission/values'
@@ -53,6 +53,12 @@ function inMemory({ source, account, doc }: Case): boolean {
   return grants(evaluate(parsed.expression, { resource: 'a', account, doc }), workspaceOf(account))
 }
 
+/** What takes more work than one decision has is denied whatever it says, which `work.test.ts` shows. */
+const affordable = sources({ beyondMingo: false }).filter((source) => {
+  const [entry] = foldEntries({ permissions: [{ read: source }], resource: 'a', account: ACCOUNT }, 'read')
+  return entry?.granting.fault === undefined
+})
+
 describe('compiled filter and evaluator', () => {
   test(`agree on ${EXPRESSIONS * DOCUMENTS} pairs of random expression and document, by mingo`, () => {
     let pairs = 0
@@ -60,7 +66,7 @@ describe('compiled filter and evaluator', () => {
     const choice = { beyondMingo: false }
     const docs = fc.array(documents(choice), { minLength: DOCUMENTS, maxLength: DOCUMENTS })
     fc.assert(
-      fc.property(sources(choice), fc.constantFrom(...ACCOUNTS), docs, (source, account, batch) => {
+      fc.property(affordable, fc.constantFrom(...ACCOUNTS), docs, (source, account, batch) => {
         for (const doc of batch) {
           const expected = inMemory({ source, account, doc })
           expect({ source, matches: byFilter({ source, account, doc }) }).toEqual({

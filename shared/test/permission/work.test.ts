@@ -31,6 +31,12 @@ describe('an entry that takes more work than a decision may', () => {
     expect(decide(reading(times(20, (at) => `doc.spec.indexOf('b') == ${at}`))).kind).toBe('some')
   })
 
+  test('is not one that searches for the places that other searches found', () => {
+    const nested = 'doc.a.indexOf(doc.a.indexOf(doc.a.indexOf(doc.a))).indexOf(doc.a) != -1'
+    const decision = decide(reading(nested))
+    expect(decision.kind === 'some' && decision.test({})).toBe(true)
+  })
+
   test('denies by its schema as well', () => {
     const context = { text: 'a'.repeat(60_000) }
     const search = times(70, (at) => `account.context.text.indexOf('b') == ${at}`)
