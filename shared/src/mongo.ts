@@ -1,4 +1,5 @@
 import mongoose, { type Connection } from 'mongoose'
+import { pause } from './every.ts'
 import type { Log } from './log.ts'
 
 // Operations fail at once before the first connect; mongoose would hold them back for 10 s.
@@ -57,7 +58,7 @@ export function connectMongo(options: {
     ready,
     isUp: async () => {
       if (!prepared) return false
-      await connection.db?.command({ ping: 1 }, { timeoutMS: SERVER_SELECTION_MS })
+      await connection.db?.command({ ping: 1 })
       return connection.db !== undefined
     },
     close: async () => {
@@ -74,17 +75,4 @@ export interface MongoConnection {
   ready: Promise<void>
   isUp(): Promise<boolean>
   close(): Promise<void>
-}
-
-/** Waits `milliseconds`, or until `signal` aborts; never rejects. */
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, milliseconds)
-    signal.addEventListener('abort', done)
-  })
 }

@@ -84,3 +84,12 @@ function read(text: string): unknown {
   }
   return value()
 }
+
+/** What a JSON text says; undefined for what is no JSON. */
+export function jsonOrUndefined(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}

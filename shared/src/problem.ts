@@ -1,4 +1,5 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import { defined } from './defined.ts'
 import { type ErrorCode, errors } from './errors.ts'
 import type { Log } from './log.ts'
 import { isUnavailable } from './unavailable.ts'
@@ -56,7 +57,7 @@ export function problemBody(problem: Problem, at: { instance: string; requestId:
     type: `urn:parley:error:${problem.code}`,
     title,
     status,
-    ...(detail === undefined ? {} : { detail }),
+    ...defined({ detail }),
     instance: at.instance,
     code: problem.code,
     requestId: at.requestId,

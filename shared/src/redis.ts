@@ -47,7 +47,10 @@ function clientFor(text: string): Redis | Cluster {
   const sentinelPassword = url.parameters.get('sentinelPassword')
   return new Redis({
     ...options,
-    ...{ sentinels: nodes, name, db: databaseIn(database), sentinelRetryStrategy: retryStrategy },
+    sentinels: nodes,
+    name,
+    db: databaseIn(database),
+    sentinelRetryStrategy: retryStrategy,
     ...(sentinelPassword === null ? {} : { sentinelPassword }),
     ...(url.scheme === 'rediss+sentinel'
       ? { sentinelTLS: readTlsFiles(url), enableTLSForSentinelMode: true }

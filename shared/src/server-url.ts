@@ -77,9 +77,12 @@ const AMQP_PORTS = { amqp: 5672, amqps: 5671 }
 export const parseAmqpUrl = (text: string): ServerUrl => parseServerUrl(text, AMQP_PORTS)
 
 const REDIS_PORTS = {
-  ...{ redis: 6379, rediss: 6379 },
-  ...{ 'redis+cluster': 6379, 'rediss+cluster': 6379 },
-  ...{ 'redis+sentinel': 26_379, 'rediss+sentinel': 26_379 },
+  redis: 6379,
+  rediss: 6379,
+  'redis+cluster': 6379,
+  'rediss+cluster': 6379,
+  'redis+sentinel': 26_379,
+  'rediss+sentinel': 26_379,
 }
 
 /**

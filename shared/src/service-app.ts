@@ -6,6 +6,7 @@ import type { Log } from './log.ts'
 import { observeRequests } from './observe-requests.ts'
 import { Problem, problemHandler } from './problem.ts'
 import type { Tracing } from './tracing.ts'
+import { within } from './within.ts'
 
 /** For each dependency, whether it answers; a check that throws counts as `false`. */
 export type ReadinessChecks = Record<string, () => Promise<boolean>>
@@ -158,16 +159,10 @@ function statesOf({
 }
 
 async function answers(check: () => Promise<boolean>, withinMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), withinMs)
-  })
   try {
-    return await Promise.race([check(), late])
+    return await within(withinMs, check())
   } catch {
     return false
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -42,7 +42,9 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const submissions =
     config.AMQP_URL && (await followSubmissions({ url: config.AMQP_URL, dependencies, log }))
   const app = createApp({
-    ...{ log, registry, tracing },
+    log,
+    registry,
+    tracing,
     readiness: {
       required: { mongodb: database.isUp },
       optional: events === undefined ? {} : { rabbitmq: events.isUp },
@@ -53,7 +55,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     },
   })
   return {
-    ...{ app, registry },
+    app,
+    registry,
     close: async () => {
       if (submissions) await submissions.close()
       await Promise.all(Object.values(relays).map((relay) => relay.close()))

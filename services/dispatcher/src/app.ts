@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { createAuthorizer } from '@parley/shared/authorizer'
 import { declareDispatcherTopology, PARTITIONS, partitionQueue, STATUS_QUEUES } from '@parley/shared/broker'
 import type { BaseConfig } from '@parley/shared/config'
+import { createReplica } from '@parley/shared/config-replica/replica'
+import { createReplicaStore } from '@parley/shared/config-replica/replica-store'
+import { workChanges } from '@parley/shared/config-replica/work-changes'
 import { followBroker } from '@parley/shared/follow-broker'
 import { createInternalClient } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
@@ -30,9 +33,12 @@ import { showWaiting } from './metrics/show-waiting.ts'
 import { startAuditor } from './reconciliation/auditor.ts'
 import { reconciliationDifference } from './reconciliation/reconciliation-difference.ts'
 import { reconciliationRoutes } from './reconciliation/reconciliation-routes.ts'
-import { CHANGES_QUEUE, declareChangeQueues, ownChangesQueue, workChanges } from './replica/follow-changes.ts'
-import { createReplica } from './replica/replica.ts'
-import { createReplicaStore } from './replica/replica-store.ts'
+import {
+  CHANGES_QUEUE,
+  declareChangeQueues,
+  ownChangesQueue,
+  REPLICATED_RESOURCES,
+} from './replica/follow-changes.ts'
 import { type Partition, type Partitions, startPartitions } from './schedule/partitions.ts'
 import { watchStatuses } from './statuses/status-watch.ts'
 import { workStatuses } from './statuses/work-statuses.ts'
@@ -68,19 +74,36 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     log,
   })
   const secrets = createSecretBox(secretKeysOf(config))
-  const store = createReplicaStore(collections.replicas, secrets)
+  const store = createReplicaStore({ replicas: collections.replicas, box: secrets })
   const configuration = inner(config.CONFIGURATION_URL, 'configuration')
-  const replica = createReplica({ store, configuration, log })
-  const applyChanges = workChanges({ store, replica, log })
+  // This instance has a queue of changes of its own, so its memory is trusted until an event.
+  const replica = createReplica({
+    store,
+    configuration,
+    freshMs: Number.POSITIVE_INFINITY,
+    missesFreshMs: 0,
+    log,
+  })
+  const applyChanges = workChanges({ resources: REPLICATED_RESOURCES, store, replica, log })
   const changes = [CHANGES_QUEUE, ownChangesQueue(instance)].map((queue) =>
     keepConsuming({ queue, held: () => true, work: applyChanges, log }),
   )
   const outbound = createOutbound({
-    ...{ config, replica, secrets, redis, publishChannel, statuses, registry, tracing, log },
+    config,
+    replica,
+    secrets,
+    redis,
+    publishChannel,
+    statuses,
+    registry,
+    tracing,
+    log,
     read: (_id) => messages.findOne({ _id }),
   })
   const applyStatuses = workStatuses({
-    ...{ collections, metrics: outbound.metrics, log },
+    collections,
+    metrics: outbound.metrics,
+    log,
     committer: createCommitter(messages, statusWriter(instance)),
   })
   const statusConsumers = STATUS_QUEUES.map((queue) => ({
@@ -136,7 +159,9 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   })
   const authorizer = createAuthorizer(inner(config.IDENTITY_URL, 'identity'))
   const app = createApp({
-    ...{ log, registry, tracing },
+    log,
+    registry,
+    tracing,
     readiness: {
       required: { mongodb: database.isUp, rabbitmq: broker.isUp },
       // Without it each instance keeps to its share of a number's rate.
@@ -155,10 +180,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     },
   })
   return {
-    ...{ app, registry },
+    app,
+    registry,
     close: async () => {
       if (await database.isUp().catch(() => false)) await (await working).close()
-      statuses.close()
+      await statuses.close()
       await Promise.all(statusConsumers.map(({ consumer }) => consumer.close()))
       await Promise.all([publishChannel, ...changes].map((one) => one.close()))
       await broker.close()

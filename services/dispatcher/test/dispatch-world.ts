@@ -12,6 +12,7 @@ import {
   startService,
 } from '@parley/local/testing/service-under-test'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import type { DocumentReplica } from '@parley/shared/config-replica/replica-store'
 import { type Caller, createInternalSigner, type ServiceName } from '@parley/shared/internal-token'
 import { createLog } from '@parley/shared/log'
 import type { WebhookMessage } from '@parley/shared/message'
@@ -22,7 +23,6 @@ import mongoose from 'mongoose'
 import { Registry } from 'prom-client'
 import { buildApp } from '../src/app.ts'
 import { config } from '../src/config.ts'
-import type { DocumentReplica } from '../src/store/document-replica.ts'
 
 const CONFIRM_MS = 4_500
 

@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { eventually, type Listening, listen, namedSecret } from '@parley/local/testing/service-under-test'
 import { CONFIGURATION_EXCHANGE } from '@parley/shared/broker'
+import { createReplica } from '@parley/shared/config-replica/replica'
+import { createReplicaStore, type DocumentReplica } from '@parley/shared/config-replica/replica-store'
 import { createLog } from '@parley/shared/log'
 import { createSecretBox, secretKeyring } from '@parley/shared/sealed-value'
 import { connect } from 'amqplib'
-import { createReplica } from '../src/replica/replica.ts'
-import { createReplicaStore } from '../src/replica/replica-store.ts'
 import { collectionsOf } from '../src/store/collections.ts'
-import type { DocumentReplica } from '../src/store/document-replica.ts'
 import { type DispatchWorld, startDispatchWorld } from './dispatch-world.ts'
 
 let world: DispatchWorld
@@ -125,7 +124,7 @@ describe('a version', () => {
   const box = createSecretBox(secretKeyring.parse(namedSecret('k')))
   const stored = () => {
     const connection = { collection: (name: string) => world.database.collection(name) }
-    return createReplicaStore(collectionsOf(connection as never).replicas, box)
+    return createReplicaStore({ replicas: collectionsOf(connection as never).replicas, box })
   }
   const jobOf = (goal: string) => ({ _id: 1, goal })
   const query = { resource: 'jobs', workspace, id: 1 } as const
@@ -153,7 +152,13 @@ describe('a version', () => {
       },
     }
     const log = createLog({ service: 'test', level: 'silent' })
-    const replica = createReplica({ store: stored(), configuration, log })
+    const replica = createReplica({
+      store: stored(),
+      configuration,
+      freshMs: Number.POSITIVE_INFINITY,
+      missesFreshMs: 0,
+      log,
+    })
     const job = { resource: 'jobs', workspace, id: 7 } as const
     expect(await replica.find(job)).toEqual([])
     answers = [{ _id: 7, version: 1, goal: 'there' }]

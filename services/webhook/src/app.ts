@@ -1,7 +1,13 @@
 import { createAuthorizer } from '@parley/shared/authorizer'
+import { CHANNEL_CHANGES_QUEUE, declareChannelChanges } from '@parley/shared/broker'
 import type { BaseConfig } from '@parley/shared/config'
+import { createReplica } from '@parley/shared/config-replica/replica'
+import { createReplicaStore } from '@parley/shared/config-replica/replica-store'
+import { workChanges } from '@parley/shared/config-replica/work-changes'
+import { followBroker } from '@parley/shared/follow-broker'
 import { createInternalClient } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
+import { keepConsuming } from '@parley/shared/keep-consuming'
 import type { Log } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
 import { methodNotAllowed } from '@parley/shared/problem'
@@ -11,14 +17,13 @@ import { secretKeysOf } from '@parley/shared/secret-keys'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
 import { inTurn } from '@parley/shared/targets'
 import { createTracing } from '@parley/shared/tracing'
+import { within } from '@parley/shared/within'
 import { Counter, Registry } from 'prom-client'
 import { asyncApi } from './asyncapi.ts'
 import { createAudioStore } from './audio/audio-store.ts'
 import { audioRoutes } from './audio/routes.ts'
 import { createBodyBudget } from './body/body-budget.ts'
-import { createChannelStore } from './channels/channel-store.ts'
-import { createChannels } from './channels/channels.ts'
-import { followChannelChanges } from './channels/follow-changes.ts'
+import { createChannels } from './channels.ts'
 import type { Config } from './config.ts'
 import { collectionsOf, prepareDatabase } from './database.ts'
 import { createHookLog } from './hooks/hook-notes.ts'
@@ -31,6 +36,9 @@ import { receive } from './native/receive.ts'
 import { createPublisher } from './publish.ts'
 import { createWorkspaces } from './workspaces.ts'
 
+/** The instances share one queue of changes, so the memory of each is trusted for a second. */
+const FRESH_MS = 1_000
+const LOOKUP_MS = 2_000
 const KIB = 1024
 const MIB = 1024 * KIB
 // Apart, so that what nobody has signed for can't take the room of callers who are known.
@@ -56,16 +64,25 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   })
   const collections = collectionsOf(database.connection)
   const box = createSecretBox(secretKeysOf(config))
-  const store = createChannelStore(collections.channels, box)
+  const store = createReplicaStore({ replicas: collections.channels, box, channelsOnly: true })
   const configuration = inner(config.CONFIGURATION_URL, 'configuration')
-  const channels = createChannels({ store, configuration, log })
-  const publisher = await createPublisher({ url: config.AMQP_URL, log, registry, tracing })
-  const changes = await followChannelChanges({
-    url: config.AMQP_URL,
+  const replica = createReplica({
     store,
-    changed: channels.changed,
+    configuration: { get: (path) => within(LOOKUP_MS, configuration.get(path)) },
+    freshMs: FRESH_MS,
+    missesFreshMs: FRESH_MS,
     log,
   })
+  const channels = createChannels(replica)
+  const publisher = await createPublisher({ url: config.AMQP_URL, log, registry, tracing })
+  const broker = await followBroker({ url: config.AMQP_URL, declare: declareChannelChanges, log })
+  const changes = keepConsuming({
+    queue: CHANNEL_CHANGES_QUEUE,
+    held: () => true,
+    work: workChanges({ resources: ['channels'], store, replica, log }),
+    log,
+  })
+  broker.follow(changes)
   const redis = connectRedis(config.REDIS_URL, log)
   const workspaces = createWorkspaces({ identity, known: collections.workspaces })
   const findHook = createFindHook({ workspaces, channels })
@@ -79,7 +96,9 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     registers: [registry],
   })
   const app = createApp({
-    ...{ log, registry, tracing },
+    log,
+    registry,
+    tracing,
     readiness: {
       required: { rabbitmq: publisher.isUp },
       // Without these it serves channels and workspaces that it knows, and the derived id still makes a repeat one message.
@@ -95,7 +114,10 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
         .post(requireCaller(verifier), receive({ ...intake, budget: authenticated, idempotency, authorizer }))
         .all(methodNotAllowed('POST'))
       const hooks = hookRoutes({
-        ...{ authorizer, configuration, hooks: collections.hooks, box },
+        authorizer,
+        configuration,
+        hooks: collections.hooks,
+        box,
         publicUrl: config.PUBLIC_URL,
         signingSecret: config.SIGNING_SECRET,
       })
@@ -115,9 +137,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     },
   })
   return {
-    ...{ app, registry },
+    app,
+    registry,
     close: async () => {
       await Promise.all([publisher.close(), changes.close()])
+      await broker.close()
       redis.disconnect()
       await Promise.all([database.close(), tracing.close()])
     },

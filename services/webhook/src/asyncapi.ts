@@ -9,6 +9,7 @@ import {
   TASKS_QUEUE,
 } from '@parley/shared/broker'
 import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
+import { defined } from '@parley/shared/defined'
 import { DOCUMENT_CHANGE_TYPE, documentChange } from '@parley/shared/document-change'
 import { safeInteger } from '@parley/shared/json-object'
 import { MESSAGE_TYPE, webhookMessage } from '@parley/shared/message'
@@ -120,7 +121,7 @@ function channel(options: {
   return {
     address,
     description,
-    ...(parameters === undefined ? {} : { parameters }),
+    ...defined({ parameters }),
     messages: { [name]: { $ref: `#/components/messages/${name}` } },
     bindings: {
       amqp: { is: 'routingKey', exchange: { name: exchange, type: 'topic', durable: true } },

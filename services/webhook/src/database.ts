@@ -1,23 +1,6 @@
+import type { DocumentReplica } from '@parley/shared/config-replica/replica-store'
 import type { Connection, mongo } from 'mongoose'
 import { prepareAudio } from './audio/audio-store.ts'
-
-/** The service's own copy of a channel. Configuration has the original. */
-export interface ChannelCopy {
-  /** `<workspace>/<id>` */
-  _id: string
-  workspace: number
-  id: number
-  version: number
-  /** External ids may be long: an index takes their hash. */
-  extIdHash?: string
-  /** The document as JSON text, whatever its keys; not there once the channel is deleted. */
-  document?: string
-  /** When configuration was last asked for all channels of this external id. */
-  readAt?: Date
-  storedAt: Date
-  /** When the trace of a deleted channel goes. */
-  expiresAt?: Date
-}
 
 /** What happened last at a channel's webhook. */
 export interface HookNotes {
@@ -47,7 +30,7 @@ export interface KnownWorkspace {
 }
 
 export interface Collections {
-  channels: mongo.Collection<ChannelCopy>
+  channels: mongo.Collection<DocumentReplica>
   workspaces: mongo.Collection<KnownWorkspace>
   hooks: mongo.Collection<HookNotes>
 }

@@ -72,22 +72,39 @@ const hookExample = {
 const path = '/api/hooks/whatsapp/{slug}/{channelExtId}'
 const address: Parameter[] = [
   {
-    ...{ in: 'path', name: 'slug', description: 'The first label of the workspace’s host', required: true },
-    ...{ schema: z.string(), example: 'acme' },
+    in: 'path',
+    name: 'slug',
+    description: 'The first label of the workspace’s host',
+    required: true,
+    schema: z.string(),
+    example: 'acme',
   },
   {
-    ...{ in: 'path', name: 'channelExtId', description: 'The external id of the channel', required: true },
-    ...{ schema: z.string(), example: 'support-line' },
+    in: 'path',
+    name: 'channelExtId',
+    description: 'The external id of the channel',
+    required: true,
+    schema: z.string(),
+    example: 'support-line',
   },
 ]
 const hub = (name: string, description: string, example: string): Parameter => ({
-  ...{ in: 'query', name: `hub.${name}`, description, schema: z.string(), required: true, example },
+  in: 'query',
+  name: `hub.${name}`,
+  description,
+  schema: z.string(),
+  required: true,
+  example,
 })
 
 /** Every public operation of this service. */
 export const operations: readonly DescribedOperation[] = [
   {
-    ...{ method: 'POST', path: '/api/hooks/whatsapp', id: 'postMessage', tag, summary: 'Post a message' },
+    method: 'POST',
+    path: '/api/hooks/whatsapp',
+    id: 'postMessage',
+    tag,
+    summary: 'Post a message',
     description:
       '200 once the broker has confirmed it. Up to 1 MiB, with `audio` of up to 16 MiB beside it. Two equal posts are two messages, unless they carry the same `Idempotency-Key`.',
     parameters: [
@@ -112,7 +129,11 @@ export const operations: readonly DescribedOperation[] = [
     errors: ['idempotency_in_flight', 'idempotency_key_reused'],
   },
   {
-    ...{ method: 'GET', path, id: 'verifyWebhook', tag, summary: 'Meta’s handshake' },
+    method: 'GET',
+    path,
+    id: 'verifyWebhook',
+    tag,
+    summary: 'Meta’s handshake',
     parameters: [
       ...address,
       hub('mode', '`subscribe`', 'subscribe'),
@@ -128,13 +149,20 @@ export const operations: readonly DescribedOperation[] = [
     errors: ['not_found', 'forbidden'],
   },
   {
-    ...{ method: 'POST', path, id: 'receiveFromMeta', tag, summary: 'Meta’s webhook' },
+    method: 'POST',
+    path,
+    id: 'receiveFromMeta',
+    tag,
+    summary: 'Meta’s webhook',
     description:
       'Each message and status becomes one message. Up to 3 MB. `skipped` counts those that can’t be read, or whose ids have more than 1,024 characters; `GET /rest/hooks` then shows `updates_skipped`.',
     parameters: [
       ...address,
       {
-        ...{ in: 'header', name: 'X-Hub-Signature-256', required: true, schema: z.string() },
+        in: 'header',
+        name: 'X-Hub-Signature-256',
+        required: true,
+        schema: z.string(),
         description: '`sha256=` and the HMAC of the body with the channel’s `config.appSecret`, in hex',
         example: `sha256=${'0'.repeat(64)}`,
       },
@@ -155,8 +183,11 @@ export const operations: readonly DescribedOperation[] = [
                   contacts: [{ profile: { name: 'João' }, wa_id: '5511988887777' }],
                   messages: [
                     {
-                      ...{ from: '5511988887777', id: 'wamid.HBgN', timestamp: '1763638597' },
-                      ...{ type: 'text', text: { body: 'Where is my order?' } },
+                      from: '5511988887777',
+                      id: 'wamid.HBgN',
+                      timestamp: '1763638597',
+                      type: 'text',
+                      text: { body: 'Where is my order?' },
                     },
                   ],
                 },
@@ -194,7 +225,10 @@ export const operations: readonly DescribedOperation[] = [
     errors: ['validation_failed'],
   },
   {
-    ...{ method: 'GET', path: '/asyncapi.json', id: 'readAsyncApi', tag: 'operation' },
+    method: 'GET',
+    path: '/asyncapi.json',
+    id: 'readAsyncApi',
+    tag: 'operation',
     summary: 'What is published to the message broker',
     answer: {
       schema: z.looseObject({ asyncapi: z.string() }).meta({ id: 'AsyncApi' }),

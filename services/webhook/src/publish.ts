@@ -40,7 +40,8 @@ export async function createPublisher(options: {
   const { url, log, registry, tracing } = options
   const inFlight = createInFlight()
   const observer = createPublishObserver({
-    ...{ registry, tracing },
+    registry,
+    tracing,
     exchange: MESSAGES_EXCHANGE,
     inFlight: inFlight.count,
   })

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, untilReady } from '@parley/local/testing/service-under-test'
 import { CONFIGURATION_EXCHANGE } from '@parley/shared/broker'
+import { createReplicaStore, type ReplicaStore } from '@parley/shared/config-replica/replica-store'
 import { createSecretBox } from '@parley/shared/sealed-value'
 import { secretKeysOf } from '@parley/shared/secret-keys'
-import { createChannelStore } from '../src/channels/channel-store.ts'
 import { collectionsOf } from '../src/database.ts'
 import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 import { metaChannel, metaMessage, payloadOf, postPayload, signatureOf } from './meta-payload.ts'
@@ -128,27 +128,34 @@ describe("the service's own copies of channels", () => {
 describe('a version', () => {
   const workspace = 99
   const document = (extId: string) => ({ ...metaChannel(extId), _id: 1 })
-  const connection = { collection: (name: string) => world.database.collection(name) }
-  const store = () => createChannelStore(collectionsOf(connection as never).channels, box)
-  const held = async (extId: string) => (await store().byExtId(workspace, extId)).length
+  let store: ReplicaStore
+  beforeAll(() => {
+    const connection = { collection: (name: string) => world.database.collection(name) }
+    const replicas = collectionsOf(connection as never).channels
+    store = createReplicaStore({ replicas, box, channelsOnly: true })
+  })
+  const query = (extId: string) => ({ resource: 'channels', workspace, extId }) as const
+  const stored = async (extId: string) => (await store.read(query(extId))).length
+  const save = (id: number, version: number, document: object | null) =>
+    store.save({ resource: 'channels', workspace, id, version, document })
 
-  test('older than the one held is ignored, also after a deletion', async () => {
-    await store().keep({ workspace, _id: 1, version: 3, document: document('v3') })
-    await store().keep({ workspace, _id: 1, version: 2, document: document('v2') })
-    expect([await held('v3'), await held('v2')]).toEqual([1, 0])
-    await store().keep({ workspace, _id: 1, version: 4, document: null })
-    await store().keep({ workspace, _id: 1, version: 3, document: document('v3') })
-    expect(await held('v3')).toBe(0)
-    await store().keep({ workspace, _id: 1, version: 5, document: document('v5') })
-    expect(await held('v5')).toBe(1)
+  test('older than the stored one is ignored, also after a deletion', async () => {
+    await save(1, 3, document('v3'))
+    await save(1, 2, document('v2'))
+    expect([await stored('v3'), await stored('v2')]).toEqual([1, 0])
+    await save(1, 4, null)
+    await save(1, 3, document('v3'))
+    expect(await stored('v3')).toBe(0)
+    await save(1, 5, document('v5'))
+    expect(await stored('v5')).toBe(1)
   })
 
-  test('that a lookup no longer finds is gone; what an event brought meanwhile stays', async () => {
-    await store().keep({ workspace, _id: 2, version: 1, document: { ...document('gone'), _id: 2 } })
-    const storedAt = (await store().byExtId(workspace, 'gone'))[0]?.storedAt.getTime() ?? 0
+  test('that a look-up no longer finds is gone; what an event brought meanwhile stays', async () => {
+    await save(2, 1, { ...document('gone'), _id: 2 })
+    const storedAt = (await store.read(query('gone')))[0]?.storedAt.getTime() ?? 0
     const readAt = await eventually(() => (Date.now() > storedAt ? new Date() : undefined))
-    await store().keep({ workspace, _id: 3, version: 1, document: { ...document('gone'), _id: 3 } })
-    await store().keepAll({ workspace, extId: 'gone', channels: [], readAt })
-    expect((await store().byExtId(workspace, 'gone')).map(({ id }) => id)).toEqual([3])
+    await save(3, 1, { ...document('gone'), _id: 3 })
+    await store.saveAnswer(query('gone'), { documents: [], readAt })
+    expect((await store.read(query('gone'))).map(({ id }) => id)).toEqual([3])
   })
 })

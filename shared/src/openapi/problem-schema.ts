@@ -30,7 +30,11 @@ export const problemSchema = z
 export function problemExample(code: ErrorCode, instance: string): z.input<typeof problemSchema> {
   const { status, title } = errors[code]
   return {
-    ...{ type: `urn:parley:error:${code}`, title, status, instance, code },
+    type: `urn:parley:error:${code}`,
+    title,
+    status,
+    instance,
+    code,
     requestId: '1dbd2714-f645-43f5-8c44-7acf7b239106',
     ...(code === 'validation_failed'
       ? { errors: [{ path: '/name', code: 'invalid_type', message: 'expected string, received number' }] }

@@ -7,7 +7,9 @@ export function queryParameters<S extends z.ZodObject>(
   descriptions: Record<keyof S['shape'] & string, string>,
 ): Parameter[] {
   return Object.entries<string>(descriptions).map(([name, description]) => ({
-    ...{ in: 'query', name, description },
+    in: 'query',
+    name,
+    description,
     schema: query.shape[name] as z.ZodType,
   }))
 }

@@ -62,8 +62,12 @@ async function* batches({ database, authorizer, caller }: Lookup, start: Start) 
     let after: Position | undefined = definition.name === start.resource ? start.after : undefined
     do {
       const page = await findPage(database, definition, {
-        ...{ workspace, after, limit: BATCH, visible: documentFilter(read) },
-        ...{ filters: [], sort: { field: '_id', descending: false } },
+        workspace,
+        after,
+        limit: BATCH,
+        visible: documentFilter(read),
+        filters: [],
+        sort: { field: '_id', descending: false },
       })
       after = page.end
       const documents = page.documents.map(({ doc }) => doc)

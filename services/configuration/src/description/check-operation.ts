@@ -22,7 +22,10 @@ const finding = z.object({
 }) satisfies z.ZodType<Finding>
 
 export const checkOperation: DescribedOperation = {
-  ...{ method: 'GET', path: '/rest/check', id: 'checkConfiguration', tag: 'configuration' },
+  method: 'GET',
+  path: '/rest/check',
+  id: 'checkConfiguration',
+  tag: 'configuration',
   summary: 'List what is wrong with the configuration',
   description: 'Up to 500 findings, or what is found in 3 seconds; `next` goes on from there.',
   parameters: [after],
@@ -31,7 +34,10 @@ export const checkOperation: DescribedOperation = {
     example: {
       data: [
         {
-          ...{ code: 'dangling_reference', resource: 'assistant', _id: 1, path: '/job' },
+          code: 'dangling_reference',
+          resource: 'assistant',
+          _id: 1,
+          path: '/job',
           message: 'there is no jobs/7',
         },
       ],

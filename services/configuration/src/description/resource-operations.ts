@@ -66,7 +66,11 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
   const [field = ''] = Object.keys(example)
   return [
     {
-      ...{ method: 'GET', path: collection, id: `list${plural}`, tag: name, summary: `List ${name}` },
+      method: 'GET',
+      path: collection,
+      id: `list${plural}`,
+      tag: name,
+      summary: `List ${name}`,
       parameters: listParameters(definition),
       answer: { schema: page, example: { data: [stored], next: null } },
       errors: ['validation_failed'],
@@ -85,7 +89,11 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
       answer: written,
     },
     {
-      ...{ method: 'GET', path, id: `read${title}`, tag: name, summary: `Read ${one}` },
+      method: 'GET',
+      path,
+      id: `read${title}`,
+      tag: name,
+      summary: `Read ${one}`,
       parameters: [
         id,
         ...populateParameter(definition),
@@ -110,7 +118,11 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
       errors: ['invalid_id', 'precondition_failed'],
     },
     {
-      ...{ method: 'PATCH', path, id: `patch${title}`, tag: name, summary: `Change ${one}` },
+      method: 'PATCH',
+      path,
+      id: `patch${title}`,
+      tag: name,
+      summary: `Change ${one}`,
       description: 'Merges the body into the document (RFC 7396): null removes a field.',
       parameters: [id, ifMatch, ifNoneMatch('A tag that the document must not have'), prefer],
       body: { schema: patch, example: { [field]: example[field] }, types: PATCH_TYPES },
@@ -118,7 +130,11 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
       errors: ['invalid_id', 'not_found', 'precondition_failed'],
     },
     {
-      ...{ method: 'DELETE', path, id: `delete${title}`, tag: name, summary: `Delete ${one}` },
+      method: 'DELETE',
+      path,
+      id: `delete${title}`,
+      tag: name,
+      summary: `Delete ${one}`,
       parameters: [
         id,
         { ...queryFlag('force', 'Also where others still refer to it'), example: 'true' },
@@ -129,7 +145,10 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
       errors: ['invalid_id', 'not_found', 'still_referenced', 'precondition_failed', 'validation_failed'],
     },
     {
-      ...{ method: 'GET', path: `${path}/history`, id: `read${title}History`, tag: name },
+      method: 'GET',
+      path: `${path}/history`,
+      id: `read${title}History`,
+      tag: name,
       summary: `Read what happened to ${one}`,
       parameters: [id, after],
       answer: { schema: history, example: historyExample(field, example[field]) },

@@ -46,7 +46,10 @@ const plan = z
 
 export const transferOperations: readonly DescribedOperation[] = [
   {
-    ...{ method: 'GET', path: '/rest/export', id: 'exportConfiguration', tag: 'configuration' },
+    method: 'GET',
+    path: '/rest/export',
+    id: 'exportConfiguration',
+    tag: 'configuration',
     summary: 'Export the configuration',
     description: 'As far as the caller may read it, in the form of an import.',
     parameters: [queryFlag('secrets', 'Shows the secrets that the caller may write; else `••••`')],
@@ -54,7 +57,10 @@ export const transferOperations: readonly DescribedOperation[] = [
     errors: ['validation_failed'],
   },
   {
-    ...{ method: 'POST', path: '/rest/import', id: 'importConfiguration', tag: 'configuration' },
+    method: 'POST',
+    path: '/rest/import',
+    id: 'importConfiguration',
+    tag: 'configuration',
     summary: 'Import a configuration',
     description: 'Each document under its own id; others stay. With a fault anywhere nothing is applied.',
     parameters: [queryFlag('dryRun', 'Only tells what it would do')],

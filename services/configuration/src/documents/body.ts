@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
@@ -57,7 +58,7 @@ export function buildDocument(options: {
   const ownKey = current?.key ?? key
   return {
     _id: id,
-    ...(ownKey === undefined ? {} : { key: ownKey }),
+    ...defined({ key: ownKey }),
     ...fields,
     createdAt: current?.createdAt ?? now,
     updatedAt: now,

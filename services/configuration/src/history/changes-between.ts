@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import { pointerSegment } from '@parley/shared/json-body'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { FieldChange } from '../store/history-entry.ts'
@@ -21,9 +22,7 @@ function compare(before: JsonObject, after: JsonObject, at: { path: string; deep
     const now = Object.hasOwn(after, name) ? after[name] : undefined
     if (at.deep && isObject(old) && isObject(now)) return compare(old, now, { path, deep: true })
     if (JSON.stringify(old) === JSON.stringify(now)) return []
-    return [
-      { path, ...(old === undefined ? {} : { before: old }), ...(now === undefined ? {} : { after: now }) },
-    ]
+    return [{ path, ...defined({ before: old }), ...defined({ after: now }) }]
   })
 }
 

@@ -1,3 +1,4 @@
+import { insertNew } from '@parley/shared/insert-new'
 import { escapeKeys, unescapeKeys } from '@parley/shared/safe-keys'
 import mongoose from 'mongoose'
 import { withoutOwnFields } from '../documents/body.ts'
@@ -9,25 +10,13 @@ import { changesBetween } from './changes-between.ts'
 
 const { calculateObjectSize } = mongoose.mongo.BSON
 const MAX_BYTES = 8 * 1024 * 1024
-const DUPLICATE_KEY = 11_000
 
 /** Adds an entry for every change; what is there already stays. */
 export async function writeHistory(
   database: Pick<Database, 'history'>,
   changes: readonly DocumentChange[],
 ): Promise<void> {
-  try {
-    await database.history().insertMany(changes.map(entryOf), { ordered: false })
-  } catch (error) {
-    if (!isThereNow(error, changes.length)) throw error
-  }
-}
-
-/** Whether each entry was either inserted or there before; a lost connection says nothing of single ones. */
-function isThereNow(error: unknown, entries: number): boolean {
-  const { writeErrors, insertedCount } = error as { writeErrors?: { code: number }[]; insertedCount?: number }
-  const duplicates = [writeErrors ?? []].flat().filter(({ code }) => code === DUPLICATE_KEY)
-  return duplicates.length + (insertedCount ?? 0) === entries
+  await insertNew(database.history(), changes.map(entryOf))
 }
 
 function entryOf({ resource, stored, before }: DocumentChange): HistoryEntry {

@@ -14,8 +14,11 @@ export function findTask(
   const index = lookupIndex(TASK_LOOKUP)
   return database.documents('tasks').findOne(
     {
-      ...{ '_id.workspace': workspace, ...LIVE, 'keys.status': status },
-      ...{ 'keys.extId': indexedText(thread), 'doc.extId': thread },
+      '_id.workspace': workspace,
+      ...LIVE,
+      'keys.status': status,
+      'keys.extId': indexedText(thread),
+      'doc.extId': thread,
     },
     { hint: index, sort: index, maxTimeMS: MAX_MS },
   )

@@ -81,8 +81,12 @@ async function* pages(database: Database, workspace: number, { definition, visib
   let after: Position | undefined
   do {
     const page = await findPage(database, definition, {
-      ...{ workspace, visible, after, limit: PAGE },
-      ...{ filters: [], sort: { field: '_id', descending: false } },
+      workspace,
+      visible,
+      after,
+      limit: PAGE,
+      filters: [],
+      sort: { field: '_id', descending: false },
     })
     if (page.documents.length > 0) yield page.documents.map(({ doc }) => doc)
     after = page.end

@@ -1,8 +1,9 @@
+import { channelFor } from '@parley/shared/config-replica/channel-for'
+import type { Replica } from '@parley/shared/config-replica/replica'
+import type { ConfigurationDocument } from '@parley/shared/config-replica/replica-store'
 import { jsonObject } from '@parley/shared/json-object'
 import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { z } from 'zod'
-import type { ConfigurationDocument } from '../replica/configuration-document.ts'
-import type { Replica } from '../replica/replica.ts'
 
 const channelSchema = z.looseObject({
   _id: z.number(),
@@ -30,8 +31,6 @@ export interface Channels {
   find(workspace: number, extId: string, options?: { notBefore?: number }): Promise<Channel | undefined>
 }
 
-const HOOK = 'whatsapp'
-
 /** Channels from the replicas of configuration. Opening the secrets of a document is done once. */
 export function createChannels(options: {
   replica: Pick<Replica, 'find'>
@@ -44,21 +43,13 @@ export function createChannels(options: {
       const documents = await replica.find({ resource: 'channels', workspace, extId }, needs)
       const known = chosen.get(documents)
       if (known !== undefined) return known
-      const found = choose(documents, extId)
+      const found = channelFor(documents, extId)
       if (found === undefined) return undefined
-      const { _id, hook, callback, handlerUrl } = found
-      const config = openSecrets(found.config, secrets, workspace)
+      const { _id, hook, callback, handlerUrl, config: sealed } = channelSchema.parse(found)
+      const config = openSecrets(sealed, secrets, workspace)
       const channel = { _id, hook, callback, handlerUrl, config, workspace }
       chosen.set(documents, channel)
       return channel
     },
   }
-}
-
-function choose(documents: ConfigurationDocument[], extId: string) {
-  const channels = documents
-    .map((document) => channelSchema.parse(document))
-    .filter((channel) => channel.extId === extId)
-    .sort((one, other) => one._id - other._id)
-  return channels.find(({ hook }) => hook === HOOK) ?? channels[0]
 }

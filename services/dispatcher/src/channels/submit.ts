@@ -1,4 +1,5 @@
 import { SUBMISSIONS_EXCHANGE, TASKS_QUEUE } from '@parley/shared/broker'
+import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
 import { currentTrace } from '@parley/shared/tracing'
@@ -33,7 +34,7 @@ export function createSubmit(publishChannel: Pick<PublishChannel, 'current'>): S
     const properties = {
       messageId: record._id,
       type: TASK_SUBMISSION_TYPE,
-      headers: { workspace: record.workspace, ...(traceparent === undefined ? {} : { traceparent }) },
+      headers: { workspace: record.workspace, ...defined({ traceparent }) },
     }
     return publishConfirmed(publishChannel, {
       exchange: SUBMISSIONS_EXCHANGE,

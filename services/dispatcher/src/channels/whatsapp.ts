@@ -1,4 +1,5 @@
 import type { WebhookMessage } from '@parley/shared/message'
+import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { z } from 'zod'
 import type { PersonalContent } from '../message/message-record.ts'
 import type { Outcome } from '../message/outcome.ts'
@@ -92,7 +93,7 @@ const GATEWAY_STATUSES = new Set([502, 504])
 
 /** What Meta's answer means for the send. */
 export function outcomeOf(answer: Answer): Outcome {
-  const body = parseJson(answer.body)
+  const body = jsonOrUndefined(answer.body)
   const taken = accepted.safeParse(body)
   if (answer.status === 200 && taken.success) {
     return { kind: 'accepted', providerId: taken.data.messages[0]?.id ?? '', delivered: false }
@@ -129,12 +130,4 @@ function misconfigured(error: z.ZodError): Outcome {
 
 function permanent(code: string, fault: 'caller' | 'channel', reason: string): Outcome {
   return { kind: 'permanent', code, fault, reason }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import type {
   Attempt,
   Fault,
@@ -83,7 +84,7 @@ export function settledSend(
   const { providerId, delivered } = settlement
   // A status may have come before the answer to the send did.
   const state = later(record.sends[index]?.state, delivered ? 'delivered' : 'sent')
-  const sends = withSend(record.sends, index, { state, ...(providerId === undefined ? {} : { providerId }) })
+  const sends = withSend(record.sends, index, { state, ...defined({ providerId }) })
   const next = { ...record, sends, tries: 0, attempts: withAttempt(record.attempts, attempt) }
   if (nextToSend(sends) !== undefined) return { ...carried(next), open: true }
   return ended(next, { end: { state: stateOfSends(sends) }, ...options })
@@ -101,11 +102,11 @@ export function ended(record: MessageRecord, options: { end: End; answer?: strin
   const entry = {
     at: new Date(at),
     state: end.state,
-    ...(end.reason === undefined ? {} : { reason: end.reason }),
+    ...defined({ reason: end.reason }),
   }
   return {
     ...carried(record),
-    ...(options.answer === undefined ? {} : { answer: options.answer }),
+    ...defined({ answer: options.answer }),
     ...end,
     timeline: withEntry(record.timeline, entry),
     expiresAt: new Date(at + retentionMs),
@@ -121,7 +122,7 @@ export function attemptOf(options: { step: string; outcome: Outcome; at: number;
 
 function carried(record: MessageRecord): Progress {
   const { state, tries, sends, timeline, attempts, answer } = record
-  return { state, tries, sends, timeline, attempts, ...(answer === undefined ? {} : { answer }) }
+  return { state, tries, sends, timeline, attempts, ...defined({ answer }) }
 }
 
 function withSend(sends: Send[], index: number, change: Partial<Send>): Send[] {

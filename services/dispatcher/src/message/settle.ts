@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import type { Fault } from './message-record.ts'
 import type { Outcome } from './outcome.ts'
 
@@ -47,7 +48,7 @@ export function settle(attempted: Attempted<Outcome>): Settlement {
   const { outcome } = attempted
   if (outcome.kind !== 'accepted') return settleFailure({ ...attempted, outcome })
   const { providerId, delivered } = outcome
-  return { kind: 'settled', delivered, ...(providerId === undefined ? {} : { providerId }) }
+  return { kind: 'settled', delivered, ...defined({ providerId }) }
 }
 
 /** As {@link settle}, for an attempt that did not succeed. */

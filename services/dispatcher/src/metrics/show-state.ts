@@ -1,4 +1,5 @@
 import { PARTITIONS, partitionQueue, REJECTED_QUEUE, STATUS_QUEUES, TASKS_QUEUE } from '@parley/shared/broker'
+import { within } from '@parley/shared/within'
 import type { Channel } from 'amqplib'
 import { Gauge, type Registry } from 'prom-client'
 
@@ -73,9 +74,5 @@ async function depthsOf(
       async (queue): Promise<[string, number]> => [queue, (await channel.checkQueue(queue)).messageCount],
     ),
   )
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('the broker is slow')), BROKER_MS)
-  })
-  return Promise.race([asked, late]).finally(() => clearTimeout(timer))
+  return within(BROKER_MS, asked)
 }

@@ -1,11 +1,11 @@
-import { mongo } from 'mongoose'
+import { defined } from '@parley/shared/defined'
+import { insertNew } from '@parley/shared/insert-new'
 import type { AuditedMessage } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
 import { locate, placed } from './locate.ts'
 import type { LogEntry } from './log-entry.ts'
 import type { EmptyQueues } from './queue-watch.ts'
 
-const DUPLICATE_KEY = 11_000
 const LOOK_AGAIN_MS = 1_000
 
 export interface AuditEntriesOptions {
@@ -46,20 +46,6 @@ export async function auditEntries(entries: LogEntry[], options: AuditEntriesOpt
 function missing(entry: LogEntry, empty: Map<number, Date>): AuditedMessage {
   const { partition, offset, acceptedAt } = entry
   const emptyAt = empty.get(partition)
-  const trace = { partition, offset, acceptedAt, published: 0, ...(emptyAt === undefined ? {} : { emptyAt }) }
+  const trace = { partition, offset, acceptedAt, published: 0, ...defined({ emptyAt }) }
   return { ...placed(entry, 'missing'), trace }
-}
-
-/** Inserts what is not there yet. */
-async function insertNew(audited: Collections['audited'], found: AuditedMessage[]): Promise<void> {
-  if (found.length === 0) return
-  try {
-    await audited.insertMany(found, { ordered: false })
-  } catch (error) {
-    if (!(error instanceof mongo.MongoBulkWriteError)) throw error
-    const failures = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors]
-    const allAccountedFor = error.insertedCount + failures.length === found.length
-    const durable = error.result.getWriteConcernError() === undefined
-    if (!allAccountedFor || !durable || failures.some(({ code }) => code !== DUPLICATE_KEY)) throw error
-  }
 }

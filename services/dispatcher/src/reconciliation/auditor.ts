@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { every, pause } from '@parley/shared/every'
 import type { KeptConsumer } from '@parley/shared/keep-consuming'
 import type { Log } from '@parley/shared/log'
 import type { ChannelModel } from 'amqplib'
 import type { mongo } from 'mongoose'
 import type { PublishChannel } from '../broker/publish-channel.ts'
-import { runEvery } from '../schedule/run-every.ts'
 import type { Collections } from '../store/collections.ts'
 import { createLeaseStore, type Lease } from '../store/lease-store.ts'
 import { auditEntries } from './audit-entries.ts'
@@ -54,8 +53,9 @@ export function startAuditor(options: AuditorOptions): Auditor {
     audit = undefined
     await ended?.stop()
   }
-  const loop = runEvery(TICK_MS, async () => {
-    try {
+  const loop = every({
+    pauseMs: TICK_MS,
+    run: async () => {
       if (audit !== undefined) await leases.renew([audit.lease])
       if (audit?.lease.isValid() === false) await drop()
       if (audit !== undefined) return
@@ -63,9 +63,8 @@ export function startAuditor(options: AuditorOptions): Auditor {
       if (lease === undefined) return
       audit = startAudit({ ...options, lease, connection: () => connection })
       if (connection !== undefined) audit.attach(connection)
-    } catch (error) {
-      log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'audit lease not renewed')
-    }
+    },
+    failed: ({ message }) => log.warn({ reason: message }, 'audit lease not renewed'),
   })
   return {
     attach(model) {
@@ -94,15 +93,17 @@ function startAudit(
   const { collections, lease, publishChannel, log } = options
   const stopping = new AbortController()
   const active = () => !stopping.signal.aborted && lease.isValid()
-  const pause = (milliseconds: number) =>
-    sleep(milliseconds, undefined, { signal: stopping.signal }).catch(() => undefined)
+  const pauseUntilStopped = (milliseconds: number) => pause(milliseconds, stopping.signal)
   const now = Date.now
   const shared = { ...options, active, now, emptyQueues: emptyQueuesOf(publishChannel) }
   const reader = readLog({
     position: () => readPosition(collections.audit),
     work: async (entries, last) => {
-      await pause(waitFor(last, now()))
-      await auditEntries(entries.filter(youngEnough(now() - options.retentionMs)), { ...shared, pause })
+      await pauseUntilStopped(waitFor(last, now()))
+      await auditEntries(entries.filter(youngEnough(now() - options.retentionMs)), {
+        ...shared,
+        pause: pauseUntilStopped,
+      })
       if (active()) await writeAudit(collections.audit, lease, last)
     },
     isLeased: active,
@@ -116,20 +117,23 @@ function startAudit(
       return publishAgain({ lost, connection: model, channel, log })
     },
   })
-  const attempt = (what: string, task: () => Promise<void>) => async () => {
-    if (!active()) return
-    await task().catch((error: Error) => log.warn({ reason: error.message }, `${what} goes on in a moment`))
-  }
-  const tracing = runEvery(
-    TICK_MS,
-    attempt('tracing', async () =>
-      writeAudit(collections.audit, lease, { difference: await trace(), checkedAt: new Date() }),
-    ),
-  )
-  const removing = runEvery(
-    REMOVE_MS,
-    attempt('removing', () => removeEnded(shared)),
-  )
+  const failed = (what: string) => (error: Error) =>
+    log.warn({ reason: error.message }, `${what} failed; it is tried again`)
+  const tracing = every({
+    pauseMs: TICK_MS,
+    run: async () => {
+      if (!active()) return
+      await writeAudit(collections.audit, lease, { difference: await trace(), checkedAt: new Date() })
+    },
+    failed: failed('tracing missing messages'),
+  })
+  const removing = every({
+    pauseMs: REMOVE_MS,
+    run: async () => {
+      if (active()) await removeEnded(shared)
+    },
+    failed: failed('removing ended messages'),
+  })
   return {
     lease,
     attach: reader.attach,

@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import type { mongo } from 'mongoose'
 import type { MessageState } from '../message/message-record.ts'
 import type { Place, RemovedHour } from '../store/audit-records.ts'
@@ -78,7 +79,7 @@ function matchOf({ workspace, channel, from, to }: Counted, field: 'hour' | 'rec
   }
   return {
     workspace,
-    ...(channel === undefined ? {} : { channel }),
+    ...defined({ channel }),
     ...(Object.keys(range).length === 0 ? {} : { [field]: range }),
   }
 }

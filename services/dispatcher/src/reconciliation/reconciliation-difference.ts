@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import type { Collections } from '../store/collections.ts'
 
 /** What the audit last found, in whatever instance it runs. */
@@ -20,6 +21,6 @@ export async function reconciliationDifference(
   return {
     difference: state.difference,
     ageSeconds: Math.max(0, now - state.checkedAt.getTime()) / 1_000,
-    ...(state.acceptedAt === undefined ? {} : { auditedUpTo: state.acceptedAt }),
+    ...defined({ auditedUpTo: state.acceptedAt }),
   }
 }

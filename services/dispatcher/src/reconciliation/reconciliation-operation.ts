@@ -22,7 +22,10 @@ const none = Object.fromEntries(Object.keys(balance).map((name) => [name, 0]))
 const example = { ...none, accepted: 3, sent: 3 }
 
 export const reconciliationOperation: DescribedOperation = {
-  ...{ method: 'GET', path: '/rest/messages/conservation', id: 'readConservation', tag: 'messages' },
+  method: 'GET',
+  path: '/rest/messages/conservation',
+  id: 'readConservation',
+  tag: 'messages',
   summary: 'What was accepted against what became of it',
   description: 'Counted by id: in all, for each channel and for each hour.',
   parameters: queryParameters(reconciliationQuery, {

@@ -1,9 +1,11 @@
+import { inTransaction } from '@parley/shared/transaction'
 import type { mongo } from 'mongoose'
 import type { MessageState } from '../message/message-record.ts'
 import { type AuditedMessage, hourOf, type Place, type RemovedHour } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
 
 const BATCH = 500
+const SNAPSHOT = { readConcern: { level: 'snapshot' } } as const
 
 interface RemoveOptions {
   collections: Pick<Collections, 'messages' | 'audited' | 'removed'>
@@ -37,14 +39,15 @@ async function removeBatch(options: RemoveOptions): Promise<number> {
     .toArray()
   if (found.length === 0) return 0
   const ids = { $in: found.map(({ _id }) => _id) }
-  await inTransaction(options, async (session) => {
+  const remove = async (session: mongo.ClientSession) => {
     const { deletedCount } = await messages.deleteMany({ _id: ids, ...over }, { session })
     if (deletedCount !== found.length) throw new Error('a message was run again while it was removed')
     const places = await audited.find({ _id: ids }, { session }).toArray()
     await audited.deleteMany({ _id: ids }, { session })
     const states = found.map(({ receivedAt, ...one }) => ({ ...one, hour: hourOf(receivedAt) }))
     await addUp(options.collections.removed, [...states, ...places], session)
-  })
+  }
+  await inTransaction(options, remove, SNAPSHOT)
   return found.length
 }
 
@@ -62,14 +65,15 @@ async function removeUnstored(options: RemoveOptions): Promise<number> {
     .limit(BATCH)
     .toArray()
   if (found.length === 0) return 0
-  await inTransaction(options, async (session) => {
+  const remove = async (session: mongo.ClientSession) => {
     const { deletedCount } = await audited.deleteMany(
       { $or: found.map(({ _id, place }) => ({ _id, place })) },
       { session },
     )
     if (deletedCount !== found.length) throw new Error('a message turned up while it was removed')
     await addUp(removed, found, session)
-  })
+  }
+  await inTransaction(options, remove, SNAPSHOT)
   return found.length
 }
 
@@ -104,16 +108,4 @@ function sumsOf(group: Counted[]): Record<string, number> {
     sums[field] = (sums[field] ?? 0) + 1
   }
   return sums
-}
-
-async function inTransaction(
-  { startSession }: Pick<RemoveOptions, 'startSession'>,
-  work: (session: mongo.ClientSession) => Promise<void>,
-): Promise<void> {
-  const session = startSession()
-  try {
-    await session.withTransaction(() => work(session), { readConcern: { level: 'snapshot' } })
-  } finally {
-    await session.endSession()
-  }
 }

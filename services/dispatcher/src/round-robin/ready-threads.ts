@@ -170,7 +170,10 @@ export class ReadyThreads<T extends Claimant> {
     const known = this.#workspaces.get(id)
     if (known !== undefined) return known
     const made: Workspace<T> = {
-      ...{ id, running: 0, waiting: 0, hasTurn: false },
+      id,
+      running: 0,
+      waiting: 0,
+      hasTurn: false,
       turns: new Fifo(),
       channels: new Map(),
     }

@@ -1,10 +1,10 @@
 import { PARTITIONS } from '@parley/shared/broker'
+import { every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import type { ChannelModel } from 'amqplib'
 import type { WaitingCounts } from '../message/waiting-for.ts'
 import type { Lease, LeaseStore } from '../store/lease-store.ts'
 import { fairShare } from './fair-share.ts'
-import { runEvery } from './run-every.ts'
 
 const TICK_MS = 1_000
 /** While partitions are missing: whoever hands one over must not wait long for its successor. */
@@ -107,15 +107,12 @@ export function startPartitions(options: {
   let tickMs = TICK_MS
   const tick = async () => {
     dropLost()
-    try {
-      if (working.size > 0) await leases.renew([...working.values()].map(({ lease }) => lease))
-      dropLost()
-      tickMs = (await balance()) ? SHORT_TICK_MS : TICK_MS
-    } catch (error) {
-      log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'leases not renewed')
-    }
+    if (working.size > 0) await leases.renew([...working.values()].map(({ lease }) => lease))
+    dropLost()
+    tickMs = (await balance()) ? SHORT_TICK_MS : TICK_MS
   }
-  const loop = runEvery(() => tickMs, tick)
+  const failed = ({ message }: Error) => log.warn({ reason: message }, 'leases not renewed')
+  const loop = every({ pauseMs: () => tickMs, run: tick, failed })
   // A tick can hang on the database; what was lost meanwhile must not wait for it.
   const watch = setInterval(dropLost, TICK_MS / 2)
   return {
@@ -133,9 +130,11 @@ export function startPartitions(options: {
       stopped = true
       await loop.stop()
       for (const partition of working.values()) releaseLater(partition)
-      const renewing = runEvery(TICK_MS, () =>
-        leases.renew([...working.values()].map(({ lease }) => lease)).catch(() => {}),
-      )
+      const renewing = every({
+        pauseMs: TICK_MS,
+        run: () => leases.renew([...working.values()].map(({ lease }) => lease)),
+        failed,
+      })
       await Promise.all(releasing.values())
       await renewing.stop()
       clearInterval(watch)

@@ -1,4 +1,5 @@
 import { messageStatus, STATUS_TYPE } from '@parley/shared/message-status'
+import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { ConsumeMessage } from 'amqplib'
 import type { SendStatus } from './apply-status.ts'
 import { markerOf, type StatusMarker } from './status-marker.ts'
@@ -27,7 +28,7 @@ export function readStatus(delivery: Pick<ConsumeMessage, 'content' | 'propertie
   if (properties.type !== STATUS_TYPE) {
     return { kind: 'rejected', reason: `unknown message type ${JSON.stringify(properties.type)}` }
   }
-  const parsed = messageStatus.safeParse(parseJson(content))
+  const parsed = messageStatus.safeParse(jsonOrUndefined(content.toString()))
   if (!parsed.success) {
     return { kind: 'rejected', reason: `body field /${parsed.error.issues[0]?.path.join('/')} is wrong` }
   }
@@ -46,12 +47,4 @@ export function readStatus(delivery: Pick<ConsumeMessage, 'content' | 'propertie
     status: { index: Number(index), state, providerId, at: new Date(at), ...reason },
   }
   return { kind: 'known', known }
-}
-
-function parseJson(content: Buffer): unknown {
-  try {
-    return JSON.parse(content.toString())
-  } catch {
-    return undefined
-  }
 }

@@ -23,8 +23,14 @@ export type StatusMarker = z.output<typeof markerSchema>
 /** Puts a marker at the end of its status queue, and nowhere else. */
 export function sendMarker(channel: Pick<Channel, 'publish'>, marker: StatusMarker): void {
   const body: MessageStatus = {
-    ...{ workspace: 0, channel: '', providerId: MARKER_STATUS, opaque: null, status: MARKER_STATUS },
-    ...{ at: new Date().toISOString(), recipient: null, marker },
+    workspace: 0,
+    channel: '',
+    providerId: MARKER_STATUS,
+    opaque: null,
+    status: MARKER_STATUS,
+    at: new Date().toISOString(),
+    recipient: null,
+    marker,
   }
   const queue = STATUS_QUEUES[marker.queue]
   if (queue !== undefined)

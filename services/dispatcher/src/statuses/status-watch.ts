@@ -1,4 +1,5 @@
 import { STATUS_QUEUES } from '@parley/shared/broker'
+import { every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import type { Targets } from '@parley/shared/targets'
 import type { PublishChannel } from '../broker/publish-channel.ts'
@@ -18,7 +19,7 @@ export interface StatusWatch {
   clearSince(): number | undefined
   /** Every status that was queued before then (milliseconds since the epoch) has been applied. */
   consumedUntil(): number
-  close(): void
+  close(): Promise<void>
 }
 
 interface Marker {
@@ -53,8 +54,6 @@ export function watchStatuses(options: {
   }))
   let since: number | undefined
   let askedAt = Number.NEGATIVE_INFINITY
-  let timer: NodeJS.Timeout | undefined
-  let stopped = false
   const checkIntake = async () => {
     const isWhole =
       publishChannel.current() !== undefined &&
@@ -78,21 +77,18 @@ export function watchStatuses(options: {
       sendMarker(channel, { instance, queue, number: marker.number })
     }
   }
-  const loop = async () => {
-    await Promise.all([checkIntake().catch(() => (since = undefined)), checkMarkers().catch(() => {})])
-    if (!stopped) timer = setTimeout(() => void loop(), CHECK_MS)
-  }
-  void loop()
+  const loop = every({
+    pauseMs: CHECK_MS,
+    run: () => Promise.all([checkIntake().catch(() => (since = undefined)), checkMarkers()]),
+    failed: ({ message }) => log.debug({ reason: message }, 'status markers not checked'),
+  })
   return {
     clearSince: () => since,
     consumedUntil() {
       askedAt = now()
       return Math.min(...markers.map(({ consumedUntil }) => consumedUntil))
     },
-    close() {
-      stopped = true
-      clearTimeout(timer)
-    },
+    close: () => loop.stop(),
   }
 }
 

@@ -1,16 +1,16 @@
 import type { Readable } from 'node:stream'
+import { insertNew } from '@parley/shared/insert-new'
 import type { WebhookMessage } from '@parley/shared/message'
 import { Problem } from '@parley/shared/problem'
+import { within } from '@parley/shared/within'
 import { type Connection, mongo } from 'mongoose'
 import { z } from 'zod'
-import { within } from '../within.ts'
 
 const BUCKET = 'audio'
 const LARGE_BYTES = 128 * 1024
 const CHUNK_BYTES = 1024 * 1024
 const KEPT_MS = 30 * 24 * 60 * 60 * 1_000
 const READ_MS = 3_000
-const DUPLICATE_KEY = 11_000
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)[;,]/
 
 /** What a message holds in the place of audio that is kept beside it. */
@@ -93,20 +93,17 @@ async function write(
     const data = new mongo.Binary(content.subarray(at, at + CHUNK_BYTES))
     chunks.push({ files_id: id, n: chunks.length, data, expiresAt })
   }
-  await unlessThere(chunksOf(connection).insertMany(chunks, { ordered: false }))
-  const file = { _id: id, length: content.length, chunkSize: CHUNK_BYTES, metadata: { workspace } }
-  await unlessThere(filesOf(connection).insertOne({ ...file, uploadDate: new Date(), expiresAt }))
-}
-
-/** A repeat under the same id brings the same audio: what is there already is as good. */
-async function unlessThere(inserting: Promise<unknown>): Promise<void> {
-  try {
-    await inserting
-  } catch (error) {
-    const failures = error instanceof mongo.MongoBulkWriteError ? [error.writeErrors].flat() : [error]
-    if (failures.length === 0 || !failures.every((one) => (one as { code?: unknown }).code === DUPLICATE_KEY))
-      throw error
+  // A repeat under the same id brings the same audio: what is there already is as good.
+  await insertNew(chunksOf(connection), chunks)
+  const file = {
+    _id: id,
+    length: content.length,
+    chunkSize: CHUNK_BYTES,
+    metadata: { workspace },
+    uploadDate: new Date(),
+    expiresAt,
   }
+  await insertNew(filesOf(connection), [file])
 }
 
 /** Makes the indexes of GridFS, and those that let old audio go. */

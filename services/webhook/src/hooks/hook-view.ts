@@ -1,7 +1,6 @@
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { derivedSecret, ownSecrets } from '@parley/shared/signing-secret'
-import type { Channel } from '../channels/channel-copy.ts'
-import { configText } from '../channels/config-text.ts'
+import { type Channel, configText } from '../channels.ts'
 import type { HookNotes } from '../database.ts'
 
 export interface HookViewOptions {

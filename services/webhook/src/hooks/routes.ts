@@ -4,11 +4,11 @@ import { methodNotAllowed } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
+import { within } from '@parley/shared/within'
 import { type Request, Router } from 'express'
 import { z } from 'zod'
-import { versionedChannel } from '../channels/channel-copy.ts'
+import { channelFields } from '../channels.ts'
 import type { Collections } from '../database.ts'
-import { within } from '../within.ts'
 import { hookView } from './hook-view.ts'
 
 /** What pages of webhooks are asked for by. */
@@ -20,7 +20,7 @@ export const hookQuery = z.strictObject({
     .refine((text) => Number.isSafeInteger(Number(text)), 'is not a cursor of this list')
     .optional(),
 })
-const answerSchema = z.object({ data: z.array(versionedChannel), next: z.number().nullable() })
+const answerSchema = z.object({ data: z.array(channelFields), next: z.number().nullable() })
 const NOTES_MS = 3_000
 
 /** GET /rest/hooks: the webhooks of the caller's channels, `limit` at a time, lowest channel id first. */
@@ -53,7 +53,10 @@ export function hookRoutes(options: {
         hookView({
           channel: { ...channel, workspace },
           notes: notes.find((one) => one.channel === channel._id),
-          ...{ origin, slug, signingSecret, box },
+          origin,
+          slug,
+          signingSecret,
+          box,
           writable: writable.kind === 'all' || (writable.kind === 'some' && writable.test(channel)),
         }),
       )

@@ -1,8 +1,7 @@
 import { MAX_ID_CHARACTERS } from '@parley/shared/message'
+import { within } from '@parley/shared/within'
 import type { Request } from 'express'
-import type { Channel } from '../channels/channel-copy.ts'
-import type { Channels } from '../channels/channels.ts'
-import { within } from '../within.ts'
+import type { Channel, Channels } from '../channels.ts'
 import type { Workspaces } from '../workspaces.ts'
 
 const FIND_MS = 2_500

@@ -1,7 +1,7 @@
 import { Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import type { RequestHandler } from 'express'
-import { configText } from '../channels/config-text.ts'
+import { configText } from '../channels.ts'
 import type { HookLog } from '../hooks/hook-notes.ts'
 import type { FindHook } from './find-hook.ts'
 import { sameText } from './signature.ts'

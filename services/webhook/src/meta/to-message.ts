@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import type { WebhookMessage } from '@parley/shared/message'
 import { own, textAt } from './own.ts'
 
@@ -21,10 +22,10 @@ export function toMessage(options: {
     id,
     message: {
       extId,
-      user: { ...(name === undefined ? {} : { name }), phone: sender },
+      user: { ...defined({ name }), phone: sender },
       thread: { extId: sender },
       answer: {},
-      ...(input === undefined ? {} : { input }),
+      ...defined({ input }),
       meta: raw,
     },
   }

@@ -1,3 +1,4 @@
+import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 import { z } from 'zod'
 import type { Channel } from '../../channels/channels.ts'
@@ -30,9 +31,11 @@ export async function fetchMedia(options: {
   const headers = { authorization: `Bearer ${accessToken}` }
   const found = await get(http, {
     url: `${apiUrl.replace(/\/$/, '')}/${mediaId}`,
-    ...{ headers, timeoutMs: LOOKUP_MS, maxBytes: MAX_LOOKUP_BYTES },
+    headers,
+    timeoutMs: LOOKUP_MS,
+    maxBytes: MAX_LOOKUP_BYTES,
   })
-  const media = mediaSchema.safeParse(parseJson(found.body))
+  const media = mediaSchema.safeParse(jsonOrUndefined(found.body.toString()))
   if (!media.success) throw badly('The provider does not say where the audio is.')
   const { url, mime_type } = media.data
   if (!mayHaveToken(url, apiUrl)) throw badly('The provider names a host that the access token is not for.')
@@ -63,7 +66,7 @@ const goneSchema = z.object({ error: z.object({ code: z.literal(100) }) })
 
 /** Meta says that there is no such thing with 400 and a code. */
 function isGone({ status, body }: { status: number; body: Buffer }): boolean {
-  return status === 400 && goneSchema.safeParse(parseJson(body)).success
+  return status === 400 && goneSchema.safeParse(jsonOrUndefined(body.toString())).success
 }
 
 function problemOf(cause: unknown): unknown {
@@ -81,11 +84,3 @@ function problemOf(cause: unknown): unknown {
 }
 
 const badly = (detail: string, cause?: unknown): Problem => new Problem('bad_gateway', { detail, cause })
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString())
-  } catch {
-    return undefined
-  }
-}

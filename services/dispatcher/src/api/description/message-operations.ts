@@ -13,7 +13,11 @@ const time = z.iso.datetime()
 const state = z.enum(MESSAGE_STATES)
 
 const idParameter: Parameter = {
-  ...{ in: 'path', name: 'id', required: true, schema: z.string(), example: ID },
+  in: 'path',
+  name: 'id',
+  required: true,
+  schema: z.string(),
+  example: ID,
   description: 'As the post answered with in `X-Message-Id`',
 }
 
@@ -72,8 +76,13 @@ const detail = z
   .meta({ id: 'Message', description: 'A message with all that happened to it' })
 
 const summaryExample = {
-  ...{ _id: ID, channel: 'support-line', thread: 'order-4711', source: 'api', state: 'sent' },
-  ...{ receivedAt: AT, updatedAt: AT },
+  _id: ID,
+  channel: 'support-line',
+  thread: 'order-4711',
+  source: 'api',
+  state: 'sent',
+  receivedAt: AT,
+  updatedAt: AT,
 }
 const detailExample = {
   ...summaryExample,
@@ -101,7 +110,11 @@ const detailExample = {
 
 export const messageOperations: readonly DescribedOperation[] = [
   {
-    ...{ method: 'GET', path: '/rest/messages', id: 'listMessages', tag, summary: 'List messages' },
+    method: 'GET',
+    path: '/rest/messages',
+    id: 'listMessages',
+    tag,
+    summary: 'List messages',
     description: 'The latest first.',
     parameters: queryParameters(messageQuery, {
       channel: 'The external id that they name',
@@ -119,13 +132,20 @@ export const messageOperations: readonly DescribedOperation[] = [
     errors: ['validation_failed'],
   },
   {
-    ...{ method: 'GET', path: '/rest/messages/{id}', id: 'readMessage', tag, summary: 'Read a message' },
+    method: 'GET',
+    path: '/rest/messages/{id}',
+    id: 'readMessage',
+    tag,
+    summary: 'Read a message',
     parameters: [idParameter],
     answer: { schema: detail, example: detailExample },
     errors: ['not_found'],
   },
   {
-    ...{ method: 'GET', path: '/rest/messages/{id}/audio', id: 'readAudio', tag },
+    method: 'GET',
+    path: '/rest/messages/{id}/audio',
+    id: 'readAudio',
+    tag,
     summary: "Read a message's audio",
     description: 'The bytes, wherever they are kept: in the message, with us, or with the provider.',
     parameters: [idParameter],
@@ -145,7 +165,10 @@ export const messageOperations: readonly DescribedOperation[] = [
     errors: ['not_found', 'bad_gateway'],
   },
   {
-    ...{ method: 'POST', path: '/rest/messages/replay', id: 'replayMessages', tag },
+    method: 'POST',
+    path: '/rest/messages/replay',
+    id: 'replayMessages',
+    tag,
     summary: 'Run messages again',
     description: 'Those that a filter picks, of what is dead, failed or unrouted, oldest first.',
     body: {
@@ -162,7 +185,10 @@ export const messageOperations: readonly DescribedOperation[] = [
     errors: ['not_replayable'],
   },
   {
-    ...{ method: 'POST', path: '/rest/messages/{id}/replay', id: 'replayMessage', tag },
+    method: 'POST',
+    path: '/rest/messages/{id}/replay',
+    id: 'replayMessage',
+    tag,
     summary: 'Run a message again',
     description: 'It goes on at the first send that did not get there.',
     parameters: [idParameter],

@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import type { MessageRecord } from '../../message/message-record.ts'
@@ -14,8 +15,7 @@ export const messageFilter = {
 export function filterOf(asked: z.output<z.ZodObject<typeof messageFilter>>): mongo.Filter<MessageRecord> {
   const { channel, thread, from, to } = asked
   return {
-    ...(channel === undefined ? {} : { channel }),
-    ...(thread === undefined ? {} : { thread }),
+    ...defined({ channel, thread }),
     $and: [
       from === undefined ? {} : { receivedAt: { $gte: new Date(from) } },
       to === undefined ? {} : { receivedAt: { $lt: new Date(to) } },

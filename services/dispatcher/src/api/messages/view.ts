@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import { parseJson } from '@parley/shared/parse-json'
 import type { MessageRecord, Send } from '../../message/message-record.ts'
 
@@ -10,8 +11,7 @@ export function summaryOf(record: MessageRecord): object {
     source: record.source,
     state: record.state,
     ...(record.reason === undefined ? {} : { reason: record.reason, fault: record.fault ?? null }),
-    ...(record.due === undefined ? {} : { due: record.due }),
-    ...(record.waitingFor === undefined ? {} : { waitingFor: record.waitingFor }),
+    ...defined({ due: record.due, waitingFor: record.waitingFor }),
     receivedAt: record.receivedAt,
     updatedAt: record.updatedAt,
   }

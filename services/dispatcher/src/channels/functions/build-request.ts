@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import { pointerSegment } from '@parley/shared/json-body'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { Operation } from './operation.ts'
@@ -41,7 +42,7 @@ export function buildRequest(operation: Operation, args: JsonObject): CallReques
       ...(cookies.length > 0 ? { cookie: encodedPairs(cookies).join('; ') } : {}),
       ...(body === undefined ? {} : { 'content-type': operation.body?.type }),
     },
-    ...(body === undefined ? {} : { body }),
+    ...defined({ body }),
   }
 }
 

@@ -1,6 +1,7 @@
+import type { Replica } from '@parley/shared/config-replica/replica'
+import { defined } from '@parley/shared/defined'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import type { Replica } from '../../replica/replica.ts'
 import type { Channel } from '../channels.ts'
 import type { SpecReader } from './spec-reader.ts'
 
@@ -79,7 +80,7 @@ export function createFindAction(options: {
       if (typeof operations === 'string') spoilt ??= `The spec of action ${action._id} ${operations}.`
       else if (operations.has(operationId)) return { kind: 'found', action }
     }
-    return { kind: 'unknown', ...(spoilt === undefined ? {} : { spoilt }) }
+    return { kind: 'unknown', ...defined({ spoilt }) }
   }
   return async (channel, operationId, { notBefore = 0 } = {}) => {
     const found = await findAmong(await actionsOf(channel, { notBefore }), operationId)

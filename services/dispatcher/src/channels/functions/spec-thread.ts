@@ -1,7 +1,8 @@
-import { Worker } from 'node:worker_threads'
+import { Piscina } from 'piscina'
 import type { SpecAnswer, SpecTask } from './spec-task.ts'
 
 const MAX_HEAP_MB = 128
+const START_MS = 30_000
 
 /** What became of a task: `too_slow` beyond its deadline or its memory, `not_started` when no thread could be had. */
 export type TaskEnd = SpecAnswer | { kind: 'too_slow' } | { kind: 'not_started' }
@@ -16,49 +17,36 @@ export interface SpecThread {
   close(): Promise<void>
 }
 
-/** Starts its thread with the first task. */
+/**
+ * Starts its thread with the first task. A pool of one: in a larger one the start of a thread, which costs as much as
+ * a task may, would count for the task.
+ */
 export function createSpecThread({ taskMs }: { taskMs: number }): SpecThread {
-  let worker: Promise<Worker | undefined> | undefined
-  const run: SpecThread['run'] = async (task) => {
-    worker ??= started()
-    const thread = await worker
-    const began = performance.now()
-    const end: TaskEnd = thread === undefined ? { kind: 'not_started' } : await answerOf(thread, task, taskMs)
-    if (end.kind === 'not_started' || end.kind === 'too_slow') worker = undefined
-    return { end, ms: performance.now() - began }
-  }
+  const pool = new Piscina<SpecTask | undefined, SpecAnswer>({
+    filename: new URL('./spec-worker.ts', import.meta.url).href,
+    minThreads: 0,
+    maxThreads: 1,
+    idleTimeout: Number.POSITIVE_INFINITY,
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+  })
+  // What is wrong with a thread shows in its task.
+  pool.on('error', () => {})
+  const isStarted = () =>
+    pool.run(undefined, { signal: AbortSignal.timeout(START_MS) }).then(
+      () => true,
+      () => false,
+    )
   return {
-    run,
-    async close() {
-      await (await worker)?.terminate()
+    async run(task) {
+      const started = await isStarted()
+      const began = performance.now()
+      const end: TaskEnd = started
+        ? await pool
+            .run(task, { signal: AbortSignal.timeout(taskMs) })
+            .catch(() => ({ kind: 'too_slow' }) as const)
+        : { kind: 'not_started' }
+      return { end, ms: performance.now() - began }
     },
+    close: () => pool.destroy(),
   }
-}
-
-/** Resolves when the thread is ready; its start does not count for a task. */
-function started(): Promise<Worker | undefined> {
-  return new Promise((resolve) => {
-    const worker = new Worker(new URL('./spec-worker.ts', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
-    })
-    // What is wrong shows when it exits.
-    worker.on('error', () => {})
-    worker.once('exit', () => resolve(undefined))
-    worker.once('message', () => resolve(worker))
-  })
-}
-
-function answerOf(worker: Worker, task: SpecTask, taskMs: number): Promise<TaskEnd> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => void worker.terminate(), taskMs)
-    const end = (result: TaskEnd) => {
-      clearTimeout(timer)
-      worker.removeAllListeners('message')
-      worker.removeAllListeners('exit')
-      resolve(result)
-    }
-    worker.once('message', end)
-    worker.once('exit', () => end({ kind: 'too_slow' }))
-    worker.postMessage(task)
-  })
 }

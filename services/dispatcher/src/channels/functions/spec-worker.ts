@@ -1,20 +1,19 @@
-import { parentPort } from 'node:worker_threads'
 import { LRUCache } from 'lru-cache'
-import { answerTask, type ReadSpec, readSpec, type SpecTask } from './spec-task.ts'
+import { answerTask, type ReadSpec, readSpec, type SpecAnswer, type SpecTask } from './spec-task.ts'
 
 const MAX_SPECS = 1_000
 const MAX_CHARACTERS = 8 * 1024 * 1024
 
 const specs = new LRUCache<string, ReadSpec>({ max: MAX_SPECS, maxSize: MAX_CHARACTERS })
 
-parentPort?.on('message', (task: SpecTask) => {
-  const read = () => {
+/** Answers a task in a worker thread; without one it only shows that the thread has started. */
+export default function work(task: SpecTask | undefined): SpecAnswer | undefined {
+  if (task === undefined) return undefined
+  return answerTask(task, () => {
     const known = specs.get(task.key)
     if (known !== undefined) return known
     const spec = readSpec(task.spec)
     specs.set(task.key, spec, { size: task.spec.length + 1 })
     return spec
-  }
-  parentPort?.postMessage(answerTask(task, read))
-})
-parentPort?.postMessage('ready')
+  })
+}

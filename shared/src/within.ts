@@ -1,4 +1,4 @@
-import { Problem } from '@parley/shared/problem'
+import { Problem } from './problem.ts'
 
 /** Settles as `promise` does, or rejects with `unavailable` after `milliseconds`. */
 export async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {

@@ -1,0 +1,188 @@
+import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
+import type { InternalClient } from '../internal-client.ts'
+import type { Log } from '../log.ts'
+import { parseJson } from '../parse-json.ts'
+import { Problem } from '../problem.ts'
+import {
+  type ConfigurationDocument,
+  configurationDocument,
+  type DocumentReplica,
+  type ReplicaQuery,
+  type ReplicaStore,
+} from './replica-store.ts'
+
+const READ_AGAIN_MS = 60_000
+const TRY_AGAIN_MS = 5_000
+const MAX_REMEMBERED = 10_000
+const MAX_CHARACTERS = 16 * 1024 * 1024
+const MAX_WORKSPACES = 100_000
+const MAX_LOOKUPS = 1_000
+const BACKGROUND_READS = 4
+
+/** The documents of configuration that a service works with. */
+export interface Replica {
+  /**
+   * The documents, secrets sealed; empty when there are none. What was read before `notBefore` (milliseconds since
+   * the epoch) does not do as long as configuration answers. Rejects with `unavailable` when configuration is
+   * unavailable and there is no replica, or when 1,000 look-ups are under way.
+   */
+  find(query: ReplicaQuery, options?: { notBefore?: number }): Promise<ConfigurationDocument[]>
+  /** What memory has, without waiting; what it does not have is looked up for the next time. */
+  known(query: ReplicaQuery): ConfigurationDocument[]
+  /** A document of this workspace has changed: the next {@link find} reads its replicas again. */
+  changed(workspace: number): void
+}
+
+interface Remembered {
+  documents: ConfigurationDocument[]
+  characters: number
+  /** When the reading began, on the clock of `performance.now()`. */
+  at: number
+  /** When configuration was last asked, in milliseconds since the epoch; 0 for never. */
+  readAt: number
+  /** When that was last tried, on the clock of `performance.now()`. */
+  triedAt: number
+  /** What was read before this did not do, for as long as configuration answered. */
+  notBefore: number
+}
+
+/**
+ * Documents from memory, then from the service's own replicas, and on a miss from configuration. Events keep both
+ * fresh; one that was read over a minute ago is read again in the background. A replica serves while configuration
+ * is unavailable. `freshMs` bounds how long memory is trusted without an event, `missesFreshMs` how long it is trusted
+ * that there is no such document; 0 for not at all.
+ */
+export function createReplica(options: {
+  store: ReplicaStore
+  configuration: Pick<InternalClient, 'get'>
+  freshMs: number
+  missesFreshMs: number
+  log: Log
+}): Replica {
+  const { store, configuration, freshMs, missesFreshMs, log } = options
+  const changedAt = new LRUCache<number, number>({ max: MAX_WORKSPACES })
+  const rereads = new Set<string>()
+  let lookups = 0
+  let unavailable = false
+
+  const ask = async (query: ReplicaQuery, notBefore = 0): Promise<Remembered> => {
+    const at = performance.now()
+    const readAt = new Date()
+    const documents = documentsOf(query, await configuration.get(pathOf(query)))
+    // Not waited for: what was answered is as good as the replica.
+    store.saveAnswer(query, { documents, readAt }).catch((error: Error) => {
+      log.warn({ workspace: query.workspace, reason: error.message }, 'replicas not written')
+    })
+    const characters = documents.reduce((sum, document) => sum + JSON.stringify(document).length, 0)
+    return { documents, characters, at, readAt: readAt.getTime(), triedAt: at, notBefore }
+  }
+  const lookUp = async (query: ReplicaQuery, notBefore: number, last: Remembered | undefined) => {
+    const at = performance.now()
+    const replicas = await store.read(query).catch(() => undefined)
+    const stored =
+      replicas === undefined
+        ? last && { ...last, notBefore, at: last.at > (changedAt.get(query.workspace) ?? 0) ? at : last.at }
+        : rememberedOf(replicas, { at, triedAt: last?.triedAt ?? 0, notBefore })
+    const isStored = stored !== undefined && stored.documents.length > 0
+    if (isStored && stored.readAt >= notBefore && (stored.readAt > 0 || 'id' in query)) return stored
+    try {
+      const answer = await ask(query, notBefore)
+      if (unavailable) log.info('configuration is back')
+      unavailable = false
+      return answer
+    } catch (error) {
+      if (!isStored) throw error
+      if (!unavailable)
+        log.warn({ reason: (error as Error).message }, 'configuration is unavailable; going on with replicas')
+      unavailable = true
+      return stored
+    }
+  }
+  const remembered = new LRUCache<string, Remembered, { query: ReplicaQuery; notBefore: number }>({
+    max: MAX_REMEMBERED,
+    maxSize: MAX_CHARACTERS,
+    sizeCalculation: ({ characters }) => characters + 1,
+    // A look-up whose place another entry takes, or a background read, still answers those who wait for it.
+    ignoreFetchAbort: true,
+    noDeleteOnFetchRejection: true,
+    fetchMethod: async (_key, last, { context: { query, notBefore } }) => {
+      if (lookups >= MAX_LOOKUPS) throw new Problem('unavailable', { detail: 'Too many look-ups.' })
+      lookups++
+      return lookUp(query, notBefore, last).finally(() => lookups--)
+    },
+  })
+  const isFresh = ({ at, documents }: Remembered, { workspace }: ReplicaQuery) => {
+    const forMs = documents.length > 0 ? freshMs : missesFreshMs
+    return at > Math.max(changedAt.get(workspace) ?? 0, performance.now() - forMs)
+  }
+  /** Shares the look-up under way, unless that one may have taken what was read before `notBefore`. */
+  const lookUpOnce = async (key: string, query: ReplicaQuery, notBefore: number) => {
+    const context = { query, notBefore }
+    const shared = await remembered.forceFetch(key, { context, forceRefresh: true })
+    if (shared.readAt >= notBefore || shared.notBefore >= notBefore) return shared
+    return remembered.forceFetch(key, { context, forceRefresh: true })
+  }
+  const readAgain = (key: string, query: ReplicaQuery, found: Remembered) => {
+    const now = performance.now()
+    if (rereads.has(key) || rereads.size >= BACKGROUND_READS || now - found.triedAt < TRY_AGAIN_MS) return
+    found.triedAt = now
+    rereads.add(key)
+    ask(query)
+      .then((read) => remembered.set(key, read))
+      .catch((error: Error) =>
+        log.debug({ workspace: query.workspace, reason: error.message }, 'not read again'),
+      )
+      .finally(() => rereads.delete(key))
+  }
+  const find: Replica['find'] = async (query, { notBefore = 0 } = {}) => {
+    const key = keyOf(query)
+    const last = remembered.get(key, { allowStale: true })
+    const suffices = last !== undefined && isFresh(last, query) && last.readAt >= notBefore
+    const found = suffices ? last : await lookUpOnce(key, query, notBefore)
+    if (found.readAt < Date.now() - READ_AGAIN_MS && found.documents.length > 0) readAgain(key, query, found)
+    return found.documents
+  }
+  return {
+    find,
+    known(query) {
+      const last = remembered.get(keyOf(query), { allowStale: true })
+      const isDue = last === undefined || !isFresh(last, query)
+      if (isDue && lookups < BACKGROUND_READS) void find(query).catch(() => undefined)
+      return last?.documents ?? []
+    },
+    changed: (workspace) => void changedAt.set(workspace, performance.now()),
+  }
+}
+
+function keyOf(query: ReplicaQuery): string {
+  return 'id' in query
+    ? `${query.resource}/${query.workspace}/${query.id}`
+    : `extId/${query.workspace}/${query.extId}`
+}
+
+function pathOf(query: ReplicaQuery): string {
+  const path = `/internal/workspaces/${query.workspace}/${query.resource}`
+  return 'id' in query ? `${path}/${query.id}` : `${path}?extId=${encodeURIComponent(query.extId)}`
+}
+
+const channelsAnswer = z.object({ data: z.array(configurationDocument) })
+
+function documentsOf(query: ReplicaQuery, answer: unknown): ConfigurationDocument[] {
+  if ('extId' in query) return channelsAnswer.parse(answer).data
+  return answer === undefined ? [] : [configurationDocument.parse(answer)]
+}
+
+function rememberedOf(
+  replicas: DocumentReplica[],
+  read: Pick<Remembered, 'at' | 'triedAt' | 'notBefore'>,
+): Remembered {
+  return {
+    ...read,
+    documents: replicas.flatMap(({ document, version }) =>
+      document === undefined ? [] : { ...(parseJson(document) as ConfigurationDocument), version },
+    ),
+    characters: replicas.reduce((sum, { document }) => sum + (document?.length ?? 0), 0),
+    readAt: Math.min(...replicas.map(({ readAt }) => readAt?.getTime() ?? 0)),
+  }
+}
