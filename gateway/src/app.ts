@@ -55,7 +55,9 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
   const forward = forwarding({ timeoutMs: config.UPSTREAM_TIMEOUT_MS, log })
 
   const app = createApp({
-    ...{ log, registry, tracing },
+    log,
+    registry,
+    tracing,
     readiness: gatewayReadiness({ services, keySet, callers, redis }),
     routes: (express) => {
       express.use(strictTransport(config.PUBLIC_URL), unambiguousHeaders(), canonicalPath())
@@ -70,7 +72,8 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     },
   })
   return {
-    ...{ app, registry },
+    app,
+    registry,
     close: async () => {
       const following = Object.values(services).map((copies) => copies.close())
       await Promise.all([revocations.close(), settling?.close(), ...following])

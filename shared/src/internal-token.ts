@@ -34,7 +34,7 @@ export const callerSchema = z.object({
 export type Caller = z.output<typeof callerSchema>
 
 /** Whom a verified internal token comes from; `caller` is there when the gateway speaks for an account. */
-export interface InternalIdentity {
+interface InternalIdentity {
   issuer: ServiceName
   caller?: Caller
 }

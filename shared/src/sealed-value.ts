@@ -71,7 +71,7 @@ function decrypt(secret: Buffer, sealed: Buffer, workspace: number): SecretLeaf 
 }
 
 /** What is to stand in the place of a secret, by its value and where it lies. */
-export type ReplaceSecret = (leaf: SecretLeaf, path: readonly string[]) => unknown
+type ReplaceSecret = (leaf: SecretLeaf, path: readonly string[]) => unknown
 
 interface Place {
   /** Whether the value lies under a secret key already. */

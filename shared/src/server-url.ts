@@ -22,7 +22,7 @@ export interface ServerUrl {
 const MAX_PORT = 65_535
 
 /** Reads a URL with one of `ports`' schemes, whose ports it gives to hosts without one. Throws when it is none. */
-export function parseServerUrl(text: string, ports: Record<string, number>): ServerUrl {
+function parseServerUrl(text: string, ports: Record<string, number>): ServerUrl {
   const [address = '', query = ''] = splitAt(text, '?')
   const [scheme = '', rest] = splitAt(address, '://')
   const port = ports[scheme]

@@ -9,7 +9,7 @@ import type { Tracing } from './tracing.ts'
 import { within } from './within.ts'
 
 /** For each dependency, whether it answers; a check that throws counts as `false`. */
-export type ReadinessChecks = Record<string, () => Promise<boolean>>
+type ReadinessChecks = Record<string, () => Promise<boolean>>
 
 /** What a process depends on. */
 export interface Readiness {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /** What is said of a span, by OpenTelemetry's names. */
-export type Attributes = Record<string, string | number>
+type Attributes = Record<string, string | number>
 
 /** One timed piece of work in a trace. */
 export interface Span {
@@ -32,7 +32,7 @@ export const untraced: Tracing = {
 }
 
 /** Where spans go, from a process's configuration. */
-export interface TracingConfig {
+interface TracingConfig {
   OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined
   OTEL_TRACES_SAMPLER_ARG: number
 }

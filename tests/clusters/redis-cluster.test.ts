@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createSendRateLimit } from '@parley/dispatcher/channels/send-rate-limit/send-rate-limit'
 import { createRedisCount } from '@parley/gateway/rate-limit/redis-count'
-import { createThrottle } from '@parley/identity/throttle/throttle'
+import { createThrottle } from '@parley/identity/throttles'
 import { type RedisNode, startRedisCluster } from '@parley/local/testing/redis-nodes'
 import { waitUntil } from '@parley/local/wait-until'
 import type { Log } from '@parley/shared/log'

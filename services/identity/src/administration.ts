@@ -2,7 +2,7 @@ import type { Authorizer } from '@parley/shared/authorizer'
 import type { Connection } from 'mongoose'
 import type { Passwords } from './passwords/passwords.ts'
 import type { Models } from './store/models.ts'
-import type { Throttles } from './throttle/throttles.ts'
+import type { Throttles } from './throttles.ts'
 
 /** What the routes need with which a workspace is administered. */
 export interface Administration {

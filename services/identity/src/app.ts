@@ -12,7 +12,7 @@ import { createPasswords } from './passwords/passwords.ts'
 import { type IdentityDependencies, mountRoutes } from './routes.ts'
 import { createKeyRing, ensureKeyRing } from './signing-keys/key-ring.ts'
 import { createCollections, createModels, type Models } from './store/models.ts'
-import { createThrottles } from './throttle/throttles.ts'
+import { createThrottles } from './throttles.ts'
 
 /** Wires the identity service; the database is connected in the background. */
 export async function buildApp(config: IdentityConfig, log: Log): Promise<Service> {
@@ -44,14 +44,20 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const throttles = createThrottles({ free: freeLoginTries(config), redis })
   const dependencies: IdentityDependencies = {
-    ...{ connection, models, passwords, keyRing, throttles },
+    connection,
+    models,
+    passwords,
+    keyRing,
+    throttles,
     verifier: createInternalVerifier({ audience: 'identity', jwks: config.SERVICE_JWKS }),
     authorizer: createOwnAuthorizer(models),
     baseDomain: config.BASE_DOMAIN,
     minPasswordLength: minPasswordLength(config),
   }
   const app = createApp({
-    ...{ log, registry, tracing },
+    log,
+    registry,
+    tracing,
     readiness: {
       required: {
         mongodb: mongo.isUp,
@@ -63,7 +69,8 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
     routes: (express) => mountRoutes(express, dependencies),
   })
   return {
-    ...{ app, registry },
+    app,
+    registry,
     close: async () => {
       redis?.disconnect()
       await Promise.all([pool.close(), mongo.close(), tracing.close()])

@@ -1,24 +1,26 @@
 import type { InternalVerifier } from '@parley/shared/internal-token'
+import { jsonBody } from '@parley/shared/json-body'
 import { requireCaller } from '@parley/shared/service-app'
-import type { Express } from 'express'
+import { type Express, Router } from 'express'
 import { meRoute } from './accounts/me.ts'
 import type { Administration } from './administration.ts'
-import { administrationRoutes } from './administration-routes.ts'
 import { apiTokenRoutes } from './api-tokens/api-token-routes.ts'
-import { authBody } from './auth-body.ts'
-import { changesRoute } from './changes/changes-since.ts'
+import { auditRoutes } from './audit/audit-routes.ts'
+import { changesRoute, roleVersionRoute, workspaceBySlugRoute } from './internal-routes.ts'
 import { introspectRoute } from './introspection/introspect.ts'
 import { acceptInvitationRoute } from './invitations/accept-invitation.ts'
+import { invitationRoutes } from './invitations/invitation-routes.ts'
 import { changePasswordRoute } from './password-change/change-password.ts'
 import { registerRoute } from './registration/register.ts'
-import { roleVersionRoute } from './roles/role-version.ts'
+import { authBody } from './requests.ts'
+import { roleRoutes } from './roles/role-routes.ts'
 import { loginRoute } from './sessions/login.ts'
 import { logoutRoute } from './sessions/logout.ts'
 import { refreshRoute } from './sessions/refresh.ts'
-import { jwksRoute } from './signing-keys/jwks.ts'
-import type { KeyRing } from './signing-keys/key-ring.ts'
-import { slowDownByAddress } from './throttle/throttles.ts'
-import { workspaceBySlugRoute } from './workspaces/by-slug.ts'
+import { jwksRoute, type KeyRing } from './signing-keys/key-ring.ts'
+import { slowDownByAddress } from './throttles.ts'
+import { userRoutes } from './users/user-routes.ts'
+import { workspaceRoutes } from './workspaces/workspace-routes.ts'
 
 /** What the routes of this service need. */
 export interface IdentityDependencies extends Administration {
@@ -41,4 +43,19 @@ export function mountRoutes(app: Express, dependencies: IdentityDependencies): v
 
   app.use(introspectRoute(dependencies), changesRoute(dependencies))
   app.use(roleVersionRoute(dependencies), workspaceBySlugRoute(dependencies))
+}
+
+const REST_BODY_BYTES = 4 * 1024 * 1024
+
+/** All that lies below `/rest` here. */
+function administrationRoutes(administration: Administration): Router {
+  const body = jsonBody({
+    maxBytes: REST_BODY_BYTES,
+    types: ['application/json', 'application/merge-patch+json'],
+  })
+  const router = Router({ caseSensitive: true })
+  router.use(userRoutes(administration, body), roleRoutes(administration, body))
+  router.use(workspaceRoutes(administration, body), invitationRoutes(administration, body))
+  router.use(auditRoutes(administration))
+  return router
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { usernameKey } from '../src/accounts/username-key.ts'
+import { usernameKey } from '../src/accounts/user-fields.ts'
 import { slugOf } from '../src/workspaces/slug.ts'
 
 describe('slugOf', () => {

@@ -4,13 +4,14 @@ import { waitUntil } from '@parley/local/wait-until'
 import { createLog } from '@parley/shared/log'
 import { connectRedis } from '@parley/shared/redis'
 import type { Redis } from 'ioredis'
-import { createThrottle, delayOf } from '../src/throttle/throttle.ts'
 import {
   CROWDED,
+  createThrottle,
   createWaitingRoom,
+  delayOf,
   MAX_WAITING_OF_ADDRESS,
   type WaitingRoom,
-} from '../src/throttle/waiting-room.ts'
+} from '../src/throttles.ts'
 import {
   dropIdentity,
   type IdentityServer,

@@ -23,7 +23,7 @@ export type HookError =
   | 'updates_skipped'
 
 /** What is kept of a workspace; its slug is its own for good. */
-export interface KnownWorkspace {
+interface KnownWorkspace {
   /** The slug. */
   _id: string
   workspace: number

@@ -9,7 +9,7 @@ const IN_FLIGHT = 'in-flight'
 const CONFIRMED = 'confirmed'
 
 /** A request that carries an idempotency key: the same workspace, key and body are the same message. */
-export interface KeyedRequest {
+interface KeyedRequest {
   workspace: number
   key: string
   body: Buffer

@@ -8,7 +8,7 @@ export interface Waiting {
 }
 
 /** What is under way. One timer watches all deadlines: one for each would be a part of what a message costs. */
-export interface InFlight {
+interface InFlight {
   count(): number
   add(one: Waiting): void
   /** Whether it was still under way. */

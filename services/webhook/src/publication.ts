@@ -12,7 +12,7 @@ export interface Publication {
 }
 
 /** Those of every publication; what is undefined is not sent. */
-export interface PublicationHeaders {
+interface PublicationHeaders {
   workspace: number
   channel: string
   source: 'api' | 'meta'

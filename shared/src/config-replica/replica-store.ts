@@ -55,7 +55,7 @@ export type ReplicaQuery = { workspace: number } & (
 )
 
 /** One version of a document; `document` is null once it is deleted. */
-export interface DocumentVersion {
+interface DocumentVersion {
   resource: ReplicatedResource
   workspace: number
   id: number

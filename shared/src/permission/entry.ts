@@ -2,7 +2,7 @@ import type { PermissionEntry } from './decide.ts'
 import { type Expression, literal, type Path, partsOf } from './expression.ts'
 import { type Parsed, parse } from './parse.ts'
 
-export type EntryError = { readonly path: string; readonly column: number; readonly message: string }
+type EntryError = { readonly path: string; readonly column: number; readonly message: string }
 
 /** The expression of one part of an entry. The empty string and what is no string deny. */
 export function parsePart(part: unknown): Parsed {

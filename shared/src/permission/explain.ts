@@ -12,7 +12,7 @@ import { evaluate } from './evaluate.ts'
 import { workspaceOf } from './values.ts'
 import { isWithin, operandLimits } from './work.ts'
 
-export type PartExplanation = {
+type PartExplanation = {
   /** As stored; null where there is none. */
   readonly expression: unknown
   readonly reason: string
@@ -21,9 +21,9 @@ export type PartExplanation = {
 }
 
 /** `some`: the documents that a comparison over `doc` selects; with a document, that it selects this one. */
-export type AccessExplanation = PartExplanation & { readonly grants: 'none' | 'some' | 'all' }
+type AccessExplanation = PartExplanation & { readonly grants: 'none' | 'some' | 'all' }
 
-export type EntryExplanation = {
+type EntryExplanation = {
   /** 1-based, in the role's order. */
   readonly entry: number
   readonly schema: PartExplanation & { readonly applies: boolean }

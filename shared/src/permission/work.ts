@@ -30,7 +30,7 @@ export class Work {
 export class WorkExceeded extends Error {}
 
 /** The steps of a search in `length` characters or items for something of `sought` characters. */
-export const searchSteps = (length: number, sought: number): number =>
+const searchSteps = (length: number, sought: number): number =>
   length + (length * Math.min(sought, length)) / STEPS_AT_ONCE
 
 /** The steps that a folded expression takes at most, whatever the document holds within the limits. */

@@ -29,7 +29,7 @@ export interface FunctionContent {
   position: number
 }
 /** What the answer submits to the task of its thread; it is in the answer. */
-export interface SubmitContent {
+interface SubmitContent {
   kind: 'submit'
 }
 export type SendContent = PersonalContent | FunctionContent | SubmitContent

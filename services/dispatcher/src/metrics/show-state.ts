@@ -10,7 +10,7 @@ const QUEUES = [
 const BROKER_MS = 2_000
 
 /** What the metrics look at when they are read. */
-export interface Shown {
+interface Shown {
   publishChannel: { current(): Pick<Channel, 'checkQueue'> | undefined }
   partitionsHeld(): number
   /** Of each queue that this instance works, when what it has in hand was published, in milliseconds since the epoch. */

@@ -8,7 +8,7 @@ import type { EmptyQueues } from './queue-watch.ts'
 
 const LOOK_AGAIN_MS = 1_000
 
-export interface AuditEntriesOptions {
+interface AuditEntriesOptions {
   collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
   emptyQueues: EmptyQueues
   /** Ends early when the audit stops. */

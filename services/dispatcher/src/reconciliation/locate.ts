@@ -2,7 +2,7 @@ import { type AuditedMessage, hourOf } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
 import type { LogEntry } from './log-entry.ts'
 
-export type Located = Omit<AuditedMessage, 'trace'>
+type Located = Omit<AuditedMessage, 'trace'>
 type Sought = Pick<LogEntry, 'messageId' | 'workspace' | 'channel' | 'acceptedAt'>
 
 /** Looks for accepted messages in the store, and for the rest among the rejected ones: one question each. */

@@ -2,7 +2,7 @@ import { defined } from '@parley/shared/defined'
 import type { Collections } from '../store/collections.ts'
 
 /** What the audit last found, in whatever instance it runs. */
-export interface ReconciliationDifference {
+interface ReconciliationDifference {
   /** Accepted messages, of all workspaces, that are neither in the store nor rejected though their time is over. */
   difference: number
   /** How long ago that was counted, in seconds; an old count says that nobody audits. */

@@ -2,7 +2,7 @@ import { Fifo } from './fifo.ts'
 import { SharedUse } from './shared-use.ts'
 
 /** What is ready to run: whose it is decides when its turn comes. */
-export interface Claimant {
+interface Claimant {
   workspace: number
   /** The channel of its first message; undefined while that has to be read from the store. */
   channel: string | undefined

@@ -11,7 +11,7 @@ export interface KnownStatus {
   status: SendStatus
 }
 
-export type StatusReading =
+type StatusReading =
   | { kind: 'known'; known: KnownStatus }
   | { kind: 'marker'; marker: StatusMarker }
   /** It is of no use here: of a send that is not ours, or of a state that we don't follow. */

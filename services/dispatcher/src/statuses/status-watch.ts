@@ -14,7 +14,7 @@ const RESEND_MS = 10_000
 const ASKED_FOR_MS = 10_000
 
 /** Knows whether a missing status says that a send did not happen. */
-export interface StatusWatch {
+interface StatusWatch {
   /** Since when (milliseconds since the epoch) providers could hand in statuses; undefined while they can't. */
   clearSince(): number | undefined
   /** Every status that was queued before then (milliseconds since the epoch) has been applied. */

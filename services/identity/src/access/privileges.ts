@@ -1,7 +1,8 @@
 import type { Caller } from '@parley/shared/internal-token'
 import { covers } from '@parley/shared/permission/covers'
-import type { PermissionEntry } from '@parley/shared/permission/decide'
+import { decide, type PermissionEntry } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
+import type { ClientSession } from 'mongoose'
 import type { Models } from '../store/models.ts'
 import { type Role, roleVersionId } from '../store/role.ts'
 import { type Authorizing, selects } from './authorizer.ts'
@@ -50,4 +51,28 @@ async function heldBy({ roleVersions }: RoleModels, { account, workspace, role }
   if (found === null) throw new Problem('forbidden', { detail: 'The role no longer exists.' })
   const named = { _id: role._id, name: role.name }
   return { permissions: found.permissions, account: { ...account, workspace, role: named } }
+}
+
+/**
+ * Throws `last_admin` when, as `transaction` sees it, nobody in the workspace may write all users and roles.
+ * Two of these at the same time conflict, so that neither relies on the admin whom the other takes away.
+ */
+export async function requireAdminLeft(
+  models: Pick<Models, 'accounts' | 'roles' | 'workspaces'>,
+  transaction: ClientSession,
+  workspace: number,
+): Promise<void> {
+  const options = { session: transaction }
+  await models.workspaces.updateOne({ _id: workspace }, { $inc: { adminChecks: 1 } }, options)
+  const roles = await models.roles.find({ workspace }, null, options).lean()
+  const adminRoles = roles.filter(isAdminRole).map(({ _id }) => _id)
+  const admin = await models.accounts.exists({ workspace, role: { $in: adminRoles } }).session(transaction)
+  if (admin === null) throw new Problem('last_admin')
+}
+
+function isAdminRole({ permissions, workspace, _id, name }: Role): boolean {
+  const account = { workspace: { _id: workspace }, role: { _id, name } }
+  return ['users', 'roles'].every(
+    (resource) => decide({ permissions, resource, account, access: 'write' }).kind === 'all',
+  )
 }

@@ -1,4 +1,6 @@
+import { unescapeKeys } from '@parley/shared/safe-keys'
 import { z } from 'zod'
+import type { Account } from '../store/account.ts'
 
 const MAX_LABEL = 255
 const MAX_EMAIL = 254
@@ -30,3 +32,30 @@ export const newPassword = (min: number) =>
       error: `has more than ${MAX_PASSWORD_BYTES} bytes`,
     })
     .meta({ format: 'password', minLength: min })
+
+/**
+ * What makes a user name unique: compatibility forms and case are folded, dots and `+tags` count.
+ * Upper case comes first because it unites what lower case alone keeps apart (`ß` and `ss`, `ς` and `σ`).
+ */
+export function usernameKey(username: string): string {
+  return username.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC')
+}
+
+/** A user as those see it who administer the workspace. */
+export function userView(account: Account) {
+  const { _id, provider, username, name, phone, profile, workspace, role } = account
+  const { createdAt, updatedAt, context } = account
+  return {
+    _id,
+    provider,
+    username,
+    name,
+    phone,
+    profile,
+    workspace,
+    role,
+    createdAt,
+    updatedAt,
+    context: unescapeKeys(context),
+  }
+}

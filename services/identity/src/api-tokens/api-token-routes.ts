@@ -1,15 +1,14 @@
 import { methodNotAllowed } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
+import { inTransaction } from '@parley/shared/transaction'
 import { type RequestHandler, Router } from 'express'
 import { findWritable, scopeOf } from '../access/authorizer.ts'
 import { requireMayManage } from '../access/privileges.ts'
 import type { Administration } from '../administration.ts'
-import { page } from '../collection/page.ts'
-import { pathId } from '../collection/path-id.ts'
+import { page, pathId } from '../requests.ts'
 import { apiTokenView } from '../store/api-token.ts'
 import { audit } from '../store/audit.ts'
 import { announce } from '../store/change.ts'
-import { inTransaction } from '../store/transaction.ts'
 import { createApiToken } from './create-api-token.ts'
 
 /** `/api/auth/tokens`: long-lived tokens of the caller's workspace. */
@@ -34,8 +33,11 @@ function revokeApiToken({ connection, models, authorizer }: Administration): Req
   return async (req, res) => {
     const caller = callerOf(res)
     const { document: token } = await findWritable({
-      ...{ authorizer, caller, resource: 'tokens' },
-      ...{ model: models.apiTokens, id: pathId(req) },
+      authorizer,
+      caller,
+      resource: 'tokens',
+      model: models.apiTokens,
+      id: pathId(req),
     })
     if (token.account !== caller.account._id) await requireMayManage(models, caller, token.role)
     await inTransaction(connection, async (transaction) => {

@@ -1,5 +1,7 @@
+import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
 import { callerOf } from '@parley/shared/service-app'
+import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
@@ -12,7 +14,6 @@ import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { type ApiToken, apiTokenView, newApiSecret } from '../store/api-token.ts'
 import { audit } from '../store/audit.ts'
 import { takeIds } from '../store/ids.ts'
-import { inTransaction } from '../store/transaction.ts'
 
 const DAY_MS = 86_400_000
 const MAX_DAYS = 3_650
@@ -72,7 +73,7 @@ async function newRecord(
     account: caller.account._id,
     ...fields,
     createdAt,
-    ...(ends === undefined ? {} : { expiresAt: ends }),
+    ...defined({ expiresAt: ends }),
   }
 }
 

@@ -3,7 +3,7 @@ import { methodNotAllowed } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { Router } from 'express'
 import { scopeOf } from '../access/authorizer.ts'
-import { page } from '../collection/page.ts'
+import { page } from '../requests.ts'
 import type { AuditEntry } from '../store/audit.ts'
 import type { Models } from '../store/models.ts'
 

@@ -70,13 +70,20 @@ const { accessToken: example, expiresAt } = tokensExample
 
 export const accountOperations: readonly DescribedOperation[] = [
   {
-    ...{ method: 'POST', path: '/api/auth/register', id: 'register', tag, summary: 'Register' },
+    method: 'POST',
+    path: '/api/auth/register',
+    id: 'register',
+    tag,
+    summary: 'Register',
     description: 'Makes an account, a workspace of its own and its roles. A bearer token is not looked at.',
     body: {
       schema: registration(MIN_PASSWORD).meta({ id: 'Registration' }),
       example: {
-        ...{ name: 'Ana Souza', email: 'ana@example.com', phone: '+5511999990000' },
-        ...{ password: PASSWORD, namespace: 'acme' },
+        name: 'Ana Souza',
+        email: 'ana@example.com',
+        phone: '+5511999990000',
+        password: PASSWORD,
+        namespace: 'acme',
       },
     },
     answer: {
@@ -84,14 +91,22 @@ export const accountOperations: readonly DescribedOperation[] = [
       example: {
         _id: 1,
         account: { ...who, passwordHash: '$2b$12$…', salt: '$2b$12$…', context: {} },
-        ...{ role: 1, workspace: workspaceExample, ...timesExample, accessToken: example, expiresAt },
+        role: 1,
+        workspace: workspaceExample,
+        ...timesExample,
+        accessToken: example,
+        expiresAt,
       },
       headers: NO_STORE,
     },
     errors: ['email_taken'],
   },
   {
-    ...{ method: 'POST', path: '/api/auth/login', id: 'login', tag, summary: 'Log in' },
+    method: 'POST',
+    path: '/api/auth/login',
+    id: 'login',
+    tag,
+    summary: 'Log in',
     description: 'The same answer and the same work for an unknown user and a wrong password.',
     body: {
       schema: credentials.meta({ id: 'Credentials', description: 'With `username` or `email`' }),
@@ -101,14 +116,21 @@ export const accountOperations: readonly DescribedOperation[] = [
     errors: ['invalid_credentials'],
   },
   {
-    ...{ method: 'POST', path: '/api/auth/refresh', id: 'refresh', tag, summary: 'Go on with a session' },
+    method: 'POST',
+    path: '/api/auth/refresh',
+    id: 'refresh',
+    tag,
+    summary: 'Go on with a session',
     description: 'Trades a refresh token for its successor. Using an old one again ends the session.',
     body: { schema: refreshBody, example: { refreshToken: tokensExample.refreshToken } },
     answer: { schema: sessionTokens, example: tokensExample, headers: NO_STORE },
     errors: ['invalid_refresh_token'],
   },
   {
-    ...{ method: 'POST', path: '/api/auth/accept-invitation', id: 'acceptInvitation', tag },
+    method: 'POST',
+    path: '/api/auth/accept-invitation',
+    id: 'acceptInvitation',
+    tag,
     summary: 'Accept an invitation',
     body: {
       schema: acceptance(MIN_PASSWORD),
@@ -122,7 +144,11 @@ export const accountOperations: readonly DescribedOperation[] = [
     errors: ['invalid_invitation', 'email_taken'],
   },
   {
-    ...{ method: 'POST', path: '/api/auth/me', id: 'me', tag, summary: 'Who is calling' },
+    method: 'POST',
+    path: '/api/auth/me',
+    id: 'me',
+    tag,
+    summary: 'Who is calling',
     body: { schema: anyObject.unwrap(), example: {}, optional: true },
     answer: {
       schema: me,
@@ -148,7 +174,11 @@ export const accountOperations: readonly DescribedOperation[] = [
     errors: ['invalid_credentials'],
   },
   {
-    ...{ method: 'POST', path: '/api/auth/logout', id: 'logout', tag, summary: 'Log out' },
+    method: 'POST',
+    path: '/api/auth/logout',
+    id: 'logout',
+    tag,
+    summary: 'Log out',
     description:
       'Ends the session of the refresh token, else that of the bearer token; with `everywhere` all.',
     body: { schema: logoutBody.unwrap(), example: { everywhere: false }, optional: true },
@@ -159,7 +189,10 @@ export const accountOperations: readonly DescribedOperation[] = [
     },
   },
   {
-    ...{ method: 'GET', path: '/.well-known/jwks.json', id: 'readSigningKeys', tag: 'operation' },
+    method: 'GET',
+    path: '/.well-known/jwks.json',
+    id: 'readSigningKeys',
+    tag: 'operation',
     summary: 'The keys that access tokens are verified with',
     answer: {
       schema: z

@@ -1,7 +1,7 @@
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { explanationWanted } from '../roles/explain-role.ts'
-import { partOfRole, wholeRole } from '../roles/role-body.ts'
+import { partOfRole, wholeRole } from '../roles/save-role.ts'
 import {
   deleted,
   idParameter,
@@ -42,13 +42,21 @@ const granted = { expression: '{{account.workspace._id}}', reason: 'Came to 1', 
 
 export const roleOperations: readonly DescribedOperation[] = [
   {
-    ...{ method: 'GET', path: collection, id: 'listRoles', tag, summary: 'List roles' },
+    method: 'GET',
+    path: collection,
+    id: 'listRoles',
+    tag,
+    summary: 'List roles',
     parameters: pageParameters,
     answer: pageOf('Role', role, roleExample),
     errors: ['validation_failed'],
   },
   {
-    ...{ method: 'POST', path: collection, id: 'createRole', tag, summary: 'Make a role' },
+    method: 'POST',
+    path: collection,
+    id: 'createRole',
+    tag,
+    summary: 'Make a role',
     body: {
       schema: wholeRole.meta({ id: 'RoleBody' }),
       example: { name, permissions: permissionsExample },
@@ -57,13 +65,21 @@ export const roleOperations: readonly DescribedOperation[] = [
     errors: ['name_taken'],
   },
   {
-    ...{ method: 'GET', path, id: 'readRole', tag, summary: 'Read a role' },
+    method: 'GET',
+    path,
+    id: 'readRole',
+    tag,
+    summary: 'Read a role',
     parameters: [idParameter],
     answer,
     errors: ['invalid_id', 'not_found'],
   },
   {
-    ...{ method: 'PUT', path, id: 'putRole', tag, summary: 'Replace a role' },
+    method: 'PUT',
+    path,
+    id: 'putRole',
+    tag,
+    summary: 'Replace a role',
     description: 'In effect within 2 seconds, for all who have it.',
     parameters: [idParameter],
     body: { schema: wholeRole.meta({ id: 'RoleBody' }), example: { name, permissions: permissionsExample } },
@@ -71,7 +87,11 @@ export const roleOperations: readonly DescribedOperation[] = [
     errors: ['invalid_id', 'not_found', 'name_taken', 'last_admin', 'precondition_failed'],
   },
   {
-    ...{ method: 'PATCH', path, id: 'patchRole', tag, summary: 'Change a role' },
+    method: 'PATCH',
+    path,
+    id: 'patchRole',
+    tag,
+    summary: 'Change a role',
     description: 'What is not sent stays.',
     parameters: [idParameter],
     body: { schema: partOfRole.meta({ id: 'RolePatch' }), example: { permissions: permissionsExample } },
@@ -79,14 +99,22 @@ export const roleOperations: readonly DescribedOperation[] = [
     errors: ['invalid_id', 'not_found', 'name_taken', 'last_admin', 'precondition_failed'],
   },
   {
-    ...{ method: 'DELETE', path, id: 'deleteRole', tag, summary: 'Delete a role' },
+    method: 'DELETE',
+    path,
+    id: 'deleteRole',
+    tag,
+    summary: 'Delete a role',
     description: 'Refused while somebody or something has it.',
     parameters: [idParameter],
     answer: { schema: deleted, example: { _id: 1, deleted: true } },
     errors: ['invalid_id', 'not_found', 'still_referenced'],
   },
   {
-    ...{ method: 'POST', path: `${path}/explain`, id: 'explainRole', tag, summary: 'Explain a role' },
+    method: 'POST',
+    path: `${path}/explain`,
+    id: 'explainRole',
+    tag,
+    summary: 'Explain a role',
     parameters: [idParameter],
     body: {
       schema: explanationWanted.meta({ id: 'ExplanationBody' }),
@@ -100,7 +128,8 @@ export const roleOperations: readonly DescribedOperation[] = [
           {
             entry: 1,
             schema: { expression: "{{resource}} == 'channels'", reason: 'Came to true', applies: true },
-            ...{ read: granted, write: granted },
+            read: granted,
+            write: granted,
           },
         ],
       },

@@ -2,7 +2,7 @@ import { jsonObject, safeInteger } from '@parley/shared/json-object'
 import type { Parameter } from '@parley/shared/openapi/operation'
 import { queryParameters } from '@parley/shared/openapi/query-parameters'
 import { z } from 'zod'
-import { pageQuery } from '../collection/page.ts'
+import { pageQuery } from '../requests.ts'
 
 export const AT = '2026-11-20T11:36:37.235Z'
 export const id = safeInteger

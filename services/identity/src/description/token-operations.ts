@@ -20,19 +20,32 @@ const token = z
 const created = z.object({ ...token.shape, token: z.string().describe('Told once, here') })
 
 const example = {
-  ...{ _id: 1, name: 'Provider', role: 4, account: 1, createdAt: AT },
-  ...{ expiresAt: '2027-11-20T11:36:37.235Z', lastUsedAt: null },
+  _id: 1,
+  name: 'Provider',
+  role: 4,
+  account: 1,
+  createdAt: AT,
+  expiresAt: '2027-11-20T11:36:37.235Z',
+  lastUsedAt: null,
 }
 
 export const tokenOperations: readonly DescribedOperation[] = [
   {
-    ...{ method: 'GET', path, id: 'listApiTokens', tag, summary: 'List API tokens' },
+    method: 'GET',
+    path,
+    id: 'listApiTokens',
+    tag,
+    summary: 'List API tokens',
     parameters: pageParameters,
     answer: pageOf('ApiToken', token, example),
     errors: ['validation_failed'],
   },
   {
-    ...{ method: 'POST', path, id: 'createApiToken', tag, summary: 'Make an API token' },
+    method: 'POST',
+    path,
+    id: 'createApiToken',
+    tag,
+    summary: 'Make an API token',
     description:
       'It takes a login within the last ten minutes, or `currentPassword`. A role other than one’s own takes one that may write `roles` and holds all that it holds.',
     body: {
@@ -47,7 +60,11 @@ export const tokenOperations: readonly DescribedOperation[] = [
     errors: ['invalid_credentials', 'password_required'],
   },
   {
-    ...{ method: 'DELETE', path: `${path}/{id}`, id: 'deleteApiToken', tag, summary: 'End an API token' },
+    method: 'DELETE',
+    path: `${path}/{id}`,
+    id: 'deleteApiToken',
+    tag,
+    summary: 'End an API token',
     parameters: [idParameter],
     answer: { schema: deleted, example: { _id: 1, deleted: true } },
     errors: ['invalid_id', 'not_found'],

@@ -35,8 +35,16 @@ export const user = z
   .meta({ id: 'User', description: 'A user of the workspace' })
 
 export const userExample = {
-  ...{ _id: 2, provider: 'local', username: 'bruno@example.com', name: 'Bruno Lima' },
-  ...{ phone: '+5511999990001', profile: 2, workspace: 1, role: 3, ...timesExample, context: {} },
+  _id: 2,
+  provider: 'local',
+  username: 'bruno@example.com',
+  name: 'Bruno Lima',
+  phone: '+5511999990001',
+  profile: 2,
+  workspace: 1,
+  role: 3,
+  ...timesExample,
+  context: {},
 }
 
 const invitation = z
@@ -44,44 +52,71 @@ const invitation = z
   .meta({ id: 'Invitation', description: 'A place in the workspace that waits for somebody' })
 const invited = z.object({ ...invitation.shape, token: z.string().describe('Told once, here') })
 const invitationExample = {
-  ...{ _id: 1, email: 'carla@example.com', role: 3, account: 1, createdAt: AT },
+  _id: 1,
+  email: 'carla@example.com',
+  role: 3,
+  account: 1,
+  createdAt: AT,
   expiresAt: '2026-11-27T11:36:37.235Z',
 }
 
 const users: DescribedOperation[] = [
   {
-    ...{ method: 'GET', path: '/rest/users', id: 'listUsers', tag, summary: 'List users' },
+    method: 'GET',
+    path: '/rest/users',
+    id: 'listUsers',
+    tag,
+    summary: 'List users',
     parameters: pageParameters,
     answer: pageOf('User', user, userExample),
     errors: ['validation_failed'],
   },
   {
-    ...{ method: 'POST', path: '/rest/users', id: 'createUser', tag, summary: 'Make a user' },
+    method: 'POST',
+    path: '/rest/users',
+    id: 'createUser',
+    tag,
+    summary: 'Make a user',
     body: {
       schema: newUser(1).meta({ id: 'UserBody' }),
       example: {
-        ...{ name: 'Bruno Lima', email: 'bruno@example.com', phone: '+5511999990001' },
-        ...{ password: 'correct horse battery staple', role: 'VIEWER' },
+        name: 'Bruno Lima',
+        email: 'bruno@example.com',
+        phone: '+5511999990001',
+        password: 'correct horse battery staple',
+        role: 'VIEWER',
       },
     },
     answer: { schema: user, example: userExample },
     errors: ['email_taken'],
   },
   {
-    ...{ method: 'GET', path: '/rest/users/{id}', id: 'readUser', tag, summary: 'Read a user' },
+    method: 'GET',
+    path: '/rest/users/{id}',
+    id: 'readUser',
+    tag,
+    summary: 'Read a user',
     parameters: [idParameter],
     answer: { schema: user, example: userExample },
     errors: ['invalid_id', 'not_found'],
   },
   {
-    ...{ method: 'PATCH', path: '/rest/users/{id}', id: 'changeUser', tag, summary: 'Change a user' },
+    method: 'PATCH',
+    path: '/rest/users/{id}',
+    id: 'changeUser',
+    tag,
+    summary: 'Change a user',
     parameters: [idParameter],
     body: { schema: userChange.meta({ id: 'UserPatch' }), example: { name: 'Bruno de Lima' } },
     answer: { schema: user, example: { ...userExample, name: 'Bruno de Lima' } },
     errors: ['invalid_id', 'not_found', 'last_admin'],
   },
   {
-    ...{ method: 'DELETE', path: '/rest/users/{id}', id: 'deleteUser', tag, summary: 'Remove a user' },
+    method: 'DELETE',
+    path: '/rest/users/{id}',
+    id: 'deleteUser',
+    tag,
+    summary: 'Remove a user',
     description: 'Their sessions and API tokens end with them.',
     parameters: [idParameter],
     answer: { schema: deleted, example: { _id: 2, deleted: true } },
@@ -91,13 +126,21 @@ const users: DescribedOperation[] = [
 
 const invitations: DescribedOperation[] = [
   {
-    ...{ method: 'GET', path: '/rest/invitations', id: 'listInvitations', tag, summary: 'List invitations' },
+    method: 'GET',
+    path: '/rest/invitations',
+    id: 'listInvitations',
+    tag,
+    summary: 'List invitations',
     parameters: pageParameters,
     answer: pageOf('Invitation', invitation, invitationExample),
     errors: ['validation_failed'],
   },
   {
-    ...{ method: 'POST', path: '/rest/invitations', id: 'invite', tag, summary: 'Invite somebody' },
+    method: 'POST',
+    path: '/rest/invitations',
+    id: 'invite',
+    tag,
+    summary: 'Invite somebody',
     description: 'The token in the answer accepts it, once, within 7 days.',
     body: {
       schema: newInvitation.meta({ id: 'InvitationBody' }),
@@ -111,7 +154,10 @@ const invitations: DescribedOperation[] = [
     errors: ['email_taken'],
   },
   {
-    ...{ method: 'DELETE', path: '/rest/invitations/{id}', id: 'withdrawInvitation', tag },
+    method: 'DELETE',
+    path: '/rest/invitations/{id}',
+    id: 'withdrawInvitation',
+    tag,
     summary: 'Withdraw an invitation',
     parameters: [idParameter],
     answer: { schema: deleted, example: { _id: 1, deleted: true } },

@@ -21,24 +21,40 @@ const act = z
   })
   .meta({ id: 'AuditEntry', description: 'One administrative act' })
 const actExample = {
-  ...{ _id: 1, at: AT, account: 1, action: 'create', resource: 'users', document: 2 },
+  _id: 1,
+  at: AT,
+  account: 1,
+  action: 'create',
+  resource: 'users',
+  document: 2,
   details: { username: 'bruno@example.com', role: 3 },
 }
 
 export const workspaceOperations: readonly DescribedOperation[] = [
   {
-    ...{ method: 'GET', path: '/rest/workspaces', id: 'listWorkspaces', tag },
+    method: 'GET',
+    path: '/rest/workspaces',
+    id: 'listWorkspaces',
+    tag,
     summary: 'List workspaces: the one that the caller is in',
     answer: pageOf('Workspace', workspace, workspaceExample),
   },
   {
-    ...{ method: 'GET', path, id: 'readWorkspace', tag, summary: 'Read the workspace' },
+    method: 'GET',
+    path,
+    id: 'readWorkspace',
+    tag,
+    summary: 'Read the workspace',
     parameters: [idParameter],
     answer,
     errors: ['invalid_id', 'not_found'],
   },
   {
-    ...{ method: 'PATCH', path, id: 'changeWorkspace', tag, summary: 'Change the workspace' },
+    method: 'PATCH',
+    path,
+    id: 'changeWorkspace',
+    tag,
+    summary: 'Change the workspace',
     parameters: [idParameter],
     body: {
       schema: workspaceChange.meta({ id: 'WorkspacePatch' }),
@@ -48,7 +64,11 @@ export const workspaceOperations: readonly DescribedOperation[] = [
     errors: ['invalid_id', 'not_found'],
   },
   {
-    ...{ method: 'GET', path: '/rest/audit', id: 'listAuditEntries', tag, summary: 'List what was done' },
+    method: 'GET',
+    path: '/rest/audit',
+    id: 'listAuditEntries',
+    tag,
+    summary: 'List what was done',
     description: 'The latest first.',
     parameters: pageParameters,
     answer: pageOf('AuditEntry', act, actExample),

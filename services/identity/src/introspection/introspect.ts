@@ -1,11 +1,15 @@
-import type { InternalVerifier } from '@parley/shared/internal-token'
+import type { Caller, InternalVerifier } from '@parley/shared/internal-token'
 import { jsonBody } from '@parley/shared/json-body'
+import { covers } from '@parley/shared/permission/covers'
+import { unescapeKeys } from '@parley/shared/safe-keys'
 import { requireService } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
+import type { Account } from '../store/account.ts'
 import type { Models } from '../store/models.ts'
-import { type Confirmed, confirmApiToken, confirmSession } from './confirm.ts'
+import type { Role } from '../store/role.ts'
+import { hasEnded } from '../store/session.ts'
 
 const MAX_BODY_BYTES = 4_096
 
@@ -37,4 +41,72 @@ export function introspectRoute({
 
 function answer(models: Models, asked: z.output<typeof question>): Promise<Confirmed | undefined> {
   return 'tokenHash' in asked ? confirmApiToken(models, asked.tokenHash) : confirmSession(models, asked)
+}
+
+/** A caller, and when what it came with ends, in milliseconds since 1970. */
+interface Confirmed {
+  caller: Caller
+  expiresAt?: number
+}
+
+/** The caller of a session that was neither revoked nor ran out, and whose account is still there. */
+async function confirmSession(
+  models: Models,
+  asked: { account: number; session: string },
+): Promise<Confirmed | undefined> {
+  const [session, account] = await Promise.all([
+    models.sessions.findById(asked.session).lean(),
+    models.accounts.findById(asked.account).lean(),
+  ])
+  if (session === null || account === null || session.account !== account._id) return undefined
+  if (hasEnded(session, Date.now())) return undefined
+  const caller = await callerFor(models, account, account.role)
+  return caller && { caller: { ...caller, session: session._id } }
+}
+
+/**
+ * The caller of an API token: the account that made it, in the token's own role. None once the account holds less than
+ * the token. Notes that it was used.
+ */
+async function confirmApiToken(models: Models, hash: string): Promise<Confirmed | undefined> {
+  const lastUsedAt = new Date()
+  const token = await models.apiTokens.findOneAndUpdate({ hash }, { $set: { lastUsedAt } }).lean()
+  if (token === null || (token.expiresAt !== undefined && token.expiresAt <= lastUsedAt)) return undefined
+  const account = await models.accounts.findById(token.account).lean()
+  if (account === null || !(await mayStillGive(models, account, token.role))) return undefined
+  const caller = await callerFor(models, account, token.role)
+  if (!caller) return undefined
+  const end = token.expiresAt === undefined ? {} : { expiresAt: token.expiresAt.getTime() }
+  return { caller: { ...caller, token: token._id }, ...end }
+}
+
+/** Whether the account holds all that a role holds which it gave to a token. */
+async function mayStillGive(models: Models, account: Account, given: number): Promise<boolean> {
+  if (account.role === given) return true
+  const roles: Role[] = await models.roles.find({ _id: { $in: [account.role, given] } }).lean()
+  const own = roles.find(({ _id }) => _id === account.role)
+  const role = roles.find(({ _id }) => _id === given)
+  if (own === undefined || role === undefined) return false
+  const holder = { ...account, workspace: { _id: account.workspace }, role: { _id: own._id, name: own.name } }
+  return covers({ permissions: own.permissions, account: holder }, role.permissions)
+}
+
+/** The account as services get to know it: with its workspace, and the role at today's version. */
+async function callerFor(models: Models, account: Account, roleId: number): Promise<Caller | undefined> {
+  const [workspace, role] = await Promise.all([
+    models.workspaces.findById(account.workspace).lean(),
+    models.roles.findById(roleId).lean(),
+  ])
+  if (workspace === null || role === null) return undefined
+  const { _id, username, name, profile, context } = account
+  return {
+    account: { _id, username, name, profile, context: unescapeKeys(context) },
+    workspace: {
+      _id: workspace._id,
+      name: workspace.name,
+      namespace: workspace.namespace,
+      host: workspace.host,
+    },
+    role: { _id: role._id, name: role.name, version: role.version },
+  }
 }

@@ -1,22 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
+import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
 import { findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
 import { requireMayGive, requireMayManage } from '../access/privileges.ts'
-import { emailAddress } from '../accounts/user-fields.ts'
-import { usernameKey } from '../accounts/username-key.ts'
+import { emailAddress, usernameKey } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
-import { page } from '../collection/page.ts'
-import { pathId } from '../collection/path-id.ts'
+import { page, pathId } from '../requests.ts'
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
+import { invitationView } from '../store/account.ts'
 import { audit } from '../store/audit.ts'
 import { takeIds } from '../store/ids.ts'
-import { invitationView } from '../store/invitation.ts'
 import { tokenHash } from '../store/session.ts'
-import { inTransaction } from '../store/transaction.ts'
 
 const LIFETIME_MS = 7 * 86_400_000
 const SECRET_BYTES = 32
@@ -82,8 +80,11 @@ function withdraw({ connection, models, authorizer }: Administration): RequestHa
   return async (req, res) => {
     const caller = callerOf(res)
     const { document } = await findWritable({
-      ...{ authorizer, caller, resource: 'users' },
-      ...{ model: models.invitations, id: pathId(req) },
+      authorizer,
+      caller,
+      resource: 'users',
+      model: models.invitations,
+      id: pathId(req),
     })
     await requireMayManage(models, caller, document.role)
     await inTransaction(connection, async (transaction) => {

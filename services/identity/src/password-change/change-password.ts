@@ -1,14 +1,14 @@
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
+import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
 import { newPassword } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
-import { authBody } from '../auth-body.ts'
+import { authBody } from '../requests.ts'
 import { revokeSessions } from '../sessions/revoke.ts'
 import { audit } from '../store/audit.ts'
-import { inTransaction } from '../store/transaction.ts'
 import { requireCurrentPassword } from './current-password.ts'
 
 /** What a change takes; a new password has at least `min` characters. */

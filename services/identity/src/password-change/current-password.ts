@@ -1,10 +1,10 @@
 import type { Caller } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import type { Request } from 'express'
-import { usernameKey } from '../accounts/username-key.ts'
+import { usernameKey } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import type { Account } from '../store/account.ts'
-import { slowDownGuessing } from '../throttle/throttles.ts'
+import { slowDownGuessing } from '../throttles.ts'
 
 /** For so long after a login nobody is asked for their password again. */
 const RECENT_MS = 10 * 60_000

@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
 import { jsonObject } from '@parley/shared/json-object'
 import { explain } from '@parley/shared/permission/explain'
@@ -5,11 +6,10 @@ import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
-import { findReadable } from '../access/authorizer.ts'
-import { publicFieldsOf } from '../access/public-fields.ts'
-import { userView } from '../accounts/user-view.ts'
+import { findReadable, publicFieldsOf } from '../access/authorizer.ts'
+import { userView } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
-import { pathId } from '../collection/path-id.ts'
+import { pathId } from '../requests.ts'
 import { apiTokenView } from '../store/api-token.ts'
 import { roleView } from '../store/role.ts'
 
@@ -30,8 +30,11 @@ export function explainRole(administration: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
     const role = await findReadable({
-      ...{ authorizer, caller, resource: 'roles' },
-      ...{ model: models.roles, id: pathId(req) },
+      authorizer,
+      caller,
+      resource: 'roles',
+      model: models.roles,
+      id: pathId(req),
     })
     const { resource, id, doc: sent } = parse(explanationWanted, req.body)
     const doc = await documentOf(administration, caller, { resource, id, sent })
@@ -42,7 +45,7 @@ export function explainRole(administration: Administration): RequestHandler {
     }
     const { permissions } = role
     const fields = publicFieldsOf(resource)
-    res.json(explain({ permissions, resource, account, fields, ...(doc === undefined ? {} : { doc }) }))
+    res.json(explain({ permissions, resource, account, fields, ...defined({ doc }) }))
   }
 }
 

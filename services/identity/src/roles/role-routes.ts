@@ -1,15 +1,18 @@
-import { methodNotAllowed } from '@parley/shared/problem'
+import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
+import { inTransaction } from '@parley/shared/transaction'
 import { type RequestHandler, Router } from 'express'
-import { findReadable, scopeOf } from '../access/authorizer.ts'
+import type { ClientSession } from 'mongoose'
+import { findReadable, findWritable, scopeOf } from '../access/authorizer.ts'
+import { requireMayManage } from '../access/privileges.ts'
 import type { Administration } from '../administration.ts'
-import { page } from '../collection/page.ts'
-import { pathId } from '../collection/path-id.ts'
+import { page, pathId } from '../requests.ts'
+import { audit } from '../store/audit.ts'
+import { announce } from '../store/change.ts'
+import type { Models } from '../store/models.ts'
 import { roleView } from '../store/role.ts'
-import { deleteRole } from './delete-role.ts'
 import { explainRole } from './explain-role.ts'
-import { partOfRole, wholeRole } from './role-body.ts'
-import { changeRole, createRole } from './save-role.ts'
+import { changeRole, createRole, partOfRole, wholeRole } from './save-role.ts'
 
 /** `/rest/roles`: the roles of the caller's workspace. */
 export function roleRoutes(administration: Administration, body: RequestHandler): Router {
@@ -36,4 +39,36 @@ export function roleRoutes(administration: Administration, body: RequestHandler)
     .all(methodNotAllowed('GET', 'PUT', 'PATCH', 'DELETE'))
   router.route('/roles/:id/explain').post(body, explainRole(administration)).all(methodNotAllowed('POST'))
   return router
+}
+
+/** `DELETE /rest/roles/{id}`: 409 while users, API tokens or invitations have the role. */
+export function deleteRole({ connection, models, authorizer }: Administration): RequestHandler {
+  return async (req, res) => {
+    const caller = callerOf(res)
+    const { document: role } = await findWritable({
+      authorizer,
+      caller,
+      resource: 'roles',
+      model: models.roles,
+      id: pathId(req),
+    })
+    await requireMayManage(models, caller, role._id)
+    await inTransaction(connection, async (transaction) => {
+      await models.roles.deleteOne({ _id: role._id }, { session: transaction })
+      await requireUnused(models, transaction, role._id)
+      await announce(models.changes, transaction, { kind: 'role', key: String(role._id) })
+      const act = { action: 'delete', resource: 'roles', document: role._id, details: { name: role.name } }
+      await audit(models, transaction, caller, act)
+    })
+    res.json({ _id: role._id, deleted: true })
+  }
+}
+
+async function requireUnused(models: Models, transaction: ClientSession, role: number): Promise<void> {
+  const options = { session: transaction }
+  const users = await models.accounts.countDocuments({ role }, options)
+  const tokens = await models.apiTokens.countDocuments({ role }, options)
+  const invitations = await models.invitations.countDocuments({ role }, options)
+  if (users + tokens + invitations > 0)
+    throw new Problem('still_referenced', { extra: { referrers: { users, tokens, invitations } } })
 }

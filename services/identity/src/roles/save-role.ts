@@ -1,20 +1,23 @@
-import { Problem } from '@parley/shared/problem'
+import { isDuplicate } from '@parley/shared/insert-new'
+import type { PermissionEntry } from '@parley/shared/permission/decide'
+import { validateEntry } from '@parley/shared/permission/entry'
+import { type Fault, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
+import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import type { RequestHandler } from 'express'
 import type { ClientSession } from 'mongoose'
+import { z } from 'zod'
 import { findWritable, requireSelected } from '../access/authorizer.ts'
-import { requireAdminLeft } from '../access/last-admin.ts'
-import { requireHolds, requireMayManage } from '../access/privileges.ts'
+import { requireAdminLeft, requireHolds, requireMayManage } from '../access/privileges.ts'
+import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
-import { pathId } from '../collection/path-id.ts'
+import { pathId } from '../requests.ts'
 import { audit } from '../store/audit.ts'
 import { announce } from '../store/change.ts'
 import { takeIds } from '../store/ids.ts'
 import type { Models } from '../store/models.ts'
 import { type Role, roleView, versionOf } from '../store/role.ts'
-import { inTransaction, isDuplicate } from '../store/transaction.ts'
-import { type partOfRole, requireEntriesParse, wholeRole } from './role-body.ts'
 
 /** `POST /rest/roles`: a role that holds at most what the caller holds. */
 export function createRole({ connection, models, authorizer }: Administration): RequestHandler {
@@ -58,8 +61,11 @@ export function changeRole(
   return async (req, res) => {
     const caller = callerOf(res)
     const { document: before, decision } = await findWritable({
-      ...{ authorizer, caller, resource: 'roles' },
-      ...{ model: models.roles, id: pathId(req) },
+      authorizer,
+      caller,
+      resource: 'roles',
+      model: models.roles,
+      id: pathId(req),
     })
     const { name = before.name, permissions = before.permissions } = parse(body, req.body)
     requireEntriesParse(permissions)
@@ -99,4 +105,30 @@ async function refusingTakenName(store: () => Promise<void>): Promise<void> {
   } catch (error) {
     throw isDuplicate(error, 'name') ? new Problem('name_taken') : error
   }
+}
+
+const MAX_ENTRIES = 100
+const part = z.union([z.string(), z.boolean(), z.null()])
+
+const permissions = z
+  .array(z.strictObject({ schema: part, read: part.optional(), write: part.optional() }))
+  .max(MAX_ENTRIES)
+const name = label.refine((text) => text !== '', { error: 'is empty' })
+
+/** A new role, or a whole one. */
+export const wholeRole = z.strictObject({ name, permissions })
+/** What may change of a role. */
+export const partOfRole = wholeRole.partial()
+
+/** Throws `validation_failed` with the column for every expression that does not parse. */
+function requireEntriesParse(entries: readonly PermissionEntry[]): void {
+  const faults: Fault[] = entries.flatMap((entry, at) =>
+    validateEntry(entry).map(({ path, column, message }) => ({
+      path: `/permissions/${at}${path}`,
+      code: 'bad_expression',
+      message: `column ${column}: ${message}`,
+      column,
+    })),
+  )
+  if (faults.length > 0) throw new Problem('validation_failed', { errors: faults })
 }

@@ -1,13 +1,13 @@
 import type { InternalVerifier } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
+import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import { type Request, Router } from 'express'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
-import { authBody } from '../auth-body.ts'
+import { authBody } from '../requests.ts'
 import type { Models } from '../store/models.ts'
 import { tokenHash } from '../store/session.ts'
-import { inTransaction } from '../store/transaction.ts'
 import { revokeSession, revokeSessions } from './revoke.ts'
 
 /** What a logout takes. */

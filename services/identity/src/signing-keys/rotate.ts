@@ -1,7 +1,6 @@
 import type { Keyring } from '@parley/shared/keyring'
 import type { Model } from 'mongoose'
-import { generateKey, KEY_RING, type KeyRingDocument, type StoredKey } from './key-ring.ts'
-import { seal, unseal } from './seal.ts'
+import { generateKey, KEY_RING, type KeyRingDocument, type StoredKey, seal, unseal } from './key-ring.ts'
 
 // The tokens of the key that drops out must have ended, and every verifier must have read the next one.
 const MIN_INTERVAL_MS = 20 * 60_000

@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import { type ClientSession, Schema } from 'mongoose'
 import { takeIds } from './ids.ts'
 import type { Models } from './models.ts'
@@ -36,7 +37,7 @@ export const auditSchema = new Schema<AuditEntry>(
 )
 auditSchema.index({ workspace: 1, _id: -1 })
 
-export type Act = Pick<AuditEntry, 'action' | 'resource' | 'document' | 'details'>
+type Act = Pick<AuditEntry, 'action' | 'resource' | 'document' | 'details'>
 
 type Actor = { workspace: { _id: number }; account: { _id: number }; token?: number | undefined }
 
@@ -53,7 +54,7 @@ export async function audit(
     workspace: caller.workspace._id,
     at: new Date(),
     account: caller.account._id,
-    ...(caller.token === undefined ? {} : { token: caller.token }),
+    ...defined({ token: caller.token }),
     ...act,
   }
   await models.audit.insertOne(entry, { session: transaction })

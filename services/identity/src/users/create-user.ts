@@ -1,20 +1,19 @@
+import { isDuplicate } from '@parley/shared/insert-new'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
+import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import { requireSelected } from '../access/authorizer.ts'
 import { requireMayGive } from '../access/privileges.ts'
-import { emailAddress, label, newPassword } from '../accounts/user-fields.ts'
-import { userView } from '../accounts/user-view.ts'
-import { usernameKey } from '../accounts/username-key.ts'
+import { emailAddress, label, newPassword, usernameKey, userView } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import type { StoredPassword } from '../passwords/passwords.ts'
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import type { Account } from '../store/account.ts'
 import { audit } from '../store/audit.ts'
 import { takeIds } from '../store/ids.ts'
-import { inTransaction, isDuplicate } from '../store/transaction.ts'
 
 /** What a new user takes; a password has at least `min` characters. */
 export const newUser = (min: number) =>

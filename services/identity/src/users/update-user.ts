@@ -1,20 +1,17 @@
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
+import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import { findWritable, requireSelected } from '../access/authorizer.ts'
-import { requireAdminLeft } from '../access/last-admin.ts'
-import { requireMayGive, requireMayManage } from '../access/privileges.ts'
-import { label } from '../accounts/user-fields.ts'
-import { userView } from '../accounts/user-view.ts'
+import { requireAdminLeft, requireMayGive, requireMayManage } from '../access/privileges.ts'
+import { label, userView } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
-import { pathId } from '../collection/path-id.ts'
-import { smallContext } from '../collection/small-context.ts'
+import { pathId, smallContext } from '../requests.ts'
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { audit } from '../store/audit.ts'
 import { announce } from '../store/change.ts'
-import { inTransaction } from '../store/transaction.ts'
 
 /** What may change of a user. */
 export const userChange = z.strictObject({
@@ -33,8 +30,11 @@ export function updateUser({ connection, models, authorizer }: Administration): 
   return async (req, res) => {
     const caller = callerOf(res)
     const { document: user, decision } = await findWritable({
-      ...{ authorizer, caller, resource: 'users' },
-      ...{ model: models.accounts, id: pathId(req) },
+      authorizer,
+      caller,
+      resource: 'users',
+      model: models.accounts,
+      id: pathId(req),
     })
     const { role: reference, ...sent } = parse(userChange, req.body)
     const given = reference === undefined ? undefined : await findRole(models, caller, reference)

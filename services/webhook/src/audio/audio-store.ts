@@ -20,7 +20,7 @@ export const audioReference = z.object({
   contentType: z.string().nullable().describe('As a data URL named it'),
 })
 
-export type AudioReference = z.output<typeof audioReference>
+type AudioReference = z.output<typeof audioReference>
 
 interface StoredFile {
   _id: string

@@ -6,7 +6,7 @@ import type { BodyBudget, BodyHold, NoRoom } from './body-budget.ts'
 
 const LINGER_MS = 5_000
 
-export interface BodyLimits {
+interface BodyLimits {
   /** After decompression. */
   maxBytes: number
   timeoutMs: number

@@ -3,7 +3,7 @@ import { derivedSecret, ownSecrets } from '@parley/shared/signing-secret'
 import { type Channel, configText } from '../channels.ts'
 import type { HookNotes } from '../database.ts'
 
-export interface HookViewOptions {
+interface HookViewOptions {
   channel: Channel
   notes: HookNotes | undefined
   /** Where callers reach the gateway, without a path. */

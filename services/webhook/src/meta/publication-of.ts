@@ -7,7 +7,7 @@ import { toMessage } from './to-message.ts'
 import { toStatus } from './to-status.ts'
 
 /** Why an update is left out: it can't be read or stored, or one of its ids has more than 1,024 characters. */
-export type SkipReason = 'malformed' | 'id_too_long'
+type SkipReason = 'malformed' | 'id_too_long'
 
 /** An update as it is published, or why it is not. */
 export function publicationOf(

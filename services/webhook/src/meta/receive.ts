@@ -25,7 +25,7 @@ const MAX_MEMBERS = 40_000
 const ACCEPT_MS = 3_700
 const MAX_NAMED = 20
 
-export interface MetaIntake {
+interface MetaIntake {
   findHook: FindHook
   notes: HookLog
   publisher: Pick<Publisher, 'publish'>

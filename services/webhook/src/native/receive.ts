@@ -17,7 +17,7 @@ import { parseMessage, readMessage } from './read-message.ts'
 const ACCEPT_MS = 3_700
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
-export interface NativeIntake {
+interface NativeIntake {
   publisher: Pick<Publisher, 'publish'>
   idempotency: Idempotency
   authorizer: Authorizer

@@ -1,7 +1,7 @@
 import type { MessageRecord } from '../../message/message-record.ts'
 
 /** Where a message's audio is. */
-export type AudioPlace =
+type AudioPlace =
   /** In the message itself, as the text that came in. */
   | { kind: 'inline'; text: string }
   /** With the webhook service, under the message's id, because it is large. */

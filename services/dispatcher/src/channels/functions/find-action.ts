@@ -22,7 +22,7 @@ const actionSchema = z.looseObject({
 
 export type Action = z.output<typeof actionSchema> & { key: string; workspace: number }
 
-export type FoundAction =
+type FoundAction =
   | { kind: 'found'; action: Action }
   /** No action has the operation; `spoilt` names one whose spec could not be worked with. */
   | { kind: 'unknown'; spoilt?: string }

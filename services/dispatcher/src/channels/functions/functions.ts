@@ -16,7 +16,7 @@ const NATIVE = 'native:request'
 type Failure = Exclude<Outcome, { kind: 'accepted' }>
 
 /** A function of an answer, with the message whose answer it is in. */
-export interface FunctionCall {
+interface FunctionCall {
   channel: Channel
   messageId: string
   /** With the answer in force, whoever made it. */
@@ -38,7 +38,7 @@ export interface Functions {
 }
 
 /** One attempt at a function. */
-export interface FunctionAttempt {
+interface FunctionAttempt {
   /** What it calls, or the origin of that where each call has its own path; undefined when nothing can be called. */
   url?: string
   /** Calls it, within 12 s. */

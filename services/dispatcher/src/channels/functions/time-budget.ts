@@ -6,7 +6,7 @@ const REFILL = 0.1
 const MAX_WORKSPACES = 10_000
 
 /** The time that each workspace has used lately (a token bucket). */
-export interface TimeBudget {
+interface TimeBudget {
   isSpent(workspace: number): boolean
   spend(workspace: number, milliseconds: number): void
 }

@@ -2,7 +2,7 @@ import type { WebhookMessage } from '@parley/shared/message'
 import type { Answer } from '../../message/plan.ts'
 
 /** A built-in agent: makes the answer to a message. */
-export type NativeAgent = (message: WebhookMessage) => Promise<Answer>
+type NativeAgent = (message: WebhookMessage) => Promise<Answer>
 
 /** Answers with the input itself. */
 const echo: NativeAgent = async (message) => ({ message: message.input ?? '' })

@@ -12,7 +12,7 @@ const IDLE_SOCKET_MS = 4_000
 const MAX_TARGETS = 1_000
 
 /** How a call failed: nothing left (`not_sent`), the target is private (`refused_target`), no answer came, or it was too large. */
-export type CallFailure = 'not_sent' | 'refused_target' | 'no_answer' | 'answer_too_large'
+type CallFailure = 'not_sent' | 'refused_target' | 'no_answer' | 'answer_too_large'
 
 export class CallError extends Error {
   readonly failure: CallFailure

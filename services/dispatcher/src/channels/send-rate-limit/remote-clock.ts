@@ -4,7 +4,7 @@ const GOOD_FOR_MS = 30_000
 const DRIFT_MS = 50
 
 /** Another machine's clock, in terms of our own. */
-export interface RemoteClock {
+interface RemoteClock {
   /** Its clock said `theirs` at some moment between `asked` and `answered` of ours (milliseconds since the epoch). */
   observe(reading: { asked: number; answered: number; theirs: number }): void
   /** Our time for a time of theirs. */

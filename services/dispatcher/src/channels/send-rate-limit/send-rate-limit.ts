@@ -34,7 +34,7 @@ export const NUMBER_INTERVAL_MS = 1_000 / 74
 export const PERSON_INTERVAL_MS = 6_000
 export const PERSON_BURST = 45
 /** How far ahead a slot is kept; whoever would wait longer asks again. */
-export const RESERVE_MS = 1_000
+const RESERVE_MS = 1_000
 /** So much less than a person's burst allows, for what the journey to the provider takes away of the time between. */
 const PERSON_MARGIN_MS = 100
 /** One instance's askers come so close behind one another that even one instance uses up a number's rate. */

@@ -1,5 +1,9 @@
+import { jsonBody } from '@parley/shared/json-body'
+import { jsonObject } from '@parley/shared/json-object'
+import { Problem } from '@parley/shared/problem'
+import { escapeKeys } from '@parley/shared/safe-keys'
 import { parse } from '@parley/shared/validate'
-import type { Request } from 'express'
+import type { Request, RequestHandler } from 'express'
 import type { Model } from 'mongoose'
 import { z } from 'zod'
 
@@ -34,3 +38,30 @@ export async function page<T extends { _id: number }, V>(options: {
   const last = found.length > limit ? found[limit - 1] : undefined
   return { data: found.slice(0, limit).map(view), next: last === undefined ? null : String(last._id) }
 }
+
+const INTEGER = /^(0|[1-9]\d{0,15})$/
+
+/** The id at the end of the path. Throws `invalid_id` when it is not a safe integer in its plain form. */
+export function pathId(req: Request): number {
+  const text = String(req.params.id)
+  const id = Number(text)
+  if (!INTEGER.test(text) || !Number.isSafeInteger(id)) throw new Problem('invalid_id')
+  return id
+}
+
+const MAX_CONTEXT_BYTES = 2_048
+
+/**
+ * A free-form object of at most 2 KiB as JSON: it travels with every request of the account. Parsed, it is as it is
+ * stored; mongoose drops some of its keys, so it takes the driver to write it.
+ */
+export const smallContext = jsonObject
+  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_CONTEXT_BYTES, {
+    error: `has more than ${MAX_CONTEXT_BYTES} bytes`,
+  })
+  .transform((value) => escapeKeys(value))
+
+const MAX_BODY_BYTES = 64 * 1024
+
+/** Reads the JSON body of a request below `/api/auth`; at most 64 KiB. */
+export const authBody = (): RequestHandler => jsonBody({ maxBytes: MAX_BODY_BYTES })

@@ -1,0 +1,84 @@
+import type { InternalVerifier } from '@parley/shared/internal-token'
+import { Problem } from '@parley/shared/problem'
+import { requireService } from '@parley/shared/service-app'
+import { Router } from 'express'
+import type { Models } from './store/models.ts'
+import { roleVersionId } from './store/role.ts'
+
+// A change carries the time at which its transaction began, and those may take a few seconds.
+const OVERLAP_MS = 10_000
+const MAX_CHANGES = 5_000
+
+/**
+ * `GET /internal/changes?since=`, for the gateway: what was revoked or changed, told again for 10 s. `since`
+ * is the `now` of the answer before; `complete` is false when it is too long ago for the list to hold all.
+ */
+export function changesRoute({
+  models,
+  verifier,
+}: {
+  models: Pick<Models, 'changes'>
+  verifier: InternalVerifier
+}): Router {
+  const router = Router({ caseSensitive: true })
+  router.get('/internal/changes', requireService(verifier, 'gateway'), async (req, res) => {
+    const now = Date.now()
+    const since = Math.min(Number(req.query.since) || now, now)
+    const found = await models.changes
+      .find({ at: { $gte: new Date(since - OVERLAP_MS) } })
+      .sort({ at: 1 })
+      .limit(MAX_CHANGES + 1)
+      .lean()
+    const changes = found.slice(0, MAX_CHANGES).map(({ _id, kind, key }) => ({ id: String(_id), kind, key }))
+    res.json({ now, complete: found.length <= MAX_CHANGES && now - since < KEPT_MS, changes })
+  })
+  return router
+}
+
+// Well below the day for which changes are kept.
+const KEPT_MS = 43_200_000
+
+/** `GET /internal/workspaces/by-slug/:slug`: the workspace of a slug, which is the same for ever. */
+export function workspaceBySlugRoute({
+  models,
+  verifier,
+}: {
+  models: Pick<Models, 'workspaces'>
+  verifier: InternalVerifier
+}): Router {
+  const router = Router({ caseSensitive: true })
+  router.get(
+    '/internal/workspaces/by-slug/:slug',
+    requireService(verifier, 'webhook', 'dispatcher', 'configuration'),
+    async (req, res) => {
+      const found = await models.workspaces.findOne({ slug: String(req.params.slug) }).lean()
+      if (found === null) throw new Problem('not_found')
+      const { _id, name, namespace, slug, host, status } = found
+      res.json({ _id, name, namespace, slug, host, status })
+    },
+  )
+  return router
+}
+
+/** `GET /internal/roles/:id/versions/:version`: a role as it was at one version, which never changes. */
+export function roleVersionRoute({
+  models,
+  verifier,
+}: {
+  models: Pick<Models, 'roleVersions'>
+  verifier: InternalVerifier
+}): Router {
+  const router = Router({ caseSensitive: true })
+  router.get(
+    '/internal/roles/:id/versions/:version',
+    requireService(verifier, 'configuration', 'webhook', 'dispatcher', 'gateway'),
+    async (req, res) => {
+      const id = roleVersionId(Number(req.params.id), Number(req.params.version))
+      const found = await models.roleVersions.findById(id).lean()
+      if (found === null) throw new Problem('not_found')
+      const { role, name, version, permissions } = found
+      res.json({ _id: role, name, version, permissions })
+    },
+  )
+  return router
+}
