@@ -91,7 +91,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const app = createApp({
     ...{ log, registry, tracing },
     readiness: {
-      required: { rabbitmq: publisher.isUp },
+      required: { rabbitmq: () => publisher.isUp() },
       // Without these it serves channels and workspaces that it knows, and the derived id still makes a repeat one message.
       optional: { redis: async () => (await redis.ping()) === 'PONG', mongodb: database.isUp },
     },
