@@ -11,15 +11,15 @@ export type SlotRequest = 'first' | 'another'
 
 /**
  * The rate of one instance on its own (GCRA: the generic cell rate algorithm of ITU-T I.371): at most one send each
- * `numberInterval` milliseconds from a number, and one each `personInterval` to a person after `personBurst`.
+ * `numberInterval` milliseconds from a number, and one each `personInterval` to a person, up to `personTolerance` early.
  */
 export function createLocalRate(limits: {
   numberInterval: number
   personInterval: number
-  personBurst: number
+  personTolerance: number
   reserve: number
 }): (keys: RateKeys, asked: { now: number; request: SlotRequest }) => Finding {
-  const { numberInterval, personInterval, personBurst, reserve } = limits
+  const { numberInterval, personInterval, personTolerance, reserve } = limits
   const numbers = new LRUCache<string, number>({ max: MAX_KEYS })
   const persons = new LRUCache<string, number>({ max: MAX_KEYS })
   return (keys, { now, request }) => {
@@ -30,7 +30,7 @@ export function createLocalRate(limits: {
       return { kind: 'reserved', at: number }
     }
     const person = Math.max(persons.get(pair) ?? 0, number)
-    const personFree = person - personInterval * (personBurst - 1)
+    const personFree = person - personTolerance
     if (personFree > number) return { kind: 'person_busy', at: personFree }
     if (number - now > reserve) return { kind: 'number_busy', at: number - reserve / 2 }
     numbers.set(keys.number, number + numberInterval)

@@ -35,8 +35,12 @@ export const PERSON_INTERVAL_MS = 6_000
 export const PERSON_BURST = 45
 /** How far ahead a slot is kept; whoever would wait longer asks again. */
 export const RESERVE_MS = 1_000
-/** So much less than a person's burst allows, for what the journey to the provider takes away of the time between. */
-const PERSON_MARGIN_MS = 100
+/**
+ * So much less than a person's burst allows: a send that was long on its journey must not bring the next one too close.
+ * It is charged once in a burst of 264 s, so it costs next to nothing.
+ */
+const PERSON_MARGIN_MS = 1_500
+const PERSON_TOLERANCE_MS = PERSON_INTERVAL_MS * (PERSON_BURST - 1) - PERSON_MARGIN_MS
 /** One instance's askers come so close behind one another that even one instance uses up a number's rate. */
 const STAGGER_MS = NUMBER_INTERVAL_MS * 0.8
 const SLOW_MS = 10_000
@@ -46,7 +50,7 @@ const ALONE = 8
 const LIMITS = [
   NUMBER_INTERVAL_MS,
   PERSON_INTERVAL_MS,
-  PERSON_INTERVAL_MS * (PERSON_BURST - 1) - PERSON_MARGIN_MS,
+  PERSON_TOLERANCE_MS,
   RESERVE_MS,
 ]
 
@@ -89,7 +93,7 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
     numberInterval: NUMBER_INTERVAL_MS * ALONE,
     // A person's messages are one thread as a rule, and a thread is in one place: that rate needs no sharing out.
     personInterval: PERSON_INTERVAL_MS,
-    personBurst: PERSON_BURST,
+    personTolerance: PERSON_TOLERANCE_MS,
     reserve: RESERVE_MS,
   })
   let unavailable = false
