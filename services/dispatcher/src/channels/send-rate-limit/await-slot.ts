@@ -18,7 +18,7 @@ export async function awaitSlot(options: {
   let { at } = options
   await pause(at - now())
   while (now() - at > SLOT_LATE_MS && mayLeave()) {
-    at = (await sendRateLimit.anotherSlot(keys)).at
+    at = (await sendRateLimit.anotherSlot(keys, at)).at
     await pause(at - now())
   }
 }
