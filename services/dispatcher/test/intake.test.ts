@@ -66,7 +66,6 @@ afterEach(async () => {
 /** A partition that runs what arrives; a test says what running does, and until when the lease holds. */
 function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } = {}) {
   const ran: string[] = []
-  let order = term * 1_000
   const threads: Threads = createThreads({
     load: ({ workspace, thread }, limit) =>
       messages.find({ workspace, thread, open: true }).sort({ order: 1 }).limit(limit).toArray(),
@@ -75,21 +74,18 @@ function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } =
       if (result.kind === 'closed') ran.push(record._id)
       return result
     },
-    dropped: (records) => writeBehind.dropped(records),
-    recover: () => threads.complete(),
     concurrency: 4,
   })
   const store = createIntakeStore(collections.messages, log)
   const committer = createCommitter(collections.messages, 'us')
-  const writeBehind = createWriteBehind({ writer: 'us', isLeased, threads, store, committer })
+  const writeBehind = createWriteBehind({ writer: 'us', isLeased, store, committer })
   const intake = createIntake({
     ...{ partition: 0, isLeased, store, writeBehind, log },
-    nextOrder: () => order++,
-    storeFirst: storeDeliveries({
-      ...{ partition: 0, collections, isLeased },
-      known: (record) => threads.wake(record),
-    }),
+    threads,
+    firstOrder: term * 1_000,
+    storeFirst: storeDeliveries({ partition: 0, collections, isLeased }),
   })
+  threads.on('room', () => threads.complete())
   threads.complete()
   open.push({ intake, writeBehind, threads })
   const take = (id: string, options: { thread?: string; redelivered?: boolean } = {}) =>

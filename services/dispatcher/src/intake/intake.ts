@@ -1,9 +1,11 @@
 import type { Log } from '@parley/shared/log'
 import type { DeadLetter } from '@parley/shared/messaging/deliveries'
 import type { ConsumeMessage } from 'amqplib'
-import type { MessageRecord } from '../message/message-record.ts'
+import { type MessageRecord, threadKey } from '../message/message-record.ts'
+import type { Threads } from '../schedule/threads.ts'
 import type { IntakeStore, StoreResult } from './intake-store.ts'
 import { type Reading, readDelivery } from './read-delivery.ts'
+import type { StoreDeliveries } from './store-deliveries.ts'
 import type { WriteBehind } from './write-behind.ts'
 
 const RETRY_MS = 500
@@ -33,11 +35,13 @@ interface IntakeOptions {
   partition: number
   /** Whether the lease holds. */
   isLeased(): boolean
-  nextOrder(): number
+  /** The order of the first delivery under this lease; each later one has the next. */
+  firstOrder: number
   store: Pick<IntakeStore, 'known'>
   /** Stores what must not run before it is stored. Rejects when it could not: the same may be given again. */
-  storeFirst(arrived: Arrived[], stored: (record: MessageRecord) => void): Promise<void>
-  writeBehind: Pick<WriteBehind, 'resultOf' | 'run' | 'runStored'>
+  storeFirst: StoreDeliveries
+  writeBehind: Pick<WriteBehind, 'resultOf' | 'begin' | 'store'>
+  threads: Pick<Threads, 'add' | 'wake' | 'on'>
   log: Log
 }
 
@@ -54,16 +58,23 @@ export function createIntake(options: IntakeOptions): Intake {
 class PartitionIntake implements Intake {
   readonly #options: IntakeOptions
   #arrived: Arrived[] = []
+  /** How many messages of a thread are being stored to be read back: what follows must stay behind them. */
+  readonly #readBack = new Map<string, number>()
+  #nextOrder: number
   #working = false
   #closed = false
 
   constructor(options: IntakeOptions) {
     this.#options = options
+    this.#nextOrder = options.firstOrder
+    options.threads.on('dropped', (records) => {
+      for (const record of records) this.#storeAndReadBack(record)
+    })
   }
 
   take(delivery: ConsumeMessage): Promise<DeadLetter | undefined> {
     const safe = Promise.withResolvers<DeadLetter | undefined>()
-    const order = this.#options.nextOrder()
+    const order = this.#nextOrder++
     const reading = readDelivery(delivery)
     const { redelivered } = delivery.fields
     const origin = reading.kind === 'message' ? undefined : delivery
@@ -102,7 +113,7 @@ class PartitionIntake implements Intake {
   }
 
   async #work(batch: Arrived[]): Promise<void> {
-    const { storeFirst, writeBehind } = this.#options
+    const { storeFirst, threads } = this.#options
     const mayBeStored = await this.#idsThatMayBeStored(batch)
     if (!this.#active()) throw abandoned()
     const first: Arrived[] = []
@@ -114,7 +125,10 @@ class PartitionIntake implements Intake {
       else fresh.push(arrived)
     }
     if (first.length > 0) {
-      await storeFirst(first, (record) => writeBehind.runStored(record))
+      const { stored, earlier } = await storeFirst(first)
+      // First what is older: a thread that is not known here must not begin with what came after it.
+      for (const record of earlier) threads.wake(record)
+      for (const record of stored) this.#addToThread(record)
       for (const { reading, delivery, safe } of first)
         safe.resolve(
           reading.kind === 'rejected' && delivery ? { delivery, reason: reading.reason } : undefined,
@@ -148,9 +162,34 @@ class PartitionIntake implements Intake {
 
   #run(arrived: Message): void {
     if (this.#joinsRunning(arrived)) return
-    const { partition, writeBehind } = this.#options
+    const { partition, writeBehind, threads } = this.#options
     const { reading, order, safe } = arrived
-    settleWith(writeBehind.run({ ...reading.message, partition, order }), safe)
+    const record: MessageRecord = { ...reading.message, partition, order }
+    const result = writeBehind.begin(record)
+    settleWith(result, safe)
+    if (!this.#addToThread(record)) this.#storeAndReadBack(record)
+    void result.then((stored) => {
+      if (stored === 'known' && this.#active()) threads.wake(record)
+    })
+  }
+
+  /** False when the thread is to read the message from the store, behind others. */
+  #addToThread(record: MessageRecord): boolean {
+    return !this.#readBack.has(threadKey(record)) && this.#options.threads.add(record)
+  }
+
+  /** Until it is stored, the messages that follow in its thread must not run: they take the same path. */
+  #storeAndReadBack(record: MessageRecord): void {
+    const stored = this.#options.writeBehind.store(record)
+    if (stored === undefined) return
+    const key = threadKey(record)
+    this.#readBack.set(key, (this.#readBack.get(key) ?? 0) + 1)
+    void stored.then(() => {
+      const others = (this.#readBack.get(key) ?? 1) - 1
+      if (others > 0) this.#readBack.set(key, others)
+      else this.#readBack.delete(key)
+      if (this.#active()) this.#options.threads.wake(record)
+    })
   }
 
   #active(): boolean {

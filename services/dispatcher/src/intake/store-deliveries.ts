@@ -13,16 +13,14 @@ interface StoreOptions {
   collections: Pick<Collections, 'messages' | 'rejected'>
   /** Whether storing is still ours to do. */
   isLeased(): boolean
-  /** A message that was stored before is open: it has come again, or is to run again. */
-  known(record: Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>): void
 }
 
 /** Stores what is not run first; rejects when it could not, and the same may then be given again. */
-export type StoreDeliveries = (
-  arrived: Arrived[],
-  /** A message was stored. */
-  stored: (record: MessageRecord) => void,
-) => Promise<void>
+export type StoreDeliveries = (arrived: Arrived[]) => Promise<{
+  stored: MessageRecord[]
+  /** Open messages that were stored before: they have come again, or are to run again. */
+  earlier: Array<Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>>
+}>
 
 /**
  * Stores deliveries, and notes the ids of what can't be stored. One that comes again keeps its place, so
@@ -34,7 +32,7 @@ export function storeDeliveries(options: StoreOptions): StoreDeliveries {
   const requireLease = () => {
     if (!options.isLeased()) throw new Error('the lease is gone')
   }
-  return async (arrived, reportStored) => {
+  return async (arrived) => {
     const records = arrived.flatMap(({ reading, order }) =>
       reading.kind === 'message' ? [{ ...reading.message, partition, order }] : [],
     )
@@ -49,9 +47,7 @@ export function storeDeliveries(options: StoreOptions): StoreDeliveries {
       if (reading.kind === 'rejected' && delivery !== undefined)
         await recordRejected(collections.rejected, { delivery, reason: reading.reason })
     }
-    // First what is older: a thread that is not known here must not begin with what came after it.
-    for (const record of [...known, ...reopened]) options.known(record)
-    for (const record of stored) reportStored(record)
+    return { stored, earlier: [...known, ...reopened] }
   }
 }
 
