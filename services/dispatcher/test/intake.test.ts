@@ -11,15 +11,14 @@ import { createCommitter } from '@parley/dispatcher/store/commit'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
-import { PARTITIONS } from '@parley/shared/broker'
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
+import { PARTITIONS } from '@parley/shared/messaging/topology'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
-import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import type { ConsumeMessage } from 'amqplib'
 import { newRecord } from './new-record.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
-const channel = {} as ConfirmChannel
 let proxy: TcpProxy
 let database: MongoConnection
 let direct: MongoConnection
@@ -87,14 +86,14 @@ function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } =
     ...{ partition: 0, isLeased, store, writeBehind, log },
     nextOrder: () => order++,
     storeFirst: storeDeliveries({
-      ...{ partition: 0, collections, isLeased, log },
+      ...{ partition: 0, collections, isLeased },
       known: (record) => threads.wake(record),
     }),
   })
   threads.complete()
   open.push({ intake, writeBehind, threads })
   const take = (id: string, options: { thread?: string; redelivered?: boolean } = {}) =>
-    intake.take(delivery(id, options), channel)
+    intake.take(delivery(id, options))
   return { ran, threads, intake, writeBehind, take }
 }
 
@@ -235,7 +234,7 @@ describe('the messages of a thread', () => {
       return { kind: 'reload', at: Date.now() + 20 }
     })
     const ids = Array.from({ length: 60 }, (_, n) => `m-${String(n).padStart(2, '0')}`)
-    const taken: Array<Promise<void>> = []
+    const taken: Array<Promise<unknown>> = []
     for (const [at, id] of ids.entries()) {
       taken.push(take(id, { thread: `t-${at % 3}` }))
       if (at % 10 === 5) {

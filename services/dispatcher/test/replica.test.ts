@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { eventually, type Listening, listen, namedSecret } from '@parley/local/testing/service-under-test'
-import { CONFIGURATION_EXCHANGE } from '@parley/shared/broker'
 import { createLog } from '@parley/shared/log'
+import { CONFIGURATION_EXCHANGE } from '@parley/shared/messaging/topology'
 import { createSecretBox, secretKeyring } from '@parley/shared/sealed-value'
 import { connect } from 'amqplib'
 import { createReplica } from '../src/replica/replica.ts'

@@ -3,6 +3,10 @@ import type { BaseConfig } from '@parley/shared/config'
 import { createInternalClient } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
+import { connectBroker } from '@parley/shared/messaging/connection'
+import { createPublishObserver } from '@parley/shared/messaging/publish-observer'
+import { createPublisher } from '@parley/shared/messaging/publisher'
+import { declareTopology, MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import { connectMongo } from '@parley/shared/mongo'
 import { methodNotAllowed } from '@parley/shared/problem'
 import { connectRedis } from '@parley/shared/redis'
@@ -28,7 +32,6 @@ import { createFindHook } from './meta/find-hook.ts'
 import { handshake } from './meta/handshake.ts'
 import { receive as receiveFromMeta } from './meta/receive.ts'
 import { receive } from './native/receive.ts'
-import { createPublisher } from './publish.ts'
 import { createWorkspaces } from './workspaces.ts'
 
 const KIB = 1024
@@ -59,7 +62,14 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const store = createChannelStore(collections.channels, box)
   const configuration = inner(config.CONFIGURATION_URL, 'configuration')
   const channels = createChannels({ store, configuration, log })
-  const publisher = await createPublisher({ url: config.AMQP_URL, log, registry, tracing })
+  const broker = await connectBroker({ url: config.AMQP_URL, declare: declareTopology, log })
+  const publisher = createPublisher({
+    broker,
+    observe: (inFlight) =>
+      createPublishObserver({ registry, tracing, exchange: MESSAGES_EXCHANGE, inFlight }),
+    sameHeaders: true,
+    log,
+  })
   const changes = await followChannelChanges({
     url: config.AMQP_URL,
     store,
@@ -81,7 +91,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const app = createApp({
     ...{ log, registry, tracing },
     readiness: {
-      required: { rabbitmq: publisher.isUp },
+      required: { rabbitmq: () => publisher.isUp() },
       // Without these it serves channels and workspaces that it knows, and the derived id still makes a repeat one message.
       optional: { redis: async () => (await redis.ping()) === 'PONG', mongodb: database.isUp },
     },
@@ -118,6 +128,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     ...{ app, registry },
     close: async () => {
       await Promise.all([publisher.close(), changes.close()])
+      await broker.close()
       redis.disconnect()
       await Promise.all([database.close(), tracing.close()])
     },

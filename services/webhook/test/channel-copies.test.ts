@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, untilReady } from '@parley/local/testing/service-under-test'
-import { CONFIGURATION_EXCHANGE } from '@parley/shared/broker'
+import { CONFIGURATION_EXCHANGE } from '@parley/shared/messaging/topology'
 import { createSecretBox } from '@parley/shared/sealed-value'
 import { secretKeysOf } from '@parley/shared/secret-keys'
 import { createChannelStore } from '../src/channels/channel-store.ts'

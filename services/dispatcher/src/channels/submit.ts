@@ -1,9 +1,8 @@
-import { SUBMISSIONS_EXCHANGE, TASKS_QUEUE } from '@parley/shared/broker'
 import type { JsonObject } from '@parley/shared/json-object'
+import type { Publisher } from '@parley/shared/messaging/publisher'
+import { SUBMISSIONS_EXCHANGE, TASKS_QUEUE } from '@parley/shared/messaging/topology'
 import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
 import { currentTrace } from '@parley/shared/tracing'
-import { publishConfirmed } from '../broker/confirmed-publish.ts'
-import type { PublishChannel } from '../broker/publish-channel.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { Channel } from './channels.ts'
 
@@ -17,7 +16,7 @@ export type Submit = (options: {
   submit: JsonObject
 }) => Promise<void>
 
-export function createSubmit(publishChannel: Pick<PublishChannel, 'current'>): Submit {
+export function createSubmit(publisher: Pick<Publisher, 'publish'>): Submit {
   return ({ record, channel, submit }) => {
     const { assistantId } = channel.config
     const body: TaskSubmission = {
@@ -30,16 +29,14 @@ export function createSubmit(publishChannel: Pick<PublishChannel, 'current'>): S
       at: new Date().toISOString(),
     }
     const traceparent = currentTrace()
-    const properties = {
+    return publisher.publish({
+      exchange: SUBMISSIONS_EXCHANGE,
+      routingKey: TASKS_QUEUE,
+      mandatory: true,
       messageId: record._id,
       type: TASK_SUBMISSION_TYPE,
       headers: { workspace: record.workspace, ...(traceparent === undefined ? {} : { traceparent }) },
-    }
-    return publishConfirmed(publishChannel, {
-      exchange: SUBMISSIONS_EXCHANGE,
-      key: TASKS_QUEUE,
-      body,
-      properties,
+      body: Buffer.from(JSON.stringify(body)),
     })
   }
 }

@@ -1,4 +1,4 @@
-import { partitionQueue } from '@parley/shared/broker'
+import { partitionQueue } from '@parley/shared/messaging/topology'
 import { type Tracing, withTrace } from '@parley/shared/tracing'
 import type { DeliverMessage } from './deliver-message.ts'
 

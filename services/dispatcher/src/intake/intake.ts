@@ -1,5 +1,6 @@
 import type { Log } from '@parley/shared/log'
-import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import type { DeadLetter } from '@parley/shared/messaging/deliveries'
+import type { ConsumeMessage } from 'amqplib'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { IntakeStore, StoreResult } from './intake-store.ts'
 import { type Reading, readDelivery } from './read-delivery.ts'
@@ -11,16 +12,19 @@ const RETRY_MS = 500
 export interface Arrived {
   reading: Reading
   redelivered: boolean
-  /** Where it came from, of one that is not a message: a message is wholly in its reading. */
-  origin: { delivery: ConsumeMessage; channel: ConfirmChannel } | undefined
+  /** The delivery of one that is not a message: a message is wholly in its reading. */
+  delivery: ConsumeMessage | undefined
   order: number
-  safe: PromiseWithResolvers<void>
+  safe: PromiseWithResolvers<DeadLetter | undefined>
 }
 
 /** Takes what arrives at a partition, until it is safe in the store. */
 export interface Intake {
-  /** Resolves when the delivery may be acked; rejects when it is left to the next holder of the lease. */
-  take(delivery: ConsumeMessage, channel: ConfirmChannel): Promise<void>
+  /**
+   * Resolves when the delivery may be acked, with a dead letter when it can't be stored; rejects when it is left to
+   * the next holder of the lease.
+   */
+  take(delivery: ConsumeMessage): Promise<DeadLetter | undefined>
   /** Rejects whatever is not given to the write-behind yet. */
   close(): void
 }
@@ -57,13 +61,13 @@ class PartitionIntake implements Intake {
     this.#options = options
   }
 
-  take(delivery: ConsumeMessage, channel: ConfirmChannel): Promise<void> {
-    const safe = Promise.withResolvers<void>()
+  take(delivery: ConsumeMessage): Promise<DeadLetter | undefined> {
+    const safe = Promise.withResolvers<DeadLetter | undefined>()
     const order = this.#options.nextOrder()
     const reading = readDelivery(delivery)
     const { redelivered } = delivery.fields
-    const origin = reading.kind === 'message' ? undefined : { delivery, channel }
-    this.#arrived.push({ reading, redelivered, origin, order, safe })
+    const origin = reading.kind === 'message' ? undefined : delivery
+    this.#arrived.push({ reading, redelivered, delivery: origin, order, safe })
     if (!this.#working) void this.#workAll()
     return safe.promise
   }
@@ -111,7 +115,10 @@ class PartitionIntake implements Intake {
     }
     if (first.length > 0) {
       await storeFirst(first, (record) => writeBehind.runStored(record))
-      for (const { safe } of first) safe.resolve()
+      for (const { reading, delivery, safe } of first)
+        safe.resolve(
+          reading.kind === 'rejected' && delivery ? { delivery, reason: reading.reason } : undefined,
+        )
     }
     for (const arrived of fresh) this.#run(arrived)
   }
@@ -152,7 +159,7 @@ class PartitionIntake implements Intake {
 }
 
 function settleWith(result: Promise<StoreResult>, safe: Arrived['safe']): void {
-  void result.then((result) => (result === 'abandoned' ? safe.reject(abandoned()) : safe.resolve()))
+  void result.then((result) => (result === 'abandoned' ? safe.reject(abandoned()) : safe.resolve(undefined)))
 }
 
 const abandoned = () => new Error('left to the next holder of the lease')

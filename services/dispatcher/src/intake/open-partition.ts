@@ -1,6 +1,7 @@
-import { partitionQueue } from '@parley/shared/broker'
-import { keepConsumingEach } from '@parley/shared/keep-consuming'
 import type { Log } from '@parley/shared/log'
+import { consumeEach } from '@parley/shared/messaging/consumer'
+import type { Publisher } from '@parley/shared/messaging/publisher'
+import { partitionQueue } from '@parley/shared/messaging/topology'
 import type { DeliverMessage } from '../deliver/deliver-message.ts'
 import type { LeasedMessages } from '../deliver/written-message.ts'
 import { countWaiting } from '../schedule/count-waiting.ts'
@@ -30,9 +31,10 @@ export function openPartition(options: {
   store: IntakeStore
   committer: Committer
   run: DeliverMessage
+  deadLetters: Pick<Publisher, 'publish'>
   log: Log
 }): Partition {
-  const { lease, instance, collections, store, committer, run, log } = options
+  const { lease, instance, collections, store, committer, run, deadLetters, log } = options
   const { messages } = collections
   const { partition, term, isValid: isLeased } = lease
   let order = term * ORDERS_PER_TERM
@@ -67,7 +69,6 @@ export function openPartition(options: {
       collections,
       isLeased,
       known: (record) => threads.wake(record),
-      log,
     }),
   })
   const leased: LeasedMessages = {
@@ -75,19 +76,20 @@ export function openPartition(options: {
     commit: (...write) => writeBehind.commit(...write),
     release: (...claim) => writeBehind.release(...claim),
   }
-  const consumer = keepConsumingEach({
+  const consumer = consumeEach({
     queue: partitionQueue(partition),
     prefetch: PREFETCH,
-    held: isLeased,
-    take: (delivery, channel) => intake.take(delivery, channel),
+    isActive: isLeased,
+    take: (delivery) => intake.take(delivery),
+    deadLetters,
     log,
   })
   recover()
   return {
     lease,
-    oldestAt: consumer.oldestAt,
+    oldestAt: () => consumer.oldestAt(),
     waiting: () => countWaiting({ messages, partition, threads }),
-    attach: consumer.attach,
+    attach: (connection) => consumer.attach(connection),
     async release() {
       stopped = true
       const closed = consumer.close()
