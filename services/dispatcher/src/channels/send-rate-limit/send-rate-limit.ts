@@ -49,12 +49,7 @@ const MAX_LATE_MS = 10_000
 /** The share of one instance while the instances can't agree: there may be eight. */
 const ALONE = 8
 
-const LIMITS = [
-  NUMBER_INTERVAL_MS,
-  PERSON_INTERVAL_MS,
-  PERSON_TOLERANCE_MS,
-  RESERVE_MS,
-]
+const LIMITS = [NUMBER_INTERVAL_MS, PERSON_INTERVAL_MS, PERSON_TOLERANCE_MS, RESERVE_MS]
 
 /**
  * GCRA on two keys; a slot is taken only when the number alone decides, so that a person holds up nobody else. A
