@@ -3,11 +3,11 @@ import { startTcpProxy } from '@parley/local/testing/tcp-proxy'
 import { testServers } from '@parley/local/testing/test-servers'
 import { startTlsServer } from '@parley/local/testing/tls-server'
 import { waitUntil } from '@parley/local/wait-until'
-import { followBroker } from '@parley/shared/follow-broker'
 import { createLog } from '@parley/shared/log'
+import { connectBroker } from '@parley/shared/messaging/connection'
 
 const log = createLog({ service: 'test', level: 'silent' })
-const connected = async (url: string) => followBroker({ url, declare: async () => {}, log })
+const connected = async (url: string) => connectBroker({ url, declare: async () => {}, log })
 const untilUp = async (broker: Awaited<ReturnType<typeof connected>>) =>
   expect(await waitUntil(() => broker.isUp(), { timeoutMs: 30_000 })).toBe(true)
 
@@ -46,7 +46,7 @@ test('a broker is reached by TLS, with the files that its URL names', async () =
   await broker.close()
   let failures = 0
   const warn = () => void failures++
-  const stranger = await followBroker({
+  const stranger = await connectBroker({
     url: `amqps://${at}`,
     declare: async () => {},
     log: { ...log, warn, info: () => {}, error: () => {} } as unknown as typeof log,

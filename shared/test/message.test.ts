@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { PARTITIONS, partitionOf } from '@parley/shared/broker'
 import { threadOf, webhookMessage } from '@parley/shared/message'
+import { PARTITIONS, partitionOf } from '@parley/shared/messaging/topology'
 
 const least = { extId: '', user: {}, thread: {}, answer: {} }
 

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { testServers } from '@parley/local/testing/test-servers'
 import { type ChannelModel, connect } from 'amqplib'
+import { createLog, type Log } from '../src/log.ts'
+import { connectBroker, declareOn } from '../src/messaging/connection.ts'
 import {
-  connectBroker,
-  declareOn,
   declareTopology,
   LOG_QUEUE,
   MESSAGES_EXCHANGE,
@@ -12,8 +12,7 @@ import {
   STATUS_PARTITIONS,
   statusKey,
   statusQueue,
-} from '../src/broker.ts'
-import { createLog, type Log } from '../src/log.ts'
+} from '../src/messaging/topology.ts'
 
 let url: string
 let connection: ChannelModel
@@ -23,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => connection.close())
 
-/** A log that keeps its error lines. */
+/** A log, and the error lines that were written to it. */
 function errorLog(): { log: Log; lines: unknown[] } {
   const lines: unknown[] = []
   const log = createLog({ service: 'test', level: 'silent' })
@@ -50,7 +49,7 @@ describe('the topology', () => {
     expect(lines).toEqual([])
   })
 
-  test('that exists otherwise is told once, by name, and declared as soon as that is mended', async () => {
+  test('that exists with other arguments is logged once, by name, and declared as soon as that is mended', async () => {
     const queue = partitionQueue(3)
     const channel = await connection.createChannel()
     await channel.deleteQueue(queue)
@@ -94,29 +93,18 @@ describe('the topology', () => {
     await channel.close()
   })
 
-  test('that can not be had keeps a broker connection from counting as up, without giving up', async () => {
+  test('that can not be declared leaves the connection down, which goes on trying', async () => {
     const queue = partitionQueue(5)
     const channel = await connection.createChannel()
     await channel.deleteQueue(queue)
     await channel.assertQueue(queue, { durable: true })
     const { log, lines } = errorLog()
-    const closing = new AbortController()
-    let isUp = false
-    const broker = await connectBroker({
-      url,
-      log,
-      setup: (model) =>
-        declareOn({ connection: model, declare: declareTopology, log, signal: closing.signal, againMs: 20 }),
-    })
-    broker.on('connect', () => {
-      isUp = true
-    })
+    const broker = await connectBroker({ url, declare: declareTopology, log, againMs: 20 })
     await eventually(() => (lines.length > 0 ? true : undefined))
-    expect(isUp).toBe(false)
+    expect(await broker.isUp()).toBe(false)
     await channel.deleteQueue(queue)
-    await eventually(() => (isUp ? true : undefined))
+    await eventually(async () => ((await broker.isUp()) ? true : undefined))
     expect(lines).toHaveLength(1)
-    closing.abort()
     await broker.close()
     await channel.close()
   })

@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http'
-import { PARTITIONS, partitionQueue } from '@parley/shared/broker'
+import { PARTITIONS, partitionQueue } from '@parley/shared/messaging/topology'
 import { type ConsumeMessage, connect } from 'amqplib'
 
 const PREFETCH = 100

@@ -1,4 +1,4 @@
-import { MESSAGES_EXCHANGE, PARTITIONS, partitionKey } from '@parley/shared/broker'
+import { MESSAGES_EXCHANGE, PARTITIONS, partitionKey } from '@parley/shared/messaging/topology'
 import { type ConfirmChannel, connect } from 'amqplib'
 import express from 'express'
 

@@ -1,4 +1,4 @@
-import { MESSAGES_EXCHANGE } from '@parley/shared/broker'
+import { MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import { messagePublication, type Provenance } from '@parley/webhook/publication'
 import type { ConfirmChannel } from 'amqplib'
 

@@ -1,4 +1,4 @@
-import { MESSAGES_EXCHANGE, PARTITIONS, partitionKey } from '@parley/shared/broker'
+import { MESSAGES_EXCHANGE, PARTITIONS, partitionKey } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 
 /** Publishes `BODY` for `DURATION` seconds with 64 unconfirmed at a time, and prints how many a second. */

@@ -1,4 +1,4 @@
-import { CONFIGURATION_EXCHANGE } from '@parley/shared/broker'
+import { CONFIGURATION_EXCHANGE } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 
 /** One event as it came. */

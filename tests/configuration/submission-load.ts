@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { declareTasks, TASKS_QUEUE } from '@parley/shared/broker'
+import { declareTasks, TASKS_QUEUE } from '@parley/shared/messaging/topology'
 import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
 import { type ConfirmChannel, connect } from 'amqplib'
 

@@ -126,9 +126,13 @@ function slices(arrivals: ReadonlyArray<{ at: number }>): number[] {
   return Array.from({ length: Math.max(...counts.keys()) + 1 }, (_, at) => counts.get(at)?.length ?? 0)
 }
 
-/** From `since` on, as long as others than the eager people are waiting, who are the first threads. */
+/**
+ * From `since` on, as long as a second's worth for others than the eager people waits, who are the first threads:
+ * with fewer, the few threads that are left decide.
+ */
 function rateOf(arrivals: ReadonlyArray<{ at: number; thread: number }>, since: number): number {
-  const until = Math.max(...arrivals.filter(({ thread }) => thread >= EAGER_PEOPLE).map(({ at }) => at))
+  const others = arrivals.filter(({ thread }) => thread >= EAGER_PEOPLE).map(({ at }) => at)
+  const until = others.sort((a, b) => a - b).at(-PER_SECOND) ?? since
   const seconds = (until - since) / 1_000
   const count = arrivals.filter(({ at }) => at > since && at <= until).length
   return seconds > 0 ? count / seconds : 0

@@ -1,4 +1,10 @@
-import { PARTITIONS, partitionQueue, REJECTED_QUEUE, STATUS_QUEUES, TASKS_QUEUE } from '@parley/shared/broker'
+import {
+  PARTITIONS,
+  partitionQueue,
+  REJECTED_QUEUE,
+  STATUS_QUEUES,
+  TASKS_QUEUE,
+} from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 
 const CONNECT_MS = 5_000

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { LOG_QUEUE, MESSAGES_EXCHANGE } from '@parley/shared/broker'
+import { LOG_QUEUE, MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import mongoose from 'mongoose'
 import type { PostedMessage } from './post-load.ts'

@@ -10,7 +10,7 @@ const DISPATCHER = [
   ['deliver'],
   ['channels'],
   ['replica'],
-  ['store', 'broker'],
+  ['store'],
   ['metrics', 'round-robin'],
   ['message'],
 ]

@@ -18,7 +18,7 @@ import { restRoutes } from './rest-routes.ts'
 import { type Database, openDatabase } from './store/database.ts'
 import { createIdCounter } from './store/id-counter.ts'
 import { createKeyedQueue } from './store/keyed-queue.ts'
-import { followSubmissions } from './tasks/follow-submissions.ts'
+import { consumeSubmissions } from './tasks/consume-submissions.ts'
 
 /** Connects to the database in the background and wires the configuration service. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
@@ -40,7 +40,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const relays = startRelays({ database, events, log })
   showLag(registry, relays)
   const submissions =
-    config.AMQP_URL && (await followSubmissions({ url: config.AMQP_URL, dependencies, log }))
+    config.AMQP_URL && (await consumeSubmissions({ url: config.AMQP_URL, dependencies, log }))
   const app = createApp({
     log,
     registry,

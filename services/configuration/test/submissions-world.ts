@@ -1,7 +1,7 @@
 import type { Parsed } from '@parley/local/testing/service-under-test'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { testServers } from '@parley/local/testing/test-servers'
-import { declareTasks, REJECTED_QUEUE, TASKS_QUEUE } from '@parley/shared/broker'
+import { declareTasks, REJECTED_QUEUE, TASKS_QUEUE } from '@parley/shared/messaging/topology'
 import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
 import { connect, type GetMessage } from 'amqplib'
 import { bodies } from './bodies.ts'

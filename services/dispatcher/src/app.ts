@@ -1,15 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { createAuthorizer } from '@parley/shared/authorizer'
-import { declareDispatcherTopology, PARTITIONS, partitionQueue, STATUS_QUEUES } from '@parley/shared/broker'
 import type { BaseConfig } from '@parley/shared/config'
 import { createReplica } from '@parley/shared/config-replica/replica'
 import { createReplicaStore } from '@parley/shared/config-replica/replica-store'
-import { workChanges } from '@parley/shared/config-replica/work-changes'
-import { followBroker } from '@parley/shared/follow-broker'
 import { createInternalClient } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
-import { keepConsuming } from '@parley/shared/keep-consuming'
 import type { Log } from '@parley/shared/log'
+import { connectBroker } from '@parley/shared/messaging/connection'
+import { consumeBatches } from '@parley/shared/messaging/consumer'
+import { createPublisher } from '@parley/shared/messaging/publisher'
+import {
+  declareDispatcherTopology,
+  PARTITIONS,
+  partitionQueue,
+  STATUS_QUEUES,
+} from '@parley/shared/messaging/topology'
 import { connectMongo } from '@parley/shared/mongo'
 import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox } from '@parley/shared/sealed-value'
@@ -22,8 +27,6 @@ import { Registry } from 'prom-client'
 import { audioRoutes } from './api/audio/audio-routes.ts'
 import { replayRoutes } from './api/messages/replay-routes.ts'
 import { messageRoutes } from './api/messages/routes.ts'
-import { openPublishChannel } from './broker/publish-channel.ts'
-import { createReplayPublisher } from './broker/replay-command.ts'
 import type { Config } from './config.ts'
 import { createOutbound, retentionOf } from './deliver/outbound.ts'
 import { createIntakeStore } from './intake/intake-store.ts'
@@ -33,12 +36,7 @@ import { showWaiting } from './metrics/show-waiting.ts'
 import { startAuditor } from './reconciliation/auditor.ts'
 import { reconciliationDifference } from './reconciliation/reconciliation-difference.ts'
 import { reconciliationRoutes } from './reconciliation/reconciliation-routes.ts'
-import {
-  CHANGES_QUEUE,
-  declareChangeQueues,
-  ownChangesQueue,
-  REPLICATED_RESOURCES,
-} from './replica/follow-changes.ts'
+import { declareChangeQueues, followDocumentChanges } from './replica/follow-changes.ts'
 import { type Partition, type Partitions, startPartitions } from './schedule/partitions.ts'
 import { watchStatuses } from './statuses/status-watch.ts'
 import { workStatuses } from './statuses/work-statuses.ts'
@@ -64,10 +62,18 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const collections = collectionsOf(database.connection)
   const { messages } = collections
   const redis = connectRedis(config.REDIS_URL, log)
-  const publishChannel = openPublishChannel(log)
+  const broker = await connectBroker({
+    url: config.AMQP_URL,
+    declare: async (channel) => {
+      await declareDispatcherTopology(channel)
+      await declareChangeQueues(channel, instance)
+    },
+    log,
+  })
+  const publisher = createPublisher({ broker, log })
   const statuses = watchStatuses({
     instance,
-    publishChannel,
+    publisher,
     gateways: inTurn(config.GATEWAY_URL),
     webhooks: inTurn(config.WEBHOOK_URL),
     instances: collections.instances,
@@ -84,16 +90,13 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     missesFreshMs: 0,
     log,
   })
-  const applyChanges = workChanges({ resources: REPLICATED_RESOURCES, store, replica, log })
-  const changes = [CHANGES_QUEUE, ownChangesQueue(instance)].map((queue) =>
-    keepConsuming({ queue, held: () => true, work: applyChanges, log }),
-  )
+  const changes = followDocumentChanges({ instance, store, replica, log })
   const outbound = createOutbound({
     config,
     replica,
     secrets,
     redis,
-    publishChannel,
+    publisher,
     statuses,
     registry,
     tracing,
@@ -103,30 +106,19 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const applyStatuses = workStatuses({
     collections,
     metrics: outbound.metrics,
-    log,
     committer: createCommitter(messages, statusWriter(instance)),
   })
   const statusConsumers = STATUS_QUEUES.map((queue) => ({
     queue,
-    consumer: keepConsuming({ queue, held: () => true, work: applyStatuses, log }),
+    consumer: consumeBatches({ queue, work: applyStatuses, deadLetters: publisher, log }),
   }))
-  const broker = await followBroker({
-    url: config.AMQP_URL,
-    declare: async (channel) => {
-      await declareDispatcherTopology(channel)
-      await declareChangeQueues(channel, instance)
-    },
-    log,
-  })
-  const replays = createReplayPublisher(publishChannel)
   const retentionMs = retentionOf(config)
   const startSession = (options: mongo.ClientSessionOptions = {}) =>
     database.connection.getClient().startSession(options)
-  broker.follow(publishChannel)
   let partitions: Partitions | undefined
   const workedPartitions = () => partitions?.working() ?? new Map<number, Partition>()
   showState(registry, {
-    publishChannel,
+    broker,
     partitionsHeld: () => workedPartitions().size,
     oldest: () =>
       new Map([
@@ -143,7 +135,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const working = database.ready.then(() => {
     const store = createIntakeStore(messages, log)
     const committer = createCommitter(messages, instance)
-    const work = { instance, collections, store, committer, run: outbound.run, log }
+    const work = { instance, collections, store, committer, run: outbound.run, deadLetters: publisher, log }
     const started = startPartitions({
       leases: createLeaseStore({ collections, instance }),
       instance,
@@ -152,7 +144,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     })
     partitions = started
     broker.follow(started)
-    const auditor = startAuditor({ collections, startSession, instance, publishChannel, retentionMs, log })
+    const auditor = startAuditor({ collections, startSession, instance, broker, publisher, retentionMs, log })
     for (const consumer of [auditor, ...changes]) broker.follow(consumer)
     for (const { consumer } of statusConsumers) broker.follow(consumer)
     return { close: () => Promise.all([started.close(), auditor.close()]) }
@@ -169,7 +161,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     },
     routes: (app) => {
       app.use('/rest/messages', requireCaller(verifier))
-      app.use('/rest/messages', replayRoutes({ messages, replays, authorizer }))
+      app.use('/rest/messages', replayRoutes({ messages, publisher, authorizer }))
       app.use('/rest/messages', reconciliationRoutes({ collections, startSession, authorizer }))
       const webhook = inner(config.WEBHOOK_URL, 'webhook')
       app.use(
@@ -186,7 +178,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       if (await database.isUp().catch(() => false)) await (await working).close()
       await statuses.close()
       await Promise.all(statusConsumers.map(({ consumer }) => consumer.close()))
-      await Promise.all([publishChannel, ...changes].map((one) => one.close()))
+      await Promise.all([publisher, ...changes].map((one) => one.close()))
       await broker.close()
       redis.disconnect()
       await Promise.all([outbound.close(), database.close(), tracing.close()])

@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { openPublishChannel } from '@parley/dispatcher/broker/publish-channel'
 import type { MessageRecord } from '@parley/dispatcher/message/message-record'
 import { type Auditor, startAuditor } from '@parley/dispatcher/reconciliation/auditor'
 import { type Balance, balance } from '@parley/dispatcher/reconciliation/balance'
 import { countMessages } from '@parley/dispatcher/reconciliation/count'
 import { collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { createLog } from '@parley/shared/log'
+import { MESSAGE_TYPE } from '@parley/shared/message'
+import { connectBroker } from '@parley/shared/messaging/connection'
+import { createPublisher } from '@parley/shared/messaging/publisher'
 import {
   declareDispatcherTopology,
   MESSAGES_EXCHANGE,
   PARTITIONS,
   partitionKey,
   partitionQueue,
-} from '@parley/shared/broker'
-import { followBroker } from '@parley/shared/follow-broker'
-import { createLog } from '@parley/shared/log'
-import { MESSAGE_TYPE } from '@parley/shared/message'
+} from '@parley/shared/messaging/topology'
 import { connectMongo } from '@parley/shared/mongo'
-import type { ConsumeMessage } from 'amqplib'
+import { type ConsumeMessage, connect } from 'amqplib'
 import { newRecord } from './new-record.ts'
 
 const CONDITION_MS = 40_000
@@ -37,12 +37,13 @@ export async function startAuditWorld() {
   })
   await database.ready
   const collections = collectionsOf(database.connection)
-  const publishChannel = openPublishChannel(log)
-  const broker = await followBroker({ url: amqpUrl, declare: declareDispatcherTopology, log })
-  broker.follow(publishChannel)
+  const broker = await connectBroker({ url: amqpUrl, declare: declareDispatcherTopology, log })
+  const publisher = createPublisher({ broker, log })
+  await untilTrue(() => publisher.isUp())
+  const connection = await connect(amqpUrl)
+  const channel = await connection.createConfirmChannel()
   const auditors = new Set<Auditor>()
   const startSession = (options = {}) => database.connection.getClient().startSession(options)
-  const channel = () => until(async () => publishChannel.current())
   const world = {
     collections,
     connection: database.connection,
@@ -55,7 +56,8 @@ export async function startAuditWorld() {
         collections,
         startSession,
         instance,
-        publishChannel,
+        broker,
+        publisher,
         retentionMs,
         graceMs: GRACE_MS,
         log,
@@ -70,27 +72,25 @@ export async function startAuditWorld() {
     },
     /** Takes the next message out of a partition's queue, without storing it. */
     async take(partition: number): Promise<ConsumeMessage> {
-      const open = await channel()
       const taken = Promise.withResolvers<ConsumeMessage>()
-      const { consumerTag } = await open.consume(
+      const { consumerTag } = await channel.consume(
         partitionQueue(partition),
         (delivery) => delivery !== null && taken.resolve(delivery),
         { noAck: true },
       )
       const delivery = await taken.promise
-      await open.cancel(consumerTag)
+      await channel.cancel(consumerTag)
       return delivery
     },
     /** Accepts a message, as intake does, `age` milliseconds ago. */
     async accept(messageId: string, options: { partition?: number; age?: number; type?: string } = {}) {
       const { partition = 0, age = 0, type = MESSAGE_TYPE } = options
-      const open = await channel()
-      open.publish(MESSAGES_EXCHANGE, partitionKey(partition), Buffer.from('{}'), {
+      channel.publish(MESSAGES_EXCHANGE, partitionKey(partition), Buffer.from('{}'), {
         ...{ messageId, type, persistent: true, contentType: 'application/json' },
         timestamp: Math.floor((Date.now() - age) / 1_000),
         headers: { workspace: 1, channel: 'c', thread: 't', source: 'api' },
       })
-      await open.waitForConfirms()
+      await channel.waitForConfirms()
     },
     store: (_id: string, change: Partial<MessageRecord> = {}) =>
       collections.messages.insertOne(newRecord({ _id, receivedAt: new Date(), ...change })),
@@ -108,7 +108,8 @@ export async function startAuditWorld() {
     difference: async () => (await collections.audit.findOne({ _id: 'log' }))?.difference,
     async close() {
       await world.stop()
-      await publishChannel.close()
+      await connection.close()
+      await publisher.close()
       await broker.close()
       await database.connection.dropDatabase()
       await database.close()

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { reconciliationDifference } from '@parley/dispatcher/reconciliation/reconciliation-difference'
 import { removeEnded } from '@parley/dispatcher/reconciliation/remove-ended'
-import { declareTopology, LOG_QUEUE, PARTITIONS, partitionQueue } from '@parley/shared/broker'
+import { declareTopology, LOG_QUEUE, PARTITIONS, partitionQueue } from '@parley/shared/messaging/topology'
 import { type AuditWorld, startAuditWorld, untilTrue } from './audit-world.ts'
 import { newRecord } from './new-record.ts'
 
@@ -17,7 +17,7 @@ beforeEach(async () => {
   const { audited, audit, messages, rejected, removed } = world.collections
   for (const one of [audited, messages, rejected, removed]) await one.deleteMany({} as object)
   await audit.updateOne({ _id: 'log' }, { $unset: { offset: '', messageId: '', difference: '' } })
-  const channel = await world.channel()
+  const channel = world.channel
   await channel.deleteQueue(LOG_QUEUE)
   await declareTopology(channel)
   for (let partition = 0; partition < PARTITIONS; partition++)
@@ -94,7 +94,7 @@ describe('the auditor', () => {
     world.start(2 * 60 * 60 * 1_000)
     await world.accept('older', { partition: 1, age: 3 * 60 * 60 * 1_000 })
     await world.accept('old', { partition: 1, age: 90 * 60 * 1_000 })
-    const channel = await world.channel()
+    const channel = world.channel
     await channel.purgeQueue(partitionQueue(1))
     await untilTrue(async () => (await world.difference()) === 1)
     expect(await world.audited()).toBe(1)
@@ -108,7 +108,7 @@ describe('the auditor', () => {
       await world.accept(id)
     }
     await untilTrue(async () => (await world.audited()) === 8)
-    const channel = await world.channel()
+    const channel = world.channel
     await channel.deleteQueue(LOG_QUEUE)
     await declareTopology(channel)
     await world.store('new')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, type Listening, listen, type Parsed } from '@parley/local/testing/service-under-test'
-import { partitionKey } from '@parley/shared/broker'
+import { partitionKey } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import { type DispatchWorld, startDispatchWorld } from './dispatch-world.ts'
 

@@ -16,15 +16,13 @@ import type { DocumentReplica } from '@parley/shared/config-replica/replica-stor
 import { type Caller, createInternalSigner, type ServiceName } from '@parley/shared/internal-token'
 import { createLog } from '@parley/shared/log'
 import type { WebhookMessage } from '@parley/shared/message'
-import { untraced } from '@parley/shared/tracing'
+import { connectBroker } from '@parley/shared/messaging/connection'
+import { createPublisher, type Publisher } from '@parley/shared/messaging/publisher'
+import { declareTopology } from '@parley/shared/messaging/topology'
 import { messagePublication } from '@parley/webhook/publication'
-import { createPublisher, type Publisher } from '@parley/webhook/publish'
 import mongoose from 'mongoose'
-import { Registry } from 'prom-client'
 import { buildApp } from '../src/app.ts'
 import { config } from '../src/config.ts'
-
-const CONFIRM_MS = 4_500
 
 export interface SeenMessage {
   _id: string
@@ -169,11 +167,9 @@ export async function startDispatchWorld(environment: Record<string, string> = {
     return started
   }
   const first = await startDispatcher()
-  const publisher = await createPublisher({
-    url: amqpUrl,
-    log: createLog({ service: 'test', level: 'silent' }),
-    ...{ registry: new Registry(), tracing: untraced },
-  })
+  const silent = createLog({ service: 'test', level: 'silent' })
+  const broker = await connectBroker({ url: amqpUrl, declare: declareTopology, log: silent })
+  const publisher = createPublisher({ broker, log: silent })
   await eventually(async () => ((await publisher.isUp()) ? true : undefined))
   const caller = await register(identity.url)
   const gateway = createInternalSigner(keys.own.gateway)
@@ -242,10 +238,7 @@ export async function startDispatchWorld(environment: Record<string, string> = {
         traceparent: undefined,
       } as const
       const body = Buffer.from(JSON.stringify(message))
-      return publisher.publish(
-        messagePublication({ messageId, message, body, provenance }),
-        performance.now() + CONFIRM_MS,
-      )
+      return publisher.publish(messagePublication({ messageId, message, body, provenance }))
     },
     async get(path, options = {}) {
       const answer = await fetch(first.url + path, { headers: as('dispatcher', options.workspace) })
@@ -270,6 +263,7 @@ export async function startDispatchWorld(environment: Record<string, string> = {
     async close() {
       await Promise.all(dispatchers.map((dispatcher) => dispatcher.close()))
       await publisher.close()
+      await broker.close()
       await front.close()
       await edge.close()
       await configuration?.close()

@@ -5,9 +5,9 @@ import { createLeaseStore } from '@parley/dispatcher/store/lease-store'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
-import { PARTITIONS } from '@parley/shared/broker'
-import { type FollowedBroker, followBroker } from '@parley/shared/follow-broker'
 import { createLog } from '@parley/shared/log'
+import { type Broker, connectBroker } from '@parley/shared/messaging/connection'
+import { PARTITIONS } from '@parley/shared/messaging/topology'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 
 const log = createLog({ service: 'test', level: 'silent' })
@@ -17,7 +17,7 @@ let collections: Collections
 interface Instance {
   partitions: Partitions
   proxy: TcpProxy
-  broker: FollowedBroker
+  broker: Broker
 }
 let instances: Record<'a' | 'b', Instance>
 
@@ -47,7 +47,7 @@ async function startInstance(name: string): Promise<Instance> {
   const target = new URL((await testServers()).amqpUrl)
   const proxy = await startTcpProxy({ host: target.hostname, port: Number(target.port) })
   target.port = String(proxy.port)
-  const broker = await followBroker({ url: target.href, declare: async () => {}, log })
+  const broker = await connectBroker({ url: target.href, declare: async () => {}, log })
   const partitions = startPartitions({
     leases: createLeaseStore({ collections, instance: name }),
     instance: name,

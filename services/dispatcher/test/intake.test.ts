@@ -11,15 +11,14 @@ import { createCommitter } from '@parley/dispatcher/store/commit'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
-import { PARTITIONS } from '@parley/shared/broker'
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
+import { PARTITIONS } from '@parley/shared/messaging/topology'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
-import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import type { ConsumeMessage } from 'amqplib'
 import { newRecord } from './new-record.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
-const channel = {} as ConfirmChannel
 let proxy: TcpProxy
 let database: MongoConnection
 let direct: MongoConnection
@@ -67,7 +66,6 @@ afterEach(async () => {
 /** A partition that runs what arrives; a test says what running does, and until when the lease holds. */
 function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } = {}) {
   const ran: string[] = []
-  let order = term * 1_000
   const threads: Threads = createThreads({
     load: ({ workspace, thread }, limit) =>
       messages.find({ workspace, thread, open: true }).sort({ order: 1 }).limit(limit).toArray(),
@@ -76,25 +74,22 @@ function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } =
       if (result.kind === 'closed') ran.push(record._id)
       return result
     },
-    dropped: (records) => writeBehind.dropped(records),
-    recover: () => threads.complete(),
     concurrency: 4,
   })
   const store = createIntakeStore(collections.messages, log)
   const committer = createCommitter(collections.messages, 'us')
-  const writeBehind = createWriteBehind({ writer: 'us', isLeased, threads, store, committer })
+  const writeBehind = createWriteBehind({ writer: 'us', isLeased, store, committer })
   const intake = createIntake({
     ...{ partition: 0, isLeased, store, writeBehind, log },
-    nextOrder: () => order++,
-    storeFirst: storeDeliveries({
-      ...{ partition: 0, collections, isLeased, log },
-      known: (record) => threads.wake(record),
-    }),
+    threads,
+    firstOrder: term * 1_000,
+    storeFirst: storeDeliveries({ partition: 0, collections, isLeased }),
   })
+  threads.on('room', () => threads.complete())
   threads.complete()
   open.push({ intake, writeBehind, threads })
   const take = (id: string, options: { thread?: string; redelivered?: boolean } = {}) =>
-    intake.take(delivery(id, options), channel)
+    intake.take(delivery(id, options))
   return { ran, threads, intake, writeBehind, take }
 }
 
@@ -235,7 +230,7 @@ describe('the messages of a thread', () => {
       return { kind: 'reload', at: Date.now() + 20 }
     })
     const ids = Array.from({ length: 60 }, (_, n) => `m-${String(n).padStart(2, '0')}`)
-    const taken: Array<Promise<void>> = []
+    const taken: Array<Promise<unknown>> = []
     for (const [at, id] of ids.entries()) {
       taken.push(take(id, { thread: `t-${at % 3}` }))
       if (at % 10 === 5) {

@@ -7,7 +7,6 @@ import { Registry } from 'prom-client'
 import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
 import type { RunResult } from '../src/deliver/run-result.ts'
-import type { LeasedRun } from '../src/deliver/written-message.ts'
 import { createIntakeStore } from '../src/intake/intake-store.ts'
 import { createWriteBehind, type WriteBehind } from '../src/intake/write-behind.ts'
 import type { MessageRecord } from '../src/message/message-record.ts'
@@ -63,15 +62,8 @@ function startInstance(options: { term: number; isLeased?: () => boolean; delive
   const committer = createCommitter(messages, 'i')
   const writeBehind = createWriteBehind({
     ...{ writer: `i/${term}`, isLeased, committer, store: createIntakeStore(messages, log) },
-    threads: { add: () => true, wake: () => {} },
   })
   open.push(writeBehind)
-  const leased: LeasedRun = {
-    isLeased,
-    commit: (...write) => writeBehind.commit(...write),
-    release: (...claim) => writeBehind.release(...claim),
-    calling: (call) => call(),
-  }
   const callback = {
     reports: true,
     deliver: async () => {
@@ -100,7 +92,10 @@ function startInstance(options: { term: number; isLeased?: () => boolean; delive
     retentionMs: 60_000,
     now: Date.now,
   })
-  return { writeBehind, run: (record: MessageRecord): Promise<RunResult> => run(record, leased) }
+  return {
+    writeBehind,
+    run: (record: MessageRecord): Promise<RunResult> => run(record, writeBehind, (call) => call()),
+  }
 }
 
 const never = async () => {

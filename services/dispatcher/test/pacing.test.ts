@@ -6,7 +6,7 @@ import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
 import type { Slot } from '../src/channels/send-rate-limit/send-rate-limit.ts'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
 import type { RunResult } from '../src/deliver/run-result.ts'
-import type { LeasedRun } from '../src/deliver/written-message.ts'
+import type { LeasedMessages } from '../src/deliver/written-message.ts'
 import { advanced, type MessageRecord } from '../src/message/message-record.ts'
 import { createMetrics } from '../src/metrics/metrics.ts'
 import { newRecord } from './new-record.ts'
@@ -71,9 +71,8 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
     retentionMs: 1,
     now: Date.now,
   })
-  const leased: LeasedRun = {
+  const leased: LeasedMessages = {
     isLeased: () => true,
-    calling: (call) => call(),
     commit: async (record, progress) => {
       await pause(options.commitMs)
       return advanced(record, progress)
@@ -82,7 +81,8 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
   }
   /** Runs the message as its thread does: again at the time that it asks for. */
   const runThrough = async (record: MessageRecord): Promise<RunResult> => {
-    for (let result = await run(record, leased); ; result = await run(result.record, leased)) {
+    const runOnce = (record: MessageRecord) => run(record, leased, (call) => call())
+    for (let result = await runOnce(record); ; result = await runOnce(result.record)) {
       if (result.kind !== 'wait') return result
       await pause(result.until - Date.now())
     }

@@ -5,7 +5,7 @@ import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import { Registry } from 'prom-client'
 import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
-import type { LeasedRun } from '../src/deliver/written-message.ts'
+import type { LeasedMessages } from '../src/deliver/written-message.ts'
 import { advanced } from '../src/message/message-record.ts'
 import { RETRY_DELAYS } from '../src/message/settle.ts'
 import { createMetrics } from '../src/metrics/metrics.ts'
@@ -14,9 +14,8 @@ import { createCommitter } from '../src/store/commit.ts'
 import { newRecord } from './new-record.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
-const leased: LeasedRun = {
+const leased: LeasedMessages = {
   isLeased: () => true,
-  calling: (call) => call(),
   commit: async (record, progress) =>
     (await createCommitter(messages, 'test').commit(record, progress))
       ? advanced(record, progress)
@@ -95,7 +94,7 @@ describe('a message that something unforeseen goes wrong with', () => {
       const record = await messages.findOne({ _id: where })
       if (record === null) throw new Error('the message is gone')
       const began = now
-      const result = await run(record, leased)
+      const result = await run(record, leased, (call) => call())
       if (result.kind === 'closed') break
       now = result.kind === 'wait' ? result.until : result.at
       waits.push(now - began)
@@ -112,7 +111,7 @@ describe('a message that something unforeseen goes wrong with', () => {
     const answer = JSON.stringify({ extId: 'c', user: {}, thread: {}, answer: { message: 'x' } })
     const next = newRecord({ _id: 'next', body: answer, receivedAt: new Date(now) })
     await messages.insertOne(next)
-    expect(await runWith({})(next, leased)).toEqual({ kind: 'closed' })
+    expect(await runWith({})(next, leased, (call) => call())).toEqual({ kind: 'closed' })
     expect((await messages.findOne({ _id: 'next' }))?.state).toBe('delivered')
   })
 })

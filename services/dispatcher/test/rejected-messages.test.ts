@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { partitionKey, REJECTED_QUEUE } from '@parley/shared/broker'
+import { partitionKey, REJECTED_QUEUE } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import { rpcLine, text } from './rpc-line.ts'
 

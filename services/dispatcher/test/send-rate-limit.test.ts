@@ -118,15 +118,34 @@ test('the rate to a person counts from slot to slot, not from when they were ask
   expect(next?.at).toBeGreaterThanOrEqual((slots[0] ?? 0) + PERSON_INTERVAL_MS)
 })
 
-test('another slot for a send that missed its own takes of the number, not of the person', async () => {
+test('another slot for a send that missed its own takes of the number', async () => {
   const [sendRateLimit] = instances()
   const keys = { number: 'missed', person: 'ana' }
   const before = await sendRateLimit?.slot(keys)
-  for (let n = 0; n < PERSON_BURST; n++) await sendRateLimit?.anotherSlot(keys)
+  for (let n = 0; n < PERSON_BURST; n++) await sendRateLimit?.anotherSlot(keys, Date.now())
   const after = await sendRateLimit?.slot({ number: 'missed', person: 'joão' })
   expect((after?.at ?? 0) - (before?.at ?? 0)).toBeGreaterThan(PERSON_BURST * NUMBER_INTERVAL_MS)
+})
+
+test('another slot for a send moves the rate of its person by as much as it is later, and by no more', async () => {
+  const [sendRateLimit] = instances()
+  const keys = { number: 'moved', person: 'ana' }
+  const burst = async (count: number) => {
+    for (let sent = 0; sent < count; ) {
+      const slot = await sendRateLimit?.slot(keys)
+      if (slot?.kind === 'reserved') sent++
+      else await new Promise((resolve) => setTimeout(resolve, Math.max(0, (slot?.at ?? 0) - Date.now())))
+    }
+  }
+  const first = await sendRateLimit?.slot(keys)
+  const another = await sendRateLimit?.anotherSlot(keys, Date.now() - 5_000)
+  await burst(PERSON_BURST - 2)
   const next = await sendRateLimit?.slot(keys)
-  expect(next?.kind).toBe('reserved')
+  const moved = (another?.at ?? 0) - (first?.at ?? 0) + 5_000
+  const sinceFirst = (next?.at ?? 0) - (first?.at ?? 0)
+  expect(next?.kind).toBe('later')
+  expect(sinceFirst).toBeGreaterThanOrEqual(moved)
+  expect(sinceFirst).toBeLessThan(moved + PERSON_INTERVAL_MS)
 })
 
 describe('with Redis away', () => {
@@ -137,7 +156,7 @@ describe('with Redis away', () => {
     for (let n = 0; n < 5; n++) slots.push(await sendRateLimit?.slot({ number: 'alone', person: `p${n}` }))
     const gaps = slots.slice(1).map((slot, n) => (slot?.at ?? 0) - (slots[n]?.at ?? 0))
     expect(slots.every((slot) => slot?.kind === 'reserved')).toBe(true)
-    const another = await sendRateLimit?.anotherSlot({ number: 'alone', person: 'p0' })
+    const another = await sendRateLimit?.anotherSlot({ number: 'alone', person: 'p0' }, Date.now())
     expect((another?.at ?? 0) - (slots.at(-1)?.at ?? 0)).toBeGreaterThan(NUMBER_INTERVAL_MS * 8 - 1)
     for (const gap of gaps) expect(gap).toBeGreaterThan(NUMBER_INTERVAL_MS * 8 - 1)
     for (let n = 0; n < 8; n++) {

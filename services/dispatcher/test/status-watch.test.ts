@@ -1,27 +1,31 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { openPublishChannel } from '@parley/dispatcher/broker/publish-channel'
 import { watchStatuses } from '@parley/dispatcher/statuses/status-watch'
 import { workStatuses } from '@parley/dispatcher/statuses/work-statuses'
 import { type Collections, collectionsOf } from '@parley/dispatcher/store/collections'
 import { createCommitter } from '@parley/dispatcher/store/commit'
 import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
-import { declareDispatcherTopology, STATUS_QUEUES } from '@parley/shared/broker'
-import { type FollowedBroker, followBroker } from '@parley/shared/follow-broker'
-import { keepConsuming } from '@parley/shared/keep-consuming'
 import { createLog } from '@parley/shared/log'
 import { STATUS_TYPE } from '@parley/shared/message-status'
+import { type Broker, connectBroker } from '@parley/shared/messaging/connection'
+import { consumeBatches } from '@parley/shared/messaging/consumer'
+import { createPublisher, type Publisher } from '@parley/shared/messaging/publisher'
+import {
+  DISPATCHER_EXCHANGE,
+  declareDispatcherTopology,
+  STATUS_QUEUES,
+} from '@parley/shared/messaging/topology'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import { inTurn } from '@parley/shared/targets'
-import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import type { ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
 import { createMetrics } from '../src/metrics/metrics.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
-const publishChannel = openPublishChannel(log)
 let database: MongoConnection
 let collections: Collections
-let broker: FollowedBroker
+let broker: Broker
+let publisher: Publisher
 let edge: Listening
 let answer = 200
 
@@ -35,12 +39,12 @@ beforeAll(async () => {
   })
   await database.ready
   collections = collectionsOf(database.connection)
-  broker = await followBroker({ url: amqpUrl, declare: declareDispatcherTopology, log })
-  broker.follow(publishChannel)
+  broker = await connectBroker({ url: amqpUrl, declare: declareDispatcherTopology, log })
+  publisher = createPublisher({ broker, log })
   edge = await listen((_req, res) => void res.writeHead(answer).end())
 })
 afterAll(async () => {
-  await publishChannel.close()
+  await publisher.close()
   await broker.close()
   await edge.close()
   await database.connection.dropDatabase()
@@ -52,18 +56,18 @@ const watching = async (instance: string) => {
   // The second of each is never there.
   const targets = () => inTurn([new URL(edge.url), new URL('http://127.0.0.1:1')])
   return watchStatuses({
-    ...{ instance, publishChannel, instances: collections.instances, log },
+    ...{ instance, publisher, instances: collections.instances, log },
     gateways: targets(),
     webhooks: targets(),
   })
 }
 const applied = () =>
   workStatuses({
-    ...{ collections, metrics: createMetrics(new Registry()), log },
+    ...{ collections, metrics: createMetrics(new Registry()) },
     committer: createCommitter(collections.messages, 'statuses:us'),
   })
 const consume = (queue: string, options: { prefetch?: number; work: ReturnType<typeof applied> }) => {
-  const consumer = keepConsuming({ queue, held: () => true, log, ...options })
+  const consumer = consumeBatches({ queue, log, ...options })
   broker.follow(consumer)
   return consumer
 }
@@ -87,9 +91,9 @@ describe('a missing status', () => {
     const watch = await watching('stuck')
     const gate = Promise.withResolvers<void>()
     const work = applied()
-    const stuck = async (batch: ConsumeMessage[], channel: ConfirmChannel) => {
+    const stuck = async (batch: ConsumeMessage[]) => {
       await gate.promise
-      return work(batch, channel)
+      return work(batch)
     }
     const [first, ...others] = STATUS_QUEUES
     const consumers = others.map((queue) => consume(queue, { work }))
@@ -110,14 +114,14 @@ describe('a missing status', () => {
   test('says soon enough that a send did not happen though the queues are never empty', async () => {
     const watch = await watching('flow')
     const work = applied()
-    const slowly = async (batch: ConsumeMessage[], channel: ConfirmChannel) => {
+    const slowly = async (batch: ConsumeMessage[]) => {
       await new Promise((resolve) => setTimeout(resolve, 20))
-      return work(batch, channel)
+      return work(batch)
     }
     const consumers = STATUS_QUEUES.map((queue) => consume(queue, { work: slowly, prefetch: 5 }))
     const depths = () =>
-      Promise.all(
-        STATUS_QUEUES.map(async (queue) => (await publishChannel.current()?.checkQueue(queue))?.messageCount),
+      broker.withChannel((channel) =>
+        Promise.all(STATUS_QUEUES.map(async (queue) => (await channel.checkQueue(queue)).messageCount)),
       )
     let isFlowing = true
     let looks = 0
@@ -128,9 +132,11 @@ describe('a missing status', () => {
         looks++
         if (waiting.some((count) => count === 0)) emptyLooks++
         // As many as are worked meanwhile, so that some always wait.
-        for (const [at, queue] of STATUS_QUEUES.entries())
-          for (let count = waiting[at] ?? 0; count < 30; count++)
-            publishChannel.current()?.sendToQueue(queue, aStatus(), { type: STATUS_TYPE })
+        const missing = STATUS_QUEUES.flatMap((queue, at) =>
+          Array.from({ length: Math.max(0, 30 - (waiting[at] ?? 0)) }, () => queue),
+        )
+        const status = { exchange: DISPATCHER_EXCHANGE, type: STATUS_TYPE, body: aStatus() }
+        await Promise.all(missing.map((routingKey) => publisher.publish({ ...status, routingKey })))
         await new Promise((resolve) => setTimeout(resolve, 10))
       }
     })()

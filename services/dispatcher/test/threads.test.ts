@@ -64,13 +64,13 @@ function createWorld(options: {
       ran.push(record._id)
       return result
     },
-    recover: () => {
-      for (const thread of store.threads()) threads.wake({ workspace: 1, thread })
-      threads.complete()
-    },
     concurrency: options.concurrency ?? 8,
     ...(options.maxThreads === undefined ? {} : { maxThreads: options.maxThreads }),
     ...(options.now === undefined ? {} : { now: options.now }),
+  })
+  threads.on('room', () => {
+    for (const thread of store.threads()) threads.wake({ workspace: 1, thread })
+    threads.complete()
   })
   return { threads, store, ran }
 }

@@ -1,14 +1,15 @@
 import { createAuthorizer } from '@parley/shared/authorizer'
-import { CHANNEL_CHANGES_QUEUE, declareChannelChanges } from '@parley/shared/broker'
 import type { BaseConfig } from '@parley/shared/config'
+import { followChanges } from '@parley/shared/config-replica/follow-changes'
 import { createReplica } from '@parley/shared/config-replica/replica'
 import { createReplicaStore } from '@parley/shared/config-replica/replica-store'
-import { workChanges } from '@parley/shared/config-replica/work-changes'
-import { followBroker } from '@parley/shared/follow-broker'
 import { createInternalClient } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
-import { keepConsuming } from '@parley/shared/keep-consuming'
 import type { Log } from '@parley/shared/log'
+import { connectBroker } from '@parley/shared/messaging/connection'
+import { createPublishObserver } from '@parley/shared/messaging/publish-observer'
+import { createPublisher } from '@parley/shared/messaging/publisher'
+import { declareChanges, declareTopology, MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import { connectMongo } from '@parley/shared/mongo'
 import { methodNotAllowed } from '@parley/shared/problem'
 import { connectRedis } from '@parley/shared/redis'
@@ -33,10 +34,12 @@ import { createFindHook } from './meta/find-hook.ts'
 import { handshake } from './meta/handshake.ts'
 import { receive as receiveFromMeta } from './meta/receive.ts'
 import { receive } from './native/receive.ts'
-import { createPublisher } from './publish.ts'
 import { createWorkspaces } from './workspaces.ts'
 
-/** The instances share one queue of changes, so the memory of each is trusted for a second. */
+/** Changes to channels, for the replicas in the database: whichever instance takes them. */
+const CHANGES_QUEUE = 'webhook.channels'
+const MAX_CHANGES = 100_000
+/** The instances share that queue, so the memory of each is trusted for a second. */
 const FRESH_MS = 1_000
 const LOOKUP_MS = 2_000
 const KIB = 1024
@@ -66,6 +69,14 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const box = createSecretBox(secretKeysOf(config))
   const store = createReplicaStore({ replicas: collections.channels, box, channelsOnly: true })
   const configuration = inner(config.CONFIGURATION_URL, 'configuration')
+  const broker = await connectBroker({ url: config.AMQP_URL, declare: declareTopology, log })
+  const publisher = createPublisher({
+    broker,
+    observe: (inFlight) =>
+      createPublishObserver({ registry, tracing, exchange: MESSAGES_EXCHANGE, inFlight }),
+    sameHeaders: true,
+    log,
+  })
   const replica = createReplica({
     store,
     configuration: { get: (path) => within(LOOKUP_MS, configuration.get(path)) },
@@ -74,15 +85,15 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     log,
   })
   const channels = createChannels(replica)
-  const publisher = await createPublisher({ url: config.AMQP_URL, log, registry, tracing })
-  const broker = await followBroker({ url: config.AMQP_URL, declare: declareChannelChanges, log })
-  const changes = keepConsuming({
-    queue: CHANNEL_CHANGES_QUEUE,
-    held: () => true,
-    work: workChanges({ resources: ['channels'], store, replica, log }),
+  // A connection of its own: one that publishes may be blocked by the broker.
+  const changesBroker = await connectBroker({
+    url: config.AMQP_URL,
+    declare: (channel) =>
+      declareChanges(channel, { queue: CHANGES_QUEUE, resources: ['channels'], maxLength: MAX_CHANGES }),
     log,
   })
-  broker.follow(changes)
+  const changes = followChanges({ queue: CHANGES_QUEUE, resources: ['channels'], store, replica, log })
+  changesBroker.follow(changes)
   const redis = connectRedis(config.REDIS_URL, log)
   const workspaces = createWorkspaces({ identity, known: collections.workspaces })
   const findHook = createFindHook({ workspaces, channels })
@@ -100,7 +111,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     registry,
     tracing,
     readiness: {
-      required: { rabbitmq: publisher.isUp },
+      required: { rabbitmq: () => publisher.isUp() },
       // Without these it serves channels and workspaces that it knows, and the derived id still makes a repeat one message.
       optional: { redis: async () => (await redis.ping()) === 'PONG', mongodb: database.isUp },
     },
@@ -141,7 +152,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     registry,
     close: async () => {
       await Promise.all([publisher.close(), changes.close()])
-      await broker.close()
+      await Promise.all([broker.close(), changesBroker.close()])
       redis.disconnect()
       await Promise.all([database.close(), tracing.close()])
     },

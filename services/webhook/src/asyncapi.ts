@@ -1,3 +1,9 @@
+import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
+import { defined } from '@parley/shared/defined'
+import { DOCUMENT_CHANGE_TYPE, documentChange } from '@parley/shared/document-change'
+import { safeInteger } from '@parley/shared/json-object'
+import { MESSAGE_TYPE, webhookMessage } from '@parley/shared/message'
+import { messageStatus, STATUS_TYPE } from '@parley/shared/message-status'
 import {
   CONFIGURATION_EXCHANGE,
   LOG_QUEUE,
@@ -7,13 +13,7 @@ import {
   STATUS_PARTITIONS,
   statusKey,
   TASKS_QUEUE,
-} from '@parley/shared/broker'
-import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
-import { defined } from '@parley/shared/defined'
-import { DOCUMENT_CHANGE_TYPE, documentChange } from '@parley/shared/document-change'
-import { safeInteger } from '@parley/shared/json-object'
-import { MESSAGE_TYPE, webhookMessage } from '@parley/shared/message'
-import { messageStatus, STATUS_TYPE } from '@parley/shared/message-status'
+} from '@parley/shared/messaging/topology'
 import { jsonSchemaOf } from '@parley/shared/openapi/json-schema'
 import { TASK_SUBMISSION_TYPE, taskSubmission } from '@parley/shared/task-submission'
 import { z } from 'zod'

@@ -1,6 +1,6 @@
 import { integer, randomInProduction, safeInProduction, serviceUrls } from '@parley/shared/config'
 import { secretKeysConfig } from '@parley/shared/secret-keys'
-import { amqpUrl, redisUrl } from '@parley/shared/server-url'
+import { amqpUrl, redisUrl, withoutTrailingSlashes } from '@parley/shared/server-url'
 import { z } from 'zod'
 
 /** The webhook service's own environment. */
@@ -15,7 +15,7 @@ export const config = {
   CONFIGURATION_URL: serviceUrls('configuration'),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
-    .transform((text) => text.replace(/(?<!\/)\/+$/, ''))
+    .transform(withoutTrailingSlashes)
     .optional()
     .describe('Where providers reach the gateway; without it what the request came to'),
   SIGNING_SECRET: safeInProduction(

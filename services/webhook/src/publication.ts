@@ -1,14 +1,19 @@
-import { partitionKey, partitionOf, statusKey, statusPartitionOf } from '@parley/shared/broker'
 import { MESSAGE_TYPE, threadOf, type WebhookMessage } from '@parley/shared/message'
 import { type MessageStatus, STATUS_TYPE } from '@parley/shared/message-status'
+import type { Publication } from '@parley/shared/messaging/publisher'
+import {
+  MESSAGES_EXCHANGE,
+  partitionKey,
+  partitionOf,
+  statusKey,
+  statusPartitionOf,
+} from '@parley/shared/messaging/topology'
 
 /** Something to publish to exchange `messages`. */
-export interface Publication {
-  routingKey: string
+export interface MessagePublication extends Publication {
   messageId: string
   type: string
   headers: PublicationHeaders
-  body: Buffer
 }
 
 /** Those of every publication; what is undefined is not sent. */
@@ -33,29 +38,30 @@ export interface Provenance {
   traceparent: string | undefined
 }
 
-/** A message on its way to the partition of its thread. `body` is `message` as bytes, where they exist. */
+/** A message for the partition of its thread. `body` is `message` as bytes, where they exist. */
 export function messagePublication(options: {
   messageId: string
   message: WebhookMessage
   body: Buffer
   provenance: Provenance
-}): Publication {
+}): MessagePublication {
   const { messageId, message, body, provenance } = options
   const thread = threadOf(message, messageId)
   const headers = headersOf(provenance, { channel: message.extId, thread })
   const routingKey = partitionKey(partitionOf(provenance.workspace, thread))
-  return { routingKey, messageId, type: MESSAGE_TYPE, headers, body }
+  return { exchange: MESSAGES_EXCHANGE, routingKey, messageId, type: MESSAGE_TYPE, headers, body }
 }
 
-/** A provider's status on its way to the queue of its send: those of one send stay in order. */
+/** A provider's status for the queue of its send: those of one send stay in order. */
 export function statusPublication(options: {
   messageId: string
   status: MessageStatus
   provenance: Provenance
-}): Publication {
+}): MessagePublication {
   const { messageId, status, provenance } = options
   const headers = headersOf(provenance, { channel: status.channel, thread: undefined })
   return {
+    exchange: MESSAGES_EXCHANGE,
     routingKey: statusKey(statusPartitionOf(status.providerId)),
     messageId,
     type: STATUS_TYPE,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createRouter, routes } from '@parley/gateway/routes'
-import { STATUS_PARTITIONS, statusKey } from '@parley/shared/broker'
+import { STATUS_PARTITIONS, statusKey } from '@parley/shared/messaging/topology'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 import { contact, metaChannel, metaMessage, payloadOf, postPayload } from './meta-payload.ts'

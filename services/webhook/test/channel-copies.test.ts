@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, untilReady } from '@parley/local/testing/service-under-test'
-import { CONFIGURATION_EXCHANGE } from '@parley/shared/broker'
 import { createReplicaStore, type ReplicaStore } from '@parley/shared/config-replica/replica-store'
+import { CONFIGURATION_EXCHANGE } from '@parley/shared/messaging/topology'
 import { createSecretBox } from '@parley/shared/sealed-value'
 import { secretKeysOf } from '@parley/shared/secret-keys'
 import { collectionsOf } from '../src/database.ts'

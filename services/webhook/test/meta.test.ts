@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { untilReady } from '@parley/local/testing/service-under-test'
-import { partitionOf, partitionQueue, statusPartitionOf, statusQueue } from '@parley/shared/broker'
 import { webhookMessage } from '@parley/shared/message'
 import { messageStatus } from '@parley/shared/message-status'
+import {
+  partitionOf,
+  partitionQueue,
+  statusPartitionOf,
+  statusQueue,
+} from '@parley/shared/messaging/topology'
 import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 import {
   contact,

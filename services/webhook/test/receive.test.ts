@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, untilReady } from '@parley/local/testing/service-under-test'
-import { LOG_QUEUE, partitionOf, partitionQueue } from '@parley/shared/broker'
 import type { Caller } from '@parley/shared/internal-token'
+import { LOG_QUEUE, partitionOf, partitionQueue } from '@parley/shared/messaging/topology'
 import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 
 const message = {

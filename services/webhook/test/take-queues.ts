@@ -8,7 +8,7 @@ import {
   STATUS_PARTITIONS,
   statusKey,
   statusQueue,
-} from '@parley/shared/broker'
+} from '@parley/shared/messaging/topology'
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib'
 
 export interface Taken {

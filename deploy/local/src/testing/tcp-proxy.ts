@@ -5,6 +5,8 @@ export interface TcpProxy {
   port: number
   /** Cuts every connection and refuses new ones. */
   cut(): void
+  /** Passes nothing more on over the present connections, which stay open. */
+  stall(): void
   mend(): void
   close(): Promise<void>
 }
@@ -37,6 +39,9 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
     cut() {
       cut = true
       destroyAll()
+    },
+    stall() {
+      for (const socket of sockets) socket.pause()
     },
     mend() {
       cut = false

@@ -1,10 +1,9 @@
-import { SUBMISSIONS_EXCHANGE, TASKS_QUEUE } from '@parley/shared/broker'
 import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
+import type { Publisher } from '@parley/shared/messaging/publisher'
+import { SUBMISSIONS_EXCHANGE, TASKS_QUEUE } from '@parley/shared/messaging/topology'
 import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
 import { currentTrace } from '@parley/shared/tracing'
-import { publishConfirmed } from '../broker/confirmed-publish.ts'
-import type { PublishChannel } from '../broker/publish-channel.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { Channel } from './channels.ts'
 
@@ -18,7 +17,7 @@ export type Submit = (options: {
   submit: JsonObject
 }) => Promise<void>
 
-export function createSubmit(publishChannel: Pick<PublishChannel, 'current'>): Submit {
+export function createSubmit(publisher: Pick<Publisher, 'publish'>): Submit {
   return ({ record, channel, submit }) => {
     const { assistantId } = channel.config
     const body: TaskSubmission = {
@@ -31,16 +30,14 @@ export function createSubmit(publishChannel: Pick<PublishChannel, 'current'>): S
       at: new Date().toISOString(),
     }
     const traceparent = currentTrace()
-    const properties = {
+    return publisher.publish({
+      exchange: SUBMISSIONS_EXCHANGE,
+      routingKey: TASKS_QUEUE,
+      mandatory: true,
       messageId: record._id,
       type: TASK_SUBMISSION_TYPE,
       headers: { workspace: record.workspace, ...defined({ traceparent }) },
-    }
-    return publishConfirmed(publishChannel, {
-      exchange: SUBMISSIONS_EXCHANGE,
-      key: TASKS_QUEUE,
-      body,
-      properties,
+      body: Buffer.from(JSON.stringify(body)),
     })
   }
 }

@@ -3,24 +3,29 @@ import { createSlots } from '../channels/send-rate-limit/send-rate.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { nextToSend } from '../message/progress.ts'
 import { stateOfSends } from '../message/send-state.ts'
+import type { Calling } from './calling.ts'
 import { type DeliverOptions, MessageRun } from './message-run.ts'
 import { type Planned, type Prepared, prepare } from './prepare.ts'
 import { type RunResult, resultInLane } from './run-result.ts'
 import { sendNext } from './send.ts'
 import { settleCrash, settleEnd, settleFailed } from './settle-attempt.ts'
 import { waitForEndpoint, waitUntilDue } from './wait.ts'
-import { type LeasedRun, Superseded } from './written-message.ts'
+import { type LeasedMessages, Superseded } from './written-message.ts'
 
-/** Delivers one message as far as it gets while its lease holds. Never rejects. */
-export type DeliverMessage = (record: MessageRecord, leased: LeasedRun) => Promise<RunResult>
+/** Delivers one message as far as it gets while its lease holds. Waits for others by `calling`. Never rejects. */
+export type DeliverMessage = (
+  record: MessageRecord,
+  leased: LeasedMessages,
+  calling: Calling,
+) => Promise<RunResult>
 
 const TROUBLE_PAUSE_MS = 1_000
 
 /** Makes the function that delivers a message: prepare, then send and settle, one send after the other. */
 export function createDeliverMessage(options: DeliverOptions): DeliverMessage {
   const slots = createSlots()
-  return async (record, leased) => {
-    const run = new MessageRun({ record, leased, options, slots })
+  return async (record, leased, calling) => {
+    const run = new MessageRun({ record, leased, calling, options, slots })
     try {
       const result = await deliver(run)
       return resultInLane(record, run.record.lane, result)
@@ -38,7 +43,12 @@ export function createDeliverMessage(options: DeliverOptions): DeliverMessage {
 async function deliver(run: MessageRun): Promise<RunResult> {
   const pause = waitUntilDue(run)
   if (pause !== undefined) return pause
-  const prepared = await prepare({ record: run.record, ...run.leased, ...run.options })
+  const prepared = await prepare({
+    record: run.record,
+    leased: run.leased,
+    calling: run.calling,
+    ...run.options,
+  })
   if ('channel' in prepared) run.isPassable = prepared.channel.config.ordered === false
   switch (prepared.kind) {
     case 'later':

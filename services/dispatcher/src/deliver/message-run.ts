@@ -8,9 +8,10 @@ import type { Submit } from '../channels/submit.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { handled } from '../message/progress.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { Calling } from './calling.ts'
 import type { Planned } from './prepare.ts'
 import type { DeliveryRoutes } from './route.ts'
-import { type LeasedRun, WrittenMessage } from './written-message.ts'
+import { type LeasedMessages, WrittenMessage } from './written-message.ts'
 
 /** Whether a missing status says that a send did not happen. */
 export interface StatusArrival {
@@ -41,15 +42,23 @@ export interface DeliverOptions extends DeliveryRoutes {
 /** One run of a message: the message as it then stands, and what its steps share. */
 export class MessageRun {
   readonly message: WrittenMessage
-  readonly leased: LeasedRun
+  readonly leased: LeasedMessages
+  readonly calling: Calling
   readonly options: DeliverOptions
   readonly rate: SendRate
   /** Whether later messages of the thread may pass this one while it waits. */
   isPassable = false
 
-  constructor(run: { record: MessageRecord; leased: LeasedRun; options: DeliverOptions; slots: Slots }) {
+  constructor(run: {
+    record: MessageRecord
+    leased: LeasedMessages
+    calling: Calling
+    options: DeliverOptions
+    slots: Slots
+  }) {
     this.message = new WrittenMessage({ ...run.options, record: run.record, leased: run.leased })
     this.leased = run.leased
+    this.calling = run.calling
     this.options = run.options
     this.rate = new SendRate({ ...run.options, slots: run.slots })
   }

@@ -1,10 +1,10 @@
 import type { Replica } from '@parley/shared/config-replica/replica'
 import type { Log } from '@parley/shared/log'
+import type { Publisher } from '@parley/shared/messaging/publisher'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import type { Tracing } from '@parley/shared/tracing'
 import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
-import type { PublishChannel } from '../broker/publish-channel.ts'
 import { type Channels, createChannels } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
@@ -47,14 +47,14 @@ export function createOutbound(options: {
   replica: Replica
   secrets: Pick<SecretBox, 'open'>
   redis: Redis
-  publishChannel: PublishChannel
+  publisher: Pick<Publisher, 'publish'>
   statuses: StatusArrival
   read(id: string): Promise<MessageRecord | null>
   registry: Registry
   tracing: Tracing
   log: Log
 }): Outbound {
-  const { config, replica, secrets, redis, publishChannel, statuses, read, registry, tracing, log } = options
+  const { config, replica, secrets, redis, publisher, statuses, read, registry, tracing, log } = options
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
   const metrics = createMetrics(registry)
   const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
@@ -74,7 +74,7 @@ export function createOutbound(options: {
       findAction: createFindAction({ replica, specs }),
       ...{ specs, http: calls('function'), signer },
     }),
-    submit: createSubmit(publishChannel),
+    submit: createSubmit(publisher),
     sendRateLimit: createSendRateLimit(redis, log),
     uncertainWindow: config.UNCERTAIN_WINDOW_SECONDS * 1_000,
     retentionMs: retentionOf(config),

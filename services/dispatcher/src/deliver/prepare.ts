@@ -9,7 +9,7 @@ import { hasAnswer, planSends } from '../message/plan.ts'
 import type { End } from '../message/progress.ts'
 import { ranAgainAt } from '../message/replayed.ts'
 import { type Calling, waitFor } from './calling.ts'
-import { Superseded } from './written-message.ts'
+import { type LeasedMessages, Superseded } from './written-message.ts'
 
 const LOOKUP_AGAIN_MS = 1_000
 const LOOKUP_FOR_MS = 10_000
@@ -48,7 +48,7 @@ interface Options {
   endpoints: Pick<Endpoints, 'enter'>
   calling: Calling
   /** Whether the message is still this instance's to run. */
-  isLeased: () => boolean
+  leased: Pick<LeasedMessages, 'isLeased'>
   now: () => number
 }
 
@@ -58,7 +58,7 @@ interface Options {
  * handled again. Rejects with `unavailable` when configuration is unavailable.
  */
 export async function prepare(options: Options): Promise<Prepared> {
-  const { record, channels, isLeased, now } = options
+  const { record, channels, leased, now } = options
   // Whoever runs a message again may have mended something a moment ago.
   const needs = { notBefore: ranAgainAt(record) }
   const channel = await channels.find(record.workspace, record.channel, needs)
@@ -72,7 +72,7 @@ export async function prepare(options: Options): Promise<Prepared> {
   }
   if (hasAnswer(message.answer)) return planned({ channel, message }, options, needs)
   const started = performance.now()
-  if (!isLeased()) throw new Superseded()
+  if (!leased.isLeased()) throw new Superseded()
   const handled = await handledBy(options, { channel, message })
   if (handled.kind === 'wait') return { kind: 'refused', channel, admission: handled }
   if (handled.kind !== 'answer')

@@ -30,7 +30,7 @@ export async function sendNext(run: MessageRun, planned: Planned, next: NextSend
   const messageId = run.record._id
   const found = () => routeOf(run.options, planned, { id, messageId, content })
   // An action's spec is read by others, too.
-  const route = content.kind === 'function' ? await run.leased.calling(found) : await found()
+  const route = content.kind === 'function' ? await run.calling(found) : await found()
   return sendBy(run, route, next)
 }
 
@@ -88,8 +88,8 @@ async function waitForStatus(
   return settled.kind === 'next' ? { kind: 'reload', at: now(), for: 'status' } : settled
 }
 
-function enter({ record, leased, options }: MessageRun, url: string): Promise<Admission> {
-  return waitFor(leased.calling, options.endpoints.enter({ workspace: record.workspace, url }))
+function enter({ record, calling, options }: MessageRun, url: string): Promise<Admission> {
+  return waitFor(calling, options.endpoints.enter({ workspace: record.workspace, url }))
 }
 
 /** Reserves a slot, claims the send, calls the other side, and settles what it said. */
@@ -145,7 +145,7 @@ async function attempt(
   { keys, deliver }: DeliveryRoute,
 ): Promise<{ outcome: Outcome; ms: number }> {
   const started = performance.now()
-  const outcome = await run.leased.calling(deliver)
+  const outcome = await run.calling(deliver)
   const tooFast = outcome.kind === 'retryable' && outcome.code === TOO_FAST
   if (tooFast && keys !== undefined) await run.options.sendRateLimit.slowDown(keys)
   return { outcome, ms: performance.now() - started }

@@ -1,4 +1,4 @@
-import { partitionQueue } from '@parley/shared/broker'
+import { partitionQueue } from '@parley/shared/messaging/topology'
 import { type Tracing, withTrace } from '@parley/shared/tracing'
 import type { DeliverMessage } from './deliver-message.ts'
 
@@ -7,7 +7,7 @@ import type { DeliverMessage } from './deliver-message.ts'
  * OpenTelemetry's conventions for RabbitMQ, and what it calls belongs to it.
  */
 export function traceDeliveries(run: DeliverMessage, tracing: Tracing): DeliverMessage {
-  return (record, leased) => {
+  return (record, leased, calling) => {
     const queue = partitionQueue(record.partition)
     const span = tracing.start(`process ${queue}`, {
       kind: 'consumer',
@@ -21,7 +21,7 @@ export function traceDeliveries(run: DeliverMessage, tracing: Tracing): DeliverM
       },
     })
     return withTrace(span.traceparent, async () => {
-      const result = await run(record, leased)
+      const result = await run(record, leased, calling)
       span.end({ attributes: { 'parley.result': result.kind } })
       return result
     })

@@ -1,7 +1,6 @@
 import { isUnavailable } from '@parley/shared/unavailable'
 import type { MessageRecord, Progress } from '../message/message-record.ts'
 import { isStatusWriter } from '../store/commit.ts'
-import type { Calling } from './calling.ts'
 
 const COMMIT_PAUSE_MS = 250
 const FACT_FOR_MS = 60_000
@@ -33,12 +32,6 @@ export interface LeasedMessages {
 
 type CommitOptions = Parameters<LeasedMessages['commit']>[2]
 
-/** What an instance has of the messages of a partition, for the run of one of them. */
-export interface LeasedRun extends LeasedMessages {
-  /** Waits for an answer of somebody else. */
-  calling: Calling
-}
-
 /** A message as it stands in the store, as far as this instance knows, and the ways to write it. */
 export class WrittenMessage {
   record: MessageRecord
@@ -60,7 +53,7 @@ export class WrittenMessage {
    * Throws {@link Superseded}.
    */
   async commitUnderLease(progress: Progress, options?: CommitOptions): Promise<void> {
-    if (!(await this.#commit(progress, this.#leased.isLeased, options))) throw new Superseded()
+    if (!(await this.#commit(progress, () => this.#leased.isLeased(), options))) throw new Superseded()
   }
 
   /**

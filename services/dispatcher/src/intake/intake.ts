@@ -1,8 +1,11 @@
 import type { Log } from '@parley/shared/log'
-import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
-import type { MessageRecord } from '../message/message-record.ts'
+import type { DeadLetter } from '@parley/shared/messaging/deliveries'
+import type { ConsumeMessage } from 'amqplib'
+import { type MessageRecord, threadKey } from '../message/message-record.ts'
+import type { Threads } from '../schedule/threads.ts'
 import type { IntakeStore, StoreResult } from './intake-store.ts'
 import { type Reading, readDelivery } from './read-delivery.ts'
+import type { StoreDeliveries } from './store-deliveries.ts'
 import type { WriteBehind } from './write-behind.ts'
 
 const RETRY_MS = 500
@@ -11,16 +14,19 @@ const RETRY_MS = 500
 export interface Arrived {
   reading: Reading
   redelivered: boolean
-  /** Where it came from, of one that is not a message: a message is wholly in its reading. */
-  origin: { delivery: ConsumeMessage; channel: ConfirmChannel } | undefined
+  /** The delivery of one that is not a message: a message is wholly in its reading. */
+  delivery: ConsumeMessage | undefined
   order: number
-  safe: PromiseWithResolvers<void>
+  safe: PromiseWithResolvers<DeadLetter | undefined>
 }
 
 /** Takes what arrives at a partition, until it is safe in the store. */
 export interface Intake {
-  /** Resolves when the delivery may be acked; rejects when it is left to the next holder of the lease. */
-  take(delivery: ConsumeMessage, channel: ConfirmChannel): Promise<void>
+  /**
+   * Resolves when the delivery may be acked, with a dead letter when it can't be stored; rejects when it is left to
+   * the next holder of the lease.
+   */
+  take(delivery: ConsumeMessage): Promise<DeadLetter | undefined>
   /** Rejects whatever is not given to the write-behind yet. */
   close(): void
 }
@@ -29,11 +35,13 @@ interface IntakeOptions {
   partition: number
   /** Whether the lease holds. */
   isLeased(): boolean
-  nextOrder(): number
+  /** The order of the first delivery under this lease; each later one has the next. */
+  firstOrder: number
   store: Pick<IntakeStore, 'known'>
   /** Stores what must not run before it is stored. Rejects when it could not: the same may be given again. */
-  storeFirst(arrived: Arrived[], stored: (record: MessageRecord) => void): Promise<void>
-  writeBehind: Pick<WriteBehind, 'resultOf' | 'run' | 'runStored'>
+  storeFirst: StoreDeliveries
+  writeBehind: Pick<WriteBehind, 'resultOf' | 'begin' | 'store'>
+  threads: Pick<Threads, 'add' | 'wake' | 'on'>
   log: Log
 }
 
@@ -50,20 +58,27 @@ export function createIntake(options: IntakeOptions): Intake {
 class PartitionIntake implements Intake {
   readonly #options: IntakeOptions
   #arrived: Arrived[] = []
+  /** How many messages of a thread are being stored to be read back: what follows must stay behind them. */
+  readonly #readBack = new Map<string, number>()
+  #nextOrder: number
   #working = false
   #closed = false
 
   constructor(options: IntakeOptions) {
     this.#options = options
+    this.#nextOrder = options.firstOrder
+    options.threads.on('dropped', (records) => {
+      for (const record of records) this.#storeAndReadBack(record)
+    })
   }
 
-  take(delivery: ConsumeMessage, channel: ConfirmChannel): Promise<void> {
-    const safe = Promise.withResolvers<void>()
-    const order = this.#options.nextOrder()
+  take(delivery: ConsumeMessage): Promise<DeadLetter | undefined> {
+    const safe = Promise.withResolvers<DeadLetter | undefined>()
+    const order = this.#nextOrder++
     const reading = readDelivery(delivery)
     const { redelivered } = delivery.fields
-    const origin = reading.kind === 'message' ? undefined : { delivery, channel }
-    this.#arrived.push({ reading, redelivered, origin, order, safe })
+    const origin = reading.kind === 'message' ? undefined : delivery
+    this.#arrived.push({ reading, redelivered, delivery: origin, order, safe })
     if (!this.#working) void this.#workAll()
     return safe.promise
   }
@@ -98,7 +113,7 @@ class PartitionIntake implements Intake {
   }
 
   async #work(batch: Arrived[]): Promise<void> {
-    const { storeFirst, writeBehind } = this.#options
+    const { storeFirst, threads } = this.#options
     const mayBeStored = await this.#idsThatMayBeStored(batch)
     if (!this.#active()) throw abandoned()
     const first: Arrived[] = []
@@ -110,8 +125,14 @@ class PartitionIntake implements Intake {
       else fresh.push(arrived)
     }
     if (first.length > 0) {
-      await storeFirst(first, (record) => writeBehind.runStored(record))
-      for (const { safe } of first) safe.resolve()
+      const { stored, earlier } = await storeFirst(first)
+      // First what is older: a thread that is not known here must not begin with what came after it.
+      for (const record of earlier) threads.wake(record)
+      for (const record of stored) this.#addToThread(record)
+      for (const { reading, delivery, safe } of first)
+        safe.resolve(
+          reading.kind === 'rejected' && delivery ? { delivery, reason: reading.reason } : undefined,
+        )
     }
     for (const arrived of fresh) this.#run(arrived)
   }
@@ -141,9 +162,34 @@ class PartitionIntake implements Intake {
 
   #run(arrived: Message): void {
     if (this.#joinsRunning(arrived)) return
-    const { partition, writeBehind } = this.#options
+    const { partition, writeBehind, threads } = this.#options
     const { reading, order, safe } = arrived
-    settleWith(writeBehind.run({ ...reading.message, partition, order }), safe)
+    const record: MessageRecord = { ...reading.message, partition, order }
+    const result = writeBehind.begin(record)
+    settleWith(result, safe)
+    if (!this.#addToThread(record)) this.#storeAndReadBack(record)
+    void result.then((stored) => {
+      if (stored === 'known' && this.#active()) threads.wake(record)
+    })
+  }
+
+  /** False when the thread is to read the message from the store, behind others. */
+  #addToThread(record: MessageRecord): boolean {
+    return !this.#readBack.has(threadKey(record)) && this.#options.threads.add(record)
+  }
+
+  /** Until it is stored, the messages that follow in its thread must not run: they take the same path. */
+  #storeAndReadBack(record: MessageRecord): void {
+    const stored = this.#options.writeBehind.store(record)
+    if (stored === undefined) return
+    const key = threadKey(record)
+    this.#readBack.set(key, (this.#readBack.get(key) ?? 0) + 1)
+    void stored.then(() => {
+      const others = (this.#readBack.get(key) ?? 1) - 1
+      if (others > 0) this.#readBack.set(key, others)
+      else this.#readBack.delete(key)
+      if (this.#active()) this.#options.threads.wake(record)
+    })
   }
 
   #active(): boolean {
@@ -152,7 +198,7 @@ class PartitionIntake implements Intake {
 }
 
 function settleWith(result: Promise<StoreResult>, safe: Arrived['safe']): void {
-  void result.then((result) => (result === 'abandoned' ? safe.reject(abandoned()) : safe.resolve()))
+  void result.then((result) => (result === 'abandoned' ? safe.reject(abandoned()) : safe.resolve(undefined)))
 }
 
 const abandoned = () => new Error('left to the next holder of the lease')

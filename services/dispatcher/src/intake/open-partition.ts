@@ -1,8 +1,8 @@
-import { partitionQueue } from '@parley/shared/broker'
-import { keepConsumingEach } from '@parley/shared/keep-consuming'
 import type { Log } from '@parley/shared/log'
+import { consumeEach } from '@parley/shared/messaging/consumer'
+import type { Publisher } from '@parley/shared/messaging/publisher'
+import { partitionQueue } from '@parley/shared/messaging/topology'
 import type { DeliverMessage } from '../deliver/deliver-message.ts'
-import type { LeasedMessages } from '../deliver/written-message.ts'
 import { countWaiting } from '../schedule/count-waiting.ts'
 import type { Partition } from '../schedule/partitions.ts'
 import { recoverThreads } from '../schedule/recover-threads.ts'
@@ -30,16 +30,15 @@ export function openPartition(options: {
   store: IntakeStore
   committer: Committer
   run: DeliverMessage
+  deadLetters: Pick<Publisher, 'publish'>
   log: Log
 }): Partition {
-  const { lease, instance, collections, store, committer, run, log } = options
+  const { lease, instance, collections, store, committer, run, deadLetters, log } = options
   const { messages } = collections
   const { partition, term, isValid: isLeased } = lease
-  let order = term * ORDERS_PER_TERM
   let stopped = false
   const active = () => !stopped && isLeased()
-  const recover = (workspace?: number) =>
-    void recoverThreads({ messages, partition, workspace, threads, active, log })
+  const writeBehind = createWriteBehind({ writer: `${instance}/${term}`, isLeased, store, committer })
   const threads = createThreads({
     load: ({ workspace, thread, lane }, limit) =>
       messages
@@ -47,47 +46,36 @@ export function openPartition(options: {
         .sort({ order: 1 })
         .limit(limit)
         .toArray(),
-    run: (record, calling) => run(record, { ...leased, calling }),
-    dropped: (records) => writeBehind.dropped(records),
-    recover,
+    run: (record, calling) => run(record, writeBehind, calling),
     concurrency: THREADS_AT_ONCE,
   })
-  const writeBehind = createWriteBehind({
-    writer: `${instance}/${term}`,
-    isLeased,
-    threads,
-    store,
-    committer,
-  })
+  const recover = (workspace?: number) =>
+    void recoverThreads({ messages, partition, workspace, threads, active, log })
+  threads.on('room', recover)
   const intake = createIntake({
-    ...{ partition, isLeased, store, writeBehind, log },
-    nextOrder: () => order++,
-    storeFirst: storeDeliveries({
-      partition,
-      collections,
-      isLeased,
-      known: (record) => threads.wake(record),
-      log,
-    }),
-  })
-  const leased: LeasedMessages = {
+    partition,
     isLeased,
-    commit: (...write) => writeBehind.commit(...write),
-    release: (...claim) => writeBehind.release(...claim),
-  }
-  const consumer = keepConsumingEach({
+    firstOrder: term * ORDERS_PER_TERM,
+    store,
+    storeFirst: storeDeliveries({ partition, collections, isLeased }),
+    writeBehind,
+    threads,
+    log,
+  })
+  const consumer = consumeEach({
     queue: partitionQueue(partition),
     prefetch: PREFETCH,
-    held: isLeased,
-    take: (delivery, channel) => intake.take(delivery, channel),
+    isActive: isLeased,
+    take: (delivery) => intake.take(delivery),
+    deadLetters,
     log,
   })
   recover()
   return {
     lease,
-    oldestAt: consumer.oldestAt,
+    oldestAt: () => consumer.oldestAt(),
     waiting: () => countWaiting({ messages, partition, threads }),
-    attach: consumer.attach,
+    attach: (connection) => consumer.attach(connection),
     async release() {
       stopped = true
       const closed = consumer.close()

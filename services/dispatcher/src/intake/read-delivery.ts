@@ -1,8 +1,8 @@
 import { acceptedMessage, MESSAGE_TYPE } from '@parley/shared/message'
 import type { ConsumeMessage } from 'amqplib'
 import { z } from 'zod'
-import { REPLAY_TYPE } from '../broker/replay-command.ts'
 import type { MessageRecord } from '../message/message-record.ts'
+import { REPLAY_TYPE } from '../message/replayed.ts'
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 

@@ -1,40 +1,38 @@
-import type { Log } from '@parley/shared/log'
-import { reject } from '@parley/shared/reject'
+import type { ConsumeMessage } from 'amqplib'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { Collections } from '../store/collections.ts'
 import { applyReplays } from './apply-replays.ts'
 import type { Arrived } from './intake.ts'
-import { recordRejected } from './record-rejected.ts'
 import { storeBatch } from './store-batch.ts'
+
+// Longer than the log stream is kept: whoever counts the log comes to it within that time.
+const REJECTION_RETENTION_MS = 8 * 24 * 60 * 60 * 1_000
 
 interface StoreOptions {
   partition: number
   collections: Pick<Collections, 'messages' | 'rejected'>
   /** Whether storing is still ours to do. */
   isLeased(): boolean
-  /** A message that was stored before is open: it has come again, or is to run again. */
-  known(record: Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>): void
-  log: Log
 }
 
 /** Stores what is not run first; rejects when it could not, and the same may then be given again. */
-export type StoreDeliveries = (
-  arrived: Arrived[],
-  /** A message was stored. */
-  stored: (record: MessageRecord) => void,
-) => Promise<void>
+export type StoreDeliveries = (arrived: Arrived[]) => Promise<{
+  stored: MessageRecord[]
+  /** Open messages that were stored before: they have come again, or are to run again. */
+  earlier: Array<Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>>
+}>
 
 /**
- * Stores deliveries, and moves what can't be stored to the rejected ones. One that comes again keeps its place, so
+ * Stores deliveries, and notes the ids of what can't be stored. One that comes again keeps its place, so
  * that what an earlier attempt stored is recognised.
  */
 export function storeDeliveries(options: StoreOptions): StoreDeliveries {
-  const { partition, collections, log } = options
+  const { partition, collections } = options
   const { messages } = collections
   const requireLease = () => {
     if (!options.isLeased()) throw new Error('the lease is gone')
   }
-  return async (arrived, reportStored) => {
+  return async (arrived) => {
     const records = arrived.flatMap(({ reading, order }) =>
       reading.kind === 'message' ? [{ ...reading.message, partition, order }] : [],
     )
@@ -45,14 +43,22 @@ export function storeDeliveries(options: StoreOptions): StoreDeliveries {
     )
     requireLease()
     const reopened = await applyReplays(messages, replays)
-    for (const { origin, reading } of arrived) {
-      if (reading.kind !== 'rejected' || origin === undefined) continue
-      const { reason } = reading
-      await recordRejected(collections.rejected, { ...origin, reason })
-      await reject({ ...origin, reason, log })
+    for (const { delivery, reading } of arrived) {
+      if (reading.kind === 'rejected' && delivery !== undefined)
+        await recordRejected(collections.rejected, { delivery, reason: reading.reason })
     }
-    // First what is older: a thread that is not known here must not begin with what came after it.
-    for (const record of [...known, ...reopened]) options.known(record)
-    for (const record of stored) reportStored(record)
+    return { stored, earlier: [...known, ...reopened] }
   }
+}
+
+/** Writes the id of a message down before it becomes a dead letter, so that it can be counted there. */
+async function recordRejected(
+  rejected: Collections['rejected'],
+  { delivery, reason }: { delivery: Pick<ConsumeMessage, 'properties'>; reason: string },
+): Promise<void> {
+  const { messageId } = delivery.properties
+  if (typeof messageId !== 'string') return
+  const at = new Date()
+  const rejection = { reason, at, expiresAt: new Date(at.getTime() + REJECTION_RETENTION_MS) }
+  await rejected.updateOne({ _id: messageId }, { $set: rejection }, { upsert: true })
 }

@@ -1,7 +1,6 @@
 import type { LeasedMessages } from '../deliver/written-message.ts'
-import { advanced, type MessageRecord, type Progress, threadKey } from '../message/message-record.ts'
+import { advanced, type MessageRecord, type Progress } from '../message/message-record.ts'
 import { ChurnMap } from '../schedule/churn-map.ts'
-import type { Threads } from '../schedule/threads.ts'
 import type { Committer } from '../store/commit.ts'
 import type { IntakeStore, StoreResult } from './intake-store.ts'
 import { PrefetchShares } from './prefetch-shares.ts'
@@ -36,16 +35,14 @@ interface Unstored {
   result: PromiseWithResolvers<StoreResult>
 }
 
-/** Runs messages before they are stored, so that one that ends at once is written once: whole. */
-export interface WriteBehind extends Pick<LeasedMessages, 'commit' | 'release'> {
+/** Lets messages run before they are stored, so that one that ends at once is written once: whole. */
+export interface WriteBehind extends LeasedMessages {
   /** How it ends with the message of this id; undefined when none runs that is not stored. */
   resultOf(id: string): Promise<StoreResult> | undefined
-  /** Runs a message that is not stored yet. Another one of its id must not be running unstored. */
-  run(record: MessageRecord): Promise<StoreResult>
-  /** Runs a message that is stored, after those of its thread that came before it. */
-  runStored(record: MessageRecord): void
-  /** The threads have these in memory no more. */
-  dropped(records: MessageRecord[]): void
+  /** A message runs that is not stored yet. Another one of its id must not be running unstored. */
+  begin(record: MessageRecord): Promise<StoreResult>
+  /** Stores it now, where it is not stored yet; undefined where it is, or where it is another delivery of its id. */
+  store(record: Pick<MessageRecord, '_id' | 'order'>): Promise<StoreResult> | undefined
   /** Stores what has begun and abandons the rest; the threads have stopped. */
   close(): Promise<void>
   /** Abandons everything. */
@@ -57,7 +54,6 @@ export function createWriteBehind(options: {
   writer: string
   /** Whether the lease holds. */
   isLeased(): boolean
-  threads: Pick<Threads, 'add' | 'wake'>
   store: Pick<IntakeStore, 'insert'>
   committer: Committer
 }): WriteBehind {
@@ -69,8 +65,6 @@ class PartitionWriteBehind implements WriteBehind {
   /** In the order of their arrival. Each leaves when its state is final. */
   readonly #unstored = new ChurnMap<string, Unstored>()
   readonly #shares = new PrefetchShares()
-  /** How many messages of a thread are being stored to be read back: what follows must stay behind them. */
-  readonly #readBack = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
   #closed = false
 
@@ -83,19 +77,22 @@ class PartitionWriteBehind implements WriteBehind {
     return this.#unstored.get(id)?.result.promise
   }
 
-  run(record: MessageRecord): Promise<StoreResult> {
+  isLeased(): boolean {
+    return this.#options.isLeased()
+  }
+
+  begin(record: MessageRecord): Promise<StoreResult> {
     if (this.#closed) return Promise.resolve('abandoned')
     const result = Promise.withResolvers<StoreResult>()
     const unstored: Unstored = { state: 'running', record, arrivedAt: performance.now(), result }
     this.#unstored.set(record._id, unstored)
-    const isBeyondShare = this.#shares.arrived(record.workspace)
-    if (!this.#addToThread(record)) this.#storeAndReadBack(unstored)
-    else if (isBeyondShare) void this.#store(unstored)
+    if (this.#shares.arrived(record.workspace)) void this.#store(unstored)
     return result.promise
   }
 
-  runStored(record: MessageRecord): void {
-    this.#addToThread(record)
+  store({ _id, order }: Pick<MessageRecord, '_id' | 'order'>): Promise<StoreResult> | undefined {
+    const unstored = this.#unstored.get(_id)
+    return unstored?.record.order === order ? this.#store(unstored) : undefined
   }
 
   async commit(
@@ -122,13 +119,6 @@ class PartitionWriteBehind implements WriteBehind {
     }
     const { committer, writer } = this.#options
     await committer.release({ _id: record._id, revision: record.revision + 1, writer }, index)
-  }
-
-  dropped(records: MessageRecord[]): void {
-    for (const { _id, order } of records) {
-      const unstored = this.#unstored.get(_id)
-      if (unstored?.record.order === order) this.#storeAndReadBack(unstored)
-    }
   }
 
   async close(): Promise<void> {
@@ -166,28 +156,11 @@ class PartitionWriteBehind implements WriteBehind {
     return deferrable || (await result) === 'stored' ? next : undefined
   }
 
-  /** False when the thread is to read the message from the store, behind others. */
-  #addToThread(record: MessageRecord): boolean {
-    return !this.#readBack.has(threadKey(record)) && this.#options.threads.add(record)
-  }
-
-  /** Until it is stored, the messages that follow in its thread must not run: they take the same path. */
-  #storeAndReadBack(unstored: Unstored): void {
-    const key = threadKey(unstored.record)
-    this.#readBack.set(key, (this.#readBack.get(key) ?? 0) + 1)
-    void this.#store(unstored).then(() => {
-      const others = (this.#readBack.get(key) ?? 1) - 1
-      if (others > 0) this.#readBack.set(key, others)
-      else this.#readBack.delete(key)
-      if (this.#active()) this.#options.threads.wake(unstored.record)
-    })
-  }
-
   #store(unstored: Unstored): Promise<StoreResult> {
     if (unstored.state !== 'running') return unstored.result.promise
     unstored.state = 'queued'
     const inserted = this.#options.store.insert({
-      isLeased: () => unstored.state !== 'abandoned' && this.#options.isLeased(),
+      isLeased: () => unstored.state !== 'abandoned' && this.isLeased(),
       characters: () => unstored.record.body.length + (unstored.record.answer?.length ?? 0),
       begin: () => {
         unstored.state = 'inserting'
@@ -205,7 +178,6 @@ class PartitionWriteBehind implements WriteBehind {
     this.#shares.stored(record.workspace)
     if (!this.#closed) this.#unstored.delete(record._id)
     unstored.result.resolve(result)
-    if (result === 'known' && this.#active()) this.#options.threads.wake(record)
   }
 
   #storeOld(): void {
@@ -214,10 +186,6 @@ class PartitionWriteBehind implements WriteBehind {
       if (unstored.arrivedAt > since) return
       void this.#store(unstored)
     }
-  }
-
-  #active(): boolean {
-    return !this.#closed && this.#options.isLeased()
   }
 }
 

@@ -1,6 +1,9 @@
 import type { MessageRecord, MessageState, SendState } from './message-record.ts'
 import { withEntry } from './progress.ts'
 
+/** What `type` says on the broker of the request to run a message again. */
+export const REPLAY_TYPE = 'message.replay.v1'
+
 /** The states from which a message may be run again. */
 export const REPLAYABLE = ['dead', 'failed', 'unrouted'] as const satisfies MessageState[]
 

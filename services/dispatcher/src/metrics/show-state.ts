@@ -1,6 +1,12 @@
-import { PARTITIONS, partitionQueue, REJECTED_QUEUE, STATUS_QUEUES, TASKS_QUEUE } from '@parley/shared/broker'
+import type { Broker } from '@parley/shared/messaging/connection'
+import {
+  PARTITIONS,
+  partitionQueue,
+  REJECTED_QUEUE,
+  STATUS_QUEUES,
+  TASKS_QUEUE,
+} from '@parley/shared/messaging/topology'
 import { within } from '@parley/shared/within'
-import type { Channel } from 'amqplib'
 import { Gauge, type Registry } from 'prom-client'
 
 const QUEUES = [
@@ -11,7 +17,7 @@ const BROKER_MS = 2_000
 
 /** What the metrics look at when they are read. */
 interface Shown {
-  publishChannel: { current(): Pick<Channel, 'checkQueue'> | undefined }
+  broker: Pick<Broker, 'withChannel'>
   partitionsHeld(): number
   /** Of each queue that this instance works, when what it has in hand was published, in milliseconds since the epoch. */
   oldest(): Map<string, number | undefined>
@@ -29,7 +35,7 @@ export function showState(registry: Registry, shown: Shown): void {
     registers,
     async collect() {
       this.reset()
-      const depths = await depthsOf(shown.publishChannel).catch(() => [])
+      const depths = await depthsOf(shown.broker).catch(() => [])
       for (const [queue, messages] of depths) this.set({ queue }, messages)
     },
   })
@@ -64,14 +70,12 @@ export function showState(registry: Registry, shown: Shown): void {
   })
 }
 
-async function depthsOf(
-  publishChannel: Shown['publishChannel'],
-): Promise<[queue: string, messages: number][]> {
-  const channel = publishChannel.current()
-  if (channel === undefined) return []
-  const asked = Promise.all(
-    QUEUES.map(
-      async (queue): Promise<[string, number]> => [queue, (await channel.checkQueue(queue)).messageCount],
+function depthsOf(broker: Shown['broker']): Promise<[queue: string, messages: number][]> {
+  const asked = broker.withChannel((channel) =>
+    Promise.all(
+      QUEUES.map(
+        async (queue): Promise<[string, number]> => [queue, (await channel.checkQueue(queue)).messageCount],
+      ),
     ),
   )
   return within(BROKER_MS, asked)

@@ -1,9 +1,9 @@
 import { every, pause } from '@parley/shared/every'
-import type { KeptConsumer } from '@parley/shared/keep-consuming'
 import type { Log } from '@parley/shared/log'
+import type { Broker } from '@parley/shared/messaging/connection'
+import type { Publisher } from '@parley/shared/messaging/publisher'
 import type { ChannelModel } from 'amqplib'
 import type { mongo } from 'mongoose'
-import type { PublishChannel } from '../broker/publish-channel.ts'
 import type { Collections } from '../store/collections.ts'
 import { createLeaseStore, type Lease } from '../store/lease-store.ts'
 import { auditEntries } from './audit-entries.ts'
@@ -29,7 +29,8 @@ interface AuditorOptions {
   collections: Collections
   startSession(): mongo.ClientSession
   instance: string
-  publishChannel: Pick<PublishChannel, 'current'>
+  broker: Pick<Broker, 'withChannel'>
+  publisher: Pick<Publisher, 'publish'>
   retentionMs: number
   /** How long a message may take to be stored after its queue ran empty, in milliseconds; 60 s by default. */
   graceMs?: number
@@ -38,7 +39,7 @@ interface AuditorOptions {
 
 /**
  * Compares the log of what was accepted with the store, in one instance at a time: under a lease it reads the log,
- * traces what is missing, and removes what is no longer kept.
+ * traces what is missing, and removes what is past its retention.
  */
 export function startAuditor(options: AuditorOptions): Auditor {
   const { collections, instance, log } = options
@@ -61,7 +62,7 @@ export function startAuditor(options: AuditorOptions): Auditor {
       if (audit !== undefined) return
       const lease = await leases.acquire()
       if (lease === undefined) return
-      audit = startAudit({ ...options, lease, connection: () => connection })
+      audit = startAudit({ ...options, lease })
       if (connection !== undefined) audit.attach(connection)
     },
     failed: ({ message }) => log.warn({ reason: message }, 'audit lease not renewed'),
@@ -82,20 +83,18 @@ export function startAuditor(options: AuditorOptions): Auditor {
 
 interface Audit {
   lease: Lease
-  attach: KeptConsumer['attach']
+  attach(connection: ChannelModel): void
   stop(): Promise<void>
 }
 
 /** What the holder of the lease does. */
-function startAudit(
-  options: AuditorOptions & { lease: Lease; connection(): ChannelModel | undefined },
-): Audit {
-  const { collections, lease, publishChannel, log } = options
+function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
+  const { collections, lease, broker, publisher, log } = options
   const stopping = new AbortController()
   const active = () => !stopping.signal.aborted && lease.isValid()
   const pauseUntilStopped = (milliseconds: number) => pause(milliseconds, stopping.signal)
   const now = Date.now
-  const shared = { ...options, active, now, emptyQueues: emptyQueuesOf(publishChannel) }
+  const shared = { ...options, active, now, emptyQueues: emptyQueuesOf(broker) }
   const reader = readLog({
     position: () => readPosition(collections.audit),
     work: async (entries, last) => {
@@ -111,11 +110,7 @@ function startAudit(
   })
   const trace = createTrace({
     ...shared,
-    publishAgain: (lost: Lost[]) => {
-      const [model, channel] = [options.connection(), publishChannel.current()]
-      if (model === undefined || channel === undefined) throw new Error('the broker is away')
-      return publishAgain({ lost, connection: model, channel, log })
-    },
+    publishAgain: (lost: Lost[]) => publishAgain({ lost, broker, publisher }),
   })
   const failed = (what: string) => (error: Error) =>
     log.warn({ reason: error.message }, `${what} failed; it is tried again`)
@@ -136,7 +131,7 @@ function startAudit(
   })
   return {
     lease,
-    attach: reader.attach,
+    attach: (connection) => reader.attach(connection),
     async stop() {
       stopping.abort()
       await Promise.all([tracing.stop(), removing.stop(), reader.close()])

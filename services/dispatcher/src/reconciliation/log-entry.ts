@@ -1,6 +1,6 @@
-import { PARTITIONS, partitionKey } from '@parley/shared/broker'
+import { PARTITIONS, partitionKey } from '@parley/shared/messaging/topology'
 import type { ConsumeMessage } from 'amqplib'
-import { REPLAY_TYPE } from '../broker/replay-command.ts'
+import { REPLAY_TYPE } from '../message/replayed.ts'
 
 /** An accepted message as the log stream has it. */
 export interface LogEntry {
@@ -20,7 +20,7 @@ export function offsetOf({ properties }: Pick<ConsumeMessage, 'properties'>): nu
   return Number(properties.headers?.['x-stream-offset'])
 }
 
-/** Reads an entry of the log; undefined for what does not count: statuses, wishes to replay, and what has no id. */
+/** Reads an entry of the log; undefined for what does not count: statuses, replay requests, and what has no id. */
 export function readLogEntry(delivery: Pick<ConsumeMessage, 'fields' | 'properties'>): LogEntry | undefined {
   const { messageId, type, headers, timestamp } = delivery.properties
   const partition = partitions.get(delivery.fields.routingKey)

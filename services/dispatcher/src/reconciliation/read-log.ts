@@ -1,7 +1,7 @@
-import { LOG_QUEUE } from '@parley/shared/broker'
-import { type KeptConsumer, keepConsuming } from '@parley/shared/keep-consuming'
 import type { Log } from '@parley/shared/log'
-import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import { type Consumer, consumeBatches } from '@parley/shared/messaging/consumer'
+import { LOG_QUEUE } from '@parley/shared/messaging/topology'
+import type { Channel, ConsumeMessage } from 'amqplib'
 import type { Position } from './audit-position.ts'
 import { type LogEntry, offsetOf, readLogEntry } from './log-entry.ts'
 
@@ -21,12 +21,12 @@ export function readLog(options: {
   work(entries: LogEntry[], last: Position): Promise<void>
   isLeased(): boolean
   log: Log
-}): KeptConsumer {
+}): Pick<Consumer, 'attach' | 'close'> {
   const { log } = options
   let expected: Position | undefined
   let anew = false
   let silence: NodeJS.Timeout | undefined
-  const readAnew = (channel: Pick<ConfirmChannel, 'close'>) => {
+  const readAnew = (channel: Pick<Channel, 'close'>) => {
     log.warn({ expected: expected?.offset }, 'the log stream is not the one that was read; reading it whole')
     anew = true
     return channel.close().catch(() => {})
@@ -40,7 +40,7 @@ export function readLog(options: {
     if (!another) expected = undefined
     return another
   }
-  const consumer = keepConsuming({
+  const consumer = consumeBatches({
     queue: LOG_QUEUE,
     prefetch: PREFETCH,
     consumerArguments: async () => {
@@ -52,29 +52,29 @@ export function readLog(options: {
       // The expected entry is there, unless the stream is another one.
       if (expected !== undefined) silence = setTimeout(() => void readAnew(channel), SILENCE_MS)
     },
-    keep: (delivery) => ({ ...delivery, content: NO_BODY }),
-    held: options.isLeased,
+    strip: (delivery) => ({ ...delivery, content: NO_BODY }),
+    isActive: options.isLeased,
     work: async (batch, channel) => {
       clearTimeout(silence)
       const [first] = batch
       const last = batch.at(-1)
-      if (first === undefined || last === undefined) return
-      if (isAnother(first)) return readAnew(channel)
+      if (first === undefined || last === undefined) return []
+      if (isAnother(first)) {
+        await readAnew(channel)
+        return []
+      }
       const entries = batch.flatMap((delivery) => readLogEntry(delivery) ?? [])
       await options.work(entries, positionOf(last))
       anew = false
+      return []
     },
     log,
   })
   return {
-    ...consumer,
+    attach: (connection) => consumer.attach(connection),
     close: () => {
       clearTimeout(silence)
       return consumer.close()
-    },
-    abandon: () => {
-      clearTimeout(silence)
-      consumer.abandon()
     },
   }
 }

@@ -1,33 +1,44 @@
-import { CONFIGURATION_EXCHANGE } from '@parley/shared/broker'
+import { followChanges } from '@parley/shared/config-replica/follow-changes'
+import type { Replica } from '@parley/shared/config-replica/replica'
+import type { ReplicaStore } from '@parley/shared/config-replica/replica-store'
+import type { Log } from '@parley/shared/log'
+import type { Consumer } from '@parley/shared/messaging/consumer'
+import { declareChanges } from '@parley/shared/messaging/topology'
 import type { Channel } from 'amqplib'
 
 /** The resources that the dispatcher works with. Configuration has the originals. */
 export const REPLICATED_RESOURCES = ['channels', 'assistant', 'actions', 'jobs'] as const
 
 /** Changes to the configuration for the replicas in the database: whichever process takes them. */
-export const CHANGES_QUEUE = 'dispatcher.configuration'
+const CHANGES_QUEUE = 'dispatcher.configuration'
 /** The same changes for the memory of one process. */
-export const ownChangesQueue = (instance: string): string => `${CHANGES_QUEUE}.${instance}`
+const ownChangesQueue = (instance: string): string => `${CHANGES_QUEUE}.${instance}`
 
-const DELIVERY_LIMIT = 100_000
 const MAX_CHANGES = 100_000
 const MAX_OWN_CHANGES = 10_000
 const OWN_EXPIRES_MS = 5 * 60_000
 
-/**
- * Declares both queues. Beyond their bounds the oldest changes are dropped, for replicas are read again each minute;
- * the queue of a process goes five minutes after the process.
- */
+/** Declares both queues: that of a process is deleted five minutes after the process. */
 export async function declareChangeQueues(channel: Channel, instance: string): Promise<void> {
-  await channel.assertExchange(CONFIGURATION_EXCHANGE, 'topic', { durable: true })
-  const kind = { 'x-queue-type': 'quorum', 'x-delivery-limit': DELIVERY_LIMIT }
-  const queues = {
-    [CHANGES_QUEUE]: { ...kind, 'x-max-length': MAX_CHANGES },
-    [ownChangesQueue(instance)]: { ...kind, 'x-max-length': MAX_OWN_CHANGES, 'x-expires': OWN_EXPIRES_MS },
-  }
-  for (const [queue, args] of Object.entries(queues)) {
-    await channel.assertQueue(queue, { durable: true, arguments: args })
-    for (const resource of REPLICATED_RESOURCES)
-      await channel.bindQueue(queue, CONFIGURATION_EXCHANGE, `${resource}.*`)
-  }
+  const resources = REPLICATED_RESOURCES
+  await declareChanges(channel, { queue: CHANGES_QUEUE, resources, maxLength: MAX_CHANGES })
+  await declareChanges(channel, {
+    queue: ownChangesQueue(instance),
+    resources,
+    maxLength: MAX_OWN_CHANGES,
+    expiresMs: OWN_EXPIRES_MS,
+  })
+}
+
+/** Consumes both queues. */
+export function followDocumentChanges(options: {
+  instance: string
+  store: Pick<ReplicaStore, 'save'>
+  replica: Pick<Replica, 'changed'>
+  log: Log
+}): Consumer[] {
+  const { instance, store, replica, log } = options
+  return [CHANGES_QUEUE, ownChangesQueue(instance)].map((queue) =>
+    followChanges({ queue, resources: REPLICATED_RESOURCES, store, replica, log }),
+  )
 }

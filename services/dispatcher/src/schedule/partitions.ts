@@ -1,6 +1,6 @@
-import { PARTITIONS } from '@parley/shared/broker'
 import { every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
+import { PARTITIONS } from '@parley/shared/messaging/topology'
 import type { ChannelModel } from 'amqplib'
 import type { WaitingCounts } from '../message/waiting-for.ts'
 import type { Lease, LeaseStore } from '../store/lease-store.ts'

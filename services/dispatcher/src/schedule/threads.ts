@@ -1,10 +1,11 @@
-import TinyQueue from 'tinyqueue'
+import { EventEmitter } from 'node:events'
 import { type Calling, callingFrom } from '../deliver/calling.ts'
 import type { RunResult } from '../deliver/run-result.ts'
 import { type MessageRecord, threadKey } from '../message/message-record.ts'
 import type { Waiting, WaitingCounts, WaitingFor } from '../message/waiting-for.ts'
 import { type Limits, ReadyThreads, type Slot } from '../round-robin/ready-threads.ts'
 import { ChurnMap } from './churn-map.ts'
+import { DueQueue } from './due-queue.ts'
 import { MemoryShare } from './memory-share.ts'
 
 /** Which thread of which workspace, or which lane next to it. */
@@ -26,7 +27,14 @@ interface Thread extends ThreadRef {
   since: number
 }
 
-export interface Threads {
+interface ThreadEvents {
+  /** These are in memory no more, and to be read from the store. */
+  dropped: [MessageRecord[]]
+  /** Threads of this workspace did not fit in memory, and now they do: wake them all, then call `complete`. */
+  room: [workspace: number]
+}
+
+export interface Threads extends Pick<EventEmitter<ThreadEvents>, 'on'> {
   /** A message is next in its thread. False when it is not in memory, but to be read from the store. */
   add(record: MessageRecord): boolean
   /** The store holds open messages of this thread; its head is not due before `due` (milliseconds). */
@@ -46,10 +54,6 @@ interface ThreadsOptions {
   load(ref: ThreadRef, limit: number): Promise<MessageRecord[]>
   /** Never rejects. Waits for answers of others by `calling`. */
   run(record: MessageRecord, calling: Calling): Promise<RunResult>
-  /** These are in memory no more, and to be read from the store. */
-  dropped?(records: MessageRecord[]): void
-  /** Wakes every thread of a workspace with open messages again, then calls `complete`: some did not fit in memory. */
-  recover(workspace: number): void
   /** Threads that run side by side, without those that wait for an answer. */
   concurrency: number
   maxThreads?: number
@@ -62,9 +66,6 @@ const LOAD_LIMIT = 20
 const LOAD_AGAIN_MS = 1_000
 const MAX_RESIDENT_CHARACTERS = 8 * 1024 * 1024
 const MAX_THREADS = 100_000
-const MAX_TIMER_MS = 10_000
-/** A clock that goes back by more was set; what is due by it would wait for that time to pass once more. */
-const SET_BACK_MS = 1_000
 
 /**
  * Runs threads side by side, in turns for their workspaces, and each thread's messages one after another. Memory is
@@ -75,13 +76,11 @@ export function createThreads(options: ThreadsOptions): Threads {
   return new ThreadRunner(options)
 }
 
-class ThreadRunner implements Threads {
+class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
   readonly #options: ThreadsOptions
   readonly #now: () => number
-  /** What the clock last said. */
-  #latest = 0
   readonly #threads = new ChurnMap<string, Thread>()
-  readonly #waiting = new TinyQueue<{ due: number; thread: Thread }>([], (a, b) => a.due - b.due)
+  readonly #waiting: DueQueue<Thread>
   #idle = () => {}
   readonly #ready: ReadyThreads<Thread>
   readonly #memory: MemoryShare
@@ -91,11 +90,12 @@ class ThreadRunner implements Threads {
   readonly #overflowed = new Set<number>()
   readonly #recovering = new Set<number>()
   #stopped = false
-  #timer: NodeJS.Timeout | undefined
 
   constructor(options: ThreadsOptions) {
+    super()
     this.#options = options
     this.#now = options.now ?? Date.now
+    this.#waiting = new DueQueue({ now: this.#now, handOut: (thread) => this.#makeReady(thread) })
     this.#ready = new ReadyThreads(limitsOf(options.concurrency), {
       shared: Math.ceil(options.concurrency * SHARED),
     })
@@ -156,7 +156,7 @@ class ThreadRunner implements Threads {
 
   async stop(): Promise<void> {
     this.#stopped = true
-    clearTimeout(this.#timer)
+    this.#waiting.stop()
     if (this.#ready.underWay > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
   }
 
@@ -255,7 +255,7 @@ class ThreadRunner implements Threads {
     thread.more ||= queue.length === 0 || thread.queue.length > queue.length
     const dropped = thread.queue.slice(queue.length)
     thread.queue = queue
-    if (dropped.length > 0) this.#options.dropped?.(dropped)
+    if (dropped.length > 0) this.emit('dropped', dropped)
   }
 
   async #load(thread: Thread): Promise<boolean> {
@@ -280,39 +280,7 @@ class ThreadRunner implements Threads {
     thread.waitingFor = waitingFor
     const head = thread.queue[0]
     if (head !== undefined) thread.since = head.receivedAt.getTime()
-    this.#waiting.push({ due, thread })
-    this.#setTimer()
-  }
-
-  #setTimer(): void {
-    clearTimeout(this.#timer)
-    const next = this.#waiting.peek()
-    if (next === undefined || this.#stopped) return
-    const now = this.#now()
-    const delay = this.#wasSetBack(now) ? 0 : Math.min(Math.max(0, next.due - now), MAX_TIMER_MS)
-    this.#timer = setTimeout(() => this.#wakeDue(), delay)
-  }
-
-  /** Those that are due; all of them when the clock was set back. */
-  #wakeDue(): void {
-    const now = this.#now()
-    const until = this.#wasSetBack(now) ? Number.POSITIVE_INFINITY : now
-    this.#latest = now
-    for (
-      let next = this.#waiting.peek();
-      next !== undefined && next.due <= until;
-      next = this.#waiting.peek()
-    ) {
-      this.#waiting.pop()
-      this.#makeReady(next.thread)
-    }
-    this.#setTimer()
-  }
-
-  #wasSetBack(now: number): boolean {
-    if (now < this.#latest - SET_BACK_MS) return true
-    this.#latest = now
-    return false
+    this.#waiting.push(thread, due)
   }
 
   #end(thread: Thread): void {
@@ -331,7 +299,7 @@ class ThreadRunner implements Threads {
         continue
       }
       this.#recovering.add(workspace)
-      this.#options.recover(workspace)
+      this.emit('room', workspace)
     }
   }
 }

@@ -1,6 +1,6 @@
-import { DISPATCHER_EXCHANGE, STATUS_QUEUES } from '@parley/shared/broker'
 import { type MessageStatus, STATUS_TYPE } from '@parley/shared/message-status'
-import type { Channel } from 'amqplib'
+import type { Publisher } from '@parley/shared/messaging/publisher'
+import { DISPATCHER_EXCHANGE, STATUS_QUEUES } from '@parley/shared/messaging/topology'
 import { z } from 'zod'
 import type { Collections } from '../store/collections.ts'
 
@@ -20,8 +20,8 @@ const markerSchema = z.object({
 /** A message that an instance puts behind the statuses of a queue: when it comes back, all before it were applied. */
 export type StatusMarker = z.output<typeof markerSchema>
 
-/** Puts a marker at the end of its status queue, and nowhere else. */
-export function sendMarker(channel: Pick<Channel, 'publish'>, marker: StatusMarker): void {
+/** Puts a marker at the end of its status queue, and nowhere else. One that is lost is sent again later. */
+export function sendMarker(publisher: Pick<Publisher, 'publish'>, marker: StatusMarker): void {
   const body: MessageStatus = {
     workspace: 0,
     channel: '',
@@ -32,9 +32,10 @@ export function sendMarker(channel: Pick<Channel, 'publish'>, marker: StatusMark
     recipient: null,
     marker,
   }
-  const queue = STATUS_QUEUES[marker.queue]
-  if (queue !== undefined)
-    channel.publish(DISPATCHER_EXCHANGE, queue, Buffer.from(JSON.stringify(body)), { type: STATUS_TYPE })
+  const routingKey = STATUS_QUEUES[marker.queue]
+  if (routingKey === undefined) return
+  const publication = { exchange: DISPATCHER_EXCHANGE, routingKey, type: STATUS_TYPE }
+  publisher.publish({ ...publication, body: Buffer.from(JSON.stringify(body)) }).catch(() => {})
 }
 
 /** The marker that a status is, if it is one. */

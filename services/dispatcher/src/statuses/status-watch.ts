@@ -1,8 +1,8 @@
-import { STATUS_QUEUES } from '@parley/shared/broker'
 import { every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
+import type { Publisher } from '@parley/shared/messaging/publisher'
+import { STATUS_QUEUES } from '@parley/shared/messaging/topology'
 import type { Targets } from '@parley/shared/targets'
-import type { PublishChannel } from '../broker/publish-channel.ts'
 import type { Collections } from '../store/collections.ts'
 import { sendMarker } from './status-marker.ts'
 
@@ -38,14 +38,14 @@ interface Marker {
  */
 export function watchStatuses(options: {
   instance: string
-  publishChannel: Pick<PublishChannel, 'current'>
+  publisher: Pick<Publisher, 'publish' | 'isUp'>
   gateways: Targets
   webhooks: Targets
   instances: Pick<Collections['instances'], 'findOne'>
   log: Log
   now?: () => number
 }): StatusWatch {
-  const { instance, publishChannel, gateways, webhooks, instances, log, now = Date.now } = options
+  const { instance, publisher, gateways, webhooks, instances, log, now = Date.now } = options
   const markers: Marker[] = STATUS_QUEUES.map(() => ({
     number: 0,
     sentAt: 0,
@@ -56,7 +56,7 @@ export function watchStatuses(options: {
   let askedAt = Number.NEGATIVE_INFINITY
   const checkIntake = async () => {
     const isWhole =
-      publishChannel.current() !== undefined &&
+      (await publisher.isUp()) &&
       (await oneAnswers(gateways, '/health/live')) &&
       (await oneAnswers(webhooks, '/health/ready'))
     if (!isWhole && since !== undefined)
@@ -71,10 +71,9 @@ export function watchStatuses(options: {
         marker.isBack = true
         marker.consumedUntil = marker.sentAt
       }
-      const channel = publishChannel.current()
-      if (channel === undefined || !(marker.isBack || now() - marker.sentAt > RESEND_MS)) continue
+      if (!(await publisher.isUp()) || !(marker.isBack || now() - marker.sentAt > RESEND_MS)) continue
       Object.assign(marker, { number: marker.number + 1, sentAt: now(), isBack: false })
-      sendMarker(channel, { instance, queue, number: marker.number })
+      sendMarker(publisher, { instance, queue, number: marker.number })
     }
   }
   const loop = every({

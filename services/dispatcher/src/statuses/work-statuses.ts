@@ -1,6 +1,5 @@
-import type { Log } from '@parley/shared/log'
-import { reject } from '@parley/shared/reject'
-import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import type { DeadLetter } from '@parley/shared/messaging/deliveries'
+import type { ConsumeMessage } from 'amqplib'
 import type { Metrics } from '../metrics/metrics.ts'
 import { observeArrival } from '../metrics/observe-arrival.ts'
 import type { Collections } from '../store/collections.ts'
@@ -19,22 +18,25 @@ interface StatusOptions {
 
 /**
  * Makes the worker of the provider's statuses: each batch is applied to the messages it is about. One that somebody
- * else writes at the same moment is read and applied again. Rejects while the database is unavailable.
+ * else writes at the same moment is read and applied again. Returns those that can't be read; rejects while the
+ * database is unavailable.
  */
-export function workStatuses(options: StatusOptions & { log: Log }) {
-  const { collections, log } = options
-  return async (batch: ConsumeMessage[], channel: ConfirmChannel): Promise<void> => {
+export function workStatuses(options: StatusOptions) {
+  const { collections } = options
+  return async (batch: ConsumeMessage[]): Promise<DeadLetter[]> => {
+    const dead: DeadLetter[] = []
     const known: KnownStatus[] = []
     const markers: StatusMarker[] = []
     for (const delivery of batch) {
       const reading = readStatus(delivery)
-      if (reading.kind === 'rejected') await reject({ channel, delivery, reason: reading.reason, log })
+      if (reading.kind === 'rejected') dead.push({ delivery, reason: reading.reason })
       else if (reading.kind === 'known') known.push(reading.known)
       else if (reading.kind === 'marker') markers.push(reading.marker)
     }
     await applyAll(options, known)
     // Last, for a marker says that what was queued before it is applied.
     await noteMarkers(collections.instances, markers)
+    return dead
   }
 }
 
@@ -60,7 +62,7 @@ async function applyAll(
   }
 }
 
-/** News from another workspace's webhook can't be about this message. */
+/** A status from another workspace's webhook can't be about this message. */
 function statusesOf(found: KnownStatus[], owner: number): SendStatus[] {
   return found.filter(({ workspace }) => workspace === owner).map(({ status }) => status)
 }

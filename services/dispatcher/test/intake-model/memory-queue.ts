@@ -37,7 +37,7 @@ export class MemoryQueue {
 
   /** A connection of its own, for `Partition.attach`. */
   connect(): ChannelModel {
-    const createConfirmChannel = async () =>
+    const createChannel = async () =>
       new MemoryChannel({
         consuming: (channel) => {
           this.#channels.push(channel)
@@ -49,7 +49,7 @@ export class MemoryQueue {
         },
         closed: (channel) => this.#requeue(channel),
       })
-    return { createConfirmChannel } as unknown as ChannelModel
+    return { createChannel } as unknown as ChannelModel
   }
 
   /** Closes the channel that consumes, as a broker does whose node goes down. */

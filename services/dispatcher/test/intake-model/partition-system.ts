@@ -1,7 +1,7 @@
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
 import { STATUS_TYPE } from '@parley/shared/message-status'
-import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
+import type { ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
 import { createEndpoints } from '../../src/channels/endpoints/endpoints.ts'
 import { createDeliverMessage } from '../../src/deliver/deliver-message.ts'
@@ -54,7 +54,7 @@ export class PartitionSystem {
   readonly #stored = new Set<string>()
   readonly #instances: Instance[] = []
   readonly #providerFaults: ProviderFault[] = []
-  readonly #applyStatuses: (batch: ConsumeMessage[], channel: ConfirmChannel) => Promise<void>
+  readonly #applyStatuses: ReturnType<typeof workStatuses>
   #providerMs = 0
   #statusesUnderWay = 0
   #term = 0
@@ -67,7 +67,7 @@ export class PartitionSystem {
     this.#rejected = collections.rejected
     const committer = createCommitter(this.#messages, statusWriter('provider'))
     this.#applyStatuses = workStatuses({
-      ...{ collections: options.collections, committer, log },
+      ...{ collections: options.collections, committer },
       metrics: createMetrics(new Registry()),
     })
     this.#queue = new MemoryQueue((id) => {
@@ -187,6 +187,7 @@ export class PartitionSystem {
     const partition = openPartition({
       ...{ lease, instance: 'i', log, collections: { messages, rejected: this.#rejected } },
       store: createIntakeStore(messages, log),
+      deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },
       committer: createCommitter(messages, 'i'),
       run: this.#runner(messages, line),
     })
@@ -255,7 +256,7 @@ export class PartitionSystem {
     }
     const content = Buffer.from(JSON.stringify(body))
     const delivery = { content, properties: { type: STATUS_TYPE } } as ConsumeMessage
-    await this.#applyStatuses([delivery], {} as ConfirmChannel)
+    await this.#applyStatuses([delivery])
     this.#statusesUnderWay--
   }
 }

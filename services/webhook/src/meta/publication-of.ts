@@ -1,7 +1,12 @@
 import { unstorable } from '@parley/shared/json-body'
 import { MAX_ID_CHARACTERS } from '@parley/shared/message'
 import { derivedMessageId } from '../message-id.ts'
-import { messagePublication, type Provenance, type Publication, statusPublication } from '../publication.ts'
+import {
+  type MessagePublication,
+  messagePublication,
+  type Provenance,
+  statusPublication,
+} from '../publication.ts'
 import type { Update } from './payload.ts'
 import { toMessage } from './to-message.ts'
 import { toStatus } from './to-status.ts'
@@ -13,7 +18,7 @@ type SkipReason = 'malformed' | 'id_too_long'
 export function publicationOf(
   { kind, raw, contacts }: Update,
   { extId, provenance }: { extId: string; provenance: Provenance },
-): Publication | SkipReason {
+): MessagePublication | SkipReason {
   if (unstorable(raw).length > 0) return 'malformed'
   const origin = { source: 'meta', workspace: provenance.workspace, channel: extId } as const
   if (kind === 'status') {

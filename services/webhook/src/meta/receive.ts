@@ -1,4 +1,5 @@
 import type { Log } from '@parley/shared/log'
+import type { Publisher } from '@parley/shared/messaging/publisher'
 import { Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import type { Request, RequestHandler, Response } from 'express'
@@ -9,8 +10,7 @@ import { readBody } from '../body/read-body.ts'
 import { type Channel, configText } from '../channels.ts'
 import type { HookLog } from '../hooks/hook-notes.ts'
 import type { ConfirmedIds } from '../idempotency.ts'
-import { type Publication, traceparentOf } from '../publication.ts'
-import type { Publisher } from '../publish.ts'
+import { type MessagePublication, traceparentOf } from '../publication.ts'
 import type { FindHook } from './find-hook.ts'
 import { isJsonObject } from './own.ts'
 import { updatesIn } from './payload.ts'
@@ -82,7 +82,7 @@ function readUpdates(options: {
   res: Response
   bytes: Buffer
   channel: Channel
-}): { publications: Publication[]; skipped: number } {
+}): { publications: MessagePublication[]; skipped: number } {
   const { intake, req, res, bytes, channel } = options
   const payload = parseBytes(bytes, MAX_MEMBERS)
   if (!isJsonObject(payload)) throw new Problem('validation_failed', { detail: 'Expected an object.' })
@@ -97,7 +97,7 @@ function readUpdates(options: {
     requestId: String(res.locals.requestId),
     traceparent: traceparentOf(req.headers),
   } as const
-  const publications: Publication[] = []
+  const publications: MessagePublication[] = []
   for (const update of updates) {
     const publication = publicationOf(update, { extId: channel.extId, provenance })
     if (typeof publication === 'string') {
@@ -120,7 +120,7 @@ function readUpdates(options: {
 /** Publishes what was not confirmed before, in order; returns how many were. What failed may come again. */
 async function publishNew(
   { publisher, confirmedIds }: MetaIntake,
-  publications: Publication[],
+  publications: MessagePublication[],
   deadline: number,
 ): Promise<number> {
   const byId = new Map(publications.map((one) => [one.messageId, one]))

@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { WebhookMessage } from '@parley/shared/message'
+import type { Publisher } from '@parley/shared/messaging/publisher'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { Request, RequestHandler } from 'express'
@@ -9,8 +10,7 @@ import type { BodyBudget } from '../body/body-budget.ts'
 import type { Channels } from '../channels.ts'
 import type { Idempotency } from '../idempotency.ts'
 import { derivedMessageId } from '../message-id.ts'
-import { messagePublication, type Publication, traceparentOf } from '../publication.ts'
-import type { Publisher } from '../publish.ts'
+import { type MessagePublication, messagePublication, traceparentOf } from '../publication.ts'
 import { parseMessage, readMessage } from './read-message.ts'
 
 // Together with what Redis may take afterwards, the answer is there within 5 s of the body.
@@ -86,7 +86,7 @@ async function acceptWithAudio(intake: NativeIntake, accepted: Accepted, audio: 
   await intake.publisher.publish(publicationOf(intake, { ...accepted, body }), deadline)
 }
 
-function publicationOf({ channels }: NativeIntake, accepted: Accepted): Publication {
+function publicationOf({ channels }: NativeIntake, accepted: Accepted): MessagePublication {
   const { req, messageId, message, body, workspace } = accepted
   const provenance = {
     workspace,

@@ -1,18 +1,21 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import { jsonBody } from '@parley/shared/json-body'
+import type { Publisher } from '@parley/shared/messaging/publisher'
+import { MESSAGES_EXCHANGE, partitionKey } from '@parley/shared/messaging/topology'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
-import type { ReplayPublisher } from '../../broker/replay-command.ts'
-import { MESSAGE_STATES, type MessageState } from '../../message/message-record.ts'
-import { isReplayable, REPLAYABLE } from '../../message/replayed.ts'
+import { MESSAGE_STATES, type MessageRecord, type MessageState } from '../../message/message-record.ts'
+import { isReplayable, REPLAY_TYPE, REPLAYABLE } from '../../message/replayed.ts'
 import type { Collections } from '../../store/collections.ts'
 import { filterOf, messageFilter } from './filter.ts'
 import { visibleTo } from './visible.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 const QUERY_MS = 5_000
+// Well below what the publisher takes in flight, for whatever else it publishes meanwhile.
+const PUBLISHED_AT_ONCE = 1_000
 
 /** Which messages are to run again. */
 export const replayRequest = z.strictObject({
@@ -28,10 +31,10 @@ export const replayRequest = z.strictObject({
  */
 export function replayRoutes(options: {
   messages: Collections['messages']
-  replays: Pick<ReplayPublisher, 'publish'>
+  publisher: Pick<Publisher, 'publish'>
   authorizer: Authorizer
 }): Router {
-  const { messages, replays, authorizer } = options
+  const { messages, publisher, authorizer } = options
   // Who may only post messages must not reach those of others by running them again.
   const replayable = async (res: { locals: Record<string, unknown> }) => ({
     $and: [
@@ -56,7 +59,10 @@ export function replayRoutes(options: {
         .limit(asked.limit + 1)
         .toArray()
       const picked = found.slice(0, asked.limit)
-      await Promise.all(picked.map(replays.publish))
+      for (let at = 0; at < picked.length; at += PUBLISHED_AT_ONCE)
+        await Promise.all(
+          picked.slice(at, at + PUBLISHED_AT_ONCE).map((record) => publishReplay(publisher, record)),
+        )
       res.json({ replayed: picked.length, more: found.length > picked.length })
     })
     .all(methodNotAllowed('POST'))
@@ -67,11 +73,24 @@ export function replayRoutes(options: {
       const record = await messages.findOne(filter, { projection: { body: 0 }, maxTimeMS: QUERY_MS })
       if (record === null) throw new Problem('not_found')
       if (!isReplayable(record)) throw notReplayable(record.state)
-      await replays.publish(record)
+      await publishReplay(publisher, record)
       res.json({ _id: record._id, replayed: true })
     })
     .all(methodNotAllowed('POST'))
   return router
+}
+
+/** Sends the request to run a message again to whoever works its partition, in order with what arrives there. */
+function publishReplay(
+  publisher: Pick<Publisher, 'publish'>,
+  { _id, workspace, partition }: Pick<MessageRecord, '_id' | 'workspace' | 'partition'>,
+): Promise<void> {
+  return publisher.publish({
+    exchange: MESSAGES_EXCHANGE,
+    routingKey: partitionKey(partition),
+    type: REPLAY_TYPE,
+    body: Buffer.from(JSON.stringify({ workspace, messageId: _id })),
+  })
 }
 
 function replayableOnly(state: MessageState): MessageState {

@@ -1,3 +1,4 @@
+import { withoutTrailingSlashes } from '@parley/shared/server-url'
 import type { FoundOperation } from './operation.ts'
 import { isObject, memberOf, type SpecDocument } from './spec-document.ts'
 import { SpecError } from './spec-error.ts'
@@ -16,7 +17,7 @@ export function serverUrl({ root }: SpecDocument, { operation, item }: FoundOper
   if (!URL.canParse(text) || !/^https?:/.test(text))
     throw new SpecError('has a server without an http(s) URL')
   const { protocol, host, pathname } = new URL(text)
-  return `${protocol}//${host}${pathname.replace(/(?<!\/)\/+$/, '')}`
+  return `${protocol}//${host}${withoutTrailingSlashes(pathname)}`
 }
 
 function isServerList(value: unknown): value is unknown[] {

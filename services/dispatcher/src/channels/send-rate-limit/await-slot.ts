@@ -1,7 +1,7 @@
 import type { RateKeys, SendRateLimit } from './send-rate-limit.ts'
 
 /** A slot that is used later than this would make up for lost time, and so break the rate. */
-export const SLOT_LATE_MS = 30
+export const SLOT_LATE_MS = 40
 /** A send is claimed this long before its slot, or a database that takes its time would make it late. */
 export const CLAIM_AHEAD_MS = 250
 
@@ -18,7 +18,7 @@ export async function awaitSlot(options: {
   let { at } = options
   await pause(at - now())
   while (now() - at > SLOT_LATE_MS && mayLeave()) {
-    at = (await sendRateLimit.anotherSlot(keys)).at
+    at = (await sendRateLimit.anotherSlot(keys, at)).at
     await pause(at - now())
   }
 }

@@ -1,6 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import type { Redis } from 'ioredis'
-import { createLocalRate, type Finding, type SlotRequest } from './local-rate.ts'
+import { createLocalRate, type Finding } from './local-rate.ts'
 import { createRemoteClock } from './remote-clock.ts'
 import { createStagger } from './stagger.ts'
 
@@ -20,11 +20,11 @@ export type Slot =
 export interface SendRateLimit {
   /** Finds the next slot for a send. Never rejects: with Redis unavailable this instance goes on alone, at an eighth of each number's rate. */
   slot(keys: RateKeys): Promise<Slot>
-  /** Another slot for a send whose reserved one went by unused: the person's rate has been charged for it. */
-  anotherSlot(keys: RateKeys): Promise<Extract<Slot, { kind: 'reserved' }>>
+  /** Another slot for a send whose slot of `missedAt` went by unused: the person's rate moves by as much as it is later. */
+  anotherSlot(keys: RateKeys, missedAt: number): Promise<Extract<Slot, { kind: 'reserved' }>>
   /** Counts what came in on the number: it takes of the same rate. */
   count(keys: RateKeys): Promise<void>
-  /** The provider says that it was too fast: halves the number's rate for 10 s. */
+  /** The provider says that it was too fast: halves the number's rate for 3 s. */
   slowDown(keys: RateKeys): Promise<void>
 }
 
@@ -35,20 +35,21 @@ export const PERSON_INTERVAL_MS = 6_000
 export const PERSON_BURST = 45
 /** How far ahead a slot is kept; whoever would wait longer asks again. */
 const RESERVE_MS = 1_000
-/** So much less than a person's burst allows, for what the journey to the provider takes away of the time between. */
-const PERSON_MARGIN_MS = 100
+/**
+ * So much less than a person's burst allows: a send that was long on its journey must not bring the next one too close.
+ * It is charged once in a burst of 264 s, so it costs next to nothing.
+ */
+const PERSON_MARGIN_MS = 1_500
+const PERSON_TOLERANCE_MS = PERSON_INTERVAL_MS * (PERSON_BURST - 1) - PERSON_MARGIN_MS
 /** One instance's askers come so close behind one another that even one instance uses up a number's rate. */
 const STAGGER_MS = NUMBER_INTERVAL_MS * 0.8
-const SLOW_MS = 10_000
+const SLOW_MS = 3_000
+/** A slot missed by more was reserved by a clock that was set since. */
+const MAX_LATE_MS = 10_000
 /** The share of one instance while the instances can't agree: there may be eight. */
 const ALONE = 8
 
-const LIMITS = [
-  NUMBER_INTERVAL_MS,
-  PERSON_INTERVAL_MS,
-  PERSON_INTERVAL_MS * (PERSON_BURST - 1) - PERSON_MARGIN_MS,
-  RESERVE_MS,
-]
+const LIMITS = [NUMBER_INTERVAL_MS, PERSON_INTERVAL_MS, PERSON_TOLERANCE_MS, RESERVE_MS]
 
 /**
  * GCRA on two keys; a slot is taken only when the number alone decides, so that a person holds up nobody else. A
@@ -66,6 +67,11 @@ local take = function()
 end
 if ARGV[5] == 'another' then
   number = math.max(number, now + tonumber(ARGV[6]))
+  local person = tonumber(redis.call('GET', KEYS[2]) or 0)
+  if person > now then
+    person = person + number - now + tonumber(ARGV[7])
+    redis.call('SET', KEYS[2], string.format('%.3f', person), 'PX', math.ceil(person - now + 1000))
+  end
   return take()
 end
 local person = math.max(tonumber(redis.call('GET', KEYS[2]) or 0), number)
@@ -89,7 +95,7 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
     numberInterval: NUMBER_INTERVAL_MS * ALONE,
     // A person's messages are one thread as a rule, and a thread is in one place: that rate needs no sharing out.
     personInterval: PERSON_INTERVAL_MS,
-    personBurst: PERSON_BURST,
+    personTolerance: PERSON_TOLERANCE_MS,
     reserve: RESERVE_MS,
   })
   let unavailable = false
@@ -102,11 +108,21 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
   /** How long the last answer took: another slot must not have gone by before it is known. */
   let roundTrip = 0
   const stagger = createStagger(STAGGER_MS)
-  const find = async (keys: RateKeys, request: SlotRequest): Promise<Finding> => {
+  const find = async (keys: RateKeys, missedAt?: number): Promise<Finding> => {
+    const asked = Date.now()
+    const late = missedAt === undefined ? undefined : Math.min(Math.max(0, asked - missedAt), MAX_LATE_MS)
     try {
-      const asked = Date.now()
       const began = performance.now()
-      const answer = await redis.eval(SLOT_SCRIPT, 3, ...redisKeys(keys), ...LIMITS, request, roundTrip)
+      const request = late === undefined ? 'first' : 'another'
+      const answer = await redis.eval(
+        SLOT_SCRIPT,
+        3,
+        ...redisKeys(keys),
+        ...LIMITS,
+        request,
+        roundTrip,
+        late ?? 0,
+      )
       const [kind, at, theirs] = answer as [Finding['kind'], number, number]
       clock.observe({ asked, answered: Date.now(), theirs })
       roundTrip = performance.now() - began
@@ -114,16 +130,16 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
       return { kind, at: clock.toOurs(at) }
     } catch {
       reportUnavailable(true)
-      return alone(keys, { now: Date.now(), request })
+      return alone(keys, { now: Date.now(), late })
     }
   }
   return {
     async slot(keys) {
-      const { kind, at } = await find(keys, 'first')
+      const { kind, at } = await find(keys)
       if (kind === 'reserved') return { kind, at }
       return { kind: 'later', at: kind === 'number_busy' ? stagger(keys.number, at) : at }
     },
-    anotherSlot: async (keys) => ({ kind: 'reserved', at: (await find(keys, 'another')).at }),
+    anotherSlot: async (keys, missedAt) => ({ kind: 'reserved', at: (await find(keys, missedAt)).at }),
     async count(keys) {
       await redis
         .eval(COUNT_SCRIPT, 1, redisKeys(keys)[0], NUMBER_INTERVAL_MS)

@@ -62,7 +62,7 @@ export class SendRate {
     this.#metrics.waited((this.#now() - since) / 1_000)
   }
 
-  /** The one that is kept for it; another where that has gone by, which must not count twice for the person. */
+  /** The one that is reserved for it; another where that has gone by. */
   async #slotOf(sendId: string, keys: RateKeys): Promise<Slot> {
     const reserved = this.#slots.reserved.get(sendId)
     const late = this.#now() - (reserved ?? 0)
@@ -71,7 +71,7 @@ export class SendRate {
     const slot =
       reserved === undefined
         ? await this.#sendRateLimit.slot(keys)
-        : await this.#sendRateLimit.anotherSlot(keys)
+        : await this.#sendRateLimit.anotherSlot(keys, reserved)
     if (slot.kind === 'reserved') this.#slots.reserved.set(sendId, slot.at)
     return slot
   }

@@ -1,35 +1,67 @@
 import type { Log } from '@parley/shared/log'
+import { connectBroker } from '@parley/shared/messaging/connection'
+import { consumeBatches } from '@parley/shared/messaging/consumer'
+import type { DeadLetter } from '@parley/shared/messaging/deliveries'
+import { createPublisher } from '@parley/shared/messaging/publisher'
+import { declareTasks, TASKS_QUEUE } from '@parley/shared/messaging/topology'
 import { Problem } from '@parley/shared/problem'
-import { reject } from '@parley/shared/reject'
 import type { TaskSubmission } from '@parley/shared/task-submission'
 import { isUnavailable } from '@parley/shared/unavailable'
-import type { ConfirmChannel, ConsumeMessage } from 'amqplib'
-import type { Outcome } from './apply-submission.ts'
+import type { ConsumeMessage } from 'amqplib'
+import type { Dependencies } from '../documents/dependencies.ts'
+import { applySubmission } from './apply-submission.ts'
 import { readSubmission } from './read-submission.ts'
 
 const THREADS_AT_ONCE = 16
 const MAX_FAILURES = 20
 
-interface Rejected {
-  delivery: ConsumeMessage
-  reason: string
+export interface Submissions {
+  /** Lets the batch under way end; what is not acknowledged goes to another instance. */
+  close(): Promise<void>
+}
+
+/** Consumes queue `tasks`, 100 at a time; one instance of the service gets what arrives. Connects in the background. */
+export async function consumeSubmissions(options: {
+  url: string
+  dependencies: Dependencies
+  log: Log
+}): Promise<Submissions> {
+  const { url, dependencies, log } = options
+  const broker = await connectBroker({ url, declare: declareTasks, log })
+  const deadLetters = createPublisher({ broker, log })
+  const consumer = consumeBatches({
+    queue: TASKS_QUEUE,
+    work: workSubmissions(dependencies, log),
+    deadLetters,
+    log,
+  })
+  broker.follow(consumer)
+  return {
+    close: async () => {
+      await consumer.close()
+      await deadLetters.close()
+      await broker.close()
+    },
+  }
 }
 
 /**
- * Makes the worker of queue `tasks`: each thread's submissions one after another, threads side by side. What can't
- * be read or recorded goes to the rejected ones. Rejects while the database is away; then the batch comes again.
+ * Makes the worker of a batch: each thread's submissions one after another, threads side by side. Returns what can't
+ * be read or recorded. Rejects while the database is unavailable; then the batch comes again.
  */
-export function workSubmissions(options: {
-  apply(submission: TaskSubmission): Promise<Outcome>
-  log: Log
-}): (batch: ConsumeMessage[], channel: ConfirmChannel) => Promise<void> {
-  const { apply, log } = options
+function workSubmissions(
+  dependencies: Dependencies,
+  log: Log,
+): (batch: ConsumeMessage[]) => Promise<DeadLetter[]> {
   const failures = new WeakMap<ConsumeMessage, number>()
   /** Why it can't be applied; undefined when it was. Throws what may pass. */
   const work = async (delivery: ConsumeMessage, submission: TaskSubmission): Promise<string | undefined> => {
     const { workspace, messageId } = submission
     try {
-      log.info({ workspace, messageId, outcome: await apply(submission) }, 'submission')
+      log.info(
+        { workspace, messageId, outcome: await applySubmission(dependencies, submission) },
+        'submission',
+      )
       return undefined
     } catch (error) {
       if (error instanceof Problem && error.status < 500) return reasonOf(error)
@@ -40,12 +72,12 @@ export function workSubmissions(options: {
       return 'it could not be applied'
     }
   }
-  return async (batch, channel) => {
-    const rejected: Rejected[] = []
+  return async (batch) => {
+    const dead: DeadLetter[] = []
     const threads = new Map<string, { delivery: ConsumeMessage; submission: TaskSubmission }[]>()
     for (const delivery of batch) {
       const reading = readSubmission(delivery)
-      if (reading.kind === 'rejected') rejected.push({ delivery, reason: reading.reason })
+      if (reading.kind === 'rejected') dead.push({ delivery, reason: reading.reason })
       else {
         const { submission } = reading
         const name = `${submission.workspace}/${submission.thread}`
@@ -55,11 +87,10 @@ export function workSubmissions(options: {
     await sideBySide([...threads.values()], async (thread) => {
       for (const { delivery, submission } of thread) {
         const reason = await work(delivery, submission)
-        if (reason !== undefined) rejected.push({ delivery, reason })
+        if (reason !== undefined) dead.push({ delivery, reason })
       }
     })
-    // Last, so that a batch that comes again rejects nothing twice.
-    for (const each of rejected) await reject({ channel, ...each, log })
+    return dead
   }
 }
 

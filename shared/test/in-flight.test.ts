@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { createInFlight, type Waiting } from '../src/in-flight.ts'
+import { createInFlight, type Waiting } from '@parley/shared/messaging/in-flight'
 
 /** Adds one with that many milliseconds to go; resolves, when it is late, with by how much. */
 function addTo(inFlight: ReturnType<typeof createInFlight>, milliseconds: number) {

@@ -1,19 +1,19 @@
 const SWEEP_MS = 50
 
-/** Something under way that must end by `deadline`, on the clock of `performance.now`. */
+/** Something in flight that must end by `deadline`, on the clock of `performance.now`. */
 export interface Waiting {
   deadline: number
-  /** Called when it has not ended in time, at most 50 ms after. Taken away when it has ended. */
+  /** Called when it has not ended in time, at most 50 ms after. Undefined once it has ended. */
   late: (() => void) | undefined
 }
 
-/** What is under way. One timer watches all deadlines: one for each would be a part of what a message costs. */
-interface InFlight {
+/** What is in flight. One timer watches all deadlines: one for each would be a part of what a message costs. */
+export interface InFlight {
   count(): number
   add(one: Waiting): void
-  /** Whether it was still under way. */
+  /** Whether it was still in flight. */
   end(one: Waiting): boolean
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is in flight. */
   drained(): Promise<void>
 }
 

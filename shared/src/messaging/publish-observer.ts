@@ -1,18 +1,22 @@
-import { type Span, type Tracing, untraced } from '@parley/shared/tracing'
 import { Gauge, Histogram, type Registry } from 'prom-client'
-import type { Publication } from './publication.ts'
+import { type Span, type Tracing, untraced } from '../tracing.ts'
+import type { Publication } from './publisher.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
 /** Sees each publication leave and come back: a duration in the metrics, and a span. */
 export interface PublishObserver {
-  /** Returns the headers to publish with, and what to call when it is known how it ended. */
+  /**
+   * Returns the headers to publish with, and what to call when it is known how it ended. A `traceparent` (W3C) among
+   * the publication's headers is the parent of its span.
+   */
   started(publication: Publication): {
     headers: Publication['headers']
     ended(outcome: 'confirmed' | 'unavailable'): void
   }
 }
 
+/** Measures and traces what is published to one exchange. */
 export function createPublishObserver(options: {
   registry: Registry
   tracing: Tracing
@@ -58,8 +62,8 @@ export function createPublishObserver(options: {
 
 /** Named and described by OpenTelemetry's conventions for RabbitMQ. */
 function startSpan(tracing: Tracing, exchange: string, publication: Publication): Span {
-  const { routingKey, messageId, headers, body } = publication
-  const parent = headers.traceparent
+  const { routingKey, messageId = '', headers, body } = publication
+  const parent: unknown = headers?.traceparent
   return tracing.start(`send ${exchange}:${routingKey}`, {
     kind: 'producer',
     parent: typeof parent === 'string' ? parent : undefined,

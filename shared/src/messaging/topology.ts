@@ -1,0 +1,143 @@
+import type { Channel } from 'amqplib'
+
+/** Topic exchange that every accepted message is published to. */
+export const MESSAGES_EXCHANGE = 'messages'
+/** Stream of all messages and statuses, for audit. */
+export const LOG_QUEUE = 'messages.log'
+/** Dead letters: what can't be read or stored, with the reason in its headers. */
+export const REJECTED_QUEUE = 'messages.rejected'
+/** What answers submit to tasks, from the dispatcher to configuration. */
+export const TASKS_QUEUE = 'tasks'
+// Nobody publishes to the default exchange: permission for it is permission for every queue.
+/** Leads to `messages.rejected` alone. */
+export const REJECTED_EXCHANGE = 'rejected'
+/** Leads to the queue `tasks` alone. */
+export const SUBMISSIONS_EXCHANGE = 'submissions'
+/** By the name of a queue of messages or statuses to that one alone, past the log. */
+export const DISPATCHER_EXCHANGE = 'dispatcher'
+export const PARTITIONS = 8
+
+/** Topic exchange of every change to the configuration; keys are `<resource>.<created|updated|deleted>`. */
+export const CONFIGURATION_EXCHANGE = 'configuration'
+
+const LOG_MAX_AGE = '7D'
+const LOG_SEGMENT_BYTES = 100_000_000
+const LOG_MAX_BYTES = 20_000_000_000
+// Closed channels count as deliveries, so the limit only has to stop an endless loop.
+const DELIVERY_LIMIT = 100_000
+
+/** How many queues the provider's statuses are spread over. */
+export const STATUS_PARTITIONS = 4
+/** The queue of one partition of statuses, 0 to 3: apart from the messages, which may themselves wait for them. */
+export const statusQueue = (partition: number): string =>
+  partition === 0 ? 'messages.statuses' : `messages.statuses.p${partition}`
+/** The routing key of one partition of statuses. The first has the key and queue that were once the only ones. */
+export const statusKey = (partition: number): string => (partition === 0 ? 'status' : `status.p${partition}`)
+export const STATUS_QUEUES: readonly string[] = Array.from({ length: STATUS_PARTITIONS }, (_, partition) =>
+  statusQueue(partition),
+)
+
+/** The queue of one partition, 0 to 7. */
+export const partitionQueue = (partition: number): string => `${MESSAGES_EXCHANGE}.p${partition}`
+/** The routing key of one partition, 0 to 7. */
+export const partitionKey = (partition: number): string => `p${partition}`
+
+const FNV_OFFSET = 0x811c9dc5
+const FNV_PRIME = 0x01000193
+
+/** The partition of a thread: the same for the same workspace and thread, evenly spread over all. */
+export function partitionOf(workspace: number, thread: string): number {
+  return hashOf(`${workspace}\0${thread}`) % PARTITIONS
+}
+
+/** The partition of a send's statuses, by the provider's id of it: those of one send stay in order. */
+export function statusPartitionOf(providerId: string): number {
+  return hashOf(providerId) % STATUS_PARTITIONS
+}
+
+/**
+ * FNV-1a over UTF-16 code units, its bits then mixed as MurmurHash3 ends, because a few partitions only look at the
+ * last bits.
+ */
+function hashOf(name: string): number {
+  let hash = FNV_OFFSET
+  for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), FNV_PRIME)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}
+
+// One consumer at a time gets what arrives, so that it stays in order.
+const ORDERED_QUEUE = {
+  durable: true,
+  arguments: {
+    'x-queue-type': 'quorum',
+    'x-single-active-consumer': true,
+    'x-delivery-limit': DELIVERY_LIMIT,
+  },
+}
+
+/** Declares the exchange `messages` with its partitions, statuses and log; throws when one exists with other arguments. */
+export async function declareTopology(channel: Channel): Promise<void> {
+  await channel.assertExchange(MESSAGES_EXCHANGE, 'topic', { durable: true })
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    await channel.assertQueue(partitionQueue(partition), ORDERED_QUEUE)
+    await channel.bindQueue(partitionQueue(partition), MESSAGES_EXCHANGE, partitionKey(partition))
+  }
+  for (let partition = 0; partition < STATUS_PARTITIONS; partition++) {
+    await channel.assertQueue(statusQueue(partition), ORDERED_QUEUE)
+    await channel.bindQueue(statusQueue(partition), MESSAGES_EXCHANGE, statusKey(partition))
+  }
+  await channel.assertQueue(LOG_QUEUE, {
+    durable: true,
+    arguments: {
+      'x-queue-type': 'stream',
+      'x-max-age': LOG_MAX_AGE,
+      'x-max-length-bytes': LOG_MAX_BYTES,
+      'x-stream-max-segment-size-bytes': LOG_SEGMENT_BYTES,
+    },
+  })
+  await channel.bindQueue(LOG_QUEUE, MESSAGES_EXCHANGE, '#')
+}
+
+/** Declares the topology, the exchange by which the dispatcher reaches single queues, tasks and dead letters. */
+export async function declareDispatcherTopology(channel: Channel): Promise<void> {
+  await declareTopology(channel)
+  await channel.assertExchange(DISPATCHER_EXCHANGE, 'direct', { durable: true })
+  const partitions = Array.from({ length: PARTITIONS }, (_, partition) => partitionQueue(partition))
+  for (const queue of [...partitions, ...STATUS_QUEUES])
+    await channel.bindQueue(queue, DISPATCHER_EXCHANGE, queue)
+  await declareTasks(channel)
+}
+
+/** Declares the queue of submissions to tasks, the queue of dead letters, and the exchanges that lead to them. */
+export async function declareTasks(channel: Channel): Promise<void> {
+  await channel.assertExchange(SUBMISSIONS_EXCHANGE, 'fanout', { durable: true })
+  await channel.assertQueue(TASKS_QUEUE, ORDERED_QUEUE)
+  await channel.bindQueue(TASKS_QUEUE, SUBMISSIONS_EXCHANGE, '')
+  await channel.assertExchange(REJECTED_EXCHANGE, 'fanout', { durable: true })
+  await channel.assertQueue(REJECTED_QUEUE, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
+  await channel.bindQueue(REJECTED_QUEUE, REJECTED_EXCHANGE, '')
+}
+
+/**
+ * Declares a queue of changes to configuration documents. It drops the oldest beyond `maxLength`, and a queue with
+ * `expiresMs` is deleted that long after its last consumer: whoever follows changes reads the documents again anyway.
+ */
+export async function declareChanges(
+  channel: Channel,
+  options: { queue: string; resources: readonly string[]; maxLength: number; expiresMs?: number },
+): Promise<void> {
+  const { queue, resources, maxLength, expiresMs } = options
+  await channel.assertExchange(CONFIGURATION_EXCHANGE, 'topic', { durable: true })
+  await channel.assertQueue(queue, {
+    durable: true,
+    arguments: {
+      'x-queue-type': 'quorum',
+      'x-delivery-limit': DELIVERY_LIMIT,
+      'x-max-length': maxLength,
+      ...(expiresMs === undefined ? {} : { 'x-expires': expiresMs }),
+    },
+  })
+  for (const resource of resources) await channel.bindQueue(queue, CONFIGURATION_EXCHANGE, `${resource}.*`)
+}
