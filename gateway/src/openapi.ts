@@ -11,14 +11,21 @@ const readiness = z
 
 const upstreams = { webhook: 'up', configuration: 'up', dispatcher: 'up', redis: 'up' } as const
 
-/** What the gateway answers itself. */
+/** The operations of the gateway itself. */
 export const operations: readonly DescribedOperation[] = [
   {
-    ...{ method: 'GET', path: '/health/live', id: 'isLive', tag, summary: 'Whether the process runs' },
+    method: 'GET',
+    path: '/health/live',
+    id: 'isLive',
+    tag,
+    summary: 'Whether the process runs',
     answer: { schema: z.object({ status: z.literal('live') }), example: { status: 'live' } },
   },
   {
-    ...{ method: 'GET', path: '/health/ready', id: 'isReady', tag },
+    method: 'GET',
+    path: '/health/ready',
+    id: 'isReady',
+    tag,
     summary: 'Whether requests can be served',
     description:
       '`degraded` where something is unavailable that is not needed for all requests; 503 where callers can’t be told apart.',
@@ -43,7 +50,11 @@ export const operations: readonly DescribedOperation[] = [
     },
   },
   {
-    ...{ method: 'GET', path: '/openapi.json', id: 'readOpenApi', tag, summary: 'This document' },
+    method: 'GET',
+    path: '/openapi.json',
+    id: 'readOpenApi',
+    tag,
+    summary: 'This document',
     answer: {
       schema: z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApi' }),
       example: { openapi: '3.1.1' },
@@ -53,7 +64,11 @@ export const operations: readonly DescribedOperation[] = [
     others: { 304: { description: 'It still has the tag that was sent' } },
   },
   {
-    ...{ method: 'GET', path: '/docs', id: 'readDocs', tag, summary: 'This document, for people' },
+    method: 'GET',
+    path: '/docs',
+    id: 'readDocs',
+    tag,
+    summary: 'This document, for people',
     answer: { schema: z.string(), example: '<!doctype html>…', types: ['text/html'] },
     errors: ['rate_limited'],
   },
