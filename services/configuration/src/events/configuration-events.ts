@@ -8,7 +8,7 @@ import type { DocumentChange } from '../relay/change-stream.ts'
 const CONFIRM_MS = 5_000
 
 export interface ConfigurationEvents {
-  /** Resolves when the broker has confirmed all; rejects when it is away or has not in 5 s. */
+  /** Resolves when the broker has confirmed all; rejects when it is unavailable or has not in 5 s. */
   publish(changes: readonly DocumentChange[]): Promise<void>
   isUp(): Promise<boolean>
   close(): Promise<void>
@@ -37,7 +37,7 @@ export async function connectConfigurationEvents(options: {
   })
   return {
     publish: async (changes) => {
-      if (channel === undefined) throw new Error('the message broker is away')
+      if (channel === undefined) throw new Error('the message broker is unavailable')
       for (const change of changes) publishOne(channel, change)
       await confirmed(channel)
     },

@@ -7,11 +7,11 @@ import { applySubmission } from './apply-submission.ts'
 import { workSubmissions } from './work-submissions.ts'
 
 export interface Submissions {
-  /** Lets the batch under way end; what is not acknowledged goes to another copy. */
+  /** Waits for the current batch to end; what is not acknowledged goes to another instance. */
   close(): Promise<void>
 }
 
-/** Consumes queue `tasks`, 100 at a time; one copy of the service gets what arrives. Connects in the background. */
+/** Consumes queue `tasks`, 100 at a time; one instance of the service at a time gets them. Connects in the background. */
 export async function followSubmissions(options: {
   url: string
   dependencies: Dependencies

@@ -10,14 +10,14 @@ import { readSubmission } from './read-submission.ts'
 const THREADS_AT_ONCE = 16
 const MAX_FAILURES = 20
 
-interface Rejected {
+interface DeadLettered {
   delivery: ConsumeMessage
   reason: string
 }
 
 /**
- * Makes the worker of queue `tasks`: each thread's submissions one after another, threads side by side. What can't
- * be read or recorded goes to the rejected ones. Rejects while the database is away; then the batch comes again.
+ * Makes the worker of queue `tasks`: each thread's submissions one after another, threads concurrently. What can't
+ * be read or recorded is dead-lettered. Rejects while the database is unavailable; then the batch is redelivered.
  */
 export function workSubmissions(options: {
   apply(submission: TaskSubmission): Promise<Outcome>
@@ -41,11 +41,11 @@ export function workSubmissions(options: {
     }
   }
   return async (batch, channel) => {
-    const rejected: Rejected[] = []
+    const deadLettered: DeadLettered[] = []
     const threads = new Map<string, { delivery: ConsumeMessage; submission: TaskSubmission }[]>()
     for (const delivery of batch) {
       const reading = readSubmission(delivery)
-      if (reading.kind === 'rejected') rejected.push({ delivery, reason: reading.reason })
+      if (reading.kind === 'rejected') deadLettered.push({ delivery, reason: reading.reason })
       else {
         const { submission } = reading
         const name = `${submission.workspace}/${submission.thread}`
@@ -55,17 +55,17 @@ export function workSubmissions(options: {
     await sideBySide([...threads.values()], async (thread) => {
       for (const { delivery, submission } of thread) {
         const reason = await work(delivery, submission)
-        if (reason !== undefined) rejected.push({ delivery, reason })
+        if (reason !== undefined) deadLettered.push({ delivery, reason })
       }
     })
-    // Last, so that a batch that comes again rejects nothing twice.
-    for (const each of rejected) await reject({ channel, ...each, log })
+    // Last, so that a redelivered batch dead-letters nothing twice.
+    for (const each of deadLettered) await reject({ channel, ...each, log })
   }
 }
 
 function reasonOf({ code, options }: Problem): string {
-  const [fault] = options.errors ?? []
-  return fault === undefined ? code : `${code}: ${fault.code} at ${fault.path}`
+  const [error] = options.errors ?? []
+  return error === undefined ? code : `${code}: ${error.code} at ${error.path}`
 }
 
 async function sideBySide<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
