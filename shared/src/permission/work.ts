@@ -56,7 +56,9 @@ const comparisonSteps = ({ left, right }: Comparison): number =>
 function lengthOf(expression: Expression, limit: number): number {
   switch (expression.kind) {
     case 'literal':
-      return typeof expression.value === 'string' || Array.isArray(expression.value) ? expression.value.length : 1
+      return typeof expression.value === 'string' || Array.isArray(expression.value)
+        ? expression.value.length
+        : 1
     case 'path':
       return limit
     case 'array':

@@ -105,7 +105,7 @@ describe('reconciliation', () => {
 test('latencies run from the post to the response and to the first arrival', () => {
   const received = [arrival(0, 0, 60), arrival(0, 0, 90), arrival(0, 1, 9)]
   expect(latencies([posted(0, 0), unanswered(0, 1), posted(0, 2)], received)).toEqual({
-    answer: [10, 10],
+    response: [10, 10],
     arrival: [50, 0],
   })
 })
