@@ -20,13 +20,12 @@ const PARENT_CHECK_MS = 500
 const LOCK_CHECK_MS = 500
 const LOCK_MS = 600_000
 
-/** Whether node_modules holds what package-lock.json asks for. */
+/** Whether node_modules has the versions of package-lock.json. */
 function isInstalled() {
   if (!existsSync(join(binaries, 'node'))) return false
   try {
     return (
-      (existsSync(installedLock) && readFileSync(installedLock, 'utf8') === lockHash()) ||
-      holdsLockedVersions()
+      (existsSync(installedLock) && readFileSync(installedLock, 'utf8') === lockHash()) || hasLockedVersions()
     )
   } catch {
     return false
@@ -37,17 +36,17 @@ function lockHash() {
   return createHash('sha256').update(readFileSync(lockFile)).digest('hex')
 }
 
-/** By npm's own record: so what `npm install` has just changed is not installed once more. */
-function holdsLockedVersions() {
-  const wanted = JSON.parse(readFileSync(lockFile, 'utf8')).packages
+/** Reads npm's own record, so that what `npm install` has just changed is not installed again. */
+function hasLockedVersions() {
+  const locked = JSON.parse(readFileSync(lockFile, 'utf8')).packages
   const found = JSON.parse(readFileSync(join(checkout, 'node_modules/.package-lock.json'), 'utf8')).packages
   const same = (path) =>
-    wanted[path]?.version === found[path]?.version && wanted[path]?.integrity === found[path]?.integrity
-  const missing = Object.keys(wanted).filter((path) => path !== '' && !(path in found))
-  return missing.every((path) => wanted[path].optional) && Object.keys(found).every(same)
+    locked[path]?.version === found[path]?.version && locked[path]?.integrity === found[path]?.integrity
+  const missing = Object.keys(locked).filter((path) => path !== '' && !(path in found))
+  return missing.every((path) => locked[path].optional) && Object.keys(found).every(same)
 }
 
-/** Identifies the process that waits for this one, and its parent too where it is but npm's shell. */
+/** Identifies the parent of this process, and the parent's parent too where the parent is only npm's shell. */
 function parentage() {
   const parent = process.ppid
   try {
@@ -106,7 +105,7 @@ async function withInstallLock(task) {
   const deadline = Date.now() + LOCK_MS
   while (!takeLock()) {
     if (Date.now() > deadline)
-      throw new Error(`Another installation holds ${installLock}; remove it to go on.`)
+      throw new Error(`Another installation has locked ${installLock}; remove it to go on.`)
     await pause(LOCK_CHECK_MS)
   }
   try {
@@ -169,7 +168,7 @@ if (failure) endLike(failure)
 const flags = script.endsWith('/jest.js')
   ? ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
   : []
-// The channel tells the child when this process is gone.
+// The channel closes when this process ends, which ends the child.
 endLike(
   await run(join(binaries, 'node'), [...flags, script, ...args], ['inherit', 'inherit', 'inherit', 'ipc']),
 )

@@ -48,7 +48,7 @@ function changesOf(old: Operation, operation: Operation, sides: Sides): string[]
     ...(secured ? ['wants a token'] : []),
     ...changesOfParameters(old.parameters ?? [], operation.parameters ?? [], sides),
     ...changesOfRequest(old, operation, sides),
-    ...changesOfAnswer(old, operation, sides),
+    ...changesOfResponse(old, operation, sides),
   ]
 }
 
@@ -76,7 +76,7 @@ function changesOfRequest(old: Operation, operation: Operation, sides: Sides): s
   return [...required, ...types]
 }
 
-function changesOfAnswer(old: Operation, operation: Operation, sides: Sides): string[] {
+function changesOfResponse(old: Operation, operation: Operation, sides: Sides): string[] {
   return Object.entries(old.responses[200]?.content ?? {}).flatMap(([type, { schema }]) => {
     const now = operation.responses[200]?.content?.[type]
     if (now === undefined) return [`does not answer with ${type}`]

@@ -79,7 +79,7 @@ function one(operation: DescribedOperation, parts: Parts): object {
       ? {}
       : { requestBody: { required: !body.optional, content: contentOf(body, parts) } }),
     responses: {
-      200: answerOf(operation, parts),
+      200: responseOf(operation, parts),
       ...parts.refusals.responsesFor(refusalsOf(operation, permission)),
       ...Object.fromEntries(
         Object.entries(others).map(([status, { description, content }]) => [
@@ -96,7 +96,7 @@ function needs({ access, resource }: Operation): string | undefined {
   return access === 'token' ? 'Takes any token.' : `Takes a role that may ${access} \`${resource}\`.`
 }
 
-function answerOf({ answer }: DescribedOperation, parts: Parts): object {
+function responseOf({ answer }: DescribedOperation, parts: Parts): object {
   const headers = (answer.headers ?? []).map(({ name, description }) => [
     name,
     { description, schema: { type: 'string' } },

@@ -5,38 +5,38 @@ import type { Log } from '@parley/shared/log'
 import { connectRedis } from '@parley/shared/redis'
 import { createApp, type Service } from '@parley/shared/service-app'
 import { createTracing } from '@parley/shared/tracing'
-import type { Request } from 'express'
+import type { Request, RequestHandler } from 'express'
 import { Registry } from 'prom-client'
 import { createAccessTokens } from './access-tokens.ts'
-import { strictTransport } from './answer-headers.ts'
-import { awaitBody } from './bodies/await-body.ts'
+import { awaitBody } from './await-body.ts'
 import { createCallers } from './callers.ts'
 import { canonicalPath } from './canonical-path.ts'
 import { clientAddress } from './client-address.ts'
 import type { GatewayConfig } from './config.ts'
-import { followCopies } from './copies.ts'
 import { cors } from './cors.ts'
-import { documentation } from './documentation/documentation.ts'
+import { documentation } from './documentation.ts'
 import { forwarding } from './forward.ts'
 import { gatekeeper } from './gatekeeper.ts'
+import { followInstances } from './instances.ts'
 import { createKeySet } from './key-set.ts'
 import { createRateLimits } from './rate-limit/rate-limits.ts'
-import { createRedisCount } from './rate-limit/redis-count.ts'
-import { settleRegularly } from './rate-limit/settle.ts'
+import { createRedisCount, settleRegularly } from './rate-limit/settle.ts'
 import { gatewayReadiness } from './readiness.ts'
 import { unambiguousHeaders } from './request-headers.ts'
 import { followRevocations } from './revocations.ts'
 import { createRouter, routes } from './routes.ts'
+
+const TWO_YEARS_SECONDS = 63_072_000
 
 /** Wires the gateway: path, route, caller, then on to the service. Nothing here reads a body. */
 export async function buildApp(config: GatewayConfig, log: Log): Promise<Service> {
   const registry = new Registry()
   const tracing = await createTracing('gateway', config)
   const services = {
-    identity: followCopies({ name: 'identity', urls: config.IDENTITY_URL, log }),
-    webhook: followCopies({ name: 'webhook', urls: config.WEBHOOK_URL, log }),
-    configuration: followCopies({ name: 'configuration', urls: config.CONFIGURATION_URL, log }),
-    dispatcher: followCopies({ name: 'dispatcher', urls: config.DISPATCHER_URL, log }),
+    identity: followInstances({ name: 'identity', urls: config.IDENTITY_URL, log }),
+    webhook: followInstances({ name: 'webhook', urls: config.WEBHOOK_URL, log }),
+    configuration: followInstances({ name: 'configuration', urls: config.CONFIGURATION_URL, log }),
+    dispatcher: followInstances({ name: 'dispatcher', urls: config.DISPATCHER_URL, log }),
   }
   const signer = createInternalSigner(config.SERVICE_KEY)
   const identity = createInternalClient({
@@ -75,11 +75,20 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     app,
     registry,
     close: async () => {
-      const following = Object.values(services).map((copies) => copies.close())
+      const following = Object.values(services).map((instances) => instances.close())
       await Promise.all([revocations.close(), settling?.close(), ...following])
       redis?.disconnect()
       forward.close()
       await tracing.close()
     },
+  }
+}
+
+/** Makes browsers use TLS only, where `publicUrl` says that TLS ends in front of the gateway. */
+function strictTransport(publicUrl: string | undefined): RequestHandler {
+  const isSecure = publicUrl?.startsWith('https:') === true
+  return (_req, res, next) => {
+    if (isSecure) res.setHeader('strict-transport-security', `max-age=${TWO_YEARS_SECONDS}`)
+    next()
   }
 }

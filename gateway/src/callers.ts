@@ -1,23 +1,55 @@
-import type { Caller } from '@parley/shared/internal-token'
+import { createHash } from 'node:crypto'
+import { ACCESS_TOKEN } from '@parley/shared/access-token'
+import { clockSetting, wasClockSet } from '@parley/shared/clock-setting'
+import type { InternalClient } from '@parley/shared/internal-client'
+import {
+  type Caller,
+  callerSchema,
+  INTERNAL_TOKEN_SECONDS,
+  type InternalSigner,
+} from '@parley/shared/internal-token'
+import { Problem } from '@parley/shared/problem'
 import { isUnavailable } from '@parley/shared/unavailable'
 import { LRUCache } from 'lru-cache'
-import { type ConfirmingDependencies, confirmCaller, type KnownCaller } from './confirm-caller.ts'
+import { z } from 'zod'
+import type { AccessTokens } from './access-tokens.ts'
+import type { Upstream } from './routes.ts'
 import { createSingleFlight } from './single-flight.ts'
 
-/** What identity says to forget: all callers of a session, account, role, workspace or API token. */
+/** The caller of a token, as identity confirmed it. Times are on the clock of `performance.now()`. */
+export interface KnownCaller {
+  caller: Caller
+  /** Identity is asked again after this time. */
+  confirmedUntil: number
+  /** Until this time identity's earlier response is used while identity is unavailable. */
+  usableUntil: number
+  /** When identity was asked: what changed later is not in its reply. */
+  askedAt: number
+  internalTokens: InternalTokens
+}
+
+interface ConfirmingDependencies {
+  accessTokens: AccessTokens
+  identity: Pick<InternalClient, 'post'>
+}
+
+/** The internal tokens of one caller, by the service that they are for. */
+export type InternalTokens = Partial<Record<Upstream, { token: string; renewAt: number; clock: number }>>
+
+/** A change that identity reports. It concerns all callers of a session, account, role, workspace or API token. */
 export interface Forgettable {
   kind: string
   key: string
-  /** When it was first heard of, on the clock of `performance.now()`. */
+  /** When it was first seen, on the clock of `performance.now()`. */
   seenAt: number
 }
 
 export interface Callers {
-  /** Who is behind a token, if that was confirmed within the last minute. */
+  /** The caller of a token, if identity confirmed it in the last minute. */
   known(token: string): KnownCaller | undefined
   /** Asks identity. Throws `unauthenticated`, or `unavailable` when it can't be asked. */
   resolve(token: string): Promise<KnownCaller>
-  /** Forgets whoever is touched by one of the changes and was asked about before it was seen. */
+  /** Forgets each caller that a change concerns and that was confirmed before the change was seen. */
   forget(changes: readonly Forgettable[]): void
   forgetAll(): void
   /** Whether there is a caller who can go on while identity is unavailable. */
@@ -26,10 +58,18 @@ export interface Callers {
 
 const CACHED = 20_000
 const RETRY_MS = 1_000
+const RENEWAL_MARGIN_SECONDS = 15
+const API_TOKEN = /^parley_[\w-]{43}$/
+const CONFIRMED_MS = 60_000
+
+const introspection = z.discriminatedUnion('active', [
+  z.object({ active: z.literal(true), caller: callerSchema, expiresAt: z.number().optional() }),
+  z.object({ active: z.literal(false) }),
+])
 
 /**
- * Keeps who is behind the last 20,000 tokens. What identity confirmed holds for 60 s; after that it is asked
- * again, and while it can't be reached a caller goes on until the token itself ends, 15 minutes at most.
+ * Caches the callers of the last 20,000 tokens. What identity confirmed is valid for 60 s; after that identity is asked
+ * again, and while it is unavailable a caller goes on until the token itself ends, 15 minutes at most.
  */
 export function createCallers(dependencies: ConfirmingDependencies): Callers {
   const callers = new LRUCache<string, KnownCaller>({ max: CACHED })
@@ -64,7 +104,7 @@ export function createCallers(dependencies: ConfirmingDependencies): Callers {
   }
 }
 
-/** Lets a caller whom identity can't be asked about go on for another second, while the token holds. */
+/** Lets a caller go on for another second while identity is unavailable and the token is valid. */
 function goesOn(known: KnownCaller): boolean {
   const now = performance.now()
   known.confirmedUntil = Math.min(now + RETRY_MS, known.usableUntil)
@@ -78,4 +118,51 @@ function isTouched({ caller, askedAt }: KnownCaller, seenAt: Map<string, number>
 function keysOf({ account, workspace, role, session, token }: Caller): string[] {
   const ids = { account: account._id, workspace: workspace._id, role: role._id, session, token }
   return Object.entries(ids).map(([kind, id]) => `${kind} ${id}`)
+}
+
+/**
+ * Verifies a token and asks identity whether it is still valid and whose it is. Throws `unauthenticated`, or
+ * `unavailable` when identity can't be asked.
+ */
+async function confirmCaller(
+  { accessTokens, identity }: ConfirmingDependencies,
+  token: string,
+): Promise<KnownCaller> {
+  const { question, usableMs } = await questionAbout(accessTokens, token)
+  const askedAt = performance.now()
+  const reply = introspection.safeParse(await identity.post('/internal/introspect', question))
+  if (!reply.success) throw new Problem('unavailable', { cause: reply.error })
+  if (!reply.data.active) throw new Problem('unauthenticated')
+  const { caller, expiresAt = Number.POSITIVE_INFINITY } = reply.data
+  const usableUntil = askedAt + Math.min(usableMs, expiresAt - Date.now())
+  const confirmedUntil = Math.min(askedAt + CONFIRMED_MS, usableUntil)
+  return { caller, confirmedUntil, usableUntil, askedAt, internalTokens: {} }
+}
+
+/** What to ask identity about a token, and for how long at most its response can be used. */
+async function questionAbout(accessTokens: AccessTokens, token: string) {
+  if (API_TOKEN.test(token)) {
+    const tokenHash = createHash('sha256').update(token).digest('base64url')
+    return { question: { tokenHash }, usableMs: ACCESS_TOKEN.seconds * 1000 }
+  }
+  const { account, session, expiresAt } = await accessTokens.verify(token)
+  return { question: { account, session }, usableMs: expiresAt - Date.now() }
+}
+
+/** The token for one service from `cached`. It is signed again 15 s before it ends, and when the clock was set. */
+export function internalTokenFor(
+  audience: Upstream,
+  {
+    caller,
+    cached,
+    signer,
+  }: { caller: Caller; cached: InternalTokens; signer: Pick<InternalSigner, 'sign'> },
+): string {
+  const now = performance.now()
+  const known = cached[audience]
+  if (known !== undefined && now < known.renewAt && !wasClockSet(known.clock)) return known.token
+  const token = signer.sign({ audience, caller })
+  const renewAt = now + (INTERNAL_TOKEN_SECONDS - RENEWAL_MARGIN_SECONDS) * 1000
+  cached[audience] = { token, renewAt, clock: clockSetting() }
+  return token
 }

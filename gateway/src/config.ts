@@ -26,7 +26,7 @@ export const gatewayConfig = {
   REDIS_URL: redisUrl
     .optional()
     .describe(
-      'Redis, where the copies of the gateway settle their rate limits; without it each counts alone',
+      'Redis, where the instances of the gateway settle their rate limits; without it each counts alone',
     ),
   RATE_CREDENTIALS_PER_MINUTE: quota('registrations and logins from one address', '30 a minute'),
   RATE_ADDRESS_PER_MINUTE: quota('requests from one address without a known token', '6,000 a minute'),
@@ -46,7 +46,7 @@ export const gatewayConfig = {
         .filter((origin) => origin !== ''),
     )
     .pipe(z.array(z.url().refine((url) => new URL(url).origin === url, { error: 'is not an origin' })))
-    .describe('Origins whose pages may read answers, separated by commas; none when not set'),
+    .describe('Origins whose pages may read responses, separated by commas; none when not set'),
   TRUSTED_PROXIES: addressRanges
     .default(new BlockList())
     .describe('Proxies whose X-Forwarded-For is believed, as ranges: 10.0.0.0/8,fd00::/8; none when not set'),

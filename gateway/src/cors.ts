@@ -7,8 +7,8 @@ const ALLOWED_HEADERS =
 const EXPOSED_HEADERS = 'etag, idempotent-replayed, ratelimit, ratelimit-policy, retry-after, x-request-id'
 
 /**
- * Lets pages of the given origins read answers, and answers their preflights. Cookies play no part, so credentials
- * are not allowed.
+ * Lets pages of the given origins read responses, and responds to their preflights. Cookies are not used, so
+ * credentials are not allowed.
  */
 export function cors(options: {
   origins: readonly string[]

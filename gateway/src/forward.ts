@@ -1,28 +1,32 @@
 import { Agent, type ClientRequest } from 'node:http'
 import type { Socket } from 'node:net'
+import { addressKey } from '@parley/shared/address-key'
+import type { Caller } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
 import { Problem, sendProblem } from '@parley/shared/problem'
 import type { Request, RequestHandler, Response } from 'express'
 import { createProxyMiddleware, type Plugin } from 'http-proxy-middleware'
-import { type CallerClass, classOf } from './caller-class.ts'
-import type { Copies } from './copies.ts'
+import type { Instances } from './instances.ts'
 import { outgoingHeaders, stripResponseHeaders } from './outgoing-headers.ts'
 import { createUpstreamSlots, type SlotLimits, type UpstreamSlots } from './upstream-slots.ts'
 
-/** What the steps before left for {@link forwarding}. */
+/** What the earlier steps pass to {@link forwarding}. */
 export interface Forwarding {
   target: URL
-  /** Where the target is from, to be told when it can't be reached. */
-  copies: Pick<Copies, 'suspect'>
+  /** The instances that the target is one of: it is skipped when it can't be reached. */
+  instances: Pick<Instances, 'suspect'>
   /** Where the request comes from. */
   address: string
   internalToken: string | undefined
 }
 
+/** Callers whose token was verified are bounded apart from all others. */
+export type CallerClass = 'anonymous' | 'authenticated'
+
 const CONNECT_MS = 3_000
 const MAX_FREE_SOCKETS = 128
 const WAIT_MS = 10_000
-// Each class has its own, so that what comes without a token can't hold up what comes with one.
+// Each class has its own, so that requests without a token can't block requests with one.
 const LIMITS: Record<CallerClass, SlotLimits> = {
   anonymous: { total: 256, perCaller: 192, waiting: 1_024, waitingPerCaller: 512, waitMs: WAIT_MS },
   authenticated: { total: 512, perCaller: 256, waiting: 2_048, waitingPerCaller: 1_024, waitMs: WAIT_MS },
@@ -31,8 +35,8 @@ const LIMITS: Record<CallerClass, SlotLimits> = {
 class UpstreamTimeout extends Error {}
 
 /**
- * Streams a request to `res.locals.forwarding.target` and the answer back, over connections that are kept
- * alive. A service that can't be reached is 503, one that is silent for `timeoutMs` 504; an answer that
+ * Streams a request to `res.locals.forwarding.target` and the response back, over connections that are kept
+ * alive. A service that can't be reached is 503, one that is silent for `timeoutMs` 504; a response that
  * breaks off cuts the caller's connection. Where a service has no room for a request within 10 s, that is 429 when the
  * caller's own requests are what fills it, else 503.
  */
@@ -40,10 +44,7 @@ export function forwarding(options: { timeoutMs: number; log: Log }): {
   middleware: RequestHandler
   close(): void
 } {
-  const agent = new Agent({
-    keepAlive: true,
-    maxFreeSockets: MAX_FREE_SOCKETS,
-  })
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: MAX_FREE_SOCKETS })
   const watching = watchForSilence(agent, options.timeoutMs)
   const proxy = createProxyMiddleware<Request, Response>({
     router: (_req, res) => forwardingOf(res).target,
@@ -54,22 +55,31 @@ export function forwarding(options: { timeoutMs: number; log: Log }): {
   })
   const slotsOf = slotsByService()
   const middleware: RequestHandler = (req, res, next) => {
-    const { address, internalToken, copies } = forwardingOf(res)
+    const { address, internalToken, instances } = forwardingOf(res)
     const { name, key } = classOf(res)
     const go = (release: () => void) => {
-      // Who waited may have gone meanwhile.
+      // A caller may hang up while it waits.
       if (res.destroyed || res.writableEnded) return release()
       res.once('close', release)
       req.headers = outgoingHeaders(req, { requestId: String(res.locals.requestId), address, internalToken })
       void proxy(req, res, next)
     }
-    slotsOf(copies, name).take(key, { go, refuse: next })
+    slotsOf(instances, name).take(key, { go, refuse: next })
   }
   const close = () => {
     clearInterval(watching)
     agent.destroy()
   }
   return { middleware, close }
+}
+
+/** The caller whose share of the limits a request takes: an API token, an account or an address. */
+export function classOf({ locals }: { locals: Record<string, unknown> }): { name: CallerClass; key: string } {
+  const caller = locals.caller as Caller | undefined
+  if (caller === undefined)
+    return { name: 'anonymous', key: addressKey((locals.forwarding as { address: string }).address) }
+  const { token, account } = caller
+  return { name: 'authenticated', key: token === undefined ? `account ${account._id}` : `token ${token}` }
 }
 
 /** The slots of each class at each service. */
@@ -88,7 +98,7 @@ function slotsByService(): (service: object, name: CallerClass) => UpstreamSlots
   }
 }
 
-/** Ends the request to the service, where there is one. */
+/** Ends the request to the service, if it was sent. */
 export function abandon({ locals }: { locals: Record<string, unknown> }): void {
   const proxyReq = locals.proxyReq as ClientRequest | undefined
   proxyReq?.destroy()
@@ -111,7 +121,7 @@ function events(log: Log): Plugin<Request, Response> {
     })
     server.on('error', (error, req, res) => {
       if (req === undefined || res === undefined || !('locals' in res)) return
-      answerError({ error, req, res, log })
+      sendError({ error, req, res, log })
     })
   }
 }
@@ -148,21 +158,14 @@ function limitConnect(socket: Socket): void {
   for (const event of ['connect', 'close'] as const) socket.once(event, () => clearTimeout(timer))
 }
 
-function answerError({
-  error,
-  req,
-  res,
-  log,
-}: {
-  error: Error
-  req: Request
-  res: Response
-  log: Log
-}): void {
+function sendError({ error, req, res, log }: { error: Error; req: Request; res: Response; log: Log }): void {
   if (res.destroyed || res.writableEnded) return
-  const { target, copies } = forwardingOf(res)
-  if (isUnreachable(error)) copies.suspect(target)
-  log.warn({ requestId: res.locals.requestId, target: target.host, reason: error.message }, 'upstream failed')
+  const { target, instances } = forwardingOf(res)
+  if (isUnreachable(error)) instances.suspect(target)
+  log.warn(
+    { requestId: res.locals.requestId, target: target.host, reason: error.message },
+    'upstream failed: the caller got an error; see the log of that service',
+  )
   if (res.headersSent) return void res.destroy()
   sendProblem(req, res, problemOf(error))
 }

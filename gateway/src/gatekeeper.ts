@@ -3,18 +3,16 @@ import { addressKey } from '@parley/shared/address-key'
 import type { InternalSigner } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import type { Request, RequestHandler, Response } from 'express'
-import type { Callers } from './callers.ts'
+import { type Callers, internalTokenFor, type KnownCaller } from './callers.ts'
 import { clientAddress } from './client-address.ts'
-import type { KnownCaller } from './confirm-caller.ts'
-import type { Copies } from './copies.ts'
 import type { Forwarding } from './forward.ts'
-import { internalTokenFor } from './internal-tokens.ts'
+import type { Instances } from './instances.ts'
 import type { RateLimits } from './rate-limit/rate-limits.ts'
 import type { Route, Upstream } from './routes.ts'
 
 interface Gatekeeping {
   findRoute(path: string): Route | undefined
-  services: Record<Upstream, Copies>
+  services: Record<Upstream, Instances>
   callers: Callers
   signer: InternalSigner
   limits: RateLimits
@@ -24,8 +22,8 @@ interface Gatekeeping {
 const BEARER = /^Bearer +([\w-]+(?:\.[\w-]+\.[\w-]+)?)$/i
 
 /**
- * Finds a request's route, who is calling where the route wants to know, and whether they have called too
- * often; sets `res.locals.forwarding`.
+ * Finds a request's route and, where the route requires it, its caller; checks the rate limits; sets
+ * `res.locals.forwarding`.
  */
 export function gatekeeper(gatekeeping: Gatekeeping): RequestHandler {
   const { callers, trustedProxies } = gatekeeping
@@ -34,7 +32,7 @@ export function gatekeeper(gatekeeping: Gatekeeping): RequestHandler {
     const asked = { route, req, res, address: clientAddress(req, trustedProxies) }
     const token = route.access === 'public' ? undefined : bearerIn(req.headers.authorization)
     const known = token === undefined ? undefined : callers.known(token)
-    // Most are known, and go on at once: a turn of the queue for each request adds up.
+    // Most callers are known. They go on in the same tick, because a promise for each request costs time.
     if (known !== undefined) {
       letThrough(gatekeeping, asked, known)
       return next()
@@ -46,20 +44,20 @@ export function gatekeeper(gatekeeping: Gatekeeping): RequestHandler {
   }
 }
 
-/** Counts the request and says where it goes, and on whose behalf. */
+/** Counts the request, and sets its target and the caller that it is made for. */
 function letThrough(
   { services, limits, signer }: Gatekeeping,
   { route, req, res, address }: Asked,
   known: KnownCaller | undefined,
 ): void {
-  const copies = services[route.upstream]
-  const forwarding: Forwarding = { target: copies.next(), copies, address, internalToken: undefined }
+  const instances = services[route.upstream]
+  const forwarding: Forwarding = { target: instances.next(), instances, address, internalToken: undefined }
   if (known === undefined) limits.anonymous(route, req.path, addressKey(address))
   else {
     res.locals.caller = known.caller
     limits.caller(route, known.caller)
-    const { caller, internalTokens: held } = known
-    forwarding.internalToken = internalTokenFor(route.upstream, { caller, held, signer })
+    const { caller, internalTokens: cached } = known
+    forwarding.internalToken = internalTokenFor(route.upstream, { caller, cached, signer })
   }
   res.locals.forwarding = forwarding
 }
@@ -81,7 +79,7 @@ interface Asked {
   address: string
 }
 
-/** Who is calling; nobody on a public path, nor where a token is optional and does not hold. */
+/** The caller; undefined on a public path, and where an optional token is not valid. */
 async function callerFor(
   { callers, limits }: Gatekeeping,
   { route, address }: Asked,

@@ -9,7 +9,7 @@ import { createSingleFlight } from './single-flight.ts'
 export interface KeySet {
   /** The key of that id, if identity publishes it. Throws `unavailable` when it can't be asked. */
   key(kid: string): Promise<KeyObject | undefined>
-  /** Whether there are keys; identity is asked where there are none yet. */
+  /** Whether there are keys; identity is asked if there are none yet. */
   isLoaded(): Promise<boolean>
 }
 
@@ -39,7 +39,9 @@ export function createKeySet({ identity, log }: { identity: Pick<InternalClient,
     key: async (kid) => {
       if (!keys.has(kid) && age() > MIN_INTERVAL_MS) await fetchKeys()
       else if (age() > REFRESH_MS)
-        fetchKeys().catch((err: unknown) => log.warn({ err }, 'keys not refreshed'))
+        fetchKeys().catch((err: unknown) =>
+          log.warn({ err }, 'keys not refreshed from identity: the last ones stay in use'),
+        )
       return keys.get(kid)
     },
     isLoaded: async () => {

@@ -11,7 +11,7 @@ const readiness = z
 
 const upstreams = { webhook: 'up', configuration: 'up', dispatcher: 'up', redis: 'up' } as const
 
-/** What the gateway answers itself. */
+/** The operations of the gateway itself. */
 export const operations: readonly DescribedOperation[] = [
   {
     method: 'GET',

@@ -18,7 +18,7 @@ const OUR_PREFIXES = ['x-forwarded-', 'x-internal-']
 const END_TO_END = new Set(['content-length', 'transfer-encoding', 'host'])
 const LEAKING = new Set(['server', 'x-powered-by'])
 
-// The body of these is sent in chunks on a kept connection when it has no length; that of the others stays
+// The body of these is sent in chunks on a reused connection when it has no length; that of the others stays
 // framed by its own header, because without one it would run into the next request.
 const CHUNKED_BY_DEFAULT = new Set(['POST', 'PUT', 'PATCH'])
 

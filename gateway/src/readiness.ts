@@ -1,26 +1,26 @@
 import type { Readiness } from '@parley/shared/service-app'
 import type { Callers } from './callers.ts'
-import type { Copies } from './copies.ts'
+import type { Instances } from './instances.ts'
 import type { KeySet } from './key-set.ts'
 import type { Upstream } from './routes.ts'
 
 const TIMEOUT_MS = 3_000
-// A service may take a second to find out what it can do without.
+// A service may need a second to check its own optional dependencies.
 const OPTIONAL_MS = 2_500
 
 /**
- * The gateway is ready when it can tell who is calling: it has identity's keys, and identity answers or callers are
+ * The gateway is ready when it can identify callers: it has identity's keys, and identity is ready or callers are
  * cached. A service that is unavailable makes it degraded, because the others can be called through it.
  */
 export function gatewayReadiness(options: {
-  services: Record<Upstream, Pick<Copies, 'next'>>
+  services: Record<Upstream, Pick<Instances, 'next'>>
   keySet: Pick<KeySet, 'isLoaded'>
   callers: Pick<Callers, 'isWarm'>
   /** Undefined where rate limits are not settled. */
   redis: { ping(): Promise<string> } | undefined
 }): Readiness {
   const { services, keySet, callers, redis } = options
-  const checks = Object.entries(services).map(([name, copies]) => [name, () => isReady(copies.next())])
+  const checks = Object.entries(services).map(([name, instances]) => [name, () => isReady(instances.next())])
   return {
     required: {
       authentication: async () =>

@@ -5,11 +5,11 @@ import { z } from 'zod'
 import type { Callers } from './callers.ts'
 
 const INTERVAL_MS = 1_000
-// Identity tells each change for 10 s; after that it need not be recognised any more.
+// Identity repeats each change for 10 s. This is longer, so that a repetition is recognised.
 const REMEMBER_MS = 30_000
 const MAX_CHANGES = 5_000
-// While the system starts, identity may come up a little later.
-const TELLING_FAILURES = 5
+// Identity may start a little later than the gateway.
+const FAILURES_BEFORE_WARNING = 5
 
 const changesSchema = z.object({
   now: z.number(),
@@ -19,7 +19,7 @@ const changesSchema = z.object({
 
 /**
  * Asks identity every second what was revoked or changed, and forgets those callers. A change is applied
- * anew for as long as identity tells it, so that an answer which was on its way then does not outlive it.
+ * again while identity repeats it, so that a response that was in flight at its first time is forgotten too.
  */
 export function followRevocations(options: {
   identity: Pick<InternalClient, 'get'>
@@ -30,13 +30,13 @@ export function followRevocations(options: {
   const seen = new Map<string, number>()
   let since = 0
   const poll = async () => {
-    const answer = changesSchema.parse(await identity.get(`/internal/changes?since=${since}`))
+    const reply = changesSchema.parse(await identity.get(`/internal/changes?since=${since}`))
     const now = performance.now()
-    if (!answer.complete) callers.forgetAll()
+    if (!reply.complete) callers.forgetAll()
     for (const [id, seenAt] of seen) if (now - seenAt > REMEMBER_MS) seen.delete(id)
-    for (const { id } of answer.changes) if (!seen.has(id)) seen.set(id, now)
-    callers.forget(answer.changes.map((change) => ({ ...change, seenAt: seen.get(change.id) ?? now })))
-    since = answer.now
+    for (const { id } of reply.changes) if (!seen.has(id)) seen.set(id, now)
+    callers.forget(reply.changes.map((change) => ({ ...change, seenAt: seen.get(change.id) ?? now })))
+    since = reply.now
   }
   const closing = new AbortController()
   const loop = async () => {
@@ -47,7 +47,11 @@ export function followRevocations(options: {
         failures = 0
       } catch (error) {
         const reason = error instanceof Error ? error.message : 'unknown'
-        if (++failures === TELLING_FAILURES) log.warn({ reason }, 'revocations not read')
+        if (++failures === FAILURES_BEFORE_WARNING)
+          log.warn(
+            { reason },
+            'revocations not read from identity: revoked tokens are accepted until identity is back, 15 minutes at most',
+          )
       }
       await delay(INTERVAL_MS, undefined, { signal: closing.signal }).catch(() => undefined)
     }

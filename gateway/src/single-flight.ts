@@ -1,4 +1,4 @@
-/** Lets those who ask for the same key at the same time share one run of `work`. */
+/** Shares one run of `work` between all who ask for the same key at the same time. */
 export function createSingleFlight<T>(): (key: string, work: () => Promise<T>) => Promise<T> {
   const flying = new Map<string, Promise<T>>()
   return (key, work) => {

@@ -40,13 +40,13 @@ function token({ header = {}, claims = {}, key = pair.privateKey } = {}): string
   return `${signed}.${signature.toString('base64url')}`
 }
 
-test('a token of identity names its account and session, and when it ends', async () => {
+test('an access token names its account and session and its expiry', async () => {
   const verified = await tokens.verify(token())
   expect(verified).toEqual({ account: 12, session: 'session', expiresAt: (SECONDS + 900) * 1_000 })
   expect(asked).toEqual(['known'])
 })
 
-describe('holds', () => {
+describe('an access token is valid', () => {
   test.each<[string, object]>([
     ['until 5 s after its end, as clocks differ', { exp: SECONDS - 4 }],
     ['from 5 s before its beginning', { nbf: SECONDS + 5 }],
@@ -59,7 +59,7 @@ describe('holds', () => {
   })
 })
 
-describe('is refused', () => {
+describe('an access token is refused', () => {
   const refused = (text: string) =>
     expect(tokens.verify(text)).rejects.toMatchObject({ code: 'unauthenticated' })
 
@@ -82,7 +82,7 @@ describe('is refused', () => {
     ['without an id', { jti: undefined }],
     ['with an empty id', { jti: '' }],
     ['with an id of 65 characters', { jti: 'j'.repeat(65) }],
-  ])('one %s', async (_name, claims) => {
+  ])('that is %s', async (_name, claims) => {
     await refused(token({ claims }))
   })
 
@@ -92,26 +92,26 @@ describe('is refused', () => {
     ['a critical extension', { crit: ['b64'], b64: true }],
     ['no key id', { kid: undefined }],
     ['a key id that is none', { kid: 7 }],
-  ])('one with %s, and no key is looked for', async (_name, header) => {
+  ])('with %s, and no key is looked up', async (_name, header) => {
     await refused(token({ header }))
     expect(asked).toEqual([])
   })
 
-  test.each(['none', 'HS256', 'RS256', 'ES384', 'es256'])('one whose algorithm is %s', async (alg) => {
+  test.each(['none', 'HS256', 'RS256', 'ES384', 'es256'])('whose algorithm is %s', async (alg) => {
     await refused(token({ header: { alg } }))
     expect(asked).toEqual([])
   })
 
-  test('one of a key that is not published, of another key, or of a key of another kind', async () => {
+  test('that is signed with an unpublished key, with another key, or with a key of another kind', async () => {
     await refused(token({ header: { kid: 'unknown' } }))
     await refused(token({ key: stranger.privateKey }))
     await refused(token({ header: { kid: 'rsa' } }))
   })
 
-  test.each(['', 'x', 'a.b.c', `${encode(HEADER)}.e30.`, '..'])('the word %j', refused)
+  test.each(['', 'x', 'a.b.c', `${encode(HEADER)}.e30.`, '..'])('that is the text %j', refused)
 })
 
-test('that the keys can not be had is not the fault of the token', async () => {
+test('a token is not refused when the keys are unavailable: the error is unavailable', async () => {
   await expect(tokens.verify(token({ header: { kid: 'away' } }))).rejects.toMatchObject({
     code: 'unavailable',
   })

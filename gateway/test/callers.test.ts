@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import type { PublicJwk } from '@parley/shared/config'
 import { type Caller, createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
-import { createCallers } from '../src/callers.ts'
-import { internalTokenFor } from '../src/internal-tokens.ts'
+import { createCallers, internalTokenFor } from '../src/callers.ts'
 
 const MINUTE = 60_000
 const caller: Caller = {
@@ -18,17 +17,17 @@ const jwk = { ...pair.privateKey.export({ format: 'jwk' }), kid: 'gateway' } as 
 
 let now: number
 let asked: unknown[]
-let answer: () => unknown
+let reply: () => unknown
 beforeEach(() => {
   now = 1_000_000
   asked = []
-  answer = () => ({ active: true, caller })
+  reply = () => ({ active: true, caller })
   jest.spyOn(performance, 'now').mockImplementation(() => now)
   jest.spyOn(Date, 'now').mockImplementation(() => 1_800_000_000_000 + now)
 })
 afterEach(() => void jest.restoreAllMocks())
 
-const away = () => {
+const unavailable = () => {
   throw new Problem('unavailable')
 }
 
@@ -45,13 +44,13 @@ const callersUntil = (endsAt: number) =>
       post: async (path, body) => {
         expect(path).toBe('/internal/introspect')
         asked.push(body)
-        return answer()
+        return reply()
       },
     },
   })
 
 describe('a caller', () => {
-  test('is known for a minute, then asked about again', async () => {
+  test('is cached for a minute, then identity is asked again', async () => {
     const callers = callersUntil(now + 15 * MINUTE)
     expect(await callers.resolve('token')).toMatchObject({ caller, askedAt: now, internalTokens: {} })
     now += MINUTE - 1
@@ -65,7 +64,7 @@ describe('a caller', () => {
     ])
   })
 
-  test('is not known beyond the end of the token', async () => {
+  test('is not cached longer than the token is valid', async () => {
     const callers = callersUntil(now + 10_000)
     await callers.resolve('token')
     now += 10_000
@@ -73,11 +72,11 @@ describe('a caller', () => {
     await expect(callers.resolve('token')).rejects.toMatchObject({ code: 'unauthenticated' })
   })
 
-  test('goes on while identity is away, and only until the token ends', async () => {
+  test('goes on while identity is unavailable, but only until the token ends', async () => {
     const end = now + 15 * MINUTE
     const callers = callersUntil(end)
     await callers.resolve('token')
-    answer = away
+    reply = unavailable
     for (; now < end - MINUTE; now += MINUTE / 2)
       expect((callers.known('token') ?? (await callers.resolve('token'))).caller).toEqual(caller)
     now = end
@@ -85,25 +84,25 @@ describe('a caller', () => {
     await expect(callersUntil(now + MINUTE).resolve('token')).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  test('of an API token goes on for 15 minutes while identity is away', async () => {
+  test('with an API token goes on for 15 minutes while identity is unavailable', async () => {
     const callers = callersUntil(0)
     const token = `parley_${'x'.repeat(43)}`
     await callers.resolve(token)
     expect(asked).toEqual([{ tokenHash: expect.stringMatching(/^[\w-]{43}$/) }])
-    answer = away
+    reply = unavailable
     now += 15 * MINUTE - 1
     expect((await callers.resolve(token)).caller).toEqual(caller)
     now += 1
     await expect(callers.resolve(token)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  test('of an API token that ends sooner goes on until then', async () => {
+  test('with an API token that ends sooner goes on until it ends', async () => {
     const callers = callersUntil(0)
     const token = `parley_${'x'.repeat(43)}`
     const expiresAt = Date.now() + 30_000
-    answer = () => ({ active: true, caller, expiresAt })
+    reply = () => ({ active: true, caller, expiresAt })
     await callers.resolve(token)
-    answer = away
+    reply = unavailable
     now += 30_000 - 1
     expect(callers.known(token)?.caller).toEqual(caller)
     now += 1
@@ -120,10 +119,10 @@ describe('a caller', () => {
     },
   )
 
-  test('goes on for a second at a time while identity is away, then it is asked again', async () => {
+  test('goes on for a second at a time while identity is unavailable, and identity is asked again after each', async () => {
     const callers = callersUntil(now + 15 * MINUTE)
     await callers.resolve('token')
-    answer = away
+    reply = unavailable
     now += MINUTE
     await callers.resolve('token')
     now += 1_000 - 1
@@ -131,45 +130,45 @@ describe('a caller', () => {
     now += 1
     expect(callers.known('token')).toBeUndefined()
     expect(asked).toHaveLength(2)
-    answer = () => ({ active: true, caller: { ...caller, session: 'another' } })
+    reply = () => ({ active: true, caller: { ...caller, session: 'another' } })
     expect((await callers.resolve('token')).caller.session).toBe('another')
   })
 
-  test('of whom identity says nothing that can be understood goes on, and a new one does not', async () => {
+  test('that is cached goes on when identity sends an unreadable response, and a new one is refused', async () => {
     const callers = callersUntil(now + 15 * MINUTE)
     await callers.resolve('token')
     now += MINUTE
-    answer = () => ({ active: 'perhaps' })
+    reply = () => ({ active: 'perhaps' })
     expect((await callers.resolve('token')).caller).toEqual(caller)
     await expect(callers.resolve('new')).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  test('is asked about once by all who wait, and anew after that failed', async () => {
+  test('is looked up once for all requests that wait, and again after that failed', async () => {
     const callers = callersUntil(now + 15 * MINUTE)
-    answer = away
+    reply = unavailable
     const waiting = [callers.resolve('token'), callers.resolve('token'), callers.resolve('other')]
-    const answers = await Promise.allSettled(waiting)
-    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    const results = await Promise.allSettled(waiting)
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
     expect(asked).toHaveLength(2)
-    answer = () => ({ active: true, caller })
+    reply = () => ({ active: true, caller })
     expect((await callers.resolve('token')).caller).toEqual(caller)
     expect(asked).toHaveLength(3)
   })
 
-  test('is kept as one of the last 20,000', async () => {
+  test('stays in the cache as one of the last 20,000', async () => {
     const callers = callersUntil(now + 15 * MINUTE)
     for (let count = 0; count <= 20_000; count++) await callers.resolve(`token ${count}`)
     expect(callers.known('token 0')).toBeUndefined()
     expect(callers.known('token 1')).toBeDefined()
   })
 
-  test('whom identity turns away is forgotten at once', async () => {
+  test('that identity refuses leaves the cache at once', async () => {
     const callers = callersUntil(now + 15 * MINUTE)
     await callers.resolve('token')
     now += MINUTE
-    answer = () => ({ active: false })
+    reply = () => ({ active: false })
     await expect(callers.resolve('token')).rejects.toMatchObject({ code: 'unauthenticated' })
-    answer = away
+    reply = unavailable
     await expect(callers.resolve('token')).rejects.toMatchObject({ code: 'unavailable' })
   })
 })
@@ -185,7 +184,7 @@ describe('a change', () => {
     ['token', '5'],
   ])('of the %s makes the caller unknown', async (kind, key) => {
     const callers = callersUntil(now + 15 * MINUTE)
-    answer = () => ({ active: true, caller: { ...caller, token: 5 } })
+    reply = () => ({ active: true, caller: { ...caller, token: 5 } })
     await callers.resolve('token')
     callers.forget(seenAt(kind, 'other', now))
     expect(callers.known('token')).toBeDefined()
@@ -193,14 +192,14 @@ describe('a change', () => {
     expect(callers.known('token')).toBeUndefined()
   })
 
-  test('that was missed makes every caller unknown', async () => {
+  test('that was missed removes every caller from the cache', async () => {
     const callers = callersUntil(now + 15 * MINUTE)
     for (const token of ['one', 'two']) await callers.resolve(token)
     callers.forgetAll()
     expect([callers.known('one'), callers.known('two')]).toEqual([undefined, undefined])
   })
 
-  test('that was seen before identity was asked is in its answer already', async () => {
+  test('that was seen before identity was asked removes nobody', async () => {
     const callers = callersUntil(now + 15 * MINUTE)
     const before = now
     now += 1
@@ -209,7 +208,7 @@ describe('a change', () => {
     expect(callers.known('token')).toBeDefined()
   })
 
-  test('seen while identity was being asked is applied when it is told again', async () => {
+  test('that was seen while identity was being asked is applied when it is reported again', async () => {
     const callers = callersUntil(now + 15 * MINUTE)
     const resolving = callers.resolve('token')
     now += 5
@@ -222,8 +221,8 @@ describe('a change', () => {
   })
 })
 
-test('an internal token is made once for each service and renewed before it ends', () => {
-  const options = { caller, held: {}, signer: createInternalSigner(jwk) }
+test('an internal token is signed once for each service and renewed before it ends', () => {
+  const options = { caller, cached: {}, signer: createInternalSigner(jwk) }
   const first = internalTokenFor('configuration', options)
   now += 44_999
   expect(internalTokenFor('configuration', options)).toBe(first)
@@ -235,19 +234,19 @@ test('an internal token is made once for each service and renewed before it ends
   jest.restoreAllMocks()
   const { d: _private, ...published } = jwk
   const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: { keys: [published] } })
-  const token = internalTokenFor('dispatcher', { ...options, held: {} })
+  const token = internalTokenFor('dispatcher', { ...options, cached: {} })
   expect(verifier.verify(`Bearer ${token}`)).toEqual({ issuer: 'gateway', caller })
 })
 
-test('an internal token is made anew when the clock was set, whose time it has', () => {
-  const options = { caller, held: {}, signer: createInternalSigner(jwk) }
+test('an internal token is signed again after the clock was set', () => {
+  const options = { caller, cached: {}, signer: createInternalSigner(jwk) }
   const ahead = jest.spyOn(Date, 'now').mockImplementation(() => 1_800_003_600_000 + now)
   const first = internalTokenFor('configuration', options)
   expect(internalTokenFor('configuration', options)).toBe(first)
   ahead.mockImplementation(() => 1_800_003_601_000 + now)
   expect(internalTokenFor('configuration', options)).toBe(first)
   ahead.mockImplementation(() => 1_800_003_601_001 + now)
-  expect(internalTokenFor('configuration', { ...options, held: { ...options.held } })).not.toBe(first)
+  expect(internalTokenFor('configuration', { ...options, cached: { ...options.cached } })).not.toBe(first)
   ahead.mockImplementation(() => 1_800_000_000_000 + now)
   const second = internalTokenFor('configuration', options)
   expect(second).not.toBe(first)

@@ -82,9 +82,9 @@ describe('over the wire', () => {
     )
 
   test.each(REFUSED)('%s is 400', async (target) => {
-    const answer = await get(target)
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
-    expect(answer).toContain('"code":"invalid_path"')
+    const response = await get(target)
+    expect(response).toMatch(/^HTTP\/1\.1 400 /)
+    expect(response).toContain('"code":"invalid_path"')
     expect(system.backends.configuration.requests).toEqual([])
   })
 

@@ -21,7 +21,7 @@ const preflight = (origin: string, path = '/rest/channels/1') =>
     },
   })
 
-test('a preflight from a configured origin is answered with what the route takes', async () => {
+test('a preflight from a configured origin gets the methods of the route', async () => {
   const { status, headers } = await preflight(ORIGIN)
   expect(status).toBe(204)
   expect(Object.fromEntries(headers)).toMatchObject({
@@ -37,7 +37,7 @@ test('a preflight from a configured origin is answered with what the route takes
   )
 })
 
-test('any other origin gets nothing', async () => {
+test('another origin gets no CORS headers', async () => {
   for (const origin of [
     'https://evil.example',
     `${ORIGIN}.evil.example`,
@@ -50,16 +50,16 @@ test('any other origin gets nothing', async () => {
   }
 })
 
-test('answers and errors can be read by the configured origin', async () => {
+test('the configured origin may read responses and errors', async () => {
   const headers = { origin: ORIGIN }
   for (const [path, expected] of [
     ['/rest/jobs/1', 200],
     ['/rest/none', 404],
   ] as const) {
-    const answer = await system.call('GET', path, { token, headers })
-    expect(answer.status).toBe(expected)
-    expect(answer.headers.get('access-control-allow-origin')).toBe(ORIGIN)
-    expect(answer.headers.get('access-control-expose-headers')).toContain('x-request-id')
+    const response = await system.call('GET', path, { token, headers })
+    expect(response.status).toBe(expected)
+    expect(response.headers.get('access-control-allow-origin')).toBe(ORIGIN)
+    expect(response.headers.get('access-control-expose-headers')).toContain('x-request-id')
   }
   expect((await system.call('GET', '/rest/jobs/1', { headers })).status).toBe(401)
 })

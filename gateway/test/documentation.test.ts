@@ -11,21 +11,21 @@ afterAll(() => system.close())
 const get = (path: string, init: RequestInit = {}) => fetch(system.url + path, init)
 
 describe('the document', () => {
-  test('is served as it was committed, without a token, and again only when it has changed', async () => {
-    const answer = await get('/openapi.json')
-    const etag = answer.headers.get('etag') ?? ''
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+  test('is served without a token as it was committed, and 304 while it has not changed', async () => {
+    const response = await get('/openapi.json')
+    const etag = response.headers.get('etag') ?? ''
+    expect([response.status, response.headers.get('content-type')]).toEqual([
       200,
       'application/json; charset=utf-8',
     ])
-    expect(await answer.text()).toBe(
+    expect(await response.text()).toBe(
       readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'),
     )
     const again = await get('/openapi.json', { headers: { 'if-none-match': etag } })
     expect([again.status, await again.text()]).toEqual([304, ''])
   })
 
-  test('comes zipped to those who take that, and plain to others', async () => {
+  test('is compressed for callers that accept gzip, and plain for others', async () => {
     const zipped = await get('/openapi.json', { headers: { 'accept-encoding': 'gzip' } })
     const plain = await get('/openapi.json', { headers: { 'accept-encoding': 'identity' } })
     expect([zipped.headers.get('content-encoding'), plain.headers.get('content-encoding')]).toEqual([
@@ -39,7 +39,7 @@ describe('the document', () => {
 })
 
 describe('the page', () => {
-  test('loads all it needs from here, under a policy without exceptions', async () => {
+  test('loads everything from the gateway, under a policy without exceptions', async () => {
     const page = await get('/docs')
     const html = await page.text()
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -49,19 +49,19 @@ describe('the page', () => {
     const needed = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path ?? '')
     expect(needed.length).toBeGreaterThan(4)
     for (const path of needed) {
-      const answer = await get(path)
-      expect([path, answer.status, answer.headers.get('x-content-type-options')]).toEqual([
+      const response = await get(path)
+      expect([path, response.status, response.headers.get('x-content-type-options')]).toEqual([
         path,
         200,
         'nosniff',
       ])
-      expect((await answer.text()).length).toBeGreaterThan(50)
+      expect((await response.text()).length).toBeGreaterThan(50)
     }
     // Nothing in the page itself is a script or a style.
     expect(html).not.toMatch(/<script>|<style| style=| on\w+=/)
   })
 
-  test('has nothing else below it, and takes nothing', async () => {
+  test('has nothing else below it, and takes no other method', async () => {
     expect((await get('/docs/')).status).toBe(404)
     for (const path of [
       '/docs/package.json',
@@ -78,7 +78,7 @@ describe('the page', () => {
   })
 })
 
-test('who asks too often is told to wait', async () => {
+test('a caller that loads pages too often gets 429', async () => {
   const strict = await startSystem({ RATE_ADDRESS_PER_MINUTE: '2' })
   try {
     const ask = () =>

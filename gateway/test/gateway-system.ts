@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach } from '@jest/globals'
 import type { Parsed } from '@parley/local/testing/service-under-test'
-import { answerClientErrors } from '@parley/shared/client-errors'
+import { respondToClientErrors } from '@parley/shared/client-errors'
 import { baseConfig, parseConfig } from '@parley/shared/config'
 import { createInternalVerifier, type InternalVerifier } from '@parley/shared/internal-token'
 import { createLog } from '@parley/shared/log'
@@ -23,13 +23,13 @@ import {
 import { buildApp } from '../src/app.ts'
 import { gatewayConfig } from '../src/config.ts'
 
-/** A service behind the gateway: a real server that notes what comes in and answers as it is told. */
+/** A service behind the gateway: a real server that records requests and responds as a test sets it. */
 export interface Backend {
   url: string
   requests: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[]
   verifier: InternalVerifier
-  /** Answers the next requests; JSON with the request's path when not set. */
-  answer: RequestListener | undefined
+  /** Handles the next requests; they get JSON with their path when it is not set. */
+  respond: RequestListener | undefined
   server: Server
 }
 
@@ -43,9 +43,9 @@ export interface GatewaySystem {
   identity: IdentityServer
   backends: Record<BackendName, Backend>
   call(method: string, path: string, options?: CallOptions & { token?: string }): Promise<Answer>
-  /** Registers a new user and answers with the registration, which has an access token. */
+  /** Registers a new user and returns the registration, which has an access token. */
   register(change?: Record<string, unknown>): Promise<Parsed>
-  /** Sends bytes as they are, and answers with everything that comes back until the connection ends. */
+  /** Sends bytes as they are, and returns everything that comes back until the connection ends. */
   raw(text: string): Promise<string>
   close(): Promise<void>
 }
@@ -76,7 +76,7 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
     createLog({ service: 'gateway', level: process.env.TEST_LOG ?? 'silent' }),
   )
   const server = createServer(service.app)
-  answerClientErrors(server)
+  respondToClientErrors(server)
   const url = await listen(server)
   const call: GatewaySystem['call'] = (method, path, { token, ...options } = {}) =>
     send(url + path, method, {
@@ -92,7 +92,7 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
     call,
     register: async (change) => {
       const { status, json } = await call('POST', '/api/auth/register', { body: newRegistration(change) })
-      if (status !== 200) throw new Error(`registration answered ${status}`)
+      if (status !== 200) throw new Error(`registration returned ${status}`)
       return json
     },
     raw: (text) => exchange(Number(new URL(url).port), text),
@@ -106,8 +106,8 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
 }
 
 /**
- * A gateway for the tests of a file, a user of it, and one of the services behind it: before each test nothing has
- * come to that, and it answers as it does by itself.
+ * A gateway for the tests of a file, a user of it, and one of the services behind it: before each test that
+ * service has no requests and its own response again.
  */
 export function gatewayUnderTest(options: { backend: BackendName; environment?: Record<string, string> }) {
   let system: GatewaySystem
@@ -120,10 +120,10 @@ export function gatewayUnderTest(options: { backend: BackendName; environment?: 
   beforeEach(() => {
     const backend = system.backends[options.backend]
     backend.requests.length = 0
-    backend.answer = undefined
+    backend.respond = undefined
   })
   return {
-    /** Once the tests run, as is the rest. */
+    /** Available, like the rest, once the tests run. */
     get system() {
       return system
     },
@@ -139,7 +139,7 @@ export function gatewayUnderTest(options: { backend: BackendName; environment?: 
 
 async function startBackend(name: BackendName, keys: ServiceKeys): Promise<Backend> {
   const server = createServer(async (req, res) => {
-    if (backend.answer !== undefined) return backend.answer(req, res)
+    if (backend.respond !== undefined) return backend.respond(req, res)
     let body = ''
     try {
       for await (const chunk of req) body += String(chunk)
@@ -152,11 +152,11 @@ async function startBackend(name: BackendName, keys: ServiceKeys): Promise<Backe
     res.end(JSON.stringify({ backend: name, url: req.url }))
   })
   const verifier = createInternalVerifier({ audience: name, jwks: keys.jwks })
-  const backend: Backend = { url: await listen(server), requests: [], verifier, answer: undefined, server }
+  const backend: Backend = { url: await listen(server), requests: [], verifier, respond: undefined, server }
   return backend
 }
 
-/** Listens on a free port, or on the one of an address that was given out before. */
+/** Listens on a free port, or on the port of an address that it had before. */
 export async function listen(server: Server, url?: string): Promise<string> {
   const port = url === undefined ? 0 : Number(new URL(url).port)
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
@@ -173,12 +173,12 @@ export function stop(server: Server): Promise<void> {
 
 function exchange(port: number, text: string): Promise<string> {
   return new Promise((resolve) => {
-    let answer = ''
+    let response = ''
     const socket = connect(port, '127.0.0.1', () => socket.write(text))
     socket.on('data', (chunk) => {
-      answer += chunk.toString('latin1')
+      response += chunk.toString('latin1')
     })
     socket.on('error', () => undefined)
-    socket.on('close', () => resolve(answer))
+    socket.on('close', () => resolve(response))
   })
 }

@@ -3,20 +3,20 @@ import { gatewayUnderTest } from './gateway-system.ts'
 
 const gateway = gatewayUnderTest({ backend: 'configuration' })
 
-/** Sends a request with exactly these header lines and answers with the headers that the service saw. */
+/** Sends a request with exactly these header lines and returns the headers that the service got. */
 async function seenWith(lines: string[], body = '') {
   const head = [
     'PUT /rest/channels/1 HTTP/1.1',
     'Host: api.example.com',
     `Authorization: Bearer ${gateway.token}`,
   ]
-  const answer = await gateway.system.raw(`${[...head, ...lines].join('\r\n')}\r\n\r\n${body}`)
-  expect(answer).toMatch(/^(HTTP\/1\.1 100 Continue\r\n\r\n)?HTTP\/1\.1 200 /)
+  const response = await gateway.system.raw(`${[...head, ...lines].join('\r\n')}\r\n\r\n${body}`)
+  expect(response).toMatch(/^(HTTP\/1\.1 100 Continue\r\n\r\n)?HTTP\/1\.1 200 /)
   return gateway.backend.requests[0]!
 }
 
-describe('on the way in', () => {
-  test('what a caller says about where it comes from is replaced', async () => {
+describe('a request to a service', () => {
+  test('has the address that the gateway saw in place of what the caller claims', async () => {
     const { headers } = await seenWith([
       'Connection: close',
       'X-Forwarded-For: 6.6.6.6',
@@ -40,7 +40,7 @@ describe('on the way in', () => {
     expect(gateway.backend.verifier.verify(headers.authorization).issuer).toBe('gateway')
   })
 
-  test('hop-by-hop headers end here, those named by Connection too', async () => {
+  test('has no hop-by-hop headers, and none that Connection names', async () => {
     const { headers } = await seenWith(
       [
         'Connection: close, X-Secret-Hop, Authorization, X-Request-Id, Content-Length',
@@ -70,7 +70,7 @@ describe('on the way in', () => {
     expect(headers.authorization).toMatch(/^Bearer /)
   })
 
-  test('a sane request id is taken over, another is replaced', async () => {
+  test('has the request id of its caller when that is well formed, else a new one', async () => {
     const own = await gateway.system.call('GET', '/rest/jobs', {
       token: gateway.token,
       headers: { 'x-request-id': 'trace-1' },
@@ -84,7 +84,7 @@ describe('on the way in', () => {
     expect(odd.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/)
   })
 
-  test('a body in chunks arrives whole', async () => {
+  test('has the whole body that its caller sent in chunks', async () => {
     const { body, headers } = await seenWith(
       ['Connection: close', 'Transfer-Encoding: chunked', 'Expect: 100-continue'],
       '3\r\n{"a\r\n4\r\n":1}\r\n0\r\n\r\n',
@@ -93,20 +93,23 @@ describe('on the way in', () => {
     expect(headers.expect).toBeUndefined()
   })
 
-  test.each(['GET', 'DELETE'])('a body with %s can not become a second request', async (method) => {
-    const smuggled = 'PUT /rest/users/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n'
-    const size = smuggled.length.toString(16)
-    await gateway.system.raw(
-      `${method} /rest/jobs/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\nConnection: close, content-length, transfer-encoding\r\nTransfer-Encoding: chunked\r\n\r\n${size}\r\n${smuggled}\r\n0\r\n\r\n`,
-    )
-    await gateway.system.raw(
-      `${method} /rest/jobs/2 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\nConnection: close, content-length\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`,
-    )
-    expect(gateway.backend.requests.map(({ url, body }) => [url, body])).toEqual([
-      ['/rest/jobs/1', smuggled],
-      ['/rest/jobs/2', smuggled],
-    ])
-  })
+  test.each(['GET', 'DELETE'])(
+    'that is a %s does not turn its body into a second request',
+    async (method) => {
+      const smuggled = 'PUT /rest/users/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n'
+      const size = smuggled.length.toString(16)
+      await gateway.system.raw(
+        `${method} /rest/jobs/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\nConnection: close, content-length, transfer-encoding\r\nTransfer-Encoding: chunked\r\n\r\n${size}\r\n${smuggled}\r\n0\r\n\r\n`,
+      )
+      await gateway.system.raw(
+        `${method} /rest/jobs/2 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\nConnection: close, content-length\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`,
+      )
+      expect(gateway.backend.requests.map(({ url, body }) => [url, body])).toEqual([
+        ['/rest/jobs/1', smuggled],
+        ['/rest/jobs/2', smuggled],
+      ])
+    },
+  )
 
   test.each([
     ['both lengths', ['Content-Length: 4', 'Transfer-Encoding: chunked']],
@@ -114,18 +117,18 @@ describe('on the way in', () => {
     ['an unknown transfer encoding', ['Transfer-Encoding: xchunked']],
     ['a space before the colon', ['Content-Length : 4']],
     ['a folded line', ['X-A: 1', ' folded']],
-  ])('%s are refused', async (_what, lines) => {
-    const answer = await gateway.system.raw(
+  ])('is not made with %s: the caller gets 400', async (_what, lines) => {
+    const response = await gateway.system.raw(
       `POST /rest/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\nConnection: close\r\n${lines.join('\r\n')}\r\n\r\n0\r\n\r\n`,
     )
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(response).toMatch(/^HTTP\/1\.1 400 /)
     expect(gateway.backend.requests).toEqual([])
   })
 })
 
-describe('on the way out', () => {
-  test('a service’s answer comes through, without what concerns only its connection', async () => {
-    gateway.backend.answer = (_req, res) => {
+describe('a response to a caller', () => {
+  test('is that of the service without its hop-by-hop headers', async () => {
+    gateway.backend.respond = (_req, res) => {
       res.writeHead(412, {
         'content-type': 'application/problem+json',
         etag: '"7"',
@@ -145,7 +148,7 @@ describe('on the way out', () => {
     expect(JSON.stringify([...headers])).not.toMatch(/secret|1234/)
   })
 
-  test('a caller that asks for the connection to be closed gets it closed', async () => {
+  test('ends the connection when the caller asks for that', async () => {
     const head = `GET /rest/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\nConnection: close\r\n\r\n`
     expect(await gateway.system.raw(head)).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/i)
     expect(await gateway.system.raw(head.replace('HTTP/1.1', 'HTTP/1.0'))).toMatch(/^HTTP\/1\.1 200 /)

@@ -7,16 +7,16 @@ const head = () => `Host: x\r\nAuthorization: Bearer ${gateway.token}\r\n`
 
 /** Sends bytes, expects one problem with this status and code, and nothing to reach the service. */
 async function expectProblem(text: string, status: number, code: string) {
-  const answer = await gateway.system.raw(text)
-  expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
-  expect(answer).toMatch(/content-type: application\/problem\+json/i)
-  expect(answer).toMatch(/x-request-id: [\w-]{36}/i)
-  expect(answer).toContain(`"code":"${code}"`)
-  expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1)
+  const response = await gateway.system.raw(text)
+  expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+  expect(response).toMatch(/content-type: application\/problem\+json/i)
+  expect(response).toMatch(/x-request-id: [\w-]{36}/i)
+  expect(response).toContain(`"code":"${code}"`)
+  expect(response.match(/HTTP\/1\.1 /g)).toHaveLength(1)
   expect(gateway.backend.requests).toEqual([])
 }
 
-describe('what is no HTTP is refused with a problem', () => {
+describe('bytes that are not HTTP get a problem', () => {
   test.each([
     ['nonsense', 'SSH-2.0-OpenSSH\r\n\r\n'],
     ['another version', 'GET /rest/jobs HTTP/3.0\r\nHost: x\r\n\r\n'],
@@ -56,7 +56,7 @@ describe('what is no HTTP is refused with a problem', () => {
     await expectProblem(text, 400, 'malformed_request')
   })
 
-  test('header fields without end', async () => {
+  test('endless header fields', async () => {
     await expectProblem(
       `GET /rest/jobs HTTP/1.1\r\n${head()}X-A: ${'a'.repeat(65_536)}\r\n\r\n`,
       431,
@@ -64,14 +64,14 @@ describe('what is no HTTP is refused with a problem', () => {
     )
   })
 
-  test('no host, or two', async () => {
-    const answer = await gateway.system.raw('GET /rest/jobs HTTP/1.1\r\nConnection: close\r\n\r\n')
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+  test('no Host header, or two', async () => {
+    const response = await gateway.system.raw('GET /rest/jobs HTTP/1.1\r\nConnection: close\r\n\r\n')
+    expect(response).toMatch(/^HTTP\/1\.1 400 /)
     expect(gateway.backend.requests).toEqual([])
   })
 })
 
-describe('what the gateway itself refuses', () => {
+describe('the gateway itself refuses', () => {
   test.each([
     ['TRACE', '/rest/jobs', 405, 'method_not_allowed'],
     ['OPTIONS', '*', 400, 'invalid_path'],
@@ -88,13 +88,13 @@ describe('what the gateway itself refuses', () => {
     expect(await gateway.system.raw(`CONNECT 127.0.0.1:22 HTTP/1.1\r\n${head()}\r\n`)).not.toMatch(/ 200 /)
   })
 
-  test('an expectation that nobody knows changes nothing', async () => {
+  test('nothing because of an unknown Expect header', async () => {
     const head = `Host: x\r\nAuthorization: Bearer ${gateway.token}\r\nExpect: 200-maybe\r\nConnection: close\r\n`
     expect(await gateway.system.raw(`GET /rest/jobs HTTP/1.1\r\n${head}\r\n`)).toMatch(/^HTTP\/1\.1 200 /)
     expect(gateway.backend.requests[0]?.headers).not.toHaveProperty('expect')
   })
 
-  test('an upgrade is an ordinary request', async () => {
+  test('no upgrade: it is an ordinary request', async () => {
     const upgrade = 'Connection: Upgrade, close\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n'
     expect(await gateway.system.raw(`GET /rest/jobs HTTP/1.1\r\n${head()}${upgrade}\r\n`)).toMatch(
       /^HTTP\/1\.1 200 /,
@@ -103,16 +103,16 @@ describe('what the gateway itself refuses', () => {
   })
 })
 
-test('pipelined requests are answered one by one and in order', async () => {
+test('pipelined requests get their responses one by one and in order', async () => {
   const get = (path: string, last = '') => `GET ${path} HTTP/1.1\r\n${head()}${last}\r\n`
-  const answer = await gateway.system.raw(
+  const response = await gateway.system.raw(
     get('/rest/jobs/1') + get('/rest/none') + get('/rest/jobs/2', 'Connection: close\r\n'),
   )
-  expect(answer.match(/HTTP\/1\.1 (\d+)/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404', 'HTTP/1.1 200'])
-  expect(answer.indexOf('/rest/jobs/1')).toBeLessThan(answer.indexOf('/rest/jobs/2'))
+  expect(response.match(/HTTP\/1\.1 (\d+)/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404', 'HTTP/1.1 200'])
+  expect(response.indexOf('/rest/jobs/1')).toBeLessThan(response.indexOf('/rest/jobs/2'))
 })
 
-test('a chunked body with extensions and trailers arrives clean', async () => {
+test('a chunked body arrives without its chunk extensions and trailers', async () => {
   const chunks = '2;ext=1\r\n{}\r\n0\r\nX-Trailer: 1\r\nAuthorization: Bearer evil\r\n\r\n'
   await gateway.system.raw(
     `POST /rest/jobs HTTP/1.1\r\n${head()}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`,
@@ -121,17 +121,17 @@ test('a chunked body with extensions and trailers arrives clean', async () => {
   expect(gateway.backend.requests[0]?.headers).not.toHaveProperty('x-trailer')
 })
 
-test('many cookies, long queries and odd but legal headers go through', async () => {
+test('many cookies, long queries and unusual legal headers reach the service', async () => {
   const odd = `X-${'a'.repeat(200)}: ${'b'.repeat(2_000)}\r\nCookie: ${'c=1; '.repeat(500)}\r\nX-Empty:\r\n`
   const target = `/rest/jobs?q=${'x'.repeat(4_000)}`
-  const answer = await gateway.system.raw(
+  const response = await gateway.system.raw(
     `GET ${target} HTTP/1.1\r\n${head()}${odd}Connection: close\r\n\r\n`,
   )
-  expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+  expect(response).toMatch(/^HTTP\/1\.1 200 /)
   expect(gateway.backend.requests[0]?.url).toBe(target)
 })
 
-test('after all of it the gateway still answers', async () => {
+test('the gateway still serves requests after all of these', async () => {
   const { status } = await gateway.system.call('GET', '/rest/jobs', { token: gateway.token })
   expect(status).toBe(200)
   expect(gateway.backend.requests).toHaveLength(1)

@@ -10,19 +10,19 @@ const jwk = (kid: string) => ({ ...publicKey.export({ format: 'jwk' }), kid })
 
 let now: number
 let asked: string[]
-let answer: () => unknown
+let reply: () => unknown
 let keySet: KeySet
 const log = createLog({ service: 'test', level: 'silent' })
 beforeEach(() => {
   now = 1_000_000
   asked = []
-  answer = () => ({ keys: [jwk('a')] })
+  reply = () => ({ keys: [jwk('a')] })
   jest.spyOn(performance, 'now').mockImplementation(() => now)
   keySet = createKeySet({
     identity: {
       get: async (path) => {
         asked.push(path)
-        return answer()
+        return reply()
       },
     },
     log,
@@ -30,18 +30,18 @@ beforeEach(() => {
 })
 afterEach(() => void jest.restoreAllMocks())
 
-const away = () => {
+const unavailable = () => {
   throw new Problem('unavailable')
 }
 
 describe('identity’s keys', () => {
-  test('are read when one is wanted, and the one of that id is given', async () => {
+  test('are read when the first is needed, and a key is found by its id', async () => {
     expect((await keySet.key('a'))?.export({ format: 'jwk' })).toEqual(publicKey.export({ format: 'jwk' }))
     expect(await keySet.key('b')).toBeUndefined()
     expect(asked).toEqual(['/.well-known/jwks.json'])
   })
 
-  test('are read once by all who want them at the same time', async () => {
+  test('are read once for all who need them at the same time', async () => {
     const found = await Promise.all([keySet.key('a'), keySet.key('a'), keySet.key('b')])
     expect(found.map((key) => key !== undefined)).toEqual([true, true, false])
     expect(asked).toHaveLength(1)
@@ -49,7 +49,7 @@ describe('identity’s keys', () => {
 
   test('are read again for an unknown id, at most once a second', async () => {
     await keySet.key('a')
-    answer = () => ({ keys: [jwk('b')] })
+    reply = () => ({ keys: [jwk('b')] })
     now += 1_000
     expect(await keySet.key('b')).toBeUndefined()
     now += 1
@@ -58,9 +58,9 @@ describe('identity’s keys', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('are read again every 5 minutes, and nobody waits for that', async () => {
+  test('are read again every 5 minutes, and no request waits for that', async () => {
     await keySet.key('a')
-    answer = () => ({ keys: [jwk('b')] })
+    reply = () => ({ keys: [jwk('b')] })
     now += 5 * MINUTE
     expect(await keySet.key('a')).toBeDefined()
     expect(asked).toHaveLength(1)
@@ -71,22 +71,24 @@ describe('identity’s keys', () => {
     expect(await keySet.key('a')).toBeUndefined()
   })
 
-  test('stay as they are while identity is away', async () => {
+  test('stay in use while identity is unavailable', async () => {
     const warned = jest.spyOn(log, 'warn')
     await keySet.key('a')
-    answer = away
+    reply = unavailable
     now += 5 * MINUTE + 1
     expect(await keySet.key('a')).toBeDefined()
     await new Promise(setImmediate)
-    expect(warned.mock.calls).toEqual([[{ err: expect.any(Problem) }, 'keys not refreshed']])
+    expect(warned.mock.calls).toEqual([
+      [{ err: expect.any(Problem) }, expect.stringContaining('keys not refreshed')],
+    ])
     await expect(keySet.key('b')).rejects.toMatchObject({ code: 'unavailable' })
     expect(await keySet.key('a')).toBeDefined()
   })
 
-  test('can not be had when identity is away, and are read as soon as it is back', async () => {
-    answer = away
+  test('are unavailable while identity never responded, and are read as soon as it does', async () => {
+    reply = unavailable
     await expect(keySet.key('a')).rejects.toMatchObject({ code: 'unavailable' })
-    answer = () => ({ keys: [jwk('a')] })
+    reply = () => ({ keys: [jwk('a')] })
     expect(await keySet.key('a')).toBeDefined()
   })
 
@@ -96,12 +98,12 @@ describe('identity’s keys', () => {
     ['a key of another kind', { keys: [{ ...jwk('a'), crv: 'P-384' }] }],
     ['more than 16', { keys: Array.from({ length: 17 }, (_, at) => jwk(`${at}`)) }],
   ])('can not be had when identity publishes %s', async (_name, published) => {
-    answer = () => published
+    reply = () => published
     await expect(keySet.key('a')).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  test('are up to 16', async () => {
-    answer = () => ({ keys: Array.from({ length: 16 }, (_, at) => jwk(`${at}`)) })
+  test('are at most 16', async () => {
+    reply = () => ({ keys: Array.from({ length: 16 }, (_, at) => jwk(`${at}`)) })
     expect(await keySet.key('15')).toBeDefined()
   })
 })

@@ -7,8 +7,7 @@ import { connectRedis } from '@parley/shared/redis'
 import type { Redis } from 'ioredis'
 import { newRegistration } from '../../services/identity/test/identity-server.ts'
 import { createRateCounter, type RateCounter } from '../src/rate-limit/rate-counter.ts'
-import { createRedisCount } from '../src/rate-limit/redis-count.ts'
-import { settleRegularly } from '../src/rate-limit/settle.ts'
+import { createRedisCount, settleRegularly } from '../src/rate-limit/settle.ts'
 import { type GatewaySystem, startSystem } from './gateway-system.ts'
 
 const isFull = (counter: RateCounter, key: string): boolean => {
@@ -21,26 +20,26 @@ const isFull = (counter: RateCounter, key: string): boolean => {
   }
 }
 
-describe('a counter', () => {
-  test('lets the quota of a window through, for each key', () => {
+describe('a rate counter', () => {
+  test('allows each key the quota of a window', () => {
     const counter = createRateCounter({ name: 'x', quota: 3, windowSeconds: 86_400 })
     expect([1, 2, 3, 4].map(() => isFull(counter, 'a'))).toEqual([false, false, false, true])
     expect(isFull(counter, 'b')).toBe(false)
   })
 
-  test('begins anew with the next window', async () => {
+  test('starts from zero in the next window', async () => {
     const counter = createRateCounter({ name: 'x', quota: 1, windowSeconds: 1 })
     expect(await waitUntil(() => isFull(counter, 'a'), { timeoutMs: 3_000, intervalMs: 1 })).toBe(true)
     expect(await waitUntil(() => !isFull(counter, 'a'), { timeoutMs: 3_000, intervalMs: 10 })).toBe(true)
   })
 })
 
-describe('copies', () => {
+describe('instances', () => {
   const policy = { name: 'x', quota: 10, windowSeconds: 86_400 }
   const log = createLog({ service: 'test', level: 'silent' })
   const open: { close(): Promise<void> }[] = []
   const connections: Redis[] = []
-  const copyAt = (url: string) => {
+  const instanceAt = (url: string) => {
     const redis = connectRedis(url, log)
     const counter = createRateCounter(policy)
     connections.push(redis)
@@ -54,11 +53,11 @@ describe('copies', () => {
 
   test('share a quota through Redis', async () => {
     const { redisUrl } = await testServers()
-    const [one, other] = [copyAt(redisUrl), copyAt(redisUrl)]
+    const [one, other] = [instanceAt(redisUrl), instanceAt(redisUrl)]
     const ready = () => one.redis.status === 'ready' && other.redis.status === 'ready'
     expect(await waitUntil(ready, { timeoutMs: 5_000 })).toBe(true)
     for (let i = 0; i < policy.quota; i++) one.counter.take('shared')
-    // The other copy learns of it when it settles its own first request.
+    // The other instance reads it when it settles its own first request.
     expect(await waitUntil(() => isFull(other.counter, 'shared'), { timeoutMs: 5_000, intervalMs: 20 })).toBe(
       true,
     )
@@ -67,8 +66,8 @@ describe('copies', () => {
     expect(await one.redis.pttl(String(key))).toBeGreaterThan(0)
   })
 
-  test('go on alone without Redis', () => {
-    const { counter } = copyAt('redis://127.0.0.1:1')
+  test('count alone without Redis', () => {
+    const { counter } = instanceAt('redis://127.0.0.1:1')
     for (let i = 0; i < policy.quota; i++) expect(isFull(counter, 'alone')).toBe(false)
     expect(isFull(counter, 'alone')).toBe(true)
   })
@@ -93,24 +92,24 @@ describe('the gateway', () => {
       body: { email: 'nobody@example.com', password: 'x' },
       headers: from(address),
     })
-  /** Repeats until the answer is 429; a window may begin anew once on the way. */
+  /** Repeats until the response is 429; a new window may begin meanwhile. */
   const untilLimited = async (quota: number, call: () => ReturnType<GatewaySystem['call']>) => {
     for (let i = 0; i <= 2 * quota; i++) {
-      const answer = await call()
-      if (answer.status === 429) return { answer, after: i }
+      const response = await call()
+      if (response.status === 429) return { response, after: i }
     }
     throw new Error('never limited')
   }
 
-  test('limits logins from one address, and says for how long', async () => {
-    const { answer, after } = await untilLimited(12, () => loginFrom('203.0.113.1'))
+  test('limits logins from one address, and sends how long to wait', async () => {
+    const { response, after } = await untilLimited(12, () => loginFrom('203.0.113.1'))
     expect(after).toBeGreaterThanOrEqual(12)
-    expect(answer.json.code).toBe('rate_limited')
-    const seconds = Number(answer.headers.get('retry-after'))
+    expect(response.json.code).toBe('rate_limited')
+    const seconds = Number(response.headers.get('retry-after'))
     expect(seconds).toBeGreaterThan(0)
     expect(seconds).toBeLessThanOrEqual(60)
-    expect(answer.headers.get('ratelimit-policy')).toBe('"credentials";q=12;w=60')
-    expect(answer.headers.get('ratelimit')).toBe(`"credentials";r=0;t=${seconds}`)
+    expect(response.headers.get('ratelimit-policy')).toBe('"credentials";q=12;w=60')
+    expect(response.headers.get('ratelimit')).toBe(`"credentials";r=0;t=${seconds}`)
     expect((await loginFrom('203.0.113.2')).status).toBe(401)
     expect((await loginFrom('203.0.113.1, 203.0.113.3')).status).toBe(401)
     const body = newRegistration()
@@ -120,19 +119,19 @@ describe('the gateway', () => {
 
   test('limits requests with one token', async () => {
     const [{ accessToken }, other] = [await system.register(), await system.register()]
-    const { answer, after } = await untilLimited(20, () =>
+    const { response, after } = await untilLimited(20, () =>
       system.call('GET', '/rest/jobs', { token: accessToken }),
     )
     expect(after).toBeGreaterThanOrEqual(20)
-    expect(answer.headers.get('ratelimit-policy')).toBe('"token";q=20;w=60')
+    expect(response.headers.get('ratelimit-policy')).toBe('"token";q=20;w=60')
     expect((await system.call('GET', '/rest/jobs', { token: other.accessToken })).status).toBe(200)
   })
 
-  test('limits tokens nobody knows by address', async () => {
+  test('limits unknown tokens by address', async () => {
     const call = () =>
       system.call('GET', '/rest/jobs', { token: 'bad.token.here', headers: from('203.0.113.9') })
-    const { answer } = await untilLimited(40, call)
-    expect(answer.headers.get('ratelimit-policy')).toBe('"address";q=40;w=60')
+    const { response } = await untilLimited(40, call)
+    expect(response.headers.get('ratelimit-policy')).toBe('"address";q=40;w=60')
   })
 
   test('gives the webhook a limit of its own, by workspace', async () => {
@@ -149,7 +148,7 @@ describe('the gateway', () => {
     expect((await hammer(`/api/hooks/whatsapp/${slug}/line`)).length).toBeGreaterThan(0)
   })
 
-  test('does not let unsigned traffic use up the share of the provider', async () => {
+  test('counts unsigned requests apart from those of the provider', async () => {
     const { workspace } = await system.register()
     const path = `/api/hooks/whatsapp/${workspace.host.split('.')[0]}/line`
     const post = (address: string) => system.call('POST', path, { body: {}, headers: from(address) })

@@ -27,7 +27,7 @@ const newUser = async () => {
   return user
 }
 
-test('a session that ends takes its access tokens with it within 2 s, and no others', async () => {
+test('the end of a session revokes its access tokens within 2 s, and no others', async () => {
   const user = await newUser()
   const [one, other] = [await login(user), await login(user)]
   expect([await statusWith(one.accessToken), await statusWith(other.accessToken)]).toEqual([200, 200])
@@ -46,7 +46,7 @@ test('logging out everywhere ends every session of the account within 2 s', asyn
   for (const { accessToken } of sessions) expect(await untilRefused(accessToken)).toBeLessThan(2_000)
 })
 
-test('logging out works with a refresh token alone, also beside a worthless access token', async () => {
+test('logging out works with a refresh token alone, also together with an invalid access token', async () => {
   const user = await newUser()
   for (const token of [undefined, 'bad.token.here']) {
     const { accessToken, refreshToken } = await login(user)
@@ -57,25 +57,25 @@ test('logging out works with a refresh token alone, also beside a worthless acce
   expect((await system.call('POST', '/api/auth/logout', { token: 'bad.token.here' })).status).toBe(401)
 })
 
-test('a change during identity’s absence is caught up with', async () => {
+test('a change while identity is unavailable takes effect once it is back', async () => {
   const user = await newUser()
   const { accessToken, refreshToken } = await login(user)
   expect(await statusWith(accessToken)).toBe(200)
-  system.identity.away = true
+  system.identity.unavailable = true
   expect(await statusWith(accessToken)).toBe(200)
-  system.identity.away = false
+  system.identity.unavailable = false
   await system.identity.call('POST', '/api/auth/logout', { body: { refreshToken } })
   expect(await untilRefused(accessToken)).toBeLessThan(2_000)
 })
 
-test('refreshing goes on through the gateway', async () => {
+test('a refresh token works through the gateway', async () => {
   const { refreshToken } = await login(await newUser())
   const { status, json } = await system.call('POST', '/api/auth/refresh', { body: { refreshToken } })
   expect(status).toBe(200)
   expect(await statusWith(json.accessToken)).toBe(200)
 })
 
-test('an API token is used wherever a bearer token is, and ends within 2 s of being revoked', async () => {
+test('an API token works as a bearer token, and stops within 2 s of being revoked', async () => {
   const { accessToken } = await system.register()
   const body = { name: 'Meta', role: 'PROVIDER' }
   const { json } = await system.call('POST', '/api/auth/tokens', { token: accessToken, body })
@@ -112,12 +112,12 @@ test('a changed role, a new password and a removed user take effect within 2 s',
   expect(await statusWith(other)).toBe(200)
 
   await asAdmin('PATCH', `/rest/roles/${user.role}`, { name: 'STAFF' })
-  const within = async (check: () => Promise<boolean>) => {
+  const takesEffect = async (check: () => Promise<boolean>) => {
     const started = performance.now()
     expect(await waitUntil(check, { timeoutMs: 10_000, intervalMs: 20 })).toBe(true)
     expect(performance.now() - started).toBeLessThan(2_000)
   }
-  await within(async () => (await versionSeen())?.name === 'STAFF')
+  await takesEffect(async () => (await versionSeen())?.name === 'STAFF')
   expect(await versionSeen()).toMatchObject({ version: 2 })
 
   const body = { currentPassword: fields.password, newPassword: 'another' }

@@ -13,11 +13,11 @@ afterAll(() => system.close())
 beforeEach(() => {
   for (const backend of Object.values(system.backends)) {
     backend.requests.length = 0
-    backend.answer = undefined
+    backend.respond = undefined
   }
 })
 
-describe('a request goes to its service', () => {
+describe('a request reaches its service', () => {
   test.each([
     ['POST', '/api/hooks/whatsapp', 'webhook'],
     ['PUT', '/rest/channels/1', 'configuration'],
@@ -34,8 +34,8 @@ describe('a request goes to its service', () => {
   ] as const)('%s %s to %s', async (method, path, name) => {
     const backend = system.backends[name]
     const body = method === 'GET' || method === 'DELETE' ? undefined : { sent: true }
-    const answer = await system.call(method, path, { token, body })
-    expect([answer.status, answer.json]).toEqual([200, { backend: name, url: path }])
+    const response = await system.call(method, path, { token, body })
+    expect([response.status, response.json]).toEqual([200, { backend: name, url: path }])
     const [seen] = backend.requests
     expect(seen).toMatchObject({ method, url: path, body: body ? '{"sent":true}' : '' })
     const { issuer, caller } = backend.verifier.verify(seen?.headers.authorization)
@@ -44,19 +44,19 @@ describe('a request goes to its service', () => {
     expect((await system.call(method, path)).status).toBe(401)
   })
 
-  test('and identity answers for the current user', async () => {
+  test('and identity returns the current user', async () => {
     const { status, json } = await system.call('POST', '/api/auth/me', { token })
     expect([status, json.role.name]).toEqual([200, 'WORKSPACE_ADMIN'])
   })
 
-  test('with its query as it was sent', async () => {
+  test('with its query unchanged', async () => {
     const path = '/rest/channels?limit=2&name=a%20b&sort=-updatedAt&x=[1]'
     expect((await system.call('GET', path, { token })).json.url).toBe(path)
   })
 })
 
 describe('a public path', () => {
-  test('needs no token and passes none on', async () => {
+  test('needs no token, and its service gets none', async () => {
     const path = '/api/hooks/whatsapp/acme/line-1'
     for (const headers of [{}, { authorization: 'Bearer whatever' }] as Record<string, string>[]) {
       expect((await system.call('GET', `${path}?hub.mode=subscribe`, { headers })).status).toBe(200)
@@ -66,13 +66,13 @@ describe('a public path', () => {
     expect(system.backends.webhook.requests).toHaveLength(4)
   })
 
-  test('works with a worthless token', async () => {
+  test('works with an invalid token', async () => {
     const { status, json } = await system.call('GET', '/.well-known/jwks.json', { token: 'bad.token.here' })
     expect([status, json.keys.length]).toEqual([200, 2])
   })
 })
 
-describe('what is not in the table', () => {
+describe('a request outside the route table:', () => {
   test.each([
     '/rest/nothing-here',
     '/rest',
@@ -103,7 +103,7 @@ describe('what is not in the table', () => {
   })
 })
 
-test('every route of the table is found under its own path', () => {
+test('every route of the table is found by its own path', () => {
   const find = createRouter(routes)
   for (const route of routes) {
     const below = typeof route.match === 'number' ? '/x'.repeat(route.match) : ''
@@ -111,11 +111,11 @@ test('every route of the table is found under its own path', () => {
   }
 })
 
-test('is ready when every service is, and degraded when one is not', async () => {
+test('the gateway is ready when every service is, and degraded when one is not', async () => {
   const up = { authentication: 'up', identity: 'up', webhook: 'up', configuration: 'up', dispatcher: 'up' }
   const ready = await system.call('GET', '/health/ready')
   expect([ready.status, ready.json]).toEqual([200, { status: 'ready', dependencies: up }])
-  system.backends.dispatcher.answer = (_req, res) => void res.writeHead(503).end()
+  system.backends.dispatcher.respond = (_req, res) => void res.writeHead(503).end()
   const degraded = await system.call('GET', '/health/ready')
   expect([degraded.status, degraded.json]).toEqual([
     200,

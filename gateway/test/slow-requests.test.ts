@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { answerClientErrors } from '@parley/shared/client-errors'
+import { respondToClientErrors } from '@parley/shared/client-errors'
 import { type GatewaySystem, startSystem, stop } from './gateway-system.ts'
 
 const HEADERS_MS = 300
@@ -19,13 +19,13 @@ test.each([
     'a body',
     'POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{',
   ],
-])('%s that never end are ended with 408, and others go on meanwhile', async (_what, text) => {
+])('%s that never end get 408, and other requests go on meanwhile', async (_what, text) => {
   const limits = { headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS, connectionsCheckingInterval: 50 }
   const server = createServer(limits, (req, res) => system.app(req, res))
-  answerClientErrors(server)
+  respondToClientErrors(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const answer = new Promise<string>((resolve) => {
+  const response = new Promise<string>((resolve) => {
     let received = ''
     const socket = connect(port, '127.0.0.1', () => socket.write(text))
     socket.on('data', (chunk) => {
@@ -34,6 +34,6 @@ test.each([
     socket.on('close', () => resolve(received))
   })
   expect((await fetch(`http://127.0.0.1:${port}/health/live`)).status).toBe(200)
-  expect(await answer).toMatch(/^HTTP\/1\.1 408 .*"code":"request_timeout"/s)
+  expect(await response).toMatch(/^HTTP\/1\.1 408 .*"code":"request_timeout"/s)
   await stop(server)
 })

@@ -10,8 +10,8 @@ const CHUNK = Buffer.alloc(65_536, 'x')
 const MIB = 1024 * 1024
 const UPLOAD_BYTES = 16 * MIB
 const DOWNLOAD_BYTES = 64 * MIB
-// What the sockets of two connections may hold between them, and the gateway's small buffers.
-const ON_THE_WAY_BYTES = 12 * MIB
+// What the sockets of two connections and the gateway's small buffers may contain.
+const BUFFERED_BYTES = 12 * MIB
 const STILL_MS = 500
 
 const gateway = gatewayUnderTest({ backend: 'webhook' })
@@ -32,10 +32,10 @@ async function standsStill(count: () => number): Promise<boolean> {
   )
 }
 
-test('an upload of 16 MiB waits outside while the service does not read, and then arrives whole', async () => {
+test('an upload of 16 MiB stays with its caller while the service does not read, and then arrives whole', async () => {
   let arrived = 0
   let read = () => undefined as unknown
-  gateway.backend.answer = (req, res) => {
+  gateway.backend.respond = (req, res) => {
     read = () =>
       req
         .on('data', (chunk: Buffer) => {
@@ -51,7 +51,7 @@ test('an upload of 16 MiB waits outside while the service does not read, and the
       'content-length': UPLOAD_BYTES,
     },
   })
-  const answered = once(upload, 'response')
+  const responded = once(upload, 'response')
   let taken = 0
   const sending = (async () => {
     for (let sent = 0; sent < UPLOAD_BYTES; sent += CHUNK.length) {
@@ -62,18 +62,18 @@ test('an upload of 16 MiB waits outside while the service does not read, and the
     upload.end()
   })()
   expect(await standsStill(() => taken)).toBe(true)
-  expect(taken).toBeLessThan(ON_THE_WAY_BYTES)
+  expect(taken).toBeLessThan(BUFFERED_BYTES)
   read()
   await sending
-  const [answer] = await answered
-  answer.resume()
-  await finished(answer)
-  expect([answer.statusCode, arrived]).toEqual([200, UPLOAD_BYTES])
+  const [response] = await responded
+  response.resume()
+  await finished(response)
+  expect([response.statusCode, arrived]).toEqual([200, UPLOAD_BYTES])
 }, 60_000)
 
-test('an answer of 64 MiB waits at the service while the caller does not read, and then arrives whole', async () => {
+test('a response of 64 MiB stays at the service while the caller does not read, and then arrives whole', async () => {
   let taken = 0
-  gateway.backend.answer = (_req, res) => void write(res)
+  gateway.backend.respond = (_req, res) => void write(res)
   async function write(res: ServerResponse): Promise<void> {
     for (; taken < DOWNLOAD_BYTES; taken += CHUNK.length) if (!res.write(CHUNK)) await once(res, 'drain')
     res.end()

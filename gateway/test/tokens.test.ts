@@ -39,10 +39,10 @@ async function expectRefused(token: string) {
 
 describe('the gateway refuses', () => {
   const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  /** Identity's own key would be needed for these; the service keys are the nearest that leaks could give. */
+  /** These would need identity's own key; the service keys are the next best that could leak. */
   const own = () => createPrivateKey({ key: system.keys.own.identity, format: 'jwk' })
 
-  test.each(['', 'x', 'bad.token.here', 'a.b', '..', 'é.é.é'])('the word %j', async (token) => {
+  test.each(['', 'x', 'bad.token.here', 'a.b', '..', 'é.é.é'])('the text %j as a token', async (token) => {
     await expectRefused(encodeURI(token))
   })
 
@@ -89,7 +89,7 @@ describe('the gateway refuses', () => {
     }
   })
 
-  test('a stranger’s key, also one that the token brings along', async () => {
+  test('a token signed with an unknown key, also when the token contains that key', async () => {
     const jwk = { ...stranger.publicKey.export({ format: 'jwk' }), kid: 'mine' }
     const jku = `${system.backends.webhook.url}/jwks.json`
     for (const header of [{ kid }, { kid: 'mine', jwk }, { kid, jwk }, { kid, jku }, { kid, x5u: jku }])
@@ -97,12 +97,12 @@ describe('the gateway refuses', () => {
     expect(system.backends.webhook.requests).toEqual([])
   })
 
-  test('the keys of the services', async () => {
+  test('a token signed with the key of a service', async () => {
     for (const name of ['identity', kid])
       await expectRefused(forge(own(), { typ: 'at+jwt', kid: name }, claims()))
   })
 
-  test('an internal token sent from outside', async () => {
+  test('an internal token from outside', async () => {
     const signer = createInternalSigner(system.keys.own.gateway)
     await system.call('GET', PATH, { token: user.accessToken })
     const caller = system.backends.configuration.verifier.verify(
@@ -158,23 +158,23 @@ describe('a token whose claims are wrong is refused although identity’s key si
 
 const encodeless = (value: unknown) => JSON.stringify(value)
 
-describe('what the gateway remembers', () => {
-  /** What identity was asked about callers; that it is asked for changes each second goes on beside it. */
+describe('the gateway’s cache', () => {
+  /** Identity's requests about callers, without those for changes each second. */
   const asked = () => system.identity.seen.filter((request) => !request.includes('/internal/changes'))
 
-  test('many requests at once with a new token are one question to identity', async () => {
+  test('sends identity one request for many that come at once with a new token', async () => {
     const fresh = await system.register()
     system.identity.seen.length = 0
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, () => system.call('GET', PATH, { token: fresh.accessToken })),
     )
-    expect(answers.every(({ status }) => status === 200)).toBe(true)
+    expect(responses.every(({ status }) => status === 200)).toBe(true)
     expect(asked()).toEqual(['POST /internal/introspect'])
     await system.call('GET', PATH, { token: fresh.accessToken })
     expect(asked()).toHaveLength(1)
   })
 
-  test('tokens with unknown keys do not become a stream of requests', async () => {
+  test('does not ask identity for each token with an unknown key', async () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     system.identity.seen.length = 0
     for (let i = 0; i < 30; i++)
@@ -188,17 +188,17 @@ describe('what the gateway remembers', () => {
     expect(asked().length).toBeLessThanOrEqual(2)
   })
 
-  test('with identity away those it knows go on, others get 503, and all recovers by itself', async () => {
+  test('serves known callers while identity is unavailable, others get 503, and all recovers by itself', async () => {
     const known = await system.register()
     const unknown = await system.register()
     await system.call('GET', PATH, { token: known.accessToken })
-    system.identity.away = true
+    system.identity.unavailable = true
     expect((await system.call('GET', PATH, { token: known.accessToken })).status).toBe(200)
     const { status, json, headers } = await system.call('GET', PATH, { token: unknown.accessToken })
     expect([status, json.code]).toEqual([503, 'unavailable'])
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
     expect((await system.call('POST', '/api/auth/login', { body: {} })).status).toBe(503)
-    system.identity.away = false
+    system.identity.unavailable = false
     expect((await system.call('GET', PATH, { token: unknown.accessToken })).status).toBe(200)
   })
 })

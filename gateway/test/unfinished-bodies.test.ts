@@ -28,8 +28,8 @@ const post = (path: string, length: number, body = '', headers = '') =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}Content-Length: ${length}\r\n\r\n${body}`
 
 const meta = '/api/hooks/whatsapp/acme/line'
-const statusOf = (answer: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])
-const answered = (all: { received: () => string }[]) =>
+const statusOf = (response: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(response)?.[1])
+const responded = (all: { received: () => string }[]) =>
   all.map(({ received }) => statusOf(received())).filter((status) => status > 0)
 
 describe('520 requests without a body, from one address without a token,', () => {
@@ -37,12 +37,12 @@ describe('520 requests without a body, from one address without a token,', () =>
     ['the webhook', meta, 99],
     ['login', '/api/auth/login', 99],
     ['the webhook, with 64 KiB of each body sent,', meta, 3_000_000],
-  ])('at %s are refused but for a few, and keep nobody else waiting', async (_where, path, length) => {
+  ])('at %s are refused but for a few, and nobody else waits for them', async (_where, path, length) => {
     const body = length > 99 ? 'x'.repeat(65_536) : ''
     const attack = Array.from({ length: 520 }, () => begin(post(path, length, body)))
-    const refused = () => answered(attack).length === 520 - 32
+    const refused = () => responded(attack).length === 520 - 32
     expect(await waitUntil(refused, { timeoutMs: 20_000, intervalMs: 20 })).toBe(true)
-    expect(new Set(answered(attack))).toEqual(new Set([429]))
+    expect(new Set(responded(attack))).toEqual(new Set([429]))
     const calls = [
       gateway.system.call('POST', '/api/hooks/whatsapp', { token: gateway.token, body: {} }),
       gateway.system.call('POST', meta, { body: {} }),
@@ -50,14 +50,14 @@ describe('520 requests without a body, from one address without a token,', () =>
       gateway.system.call('POST', '/api/auth/login', { body: { username: 'x', password: 'y' } }),
     ]
     expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 200, 200, 401])
-    expect(answered(attack)).toHaveLength(520 - 32)
+    expect(responded(attack)).toHaveLength(520 - 32)
   })
 })
 
-test('unfinished bodies of one account are bounded, and another account posts on beside them', async () => {
+test('unfinished bodies of one account are bounded, and another account posts meanwhile', async () => {
   const headers = `Authorization: Bearer ${gateway.token}\r\n`
   const attack = Array.from({ length: 520 }, () => begin(post('/api/hooks/whatsapp', 99, '{', headers)))
-  const refused = () => answered(attack).length === 520 - 64
+  const refused = () => responded(attack).length === 520 - 64
   expect(await waitUntil(refused, { timeoutMs: 20_000, intervalMs: 20 })).toBe(true)
   expect(attack.map(({ received }) => received()).find((text) => text !== '')).toMatch(
     /^HTTP\/1\.1 429 .*retry-after: 1.*"code":"rate_limited"/is,
@@ -100,14 +100,14 @@ describe('a body that takes too long', () => {
   test.each([
     ['never comes', 99, ''],
     ['stops in the middle, after the service has it', 3_000_000, 'x'.repeat(70_000)],
-  ])('because it %s is 408 and ends the connection', async (_how, length, body) => {
+  ])('because it %s gets 408 and ends the connection', async (_how, length, body) => {
     const { socket, received } = begin(post(meta, length, body), slow.system.url)
     const closed = new Promise((resolve) => socket.once('close', resolve))
     await closed
     expect(received()).toMatch(/^HTTP\/1\.1 408 .*connection: close.*"code":"body_timeout"/is)
   })
 
-  test('because it trickles is 408, however long it is', async () => {
+  test('because it trickles gets 408, however long it is', async () => {
     const { socket, received } = begin(post(meta, 3_000_000), slow.system.url)
     const trickle = setInterval(() => socket.writable && socket.write('x'), 20)
     await new Promise((resolve) => socket.once('close', resolve))

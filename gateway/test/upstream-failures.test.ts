@@ -19,7 +19,7 @@ function sendInChunks(path: string, count: number): Promise<Response> {
   } as RequestInit)
 }
 
-test('a service that is down is 503, and back as soon as it is up', async () => {
+test('a stopped service gives 503, and works as soon as it is started', async () => {
   await stop(gateway.backend.server)
   const { status, json, headers } = await get()
   expect([status, json.code, headers.get('retry-after')]).toEqual([503, 'unavailable', '1'])
@@ -28,28 +28,28 @@ test('a service that is down is 503, and back as soon as it is up', async () => 
   expect((await get()).status).toBe(200)
 })
 
-test('a service that is silent is 504', async () => {
-  gateway.backend.answer = () => undefined
+test('a silent service gives 504', async () => {
+  gateway.backend.respond = () => undefined
   const started = performance.now()
   const { status, json, headers } = await get()
   expect([status, json.code, headers.get('retry-after')]).toEqual([504, 'upstream_timeout', '1'])
   expect(performance.now() - started).toBeLessThan(3_000)
 })
 
-test('a service that hangs up before it answers is 503', async () => {
-  gateway.backend.answer = (req) => void req.socket.destroy()
+test('a service that closes the connection before its response gives 503', async () => {
+  gateway.backend.respond = (req) => void req.socket.destroy()
   expect((await get()).status).toBe(503)
 })
 
-test('a service that speaks nonsense is 502', async () => {
-  gateway.backend.answer = (req) => void req.socket.end('SSH-2.0-OpenSSH\r\n')
+test('a service that sends bytes that are not HTTP gives 502', async () => {
+  gateway.backend.respond = (req) => void req.socket.end('SSH-2.0-OpenSSH\r\n')
   const { status, json } = await get()
   expect([status, json.code]).toEqual([502, 'bad_gateway'])
 })
 
-test('an answer that breaks off, or stalls, cuts the connection', async () => {
+test('a response that breaks off or stalls ends the caller’s connection', async () => {
   for (const end of [(destroy: () => void) => destroy(), () => undefined]) {
-    gateway.backend.answer = (req, res) => {
+    gateway.backend.respond = (req, res) => {
       res.writeHead(200, { 'content-length': '1000' })
       res.write('{"half":', () => end(() => req.socket.destroy()))
     }
@@ -61,10 +61,10 @@ test('an answer that breaks off, or stalls, cuts the connection', async () => {
   }
 })
 
-test('a caller that hangs up takes the request to the service with it', async () => {
+test('the request to the service ends when its caller hangs up', async () => {
   let gone = false
   let arrived = false
-  gateway.backend.answer = (req, res) => {
+  gateway.backend.respond = (req, res) => {
     arrived = true
     req.resume()
     res.on('close', () => {
@@ -73,8 +73,8 @@ test('a caller that hangs up takes the request to the service with it', async ()
   }
   const aborting = new AbortController()
   const headers = { authorization: `Bearer ${gateway.token}` }
-  const answer = fetch(`${gateway.system.url}/rest/jobs/1`, { headers, signal: aborting.signal })
-  const pending = expect(answer).rejects.toMatchObject({ name: 'AbortError' })
+  const request = fetch(`${gateway.system.url}/rest/jobs/1`, { headers, signal: aborting.signal })
+  const pending = expect(request).rejects.toMatchObject({ name: 'AbortError' })
   expect(await waitUntil(() => arrived, { timeoutMs: 5_000, intervalMs: 5 })).toBe(true)
   aborting.abort()
   await pending
@@ -82,7 +82,7 @@ test('a caller that hangs up takes the request to the service with it', async ()
 })
 
 test('a large body streams through in both directions', async () => {
-  gateway.backend.answer = (req, res) => void req.pipe(res)
+  gateway.backend.respond = (req, res) => void req.pipe(res)
   const body = JSON.stringify({ text: 'x'.repeat(3_000_000) })
   const { status, text } = await gateway.system.call('POST', '/rest/jobs', {
     token: gateway.token,
@@ -92,9 +92,9 @@ test('a large body streams through in both directions', async () => {
   expect(text === body).toBe(true)
 })
 
-test('connections to a service are used again', async () => {
+test('connections to a service are reused', async () => {
   const sockets = new Set<unknown>()
-  gateway.backend.answer = (req, res) => {
+  gateway.backend.respond = (req, res) => {
     sockets.add(req.socket)
     req.resume().on('end', () => res.end('{}'))
   }
@@ -103,8 +103,8 @@ test('connections to a service are used again', async () => {
   expect(sockets.size).toBeLessThanOrEqual(2)
 })
 
-test('a service that refuses a body before it has read it is heard', async () => {
-  gateway.backend.answer = (_req, res) => {
+test('the caller gets the refusal of a service that has not read the whole body', async () => {
+  gateway.backend.respond = (_req, res) => {
     res.writeHead(413, { 'content-type': 'application/problem+json' })
     res.end('{"code":"body_too_large"}')
   }
@@ -121,20 +121,20 @@ test.each([
   const raw = JSON.stringify('x'.repeat(limit - 1))
   const { status, json } = await gateway.system.call(method, path, { token: gateway.token, raw })
   expect([status, json.code]).toEqual([413, 'body_too_large'])
-  const within = JSON.stringify('x'.repeat(limit - 2))
-  expect((await gateway.system.call(method, path, { token: gateway.token, raw: within })).status).not.toBe(
+  const atLimit = JSON.stringify('x'.repeat(limit - 2))
+  expect((await gateway.system.call(method, path, { token: gateway.token, raw: atLimit })).status).not.toBe(
     413,
   )
 })
 
-test('a body in chunks that is too large is 413 by the service’s own count', async () => {
+test('a chunked body that is too large gets 413 from the service', async () => {
   const { status } = await sendInChunks('/api/auth/login', 16)
   expect(status).toBe(413)
 })
 
-test('with several copies of a service, one that dies costs at most the requests it had', async () => {
-  const answers = (name: string) => createServer((_req, res) => void res.end(JSON.stringify(name)))
-  const servers = [answers('one'), answers('two')]
+test('only the requests in flight at a stopped instance fail when there are several', async () => {
+  const servesName = (name: string) => createServer((_req, res) => void res.end(JSON.stringify(name)))
+  const servers = [servesName('one'), servesName('two')]
   const urls = await Promise.all(servers.map((server) => listen(server)))
   const several = await startSystem({ CONFIGURATION_URL: urls.join(',') })
   try {

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
 import { Problem } from '@parley/shared/problem'
-import { createUnfinishedBodies } from '../src/bodies/unfinished-bodies.ts'
+import { createUnfinishedBodies } from '../src/await-body.ts'
 import { createUpstreamSlots, type SlotLimits } from '../src/upstream-slots.ts'
 
 const LIMITS: SlotLimits = { total: 4, perCaller: 3, waiting: 3, waitingPerCaller: 2, waitMs: 60_000 }
 
-/** Requests by caller, and what became of each. */
+/** Requests by caller, and the outcome of each. */
 function requests(limits: SlotLimits) {
   const slots = createUpstreamSlots(limits)
   const outcomes: string[] = []
@@ -29,7 +29,7 @@ function requests(limits: SlotLimits) {
   }
 }
 
-test('one caller leaves room for others, and its own excess waits and is refused as such', () => {
+test('one caller leaves slots to others, and its excess waits and then gets rate_limited', () => {
   const { take, outcomes, releases } = requests(LIMITS)
   for (const key of ['a', 'a', 'a', 'a', 'a', 'a', 'b', 'b', 'c']) take(key)
   expect(outcomes).toEqual([
@@ -42,7 +42,7 @@ test('one caller leaves room for others, and its own excess waits and is refused
   expect([outcomes[3], outcomes[4]]).toEqual(['goes', 'waits'])
 })
 
-test('who waits too long is refused, and takes no room afterwards', async () => {
+test('a request that waits too long is refused, and takes no slot afterwards', async () => {
   const { take, outcomes, releases } = requests({ ...LIMITS, total: 1, waitMs: 20 })
   take('a')
   take('b')
@@ -54,7 +54,7 @@ test('who waits too long is refused, and takes no room afterwards', async () => 
   expect(outcomes).toEqual(['goes', 'unavailable', 'goes'])
 })
 
-test('of too many unfinished bodies in all, the caller with the most loses the oldest', () => {
+test('when there are too many unfinished bodies, the caller with the most loses its oldest', () => {
   const bodies = createUnfinishedBodies({ perCaller: 3, total: 4 })
   const given: string[] = []
   const begin = (key: string, name: string) => bodies.begin(key, { giveUp: () => given.push(name) })

@@ -14,7 +14,7 @@ const CODES: Record<string, ErrorCode> = {
  * Answers what is no well-formed HTTP request with a problem as well, and closes the connection. An expectation that
  * nobody knows counts for nothing (RFC 9110, 10.1.1), where Node would answer with a bare 417.
  */
-export function answerClientErrors(server: Server): void {
+export function respondToClientErrors(server: Server): void {
   server.on('checkExpectation', (req, res) => server.emit('request', req, res))
   const latest = new WeakMap<Duplex, ServerResponse>()
   server.on('request', (req, res) => latest.set(req.socket, res))

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createSendRateLimit } from '@parley/dispatcher/channels/send-rate-limit/send-rate-limit'
-import { createRedisCount } from '@parley/gateway/rate-limit/redis-count'
+import { createRedisCount } from '@parley/gateway/rate-limit/settle'
 import { createThrottle } from '@parley/identity/throttles'
 import { type RedisNode, startRedisCluster } from '@parley/local/testing/redis-nodes'
 import { waitUntil } from '@parley/local/wait-until'

@@ -1,12 +1,12 @@
+import { limitRate } from '@parley/local/demo/limit-rate'
+import { postThreads } from '@parley/local/demo/post-threads'
 import {
-  type Conservation,
-  conserve,
-  isConserved,
+  isReconciled,
   latencies,
   percentile,
-} from '@parley/local/demo/conservation'
-import { paced } from '@parley/local/demo/paced'
-import { postThreads } from '@parley/local/demo/post-threads'
+  type Reconciliation,
+  reconcile,
+} from '@parley/local/demo/reconciliation'
 import { misbehave } from '@parley/local/demo/simulator-client'
 import { waitUntil } from '@parley/local/wait-until'
 import { createSimulatorLog, startRpcSink } from './arrivals.ts'
@@ -30,7 +30,7 @@ const TROUBLE = {
 
 export interface FaultRun {
   faults: Array<Fault & { longestSilenceMs: number }>
-  conservation: Conservation
+  conservation: Reconciliation
   states: Record<string, number>
   /** Posts that were repeated because no 200 came. */
   repeatedPosts: number
@@ -66,9 +66,9 @@ export async function runFaults(options: {
   let answered = 0
   const posting = postThreads({
     threads,
-    gateway: { postMessage: paced(rate, workspace.postMessage) },
+    gateway: { postMessage: limitRate(rate, workspace.postMessage) },
     inFlight: threads.length,
-    onAnswered: () => answered++,
+    onAccepted: () => answered++,
   })
   const progress = () => answered / messages
   const killing = killInTurn({ store, runFile: own.runFile, progress, say })
@@ -79,10 +79,10 @@ export async function runFaults(options: {
   const log = createSimulatorLog(simulatorUrl)
   await log.read()
   const arrivals = [...log.arrivals, ...sink.arrivals].sort((a, b) => a.at - b.at)
-  const conservation = conserve(posted, arrivals)
+  const conservation = reconcile(posted, arrivals)
   const states = await store.states()
   const late = latencies(
-    posted.map((message) => ({ ...message, postedAt: message.answeredAt ?? message.postedAt })),
+    posted.map((message) => ({ ...message, postedAt: message.acceptedAt ?? message.postedAt })),
     arrivals,
   ).arrival
   const result: FaultRun = {
@@ -93,7 +93,7 @@ export async function runFaults(options: {
     rpcRepeats: sink.repeats(),
     arrival: { median: percentile(late, 0.5) ?? 0, slowest: percentile(late, 1) ?? 0 },
     seconds: (performance.now() - began) / 1_000,
-    passed: isConserved(conservation, messages) && states.delivered === messages,
+    passed: isReconciled(conservation, messages) && states.delivered === messages,
   }
   await sink.close()
   await store.close()

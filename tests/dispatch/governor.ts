@@ -1,5 +1,5 @@
 import { constants, setPriority } from 'node:os'
-import { type Conservation, conserve, isConserved } from '@parley/local/demo/conservation'
+import { isReconciled, type Reconciliation, reconcile } from '@parley/local/demo/reconciliation'
 import { readTroubles } from '@parley/local/demo/simulator-client'
 import { waitUntil } from '@parley/local/wait-until'
 import { createSimulatorLog, type SimulatorArrival } from './arrivals.ts'
@@ -22,7 +22,7 @@ const WANTED_SHARE = 0.9
 const SLICE_MS = 5_000
 
 export interface GovernorRun {
-  conservation: Conservation
+  conservation: Reconciliation
   /** The most sends that the simulator took in any one second, wherever it begins. */
   busiestSecond: number
   /** How many sends came before the pair's next was due. */
@@ -60,7 +60,7 @@ export async function runGovernor(options: {
   await waitUntil(arrived, { timeoutMs: ARRIVED_MS, intervalMs: 500 })
   say(`Sends in each ${SLICE_MS / 1_000} s: ${slices(log.arrivals).join(' ')}`)
   const { refused } = await readTroubles(simulatorUrl, phoneNumberIdOf(NUMBER))
-  const conservation = conserve(posted, log.arrivals)
+  const conservation = reconcile(posted, log.arrivals)
   const figures = {
     busiestSecond: busiestSecond(log.arrivals),
     pairsTooFast: pairsTooFast(log.arrivals),
@@ -69,7 +69,7 @@ export async function runGovernor(options: {
   return {
     ...{ conservation, refused, waiting, ...figures },
     passed:
-      isConserved(conservation, messages) &&
+      isReconciled(conservation, messages) &&
       figures.busiestSecond <= PER_SECOND &&
       figures.pairsTooFast === 0 &&
       Object.keys(refused).length === 0 &&

@@ -82,4 +82,4 @@ export function spread(messages: number, perThread: number): number[] {
 export const postAll = (
   workspace: Workspace,
   options: { threads: PlannedMessage[][]; inFlight: number },
-): Promise<Posted[]> => postThreads({ ...options, gateway: workspace, onAnswered: () => {} })
+): Promise<Posted[]> => postThreads({ ...options, gateway: workspace, onAccepted: () => {} })

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { choosePorts } from '@parley/local/servers/choose-ports'
 import { type Servers, startServers } from '@parley/local/servers/start-servers'
-import type { CopyCounts } from '@parley/local/system/plan-processes'
+import type { InstanceCounts } from '@parley/local/system/plan-processes'
 import { type System, startSystem } from '@parley/local/system/start-system'
 import { waitUntil } from '@parley/local/wait-until'
 import { areReady, inTemporaryState } from './temporary-state.ts'
@@ -19,15 +19,18 @@ export interface OwnSystem {
 }
 
 /** Starts a system of its own with so many copies of each service, all of them ready. */
-export function startOwnSystem(options: { copies: CopyCounts; say(line: string): void }): Promise<OwnSystem> {
-  const { copies, say } = options
+export function startOwnSystem(options: {
+  instances: InstanceCounts
+  say(line: string): void
+}): Promise<OwnSystem> {
+  const { instances, say } = options
   return inTemporaryState('run', async ({ directory, stopLater }) => {
     const servers = await startServers({ directory: join(directory, 'servers'), say })
     stopLater(servers.stop)
     const file = join(directory, 'gateway-port.json')
     const { gateway: port } = await choosePorts({ file, names: ['gateway'], say })
     const quiet = { say: () => undefined, logLevel: 'fatal' }
-    const system = await startSystem({ directory, port, servers, copies, ...quiet })
+    const system = await startSystem({ directory, port, servers, instances, ...quiet })
     stopLater(system.stop)
     if (!(await waitUntil(() => areReady(system), { timeoutMs: READY_MS })))
       throw new Error('Not all copies became ready')

@@ -1,4 +1,4 @@
-import { type Conservation, conserve, isConserved } from '@parley/local/demo/conservation'
+import { isReconciled, type Reconciliation, reconcile } from '@parley/local/demo/reconciliation'
 import { waitUntil } from '@parley/local/wait-until'
 import { z } from 'zod'
 import { createSimulatorLog } from './arrivals.ts'
@@ -28,7 +28,7 @@ export interface ReplayRun {
   reason: string
   /** How many were run again, round by round. */
   rounds: number[]
-  conservation: Conservation
+  conservation: Reconciliation
   states: Record<string, number>
   seconds: number
   passed: boolean
@@ -60,13 +60,13 @@ export async function runReplay(options: {
   const seconds = (performance.now() - began) / 1_000
   const log = createSimulatorLog(simulatorUrl)
   await log.read()
-  const [conservation, states] = [conserve(posted, log.arrivals), await store.states()]
+  const [conservation, states] = [reconcile(posted, log.arrivals), await store.states()]
   await store.close()
   return {
     dead,
     reason: `${first?.reason ?? ''} Fault: ${first?.fault ?? 'none'}.`,
     ...{ rounds, conservation, states, seconds },
-    passed: dead === messages && rounds[0] === messages && isConserved(conservation, messages),
+    passed: dead === messages && rounds[0] === messages && isReconciled(conservation, messages),
   }
 }
 

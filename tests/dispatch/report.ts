@@ -1,4 +1,4 @@
-import type { Conservation } from '@parley/local/demo/conservation'
+import type { Reconciliation } from '@parley/local/demo/reconciliation'
 import type { FaultRun } from './faults.ts'
 import { type GovernorRun, PER_SECOND } from './governor.ts'
 import type { ReplayRun } from './replay.ts'
@@ -62,10 +62,10 @@ export function replayTable(run: ReplayRun): string {
   ].join('\n')
 }
 
-function conservationRows(conservation: Conservation): string[] {
+function conservationRows(conservation: Reconciliation): string[] {
   return [
     row('  posted', count(conservation.posted)),
-    row('  answered 200', count(conservation.answered)),
+    row('  answered 200', count(conservation.accepted)),
     row('  arrived once', count(conservation.once)),
     row('  lost', count(conservation.missing)),
     row('  doubled', count(conservation.doubled)),

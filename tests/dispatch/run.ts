@@ -51,7 +51,7 @@ const unknown = wanted.filter((name) => !(name in PARTS))
 if (unknown.length > 0) throw new ConfigError(`There are ${Object.keys(PARTS).join(', ')}; not ${unknown}`)
 for (const [name, part] of Object.entries(PARTS)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue
-  const own = await startOwnSystem({ copies: { dispatcher: part.dispatchers }, say })
+  const own = await startOwnSystem({ instances: { dispatcher: part.dispatchers }, say })
   try {
     const { table, passed } = await part.run(own)
     console.log(table)

@@ -15,7 +15,7 @@ const READY_MS = 90_000
 const SERVICES = ['gateway', 'identity', 'webhook', 'configuration', 'dispatcher'] as const
 const SERVERS = ['rabbitmq', 'mongodb', 'redis'] as const
 /** Two, so that one takes over from the other. */
-const COPIES = { dispatcher: 2 }
+const INSTANCES = { dispatcher: 2 }
 
 /** What can fail: each has a network of its own in front of it, except for further copies. */
 export const TARGETS = [...SERVERS, ...SERVICES] as const
@@ -52,7 +52,7 @@ export function startFaultSystem(options: {
     const networks = await startNetworks({ ...portsOf(servers), ...ports })
     stopLater(() => Promise.all(Object.values(networks).map((network) => network.close())))
     const system = await startSystem({
-      ...{ directory, port: ports.gateway, copies: COPIES, servers: behind(servers, networks) },
+      ...{ directory, port: ports.gateway, instances: INSTANCES, servers: behind(servers, networks) },
       inFront: Object.fromEntries(SERVICES.map((name) => [name, networks[name].port])),
       ...logging(logFile),
     })

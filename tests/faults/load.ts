@@ -1,5 +1,5 @@
 import type { PlannedMessage } from '@parley/local/demo/demo-plan'
-import { paced } from '@parley/local/demo/paced'
+import { limitRate } from '@parley/local/demo/limit-rate'
 import { type Posted, postThreads } from '@parley/local/demo/post-threads'
 import { connectNumber, connectRpc, phoneNumberIdOf, planThread } from '../dispatch/lines.ts'
 import { registerWorkspace, type Workspace } from '../dispatch/workspace.ts'
@@ -59,9 +59,9 @@ export function startLoad(options: { lines: Lines; rate: number; readRate: numbe
   const state = { running: true, answered: 0, refusal: undefined as string | undefined }
   const posting = postThreads({
     threads: endlessThreads(lines, state),
-    gateway: { postMessage: paced(rate, workspace.postMessage) },
+    gateway: { postMessage: limitRate(rate, workspace.postMessage) },
     inFlight: IN_FLIGHT,
-    onAnswered: () => {
+    onAccepted: () => {
       state.answered++
     },
   }).catch((error: unknown): Posted[] => {

@@ -60,7 +60,7 @@ export function summary(rounds: Round[], further: string[]): string {
   const slowest = Math.max(0, ...rounds.map(({ recoveredMs }) => recoveredMs ?? Number.POSITIVE_INFINITY))
   const figures = [
     `${rounds.length} rounds`,
-    `${sum(({ conservation }) => conservation.answered)} messages answered with 200`,
+    `${sum(({ conservation }) => conservation.accepted)} messages answered with 200`,
     `${sum(({ conservation }) => conservation.missing)} lost`,
     `${sum(({ conservation }) => conservation.doubled)} doubled`,
     `${sum(({ conservation }) => conservation.threadsOutOfOrder)} threads out of order`,

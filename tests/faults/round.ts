@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { conserve, latencies } from '@parley/local/demo/conservation'
+import { latencies, reconcile } from '@parley/local/demo/reconciliation'
 import { waitUntil } from '@parley/local/wait-until'
 import { z } from 'zod'
 import type { RpcSink, SimulatorLog } from '../dispatch/arrivals.ts'
@@ -124,7 +124,7 @@ async function settle(options: {
   const began = performance.now()
   const look = async (): Promise<Outcome> => {
     await world.log.read()
-    const conservation = conserve(result.posted, arrivalsOf(world, lines))
+    const conservation = reconcile(result.posted, arrivalsOf(world, lines))
     const [counted, queued] = await Promise.all([
       lines.workspace.call('GET', '/rest/messages/conservation').then(parseCount, () => undefined),
       countQueued(world.system.servers.rabbitmq.url).catch(() => undefined),
@@ -152,6 +152,6 @@ function arrivalsOf({ log, sink }: World, { threads }: Lines) {
 }
 
 function slowest({ posted }: LoadResult, world: World, lines: Lines): number {
-  const since = posted.map((message) => ({ ...message, postedAt: message.answeredAt ?? message.postedAt }))
+  const since = posted.map((message) => ({ ...message, postedAt: message.acceptedAt ?? message.postedAt }))
   return Math.max(0, ...latencies(since, arrivalsOf(world, lines)).arrival)
 }

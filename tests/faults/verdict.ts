@@ -1,4 +1,4 @@
-import type { Conservation } from '@parley/local/demo/conservation'
+import type { Reconciliation } from '@parley/local/demo/reconciliation'
 import type { Read } from './reads.ts'
 
 /** The service's own count of a workspace's messages. */
@@ -17,7 +17,7 @@ export interface Outcome {
   recoveredMs: number | undefined
   /** From the end of the load until nothing was under way; undefined when something stayed. */
   settledMs: number | undefined
-  conservation: Conservation
+  conservation: Reconciliation
   count: Count | undefined
   queued: number | undefined
   reads: Read[]
@@ -31,11 +31,11 @@ export interface Outcome {
 /** What a round breaks of the promises; none when all is well. */
 export function violations(outcome: Outcome): string[] {
   const { recoveredMs, settledMs, conservation, count, troubles } = outcome
-  const { posted, answered, once, doubled, arrived, threadsOutOfOrder } = conservation
+  const { posted, accepted, once, doubled, arrived, threadsOutOfOrder } = conservation
   const wrongReads = outcome.reads.filter((read) => !isRight(read, outcome))
   const said = [
-    [posted - answered, 'messages were not answered with 200 within a minute'],
-    [answered - Math.min(answered, once + doubled), 'messages were lost'],
+    [posted - accepted, 'messages were not answered with 200 within a minute'],
+    [accepted - Math.min(accepted, once + doubled), 'messages were lost'],
     [doubled, 'messages arrived more than once'],
     [threadsOutOfOrder, 'threads were out of order'],
     [doubled === 0 ? arrived - once : 0, 'arrivals were never posted'],
@@ -57,7 +57,7 @@ export function isSettled({ conservation, count, queued }: Omit<Outcome, 'settle
   if (count === undefined || queued !== 0) return false
   const { accepted, delivered, read, inFlight, unaudited } = count
   const ended = inFlight === 0 && unaudited === 0 && delivered + read === accepted
-  return ended && accepted >= conservation.answered && conservation.missing === 0
+  return ended && accepted >= conservation.accepted && conservation.missing === 0
 }
 
 function whatIsLeft({ conservation: { missing }, count, queued }: Outcome): object {

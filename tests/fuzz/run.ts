@@ -21,7 +21,7 @@ const size = z.object({
 const { REQUESTS, SEED, CONCURRENCY } = parseConfig(size, process.env)
 const say = (line: string) => console.error(line)
 
-const own = await startOwnSystem({ copies: {}, say })
+const own = await startOwnSystem({ instances: {}, say })
 try {
   const report = await run(own)
   console.log(fuzzTable(report))

@@ -1,9 +1,9 @@
 // Restarts every copy of every service behind the gateway under load, and counts what failed.
 //   npm run test:rolling
 import { setTimeout as pause } from 'node:timers/promises'
-import { conserve, isConserved, percentile } from '@parley/local/demo/conservation'
-import { paced } from '@parley/local/demo/paced'
+import { limitRate } from '@parley/local/demo/limit-rate'
 import { postThreads } from '@parley/local/demo/post-threads'
+import { isReconciled, percentile, reconcile } from '@parley/local/demo/reconciliation'
 import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
@@ -17,9 +17,9 @@ import { startReads } from './steady-reads.ts'
 const size = z.object({
   RATE: integer({ min: 1, max: 2_000 }).default(300).describe('Messages a second'),
   READS: integer({ min: 1, max: 2_000 }).default(100).describe('Reads a second'),
-  COPIES: integer({ min: 2, max: 4 }).default(2).describe('Copies of each service'),
+  COPIES: integer({ min: 2, max: 4 }).default(2).describe('Instances of each service'),
 })
-const { RATE, READS, COPIES } = parseConfig(size, process.env)
+const { RATE, READS, COPIES: count } = parseConfig(size, process.env)
 
 const IN_FLIGHT = 256
 const PER_THREAD = 20
@@ -30,8 +30,8 @@ const say = (line: string) => console.error(line)
 
 // As in production, where whoever shares out the requests must notice first.
 process.env.DRAIN_SECONDS = '3'
-const copies = { identity: COPIES, webhook: COPIES, configuration: COPIES, dispatcher: COPIES }
-const own = await startOwnSystem({ copies, say })
+const instances = { identity: count, webhook: count, configuration: count, dispatcher: count }
+const own = await startOwnSystem({ instances, say })
 const sink = await startRpcSink()
 try {
   process.exitCode = (await run()) ? 0 : 1
@@ -53,8 +53,8 @@ async function run(): Promise<boolean> {
       yield message
     }
   }
-  const gateway = { postMessage: paced(RATE, workspace.postMessage) }
-  const posting = postThreads({ threads, gateway, inFlight: IN_FLIGHT, onAnswered: () => {} })
+  const gateway = { postMessage: limitRate(RATE, workspace.postMessage) }
+  const posting = postThreads({ threads, gateway, inFlight: IN_FLIGHT, onAccepted: () => {} })
   const reads = startReads({ workspace, rate: READS })
   await pause(CALM_MS)
   const began = performance.now()
@@ -64,11 +64,11 @@ async function run(): Promise<boolean> {
   stopped = true
   const [posted, read] = await Promise.all([posting, reads.stop()])
   await waitUntil(() => sink.arrivals.length >= posted.length, { timeoutMs: ARRIVED_MS })
-  const conservation = conserve(posted, sink.arrivals)
+  const conservation = reconcile(posted, sink.arrivals)
   const repeated = posted.reduce((sum, { repeats }) => sum + repeats, 0)
   const failedReads = read.filter(({ status }) => status !== 200)
-  const ms = posted.flatMap(({ postedAt, answeredAt }) =>
-    answeredAt === undefined ? [] : [answeredAt - postedAt],
+  const ms = posted.flatMap(({ postedAt, acceptedAt }) =>
+    acceptedAt === undefined ? [] : [acceptedAt - postedAt],
   )
   console.table(
     restarts.map(({ copy, goneAfterMs, readyAfterMs }) => ({
@@ -97,5 +97,5 @@ async function run(): Promise<boolean> {
     'calls repeated under their id': sink.repeats(),
   })
   for (const { path, status } of failedReads.slice(0, 10)) say(`${status} ${path}`)
-  return isConserved(conservation, conservation.posted) && repeated === 0 && failedReads.length === 0
+  return isReconciled(conservation, conservation.posted) && repeated === 0 && failedReads.length === 0
 }

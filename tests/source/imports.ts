@@ -29,16 +29,16 @@ const files = execFileSync('git', ['ls-files', 'gateway/src/*', 'services/*/src/
   .filter((file) => file.endsWith('.ts'))
 const imports = files.flatMap(importsOf)
 const services = Map.groupBy(imports, ({ service }) => service)
-const faults = [...services].flatMap(([service, ofService]) => [
+const findings = [...services].flatMap(([service, ofService]) => [
   ...ofService.filter(isOfRoot).map((one) => `${placeOf(one)}: only tests import app and server`),
   ...inCycles(betweenFolders(ofService)).map((one) => `${placeOf(one)}: part of a cycle of folders`),
   ...(service.endsWith('/dispatcher/src') ? betweenFolders(ofService).filter(isUpward) : []).map(
     (one) => `${placeOf(one)}: imports against the order of the pipeline`,
   ),
 ])
-for (const fault of faults) console.error(fault)
-console.log(`${imports.length} imports inside ${services.size} services, ${faults.length} the wrong way`)
-if (faults.length > 0 || services.size === 0) process.exitCode = 1
+for (const finding of findings) console.error(finding)
+console.log(`${imports.length} imports inside ${services.size} services, ${findings.length} the wrong way`)
+if (findings.length > 0 || services.size === 0) process.exitCode = 1
 
 /** Imports of types count, and files that a worker starts from by `new URL`. */
 function importsOf(file: string): Import[] {

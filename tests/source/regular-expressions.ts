@@ -21,15 +21,15 @@ const files = execFileSync('git', ['ls-files', 'gateway/src/*', 'services/*/src/
 
 const found = (await Promise.all(files.map(expressionsIn))).flat()
 const seen = new Map(found.map((expression) => [`/${expression.source}/${expression.flags}`, expression]))
-const faults = [...seen].flatMap(([text, { place, source, flags }]) => {
+const findings = [...seen].flatMap(([text, { place, source, flags }]) => {
   const verdict = checkSync(source, flags, { timeout: TIMEOUT_MS })
   if (verdict.status === 'safe' && LINEAR.includes(verdict.complexity.type)) return []
   const reason = verdict.status === 'unknown' ? verdict.error.kind : verdict.complexity.summary
   return [`${place} ${text}: ${reason}`]
 })
-for (const fault of faults) console.error(fault)
-console.log(`${seen.size} regular expressions, ${faults.length} not linear`)
-if (faults.length > 0 || seen.size === 0) process.exitCode = 1
+for (const finding of findings) console.error(finding)
+console.log(`${seen.size} regular expressions, ${findings.length} not linear`)
+if (findings.length > 0 || seen.size === 0) process.exitCode = 1
 
 async function expressionsIn(file: string): Promise<Found[]> {
   const text = readFileSync(file)

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 /** The root folder of this checkout. */
 export const CHECKOUT = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** Where `npm start` keeps its state. */
+/** Where `npm start` stores its state. */
 export const STATE_DIRECTORY = join(CHECKOUT, '.local')
 
 /** What was downloaded or unpacked once; shared by `npm start` and the tests, safe to delete. */

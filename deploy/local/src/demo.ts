@@ -16,7 +16,7 @@ const size = z.object({
 try {
   const result = await demo()
   console.log(reportOf(result))
-  process.exitCode = result.conserved ? 0 : 1
+  process.exitCode = result.reconciled ? 0 : 1
 } catch (error) {
   if (!(error instanceof SetupError || error instanceof ConfigError)) throw error
   console.error(error.message)
@@ -28,17 +28,17 @@ async function demo(): Promise<DemoResult> {
   const runFile = join(STATE_DIRECTORY, 'run.json')
   const system = await findRunningSystem(runFile)
   console.log(`Sending ${MESSAGES} messages over ${THREADS} threads through ${system.gatewayUrl}`)
-  console.log('5% of the sends fail, 2% of the answers get lost, and half-way a dispatcher is killed')
+  console.log('5% of the sends fail, 2% of the responses get lost, and half-way a dispatcher is killed')
   const bars = new cliProgress.MultiBar({
     format: '{what} [{bar}] {percentage}% {value}/{total} in {duration_formatted}',
     stream: process.stdout,
     noTTYOutput: true,
     notTTYSchedule: 2_000,
   })
-  const answered = bars.create(MESSAGES, 0, { what: 'answered 200    ' })
+  const accepted = bars.create(MESSAGES, 0, { what: 'answered 200    ' })
   const arrived = bars.create(MESSAGES, 0, { what: 'at the simulator' })
   const progress = {
-    answered: () => answered.increment(),
+    accepted: () => accepted.increment(),
     arrived: (different: number) => arrived.update(different),
     killing: (victim: string) => bars.log(`Killing ${victim} (SIGKILL)\n`),
   }

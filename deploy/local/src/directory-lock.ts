@@ -12,11 +12,11 @@ const lockSchema = z.object({ pid: z.number().int().positive(), started: z.strin
  */
 export function lockDirectory(directory: string): () => void {
   const file = join(directory, 'lock.json')
-  const holder = readHolder(file)
-  if (holder) {
+  const owner = readOwner(file)
+  if (owner) {
     throw new SetupError(
-      `Parley already runs in this checkout (process ${holder}). Use it, or stop it first (Ctrl-C there, or ` +
-        `kill ${holder}).`,
+      `Parley already runs in this checkout (process ${owner}). Use it, or stop it first (Ctrl-C there, or ` +
+        `kill ${owner}).`,
     )
   }
   rmSync(file, { force: true })
@@ -25,8 +25,8 @@ export function lockDirectory(directory: string): () => void {
   return () => rmSync(file, { force: true })
 }
 
-/** The process id of the live process that holds the lock. */
-function readHolder(file: string): number | undefined {
+/** The process id of the live process that owns the lock. */
+function readOwner(file: string): number | undefined {
   try {
     const { pid, started } = lockSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
     return startTime(pid) === started ? pid : undefined
@@ -35,7 +35,7 @@ function readHolder(file: string): number | undefined {
   }
 }
 
-/** Tells a process from a later one that got the same id. Throws when there is no such process. */
+/** Distinguishes a process from a later one with the same id. Throws when there is no such process. */
 function startTime(pid: number): string {
   if (process.platform !== 'linux')
     return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)])

@@ -10,7 +10,7 @@ import { describeSystem } from './system-table.ts'
 const DEFAULT_PORT = 8080
 const MAX_PORT = 65_535
 /** Two dispatchers, so that one can be killed while the other goes on. */
-const COPIES = { dispatcher: 2 }
+const INSTANCES = { dispatcher: 2 }
 
 /** Starts servers and services, says where they are, and stops them when `signal` aborts. */
 export async function runLocal(options: {
@@ -30,7 +30,7 @@ export async function runLocal(options: {
     servers = await startServers({ directory: join(directory, 'servers'), say, signal })
     say('Starting the services …')
     const logLevel = process.env.LOG_LEVEL ?? 'warn'
-    system = await startSystem({ directory, port, servers, say, logLevel, copies: COPIES, signal })
+    system = await startSystem({ directory, port, servers, say, logLevel, instances: INSTANCES, signal })
     say(describeSystem(system, servers))
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   } catch (error) {

@@ -5,11 +5,11 @@ import type { System } from './system/start-system.ts'
 export function describeSystem(system: System, servers: Servers): string {
   const { gateway, ...inner } = system.processes
   const services = ['identity', 'webhook', 'configuration', 'dispatcher']
-  const copies = Object.keys(inner).filter((name) => services.includes(name.replace(/-\d+$/, '')))
+  const instances = Object.keys(inner).filter((name) => services.includes(name.replace(/-\d+$/, '')))
   const rows = [
     ['gateway', gateway?.url ?? '', 'the public address'],
     ['simulator', inner.simulator?.url ?? '', 'WhatsApp Cloud API simulator'],
-    ...copies.map((name) => [name, inner[name]?.url ?? '', 'service']),
+    ...instances.map((name) => [name, inner[name]?.url ?? '', 'service']),
     ...[servers.mongo, servers.rabbitmq, servers.redis].map(({ name, url, source }) => [
       name,
       withoutCredentials(url),

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * Asks every `intervalMs` (100) until the answer is yes, at most `timeoutMs`; returns whether it was. An
- * answer that throws counts as no. Rejects when `signal` aborts.
+ * Checks every `intervalMs` (100) until the result is true, at most `timeoutMs`; returns whether it was. A
+ * check that throws counts as false. Rejects when `signal` aborts.
  */
 export async function waitUntil(
   check: () => boolean | Promise<boolean>,
@@ -11,13 +11,13 @@ export async function waitUntil(
   const deadline = performance.now() + options.timeoutMs
   for (;;) {
     options.signal?.throwIfAborted()
-    if (await answer(check)) return true
+    if (await isTrue(check)) return true
     if (performance.now() >= deadline) return false
     await pause(options.intervalMs ?? 100, undefined, { signal: options.signal })
   }
 }
 
-async function answer(check: () => boolean | Promise<boolean>): Promise<boolean> {
+async function isTrue(check: () => boolean | Promise<boolean>): Promise<boolean> {
   try {
     return await check()
   } catch {

@@ -159,7 +159,7 @@ describe('with the users that Compose gives them', () => {
     expect(sent).toHaveLength(2)
   }, 120_000)
 
-  test('what an answer submits reaches its task', async () => {
+  test('the submit of an answer reaches its task', async () => {
     const step = { name: 'Name', description: '', instructions: '', submitWhen: 'it is known' }
     await succeeded(parley.PUT('/rest/steps/{id}', { params: at(1), body: step }))
     const workflow = { name: 'Onboarding', description: 'One step', steps: [1], firstStep: 1 }
@@ -175,7 +175,7 @@ describe('with the users that Compose gives them', () => {
     })
   }, 60_000)
 
-  test('the dispatcher and configuration put aside what they can not work, and the books are balanced', async () => {
+  test('the dispatcher and configuration dead-letter what they can not process, and the reconciliation difference is 0', async () => {
     await asBrokerUser('dispatcher', async (channel) => {
       channel.publish('messages', 'p0', Buffer.from('?'), { messageId: 'unusable', type: 'unknown.v9' })
       channel.publish('submissions', '', Buffer.from('?'), { messageId: 'unusable', type: 'unknown.v9' })
@@ -190,7 +190,7 @@ describe('with the users that Compose gives them', () => {
     })
   }, 60_000)
 
-  test('the webhook remembers what Meta sent', async () => {
+  test('the webhook recognises a repeat of Meta’s', async () => {
     const client = connectRedis(urlOf('webhook', 'REDIS_URL'), log)
     await eventually(() => (client.status === 'ready' ? true : undefined))
     const confirmed = createConfirmedIds(client, log)
@@ -199,7 +199,7 @@ describe('with the users that Compose gives them', () => {
     client.disconnect()
   })
 
-  test('no service was refused anything', async () => {
+  test('no service was denied anything', async () => {
     const refusals = await asked({ port: redis.port, ...TESTER }, (client) => client.call('ACL', 'LOG'))
     // What the client says of itself is not looked at.
     expect((refusals as string[][]).filter((entry) => !entry.includes('client|setinfo'))).toEqual([])
@@ -211,7 +211,7 @@ describe('with the users that Compose gives them', () => {
   })
 })
 
-describe('MongoDB lets', () => {
+describe('MongoDB admits', () => {
   test.each(DATABASES)('%s into its own database only', async (user) => {
     await inMongo(urlOf(user, 'MONGO_URL'), async (client) => {
       await client.db(user).collection('own').insertOne({ mine: true })
@@ -229,7 +229,7 @@ describe('MongoDB lets', () => {
     expect(mongod.logged()).toMatch(/not authorized/i)
   })
 
-  test('nobody in without a password, nor with another’s', async () => {
+  test('nobody without a password or with another’s', async () => {
     const open = `mongodb://127.0.0.1:${mongod.port}/?replicaSet=rs0`
     await inMongo(open, async (client) => {
       const attempt = client.db('webhook').collection('own').findOne()
@@ -242,7 +242,7 @@ describe('MongoDB lets', () => {
     await expect(inMongo(wrong, async () => undefined)).rejects.toMatchObject({ code: 18 })
   })
 
-  test('the job of Compose change a service’s password, and nobody who does not know that of admin', async () => {
+  test('the job of Compose, which changes a service’s password, and nobody without that of admin', async () => {
     const changed = 'f'.repeat(48)
     const stranger = prepareMongo(mongod, { ADMIN_PASSWORD: 'guessed', WEBHOOK_PASSWORD: changed })
     expect(stranger.status).toBe(1)
@@ -256,7 +256,7 @@ describe('MongoDB lets', () => {
   })
 })
 
-test('MongoDB’s data from before there were users stays, and the users are made on it', async () => {
+test('MongoDB’s data from before there were users stays, and the users are added to it', async () => {
   const place = await freshPlace()
   const before = await startGuardedMongod(place, undefined)
   const admin = { replSetInitiate: { _id: 'rs0', members: [{ _id: 0, host: `127.0.0.1:${place.port}` }] } }
@@ -334,19 +334,19 @@ describe('RabbitMQ refuses', () => {
     refused(user, (channel) => channel.bindQueue(queue, exchange, '#')),
   )
 
-  test('all of that with a line in its log', () => {
+  test('all of these with a line in its log', () => {
     expect(broker.logged()).toMatch(/access_refused/i)
   })
 
-  test('a user without a password, and the user that it has by itself', async () => {
+  test('a user without a password, and its default user', async () => {
     for (const account of ['guest:guest', 'webhook:', `webhook:${values.DISPATCHER_AMQP_PASSWORD}`])
       await expect(connect(`amqp://${account}@127.0.0.1:${broker.port}`)).rejects.toThrow(/403|ACCESS/)
   })
 })
 
-describe('Redis lets', () => {
+describe('Redis admits', () => {
   const names = Object.keys(REDIS_USERS) as (keyof typeof REDIS_USERS)[]
-  test.each(names)('%s give its commands on its own keys only', async (user) => {
+  test.each(names)('%s with its commands on its own keys only', async (user) => {
     await inRedis(urlOf(user, 'REDIS_URL'), async (client) => {
       const [command, own, value] = REDIS_USERS[user]
       await client.call(command, own, value)
@@ -360,7 +360,7 @@ describe('Redis lets', () => {
     })
   })
 
-  test('nobody in without a password, and the health check do nothing but ask', async () => {
+  test('nobody without a password, and the health check with PING only', async () => {
     const open = inRedis(`redis://127.0.0.1:${redis.port}`, (client) => client.get('rate:x'))
     await expect(open).rejects.toThrow()
     await inRedis(`redis://health:none@127.0.0.1:${redis.port}`, async (client) => {

@@ -24,10 +24,17 @@ const parse = (name: ServiceName, environment: Record<string, string>) =>
     .strictObject({ ...baseConfig, ...shapes[name] })
     .safeParse(Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== '')))
 
-describe('npm start gives each service an environment that it takes', () => {
+describe('npm start gives each service a valid environment', () => {
   const ports = { gateway: 1, identity: 2, webhook: 3, configuration: 4, dispatcher: 5, simulator: 6 }
   const plans = planProcesses({
-    ...{ directory: '/state', secrets: makeSecrets(), ports, copies: {}, metricsPorts: {}, logLevel: 'warn' },
+    ...{
+      directory: '/state',
+      secrets: makeSecrets(),
+      ports,
+      instances: {},
+      metricsPorts: {},
+      logLevel: 'warn',
+    },
     mongoUrl: 'mongodb://127.0.0.1:1/?replicaSet=rs0',
     amqpUrl: 'amqp://user:password@127.0.0.1:2',
     redisUrl: 'redis://127.0.0.1:3',
@@ -41,7 +48,7 @@ describe('npm start gives each service an environment that it takes', () => {
   })
 })
 
-describe('Compose gives each service an environment that it takes', () => {
+describe('Compose gives each service a valid environment', () => {
   const values = composeEnvironment(makeSecrets())
   const text = readFileSync(join(CHECKOUT, 'docker-compose.yml'), 'utf8')
   const { services } = readComposeFile(values)
@@ -51,14 +58,14 @@ describe('Compose gives each service an environment that it takes', () => {
     expect(parse(name, environmentOf(name))).toMatchObject({ success: true })
   })
 
-  test.each(SERVICES)('%s takes it in production', (name) => {
+  test.each(SERVICES)('%s accepts it in production', (name) => {
     const { NODE_ENV, ...environment } = environmentOf(name)
     expect(NODE_ENV).toBe('production')
     const schema = z.object({ ...baseConfig, ...shapes[name] })
     expect(() => parseConfig(schema, { NODE_ENV: 'production', ...environment })).not.toThrow()
   })
 
-  test('.env names nothing that Compose does not ask for', () => {
+  test('.env has only variables that Compose uses', () => {
     for (const name of Object.keys(values)) expect(text).toContain(`\${${name}:`)
   })
 
@@ -82,6 +89,6 @@ describe('Compose gives each service an environment that it takes', () => {
   })
 })
 
-test('docs/environment.md is what the services say of their environment (npm run docs writes it)', () => {
+test('docs/environment.md is what npm run docs writes from the services’ environments', () => {
   expect(readFileSync(join(CHECKOUT, 'docs/environment.md'), 'utf8')).toBe(renderEnvironmentPage())
 })

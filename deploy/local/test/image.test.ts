@@ -19,8 +19,8 @@ const PACKAGES = ['shared', 'gateway', ...SERVICES.slice(1).map((name) => `servi
 const dockerfile = readFileSync(join(CHECKOUT, 'deploy/docker/Dockerfile'), 'utf8')
 const ignore = readFileSync(join(CHECKOUT, '.dockerignore'), 'utf8')
 
-/** What `COPY` takes from the build context, as [source, destination]; a stage's own copies are left out. */
-const copies = [...dockerfile.matchAll(/^COPY (?!--from)(.+)$/gm)].flatMap(([, text = '']) => {
+/** What `COPY` takes from the build context, as [source, destination]; those from another stage are left out. */
+const instructions = [...dockerfile.matchAll(/^COPY (?!--from)(.+)$/gm)].flatMap(([, text = '']) => {
   const words = text.split(/\s+/)
   const destination = words.at(-1) ?? ''
   return words.slice(0, -1).map((source) => [source, destination] as const)
@@ -45,17 +45,19 @@ const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
   .trim()
   .split('\n')
   .filter((file) => existsSync(join(CHECKOUT, file)))
-const inImage = tracked.filter((file) => inContext(file) && copies.some(([source]) => isBelow(file, source)))
+const inImage = tracked.filter(
+  (file) => inContext(file) && instructions.some(([source]) => isBelow(file, source)),
+)
 
 describe('the image', () => {
-  test('holds the sources of every package, and the package files to install from', () => {
-    const wanted = tracked.filter((file) => PACKAGES.some((name) => isBelow(file, `${name}/src`)))
-    expect(inImage).toEqual(expect.arrayContaining(wanted))
+  test('contains the sources of every package, and the package files to install from', () => {
+    const sources = tracked.filter((file) => PACKAGES.some((name) => isBelow(file, `${name}/src`)))
+    expect(inImage).toEqual(expect.arrayContaining(sources))
     for (const name of PACKAGES) expect(inImage).toContain(`${name}/package.json`)
     expect(inImage).toEqual(expect.arrayContaining(['package.json', 'package-lock.json', '.npmrc']))
   })
 
-  test('holds nothing else but the API document and what makes MongoDB ready', () => {
+  test('contains nothing else but the API document and the script that prepares MongoDB', () => {
     const known = (file: string) =>
       PACKAGES.some((name) => isBelow(file, `${name}/src`)) ||
       /^([\w/-]+\/)?package(-lock)?\.json$|^\.npmrc$|^docs\/openapi\.json$|^deploy\/docker\/prepare-mongo\.ts$/.test(
@@ -64,15 +66,15 @@ describe('the image', () => {
     expect(inImage.filter((file) => !known(file))).toEqual([])
   })
 
-  test('copies nothing that the build context leaves out', () => {
-    for (const [source] of copies)
+  test('takes nothing from outside the build context', () => {
+    for (const [source] of instructions)
       expect([source, tracked.some((file) => isBelow(file, source) && inContext(file))]).toEqual([
         source,
         true,
       ])
   })
 
-  test('runs as nobody special, on the Node of the lock file', () => {
+  test('runs as an unprivileged user, on the Node version of the lock file', () => {
     const { devDependencies } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8'))
     const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
     expect(new Set(bases)).toEqual(new Set([`node:${devDependencies.node}-alpine`]))
@@ -80,7 +82,7 @@ describe('the image', () => {
   })
 })
 
-describe('what is in the image is enough to start', () => {
+describe('the content of the image is enough to start', () => {
   const root = mkdtempSync(join(tmpdir(), 'parley-image-'))
   beforeAll(() => {
     for (const file of inImage) {
@@ -113,7 +115,7 @@ describe('what is in the image is enough to start', () => {
     expect(status).toBe(1)
   })
 
-  test('what makes MongoDB ready', () => {
+  test('the script that prepares MongoDB', () => {
     const { status, stderr } = spawnSync(process.execPath, ['deploy/docker/prepare-mongo.ts'], {
       cwd: root,
       encoding: 'utf8',

@@ -11,7 +11,7 @@ import { freshDirectory } from '@parley/local/testing/test-servers'
 const newFile = (name: string) => join(freshDirectory('state'), name)
 
 describe('the lock of a folder', () => {
-  test('is held by one process at a time', () => {
+  test('is owned by one process at a time', () => {
     const directory = freshDirectory('lock')
     const unlock = lockDirectory(directory)
     expect(() => lockDirectory(directory)).toThrow(SetupError)
@@ -45,7 +45,7 @@ describe('ports', () => {
     expect(said).toEqual([])
   })
 
-  test('that somebody else has taken are replaced, and that is said', async () => {
+  test('that another process uses are replaced, and that is printed', async () => {
     const file = newFile('ports.json')
     const said: string[] = []
     const choose = () => choosePorts({ file, names, say: (line) => said.push(line) })
@@ -60,7 +60,7 @@ describe('ports', () => {
     expect(await choose()).toEqual(second)
   })
 
-  test('are chosen anew when the file is damaged', async () => {
+  test('are chosen again when the file is damaged', async () => {
     const file = newFile('ports.json')
     writeFileSync(file, '{')
     await expect(choosePorts({ file, names, say: () => undefined })).resolves.toMatchObject({
@@ -70,7 +70,7 @@ describe('ports', () => {
 })
 
 describe('secrets', () => {
-  test('are made once, for this user only', () => {
+  test('are made once, readable by this user only', () => {
     const file = newFile('secrets.json')
     const made = loadSecrets(file)
     expect(loadSecrets(file)).toEqual(made)
@@ -78,7 +78,7 @@ describe('secrets', () => {
     expect(loadSecrets(newFile('secrets.json'))).not.toEqual(made)
   })
 
-  test('of an earlier version are kept, and what is new is added', () => {
+  test('of an earlier version stay, and missing ones are added', () => {
     const file = newFile('secrets.json')
     const { secretKeys: _, ...earlier } = loadSecrets(file)
     writeFileSync(file, JSON.stringify(earlier))
@@ -87,7 +87,7 @@ describe('secrets', () => {
     expect(loadSecrets(file)).toEqual(now)
   })
 
-  test.each(['', '{', '{}', '[]', '{"peppers":1}'])('that are damaged (%j) are left alone', (text) => {
+  test.each(['', '{', '{}', '[]', '{"peppers":1}'])('that are damaged (%j) are not overwritten', (text) => {
     const file = newFile('secrets.json')
     writeFileSync(file, text)
     expect(() => loadSecrets(file)).toThrow(SetupError)

@@ -52,7 +52,7 @@ describe('processes that belong to a folder', () => {
     expect(pidsOf(`${mine}/inn`)).toEqual([])
   })
 
-  test('are killed when they do not stop when asked', async () => {
+  test('are killed when they ignore SIGTERM', async () => {
     const directory = newDirectory()
     const child = await runOwned(directory, STUBBORN)
     const exited = once(child, 'exit')
@@ -61,7 +61,7 @@ describe('processes that belong to a folder', () => {
     expect(findOwned(directory)).toEqual([])
   })
 
-  test('are stopped by the reaper when their owner is killed outright', async () => {
+  test('are stopped by the reaper when their owner gets SIGKILL', async () => {
     const directory = newDirectory()
     const script = join(directory, 'owner.ts')
     const source = join(CHECKOUT, 'deploy/local/src/processes')
@@ -119,7 +119,7 @@ console.log('up')`
     },
   )
 
-  test('tells the script when it is killed itself', async () => {
+  test('closes the script’s channel when it is killed itself', async () => {
     const directory = newDirectory()
     const source = `process.on('disconnect', () => process.exit())
 setInterval(() => {}, 1000)
@@ -130,7 +130,7 @@ console.log('up')`
     expect(await waitUntil(() => findOwned(directory).length === 0, WAIT)).toBe(true)
   })
 
-  test('takes the place of the shell that npm starts, which would keep SIGINT to itself', () => {
+  test('replaces the shell that npm starts, which would not pass SIGINT on', () => {
     const { scripts } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8'))
     const commands = Object.values<string>(scripts).filter((command) => command.includes('bootstrap.mjs'))
     expect(commands.length).toBeGreaterThan(2)

@@ -19,18 +19,18 @@ afterAll(async () => {
   await servers.stop()
 }, 60_000)
 
-describe('servers that are killed come back on their data and their URL', () => {
-  test('MongoDB keeps what was acknowledged', async () => {
+describe('servers that are killed come back with their data and their URL:', () => {
+  test('MongoDB has all acknowledged writes', async () => {
     await inDatabase((database) =>
-      database.collection('kept').insertOne({ kept: true }, { writeConcern: { w: 'majority' } }),
+      database.collection('kept').insertOne({ stored: true }, { writeConcern: { w: 'majority' } }),
     )
     await killAndRestart(servers.mongo)
     await expect(
-      inDatabase((database) => database.collection('kept').countDocuments({ kept: true })),
+      inDatabase((database) => database.collection('kept').countDocuments({ stored: true })),
     ).resolves.toBe(1)
   }, 120_000)
 
-  test('RabbitMQ keeps what was confirmed', async () => {
+  test('RabbitMQ has all confirmed messages', async () => {
     await inChannel(async (channel) => {
       await channel.assertQueue(QUEUE, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
     })
@@ -45,7 +45,7 @@ describe('servers that are killed come back on their data and their URL', () => 
     expect(message ? message.content.toString() : undefined).toBe('kept')
   }, 120_000)
 
-  test('Redis keeps what it answered to', async () => {
+  test('Redis has all acknowledged commands', async () => {
     await inRedis((client) => client.set('kept', 'yes'))
     await killAndRestart(servers.redis)
     await expect(inRedis((client) => client.get('kept'))).resolves.toBe('yes')

@@ -1,7 +1,7 @@
 import { Problem } from '@parley/shared/problem'
 import { LRUCache } from 'lru-cache'
 
-/** So many requests in each window; the windows are the same for all copies of the gateway. */
+/** So many requests in each window; the windows are the same for all instances of the gateway. */
 export interface Policy {
   name: string
   quota: number
@@ -12,7 +12,7 @@ export interface Policy {
 export interface Use {
   key: string
   window: number
-  /** Known to Redis, from all copies; with Redis away what this copy alone has counted. */
+  /** The count of all instances, from Redis; with Redis unavailable that of this instance alone. */
   settled: number
   /** Counted since. */
   pending: number
@@ -22,13 +22,13 @@ export interface RateCounter {
   policy: Policy
   /** Counts one request. Throws `rate_limited` when the quota of the window is used up. */
   take(key: string): void
-  /** The uses that wait to be settled; each is handed out once. */
+  /** The uses that wait to be settled; each is returned once. */
   drain(): Use[]
 }
 
 const MAX_KEYS = 50_000
 
-/** Counts in memory, the last 50,000 keys; `onRefused` hears of each request that is over. */
+/** Counts in memory, the last 50,000 keys; `onRefused` is called for each request over the quota. */
 export function createRateCounter({
   onRefused,
   ...policy

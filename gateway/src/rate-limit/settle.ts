@@ -1,17 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
 import type { RateCounter, Use } from './rate-counter.ts'
 
 /** The counter in Redis that settling needs. */
 export interface SharedCount {
-  /** Adds `count` to what all copies have used of a window, and answers with the sum. */
+  /** Adds `count` to what all instances have used of a window, and returns the sum. */
   add(options: { name: string; count: number; ttlMs: number }): Promise<number>
 }
 
 const INTERVAL_MS = 100
+const ADD = `local sum = redis.call('INCRBY', KEYS[1], ARGV[1])
+if sum == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return sum`
 
 /**
- * Tells Redis every 100 ms what was counted here and learns what the other copies counted. No request waits
- * for it; with Redis away each copy goes on with its own count.
+ * Adds to Redis every 100 ms what was counted here, and reads what the other instances counted. No request waits
+ * for it; with Redis unavailable each instance goes on with its own count.
  */
 export function settleRegularly(
   counters: readonly RateCounter[],
@@ -45,5 +49,12 @@ async function settle({ policy }: RateCounter, use: Use, shared: SharedCount): P
     use.settled = Math.max(use.settled, sum)
   } catch {
     // Counted here already; the connection logs that it is lost.
+  }
+}
+
+/** Counts in Redis, one command a key, so that in a cluster the keys may lie on different nodes. */
+export function createRedisCount(redis: Redis): SharedCount {
+  return {
+    add: async ({ name, count, ttlMs }) => Number(await redis.eval(ADD, 1, name, count, ttlMs)),
   }
 }

@@ -80,14 +80,14 @@ function startRelays(options: {
     handle: (changes) => writeHistory(database, changes),
   })
   if (events === undefined) return { history }
-  const told = startRelay({ name: 'events', database, log, withBefore: false, handle: events.publish })
-  return { history, events: told }
+  const published = startRelay({ name: 'events', database, log, withBefore: false, handle: events.publish })
+  return { history, events: published }
 }
 
 function showLag(registry: Registry, relays: Record<string, Relay>): void {
   new Gauge({
     name: 'parley_relay_lag_seconds',
-    help: 'Age of the oldest write that is not yet in the history, or not yet told to the other services',
+    help: 'Age of the oldest write that is not yet in the history, or not yet published to the other services',
     labelNames: ['relay'],
     registers: [registry],
     collect() {

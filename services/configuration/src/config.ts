@@ -10,7 +10,7 @@ export const config = {
   AMQP_URL: amqpUrl
     .optional()
     .describe(
-      'RabbitMQ: is told of every change, and brings what answers submit to tasks; without it neither',
+      'RabbitMQ: gets an event for every change, and delivers submissions to tasks; without it neither',
     ),
   IDENTITY_URL: serviceUrls('identity'),
   ...secretKeysConfig,

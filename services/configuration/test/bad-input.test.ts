@@ -14,8 +14,8 @@ const MIB = 1024 * 1024
 describe('large input', () => {
   test('a string of 1 MiB is kept, also where its field is indexed', async () => {
     const name = 'é'.repeat(MIB / 2)
-    const answer = await put('/rest/steps/1', { ...bodies.steps, name, instructions: name })
-    expect(answer.status).toBe(200)
+    const response = await put('/rest/steps/1', { ...bodies.steps, name, instructions: name })
+    expect(response.status).toBe(200)
     const read = await server.call('GET', '/rest/steps/1')
     expect(read.json.name === name && read.json.instructions === name).toBe(true)
   })
@@ -65,10 +65,10 @@ test('numbers: integers must be safe, free-form ones fit a double', async () => 
     expect((await put('/rest/steps/3', { ...bodies.steps, job })).json.job).toBe(job)
   }
   const raw = JSON.stringify({ ...bodies.tasks, context: { big: 0 } })
-  const kept = await server.call('PUT', '/rest/tasks/3', {
+  const stored = await server.call('PUT', '/rest/tasks/3', {
     raw: raw.replace('"big":0', '"big":12345678901234567890'),
   })
-  expect(kept.json.context.big).toBe(Number('12345678901234567890'))
+  expect(stored.json.context.big).toBe(Number('12345678901234567890'))
   const infinite = await server.call('PUT', '/rest/tasks/3', { raw: raw.replace('"big":0', '"big":1e999') })
   expect([infinite.status, infinite.json.errors[0].path]).toEqual([422, '/context/big'])
 })
@@ -138,8 +138,8 @@ test('query parameters that are not published are refused by name', async () => 
     [`after=${Buffer.from('["name","x",1]').toString('base64url')}`, 'after'],
     [`after=${Buffer.from('["_id",null,1.5]').toString('base64url')}`, 'after'],
   ]) {
-    const answer = await server.call('GET', `/rest/tasks?${query}`)
-    expect([query, answer.status, answer.json.errors?.[0].path]).toEqual([query, 422, path])
+    const response = await server.call('GET', `/rest/tasks?${query}`)
+    expect([query, response.status, response.json.errors?.[0].path]).toEqual([query, 422, path])
   }
   expect((await server.call('GET', '/rest/tasks/1?fields=name')).status).toBe(422)
   expect((await server.call('DELETE', '/rest/tasks/1?force=yes')).status).toBe(422)

@@ -20,16 +20,16 @@ const send = (method: string, headers: Record<string, string>, at = id) =>
 
 test('GET answers 304 to a caller that has the document', async () => {
   for (const tag of [etag, `W/${etag}`, '*', `"other", ${etag}`]) {
-    const answer = await send('GET', { 'if-none-match': tag })
-    expect([answer.status, answer.text, answer.headers.get('etag')]).toEqual([304, '', etag])
+    const response = await send('GET', { 'if-none-match': tag })
+    expect([response.status, response.text, response.headers.get('etag')]).toEqual([304, '', etag])
   }
   expect((await send('GET', { 'if-none-match': '"other"' })).status).toBe(200)
 })
 
 test.each(['PUT', 'DELETE'])('%s with If-Match writes only over what the caller saw', async (method) => {
   for (const tag of ['"999"', `W/${etag}`, '']) {
-    const answer = await send(method, { 'if-match': tag })
-    expect([tag, answer.status, answer.json.code]).toEqual([tag, 412, 'precondition_failed'])
+    const response = await send(method, { 'if-match': tag })
+    expect([tag, response.status, response.json.code]).toEqual([tag, 412, 'precondition_failed'])
   }
   expect((await send(method, { 'if-match': etag })).status).toBe(200)
   expect((await send(method, { 'if-match': etag })).status).toBe(method === 'PUT' ? 412 : 404)
@@ -43,13 +43,13 @@ test('PUT with If-Match: * replaces only, with If-None-Match: * creates only', a
 })
 
 test('of writers that saw the same version exactly one succeeds', async () => {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => send('PUT', { 'if-match': etag })))
-  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(412)])
+  const responses = await Promise.all(Array.from({ length: 20 }, () => send('PUT', { 'if-match': etag })))
+  expect(responses.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(412)])
 })
 
 test('of creators with If-None-Match: * exactly one succeeds', async () => {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, () => send('PUT', { 'if-none-match': '*' }, 700_000 + id)),
   )
-  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(412)])
+  expect(responses.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(412)])
 })

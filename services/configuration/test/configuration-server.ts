@@ -13,7 +13,7 @@ import mongoose from 'mongoose'
 import { buildApp } from '../src/app.ts'
 import { config } from '../src/config.ts'
 
-export interface Answer {
+export interface JsonResponse {
   status: number
   headers: Headers
   text: string
@@ -33,9 +33,9 @@ export interface ConfigurationServer {
   url: string
   mongo: { url: string; database: string }
   /** Calls as an account of a workspace (1) in a role (WORKSPACE_ADMIN). */
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>
+  call(method: string, path: string, options?: CallOptions): Promise<JsonResponse>
   /** Calls as a service that speaks for itself. */
-  callAs(service: ServiceName, path: string): Promise<Answer>
+  callAs(service: ServiceName, path: string): Promise<JsonResponse>
   close(): Promise<void>
 }
 
@@ -45,7 +45,7 @@ interface Options {
   /** Beside the roles that every workspace has. */
   roles?: Roles
   /** Shares the database of this server. */
-  beside?: Pick<ConfigurationServer, 'mongo'>
+  others?: Pick<ConfigurationServer, 'mongo'>
   environment?: Record<string, string>
 }
 
@@ -53,7 +53,7 @@ interface Options {
 export async function startConfiguration(options: Options = {}): Promise<ConfigurationServer> {
   const defaults = DEFAULT_ROLES.map(({ name, permissions }) => [name, permissions] as const)
   const roles: Roles = { ...Object.fromEntries(defaults), ...options.roles }
-  const mongo = options.beside?.mongo ?? {
+  const mongo = options.others?.mongo ?? {
     url: (await testServers()).mongoUrl,
     database: freshDatabase('configuration'),
   }
@@ -86,7 +86,7 @@ export async function startConfiguration(options: Options = {}): Promise<Configu
     close: async () => {
       await server.close()
       await identity.close()
-      if (options.beside === undefined) await dropDatabase(mongo)
+      if (options.others === undefined) await dropDatabase(mongo)
     },
   }
 }
@@ -99,7 +99,7 @@ function callerIn(roles: string[], { role = 'WORKSPACE_ADMIN', workspace = 1 }: 
   }
 }
 
-async function call(url: string, method: string, token: string, options: CallOptions): Promise<Answer> {
+async function call(url: string, method: string, token: string, options: CallOptions): Promise<JsonResponse> {
   const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
   const response = await fetch(url, {
     method,

@@ -76,13 +76,13 @@ describe('secrets', () => {
   test('are at most 200 in a document, by PUT, POST and PATCH', async () => {
     expect((await put(config({ apiKey: secrets(200) }))).status).toBe(200)
     const body = config({ nested: [{ apiKey: secrets(100) }, { token: { deep: secrets(101) } }] })
-    const answers = [
+    const responses = [
       await put(body),
       await server.call('POST', '/rest/configs', { body }),
       await server.call('PATCH', '/rest/configs/1', { body: { value: { token: 'one more' } } }),
     ]
-    expect(answers.map(({ status, json }) => [status, json.errors[0].code])).toEqual(
-      answers.map(() => [422, 'too_many_secrets']),
+    expect(responses.map(({ status, json }) => [status, json.errors[0].code])).toEqual(
+      responses.map(() => [422, 'too_many_secrets']),
     )
   })
 
@@ -109,9 +109,9 @@ test('the costliest bodies that are taken leave other callers their turn', async
     }),
   ]
   for (const body of costly) await put(body)
-  const turns: number[] = []
+  const rounds: number[] = []
   for (const body of costly)
-    turns.push(await longestTurn(async () => expect((await put(body)).status).toBe(200)))
+    rounds.push(await longestTurn(async () => expect((await put(body)).status).toBe(200)))
   // Some 250 ms; the rest is for what the test itself does with such a body, in the same process.
-  for (const turn of turns) expect(turn).toBeLessThan(1_000)
+  for (const turn of rounds) expect(turn).toBeLessThan(1_000)
 })

@@ -103,9 +103,9 @@ test('ids in paths are canonical integers', async () => {
     '99999999999999999',
     '%00',
   ]) {
-    const answer = await server.call('PUT', `/rest/steps/${id}`, { body: bodies.steps })
-    expect([id, answer.status]).toEqual([id, 400])
-    expect(answer.json.code).toBe('invalid_id')
+    const response = await server.call('PUT', `/rest/steps/${id}`, { body: bodies.steps })
+    expect([id, response.status]).toEqual([id, 400])
+    expect(response.json.code).toBe('invalid_id')
   }
   for (const id of ['%', '%zz', '%ff']) {
     expect((await server.call('GET', `/rest/steps/${id}`)).status).toBe(400)
@@ -127,24 +127,24 @@ test('POST goes on after a PUT to the largest id, and over ids that are taken or
 })
 
 test('100 documents created at once all get an id of their own, and none is left out', async () => {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 100 }, () =>
       server.call('POST', '/rest/actions', { body: bodies.actions, workspace: 6 }),
     ),
   )
-  expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200))
-  const ids = answers.map(({ json }) => Number(json._id)).toSorted((a, b) => a - b)
+  expect(responses.map(({ status }) => status)).toEqual(Array(100).fill(200))
+  const ids = responses.map(({ json }) => Number(json._id)).toSorted((a, b) => a - b)
   expect(ids).toEqual(Array.from({ length: 100 }, (_, at) => at + 1))
 })
 
 test('100 PUTs of one new id at once all succeed and make one document', async () => {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 100 }, (_, at) =>
       server.call('PUT', '/rest/steps/9', { body: { ...bodies.steps, name: `n${at}` }, workspace: 6 }),
     ),
   )
-  expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200))
-  expect(new Set(answers.map(({ headers }) => headers.get('etag'))).size).toBe(100)
+  expect(responses.map(({ status }) => status)).toEqual(Array(100).fill(200))
+  expect(new Set(responses.map(({ headers }) => headers.get('etag'))).size).toBe(100)
 })
 
 test('optional fields may be null and come back as null', async () => {
@@ -185,11 +185,11 @@ test('a deleted key can be used again, and names one document however many write
   const path = '/rest/configs/shared-key'
   const first = await server.call('PUT', path, { body, workspace: 9 })
   await server.call('DELETE', path, { workspace: 9 })
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 30 }, () => server.call('PUT', path, { body, workspace: 9 })),
   )
-  expect(answers.map(({ status }) => status)).toEqual(Array(30).fill(200))
-  const ids = new Set(answers.map(({ json }) => json._id))
+  expect(responses.map(({ status }) => status)).toEqual(Array(30).fill(200))
+  const ids = new Set(responses.map(({ json }) => json._id))
   expect(ids.size).toBe(1)
   expect(ids.has(first.json._id)).toBe(false)
 })
@@ -201,8 +201,8 @@ describe('task status', () => {
     for (const status of ['active', 'pending', 'failed', 'active'])
       expect((await put(status)).status).toBe(200)
     for (const status of ['completed', 'cancelled', 'done']) {
-      const answer = await put(status)
-      expect([answer.status, answer.json.errors[0].path]).toEqual([422, '/status'])
+      const response = await put(status)
+      expect([response.status, response.json.errors[0].path]).toEqual([422, '/status'])
     }
     const body = { ...bodies.tasks, status: 'completed' }
     expect((await server.call('POST', '/rest/tasks', { body })).status).toBe(422)

@@ -60,7 +60,7 @@ const count = (length: number) =>
     () => events,
     (seen) => seen.length >= length,
   )
-const told = (seen: Event[]) => seen.map(({ key, _id, version }) => `${key} ${_id} ${version}`)
+const published = (seen: Event[]) => seen.map(({ key, _id, version }) => `${key} ${_id} ${version}`)
 
 test('every write is told once it is stored, in order, with its version', async () => {
   const body = { ...bodies.channels, config: JSON.parse('{"__proto__":{"a":[1]},"$ref":"x","$id":2}') }
@@ -69,7 +69,7 @@ test('every write is told once it is stored, in order, with its version', async 
   await server.call('DELETE', '/rest/channels/3', { workspace: 4 })
   await server.call('PUT', '/rest/channels/3', { body, workspace: 4 })
   const seen = await count(4)
-  expect(told(seen)).toEqual([
+  expect(published(seen)).toEqual([
     'channels.created 3 1',
     'channels.updated 3 2',
     'channels.deleted 3 3',
@@ -95,7 +95,7 @@ test('while the broker is away writes go on, and are told when it is back', asyn
   )
   expect(events).toEqual([])
   proxy.mend()
-  expect(told(await count(1))).toContain(`jobs.created ${created.json._id} 1`)
+  expect(published(await count(1))).toContain(`jobs.created ${created.json._id} 1`)
 })
 
 test('without a stored place everything is told once again, deletions included', async () => {
@@ -110,23 +110,23 @@ test('without a stored place everything is told once again, deletions included',
   await forgetPlace(server.mongo)
   const seen = await eventually(
     () => events,
-    (all) => ['steps.created 1 1', 'steps.deleted 2 2'].every((line) => told(all).includes(line)),
+    (all) => ['steps.created 1 1', 'steps.deleted 2 2'].every((line) => published(all).includes(line)),
     30_000,
   )
-  expect(told(seen)).toContain('channels.created 3 4')
+  expect(published(seen)).toContain('channels.created 3 4')
 }, 60_000)
 
 test('one copy tells at a time, and another goes on where it stopped', async () => {
   const workspace = 12
   const silent = await startConfiguration()
-  const first = await startConfiguration({ beside: silent, environment })
+  const first = await startConfiguration({ others: silent, environment })
   const write = () => silent.call('POST', '/rest/actions', { body: bodies.actions, workspace })
-  const own = () => told(events.filter((event) => event.workspace === workspace))
+  const own = () => published(events.filter((event) => event.workspace === workspace))
   const lines = (from: number, to: number) =>
     Array.from({ length: to - from + 1 }, (_, at) => `actions.created ${from + at} 1`)
   await write()
   await eventually(own, (seen) => seen.length === 1)
-  const second = await startConfiguration({ beside: silent, environment })
+  const second = await startConfiguration({ others: silent, environment })
   try {
     for (let at = 2; at <= 10; at++) await write()
     await eventually(own, (seen) => seen.length >= 10)

@@ -5,14 +5,14 @@ const PROBE_MS = 50
 /** Asks until the answer passes, for at most `withinMs`, and returns it; throws with the last answer. */
 export async function eventually<T>(
   ask: () => Promise<T> | T,
-  passes: (answer: T) => boolean,
-  withinMs = 15_000,
+  passes: (response: T) => boolean,
+  timeoutMs = 15_000,
 ): Promise<T> {
-  const until = Date.now() + withinMs
+  const until = Date.now() + timeoutMs
   for (;;) {
-    const answer = await ask()
-    if (passes(answer)) return answer
-    if (Date.now() > until) throw new Error(`still not so: ${JSON.stringify(answer)?.slice(0, 1_000)}`)
+    const response = await ask()
+    if (passes(response)) return response
+    if (Date.now() > until) throw new Error(`still not so: ${JSON.stringify(response)?.slice(0, 1_000)}`)
     await sleep(PROBE_MS)
   }
 }

@@ -68,10 +68,10 @@ const { object } = fc.letrec<{ object: string; value: string }>((tie) => ({
 test('a free-form object comes back byte for byte, as JSON.parse has it', async () => {
   await fc.assert(
     fc.asyncProperty(object, async (text) => {
-      const kept = JSON.stringify(JSON.parse(text))
+      const stored = JSON.stringify(JSON.parse(text))
       const raw = `{"name":"n","value":${text},"owner":1,"ownerType":"assistant"}`
       const put = await server.call('PUT', '/rest/configs/1', { raw })
-      expect([put.status, put.text]).toEqual([200, expect.stringContaining(`"value":${kept},"owner"`)])
+      expect([put.status, put.text]).toEqual([200, expect.stringContaining(`"value":${stored},"owner"`)])
       expect((await server.call('GET', '/rest/configs/1')).text).toBe(put.text)
       const list = await server.call('GET', '/rest/configs?_id=1')
       expect(list.text).toBe(`{"data":[${put.text}],"next":null}`)

@@ -19,16 +19,16 @@ const by = { _id: 11, username: 'ana@example.com' }
 const at = expect.any(String)
 
 async function history(path: string, length: number) {
-  const answer = await eventually(
+  const response = await eventually(
     () => server.call('GET', `/rest/${path}/history`),
     ({ json }) => json?.data?.length >= length,
   )
-  return answer.json
+  return response.json
 }
 
 test('every version is told: who, when and what changed, also through deletion and re-creation', async () => {
   const { context, ...least } = bodies.tasks
-  await server.call('PUT', '/rest/tasks/5', { body: { ...least, context: { $ref: 'x', keep: 1 } } })
+  await server.call('PUT', '/rest/tasks/5', { body: { ...least, context: { $ref: 'x', preserve: 1 } } })
   await server.call('PATCH', '/rest/tasks/5', {
     body: { name: 'New', context: { 'a/b': [1], $ref: null }, extId: null },
   })
@@ -58,7 +58,7 @@ test('every version is told: who, when and what changed, also through deletion a
   })
   expect(data[1].changes).toContainEqual({ path: '/name', before: 'New' })
   expect(data[0].changes).toContainEqual({ path: '/name', after: 'Onboard' })
-  expect(data[3].changes).toContainEqual({ path: '/context', after: { $ref: 'x', keep: 1 } })
+  expect(data[3].changes).toContainEqual({ path: '/context', after: { $ref: 'x', preserve: 1 } })
 })
 
 test('it comes in pages, and is as private as the document', async () => {

@@ -34,8 +34,8 @@ test('services read all channels of a workspace, page by page', async () => {
   const second = await server.callAs('webhook', `${path}&after=${first.json.next}`)
   expect([ids(second), second.json.next]).toEqual([[3], null])
   for (const limit of ['0', '201', 'x', '-1', '1.5', '']) {
-    const answer = await server.callAs('webhook', `/internal/workspaces/5/channels?limit=${limit}`)
-    expect([limit, answer.status, answer.json.errors[0].path]).toEqual([limit, 422, 'limit'])
+    const response = await server.callAs('webhook', `/internal/workspaces/5/channels?limit=${limit}`)
+    expect([limit, response.status, response.json.errors[0].path]).toEqual([limit, 422, 'limit'])
   }
 })
 

@@ -79,11 +79,11 @@ describe('filters', () => {
     ['_id=7', () => false],
     ['_id=5&status=pending', () => false],
     ['extId=', () => false],
-  ])('%s', async (filter, holds) => {
+  ])('%s', async (filter, matches) => {
     const all = await everyPage('')
     for (const sort of ['', '&sort=-_id', '&sort=updatedAt', '&sort=-updatedAt']) {
       const found = await everyPage(`&${filter}${sort}`)
-      expect(ids(found).toSorted((a, b) => a - b)).toEqual(ids(all.filter(holds)))
+      expect(ids(found).toSorted((a, b) => a - b)).toEqual(ids(all.filter(matches)))
     }
   })
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
   proxy = await startTcpProxy({ host, port: Number(port) })
   // Discovery would find the way around the proxy.
   const url = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`
-  server = await startConfiguration({ beside: { mongo: { ...owner.mongo, url } } })
+  server = await startConfiguration({ others: { mongo: { ...owner.mongo, url } } })
 })
 afterAll(async () => {
   await server.close()
@@ -28,7 +28,7 @@ test('while the database is away every request says so in time; when it is back 
   expect((await write()).status).toBe(200)
   proxy.cut()
   const began = performance.now()
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     write(),
     server.call('POST', '/rest/jobs', { body: bodies.jobs }),
     server.call('GET', '/rest/jobs/1'),
@@ -39,10 +39,10 @@ test('while the database is away every request says so in time; when it is back 
     server.call('GET', '/rest/export'),
     server.callAs('dispatcher', '/internal/workspaces/1/jobs/1'),
   ])
-  expect(answers.map(({ status, json }) => [status, json.code])).toEqual(
-    answers.map(() => [503, 'unavailable']),
+  expect(responses.map(({ status, json }) => [status, json.code])).toEqual(
+    responses.map(() => [503, 'unavailable']),
   )
-  expect(answers.every(({ headers }) => Number(headers.get('retry-after')) > 0)).toBe(true)
+  expect(responses.every(({ headers }) => Number(headers.get('retry-after')) > 0)).toBe(true)
   expect(performance.now() - began).toBeLessThan(10_000)
   const ready = await fetch(`${server.url}/health/ready`)
   expect([ready.status, await ready.json()]).toEqual([
@@ -59,6 +59,6 @@ test('while the database is away every request says so in time; when it is back 
 })
 
 test('a role that identity does not know is refused, not let in', async () => {
-  const answer = await server.call('GET', '/rest/jobs', { role: 'unknown' })
-  expect([answer.status, answer.json.code]).toEqual([403, 'forbidden'])
+  const response = await server.call('GET', '/rest/jobs', { role: 'unknown' })
+  expect([response.status, response.json.code]).toEqual([403, 'forbidden'])
 })

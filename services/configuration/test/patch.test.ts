@@ -44,10 +44,10 @@ test('a patch without nulls is there after merging, and merging it again changes
 describe('PATCH', () => {
   test('changes what it names and keeps the rest, in place', async () => {
     const { json: before } = await server.call('PUT', '/rest/tasks/1', { body: bodies.tasks })
-    const answer = await patch('tasks/1', { name: 'New', context: { a: { b: null, c: 1 } }, extId: null })
-    expect(answer.status).toBe(200)
+    const response = await patch('tasks/1', { name: 'New', context: { a: { b: null, c: 1 } }, extId: null })
+    expect(response.status).toBe(200)
     const { extId, ...rest } = bodies.tasks
-    expect(answer.json).toEqual({
+    expect(response.json).toEqual({
       ...before,
       ...rest,
       name: 'New',
@@ -55,8 +55,8 @@ describe('PATCH', () => {
       extId: undefined,
       updatedAt: expect.any(String),
     })
-    expect((await server.call('GET', '/rest/tasks/1')).text).toBe(answer.text)
-    expect(answer.headers.get('etag')).toBe('"2"')
+    expect((await server.call('GET', '/rest/tasks/1')).text).toBe(response.text)
+    expect(response.headers.get('etag')).toBe('"2"')
   })
 
   test('takes both media types, and no other', async () => {
@@ -95,23 +95,23 @@ describe('PATCH', () => {
 
   test('reaches a config by its key', async () => {
     await server.call('PUT', '/rest/configs/provider', { body: bodies.configs })
-    const answer = await patch('configs/provider', { value: { model: 'y' } })
-    expect(answer.json.value).toEqual({ ...(bodies.configs.value as object), model: 'y' })
+    const response = await patch('configs/provider', { value: { model: 'y' } })
+    expect(response.json.value).toEqual({ ...(bodies.configs.value as object), model: 'y' })
   })
 })
 
 test('100 patches at once, through two copies of the service, lose nothing', async () => {
-  const other = await startConfiguration({ beside: server })
+  const other = await startConfiguration({ others: server })
   try {
     await server.call('PUT', '/rest/tasks/7', { body: { ...bodies.tasks, context: {} } })
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 100 }, (_, at) =>
         (at % 2 === 0 ? server : other).call('PATCH', '/rest/tasks/7', {
           body: { context: { [`k${at}`]: at } },
         }),
       ),
     )
-    expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200))
+    expect(responses.map(({ status }) => status)).toEqual(Array(100).fill(200))
     const { json, headers } = await server.call('GET', '/rest/tasks/7')
     expect(Object.keys(json.context)).toHaveLength(100)
     expect(headers.get('etag')).toBe('"101"')

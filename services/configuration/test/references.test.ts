@@ -104,8 +104,8 @@ describe('_populate', () => {
 
   test('knows the references only, and has a bound', async () => {
     for (const fields of ['name', '', 'job,', 'toString', 'actions.spec']) {
-      const answer = await server.call('GET', `/rest/assistant?_populate=${fields}`)
-      expect([answer.status, answer.json.errors[0].path]).toEqual([422, '_populate'])
+      const response = await server.call('GET', `/rest/assistant?_populate=${fields}`)
+      expect([response.status, response.json.errors[0].path]).toEqual([422, '_populate'])
     }
     const spec = 'x'.repeat(3 * 1024 * 1024)
     for (const id of [71, 72, 73]) await put(`actions/${id}`, { ...bodies.actions, spec })
@@ -130,10 +130,10 @@ describe('Prefer: handling=strict', () => {
       ['PUT', 'assistant/80'],
       ['POST', 'assistant'],
     ] as const) {
-      const answer = await send(method, path, body)
-      expect(answer.status).toBe(422)
+      const response = await send(method, path, body)
+      expect(response.status).toBe(422)
       expect(
-        answer.json.errors.map(({ path, code }: { path: string; code: string }) => [path, code]),
+        response.json.errors.map(({ path, code }: { path: string; code: string }) => [path, code]),
       ).toEqual([
         ['/actions/1', 'dangling_reference'],
         ['/configs/0', 'dangling_reference'],

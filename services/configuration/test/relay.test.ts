@@ -88,20 +88,20 @@ test('what could not be dealt with comes again, in order, and nothing is skipped
 })
 
 test('it tells how old the write is that it can not deal with', async () => {
-  let isAway = true
+  let isUnavailable = true
   const relay = startRelay({
     name: 'events',
     database,
     log,
     withBefore: false,
     handle: async () => {
-      if (isAway) throw new Error('not now')
+      if (isUnavailable) throw new Error('not now')
     },
   })
   expect(relay.lagSeconds()).toBe(0)
   await write(21)
   await eventually(relay.lagSeconds, (seconds) => seconds > 0)
-  isAway = false
+  isUnavailable = false
   await eventually(relay.lagSeconds, (seconds) => seconds === 0)
   await relay.close()
 })

@@ -76,7 +76,7 @@ test('any configuration goes out, into an empty workspace and out again, byte fo
     Object.fromEntries(transferred.map((name) => [name, fc.array(bodyOf(name), { maxLength: 3 })])),
   )
   const exported = (workspace: number) =>
-    server.call('GET', '/rest/export?secrets=true', { workspace }).then((answer) => answer.text)
+    server.call('GET', '/rest/export?secrets=true', { workspace }).then((response) => response.text)
   let workspace = 100
   await fc.assert(
     fc.asyncProperty(some, async (resources) => {

@@ -94,28 +94,28 @@ test('history is masked as the document is', async () => {
 })
 
 test('a mask in a body keeps the stored secret; where there is none it is refused with its place', async () => {
-  const kept = await put('channels/2', channel)
+  const stored = await put('channels/2', channel)
   const again = await put('channels/2', { ...channel, name: 'New', config: masked })
   expect(again.json.config).toEqual(config)
   const patched = await server.call('PATCH', '/rest/channels/2', {
     body: { config: { signingSecrets: [MASK, secret('third')], nested: { credentials: { user: MASK } } } },
   })
   expect(patched.json.config).toEqual({ ...config, signingSecrets: [secret('first'), secret('third')] })
-  expect(kept.json.createdAt).toBe(patched.json.createdAt)
+  expect(stored.json.createdAt).toBe(patched.json.createdAt)
 
-  const faults = async (method: string, path: string, body: unknown) => {
-    const answer = await server.call(method, `/rest/${path}`, { body })
-    return [answer.status, answer.json.errors?.map((fault: { path: string }) => fault.path)]
+  const errors = async (method: string, path: string, body: unknown) => {
+    const response = await server.call(method, `/rest/${path}`, { body })
+    return [response.status, response.json.errors?.map((error: { path: string }) => error.path)]
   }
   const token = { ...channel, config: { accessToken: MASK, description: MASK } }
-  expect(await faults('PUT', 'channels/50', token)).toEqual([422, ['/config/accessToken']])
-  expect(await faults('POST', 'channels', token)).toEqual([422, ['/config/accessToken']])
-  expect(await faults('PUT', 'channels/2', { ...channel, config: { 'a/b': { apiKey: MASK } } })).toEqual([
+  expect(await errors('PUT', 'channels/50', token)).toEqual([422, ['/config/accessToken']])
+  expect(await errors('POST', 'channels', token)).toEqual([422, ['/config/accessToken']])
+  expect(await errors('PUT', 'channels/2', { ...channel, config: { 'a/b': { apiKey: MASK } } })).toEqual([
     422,
     ['/config/a~1b/apiKey'],
   ])
   const wider = { config: { signingSecrets: [MASK, MASK, MASK] } }
-  expect(await faults('PATCH', 'channels/2', wider)).toEqual([422, ['/config/signingSecrets/2']])
+  expect(await errors('PATCH', 'channels/2', wider)).toEqual([422, ['/config/signingSecrets/2']])
 })
 
 test('the same secrets sent again change nothing; a mask of an earlier life is not one to keep', async () => {
@@ -124,7 +124,7 @@ test('the same secrets sent again change nothing; a mask of an earlier life is n
   await put('channels/3', { ...channel, config: masked })
   const { json } = await eventually(
     () => get('channels/3/history'),
-    (answer) => answer.json.data?.length === 3,
+    (response) => response.json.data?.length === 3,
   )
   expect(json.data.map(({ changes }: { changes: unknown[] }) => changes.length)).toEqual([0, 0, 7])
   await server.call('DELETE', '/rest/channels/3')
@@ -186,8 +186,8 @@ test('services get them sealed, and open them with the key', async () => {
 })
 
 test('keys can be changed: old secrets are read, and sealed anew when they are written', async () => {
-  const changed = await startConfiguration({ beside: server, environment: { SECRET_KEYS: `${k2},${k1}` } })
-  const lost = await startConfiguration({ beside: server, environment: { SECRET_KEYS: k2 } })
+  const changed = await startConfiguration({ others: server, environment: { SECRET_KEYS: `${k2},${k1}` } })
+  const lost = await startConfiguration({ others: server, environment: { SECRET_KEYS: k2 } })
   try {
     expect((await changed.call('GET', '/rest/channels/9')).json.config).toEqual(config)
     expect((await lost.call('GET', '/rest/channels/9')).json.config).toEqual(masked)

@@ -5,7 +5,7 @@ import { declareTasks, REJECTED_QUEUE, TASKS_QUEUE } from '@parley/shared/messag
 import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
 import { connect, type GetMessage } from 'amqplib'
 import { bodies } from './bodies.ts'
-import { type Answer, type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { type ConfigurationServer, type JsonResponse, startConfiguration } from './configuration-server.ts'
 import { eventually } from './eventually.ts'
 
 export interface SubmissionsWorld {
@@ -19,11 +19,11 @@ export interface SubmissionsWorld {
   /** Waits until queue `tasks` has neither waiting nor unacknowledged messages. */
   drained(): Promise<void>
   /** Takes one of what was rejected, when there is one. */
-  rejected(): Promise<GetMessage>
+  deadLettered(): Promise<GetMessage>
   task(id: number, workspace?: number): Promise<Parsed>
   /** All tasks of a workspace. */
   list(workspace: number): Promise<Parsed>
-  put(id: number, body: object, workspace: number): Promise<Answer>
+  put(id: number, body: object, workspace: number): Promise<JsonResponse>
   /** A new workspace with an assistant whose job has a workflow of the steps 1 → 2 → 3. */
   fresh(): Promise<number>
   close(): Promise<void>
@@ -37,7 +37,7 @@ export async function startSubmissionsWorld(): Promise<SubmissionsWorld> {
   if (!broker || !mongo) throw new Error('no proxies')
   const server = await startConfiguration({
     // Discovery would find the way around the proxy.
-    beside: { mongo: { ...owner.mongo, url: `mongodb://127.0.0.1:${mongo.port}/?directConnection=true` } },
+    others: { mongo: { ...owner.mongo, url: `mongodb://127.0.0.1:${mongo.port}/?directConnection=true` } },
     environment: { AMQP_URL: Object.assign(new URL(amqpUrl), { port: String(broker.port) }).href },
   })
   const connection = await connect(amqpUrl)
@@ -66,7 +66,7 @@ export async function startSubmissionsWorld(): Promise<SubmissionsWorld> {
         40_000,
       )
     },
-    rejected: async () => {
+    deadLettered: async () => {
       const message = await eventually(
         () => channel.get(REJECTED_QUEUE, { noAck: true }),
         (got) => got !== false,

@@ -51,10 +51,10 @@ test('callers who write the same task at the same time lose nothing, and neither
   const patches = Array.from({ length: 30 }, (_, at) =>
     world.server.call('PATCH', '/rest/tasks/1', { body: { context: { [`k${at}`]: at } }, workspace }),
   )
-  const answers = await Promise.all(patches)
+  const responses = await Promise.all(patches)
   await Promise.all(submissions)
   await world.drained()
-  expect(answers.every(({ status }) => status === 200)).toBe(true)
+  expect(responses.every(({ status }) => status === 200)).toBe(true)
   const { json, headers } = await world.server.call('GET', '/rest/tasks/1', { workspace })
   const { steps, ...patched } = json.context
   expect(patched).toEqual(Object.fromEntries(patches.map((_, at) => [`k${at}`, at])))

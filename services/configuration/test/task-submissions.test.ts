@@ -13,23 +13,23 @@ afterAll(() => world.close())
 describe('a submission', () => {
   test('moves the active task of its thread step by step, and completes it', async () => {
     const workspace = await world.fresh()
-    await world.put(5, { context: { kept: [1] } }, workspace)
-    for (const [at, answer] of ['a', 'b', 'c'].entries()) {
-      await world.submit({ workspace, messageId: `m${at}`, submit: { answer } })
+    await world.put(5, { context: { stored: [1] } }, workspace)
+    for (const [at, response] of ['a', 'b', 'c'].entries()) {
+      await world.submit({ workspace, messageId: `m${at}`, submit: { response } })
       await world.drained()
       expect(await world.task(5, workspace)).toMatchObject({
         status: at < 2 ? 'active' : 'completed',
         currentStep: Math.min(at + 2, 3),
       })
     }
-    const steps = { 1: { answer: 'a' }, 2: { answer: 'b' }, 3: { answer: 'c' } }
-    expect(await world.task(5, workspace)).toMatchObject({ context: { kept: [1], steps } })
+    const steps = { 1: { response: 'a' }, 2: { response: 'b' }, 3: { response: 'c' } }
+    expect(await world.task(5, workspace)).toMatchObject({ context: { stored: [1], steps } })
     expect(await world.list(workspace)).toHaveLength(1)
   })
 
   test('starts a task at the first step of the default workflow, and counts for that step', async () => {
     const workspace = await world.fresh()
-    await world.submit({ workspace, messageId: 'm', thread: 'new', submit: { answer: 'a' } })
+    await world.submit({ workspace, messageId: 'm', thread: 'new', submit: { response: 'a' } })
     await world.drained()
     const { createdAt, updatedAt, ...task } = await world.task(1, workspace)
     expect(createdAt).toBe(updatedAt)
@@ -41,7 +41,7 @@ describe('a submission', () => {
       name: bodies.workflows.name,
       description: bodies.workflows.description,
       extId: 'new',
-      context: { steps: { 1: { answer: 'a' } } },
+      context: { steps: { 1: { response: 'a' } } },
     })
   })
 
@@ -132,16 +132,16 @@ describe('a submission', () => {
   test('to a step that is not there is recorded, and the task stays until the step is there', async () => {
     const workspace = await world.fresh()
     await world.put(1, { currentStep: 40 }, workspace)
-    await world.submit({ workspace, messageId: 'a', submit: { answer: 'a' } })
+    await world.submit({ workspace, messageId: 'a', submit: { response: 'a' } })
     await world.drained()
     expect(await world.task(1, workspace)).toMatchObject({
-      ...{ status: 'active', currentStep: 40, context: { steps: { 40: { answer: 'a' } } } },
+      ...{ status: 'active', currentStep: 40, context: { steps: { 40: { response: 'a' } } } },
     })
     await world.server.call('PUT', '/rest/steps/40', { body: { ...bodies.steps, next: 41 }, workspace })
-    await world.submit({ workspace, messageId: 'b', submit: { answer: 'b' } })
+    await world.submit({ workspace, messageId: 'b', submit: { response: 'b' } })
     await world.drained()
     expect(await world.task(1, workspace)).toMatchObject({
-      ...{ status: 'active', currentStep: 41, context: { steps: { 40: { answer: 'b' } } } },
+      ...{ status: 'active', currentStep: 41, context: { steps: { 40: { response: 'b' } } } },
     })
   })
 
@@ -181,7 +181,7 @@ describe('a submission', () => {
     await world.submit({ workspace, messageId: 'm' })
     const { json } = await eventually(
       () => world.server.call('GET', '/rest/tasks/1/history', { workspace }),
-      (answer) => answer.json.data?.[0]?.version === 2,
+      (response) => response.json.data?.[0]?.version === 2,
     )
     expect(json.data[0]).toMatchObject({
       ...{ operation: 'updated', by: { _id: 0, username: 'runtime' } },
@@ -200,15 +200,18 @@ describe('what can not be worked', () => {
     ['without a thread', '{"workspace":1,"messageId":"m"}', {}, 'body field /channelId is wrong'],
   ])('is rejected with its reason: %s', async (_what, content, properties, reason) => {
     await world.publish(content, { messageId: 'poison', ...properties })
-    const rejected = await world.rejected()
-    expect([rejected.content.toString(), rejected.properties.headers?.reason]).toEqual([content, reason])
+    const deadLettered = await world.deadLettered()
+    expect([deadLettered.content.toString(), deadLettered.properties.headers?.reason]).toEqual([
+      content,
+      reason,
+    ])
     await world.drained()
   })
 
   test('is rejected: a masked secret, of which there is nothing to keep', async () => {
     const workspace = await world.fresh()
     await world.submit({ workspace, messageId: 'm', submit: { credentials: { pin: '••••' } } })
-    expect((await world.rejected()).properties.headers?.reason).toBe(
+    expect((await world.deadLettered()).properties.headers?.reason).toBe(
       'validation_failed: nothing_stored at /context/steps/1/credentials/pin',
     )
   })

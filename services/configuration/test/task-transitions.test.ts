@@ -98,10 +98,10 @@ test('whatever callers and the runtime try, in whatever order, no task leaves th
       for (const each of moves) {
         const by = 'by' in each ? each.by : 'runtime'
         const to = next(task, each)
-        const faults = definition.faultsOfChange?.({ by, from: task, to, sent: to })
+        const errors = definition.errorsOfChange?.({ by, from: task, to, sent: to })
         const from = task?.status as TaskStatus | undefined
-        expect(faults?.length).toBe(isTransition({ by, from, to: to.status as TaskStatus }) ? 0 : 1)
-        if (faults?.length === 0) task = to
+        expect(errors?.length).toBe(isTransition({ by, from, to: to.status as TaskStatus }) ? 0 : 1)
+        if (errors?.length === 0) task = to
         // An end is left by a caller only.
         if (by === 'runtime' && (from === 'completed' || from === 'cancelled'))
           expect(task?.status).toBe(from)

@@ -78,19 +78,19 @@ test('the plan says what changes and where, and only that is written', async () 
 
 test('what breaks a schema is refused as a whole, with its place', async () => {
   const good = { _id: 50, ...bodies.jobs }
-  const fault = async (resources: unknown, path: string) => {
-    const answer = await load({ version: 1, resources })
-    expect([answer.status, answer.json.errors[0].path]).toEqual([422, path])
+  const error = async (resources: unknown, path: string) => {
+    const response = await load({ version: 1, resources })
+    expect([response.status, response.json.errors[0].path]).toEqual([422, path])
   }
-  await fault({ jobs: [good, { ...good, _id: 51, goal: 7 }] }, '/resources/jobs/1/goal')
-  await fault({ jobs: [good, { ...good, _id: 51, typo: 7 }] }, '/resources/jobs/1')
-  await fault({ jobs: [good, good] }, '/resources/jobs/1')
-  await fault({ jobs: [bodies.jobs] }, '/resources/jobs/0/_id')
-  await fault({ jobs: [{ ...good, key: 'a' }] }, '/resources/jobs/0/key')
-  await fault({ configs: [{ _id: 50, key: '7', ...bodies.configs }] }, '/resources/configs/0/key')
-  await fault({ configs: [{ _id: 50, key: 'provider', ...bodies.configs }] }, '/resources/configs/0/key')
-  await fault({ configs: [{ _id: 3, key: 'new', ...bodies.configs }] }, '/resources/configs/0/key')
-  await fault({ tasks: [] }, '/resources')
+  await error({ jobs: [good, { ...good, _id: 51, goal: 7 }] }, '/resources/jobs/1/goal')
+  await error({ jobs: [good, { ...good, _id: 51, typo: 7 }] }, '/resources/jobs/1')
+  await error({ jobs: [good, good] }, '/resources/jobs/1')
+  await error({ jobs: [bodies.jobs] }, '/resources/jobs/0/_id')
+  await error({ jobs: [{ ...good, key: 'a' }] }, '/resources/jobs/0/key')
+  await error({ configs: [{ _id: 50, key: '7', ...bodies.configs }] }, '/resources/configs/0/key')
+  await error({ configs: [{ _id: 50, key: 'provider', ...bodies.configs }] }, '/resources/configs/0/key')
+  await error({ configs: [{ _id: 3, key: 'new', ...bodies.configs }] }, '/resources/configs/0/key')
+  await error({ tasks: [] }, '/resources')
   expect((await load({ resources: {} })).status).toBe(422)
   expect((await load({ version: 2, resources: {} })).status).toBe(422)
   expect((await server.call('GET', '/rest/jobs/50')).status).toBe(404)

@@ -63,7 +63,7 @@ export interface IdentityServer {
   /** Method and path of every request that came in. */
   seen: string[]
   /** While true, every connection is cut: to its callers the service is away. */
-  away: boolean
+  unavailable: boolean
   /** The service's database. */
   database: mongoose.mongo.Db
   /** Sends JSON as the gateway would let it through. */
@@ -94,7 +94,7 @@ export async function startIdentity(
     createLog({ service: 'identity', level: process.env.TEST_LOG ?? 'silent' }),
   )
   const server = createServer((req, res) => {
-    if (identity.away) return void req.socket.destroy()
+    if (identity.unavailable) return void req.socket.destroy()
     identity.seen.push(`${req.method} ${req.url}`)
     service.app(req, res)
   })
@@ -106,7 +106,7 @@ export async function startIdentity(
   const identity: IdentityServer = {
     url,
     seen: [],
-    away: false,
+    unavailable: false,
     database: client.db(config.MONGO_DATABASE),
     call,
     callAs: (service, method, path, body) => {

@@ -3,8 +3,8 @@ import type { GatewayClient } from './gateway-client.ts'
 import { registerWebhook } from './simulator-client.ts'
 
 /**
- * Configures a channel that sends to the simulator under a phone number of its own, and tells the simulator where
- * to post what becomes of the sends.
+ * Configures a channel that sends to the simulator under a phone number of its own, and configures
+ * the simulator to post the statuses of its sends there.
  */
 export async function connectLine(options: {
   gateway: Pick<GatewayClient, 'putChannel' | 'providerUrl'>

@@ -14,7 +14,7 @@ const dispatcherCount = z.object({
   unaudited: z.int(),
 })
 
-/** What became of a workspace's messages, as the dispatcher counts them by id. */
+/** The states of a workspace's messages, as the dispatcher counts them by id. */
 export type DispatcherCount = z.output<typeof dispatcherCount>
 
 export interface GatewayClient {
@@ -23,13 +23,13 @@ export interface GatewayClient {
   putChannel(channel: object): Promise<void>
   /** Posts to the webhook; a repeat with the same key is the same message. */
   postMessage(message: object, key: string): Promise<Response>
-  /** The dispatcher's own count of what was accepted against what became of it. */
-  conservation(): Promise<DispatcherCount>
+  /** The dispatcher's own reconciliation of accepted messages with their states. */
+  reconciliation(): Promise<DispatcherCount>
 }
 
 /** Registers a workspace of its own and returns the means to use it. */
 export async function registerWorkspace(gatewayUrl: string, run: string): Promise<GatewayClient> {
-  const answer = await request(new URL('/api/auth/register', gatewayUrl), {
+  const response = await request(new URL('/api/auth/register', gatewayUrl), {
     method: 'POST',
     body: {
       name: 'Demo',
@@ -39,7 +39,7 @@ export async function registerWorkspace(gatewayUrl: string, run: string): Promis
       namespace: `demo-${run}`,
     },
   })
-  const { accessToken, workspace } = registered.parse(await bodyOf(answer, 'registering a workspace'))
+  const { accessToken, workspace } = registered.parse(await bodyOf(response, 'registering a workspace'))
   const headers = { authorization: `Bearer ${accessToken}` }
   const [slug] = workspace.host.split('.', 1)
   return {
@@ -54,7 +54,7 @@ export async function registerWorkspace(gatewayUrl: string, run: string): Promis
         body: message,
         headers: { ...headers, 'idempotency-key': key },
       }),
-    async conservation() {
+    async reconciliation() {
       const url = new URL('/rest/messages/conservation', gatewayUrl)
       return dispatcherCount.parse(await bodyOf(await request(url, { headers }), 'counting the messages'))
     },
@@ -77,8 +77,8 @@ function request(
   })
 }
 
-async function bodyOf(answer: Response, doing: string): Promise<unknown> {
-  const text = await answer.text()
-  if (answer.ok) return JSON.parse(text)
-  throw new SetupError(`The gateway answered ${answer.status} on ${doing}: ${text.slice(0, 300)}`)
+async function bodyOf(response: Response, doing: string): Promise<unknown> {
+  const text = await response.text()
+  if (response.ok) return JSON.parse(text)
+  throw new SetupError(`The gateway responded with ${response.status} on ${doing}: ${text.slice(0, 300)}`)
 }

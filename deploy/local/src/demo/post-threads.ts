@@ -15,18 +15,18 @@ export interface Posted {
   sequence: number
   postedAt: number
   /** When the 200 came; undefined when it did not come within a minute. */
-  answeredAt: number | undefined
+  acceptedAt: number | undefined
   repeats: number
 }
 
-/** Posts each thread's messages one after another, at most `inFlight` threads side by side. */
+/** Posts each thread's messages one after another, at most `inFlight` threads at the same time. */
 export async function postThreads(options: {
   threads: Iterable<Iterable<PlannedMessage>>
   gateway: Pick<GatewayClient, 'postMessage'>
   inFlight: number
-  onAnswered(): void
+  onAccepted(): void
 }): Promise<Posted[]> {
-  const { threads, gateway, inFlight, onAnswered } = options
+  const { threads, gateway, inFlight, onAccepted } = options
   const posted: Posted[] = []
   const waiting = Iterator.from(threads)
   const work = async () => {
@@ -35,8 +35,8 @@ export async function postThreads(options: {
         const result = await post(message, gateway)
         posted.push(result)
         // What comes after a message that may be lost would only arrive out of order.
-        if (result.answeredAt === undefined) break
-        onAnswered()
+        if (result.acceptedAt === undefined) break
+        onAccepted()
       }
     }
   }
@@ -48,25 +48,25 @@ async function post(message: PlannedMessage, gateway: Pick<GatewayClient, 'postM
   const { thread, sequence } = message
   const postedAt = now()
   for (let repeats = 0; ; repeats++) {
-    const answer = await attempt(message, gateway)
-    if (answer?.status === 200) return { thread, sequence, postedAt, answeredAt: now(), repeats }
-    if (answer !== undefined && !REPEATED.has(answer.status)) {
-      throw new SetupError(`The gateway answered ${answer.status} to a message.`)
+    const response = await attempt(message, gateway)
+    if (response?.status === 200) return { thread, sequence, postedAt, acceptedAt: now(), repeats }
+    if (response !== undefined && !REPEATED.has(response.status)) {
+      throw new SetupError(`The gateway responded with ${response.status} to a message.`)
     }
     if (now() - postedAt > REPEAT_FOR_MS)
-      return { thread, sequence, postedAt, answeredAt: undefined, repeats }
-    await pause(answer?.pauseMs ?? REPEAT_AFTER_MS)
+      return { thread, sequence, postedAt, acceptedAt: undefined, repeats }
+    await pause(response?.pauseMs ?? REPEAT_AFTER_MS)
   }
 }
 
-/** Undefined when no answer came. */
+/** Undefined when no response came. */
 async function attempt({ body, key }: PlannedMessage, gateway: Pick<GatewayClient, 'postMessage'>) {
   try {
-    const answer = await gateway.postMessage(body, key)
-    await answer.arrayBuffer()
-    const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN)
+    const response = await gateway.postMessage(body, key)
+    await response.arrayBuffer()
+    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
     const pauseMs = Number.isNaN(seconds) ? REPEAT_AFTER_MS : Math.min(seconds * 1_000, MAX_PAUSE_MS)
-    return { status: answer.status, pauseMs }
+    return { status: response.status, pauseMs }
   } catch {
     return undefined
   }

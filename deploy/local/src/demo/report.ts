@@ -1,5 +1,5 @@
-import { type Conservation, percentile } from './conservation.ts'
 import type { DispatcherCount } from './gateway-client.ts'
+import { percentile, type Reconciliation } from './reconciliation.ts'
 import type { DemoResult } from './run-demo.ts'
 
 const LABEL = 34
@@ -7,42 +7,42 @@ const FIGURE = 12
 
 /** The demo's result as text: latencies, the conservation table and the dispatcher's states. */
 export function reportOf(result: DemoResult): string {
-  const { conservation, latency, count, troubles, kill, conserved } = result
+  const { reconciliation, latency, count, troubles, kill, reconciled } = result
   return [
     '',
     line('Latency', 'p50', 'p99'),
-    latencyLine('post → 200', latency.answer),
+    latencyLine('post → 200', latency.response),
     latencyLine('post → simulator', latency.arrival),
     '',
     'Trouble',
     ...Object.entries(troubles.refused).map(([code, count]) =>
       line(`  sends refused (${code})`, figure(count)),
     ),
-    line('  answers lost', figure(troubles.dropped)),
+    line('  responses lost', figure(troubles.dropped)),
     line(`  ${kill.victim} killed, back after`, duration(kill.readyAfterMs)),
     '',
     'Conservation',
-    ...conservationLines(conservation),
+    ...reconciliationLines(reconciliation),
     '',
     'As the dispatcher counts them',
     ...countLines(count),
     '',
-    conserved
+    reconciled
       ? 'Every message arrived, once and in order.'
       : 'Not every message arrived once and in order: see the table.',
   ].join('\n')
 }
 
-function conservationLines(conservation: Conservation): string[] {
+function reconciliationLines(reconciliation: Reconciliation): string[] {
   const rows: [string, number][] = [
-    ['posted', conservation.posted],
-    ['answered 200', conservation.answered],
-    ['at the simulator', conservation.arrived],
-    ['each once', conservation.once],
-    ['doubled', conservation.doubled],
-    ['missing', conservation.missing],
-    ['threads out of order', conservation.threadsOutOfOrder],
-    ['difference', conservation.answered - conservation.arrived],
+    ['posted', reconciliation.posted],
+    ['answered 200', reconciliation.accepted],
+    ['at the simulator', reconciliation.arrived],
+    ['each once', reconciliation.once],
+    ['doubled', reconciliation.doubled],
+    ['missing', reconciliation.missing],
+    ['threads out of order', reconciliation.threadsOutOfOrder],
+    ['difference', reconciliation.accepted - reconciliation.arrived],
   ]
   return rows.map(([name, count]) => line(`  ${name}`, figure(count)))
 }

@@ -1,38 +1,38 @@
 import { waitUntil } from '../wait-until.ts'
 import { connectLine } from './connect-line.ts'
-import { type Conservation, conserve, isConserved, latencies } from './conservation.ts'
 import { planThreads } from './demo-plan.ts'
 import { type DispatcherCount, type GatewayClient, registerWorkspace } from './gateway-client.ts'
 import { dispatchersOf, type Kill, killProcess } from './kill-process.ts'
 import { postThreads } from './post-threads.ts'
+import { isReconciled, latencies, type Reconciliation, reconcile } from './reconciliation.ts'
 import type { RunningSystem } from './running-system.ts'
 import { misbehave, readTroubles, type Troubles } from './simulator-client.ts'
-import { awaitArrivals, createArrivalLog, simulatorPosition } from './watch-simulator.ts'
+import { awaitReceived, createArrivalLog, simulatorPosition } from './watch-simulator.ts'
 
 const IN_FLIGHT = 32
 const PATIENCE_MS = 120_000
 const SETTLE_MS = 60_000
 const SETTLE_CHECK_MS = 500
-/** One in twenty sends fails, of one in fifty the answer never comes. */
+/** One in twenty sends fails; the response of one in fifty never comes. */
 const TROUBLE = {
   failures: [{ status: 500, code: 131000, share: 0.05 }],
   dropAnswers: [{ share: 0.02 }],
 }
 
 export interface DemoResult {
-  conservation: Conservation
+  reconciliation: Reconciliation
   /** Milliseconds, one for each message. */
-  latency: { answer: number[]; arrival: number[] }
+  latency: { response: number[]; arrival: number[] }
   /** The dispatcher's own. */
   count: DispatcherCount
   troubles: Troubles
   /** The dispatcher that was killed half-way. */
   kill: Kill
-  conserved: boolean
+  reconciled: boolean
 }
 
 export interface Progress {
-  answered(): void
+  accepted(): void
   arrived(different: number): void
   killing(victim: string): void
 }
@@ -47,7 +47,7 @@ interface DemoOptions {
 
 /**
  * Sends templated messages through the gateway to the simulator, from a workspace of its own, while sends fail,
- * answers get lost and, half-way, a dispatcher is killed. Gives up when nothing new has arrived for two minutes.
+ * responses get lost and, half-way, a dispatcher is killed. Gives up when nothing new has arrived for two minutes.
  */
 export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const { simulatorUrl, gatewayUrl } = options.system
@@ -77,31 +77,32 @@ async function sendAll(
     threads: planThreads({ messages, threads, run }),
     gateway,
     inFlight: IN_FLIGHT,
-    onAnswered: progress.answered,
+    onAccepted: progress.accepted,
   })
   const killing = Promise.withResolvers<Kill>()
   const killOnce = once(() => killing.resolve(killDispatcher(options)))
-  const onArrivals = (different: number) => {
+  const onReceived = (different: number) => {
     progress.arrived(different)
     if (different >= messages / 2) killOnce()
   }
-  const watching = awaitArrivals({ log, expected: messages, patienceMs: PATIENCE_MS, posting, onArrivals })
+  const watching = awaitReceived({ log, expected: messages, patienceMs: PATIENCE_MS, posting, onReceived })
   const [posted] = await Promise.all([posting, watching])
   killOnce()
   const kill = await killing.promise
   const count = await settledCount(gateway, messages)
   // A message that is sent twice may arrive the second time after the last one has arrived.
   await log.read()
-  const conservation = conserve(posted, log.arrivals)
+  const reconciliation = reconcile(posted, log.received)
   return {
-    ...{ conservation, count, kill },
+    ...{ reconciliation, count, kill },
     troubles: await readTroubles(line.simulatorUrl, line.phoneNumberId),
-    latency: latencies(posted, log.arrivals),
-    conserved: isConserved(conservation, messages) && count.accepted === messages && count.difference === 0,
+    latency: latencies(posted, log.received),
+    reconciled:
+      isReconciled(reconciliation, messages) && count.accepted === messages && count.difference === 0,
   }
 }
 
-/** Not the first one where there are several: that one answers for the message log. */
+/** Not the first one where there are several: the gateway's requests for the message log go to that. */
 function killDispatcher({ system, runFile, progress }: DemoOptions): Promise<Kill> {
   const victim = dispatchersOf(system).at(-1) ?? 'dispatcher'
   progress.killing(victim)
@@ -119,9 +120,9 @@ function once(act: () => void): () => void {
 
 /** The dispatcher's count once all messages are in it and at rest, or after a minute as it is. */
 async function settledCount(gateway: GatewayClient, messages: number): Promise<DispatcherCount> {
-  let count = await gateway.conservation()
+  let count = await gateway.reconciliation()
   const isSettled = async () => {
-    count = await gateway.conservation()
+    count = await gateway.reconciliation()
     const { accepted, inFlight, sent, unaudited } = count
     return accepted === messages && inFlight + sent + unaudited === 0
   }

@@ -39,8 +39,8 @@ export function readRunFile(path: string): RunningSystem | undefined {
 export async function isReady(baseUrl: string): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(READY_MS)
-    const answer = await fetch(new URL('/health/ready', baseUrl), { signal })
-    return health.parse(await answer.json()).status === 'ready'
+    const response = await fetch(new URL('/health/ready', baseUrl), { signal })
+    return health.parse(await response.json()).status === 'ready'
   } catch {
     return false
   }

@@ -5,41 +5,41 @@ const REQUEST_MS = 10_000
 
 const troubles = z.looseObject({ refused: z.record(z.string(), z.int()), dropped: z.int() })
 
-/** What the simulator refused (by code) and took without an answer. */
+/** What the simulator refused (by code) and accepted without a response. */
 export type Troubles = z.output<typeof troubles>
 
-/** Tells the simulator how a phone number's sends go; an empty behaviour is a good one. */
+/** Configures how the simulator handles a phone number's sends; with an empty behaviour it accepts them all. */
 export async function misbehave(options: {
   simulatorUrl: string
   phoneNumberId: string
   behaviour: object
 }): Promise<void> {
   const { simulatorUrl, phoneNumberId, behaviour } = options
-  await tell(new URL('/simulator/behaviour', simulatorUrl), { phoneNumberId, ...behaviour })
+  await post(new URL('/simulator/behaviour', simulatorUrl), { phoneNumberId, ...behaviour })
 }
 
-/** Tells the simulator where the news of a phone number go. */
+/** Configures where the simulator posts the statuses of a phone number. */
 export async function registerWebhook(
   simulatorUrl: string,
   webhook: { phoneNumberId: string; url: string; appSecret: string },
 ): Promise<void> {
-  await tell(new URL('/simulator/webhook', simulatorUrl), webhook)
+  await post(new URL('/simulator/webhook', simulatorUrl), webhook)
 }
 
-/** The troubles that a phone number has had. */
+/** The refused and dropped sends of a phone number. */
 export async function readTroubles(simulatorUrl: string, phoneNumberId: string): Promise<Troubles> {
   const url = new URL(`/simulator/summary?phoneNumberId=${phoneNumberId}`, simulatorUrl)
-  const answer = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
-  return troubles.parse(await answer.json())
+  const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
+  return troubles.parse(await response.json())
 }
 
-async function tell(url: URL, body: object): Promise<void> {
-  const answer = await fetch(url, {
+async function post(url: URL, body: object): Promise<void> {
+  const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(REQUEST_MS),
   })
-  if (!answer.ok) throw new SetupError(`The simulator did not take it: ${await answer.text()}`)
-  await answer.body?.cancel()
+  if (!response.ok) throw new SetupError(`The simulator refused its configuration: ${await response.text()}`)
+  await response.body?.cancel()
 }

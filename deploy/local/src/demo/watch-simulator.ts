@@ -27,7 +27,7 @@ export async function simulatorPosition(simulatorUrl: string): Promise<number> {
 /** What has arrived so far, and the means to look again. */
 export interface ArrivalLog {
   /** In the order of arrival. */
-  readonly arrivals: readonly Arrival[]
+  readonly received: readonly Arrival[]
   /** How many different messages are among them. */
   different(): number
   /** Reads what is new; returns whether there was anything. */
@@ -40,11 +40,11 @@ export function createArrivalLog(query: {
   phoneNumberId: string
   from: number
 }): ArrivalLog {
-  const arrivals: Arrival[] = []
+  const received: Arrival[] = []
   const different = new Set<string>()
   let after = query.from
   return {
-    arrivals,
+    received,
     different: () => different.size,
     async read() {
       const { data, next } = page.parse(await getJson(pageUrl({ ...query, after })))
@@ -52,7 +52,7 @@ export function createArrivalLog(query: {
       for (const { at, variables } of data) {
         const place = readVariables(variables)
         if (place === undefined) continue
-        arrivals.push({ ...place, at: Date.parse(at) })
+        received.push({ ...place, at: Date.parse(at) })
         different.add(`${place.thread}:${place.sequence}`)
       }
       return data.length > 0
@@ -64,28 +64,28 @@ export function createArrivalLog(query: {
  * Reads until `expected` different messages have arrived, until nothing new has come for `patienceMs` after
  * `posting` has ended, or until `posting` fails.
  */
-export async function awaitArrivals(options: {
+export async function awaitReceived(options: {
   log: ArrivalLog
   expected: number
   patienceMs: number
   posting: Promise<unknown>
-  onArrivals(different: number): void
+  onReceived(different: number): void
 }): Promise<void> {
-  const { log, expected, patienceMs, posting, onArrivals } = options
+  const { log, expected, patienceMs, posting, onReceived } = options
   const posts = { running: true, failed: false }
-  let lastNews = performance.now()
+  let lastProgress = performance.now()
   const end = ({ failed }: { failed: boolean }) => {
     Object.assign(posts, { running: false, failed })
-    lastNews = performance.now()
+    lastProgress = performance.now()
   }
   posting.then(
     () => end({ failed: false }),
     () => end({ failed: true }),
   )
-  const isPatient = () => posts.running || performance.now() - lastNews < patienceMs
+  const isPatient = () => posts.running || performance.now() - lastProgress < patienceMs
   while (log.different() < expected && !posts.failed && isPatient()) {
-    if (await log.read()) lastNews = performance.now()
-    onArrivals(log.different())
+    if (await log.read()) lastProgress = performance.now()
+    onReceived(log.different())
     await pause(POLL_MS)
   }
 }
@@ -96,7 +96,7 @@ function pageUrl(query: { simulatorUrl: string; phoneNumberId: string; after: nu
 }
 
 async function getJson(url: URL): Promise<unknown> {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
-  if (!answer.ok) throw new Error(`The simulator answered ${answer.status}`)
-  return answer.json()
+  const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
+  if (!response.ok) throw new Error(`The simulator responded with ${response.status}`)
+  return response.json()
 }

@@ -12,6 +12,6 @@ async function reap(): Promise<void> {
   if (remove === 'remove') rmSync(directory, { recursive: true, force: true })
 }
 
-// Standard input ends with the process that holds its other end, however that one ends.
+// Standard input closes when the process at its other end ends, in whatever manner.
 process.stdin.once('close', () => void reap())
 process.stdin.resume()

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { ownerMark } from './owned.ts'
 
-const KEPT_OUTPUT = 4_000
+const MAX_OUTPUT = 4_000
 const KILL_MS = 30_000
 
 /**
@@ -27,8 +27,8 @@ export async function runCommand(options: {
     env: { ...process.env, ...options.env, ...ownerMark(owner) },
   })
   const output = { out: '', all: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => keep(output, text, true))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => keep(output, text, false))
+  child.stdout.setEncoding('utf8').on('data', (text: string) => append(output, text, true))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => append(output, text, false))
   // SIGINT: apt finishes the package it is at, so nothing stays half-installed.
   const interrupt = () => {
     child.kill('SIGINT')
@@ -50,9 +50,9 @@ export async function runCommand(options: {
   }
 }
 
-function keep(output: { out: string; all: string }, text: string, standard: boolean): void {
-  output.all = (output.all + text).slice(-KEPT_OUTPUT)
-  if (standard) output.out = (output.out + text).slice(-KEPT_OUTPUT)
+function append(output: { out: string; all: string }, text: string, standard: boolean): void {
+  output.all = (output.all + text).slice(-MAX_OUTPUT)
+  if (standard) output.out = (output.out + text).slice(-MAX_OUTPUT)
 }
 
 function lastLine(text: string): string | undefined {

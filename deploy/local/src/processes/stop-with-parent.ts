@@ -5,6 +5,6 @@
 export function stopWithParent(stop: (reason: string) => void): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal))
   process.on('disconnect', () => stop('disconnect'))
-  // The channel alone must not keep this process alive.
+  // The channel alone must not prevent this process from ending.
   process.channel?.unref()
 }

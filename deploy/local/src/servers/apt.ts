@@ -11,12 +11,12 @@ export async function installPackages(packages: string[], context: ServerContext
   if (packages.length === 0) return
   const apt = findBinary('apt-get')
   const install = `apt-get install -y --no-install-recommends ${packages.join(' ')}`
-  const otherWays =
+  const alternatives =
     'Other ways: start a Docker engine, or name running servers with MONGO_URL, AMQP_URL and REDIS_URL.'
   if (apt === undefined || process.getuid?.() !== 0) {
     throw new SetupError(
       `Missing on this machine: ${packages.join(', ')}. Install them (as root on Debian and Ubuntu: ` +
-        `apt-get update && ${install}), then run the same command again. ${otherWays}`,
+        `apt-get update && ${install}), then run the same command again. ${alternatives}`,
     )
   }
   context.say(`Installing ${packages.join(', ')} (apt-get) …`)
@@ -35,6 +35,6 @@ export async function installPackages(packages: string[], context: ServerContext
   } catch (error) {
     context.signal.throwIfAborted()
     const reason = error instanceof Error ? error.message : String(error)
-    throw new SetupError(`apt-get could not install ${packages.join(', ')}: ${reason}. ${otherWays}`)
+    throw new SetupError(`apt-get could not install ${packages.join(', ')}: ${reason}. ${alternatives}`)
   }
 }

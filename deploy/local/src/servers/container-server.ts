@@ -19,13 +19,13 @@ export interface ContainerOptions {
 export interface ContainerSettings {
   url: string
   command: string[]
-  /** The folder under `docker/` that holds its data, and where the container sees it. */
+  /** The folder under `docker/` with its data, and where the container sees it. */
   data: { folder: string; target: string }
   files: { target: string; content: string }[]
   isReady(): Promise<boolean>
 }
 
-/** A server in a container. Its data is kept apart from that of other sources, whose versions differ. */
+/** A server in a container. Its data is stored apart from that of other sources, whose versions differ. */
 export function planContainer(
   options: ContainerOptions,
   settings: () => Promise<ContainerSettings>,
@@ -80,7 +80,7 @@ async function runContainer({ context, image, port }: ContainerOptions, settings
   await mkdir(source, { recursive: true })
   return (
     new LoopbackContainer({ image, port })
-      // RabbitMQ's data belongs to a node name, which holds the host's name.
+      // RabbitMQ's data belongs to a node name, which contains the host's name.
       .withHostname('parley')
       .withCommand(command)
       .withBindMounts([{ source, target: data.target }])

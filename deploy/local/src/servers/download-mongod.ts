@@ -29,7 +29,7 @@ export async function downloadMongod({ say, signal }: ServerContext): Promise<st
     say(`Downloading MongoDB ${VERSION} …`)
     return await Promise.race([
       MongoBinary.getPath({ version: VERSION, downloadDir }),
-      rejectAfter(DOWNLOAD_MS, signal),
+      failAfter(DOWNLOAD_MS, signal),
     ])
   } catch {
     signal.throwIfAborted()
@@ -43,7 +43,7 @@ async function failedLately(file: string): Promise<boolean> {
   return Date.now() - at < RETRY_AFTER_MS
 }
 
-function rejectAfter(milliseconds: number, signal: AbortSignal): Promise<never> {
+function failAfter(milliseconds: number, signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const end = () => reject(new Error('The download took too long'))
     setTimeout(end, milliseconds).unref()

@@ -3,16 +3,16 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { ContainerRuntimeClient } from 'testcontainers'
 
-const ANSWER_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 /** A Docker engine (or one that speaks its language) on this machine. */
 export type Engine = ContainerRuntimeClient
 
-/** The engine that answers within 5 s, if there is one whose containers are reached on this machine. */
+/** The engine that responds within 5 s, if there is one whose containers are reached on this machine. */
 export async function findEngine(): Promise<Engine | undefined> {
   if (!mayHaveEngine()) return undefined
   const { getContainerRuntimeClient } = await import('testcontainers')
-  const none = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), ANSWER_MS).unref())
+  const none = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), TIMEOUT_MS).unref())
   const engine = await Promise.race([getContainerRuntimeClient().catch(() => undefined), none])
   return engine && ['localhost', '127.0.0.1'].includes(engine.info.containerRuntime.host) ? engine : undefined
 }

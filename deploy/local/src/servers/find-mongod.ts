@@ -17,7 +17,7 @@ export interface Mongod {
   pathForMongod(path: string): string
   /** Fetches what it needs, once the packages are there. */
   prepare(): Promise<void>
-  /** What to run; `directory` is its own to keep things in. */
+  /** What to run; `directory` is its own folder. */
   command(directory: string): Promise<{ command: string; args: string[]; env: Record<string, string> }>
 }
 

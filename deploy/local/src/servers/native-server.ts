@@ -76,8 +76,8 @@ async function startRun(options: NativeServerOptions, signal: AbortSignal): Prom
   })
   try {
     const check = async () => ended || (await options.isReady())
-    const answered = await waitUntil(check, { timeoutMs: START_MS, signal })
-    if (answered && !ended) return { child, exited }
+    const isReady = await waitUntil(check, { timeoutMs: START_MS, signal })
+    if (isReady && !ended) return { child, exited }
   } catch (error) {
     await stopOwned(options.directory, { graceMs: 0 })
     throw error

@@ -13,7 +13,7 @@ export interface BrokerSettings {
   definitions: string
 }
 
-/** The settings of a private broker. Its password is made once and kept in `directory`. */
+/** The settings of a private broker. Its password is made once and stored in `directory`. */
 export async function readBrokerSettings(options: {
   directory: string
   vhosts: string[]
@@ -36,8 +36,8 @@ export async function readBrokerSettings(options: {
 }
 
 async function readPassword(file: string): Promise<string> {
-  const kept = await readFile(file, 'utf8').catch(() => '')
-  if (/^[0-9a-f]{48}$/.test(kept)) return kept
+  const stored = await readFile(file, 'utf8').catch(() => '')
+  if (/^[0-9a-f]{48}$/.test(stored)) return stored
   const password = randomBytes(24).toString('hex')
   await writeFile(file, password, { mode: 0o600 })
   return password

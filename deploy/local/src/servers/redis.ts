@@ -34,7 +34,7 @@ export function planRedis(context: ServerContext, engine: Engine | undefined): S
   }
   const port = context.ports.redis as number
   const url = `redis://127.0.0.1:${port}`
-  const isReady = () => answersPing(port)
+  const isReady = () => respondsToPing(port)
   if (engine) {
     return planContainer({ name: 'Redis', image: IMAGE, engine, context, port }, async () => ({
       ...{ url, isReady },
@@ -64,7 +64,7 @@ export function planRedis(context: ServerContext, engine: Engine | undefined): S
       return startNativeServer({
         ...{ name: 'Redis', url, source: 'redis-server on this machine', directory, command, isReady },
         logFile: join(directory, 'redis.log'),
-        args: [...place, ...OPTIONS, ...keepEnvironment(command)],
+        args: [...place, ...OPTIONS, ...preserveEnvironment(command)],
         env: {},
         signal: context.signal,
       })
@@ -72,16 +72,16 @@ export function planRedis(context: ServerContext, engine: Engine | undefined): S
   }
 }
 
-/** Redis writes its title over its environment, and with it over the mark of its owner, unless told not to. */
-function keepEnvironment(command: string): string[] {
+/** By default Redis overwrites its environment, with the mark of its owner in it, by its process title. */
+function preserveEnvironment(command: string): string[] {
   const version = execFileSync(command, ['--version'], { encoding: 'utf8', timeout: CHECK_MS })
   const [, major, minor] = /v=(\d+)\.(\d+)/.exec(version)?.map(Number) ?? []
   const known = major !== undefined && minor !== undefined && (major > 6 || (major === 6 && minor >= 2))
   return known ? ['--set-proc-title', 'no'] : []
 }
 
-/** While Redis still loads its data it answers, but not with PONG. */
-function answersPing(port: number): Promise<boolean> {
+/** While Redis still loads its data it responds, but not with PONG. */
+function respondsToPing(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port, timeout: CHECK_MS })
     const end = (ready: boolean) => {
@@ -89,7 +89,7 @@ function answersPing(port: number): Promise<boolean> {
       resolve(ready)
     }
     socket.once('connect', () => socket.write('PING\r\n'))
-    socket.once('data', (answer) => end(answer.toString().startsWith('+PONG')))
+    socket.once('data', (reply) => end(reply.toString().startsWith('+PONG')))
     socket.once('error', () => end(false))
     socket.once('timeout', () => end(false))
   })

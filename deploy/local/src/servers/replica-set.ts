@@ -35,7 +35,7 @@ export function isPrimary(port: number): Promise<boolean> {
   })
 }
 
-/** Asks mongod to end cleanly; it closes the connection in answer. */
+/** Asks mongod to end cleanly; it responds by closing the connection. */
 export async function shutDown(port: number): Promise<void> {
   const url = `mongodb://127.0.0.1:${port}/?directConnection=true`
   await withAdmin(url, CHECK_MS, async (admin) => {

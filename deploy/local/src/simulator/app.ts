@@ -19,7 +19,7 @@ export interface Simulator {
 
 /**
  * The WhatsApp Cloud API as far as sending goes, with routes beside it under /simulator to see what was sent
- * and to make it misbehave. Sends are kept in `directory` when there is one, else in memory.
+ * and to make it misbehave. Sends are stored in `directory` when there is one, else in memory.
  */
 export async function buildSimulator({ directory }: { directory?: string | undefined }): Promise<Simulator> {
   const sends = await openSendLog({ directory })

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { chance } from './chance.ts'
-import type { NewsBehaviour } from './status-poster.ts'
+import type { StatusBehaviour } from './status-poster.ts'
 
 const MAX_NUMBERS = 10_000
 const MAX_RULES = 20
@@ -27,8 +27,8 @@ const which = {
 }
 
 /**
- * How to misbehave, all of it together: sends fail, answers come late or never though the send was taken, news come
- * twice, reversed, or say that it failed. Shares are chosen by `seed` and the count of sends, so a run can be repeated.
+ * How to misbehave, all of it together: sends fail, responses come late or never though the send was accepted, statuses
+ * come twice, reversed, or say that it failed. Shares are chosen by `seed` and the count of sends, so a run can be repeated.
  */
 export const behaviour = z.strictObject({
   seed: z
@@ -49,7 +49,7 @@ export const behaviour = z.strictObject({
     .default([]),
   dropAnswerEvery: count.optional(),
   dropAnswers: z.array(z.strictObject(which)).max(MAX_RULES).default([]),
-  /** The provider's news say that the send failed, with this code. */
+  /** The statuses say that the send failed, with this code. */
   undeliverable: z
     .array(z.strictObject({ code: refusal.code, ...which }))
     .max(MAX_RULES)
@@ -66,7 +66,7 @@ export const behaviour = z.strictObject({
 export type Behaviour = z.output<typeof behaviour>
 type Which = Pick<Behaviour['dropAnswers'][number], 'to' | 'share' | 'forMs'>
 
-export interface ToldFailure {
+export interface SendFailure {
   status: number
   code: number
   subcode?: number | undefined
@@ -75,18 +75,18 @@ export interface ToldFailure {
 
 /** What happens to one send. */
 export interface Turn {
-  failure: ToldFailure | undefined
+  failure: SendFailure | undefined
   stallMs: number
-  dropsAnswer: boolean
-  news: NewsBehaviour
+  dropsResponse: boolean
+  statuses: StatusBehaviour
   strictTemplates: boolean
   customerWindow: boolean
 }
 
 export interface Behaviours {
-  /** Replaces the behaviour of one phone number, or of all that have none of their own; counting starts anew. */
+  /** Replaces the behaviour of one phone number, or of all that have none of their own, and starts counting from 0. */
   set(behaviour: Behaviour, phoneNumberId?: string): void
-  /** What is to happen to the next send of a phone number. */
+  /** What happens to the next send of a phone number. */
   next(phoneNumberId: string, to: string): Turn
 }
 
@@ -98,13 +98,13 @@ interface Entry {
 
 /** `now` is in milliseconds and never goes back. */
 export function createBehaviours(now: () => number): Behaviours {
-  const entryOf = (told: Behaviour): Entry => ({ behaviour: told, since: now(), count: 0 })
+  const entryOf = (configured: Behaviour): Entry => ({ behaviour: configured, since: now(), count: 0 })
   let general = entryOf(behaviour.parse({}))
   const own = new LRUCache<string, Entry>({ max: MAX_NUMBERS })
   return {
-    set(told, phoneNumberId) {
-      if (phoneNumberId === undefined) general = entryOf(told)
-      else own.set(phoneNumberId, entryOf(told))
+    set(configured, phoneNumberId) {
+      if (phoneNumberId === undefined) general = entryOf(configured)
+      else own.set(phoneNumberId, entryOf(configured))
     },
     next(phoneNumberId, to) {
       const entry = own.get(phoneNumberId) ?? general
@@ -114,23 +114,29 @@ export function createBehaviours(now: () => number): Behaviours {
   }
 }
 
-function turnOf({ behaviour: told, count: turn }: Entry, send: { to: string; elapsed: number }): Turn {
+function turnOf({ behaviour: configured, count: turn }: Entry, send: { to: string; elapsed: number }): Turn {
   const isTurn = (every: number | undefined) => every !== undefined && turn % every === 0
   // Each kind has draws of its own: a share of what fails must not be the share that stalls.
   const chosen = (kind: number, { to, share, forMs }: Which, rule: number) =>
     (to === undefined || to.includes(send.to)) &&
     (forMs === undefined || send.elapsed < forMs) &&
-    (share === undefined || chance(told.seed * 97 + kind * MAX_RULES + rule, turn) < share)
-  const failing = told.failures.find((rule, index) => chosen(0, rule, index))
-  const stall = told.stalls.find((rule, index) => chosen(1, rule, index))
-  const failed = told.undeliverable.find((rule, index) => chosen(3, rule, index))
+    (share === undefined || chance(configured.seed * 97 + kind * MAX_RULES + rule, turn) < share)
+  const failing = configured.failures.find((rule, index) => chosen(0, rule, index))
+  const stall = configured.stalls.find((rule, index) => chosen(1, rule, index))
+  const failed = configured.undeliverable.find((rule, index) => chosen(3, rule, index))
   return {
-    failure: isTurn(told.failEvery?.n) ? told.failEvery : failing,
-    stallMs: Math.max(told.stallMs ?? 0, stall?.ms ?? 0),
-    dropsAnswer:
-      isTurn(told.dropAnswerEvery) || told.dropAnswers.some((rule, index) => chosen(2, rule, index)),
-    news: { reads: told.reads, repeats: told.repeats, reorders: told.reorders, failedWith: failed?.code },
-    strictTemplates: told.strictTemplates,
-    customerWindow: told.customerWindow,
+    failure: isTurn(configured.failEvery?.n) ? configured.failEvery : failing,
+    stallMs: Math.max(configured.stallMs ?? 0, stall?.ms ?? 0),
+    dropsResponse:
+      isTurn(configured.dropAnswerEvery) ||
+      configured.dropAnswers.some((rule, index) => chosen(2, rule, index)),
+    statuses: {
+      reads: configured.reads,
+      repeats: configured.repeats,
+      reorders: configured.reorders,
+      failedWith: failed?.code,
+    },
+    strictTemplates: configured.strictTemplates,
+    customerWindow: configured.customerWindow,
   }
 }

@@ -9,5 +9,5 @@ export const config = z.object({
     .string()
     .min(1)
     .optional()
-    .describe('Folder that keeps the sends; without it a restart forgets them'),
+    .describe('Folder where the sends are stored; without it a restart loses them'),
 })

@@ -35,9 +35,9 @@ export function controlRoutes({ behaviours, statuses, templates, windows }: Part
   const router = Router()
   router.use(express.json())
   router.post('/behaviour', (req, res) => {
-    const { phoneNumberId, ...wanted } = behaviourBody.parse(req.body)
-    behaviours.set(wanted, phoneNumberId)
-    res.json({ phoneNumberId: phoneNumberId ?? null, ...wanted })
+    const { phoneNumberId, ...requested } = behaviourBody.parse(req.body)
+    behaviours.set(requested, phoneNumberId)
+    res.json({ phoneNumberId: phoneNumberId ?? null, ...requested })
   })
   router.post('/webhook', (req, res) => {
     const webhook = webhookBody.parse(req.body)

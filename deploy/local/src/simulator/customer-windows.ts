@@ -11,7 +11,7 @@ export interface CustomerWindows {
   check(phoneNumberId: string, person: string): void
 }
 
-/** Knows who wrote to which number, and when: for 24 hours the number may answer with any text. */
+/** Stores who wrote to which number, and when: for 24 hours the number may reply with any text. */
 export function createCustomerWindows(now: () => number): CustomerWindows {
   const lastWrote = new LRUCache<string, number>({ max: MAX_PAIRS })
   return {

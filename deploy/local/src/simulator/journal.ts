@@ -18,7 +18,7 @@ interface Waiting {
 
 /**
  * Opens `<name>.jsonl` in `directory` and hands over what is in it, oldest first. After `maxLines` it becomes
- * `<name>.previous.jsonl`, which replaces the one before: never more than twice `maxLines` are kept.
+ * `<name>.previous.jsonl`, which replaces the one before: never more than twice `maxLines` are stored.
  */
 export async function openJournal(options: {
   directory: string

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from 'express'
-import type { Behaviours, ToldFailure } from './behaviours.ts'
+import type { Behaviours, SendFailure } from './behaviours.ts'
 import type { CustomerWindows } from './customer-windows.ts'
 import type { Limits } from './limits.ts'
 import { MetaError } from './meta-error.ts'
@@ -62,12 +62,12 @@ function sendMessage({ sends, troubles, behaviours, statuses, templates, windows
     templates.check(content, { strict: turn.strictTemplates })
     if (turn.customerWindow && content.type === 'text') windows.check(phoneNumberId, content.to)
     limits.take(phoneNumberId, content.to)
-    if (turn.failure) throw failedAsTold(turn.failure)
+    if (turn.failure) throw metaErrorOf(turn.failure)
     const send = await sends.add({ phoneNumberId, ...content })
-    // What was accepted counts as sent, whatever becomes of the answer.
-    statuses.follow(send, turn.news)
+    // What was accepted counts as sent, even if the response is dropped.
+    statuses.follow(send, turn.statuses)
     if (turn.stallMs > 0) await pause(turn.stallMs)
-    if (turn.dropsAnswer) {
+    if (turn.dropsResponse) {
       troubles.dropped(phoneNumberId)
       return void res.destroy()
     }
@@ -79,9 +79,9 @@ function sendMessage({ sends, troubles, behaviours, statuses, templates, windows
   }
 }
 
-function failedAsTold({ status, code, subcode, retryAfterSeconds }: ToldFailure): MetaError {
+function metaErrorOf({ status, code, subcode, retryAfterSeconds }: SendFailure): MetaError {
   return new MetaError({
-    ...{ status, code, message: 'Failed as told', details: 'The simulator was told to fail' },
+    ...{ status, code, message: 'Failed as configured', details: 'The simulator is configured to fail' },
     ...(subcode === undefined ? {} : { subcode }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   })

@@ -11,7 +11,7 @@ interface Refusal {
   retryAfterSeconds?: number
 }
 
-/** An error as the Graph API answers it. */
+/** An error in the form of the Graph API. */
 export class MetaError extends Error {
   readonly status: number
   readonly code: number

@@ -6,7 +6,7 @@ export interface Send {
   /** Counts up from 1 over all phone numbers. */
   n: number
   at: string
-  /** The message id that the answer named. */
+  /** The message id in the response. */
   id: string
   phoneNumberId: string
   /** Digits only. */
@@ -24,11 +24,11 @@ export interface Send {
 export type NewSend = Omit<Send, 'n' | 'at' | 'id'>
 
 export interface SendLog {
-  /** Records a send; resolves once it is kept. */
+  /** Records a send; resolves once it is stored. */
   add(send: NewSend): Promise<Send>
   /** At most `limit` sends with an `n` above `after`, oldest first; of one phone number where one is given. */
   list(query: { after: number; limit: number; phoneNumberId?: string | undefined }): Send[]
-  /** All kept sends; of one phone number where one is given. */
+  /** All stored sends; of one phone number where one is given. */
   all(phoneNumberId?: string): Send[]
   /** The highest `n` given out. */
   last(): number

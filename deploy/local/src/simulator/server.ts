@@ -4,7 +4,7 @@ import { stopWithParent } from '../processes/stop-with-parent.ts'
 import { buildSimulator } from './app.ts'
 import { config } from './config.ts'
 
-// Above the time for which callers keep an idle connection.
+// Longer than callers leave a connection idle.
 const KEEP_ALIVE_MS = 65_000
 const SHUTDOWN_MS = 5_000
 
@@ -15,7 +15,7 @@ server.keepAliveTimeout = KEEP_ALIVE_MS
 server.listen(PORT, HOST)
 
 stopWithParent(() => {
-  // Stalled answers would hold the process for as long as they were told to.
+  // Stalled responses would delay the end of the process for as long as they stall.
   setTimeout(() => process.exit(0), SHUTDOWN_MS).unref()
   server.close(() => void simulator.close().then(() => process.exit(0)))
   server.closeIdleConnections()

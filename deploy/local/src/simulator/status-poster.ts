@@ -15,8 +15,8 @@ export interface Webhook {
   appSecret: string
 }
 
-/** What happens to the news of a send. */
-export interface NewsBehaviour {
+/** What happens to the statuses of a send. */
+export interface StatusBehaviour {
   /** The person reads what was delivered. */
   reads?: boolean | undefined
   /** Every status comes twice. */
@@ -40,7 +40,7 @@ export interface StatusPoster {
   /** Replaces the phone number's webhook; without one its statuses are not posted. */
   register(webhook: Webhook): void
   /** Posts what becomes of a send. */
-  follow(send: Send, behaviour: NewsBehaviour): void
+  follow(send: Send, behaviour: StatusBehaviour): void
   /** Posts what a person wrote; returns whether the number has a webhook that takes it. */
   deliver(message: InboundText): boolean
   /** Drops what is still to be posted. */
@@ -60,7 +60,7 @@ interface Line {
 }
 
 /**
- * Posts news as Meta does: in batches, signed with `X-Hub-Signature-256`, and what is refused again each second.
+ * Posts statuses as Meta does: in batches, signed with `X-Hub-Signature-256`; repeats what is refused each second.
  * At most 100,000 wait for each number.
  */
 export function createStatusPoster(): StatusPoster {
@@ -90,13 +90,13 @@ export function createStatusPoster(): StatusPoster {
       const [oldest] = lines.keys()
       if (lines.size > MAX_NUMBERS && oldest !== undefined) lines.delete(oldest)
     },
-    follow: (send, behaviour) => void add(send.phoneNumberId, newsOf(send, behaviour)),
+    follow: (send, behaviour) => void add(send.phoneNumberId, statusesOf(send, behaviour)),
     deliver: (message) => add(message.phoneNumberId, [inboundOf(message)]),
     close: () => closing.abort(),
   }
 }
 
-function newsOf(send: Send, { reads, repeats, reorders, failedWith }: NewsBehaviour): Update[] {
+function statusesOf(send: Send, { reads, repeats, reorders, failedWith }: StatusBehaviour): Update[] {
   const gotThere = ['sent', 'delivered', ...(reads ? ['read'] : [])]
   const states = failedWith === undefined ? gotThere : ['sent', 'failed']
   const ordered = reorders ? states.toReversed() : states
@@ -110,7 +110,7 @@ function newsOf(send: Send, { reads, repeats, reorders, failedWith }: NewsBehavi
         timestamp: seconds(),
         recipient_id: send.to,
         ...(send.opaque === null ? {} : { biz_opaque_callback_data: send.opaque }),
-        ...(status === 'failed' ? { errors: [{ code: failedWith, title: 'Failed as told' }] } : {}),
+        ...(status === 'failed' ? { errors: [{ code: failedWith, title: 'Failed as configured' }] } : {}),
       },
     }))
 }
@@ -125,9 +125,10 @@ function inboundOf({ id, from, name, text }: InboundText): Update {
 
 const seconds = (): string => String(Math.floor(Date.now() / 1_000))
 
-/** What a change holds, as Meta groups it. */
+/** The content of a change, as Meta groups it. */
 function changeOf(phoneNumberId: string, updates: Update[]): object {
-  const of = (wanted: Update['kind']) => updates.flatMap(({ kind, item }) => (kind === wanted ? [item] : []))
+  const of = (kindOfItem: Update['kind']) =>
+    updates.flatMap(({ kind, item }) => (kind === kindOfItem ? [item] : []))
   const contacts = updates.flatMap(({ contact }) => (contact === undefined ? [] : [contact]))
   const lists = Object.entries({ contacts, messages: of('messages'), statuses: of('statuses') })
   return {
@@ -145,14 +146,14 @@ async function post({ phoneNumberId, url, appSecret }: Webhook, updates: Update[
   })
   const signature = createHmac('sha256', appSecret).update(body).digest('hex')
   try {
-    const answer = await fetch(url, {
+    const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` },
       body,
       signal: AbortSignal.timeout(REQUEST_MS),
     })
-    await answer.body?.cancel()
-    return answer.ok
+    await response.body?.cancel()
+    return response.ok
   } catch {
     return false
   }

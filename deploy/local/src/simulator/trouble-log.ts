@@ -6,7 +6,7 @@ const MAX_NUMBERS = 10_000
 export interface Troubles {
   /** How many sends were refused, by Meta's code. */
   refused: Record<string, number>
-  /** How many were taken without an answer. */
+  /** How many were accepted without a response. */
   dropped: number
 }
 

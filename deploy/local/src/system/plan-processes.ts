@@ -19,14 +19,14 @@ export type ProcessName = (typeof PROCESSES)[number]
 /** The services that the gateway has in front of it. */
 export type UpstreamName = Exclude<ServiceName, 'gateway'>
 
-/** A copy of a service beside the first; from `dispatcher-2` on. */
-export type FurtherCopy = `${UpstreamName}-${number}`
+/** An instance of a service other than the first, such as `dispatcher-2`. */
+export type FurtherInstance = `${UpstreamName}-${number}`
 
-/** How many copies of each service run; 1 where nothing is said. */
-export type CopyCounts = Partial<Record<UpstreamName, number>>
+/** How many instances of each service run; 1 by default. */
+export type InstanceCounts = Partial<Record<UpstreamName, number>>
 
-/** The copies beside the first of each. */
-export function furtherCopies(counts: CopyCounts): { service: UpstreamName; name: FurtherCopy }[] {
+/** The instances other than the first of each service. */
+export function furtherInstances(counts: InstanceCounts): { service: UpstreamName; name: FurtherInstance }[] {
   return (Object.keys(counts) as UpstreamName[]).flatMap((service) =>
     Array.from({ length: (counts[service] ?? 1) - 1 }, (_, at) => ({
       service,
@@ -39,7 +39,7 @@ export function furtherCopies(counts: CopyCounts): { service: UpstreamName; name
 export type FrontPorts = Partial<Record<ProcessName, number>>
 
 export interface ProcessPlan {
-  name: ProcessName | FurtherCopy
+  name: ProcessName | FurtherInstance
   script: string
   url: string
   /** Of its metrics; the simulator has none. */
@@ -49,9 +49,9 @@ export interface ProcessPlan {
 
 export interface SystemSettings {
   directory: string
-  ports: Record<ProcessName, number> & Partial<Record<FurtherCopy, number>>
-  copies: CopyCounts
-  /** Where others reach the first copy of a process, instead of at its own port. */
+  ports: Record<ProcessName, number> & Partial<Record<FurtherInstance, number>>
+  instances: InstanceCounts
+  /** Where others reach the first instance of a process, instead of at its own port. */
   inFront?: FrontPorts
   /** Where each service shows its metrics. */
   metricsPorts: Record<string, number>
@@ -82,9 +82,9 @@ export function planProcesses(settings: SystemSettings): ProcessPlan[] {
   ]
 }
 
-/** The further copies; each differs from the first in its ports only. */
-export function planCopies(settings: SystemSettings): ProcessPlan[] {
-  return furtherCopies(settings.copies).map(({ service, name }) => {
+/** The further instances; each differs from the first in its ports only. */
+export function planInstances(settings: SystemSettings): ProcessPlan[] {
+  return furtherInstances(settings.instances).map(({ service, name }) => {
     const ports = { ...settings.ports, [service]: settings.ports[name] ?? 0 }
     const metricsPorts = { [service]: settings.metricsPorts[name] ?? 0 }
     const script = `services/${service}/src/server.ts`
@@ -155,8 +155,8 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
   return environments[name]
 }
 
-function urlsOf(service: UpstreamName, { ports, copies }: SystemSettings): string {
-  const further = furtherCopies({ [service]: copies[service] ?? 1 })
+function urlsOf(service: UpstreamName, { ports, instances }: SystemSettings): string {
+  const further = furtherInstances({ [service]: instances[service] ?? 1 })
   const all = [ports[service], ...further.map(({ name }) => ports[name] ?? 0)]
   return all.map((port) => `http://${HOST}:${port}`).join(',')
 }

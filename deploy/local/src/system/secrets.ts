@@ -16,7 +16,7 @@ const secretsSchema = z.object({
   secretKeys: z.string(),
 })
 
-/** Everything that a system needs to keep secret; made once and then kept, or its data can't be read. */
+/** The secrets of a system. They are made once and stored: without them its data can't be read. */
 export type Secrets = z.output<typeof secretsSchema>
 
 // What a later version asks for as well is added to what there is.

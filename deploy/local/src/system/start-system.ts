@@ -6,17 +6,17 @@ import type { Servers } from '../servers/start-servers.ts'
 import { SetupError } from '../setup-error.ts'
 import { waitUntil } from '../wait-until.ts'
 import { writeAtomically } from '../write-atomically.ts'
-import { keepRunning, type Restartable } from './keep-running.ts'
 import { NodeProcess } from './node-process.ts'
 import {
-  type CopyCounts,
   type FrontPorts,
-  furtherCopies,
+  furtherInstances,
+  type InstanceCounts,
   PROCESSES,
   type ProcessPlan,
-  planCopies,
+  planInstances,
   planProcesses,
 } from './plan-processes.ts'
+import { type Restartable, restartOnExit } from './restart-on-exit.ts'
 import { loadSecrets } from './secrets.ts'
 import { describeHealth, isReady } from './system-health.ts'
 
@@ -35,7 +35,7 @@ export interface SystemOptions {
   /** The least severe level that the services log; `warn` when not given. */
   logLevel?: string
   /** Copies beyond the first of each service start when all else is ready. */
-  copies?: CopyCounts
+  instances?: InstanceCounts
   /** Where others reach a process, when not at its own port: a proxy that the caller runs. */
   inFront?: FrontPorts
   /** Aborting it stops what was started so far and rejects. */
@@ -49,7 +49,7 @@ export type ProcessState = {
   metricsUrl?: string | undefined
 }
 
-/** What `run.json` holds. */
+/** The content of `run.json`. */
 export interface RunFile {
   pid: number
   gatewayUrl: string
@@ -57,7 +57,7 @@ export interface RunFile {
   mongoUrl: string
   amqpUrl: string
   redisUrl: string
-  /** The services, the simulator, and the servers as `mongodb`, `rabbitmq` and `redis`; further copies as
+  /** The services, the simulator, and the servers as `mongodb`, `rabbitmq` and `redis`; further instances as
    * `dispatcher-2` and so on. */
   processes: Record<string, ProcessState>
 }
@@ -73,19 +73,19 @@ export interface System extends RunFile {
  * not ready; nothing is left running then.
  */
 export async function startSystem(options: SystemOptions): Promise<System> {
-  const { directory, port, servers, say, logLevel = 'warn', copies = {}, inFront = {} } = options
+  const { directory, port, servers, say, logLevel = 'warn', instances = {}, inFront = {} } = options
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const owner = join(directory, 'services')
   await stopOwned(owner, { graceMs: LEFTOVER_GRACE_MS })
   const secrets = loadSecrets(join(directory, 'secrets.json'))
   const inner = PROCESSES.filter((name) => name !== 'gateway')
-  const further = furtherCopies(copies).map(({ name }) => name)
+  const further = furtherInstances(instances).map(({ name }) => name)
   const file = join(directory, 'ports.json')
   const withMetrics = [...PROCESSES.filter((name) => name !== 'simulator'), ...further]
   const names = [...inner, ...further, ...withMetrics.map(metricsOf)]
   const ports = await choosePorts({ file, names, say })
   const settings = {
-    ...{ directory, secrets, logLevel, copies, inFront },
+    ...{ directory, secrets, logLevel, instances, inFront },
     ports: { ...ports, gateway: port },
     metricsPorts: Object.fromEntries(withMetrics.map((name) => [name, ports[metricsOf(name)] ?? 0])),
     mongoUrl: servers.mongo.url,
@@ -93,7 +93,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     redisUrl: servers.redis.url,
   }
   options.signal?.throwIfAborted()
-  const plans = { first: planProcesses(settings), further: planCopies(settings), owner }
+  const plans = { first: planProcesses(settings), further: planInstances(settings), owner }
   return superviseSystem(options, plans)
 }
 
@@ -109,7 +109,7 @@ async function superviseSystem(
   const supervised: Promise<void>[] = []
   const write = () => writeAtomically(file, JSON.stringify(describeRun(servers, processes), null, 2))
   const supervise = (subject: Restartable) =>
-    supervised.push(keepRunning(subject, { say, onRestart: write, signal: stopping.signal }))
+    supervised.push(restartOnExit(subject, { say, onRestart: write, signal: stopping.signal }))
   const start = (wave: ProcessPlan[]) => {
     const started = wave.map((plan) => new NodeProcess({ plan, owner, say }))
     processes.push(...started)

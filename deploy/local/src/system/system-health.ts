@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-const ANSWER_MS = 5_000
+const TIMEOUT_MS = 5_000
 const healthSchema = z.object({
   status: z.string(),
   dependencies: z.record(z.string(), z.string()).default({}),
@@ -17,19 +17,19 @@ export async function isReady(url: string): Promise<boolean> {
   return healthSchema.safeParse(await response.json()).data?.status === 'ready'
 }
 
-/** One line for people: whether a process answers, and which of its dependencies are away. */
+/** One line for people: whether a process responds, and which of its dependencies are unavailable. */
 export async function describeHealth({ name, url }: Addressed): Promise<string> {
   try {
     const response = await askHealth(url)
     const health = healthSchema.safeParse(await response.json())
     const states = Object.entries(health.data?.dependencies ?? {})
-    const away = states.flatMap(([dependency, state]) => (state === 'up' ? [] : [dependency]))
-    return `  ${name}: ${away.length > 0 ? `${away.join(', ')} not reached` : 'answers'}`
+    const unavailable = states.flatMap(([dependency, state]) => (state === 'up' ? [] : [dependency]))
+    return `  ${name}: ${unavailable.length > 0 ? `${unavailable.join(', ')} unavailable` : 'responds'}`
   } catch {
-    return `  ${name}: does not answer at ${url}`
+    return `  ${name}: does not respond at ${url}`
   }
 }
 
 function askHealth(url: string): Promise<Response> {
-  return fetch(new URL('/health/ready', url), { signal: AbortSignal.timeout(ANSWER_MS) })
+  return fetch(new URL('/health/ready', url), { signal: AbortSignal.timeout(TIMEOUT_MS) })
 }

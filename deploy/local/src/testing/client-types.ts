@@ -8,7 +8,7 @@ const PROBLEM = {
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 }
 
-/** The types of a client of the API, as TypeScript text: all answers but 200 are the one problem. */
+/** The types of a client of the API, as TypeScript text: all responses but 200 are the one problem. */
 export async function clientTypes(document: object): Promise<string> {
   const { paths, components } = structuredClone(document) as {
     paths: Record<string, Record<string, { responses: Record<string, unknown> }>>
@@ -31,10 +31,10 @@ function withoutHeaders(response: object): object {
   return { ...response, headers: {} }
 }
 
-/** Keeps fields of schemas that happen to bear one of those names. */
+/** Removes texts, but not fields of schemas that have one of those names. */
 function withoutTexts(value: unknown, isNames = false): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutTexts(item))
   if (typeof value !== 'object' || value === null) return value
-  const kept = Object.entries(value).filter(([key]) => isNames || !TEXTS.includes(key))
-  return Object.fromEntries(kept.map(([key, inner]) => [key, withoutTexts(inner, key === 'properties')]))
+  const remaining = Object.entries(value).filter(([key]) => isNames || !TEXTS.includes(key))
+  return Object.fromEntries(remaining.map(([key, inner]) => [key, withoutTexts(inner, key === 'properties')]))
 }

@@ -18,7 +18,7 @@ export interface GuardedServer extends Server {
   logged(): string
 }
 
-/** Where a mongod has its data, and where it answers. */
+/** Where a mongod stores its data, and its address. */
 export interface Place {
   directory: string
   port: number
@@ -57,7 +57,7 @@ export async function startGuardedMongod(
       ...['--replSet', 'rs0', '--port', String(port), '--bind_ip', '127.0.0.1'],
       ...['--wiredTigerCacheSizeGB', '0.25', '--setParameter', 'diagnosticDataCollectionEnabled=false'],
     ],
-    isReady: () => answersPing(port),
+    isReady: () => respondsToPing(port),
   })
   return Object.assign(server, { port, logged: () => readFileSync(join(directory, 'mongod.log'), 'utf8') })
 }
@@ -87,7 +87,7 @@ export async function startGuardedBroker(options: {
   return Object.assign(server, { port, logged })
 }
 
-async function answersPing(port: number): Promise<boolean> {
+async function respondsToPing(port: number): Promise<boolean> {
   const client = new mongo.MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
     serverSelectionTimeoutMS: CHECK_MS,
   })

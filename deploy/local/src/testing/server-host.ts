@@ -11,7 +11,7 @@ export class ServerHost {
   constructor(prepared: PreparedServers) {
     this.#prepared = prepared
     this.#http = createServer(async (_request, response) => {
-      const [status, body] = await this.#answer()
+      const [status, body] = await this.#response()
       response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
       response.end(JSON.stringify(body))
     })
@@ -29,7 +29,7 @@ export class ServerHost {
     await servers?.stop()
   }
 
-  async #answer(): Promise<[status: number, body: unknown]> {
+  async #response(): Promise<[status: number, body: unknown]> {
     try {
       this.#started ??= this.#prepared.start()
       const { mongo, redis, rabbitmq } = await this.#started

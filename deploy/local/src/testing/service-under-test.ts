@@ -18,7 +18,7 @@ export interface ServiceKeys {
   jwks: { keys: PublicJwk[] }
 }
 
-/** A key for every service, as the environment of each process holds it. */
+/** A key for every service, as it is in the environment of each process. */
 export function makeServiceKeys(): ServiceKeys {
   const own = Object.fromEntries(
     SERVICES.map((kid) => {

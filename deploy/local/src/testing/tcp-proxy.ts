@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A TCP proxy that a test can cut and mend: what is behind it seems to go away and come back. */
+/** A TCP proxy that a test can cut and mend: its target seems to become unavailable and available again. */
 export interface TcpProxy {
   port: number
   /** Cuts every connection and refuses new ones. */

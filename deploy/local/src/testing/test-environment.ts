@@ -1,4 +1,4 @@
-/** Names of environment variables by which a run of the tests tells its workers where things are. */
+/** Names of environment variables by which a test run passes addresses to its workers. */
 export const TEST_DIRECTORY = 'PARLEY_TEST_DIRECTORY'
 export const TEST_HOST = 'PARLEY_TEST_HOST'
 

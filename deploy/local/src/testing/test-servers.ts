@@ -31,7 +31,7 @@ export function freshDatabase(prefix: string): string {
   return `${prefix}_${randomUUID().replaceAll('-', '').slice(0, 12)}`
 }
 
-/** A new folder that goes away with the run. */
+/** A new folder that is removed after the run. */
 export function freshDirectory(prefix: string): string {
   return mkdtempSync(join(fromEnvironment(TEST_DIRECTORY), `${prefix}-`))
 }

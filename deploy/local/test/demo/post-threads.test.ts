@@ -5,16 +5,16 @@ import { planThreads } from '@parley/local/demo/demo-plan'
 import { postThreads } from '@parley/local/demo/post-threads'
 
 let server: Server
-let answers: (number | 'hang up')[]
+let statuses: (number | 'hang up')[]
 let keys: string[]
 
 beforeEach(async () => {
   keys = []
   server = createServer((req, res) => {
     keys.push(String(req.headers['idempotency-key']))
-    const answer = answers.shift() ?? 200
-    if (answer === 'hang up') return void res.destroy()
-    res.writeHead(answer, { 'retry-after': '0' }).end('{}')
+    const status = statuses.shift() ?? 200
+    if (status === 'hang up') return void res.destroy()
+    res.writeHead(status, { 'retry-after': '0' }).end('{}')
   })
   server.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -26,7 +26,7 @@ afterEach(async () => {
 })
 
 async function post(size: { messages: number; threads: number }) {
-  let answered = 0
+  let accepted = 0
   const { port } = server.address() as AddressInfo
   const posted = await postThreads({
     threads: planThreads({ ...size, run: 'r' }),
@@ -39,21 +39,21 @@ async function post(size: { messages: number; threads: number }) {
         }),
     },
     inFlight: 4,
-    onAnswered: () => answered++,
+    onAccepted: () => accepted++,
   })
-  return { posted, answered }
+  return { posted, accepted }
 }
 
-test('repeats what is not known to be safe under the same key, before the next of the thread', async () => {
-  answers = [503, 'hang up', 429, 200]
-  const { posted, answered } = await post({ messages: 2, threads: 1 })
+test('an unconfirmed message is repeated under the same key before the next of its thread', async () => {
+  statuses = [503, 'hang up', 429, 200]
+  const { posted, accepted } = await post({ messages: 2, threads: 1 })
   expect(keys).toEqual([...Array(4).fill('demo-r-0-0'), 'demo-r-0-1'])
   expect(posted.map(({ repeats }) => repeats)).toEqual([3, 0])
-  expect(answered).toBe(2)
+  expect(accepted).toBe(2)
 })
 
-test('posts every message of every thread, those of a thread in order', async () => {
-  answers = []
+test('every message of every thread is posted, those of a thread in order', async () => {
+  statuses = []
   const { posted } = await post({ messages: 50, threads: 7 })
   expect(posted).toHaveLength(50)
   for (let thread = 0; thread < 7; thread++) {
@@ -62,7 +62,9 @@ test('posts every message of every thread, those of a thread in order', async ()
   }
 })
 
-test('gives up at once on what a repeat would not mend', async () => {
-  answers = [401]
-  await expect(post({ messages: 1, threads: 1 })).rejects.toThrow('The gateway answered 401 to a message.')
+test('posting fails at once on a status that a repeat can’t change', async () => {
+  statuses = [401]
+  await expect(post({ messages: 1, threads: 1 })).rejects.toThrow(
+    'The gateway responded with 401 to a message.',
+  )
 })

@@ -7,7 +7,7 @@ import type { MetaError } from '@parley/local/simulator/meta-error'
 const clock = { now: 1_000 }
 const now = () => clock.now
 
-describe('the limits of a number', () => {
+describe('the limits of a phone number', () => {
   const taken = (limits: ReturnType<typeof createLimits>, phoneNumberId: string, to: string) => {
     try {
       limits.take(phoneNumberId, to)
@@ -17,14 +17,14 @@ describe('the limits of a number', () => {
     }
   }
 
-  /** Sends through new limits, to whom `to` says each time, and answers how many were taken. */
+  /** Sends through new limits, to whom `to` says each time, and returns how many were accepted. */
   const sender = (to: () => string) => {
     const limits = createLimits(now)
     return (count: number) =>
       Array.from({ length: count }, () => taken(limits, '1', to())).filter((code) => code === 200).length
   }
 
-  test('80 in any second, wherever it begins', () => {
+  test('allow 80 sends in any second, wherever it begins', () => {
     let person = 0
     const send = sender(() => `p${++person}`)
     expect(send(50)).toBe(50)
@@ -38,7 +38,7 @@ describe('the limits of a number', () => {
     expect(send(100)).toBe(80)
   })
 
-  test('of one do not hold another, nor one person another', () => {
+  test('do not count the sends of another number, nor those to another person', () => {
     const limits = createLimits(now)
     for (let count = 0; count < 45; count++) taken(limits, '1', 'a')
     expect([taken(limits, '1', 'a'), taken(limits, '1', 'b'), taken(limits, '2', 'a')]).toEqual([
@@ -46,7 +46,7 @@ describe('the limits of a number', () => {
     ])
   })
 
-  test('a person gets one each 6 s after the burst, and the burst again after a rest', () => {
+  test('allow one send each 6 s to a person after the burst, and the burst again after a pause', () => {
     const send = sender(() => 'a')
     expect(send(60)).toBe(45)
     clock.now += 5_999
@@ -60,7 +60,7 @@ describe('the limits of a number', () => {
   })
 })
 
-test('a behaviour for a time ends with it', () => {
+test('a behaviour with forMs ends after that time', () => {
   const behaviours = createBehaviours(now)
   behaviours.set(
     behaviour.parse({ failures: [{ status: 500, code: 1, forMs: 1_000 }], strictTemplates: true }),

@@ -23,7 +23,7 @@ async function openAndRead() {
   return { journal, entries }
 }
 
-test('keeps entries in order, at least the newest ones and at most two files of them', async () => {
+test('a journal stores entries in order, at least the newest ones and at most two files of them', async () => {
   const { journal } = await openAndRead()
   for (let at = 0; at < 35; at++) await journal.append({ at })
   await journal.close()
@@ -33,7 +33,7 @@ test('keeps entries in order, at least the newest ones and at most two files of 
   expect(readdirSync(directory).sort()).toEqual(['x.jsonl', 'x.previous.jsonl'])
 })
 
-test('writes what is appended side by side in order', async () => {
+test('a journal writes concurrent appends in their order', async () => {
   const { journal } = await openAndRead()
   await Promise.all(Array.from({ length: 9 }, (_, at) => journal.append({ at })))
   await journal.close()

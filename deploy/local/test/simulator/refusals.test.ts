@@ -20,8 +20,8 @@ async function newNumber(behaviour: object = {}) {
     codes: async (bodies: object[]) => {
       const seen: unknown[] = []
       for (const body of bodies) {
-        const answer = await send(body)
-        seen.push(answer.status === 200 ? 200 : (answer.body.error as { code: number }).code)
+        const response = await send(body)
+        seen.push(response.status === 200 ? 200 : (response.body.error as { code: number }).code)
       }
       return seen
     },
@@ -55,7 +55,7 @@ describe('a template', () => {
     expect(await (await newNumber()).codes([templated(sent)])).toEqual([expected])
   })
 
-  test('that nobody registered is refused where the simulator is told to be strict', async () => {
+  test('that is not registered is refused when the behaviour is strict', async () => {
     const line = await newNumber({ strictTemplates: true })
     expect(
       await line.codes([
@@ -87,7 +87,7 @@ describe('the 24 hours after a person wrote', () => {
       at: new Date(Date.now() - hoursAgo * HOUR_MS).toISOString(),
     })
 
-  test('let texts through, to that person and from that number only; templates always go', async () => {
+  test('allow texts to that person and from that number only; templates are always allowed', async () => {
     const line = await newNumber({ customerWindow: true })
     await wrote(line.phoneNumberId, '5511900000001', 23.9)
     await wrote(line.phoneNumberId, '5511900000002', 24.1)
@@ -99,18 +99,18 @@ describe('the 24 hours after a person wrote', () => {
     expect(await line.codes([template({ to: '5511900000002' })])).toEqual([200])
   })
 
-  test('begin anew with the newest message, whatever comes late', async () => {
+  test('start again with the newest message, also when an older one comes later', async () => {
     const line = await newNumber({ customerWindow: true })
     for (const hours of [30, 1, 40]) await wrote(line.phoneNumberId, '5511900000001', hours)
     expect(await line.codes([text('5511900000001')])).toEqual([200])
   })
 
-  test('do not matter where nobody asked for them', async () => {
+  test('do not matter unless they are switched on', async () => {
     expect(await (await newNumber()).codes([text('5511900000009')])).toEqual([200])
   })
 })
 
-test('a person gets 45 at once, and then no more for a while', async () => {
+test('a person gets at most 45 messages at once', async () => {
   const line = await newNumber()
   const codes = await line.codes(Array.from({ length: 50 }, () => template()))
   expect(codes.slice(0, 45)).toEqual(Array.from({ length: 45 }, () => 200))
@@ -119,12 +119,12 @@ test('a person gets 45 at once, and then no more for a while', async () => {
   expect(await line.codes([template({ to: '5511911111111' })])).toEqual([200])
 })
 
-describe('told failures', () => {
+describe('configured failures', () => {
   const failure = { status: 500, code: 131000 }
   const many = (count: number) =>
     Array.from({ length: count }, (_, n) => text(`55119${String(n).padStart(8, '0')}`))
 
-  test('hit those they are for, the first that fits deciding', async () => {
+  test('affect the sends that they are for, and the first that matches decides', async () => {
     const line = await newNumber({
       failures: [
         { status: 400, code: 131026, to: ['5511900000001'] },
@@ -135,7 +135,7 @@ describe('told failures', () => {
     expect(await line.codes(people.map((to) => text(to)))).toEqual([131026, 131000, 200])
   })
 
-  test('hit about their share, the same sends for the same seed', async () => {
+  test('affect about their share, and the same sends for the same seed', async () => {
     const run = async (seed: number) => {
       const line = await newNumber({ seed, failures: [{ ...failure, share: 0.25 }] })
       return line.codes(many(60))
@@ -154,19 +154,19 @@ describe('told failures', () => {
     )
   })
 
-  test('say when to come again', async () => {
+  test('send Retry-After', async () => {
     const line = await newNumber({
       failures: [{ status: 429, code: 130429, retryAfterSeconds: 7, share: 1 }],
     })
-    const answer = await fetch(`${simulator.url}/v23.0/${line.phoneNumberId}/messages`, {
+    const response = await fetch(`${simulator.url}/v23.0/${line.phoneNumberId}/messages`, {
       method: 'POST',
       headers: { authorization: 'Bearer token' },
       body: JSON.stringify(template()),
     })
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '7'])
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '7'])
   })
 
-  test('a share of the answers is late, and a share never comes, though all was taken', async () => {
+  test('a share of the responses is late and a share never comes, although all sends were recorded', async () => {
     const line = await newNumber({
       stalls: [{ ms: 200, to: ['5511900000001'] }],
       dropAnswers: [{ to: ['5511900000002'] }],

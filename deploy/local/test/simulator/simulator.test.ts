@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => simulator.stop())
 
 describe('a send', () => {
-  test('of a template is answered as Meta does and recorded', async () => {
+  test('of a template gets Meta’s response and is recorded', async () => {
     const { status, body } = await simulator.post(MESSAGES, template())
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -23,14 +23,14 @@ describe('a send', () => {
       contacts: [{ input: '+55 11 98888-7777', wa_id: '5511988887777' }],
       messages: [{ id: expect.stringMatching(/^wamid\.[\w-]{32}$/) }],
     })
-    const [answered] = body.messages as { id: string }[]
-    const recorded = await simulator.get('/simulator/sends')
-    expect(recorded.body).toEqual({
+    const [response] = body.messages as { id: string }[]
+    const sent = await simulator.get('/simulator/sends')
+    expect(sent.body).toEqual({
       data: [
         {
           n: 1,
           at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
-          id: answered?.id,
+          id: response?.id,
           phoneNumberId: '1055',
           to: '5511988887777',
           opaque: 'message-1:0',
@@ -52,8 +52,8 @@ describe('a send', () => {
       text: { body: 'Olá 👋' },
     }
     expect((await simulator.post(MESSAGES, body)).status).toBe(200)
-    const { body: recorded } = await simulator.get('/simulator/sends')
-    expect(recorded.data).toMatchObject([{ type: 'text', text: 'Olá 👋', opaque: null }])
+    const { body: sent } = await simulator.get('/simulator/sends')
+    expect(sent.data).toMatchObject([{ type: 'text', text: 'Olá 👋', opaque: null }])
   })
 
   test.each<[string, Record<string, string>, object]>([
@@ -61,8 +61,8 @@ describe('a send', () => {
     ['with another scheme', { authorization: 'Basic token' }, { code: 190 }],
     ['with an expired token', { authorization: 'Bearer expired' }, { code: 190, error_subcode: 463 }],
   ])('%s is refused with 401', async (_name, headers, error) => {
-    const answer = await simulator.post(MESSAGES, template(), headers)
-    expect(answer).toMatchObject({ status: 401, body: { error: { type: 'OAuthException', ...error } } })
+    const response = await simulator.post(MESSAGES, template(), headers)
+    expect(response).toMatchObject({ status: 401, body: { error: { type: 'OAuthException', ...error } } })
   })
 
   test.each<[string, unknown, number]>([
@@ -80,10 +80,10 @@ describe('a send', () => {
     ['a parameter of a wrong type', withParameter({ type: 'text', text: 7 }), 131009],
     ['a text too long', template({ type: 'text', text: { body: 'a'.repeat(4_097) } }), 131009],
   ])('with %s is refused as Meta does', async (_name, body, code) => {
-    const { status, body: answer } = await simulator.post(MESSAGES, body)
-    expect({ status, answer }).toEqual({
+    const { status, body: response } = await simulator.post(MESSAGES, body)
+    expect({ status, response }).toEqual({
       status: 400,
-      answer: {
+      response: {
         error: {
           message: expect.stringContaining(`(#${code}) `),
           type: 'OAuthException',
@@ -99,8 +99,8 @@ describe('a send', () => {
   test.each(['/1055/messages', '/v23/1055/messages', '/v23.0/1055/calls'])(
     'to %s meets no path',
     async (path) => {
-      const answer = await simulator.post(path, template())
-      expect(answer).toMatchObject({ status: 400, body: { error: { code: 2500 } } })
+      const response = await simulator.post(path, template())
+      expect(response).toMatchObject({ status: 400, body: { error: { code: 2500 } } })
     },
   )
 })
@@ -111,7 +111,7 @@ function withParameter(parameter: object) {
 }
 
 describe('inspection', () => {
-  test('pages through the sends, of one phone number where asked', async () => {
+  test('pages through the sends, of all phone numbers or of one', async () => {
     for (let count = 0; count < 6; count++) await simulator.post(`/v23.0/${count % 2}/messages`, template())
     const ns = async (query: string) => {
       const { body } = await simulator.get(`/simulator/sends?${query}`)
@@ -124,7 +124,7 @@ describe('inspection', () => {
     expect((await simulator.get('/simulator/sends?limit=10001')).status).toBe(400)
   })
 
-  test('sums up, with the sends that came twice', async () => {
+  test('counts the sends, and those that came twice', async () => {
     await simulator.post(MESSAGES, template())
     await simulator.post(MESSAGES, template({ to: '5511900000000' }))
     await simulator.post('/v23.0/2000/messages', template({ biz_opaque_callback_data: 'message-2:0' }))
@@ -140,13 +140,13 @@ describe('inspection', () => {
     })
   })
 
-  test('is healthy', async () => {
+  test('says that the simulator is ready', async () => {
     expect(await simulator.get('/health/live')).toMatchObject({ status: 200 })
     expect(await simulator.get('/health/ready')).toMatchObject({ status: 200 })
   })
 })
 
-describe('misbehaving', () => {
+describe('the simulator', () => {
   const behave = (behaviour: object) => simulator.post('/simulator/behaviour', behaviour)
   const statuses = async (path: string, count: number) => {
     const seen: number[] = []
@@ -154,13 +154,13 @@ describe('misbehaving', () => {
     return seen
   }
 
-  test('fails every n-th send with the code it was told, and records none of them', async () => {
+  test('fails every n-th send with the configured code, and records none of them', async () => {
     await behave({ failEvery: { n: 3, status: 429, code: 130429 } })
     expect(await statuses(MESSAGES, 6)).toEqual([200, 200, 429, 200, 200, 429])
     expect((await simulator.get('/simulator/summary')).body).toMatchObject({ sends: 4 })
   })
 
-  test('keeps to one phone number, and stops when told', async () => {
+  test('applies a behaviour to one phone number, until another one replaces it', async () => {
     await behave({ phoneNumberId: '1', failEvery: { n: 1, status: 500, code: 131000 } })
     expect(await statuses('/v23.0/1/messages', 1)).toEqual([500])
     expect(await statuses('/v23.0/2/messages', 1)).toEqual([200])
@@ -168,14 +168,14 @@ describe('misbehaving', () => {
     expect(await statuses('/v23.0/1/messages', 1)).toEqual([200])
   })
 
-  test('drops every n-th answer, though it took the send', async () => {
+  test('drops the response of every n-th send, although it recorded the send', async () => {
     await behave({ dropAnswerEvery: 2 })
     expect(await statuses(MESSAGES, 1)).toEqual([200])
     await expect(simulator.post(MESSAGES, template())).rejects.toThrow('fetch failed')
     expect((await simulator.get('/simulator/summary')).body).toMatchObject({ sends: 2 })
   })
 
-  test('answers late, though it took the send at once', async () => {
+  test('delays the response, although it recorded the send at once', async () => {
     await behave({ stallMs: 300 })
     const started = performance.now()
     expect(await statuses(MESSAGES, 1)).toEqual([200])
@@ -190,7 +190,7 @@ describe('misbehaving', () => {
   )
 })
 
-describe('with a directory', () => {
+describe('a simulator with a directory', () => {
   let directory: string
 
   beforeEach(() => {
@@ -199,16 +199,16 @@ describe('with a directory', () => {
 
   afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-  test('a restart forgets nothing and numbers on, also after a kill in mid-line', async () => {
+  test('has all sends after a restart and continues their numbers, also after a kill in mid-line', async () => {
     const before = await startSimulator({ directory })
     for (let count = 0; count < 3; count++) await before.post(MESSAGES, template())
-    const { body: kept } = await before.get('/simulator/sends')
+    const { body: stored } = await before.get('/simulator/sends')
     await before.stop()
     appendFileSync(join(directory, 'sends.jsonl'), '{"n":4,"phoneNu')
 
     const after = await startSimulator({ directory })
     try {
-      expect((await after.get('/simulator/sends')).body).toEqual(kept)
+      expect((await after.get('/simulator/sends')).body).toEqual(stored)
       await after.post(MESSAGES, template())
       expect((await after.get('/simulator/sends?after=3')).body).toMatchObject({ data: [{ n: 4 }], next: 4 })
     } finally {

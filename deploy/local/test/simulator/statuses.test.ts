@@ -14,7 +14,7 @@ interface Post {
 let simulator: Awaited<ReturnType<typeof startSimulator>>
 let webhook: Listening
 let posts: Post[]
-let answer: () => number
+let response: () => number
 
 beforeAll(async () => {
   simulator = await startSimulator()
@@ -29,7 +29,7 @@ beforeAll(async () => {
         signature: String(req.headers['x-hub-signature-256']),
         statuses: change.value.statuses,
       })
-      res.writeHead(answer()).end()
+      res.writeHead(response()).end()
     })
   })
 })
@@ -39,7 +39,7 @@ afterAll(async () => {
 })
 beforeEach(() => {
   posts = []
-  answer = () => 200
+  response = () => 200
 })
 
 async function send(phoneNumberId: string, behaviour: object = {}) {
@@ -52,12 +52,12 @@ async function send(phoneNumberId: string, behaviour: object = {}) {
   })
   return (body.messages as Array<{ id: string }>)[0]?.id
 }
-const told = () => posts.flatMap(({ statuses }) => statuses.map(({ status }) => status))
+const behaviour = () => posts.flatMap(({ statuses }) => statuses.map(({ status }) => status))
 
-test('what becomes of a send is posted to its number’s webhook, signed', async () => {
+test('the statuses of a send are posted to its number’s webhook, signed', async () => {
   const id = await send('1')
-  await eventually(() => (told().length === 2 ? true : undefined))
-  expect(told()).toEqual(['sent', 'delivered'])
+  await eventually(() => (behaviour().length === 2 ? true : undefined))
+  expect(behaviour()).toEqual(['sent', 'delivered'])
   for (const { body, signature, statuses } of posts) {
     expect(signature).toBe(`sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`)
     for (const status of statuses) {
@@ -66,29 +66,29 @@ test('what becomes of a send is posted to its number’s webhook, signed', async
   }
 })
 
-test('what is refused is posted again, until it is taken', async () => {
-  answer = () => (posts.length < 3 ? 503 : 200)
+test('refused statuses are posted again until they are accepted', async () => {
+  response = () => (posts.length < 3 ? 503 : 200)
   await send('2')
   await eventually(() => (posts.length === 3 ? true : undefined))
   expect(new Set(posts.map(({ body }) => body)).size).toBe(1)
 })
 
-test('news can come twice, in the wrong order, and say that it was read', async () => {
+test('statuses can come twice, in the wrong order, and include read', async () => {
   await send('3', { reads: true, repeats: true, reorders: true })
-  await eventually(() => (told().length === 6 ? true : undefined))
-  expect(told()).toEqual(['read', 'read', 'delivered', 'delivered', 'sent', 'sent'])
+  await eventually(() => (behaviour().length === 6 ? true : undefined))
+  expect(behaviour()).toEqual(['read', 'read', 'delivered', 'delivered', 'sent', 'sent'])
 })
 
-test('news can say that it failed, and why', async () => {
+test('a status can say that a send failed, and why', async () => {
   await send('6', { undeliverable: [{ code: 131026, to: ['5511988887777'] }] })
-  await eventually(() => (told().length === 2 ? true : undefined))
+  await eventually(() => (behaviour().length === 2 ? true : undefined))
   expect(posts.flatMap(({ statuses }) => statuses)).toMatchObject([
     { status: 'sent' },
     { status: 'failed', errors: [{ code: 131026 }] },
   ])
 })
 
-test('what a person writes is posted to the number’s webhook, as Meta does', async () => {
+test('a message of a person is posted to the number’s webhook in Meta’s form', async () => {
   await simulator.post('/simulator/webhook', { phoneNumberId: '7', url: webhook.url, appSecret: SECRET })
   const inbound = { phoneNumberId: '7', from: '5511988887777', name: 'João', text: 'oi' }
   const { body } = await simulator.post('/simulator/inbound', inbound)
@@ -116,12 +116,12 @@ test('what a person writes is posted to the number’s webhook, as Meta does', a
   expect(nobody.body).toMatchObject({ posted: false })
 })
 
-test('of a number without a webhook nothing is posted', async () => {
+test('nothing is posted for a number without a webhook', async () => {
   const text = { messaging_product: 'whatsapp', to: '5511988887777', type: 'text', text: { body: 'hi' } }
   const { body } = await simulator.post('/v23.0/4/messages', text)
   const [silent] = body.messages as Array<{ id: string }>
   const id = await send('5')
-  await eventually(() => (told().length === 2 ? true : undefined))
+  await eventually(() => (behaviour().length === 2 ? true : undefined))
   const ids = posts.flatMap(({ statuses }) => statuses.map((status) => status.id))
   expect([new Set(ids), silent?.id]).toEqual([new Set([id]), expect.stringContaining('wamid')])
 })

@@ -10,18 +10,18 @@ export async function checkActions({ documents }: Batch): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const action of documents) {
     await letOthersRun()
-    findings.push(...moduleFaults(action), ...specFaults(action))
+    findings.push(...moduleFindings(action), ...specFindings(action))
   }
   return findings
 }
 
-function moduleFaults({ _id, moduleUrl }: ResourceDocument): Finding[] {
+function moduleFindings({ _id, moduleUrl }: ResourceDocument): Finding[] {
   if (/^(native:request$|https?:)/.test(String(moduleUrl))) return []
   const message = 'a module is native:request or an http(s) URL'
   return [{ code: 'bad_handler', resource: 'actions', _id, path: '/moduleUrl', message }]
 }
 
-function specFaults({ _id, specType, spec }: ResourceDocument): Finding[] {
+function specFindings({ _id, specType, spec }: ResourceDocument): Finding[] {
   const at = { resource: 'actions', _id } as const
   if (specType !== 'openapi3-yaml') {
     return [{ ...at, code: 'bad_spec', path: '/specType', message: 'only openapi3-yaml is understood' }]
@@ -30,11 +30,11 @@ function specFaults({ _id, specType, spec }: ResourceDocument): Finding[] {
     const message = `only specs up to ${MAX_SPEC_CHARACTERS} characters are checked`
     return [{ ...at, code: 'not_checked', path: '/spec', message }]
   }
-  const message = faultOfSpec(String(spec))
+  const message = errorInSpec(String(spec))
   return message === undefined ? [] : [{ ...at, code: 'bad_spec', path: '/spec', message }]
 }
 
-function faultOfSpec(text: string): string | undefined {
+function errorInSpec(text: string): string | undefined {
   let spec: unknown
   try {
     spec = load(text)

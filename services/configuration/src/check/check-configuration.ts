@@ -3,7 +3,7 @@ import type { RequestHandler } from 'express'
 import { documentFilter } from '../access/document-filter.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import type { Lookup } from '../references/find-referenced.ts'
-import { parameterFault, parameters } from '../requests/parameters.ts'
+import { parameterError, parameters } from '../requests/parameters.ts'
 import { allResources, definitions } from '../resources/all-resources.ts'
 import { RESOURCES, type ResourceName } from '../resources/definition.ts'
 import { findPage } from '../store/find-page.ts'
@@ -18,7 +18,7 @@ import { loadStepGraph } from './step-graph.ts'
 const BATCH = 200
 const MAX_FINDINGS = 500
 const MAX_MS = 3_000
-const ORDER = 'check'
+const CURSOR_SORT = 'check'
 
 const checks: Partial<Record<ResourceName, (batch: Batch) => Finding[] | Promise<Finding[]>>> = {
   channels: checkChannels,
@@ -73,7 +73,7 @@ async function* batches({ database, authorizer, caller }: Lookup, start: Start) 
       const documents = page.documents.map(({ doc }) => doc)
       yield {
         batch: { database, workspace, definition, documents },
-        next: after && encodeCursor(ORDER, { value: definition.name, id: after.id }),
+        next: after && encodeCursor(CURSOR_SORT, { value: definition.name, id: after.id }),
       }
     } while (after)
   }
@@ -86,9 +86,9 @@ async function checkBatch(batch: Batch): Promise<Finding[]> {
 
 function startOf(text: string | undefined): Start {
   if (text === undefined) return { resource: RESOURCES[0] }
-  const { value, id } = decodeCursor(ORDER, text)
+  const { value, id } = decodeCursor(CURSOR_SORT, text)
   if (typeof value !== 'string' || !Object.hasOwn(definitions, value)) {
-    throw parameterFault('after', 'not a cursor of a check')
+    throw parameterError('after', 'not a cursor of a check')
   }
   return { resource: value as ResourceName, after: { value: null, id } }
 }

@@ -1,4 +1,4 @@
-import { type HeldReference, referencesIn } from '../references/references-in.ts'
+import { type FoundReference, referencesIn } from '../references/references-in.ts'
 import type { ResourceName } from '../resources/definition.ts'
 import { LIVE } from '../store/indexes.ts'
 import type { Batch, Finding } from './finding.ts'
@@ -9,12 +9,12 @@ const MAX_PER_DOCUMENT = 100
 /** References to documents that are not there, whoever may see them; at most 100 of one document. */
 export async function checkReferences(batch: Batch): Promise<Finding[]> {
   const { definition, documents } = batch
-  const held = documents.map((doc) => ({ doc, references: referencesIn(definition, doc) }))
+  const references = documents.map((doc) => ({ doc, references: referencesIn(definition, doc) }))
   const there = await findThere(
     batch,
-    held.flatMap(({ references }) => references),
+    references.flatMap(({ references }) => references),
   )
-  return held.flatMap(({ doc, references }) =>
+  return references.flatMap(({ doc, references }) =>
     references
       .filter(({ to, id }) => !there.has(`${to}/${id}`))
       .slice(0, MAX_PER_DOCUMENT)
@@ -28,7 +28,7 @@ export async function checkReferences(batch: Batch): Promise<Finding[]> {
   )
 }
 
-async function findThere(batch: Batch, references: HeldReference[]): Promise<Set<string>> {
+async function findThere(batch: Batch, references: FoundReference[]): Promise<Set<string>> {
   const there = new Set<string>()
   for (const [to, group] of Map.groupBy(references, ({ to }) => to)) {
     for (const id of await idsThere(batch, to, [...new Set(group.map(({ id }) => id))]))

@@ -14,8 +14,8 @@ export function checkSteps({ documents, steps }: Batch): Finding[] {
     if (!steps.entered.has(_id)) add('unreachable_step', '', 'no workflow and no other step leads here')
     const cycle = steps.cycles.get(_id)
     if (cycle) {
-      const way = `${cycle.slice(0, SHOWN).join(' → ')}${cycle.length > SHOWN ? ' → …' : ''} → ${_id}`
-      add('step_cycle', '/next', `the steps come round: ${way}`)
+      const path = `${cycle.slice(0, SHOWN).join(' → ')}${cycle.length > SHOWN ? ' → …' : ''} → ${_id}`
+      add('step_cycle', '/next', `the steps come round: ${path}`)
     }
     return found
   })

@@ -55,16 +55,16 @@ function cyclesIn(next: StepGraph['next']): Map<number, number[]> {
   const done = new Set<number>()
   const cycles = new Map<number, number[]>()
   for (const start of next.keys()) {
-    const way: number[] = []
+    const path: number[] = []
     let step: number | null | undefined = start
-    const onWay = new Set<number>()
-    while (typeof step === 'number' && !done.has(step) && !onWay.has(step)) {
-      onWay.add(step)
-      way.push(step)
+    const onPath = new Set<number>()
+    while (typeof step === 'number' && !done.has(step) && !onPath.has(step)) {
+      onPath.add(step)
+      path.push(step)
       step = next.get(step)
     }
-    if (typeof step === 'number' && onWay.has(step)) addCycle(cycles, way.slice(way.indexOf(step)))
-    for (const passed of way) done.add(passed)
+    if (typeof step === 'number' && onPath.has(step)) addCycle(cycles, path.slice(path.indexOf(step)))
+    for (const passed of path) done.add(passed)
   }
   return cycles
 }

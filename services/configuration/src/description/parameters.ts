@@ -12,7 +12,7 @@ export const ifMatch: Parameter = {
   schema: z.string(),
 }
 
-/** On PUT, `*` only creates; on GET, an answer whose tag is known already is 304. */
+/** On PUT, `*` only creates; on GET, a response whose tag is known already is 304. */
 export const ifNoneMatch = (description: string): Parameter => ({
   in: 'header',
   name: 'If-None-Match',
@@ -56,7 +56,7 @@ export function idParameter({ keyed }: ResourceDefinition): Parameter {
   }
 }
 
-/** Names the reference fields in whose place documents are wanted; none where there are no references. */
+/** The parameter for references to replace by documents; none where there are no references. */
 export function populateParameter({ references }: ResourceDefinition): Parameter[] {
   const fields = [...new Set(references.map(({ field }) => field))]
   if (fields.length === 0) return []

@@ -14,7 +14,7 @@ export interface ResourceSchemas {
   sent: z.ZodObject
   /** What PATCH takes (RFC 7396): any of the fields, null to remove one. */
   patch: z.ZodObject
-  /** What every write answers with. */
+  /** The response of every write. */
   document: z.ZodObject
   /** What is read: as the document, and with references in the place of which `_populate` puts documents. */
   read: z.ZodObject
@@ -61,7 +61,7 @@ export function resourceSchemas(definition: ResourceDefinition): ResourceSchemas
   return schemas
 }
 
-/** The fields that may hold documents instead of ids. */
+/** The fields that may have documents instead of ids. */
 function populatedFields({ references, schema }: ResourceDefinition): Record<string, z.ZodType> {
   const direct = references.filter(({ field }) => Object.hasOwn(schema.shape, field))
   return Object.fromEntries(

@@ -36,7 +36,7 @@ export function withoutOwnFields(body: JsonObject): JsonObject {
 
 /**
  * The document that `fields` makes of `current`, its secrets sealed. Throws `validation_failed` for a change
- * that may not be made, and for a masked secret that there is nothing to keep of.
+ * that may not be made, and for a masked secret that is not stored.
  */
 export function buildDocument(options: {
   secrets: SecretBox
@@ -51,9 +51,9 @@ export function buildDocument(options: {
 }): ResourceDocument {
   const { secrets, definition, workspace, current, id, key, by = 'caller' } = options
   if (by === 'caller') requireFewSecrets(options.fields)
-  const { fields, faults } = sealFields({ secrets, workspace, fields: options.fields, current })
-  faults.push(...(definition.faultsOfChange?.({ by, from: current, to: fields, sent: options.fields }) ?? []))
-  if (faults.length > 0) throw new Problem('validation_failed', { errors: faults })
+  const { fields, errors } = sealFields({ secrets, workspace, fields: options.fields, current })
+  errors.push(...(definition.errorsOfChange?.({ by, from: current, to: fields, sent: options.fields }) ?? []))
+  if (errors.length > 0) throw new Problem('validation_failed', { errors: errors })
   const now = new Date().toISOString()
   const ownKey = current?.key ?? key
   return {

@@ -1,6 +1,6 @@
 import type { Request } from 'express'
 import { populatedFields } from '../references/populate.ts'
-import { pageLimit, parameterFault, parameters } from '../requests/parameters.ts'
+import { pageLimit, parameterError, parameters } from '../requests/parameters.ts'
 import type { FieldKind, ResourceDefinition } from '../resources/definition.ts'
 import type { PageQuery } from '../store/find-page.ts'
 import { decodeCursor } from '../store/list-cursor.ts'
@@ -38,7 +38,7 @@ export const sortText = ({ field, descending }: Sort): string => (descending ? `
 function filterValue(field: string, kind: FieldKind, value: string): string | number {
   if (kind === 'text') return value
   if (INTEGER.test(value) && Number.isSafeInteger(Number(value))) return Number(value)
-  throw parameterFault(field, 'expected an integer')
+  throw parameterError(field, 'expected an integer')
 }
 
 function sortOf(kinds: Record<string, FieldKind>, text: string, filters: readonly unknown[]): Sort {
@@ -47,7 +47,7 @@ function sortOf(kinds: Record<string, FieldKind>, text: string, filters: readonl
   const alone = Object.hasOwn(kinds, field) && kinds[field] !== 'integers'
   const withFilter = field === '_id' || field === 'updatedAt'
   if (filters.length > 0 ? withFilter : alone) return { field, descending }
-  throw parameterFault(
+  throw parameterError(
     'sort',
     filters.length > 0 && alone
       ? 'a filtered list is sorted by _id or updatedAt'

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@parley/shared/json-object'
 
-/** `patch` applied to `target` as RFC 7396 has it; neither is changed. Kept keys keep their place. */
+/** `patch` applied to `target` as RFC 7396 has it; neither is changed. Remaining keys stay in their places. */
 export function mergePatch(target: JsonObject, patch: JsonObject): JsonObject {
   const merged = new Map(Object.entries(target))
   for (const [key, value] of Object.entries(patch)) {

@@ -14,7 +14,7 @@ export interface Storing {
   workspace: number
   author: Author
   path: PathId
-  /** What is to be stored under `id` in the place of `current`; throws what the caller is told. */
+  /** What is to be stored under `id` in the place of `current`; throws the error that the caller gets. */
   build(id: number, current: LiveDocument | undefined): ResourceDocument
   /** AND-ed to the write over a document that is there. */
   guard: Record<string, unknown>

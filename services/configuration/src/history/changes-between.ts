@@ -7,7 +7,7 @@ const MAX_CHANGES = 500
 
 /**
  * How `after` differs from `before`: objects by their members, arrays as a whole. More than 500 differences
- * are told by top-level field.
+ * are listed by top-level field.
  */
 export function changesBetween(before: JsonObject, after: JsonObject): FieldChange[] {
   const detailed = compare(before, after, { path: '', deep: true })

@@ -5,7 +5,7 @@ import type { RequestHandler } from 'express'
 import { allows, requireReadable } from '../access/access.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { locate } from '../documents/locate.ts'
-import { parameterFault, parameters } from '../requests/parameters.ts'
+import { parameterError, parameters } from '../requests/parameters.ts'
 import { type PathId, parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentAll } from '../secrets/present-all.ts'
@@ -81,5 +81,5 @@ function idOf(path: PathId): number {
 function versionOf(text: string | undefined): number {
   if (text === undefined) return Number.MAX_SAFE_INTEGER
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw parameterFault('after', 'not a cursor of a history')
+  throw parameterError('after', 'not a cursor of a history')
 }

@@ -17,15 +17,15 @@ export interface Lookup {
 /** The documents with these ids that are there for the caller to read, as they are stored. */
 export async function* findReferenced(
   { database, authorizer, caller }: Lookup,
-  wanted: { to: ResourceName; ids: Iterable<number>; idsOnly: boolean },
+  requested: { to: ResourceName; ids: Iterable<number>; idsOnly: boolean },
 ): AsyncGenerator<StoredDocument> {
-  const read = await authorizer.decide(caller, wanted.to, 'read')
-  const ids = [...new Set(wanted.ids)]
+  const read = await authorizer.decide(caller, requested.to, 'read')
+  const ids = [...new Set(requested.ids)]
   for (let at = 0; at < ids.length; at += IDS_PER_QUERY) {
     const some = ids.slice(at, at + IDS_PER_QUERY).map((id) => ({ workspace: caller.workspace._id, id }))
     yield* database
-      .documents(wanted.to)
+      .documents(requested.to)
       .find({ $and: [{ _id: { $in: some }, ...LIVE }, documentFilter(read)] })
-      .project<StoredDocument>(wanted.idsOnly ? { _id: 1 } : {})
+      .project<StoredDocument>(requested.idsOnly ? { _id: 1 } : {})
   }
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import mongoose from 'mongoose'
-import { parameterFault } from '../requests/parameters.ts'
+import { parameterError } from '../requests/parameters.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
 import { presenterFor } from '../secrets/presenter.ts'
 import { liveDocument, type ResourceDocument } from '../store/stored-document.ts'
@@ -20,7 +20,7 @@ export function populatedFields(definition: ResourceDefinition, text: string | u
   const fields = [...new Set(text.split(','))]
   const known = [...new Set(definition.references.map(({ field }) => field))]
   if (fields.every((field) => known.includes(field))) return fields
-  throw parameterFault(
+  throw parameterError(
     '_populate',
     `expected some of ${known.join(', ') || 'nothing: there are no references'}`,
   )
@@ -58,11 +58,11 @@ export async function populate(
 
 async function findAll(
   lookup: PopulateLookup,
-  held: readonly { to: ResourceName; id: number }[],
+  references: readonly { to: ResourceName; id: number }[],
 ): Promise<Map<string, ResourceDocument>> {
   const found = new Map<string, ResourceDocument>()
   let bytes = 0
-  for (const [to, group] of Map.groupBy(held, (reference) => reference.to)) {
+  for (const [to, group] of Map.groupBy(references, (reference) => reference.to)) {
     const ids = group.map(({ id }) => id)
     const present = await presenterFor(lookup, to)
     for await (const stored of findReferenced(lookup, { to, ids, idsOnly: false })) {
@@ -70,14 +70,14 @@ async function findAll(
       const doc = liveDocument(stored)?.doc
       if (doc !== undefined) found.set(`${to}/${doc._id}`, present(doc))
       if (found.size > MAX_DOCUMENTS || bytes > MAX_BYTES) {
-        throw parameterFault('_populate', 'is too much for one answer; lower the limit')
+        throw parameterError('_populate', 'is too much for one answer; lower the limit')
       }
     }
   }
   return found
 }
 
-/** A copy of `object` with the value at the end of `path` replaced, where there is one. */
+/** `object` with the value at the end of `path` replaced, where there is one. */
 function replaceAt(object: JsonObject, path: string[], replace: (value: unknown) => unknown): JsonObject {
   const [key, ...rest] = path
   if (key === undefined || !Object.hasOwn(object, key)) return object

@@ -2,15 +2,15 @@ import type { JsonObject } from '@parley/shared/json-object'
 import type { Reference, ResourceDefinition, ResourceName } from '../resources/definition.ts'
 import { valueAt } from '../resources/value-at.ts'
 
-/** One id that a document holds, and where (a JSON Pointer). */
-export interface HeldReference {
+/** One id in a document, and its place (a JSON Pointer). */
+export interface FoundReference {
   path: string
   to: ResourceName
   id: number
 }
 
 /** Every reference in a document, whether or not there is such a document. */
-export function referencesIn(definition: ResourceDefinition, doc: JsonObject): HeldReference[] {
+export function referencesIn(definition: ResourceDefinition, doc: JsonObject): FoundReference[] {
   return definition.references
     .filter((reference) => applies(reference, doc))
     .flatMap((reference) => {

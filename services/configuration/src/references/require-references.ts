@@ -3,12 +3,12 @@ import { Problem } from '@parley/shared/problem'
 import type { Request, Response } from 'express'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
 import { findReferenced, type Lookup } from './find-referenced.ts'
-import { type HeldReference, referencesIn } from './references-in.ts'
+import { type FoundReference, referencesIn } from './references-in.ts'
 
 const STRICT = /(?:^|[,;])\s*handling\s*=\s*"?strict"?\s*(?:$|[,;])/i
-const MAX_FAULTS = 50
+const MAX_ERRORS = 50
 
-/** Whether the caller asked that dangling references be refused; the answer then says that they were. */
+/** Whether the caller asked that dangling references be refused; the response then says so. */
 export function prefersStrict(req: Request, res: Response): boolean {
   const strict = STRICT.test(req.get('prefer') ?? '')
   if (strict) res.set('preference-applied', 'handling=strict')
@@ -24,15 +24,15 @@ export async function requireReferences(
   options: { definition: ResourceDefinition; fields: JsonObject; self: number | undefined },
 ): Promise<void> {
   const { definition, fields, self } = options
-  const missing: HeldReference[] = []
-  for (const [to, held] of Map.groupBy(referencesIn(definition, fields), ({ to }) => to)) {
-    const there = await idsThere(lookup, to, held)
+  const missing: FoundReference[] = []
+  for (const [to, references] of Map.groupBy(referencesIn(definition, fields), ({ to }) => to)) {
+    const there = await idsThere(lookup, to, references)
     if (to === definition.name && self !== undefined) there.add(self)
-    missing.push(...held.filter(({ id }) => !there.has(id)))
+    missing.push(...references.filter(({ id }) => !there.has(id)))
   }
   if (missing.length === 0) return
   throw new Problem('validation_failed', {
-    errors: missing.slice(0, MAX_FAULTS).map(({ path, to, id }) => ({
+    errors: missing.slice(0, MAX_ERRORS).map(({ path, to, id }) => ({
       path,
       code: 'dangling_reference',
       message: `there is no ${to}/${id}`,
@@ -40,14 +40,14 @@ export async function requireReferences(
   })
 }
 
-/** Which of the ids that `held` names are there. */
+/** Which of the ids in `references` exist. */
 export async function idsThere(
   lookup: Lookup,
   to: ResourceName,
-  held: readonly HeldReference[],
+  references: readonly FoundReference[],
 ): Promise<Set<number>> {
   const there = new Set<number>()
-  const wanted = { to, ids: held.map(({ id }) => id), idsOnly: true }
-  for await (const { _id } of findReferenced(lookup, wanted)) there.add(_id.id)
+  const requested = { to, ids: references.map(({ id }) => id), idsOnly: true }
+  for await (const { _id } of findReferenced(lookup, requested)) there.add(_id.id)
   return there
 }

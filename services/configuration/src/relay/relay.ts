@@ -15,12 +15,12 @@ const LOST_CODES = [222, 260, 280, 286]
 export interface Relay {
   /** How long ago the oldest write was that is being dealt with, in seconds; 0 when there is none. */
   lagSeconds(): number
-  /** Finishes the batch under way and lets another copy take over. */
+  /** Finishes the current batch and releases the lease for another instance. */
   close(): Promise<void>
 }
 
 interface RelayOptions {
-  /** Names the lease and the place; relays of other names run side by side. */
+  /** Names the lease and the place; relays of other names run concurrently. */
   name: RelayName
   database: Database
   log: Log
@@ -31,7 +31,7 @@ interface RelayOptions {
 }
 
 /**
- * Follows every write, in one copy of the service at a time. How far it got is stored after each batch; what
+ * Follows every write, in one instance of the service at a time. How far it got is stored after each batch; what
  * fails is tried again from there, each second.
  */
 export function startRelay(options: RelayOptions): Relay {
@@ -52,12 +52,20 @@ export function startRelay(options: RelayOptions): Relay {
         if (await state.acquire()) await runUnderLease({ ...options, handle }, state, closing.signal)
       } catch (error) {
         const reason = error instanceof Error ? error.message : 'unknown'
-        if (!closing.signal.aborted) log.warn({ relay: name, reason }, 'relay interrupted')
+        if (!closing.signal.aborted)
+          log.warn(
+            { relay: name, reason },
+            'relay interrupted: it continues from its stored position in a second',
+          )
       }
       await pause(RETRY_MS, closing.signal)
     }
-    if (state.held())
-      await state.release().catch(() => log.warn({ relay: name }, 'relay lease left to expire'))
+    if (state.isLeased())
+      await state
+        .release()
+        .catch(() =>
+          log.warn({ relay: name }, 'relay lease not released: another instance takes over when it expires'),
+        )
   })()
   return {
     lagSeconds: () => (oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest.getTime()) / 1_000)),
@@ -69,13 +77,16 @@ export function startRelay(options: RelayOptions): Relay {
 }
 
 async function runUnderLease(options: RelayOptions, state: RelayState, signal: AbortSignal): Promise<void> {
-  // A renewal that fails shows in `held` when the lease runs out.
+  // After failed renewals `isLeased` returns false once the lease runs out.
   const renewing = setInterval(() => void state.acquire().catch(() => undefined), RENEW_MS)
   try {
-    await follow(options, state, () => state.held() && !signal.aborted)
+    await follow(options, state, () => state.isLeased() && !signal.aborted)
   } catch (error) {
     if (!LOST_CODES.includes(Number((error as { code?: unknown }).code))) throw error
-    options.log.warn({ relay: options.name }, 'relay lost its place; everything comes once again')
+    options.log.warn(
+      { relay: options.name },
+      'relay position is no longer in the oplog: every document is handled once again',
+    )
     await state.savePlace(undefined)
   } finally {
     clearInterval(renewing)

@@ -3,16 +3,16 @@ import type { Request } from 'express'
 
 /** The request's query parameters, each at most once. Throws `validation_failed` naming any not in `known`. */
 export function parameters(req: Request, known: readonly string[]): Map<string, string> {
-  const faults: Fault[] = []
+  const errors: Fault[] = []
   const values = new Map<string, string>()
   for (const [path, value] of Object.entries(req.query)) {
     if (!known.includes(path))
-      faults.push({ path, code: 'unknown_parameter', message: 'not a parameter here' })
+      errors.push({ path, code: 'unknown_parameter', message: 'not a parameter here' })
     else if (typeof value !== 'string')
-      faults.push({ path, code: 'repeated', message: 'given more than once' })
+      errors.push({ path, code: 'repeated', message: 'given more than once' })
     else values.set(path, value)
   }
-  if (faults.length > 0) throw new Problem('validation_failed', { errors: faults })
+  if (errors.length > 0) throw new Problem('validation_failed', { errors: errors })
   return values
 }
 
@@ -20,7 +20,7 @@ export function parameters(req: Request, known: readonly string[]): Map<string, 
 export function flag(values: Map<string, string>, name: string): boolean {
   const value = values.get(name) ?? 'false'
   if (value === 'true' || value === 'false') return value === 'true'
-  throw parameterFault(name, 'expected true or false')
+  throw parameterError(name, 'expected true or false')
 }
 
 const MAX_LIMIT = 200
@@ -30,9 +30,9 @@ export function pageLimit(text: string | undefined, { otherwise }: { otherwise: 
   if (text === undefined) return otherwise
   const limit = Number(text)
   if (/^[1-9]\d{0,2}$/.test(text) && limit <= MAX_LIMIT) return limit
-  throw parameterFault('limit', `expected an integer from 1 to ${MAX_LIMIT}`)
+  throw parameterError('limit', `expected an integer from 1 to ${MAX_LIMIT}`)
 }
 
-export function parameterFault(path: string, message: string): Problem {
+export function parameterError(path: string, message: string): Problem {
   return new Problem('validation_failed', { errors: [{ path, code: 'invalid_parameter', message }] })
 }

@@ -3,7 +3,7 @@ import { jsonSchemaOf } from '@parley/shared/openapi/json-schema'
 import { z } from 'zod'
 import type { ResourceDefinition } from './definition.ts'
 import { extId, optionalId, optionalText, text, url } from './fields.ts'
-import { faultsOfSigningSecrets } from './signing-secrets.ts'
+import { errorsOfSigningSecrets } from './signing-secrets.ts'
 
 const knownSettings = z.looseObject({ assistantId: optionalId, streamResponseBy: optionalText })
 
@@ -40,5 +40,5 @@ export const channel: ResourceDefinition = {
   }),
   indexed: { extId: 'text', name: 'text', 'config.assistantId': 'integer' },
   references: [{ field: 'config.assistantId', to: 'assistant' }],
-  faultsOfChange: faultsOfSigningSecrets,
+  errorsOfChange: errorsOfSigningSecrets,
 }

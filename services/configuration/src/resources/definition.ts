@@ -9,10 +9,10 @@ export const RESOURCES = CONFIGURATION_RESOURCES
 /** A collection's name, as it stands in the path. */
 export type ResourceName = (typeof RESOURCES)[number]
 
-/** What an indexed field holds; `integers` is an array of them. */
+/** The type of an indexed field; `integers` is an array of them. */
 export type FieldKind = 'text' | 'integer' | 'integers'
 
-/** A field (a dotted path) that holds ids of another resource. */
+/** A field (a dotted path) with ids of another resource. */
 export interface Reference {
   field: string
   to: ResourceName
@@ -30,7 +30,7 @@ export interface ResourceDefinition {
   example: Readonly<JsonObject>
   /** The body as callers send it, unknown keys refused. */
   schema: z.ZodObject
-  /** The fields (dotted paths) that lists filter and sort by, beside `_id` and `updatedAt`. Each costs two indexes. */
+  /** The fields (dotted paths) that lists filter and sort by, besides `_id` and `updatedAt`. Each costs two indexes. */
   indexed: Readonly<Record<string, FieldKind>>
   references: readonly Reference[]
   /** Path ids that are no integers address documents by a key. */
@@ -40,7 +40,7 @@ export interface ResourceDefinition {
   /** Messages are applied to its documents, each to one and once. */
   appliesMessages?: true
   /** What may not be changed that way, and by whom; `from` is undefined on creation. */
-  faultsOfChange?(change: {
+  errorsOfChange?(change: {
     by: Actor
     from: JsonObject | undefined
     /** Its secrets sealed. */

@@ -8,7 +8,7 @@ const LEAST_BYTES = 24
 const BASE64 = /^(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=)?$/
 
 /** The new signing secrets of a channel that are too short to withstand guessing; those it has already stay valid. */
-export function faultsOfSigningSecrets(change: {
+export function errorsOfSigningSecrets(change: {
   from: JsonObject | undefined
   to: JsonObject
   sent: JsonObject

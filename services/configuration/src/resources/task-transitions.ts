@@ -3,7 +3,7 @@ export const TASK_STATUSES = ['active', 'pending', 'failed', 'completed', 'cance
 
 export type TaskStatus = (typeof TASK_STATUSES)[number]
 
-/** Who changes a task: somebody through the API, or what a thread's answers submit. */
+/** Who changes a task: a caller through the API, or a submission of its thread. */
 export type Actor = 'caller' | 'runtime'
 
 /** What a caller may set at any time. */

@@ -36,7 +36,7 @@ export const task: ResourceDefinition = {
   ],
   lookups: [TASK_LOOKUP],
   appliesMessages: true,
-  faultsOfChange: ({ by, from, to }) => {
+  errorsOfChange: ({ by, from, to }) => {
     // Both have passed the schema.
     const [before, after] = [from?.status as TaskStatus | undefined, to.status as TaskStatus]
     if (isTransition({ by, from: before, to: after })) return []

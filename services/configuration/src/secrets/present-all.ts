@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 
 const SLICE_MS = 20
 
-/** Presents one after another, and lets others have their turn every 20 ms: to open many secrets takes long. */
+/** Presents one after another, and yields to the event loop every 20 ms: opening many secrets takes long. */
 export async function presentAll<T, R>(items: readonly T[], present: (item: T) => R): Promise<R[]> {
   const shown: R[] = []
   let since = performance.now()

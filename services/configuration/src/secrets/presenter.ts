@@ -27,10 +27,10 @@ export function presentWritten(secrets: Pick<SecretBox, 'open'>, workspace: numb
   return { version: written.version, doc: reveal(written.doc, { secrets, workspace, writable: true }) }
 }
 
-/** How what is shown may be cached: not at all where it holds a secret in the clear. */
-export const cachingOf = (shown: unknown): string => (holdsSecret(shown) ? 'no-store' : 'private, no-cache')
+/** How what is shown may be cached: not at all where it has a secret in plain text. */
+export const cachingOf = (shown: unknown): string => (hasSecret(shown) ? 'no-store' : 'private, no-cache')
 
-function holdsSecret(shown: unknown): boolean {
+function hasSecret(shown: unknown): boolean {
   let found = false
   mapSecrets(shown, (leaf) => {
     found ||= leaf !== MASK
@@ -39,7 +39,7 @@ function holdsSecret(shown: unknown): boolean {
   return found
 }
 
-/** Whether a document as it is shown holds a masked secret. */
+/** Whether a document as it is shown has a masked secret. */
 export function isMasked(shown: ResourceDocument): boolean {
   let masked = false
   mapSecrets(shown, (leaf) => {

@@ -4,8 +4,8 @@ import type { Fault } from '@parley/shared/problem'
 import { isSealed, MASK, mapSecrets, type SecretBox, type SecretLeaf } from '@parley/shared/sealed-value'
 
 /**
- * What a caller sent with its secrets sealed. One that has not changed, or is masked, keeps its sealed text,
- * so that the same document stays the same; `faults` names the masked ones that there is nothing to keep of.
+ * What a caller sent with its secrets sealed. One that has not changed, or is masked, stays as it is sealed,
+ * so that the same document stays the same; `errors` names the masked ones that have no stored secret.
  */
 export function sealFields(options: {
   secrets: SecretBox
@@ -13,14 +13,14 @@ export function sealFields(options: {
   fields: JsonObject
   /** The stored document, its secrets sealed. */
   current: JsonObject | undefined
-}): { fields: JsonObject; faults: Fault[] } {
+}): { fields: JsonObject; errors: Fault[] } {
   const { secrets, workspace, current } = options
-  const faults: Fault[] = []
+  const errors: Fault[] = []
   const fields = mapSecrets(options.fields, (leaf, path) => {
     const stored = leafAt(current, path)
     if (leaf === MASK && stored === undefined) {
       const pointer = path.map((key) => `/${pointerSegment(key)}`).join('')
-      faults.push({
+      errors.push({
         path: pointer,
         code: 'nothing_stored',
         message: `${MASK} keeps a secret, but there is none`,
@@ -29,7 +29,7 @@ export function sealFields(options: {
     }
     return sealLeaf({ secrets, workspace, leaf, stored })
   })
-  return { fields, faults }
+  return { fields, errors }
 }
 
 function sealLeaf(options: {
@@ -44,7 +44,7 @@ function sealLeaf(options: {
   }
   const opened = secrets.open(stored, workspace)
   if (leaf !== MASK && leaf !== stored && leaf !== opened) return secrets.seal(leaf, workspace)
-  // What can't be opened is kept; what another key sealed is sealed anew, so that old keys can go.
+  // What can't be opened stays; what another key sealed is sealed again, so that old keys can be removed.
   return opened === undefined || secrets.isCurrent(stored) ? stored : secrets.seal(opened, workspace)
 }
 

@@ -64,7 +64,7 @@ export function openDatabase(options: { url: string; database: string; log: Log 
 async function prepareCollections(db: mongoose.mongo.Db): Promise<void> {
   const made = await Promise.all(
     allResources.map(async (definition) => {
-      const isNew = await keepBefores(db, definition)
+      const isNew = await enablePreImages(db, definition)
       await db.collection(definition.name).createIndexes(indexesOf(definition))
       return isNew
     }),
@@ -75,7 +75,7 @@ async function prepareCollections(db: mongoose.mongo.Db): Promise<void> {
 const EXISTS = 48
 
 /** History needs what a document was before a write. True when the collection was not there yet. */
-async function keepBefores(db: mongoose.mongo.Db, { name }: ResourceDefinition): Promise<boolean> {
+async function enablePreImages(db: mongoose.mongo.Db, { name }: ResourceDefinition): Promise<boolean> {
   const changeStreamPreAndPostImages = { enabled: true }
   try {
     await db.createCollection(name, { changeStreamPreAndPostImages })

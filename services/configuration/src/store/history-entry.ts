@@ -11,6 +11,6 @@ export interface FieldChange {
 /** One version of one document: who made it, when, and what changed. */
 export interface HistoryEntry extends Authorship {
   _id: { workspace: number; resource: ResourceName; id: number; version: number }
-  /** Null where it isn't known; a change without its values where they are too large to be kept. */
+  /** Null where it isn't known; a change without its values where they are too large to be stored. */
   changes: FieldChange[] | null
 }

@@ -4,7 +4,7 @@ import type { Counters, Database } from './database.ts'
 const LEAP = 10_000
 
 export interface IdCounter {
-  /** The next id; never the same twice, also across copies of the service. */
+  /** The next id; never the same twice, also across instances of the service. */
   next(workspace: number, resource: ResourceName): Promise<number>
   /** Moves the counter over `taken` and the ids right after it that are taken too (10,000 at most). */
   pass(workspace: number, resource: ResourceName, taken: number): Promise<void>

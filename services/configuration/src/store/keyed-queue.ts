@@ -1,4 +1,4 @@
-/** Runs tasks of the same name one after another, and tasks of different names side by side. */
+/** Runs tasks of the same name one after another, and tasks of different names concurrently. */
 export interface KeyedQueue {
   run<T>(name: string, task: () => Promise<T>): Promise<T>
 }

@@ -13,7 +13,7 @@ const LEASE_SECONDS = 10
 // What a clock and a scheduler may be off by; the lease is given up this long before it ends.
 const MARGIN_MS = 2_000
 
-/** Which copy of the service runs a relay, and how far it got. */
+/** Which instance of the service runs a relay, and its position. */
 export interface StoredRelay {
   _id: RelayName
   owner?: string
@@ -25,9 +25,9 @@ export interface StoredRelay {
 export interface RelayState {
   /** Takes or renews the lease for 10 s by the database's clock; false while another owner has it. */
   acquire(): Promise<boolean>
-  /** Whether the lease still holds, with a margin of 2 s. */
-  held(): boolean
-  /** Lets another copy take over at once. */
+  /** Whether the lease is valid for another 2 s at least. */
+  isLeased(): boolean
+  /** Releases the lease, so that another instance takes over at once. */
   release(): Promise<void>
   /** Where to go on, if that is known. */
   place(): Promise<StartingPoint | undefined>
@@ -41,17 +41,17 @@ export function createRelayState(options: {
 }): RelayState {
   const { relays, name } = options
   const owner = randomUUID()
-  let heldUntil = 0
+  let leasedUntil = 0
   return {
     acquire: async () => {
       const asked = performance.now()
       const taken = await takeOver(relays(), name, owner)
-      heldUntil = taken ? asked + LEASE_SECONDS * 1000 - MARGIN_MS : 0
+      leasedUntil = taken ? asked + LEASE_SECONDS * 1000 - MARGIN_MS : 0
       return taken
     },
-    held: () => performance.now() < heldUntil,
+    isLeased: () => performance.now() < leasedUntil,
     release: async () => {
-      heldUntil = 0
+      leasedUntil = 0
       await relays().updateOne({ _id: name, owner }, { $unset: { owner: '', expiresAt: '' } })
     },
     place: async () => (await relays().findOne({ _id: name }))?.from,

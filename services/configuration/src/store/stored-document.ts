@@ -32,12 +32,12 @@ export interface Author {
   username: string
 }
 
-/** What the database holds: the document under `doc`, and beside it what only we need. */
+/** A document in the database: its content under `doc`, and what only this service needs. */
 export interface StoredDocument {
   _id: Address
   /** Counts every write, on through deletion and re-creation. */
   version: number
-  /** A deleted document keeps its place, so that its id is not given out again. */
+  /** A deleted document stays as a mark, so that its id is not used again. */
   deleted: boolean
   written: Authorship
   /** Copies of the indexed fields in a form that an index takes. */
@@ -97,7 +97,7 @@ const INDEXED_CHARACTERS = 128
 /** Texts are indexed by their first 128 characters, so that indexes and cursors stay small. */
 export const indexedText = (value: string): string => value.slice(0, INDEXED_CHARACTERS).toWellFormed()
 
-/** Whether the index does not tell a text from all others. */
+/** Whether the index has only the beginning of a text. */
 export const isCutInIndex = (value: unknown): boolean =>
   typeof value === 'string' && value.length > INDEXED_CHARACTERS
 

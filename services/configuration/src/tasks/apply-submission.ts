@@ -17,7 +17,7 @@ import { firstTask, readDocument } from './first-task.ts'
 
 const MAX_ATTEMPTS = 20
 
-/** Whom history and events name for what answers did to a task. */
+/** The author in history and events for changes that a submission made. */
 export const RUNTIME: Author = { _id: 0, username: 'runtime' }
 
 export type Outcome =
@@ -47,7 +47,7 @@ export async function applySubmission(needed: Needed, submission: TaskSubmission
     try {
       return await applyOnce(needed, submission)
     } catch (error) {
-      // Another copy of the service has the same submission.
+      // Another instance of the service has the same submission.
       if (error instanceof AlreadyApplied || error instanceof KeyTaken) return 'repeated'
       if (!(error instanceof Overtaken)) throw error
     }

@@ -95,8 +95,8 @@ function workSubmissions(
 }
 
 function reasonOf({ code, options }: Problem): string {
-  const [fault] = options.errors ?? []
-  return fault === undefined ? code : `${code}: ${fault.code} at ${fault.path}`
+  const [error] = options.errors ?? []
+  return error === undefined ? code : `${code}: ${error.code} at ${error.path}`
 }
 
 async function sideBySide<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

@@ -44,7 +44,7 @@ export function exportConfiguration({ database, authorizer, secrets }: Dependenc
   }
 }
 
-/** What fails before the first text is an answer of its own; later the connection ends in the middle. */
+/** A failure before the first text becomes a problem response; later the connection ends in the middle. */
 async function stream(res: Response, texts: AsyncGenerator<string>): Promise<void> {
   const first = await texts.next()
   async function* all() {

@@ -19,7 +19,7 @@ type AccessTo = Map<ResourceName, WriteAccess>
 
 /**
  * `POST /rest/import`: creates and replaces the documents of an export, each under its own id, and leaves all
- * others alone; what is as it should be is not written. `?dryRun=true` only tells what it would do. One
+ * others alone; unchanged documents are not written. `?dryRun=true` only returns the plan. One
  * document's write is one write: after a failure in the middle the same import is sent again.
  */
 export function importConfiguration(dependencies: Dependencies): RequestHandler {
@@ -34,28 +34,28 @@ export function importConfiguration(dependencies: Dependencies): RequestHandler 
       access.set(definition.name, await writeAccess(authorizer, caller, definition.name))
     }
     const workspace = caller.workspace._id
-    const outcomes = await inTurns(imported, (each) =>
+    const outcomes = await inBatches(imported, (each) =>
       planStep({ database, secrets, workspace, access: accessTo(access, each), imported: each }).then(
         (step) => ({ step }),
-        (error: unknown) => ({ faults: faultsIn(error) }),
+        (error: unknown) => ({ errors: errorsIn(error) }),
       ),
     )
     // In the order of the documents, whichever was looked at first.
-    requireNone(outcomes.flatMap((outcome) => ('faults' in outcome ? outcome.faults : [])))
+    requireNone(outcomes.flatMap((outcome) => ('errors' in outcome ? outcome.errors : [])))
     const plan = outcomes.flatMap((outcome) => ('step' in outcome ? [outcome.step] : []))
     if (!dryRun) {
       const due = imported.filter((_, at) => plan[at]?.action !== 'unchanged')
-      await inTurns(due, (each) => apply(dependencies, caller, accessTo(access, each), each))
+      await inBatches(due, (each) => apply(dependencies, caller, accessTo(access, each), each))
     }
     res.json({ dryRun, summary: summaryOf(plan), plan })
   }
 }
 
-/** What is wrong with one document is told with the faults of all others; anything else is thrown. */
-function faultsIn(error: unknown): readonly Fault[] {
-  const faults = error instanceof Problem ? error.options.errors : undefined
-  if (faults === undefined) throw error
-  return faults
+/** The validation errors of one document, to be returned with those of all others; other errors are thrown. */
+function errorsIn(error: unknown): readonly Fault[] {
+  const errors = error instanceof Problem ? error.options.errors : undefined
+  if (errors === undefined) throw error
+  return errors
 }
 
 function accessTo(access: AccessTo, { definition }: Imported): WriteAccess {
@@ -88,7 +88,7 @@ async function apply(
 }
 
 /** Runs `work` for every item, 16 at a time; stops at the first failure. */
-async function inTurns<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+async function inBatches<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   for (let at = 0; at < items.length; at += AT_A_TIME) {
     results.push(...(await Promise.all(items.slice(at, at + AT_A_TIME).map(work))))

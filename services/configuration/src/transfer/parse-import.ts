@@ -31,45 +31,45 @@ const importSchema = z.strictObject({
   ),
 })
 
-/** The documents in an import's body. Throws `validation_failed` with the faults of all of them. */
+/** The documents in an import's body. Throws `validation_failed` with the errors of all of them. */
 export function parseImport(body: unknown): Imported[] {
   const { resources } = validate(importSchema, body)
   requireFewSecretsInImport(resources)
-  const faults: Fault[] = []
+  const errors: Fault[] = []
   const imported = TRANSFERRED.flatMap((name) => {
     const seen = new Set<unknown>()
     return (resources[name] ?? []).flatMap((entry, at) => {
       const path = `/resources/${name}/${at}`
-      if (seen.has(entry._id)) faults.push({ path, code: 'repeated', message: 'the id is there already' })
+      if (seen.has(entry._id)) errors.push({ path, code: 'repeated', message: 'the id is there already' })
       if (entry._id !== undefined) seen.add(entry._id)
-      return parseEntry(definitions[name], entry, { path, faults })
+      return parseEntry(definitions[name], entry, { path, errors })
     })
   })
-  requireNone(faults)
+  requireNone(errors)
   return imported
 }
 
-/** Throws `validation_failed` where there are faults, with the number of all. */
-export function requireNone(faults: readonly Fault[]): void {
-  if (faults.length === 0) return
-  const detail = `The import has ${faults.length} faults; nothing was applied.`
-  throw new Problem('validation_failed', { detail, errors: faults })
+/** Throws `validation_failed` where there are errors, with their number. */
+export function requireNone(errors: readonly Fault[]): void {
+  if (errors.length === 0) return
+  const detail = `The import has ${errors.length} errors; nothing was applied.`
+  throw new Problem('validation_failed', { detail, errors: errors })
 }
 
 function parseEntry(
   definition: ResourceDefinition,
   entry: JsonObject,
-  { path, faults }: { path: string; faults: Fault[] },
+  { path, errors }: { path: string; errors: Fault[] },
 ): Imported[] {
   const fields = withoutOwnFields(entry)
   const own = ownFields.safeParse(entry)
   for (const { error } of [own, definition.schema.safeParse(fields)]) {
-    if (error) faults.push(...faultsOf(error).map((fault) => ({ ...fault, path: path + fault.path })))
+    if (error) errors.push(...faultsOf(error).map((error) => ({ ...error, path: path + error.path })))
   }
   if (!own.success) return []
   const key = own.data.key ?? undefined
   if (key !== undefined && !isKey(definition, key)) {
-    faults.push({ path: `${path}/key`, code: 'bad_key', message: 'cannot be a key' })
+    errors.push({ path: `${path}/key`, code: 'bad_key', message: 'cannot be a key' })
   }
   return [{ definition, id: own.data._id, key, fields, path }]
 }

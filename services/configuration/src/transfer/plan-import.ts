@@ -37,7 +37,7 @@ export async function planStep(options: Importing & { database: Database }): Pro
     return { ...at, action: 'create', changes: [] }
   }
   if (key !== undefined && key !== current.doc.key) {
-    const message = 'an existing document keeps the key it has'
+    const message = 'the key of an existing document can not change'
     throw new Problem('validation_failed', { errors: [{ path: `${path}/key`, code: 'other_key', message }] })
   }
   const [before, after] = [withoutOwnFields(current.doc), withoutOwnFields(next)]
@@ -52,21 +52,21 @@ export function importedDocument(
 ): ResourceDocument {
   if (current !== undefined) requireWritable(access, current)
   const { definition, id, key, fields, path } = imported
-  const doc = within(path, () =>
+  const doc = withPath(path, () =>
     buildDocument({ secrets, definition, workspace, current: current?.doc, id, key, fields }),
   )
   requireMayBecome(access, doc)
   return doc
 }
 
-/** Names the faults of one document by where it stands in the body. */
-function within<T>(path: string, build: () => T): T {
+/** Puts the document's path in the body before the paths of its errors. */
+function withPath<T>(path: string, build: () => T): T {
   try {
     return build()
   } catch (error) {
-    const faults = error instanceof Problem ? error.options.errors : undefined
-    if (faults === undefined) throw error
-    const errors = faults.map((fault) => ({ ...fault, path: path + fault.path }))
+    const found = error instanceof Problem ? error.options.errors : undefined
+    if (found === undefined) throw error
+    const errors = found.map((one) => ({ ...one, path: path + one.path }))
     throw new Problem('validation_failed', { errors })
   }
 }
@@ -79,8 +79,8 @@ async function requireKeyFree(options: {
   const { database, workspace, imported } = options
   const { definition, key, path } = imported
   if (key === undefined) return
-  const holder = await locate({ database, definition, workspace, path: { key } })
-  if (holder === undefined) return
-  const message = `is the key of ${definition.name}/${holder.doc._id}`
+  const owner = await locate({ database, definition, workspace, path: { key } })
+  if (owner === undefined) return
+  const message = `is the key of ${definition.name}/${owner.doc._id}`
   throw new Problem('validation_failed', { errors: [{ path: `${path}/key`, code: 'key_taken', message }] })
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { keepRunning } from '@parley/local/system/keep-running'
+import { restartOnExit } from '@parley/local/system/restart-on-exit'
 import { waitUntil } from '@parley/local/wait-until'
 
 /** Ends when told to; `failures` of its restarts fail. */
@@ -20,13 +20,17 @@ function endable(failures: number) {
   return subject
 }
 
-test('what ends is started again, more slowly each time, until told to stop', async () => {
+test('a process that ends is restarted, after a longer delay each time, until the signal aborts', async () => {
   const subject = endable(2)
   const said: string[] = []
   let restarts = 0
   const stopping = new AbortController()
   const onRestart = () => void restarts++
-  const running = keepRunning(subject, { say: (line) => said.push(line), onRestart, signal: stopping.signal })
+  const running = restartOnExit(subject, {
+    say: (line) => said.push(line),
+    onRestart,
+    signal: stopping.signal,
+  })
   subject.end()
   expect(await waitUntil(() => restarts === 3, { timeoutMs: 10_000 })).toBe(true)
   expect(said).toEqual([

@@ -1,35 +1,35 @@
 import { describe, expect, test } from '@jest/globals'
-import { conserve, isConserved, latencies, percentile } from '@parley/local/demo/conservation'
 import { planThreads, readVariables } from '@parley/local/demo/demo-plan'
+import { isReconciled, latencies, percentile, reconcile } from '@parley/local/demo/reconciliation'
 
 const posted = (thread: number, sequence: number) => ({
   thread,
   sequence,
   postedAt: 10,
-  answeredAt: 20 as number | undefined,
+  acceptedAt: 20 as number | undefined,
   repeats: 0,
 })
 const unanswered = (thread: number, sequence: number) => ({
   ...posted(thread, sequence),
-  answeredAt: undefined,
+  acceptedAt: undefined,
 })
 const arrival = (thread: number, sequence: number, at = 100) => ({ thread, sequence, at })
 const four = [posted(0, 0), posted(0, 1), posted(1, 0), posted(1, 1)]
 
-describe('conservation', () => {
-  test('holds when each arrived once and in its thread in order', () => {
-    const table = conserve(four, [arrival(1, 0), arrival(0, 0), arrival(0, 1), arrival(1, 1)])
+describe('reconciliation', () => {
+  test('succeeds when each message arrived once and in the order of its thread', () => {
+    const table = reconcile(four, [arrival(1, 0), arrival(0, 0), arrival(0, 1), arrival(1, 1)])
     expect(table).toEqual({
       posted: 4,
-      answered: 4,
+      accepted: 4,
       arrived: 4,
       once: 4,
       doubled: 0,
       missing: 0,
       threadsOutOfOrder: 0,
     })
-    expect(isConserved(table, 4)).toBe(true)
-    expect(isConserved(table, 5)).toBe(false)
+    expect(isReconciled(table, 4)).toBe(true)
+    expect(isReconciled(table, 5)).toBe(false)
   })
 
   test.each<[string, [number, number][], object]>([
@@ -87,25 +87,25 @@ describe('conservation', () => {
     ],
     ['nothing', [], { missing: 4, arrived: 0 }],
   ])('fails with %s', (_name, places, expected) => {
-    const table = conserve(
+    const table = reconcile(
       four,
       places.map(([thread, sequence]) => arrival(thread, sequence)),
     )
     expect(table).toMatchObject(expected)
-    expect(isConserved(table, 4)).toBe(false)
+    expect(isReconciled(table, 4)).toBe(false)
   })
 
-  test('fails when a post was not answered', () => {
-    const table = conserve([unanswered(0, 0)], [arrival(0, 0)])
-    expect(table).toMatchObject({ answered: 0, once: 1 })
-    expect(isConserved(table, 1)).toBe(false)
+  test('fails when a post got no 200', () => {
+    const table = reconcile([unanswered(0, 0)], [arrival(0, 0)])
+    expect(table).toMatchObject({ accepted: 0, once: 1 })
+    expect(isReconciled(table, 1)).toBe(false)
   })
 })
 
-test('latencies run from the post to the answer and to the first arrival', () => {
-  const arrivals = [arrival(0, 0, 60), arrival(0, 0, 90), arrival(0, 1, 9)]
-  expect(latencies([posted(0, 0), unanswered(0, 1), posted(0, 2)], arrivals)).toEqual({
-    answer: [10, 10],
+test('latencies run from the post to the response and to the first arrival', () => {
+  const received = [arrival(0, 0, 60), arrival(0, 0, 90), arrival(0, 1, 9)]
+  expect(latencies([posted(0, 0), unanswered(0, 1), posted(0, 2)], received)).toEqual({
+    response: [10, 10],
     arrival: [50, 0],
   })
 })
@@ -119,7 +119,7 @@ test.each([
   expect(percentile(values, share)).toBe(expected)
 })
 
-describe('plan', () => {
+describe('the plan', () => {
   test('spreads the messages over the threads, each with its place in the variables', () => {
     const threads = planThreads({ messages: 7, threads: 3, run: 'r' })
     expect(threads.map((thread) => thread.length)).toEqual([3, 2, 2])

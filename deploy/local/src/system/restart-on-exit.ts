@@ -15,7 +15,7 @@ export interface Restartable {
  * Starts `subject` again whenever it ends, until `signal` aborts: after 0.2 s, then twice as long each time up
  * to 10 s, and from the start again once it has lived for 30 s.
  */
-export async function keepRunning(
+export async function restartOnExit(
   subject: Restartable,
   options: { say(line: string): void; onRestart(): void; signal: AbortSignal },
 ): Promise<void> {

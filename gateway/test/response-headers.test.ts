@@ -1,11 +1,11 @@
 import { createServer } from 'node:http'
 import { describe, expect, test } from '@jest/globals'
-import { answerClientErrors } from '@parley/shared/client-errors'
+import { respondToClientErrors } from '@parley/shared/client-errors'
 import { gatewayUnderTest, listen, startSystem, stop } from './gateway-system.ts'
 
 const gateway = gatewayUnderTest({ backend: 'configuration' })
 
-describe('nosniff is on every answer:', () => {
+describe('every response has nosniff:', () => {
   test.each([
     ['GET', '/health/live', 200],
     ['GET', '/health/ready', 200],
@@ -19,31 +19,31 @@ describe('nosniff is on every answer:', () => {
     ['GET', '/rest/%00', 400],
   ])('%s %s', async (method, path, status) => {
     const headers = { authorization: `Bearer ${gateway.token}` }
-    const answer = await fetch(gateway.system.url + path, { method, headers })
-    await answer.body?.cancel()
-    expect([answer.status, answer.headers.get('x-content-type-options')]).toEqual([status, 'nosniff'])
-    expect(answer.headers.get('strict-transport-security')).toBeNull()
+    const response = await fetch(gateway.system.url + path, { method, headers })
+    await response.body?.cancel()
+    expect([response.status, response.headers.get('x-content-type-options')]).toEqual([status, 'nosniff'])
+    expect(response.headers.get('strict-transport-security')).toBeNull()
   })
 
-  test('one to what is no HTTP', async () => {
+  test('the response to bytes that are not HTTP', async () => {
     expect(await gateway.system.raw('nonsense\r\n\r\n')).toMatch(
       /^HTTP\/1.1 400 .*x-content-type-options: nosniff/is,
     )
   })
 })
 
-describe('no answer is stored', () => {
+describe('a response has cache-control no-store', () => {
   const login = (password: string, username: string) =>
     gateway.system.call('POST', '/api/auth/login', { body: { username, password } })
 
-  test('that holds a secret: registration, login, refresh, tokens', async () => {
+  test('when it contains a secret: registration, login, refresh, tokens', async () => {
     const password = 'a password of some length'
     const username = 'no-store@example.com'
     const body = { name: 'N', email: username, phone: '1', password, namespace: 'n' }
     const registered = await gateway.system.call('POST', '/api/auth/register', { body })
     const token = registered.json.accessToken
     const loggedIn = await login(password, username)
-    const answers = [
+    const responses = [
       registered,
       loggedIn,
       await login('wrong', username),
@@ -56,24 +56,24 @@ describe('no answer is stored', () => {
       }),
       await gateway.system.call('GET', '/api/auth/tokens', { token }),
     ]
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 401, 200, 200, 200])
-    for (const { headers } of answers) expect(headers.get('cache-control')).toBe('no-store')
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 401, 200, 200, 200])
+    for (const { headers } of responses) expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  test('of which its service does not say otherwise', async () => {
+  test('unless its service sets another cache-control', async () => {
     const plain = await gateway.system.call('GET', '/rest/jobs', { token: gateway.token })
     expect(plain.headers.get('cache-control')).toBe('no-store')
-    gateway.backend.answer = (_req, res) =>
+    gateway.backend.respond = (_req, res) =>
       void res.writeHead(200, { 'cache-control': 'private, no-cache' }).end('{}')
     const said = await gateway.system.call('GET', '/rest/jobs', { token: gateway.token })
     expect(said.headers.get('cache-control')).toBe('private, no-cache')
   })
 })
 
-test('where TLS ends in front of the gateway, every answer says to come by TLS only', async () => {
+test('every response has strict-transport-security when TLS ends in front of the gateway', async () => {
   const system = await startSystem({ PUBLIC_URL: 'https://parley.example' })
   const server = createServer(system.app)
-  answerClientErrors(server)
+  respondToClientErrors(server)
   const url = await listen(server)
   try {
     for (const path of ['/docs', '/rest/nothing', '/rest/jobs', '/rest/%00']) {

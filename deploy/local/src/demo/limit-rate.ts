@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Lets `rate` calls a second through, evenly. */
-export function paced<A extends unknown[], R>(
+/** Makes at most `rate` calls a second, evenly spaced. */
+export function limitRate<A extends unknown[], R>(
   rate: number,
   call: (...args: A) => Promise<R>,
 ): (...args: A) => Promise<R> {

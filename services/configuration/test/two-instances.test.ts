@@ -8,7 +8,7 @@ let second: ConfigurationServer
 beforeAll(async () => {
   const roles = { OPEN: [{ schema: 'true', read: 'true', write: "{{doc.name}} == 'open'" }] }
   first = await startConfiguration({ roles })
-  second = await startConfiguration({ roles, beside: first })
+  second = await startConfiguration({ roles, others: first })
 })
 afterAll(async () => {
   await second.close()
@@ -19,8 +19,8 @@ const named = (name: string) => ({ ...bodies.steps, name })
 
 test("each goes on from the other's writes", async () => {
   for (let version = 1; version <= 10; version++) {
-    const copy = version % 2 === 0 ? first : second
-    const { headers } = await copy.call('PUT', '/rest/steps/1', { body: named(`by ${version}`) })
+    const instance = version % 2 === 0 ? first : second
+    const { headers } = await instance.call('PUT', '/rest/steps/1', { body: named(`by ${version}`) })
     expect(headers.get('etag')).toBe(`"${version}"`)
   }
   const { json } = await first.call('GET', '/rest/steps/1')
@@ -42,8 +42,8 @@ test('preconditions go by what is stored', async () => {
 })
 
 test('permissions go by what is stored', async () => {
-  const write = (copy: ConfigurationServer, name: string, role = 'WORKSPACE_ADMIN') =>
-    copy.call('PUT', '/rest/steps/3', { body: named(name), role })
+  const write = (instance: ConfigurationServer, name: string, role = 'WORKSPACE_ADMIN') =>
+    instance.call('PUT', '/rest/steps/3', { body: named(name), role })
   await write(first, 'open')
   await write(second, 'closed')
   expect((await write(first, 'open', 'OPEN')).status).toBe(403)

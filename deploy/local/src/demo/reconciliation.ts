@@ -1,10 +1,10 @@
 import type { Posted } from './post-threads.ts'
 import type { Arrival } from './watch-simulator.ts'
 
-/** What became of the messages, each counted once by thread and sequence. */
-export interface Conservation {
+/** What happened to the messages, each counted once by thread and sequence. */
+export interface Reconciliation {
   posted: number
-  answered: number
+  accepted: number
   /** Sends that arrived, repeated ones included. */
   arrived: number
   once: number
@@ -13,34 +13,34 @@ export interface Conservation {
   threadsOutOfOrder: number
 }
 
-/** Counts what was posted against what arrived; `arrivals` in the order of arrival. */
-export function conserve(posted: readonly Posted[], arrivals: readonly Arrival[]): Conservation {
+/** Counts what was posted against what the simulator received, in the order in which it did. */
+export function reconcile(posted: readonly Posted[], received: readonly Arrival[]): Reconciliation {
   const counts = new Map<string, number>()
-  for (const arrival of arrivals) counts.set(keyOf(arrival), (counts.get(keyOf(arrival)) ?? 0) + 1)
+  for (const arrival of received) counts.set(keyOf(arrival), (counts.get(keyOf(arrival)) ?? 0) + 1)
   const times = posted.map((message) => counts.get(keyOf(message)) ?? 0)
   return {
     posted: posted.length,
-    answered: posted.filter(({ answeredAt }) => answeredAt !== undefined).length,
-    arrived: arrivals.length,
+    accepted: posted.filter(({ acceptedAt }) => acceptedAt !== undefined).length,
+    arrived: received.length,
     once: times.filter((count) => count === 1).length,
     doubled: times.filter((count) => count > 1).length,
     missing: times.filter((count) => count === 0).length,
-    threadsOutOfOrder: threadsOutOfOrder(arrivals),
+    threadsOutOfOrder: threadsOutOfOrder(received),
   }
 }
 
-/** Whether nothing was lost, doubled or out of order, and every post was answered. */
-export function isConserved(conservation: Conservation, planned: number): boolean {
-  const { answered, once, arrived, threadsOutOfOrder } = conservation
-  return answered === planned && once === planned && arrived === planned && threadsOutOfOrder === 0
+/** Whether nothing was lost, doubled or out of order, and every post got 200. */
+export function isReconciled(reconciliation: Reconciliation, planned: number): boolean {
+  const { accepted, once, arrived, threadsOutOfOrder } = reconciliation
+  return accepted === planned && once === planned && arrived === planned && threadsOutOfOrder === 0
 }
 
 /** Counts the threads in which a message arrived for the first time after a later one. */
-function threadsOutOfOrder(arrivals: readonly Arrival[]): number {
+function threadsOutOfOrder(received: readonly Arrival[]): number {
   const highest = new Map<number, number>()
   const seen = new Set<string>()
   const wrong = new Set<number>()
-  for (const arrival of arrivals) {
+  for (const arrival of received) {
     const { thread, sequence } = arrival
     if (seen.has(keyOf(arrival))) continue
     seen.add(keyOf(arrival))
@@ -53,14 +53,14 @@ function threadsOutOfOrder(arrivals: readonly Arrival[]): number {
 const keyOf = ({ thread, sequence }: { thread: number; sequence: number }): string => `${thread}:${sequence}`
 
 /** Milliseconds from post to 200, and from post to the first arrival, of the messages that got there. */
-export function latencies(posted: readonly Posted[], arrivals: readonly Arrival[]) {
+export function latencies(posted: readonly Posted[], received: readonly Arrival[]) {
   const firstArrival = new Map<string, number>()
-  for (const arrival of arrivals) {
+  for (const arrival of received) {
     if (!firstArrival.has(keyOf(arrival))) firstArrival.set(keyOf(arrival), arrival.at)
   }
   const since = (from: number, to: number | undefined) => (to === undefined ? [] : [Math.max(0, to - from)])
   return {
-    answer: posted.flatMap(({ postedAt, answeredAt }) => since(postedAt, answeredAt)),
+    response: posted.flatMap(({ postedAt, acceptedAt }) => since(postedAt, acceptedAt)),
     arrival: posted.flatMap((message) => since(message.postedAt, firstArrival.get(keyOf(message)))),
   }
 }

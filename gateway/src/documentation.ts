@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { methodNotAllowed } from '@parley/shared/problem'
+import { type Request, type RequestHandler, Router } from 'express'
+
+/** A file that is served as it is. */
+interface Asset {
+  type: string
+  etag: string
+  body: Buffer
+  gzipped: Buffer
+}
+
+/** The page around the renderer; nothing in it is inline, so that its policy needs no exception. */
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Parley API</title>
+<link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+</head>
+<body>
+<div id="docs"></div>
+<noscript>The document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`
+
+/** Starts the renderer in the page; it does not store tokens that are typed in. */
+const START = `SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#docs',
+  deepLinking: true,
+  docExpansion: 'none',
+  filter: true,
+  defaultModelsExpandDepth: 0,
+  validatorUrl: null,
+  persistAuthorization: false,
+})
+`
+
+/** Only what this gateway serves itself; the renderer's style sheet has its icons inside. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const HEADERS = {
+  'content-security-policy': POLICY,
+  'cross-origin-opener-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  vary: 'accept-encoding',
+  // Browsers ask again each time, which costs a 304.
+  'cache-control': 'public, no-cache',
+}
+
+const openApiDocument = new URL('../../docs/openapi.json', import.meta.url)
+const ofRenderer = (file: string) => createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`)
+
+const SOURCES: Readonly<Record<string, { type: string; read(): Promise<Buffer> }>> = {
+  '/openapi.json': { type: 'application/json; charset=utf-8', read: () => readFile(openApiDocument) },
+  '/docs': { type: 'text/html; charset=utf-8', read: async () => Buffer.from(PAGE) },
+  '/docs/start.js': { type: 'text/javascript; charset=utf-8', read: async () => Buffer.from(START) },
+  '/docs/swagger-ui-bundle.js': {
+    type: 'text/javascript; charset=utf-8',
+    read: () => readFile(ofRenderer('swagger-ui-bundle.js')),
+  },
+  '/docs/swagger-ui.css': {
+    type: 'text/css; charset=utf-8',
+    read: () => readFile(ofRenderer('swagger-ui.css')),
+  },
+  '/docs/favicon-32x32.png': { type: 'image/png', read: () => readFile(ofRenderer('favicon-32x32.png')) },
+}
+
+/**
+ * `GET /openapi.json`, and the same for people at `/docs`, with all that the page needs. It needs no token;
+ * `admit` throws for a caller that asks too often.
+ */
+export function documentation({ admit }: { admit(req: Request): void }): Router {
+  const serve = serving(admit)
+  const router = Router({ caseSensitive: true })
+  for (const path of ['/openapi.json', '/docs']) {
+    router.route(path).get(serve).all(methodNotAllowed('GET', 'HEAD'))
+  }
+  router.use('/docs', (req, res, next) => {
+    if (req.method !== 'GET' && req.method !== 'HEAD') return next()
+    return serve(req, res, next)
+  })
+  return router
+}
+
+function serving(admit: (req: Request) => void): RequestHandler {
+  const assets = createAssets()
+  return async (req, res, next) => {
+    const asset = await assets(req.baseUrl + req.path)
+    if (asset === undefined) return next('route')
+    admit(req)
+    res.set({ ...HEADERS, 'content-type': asset.type, etag: asset.etag })
+    if (req.headers['if-none-match'] === asset.etag) return void res.status(304).end()
+    const zipped = /\bgzip\b/.test(req.headers['accept-encoding'] ?? '')
+    if (zipped) res.set('content-encoding', 'gzip')
+    const body = zipped ? asset.gzipped : asset.body
+    res.set('content-length', String(body.length))
+    res.end(req.method === 'HEAD' ? undefined : body)
+  }
+}
+
+/** Finds what is served under a path; undefined where nothing is. Each is read once, when it is first asked for. */
+function createAssets(): (path: string) => Promise<Asset> | undefined {
+  const loaded = new Map<string, Promise<Asset>>()
+  return (path) => {
+    const source = Object.hasOwn(SOURCES, path) ? SOURCES[path] : undefined
+    if (source === undefined) return undefined
+    const asset = loaded.get(path) ?? load(source)
+    loaded.set(path, asset)
+    // A file that could not be read is read again the next time.
+    asset.catch(() => loaded.delete(path))
+    return asset
+  }
+}
+
+async function load({ type, read }: { type: string; read(): Promise<Buffer> }): Promise<Asset> {
+  const body = await read()
+  // Weak, since it stands for both forms.
+  const etag = `W/"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
+  return { type, etag, body, gzipped: await promisify(gzip)(body) }
+}

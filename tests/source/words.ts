@@ -1,0 +1,121 @@
+// Checks that identifiers and file names use standard words only: `npm run check` runs this.
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { parse } from '@swc/core'
+
+/** The folders whose names are standard. Paths of the command line are checked in their place. */
+const CLEAN = ['deploy', 'docs', 'gateway', 'services/configuration', 'tests/source']
+
+/** Words of our own that stood for a standard one, and what to write instead. */
+const WORDS = new Map<string, string>([
+  ...entries('instance, or replica of data', 'copy copies copied'),
+  ...entries('unavailable', 'away'),
+  ...entries('route, method or how', 'way ways'),
+  ...entries('queue or slot', 'lane lanes'),
+  ...entries('concurrent or with', 'beside'),
+  ...entries('leased, pending, locked or owned', 'hold holds holder holders held'),
+  ...entries('on demand', 'lazily'),
+  ...entries('event, change or status', 'news'),
+  ...entries('retained, cached, stored or remaining', 'keep keeps keeping keeper kept'),
+  ...entries('notify, report or reported', 'tell tells telling told'),
+  ...entries('requested, expected or required', 'want wants wanted wish wishes wished'),
+  ...entries('rate limiter or rate', 'governor governors governed pace paced pacer'),
+  ...entries('round robin', 'turns'),
+  ...entries('sequence or arrival number', 'order orders'),
+  ...entries('refuse, deny, dead-letter or fail', 'reject rejects rejected rejection rejections'),
+  ...entries('reconciliation', 'conservation conserved'),
+  ...entries('responsibility or lease', 'duty duties'),
+  ...entries('deadline, timeout or inside', 'within'),
+  ...entries('received messages', 'arrivals'),
+  ...entries('error, finding or failure', 'fault faults'),
+  ...entries('response', 'answer answers answered answering'),
+])
+/** Names of two words that are private although each word is standard. */
+const PHRASES = new Map([['in turn', 'sequential']])
+
+/** Names that were not ours to choose. They are whole identifiers, everywhere or `in` some paths. */
+const EXCEPTED: readonly { names: string; reason: string; in?: RegExp }[] = [
+  {
+    names: 'keepAlive shouldKeepAlive keepAliveTimeout KEEP_ALIVE_MS',
+    reason: "Node's names for HTTP keep-alive",
+  },
+  { names: 'reject', reason: 'the second argument of a Promise executor, and how a Promise fails' },
+  { names: 'rejects', reason: "Jest's matcher for a Promise that fails" },
+  { names: 'rejectUnauthorized', reason: "Node's TLS option" },
+  { names: 'withCopyContentToContainer', reason: "Testcontainers' method" },
+  {
+    names: 'inTurn keepConsuming held REJECTED_QUEUE Fault faultsOf',
+    reason: 'exports of shared, which has its own names still',
+    in: /^services\/configuration\//,
+  },
+  { names: 'threadsOutOfOrder', reason: 'out of order is the standard term' },
+  { names: 'dropAnswers dropAnswerEvery', reason: "fields of the simulator's API" },
+  { names: 'rejected', reason: "a count of the API's reconciliation", in: /gateway-client\.ts$/ },
+  {
+    names: 'answer',
+    reason: "the API's field",
+    in: /^(services\/(dispatcher|webhook)|tests|deploy\/local)\//,
+  },
+  {
+    names: 'answer AnswerHeader',
+    reason: 'a described operation of shared',
+    in: /(^docs\/openapi\/document|\/openapi|\/.*-operations?)\.ts$/,
+  },
+  { names: 'Answer', reason: "a type of identity's tests", in: /^gateway\/test\/gateway-system\.ts$/ },
+]
+
+interface Name {
+  file: string
+  name: string
+}
+
+const folders = process.argv.length > 2 ? process.argv.slice(2) : CLEAN
+const files = execFileSync('git', ['ls-files', ...folders], { encoding: 'utf8' })
+  .split('\n')
+  .filter((file) => /\.m?[jt]s$/.test(file))
+const names = (await Promise.all(files.map(namesIn))).flat()
+const findings = names.flatMap(({ file, name }) => {
+  const advice = isExcepted(file, name) ? undefined : adviceOn(name)
+  return advice === undefined ? [] : [`${file}: ${name}: write ${advice}`]
+})
+for (const finding of findings) console.error(finding)
+console.log(`${names.length} names in ${files.length} files, ${findings.length} with private words`)
+if (findings.length > 0 || names.length === 0) process.exitCode = 1
+
+function entries(advice: string, words: string): [string, string][] {
+  return words.split(' ').map((word) => [word, advice])
+}
+
+/** The name of the file, and each name that it contains once. Strings and comments don't count. */
+async function namesIn(file: string): Promise<Name[]> {
+  const tree = await parse(readFileSync(file, 'utf8'), { syntax: 'typescript', target: 'es2024' })
+  const names = new Set([basename(file)])
+  visit(tree, (node) => {
+    if (node.type === 'Identifier' || node.type === 'PrivateName') names.add(String(node.value))
+  })
+  return [...names].map((name) => ({ file, name }))
+}
+
+function visit(node: unknown, each: (node: Record<string, unknown>) => void): void {
+  if (typeof node !== 'object' || node === null) return
+  if (!Array.isArray(node)) each(node as Record<string, unknown>)
+  for (const inner of Object.values(node)) visit(inner, each)
+}
+
+function isExcepted(file: string, name: string): boolean {
+  return EXCEPTED.some((one) => one.names.split(' ').includes(name) && one.in?.test(file) !== false)
+}
+
+/** What to write in place of the first private word of a name. */
+function adviceOn(name: string): string | undefined {
+  const words = wordsOf(name)
+  const phrase = [...PHRASES].find(([phrase]) => ` ${words.join(' ')} `.includes(` ${phrase} `))
+  return phrase?.[1] ?? words.map((word) => WORDS.get(word)).find((advice) => advice !== undefined)
+}
+
+/** The words of a name in camelCase, kebab-case or CONSTANT_CASE, in small letters. */
+function wordsOf(name: string): string[] {
+  const words = name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []
+  return words.map((word) => word.toLowerCase())
+}
