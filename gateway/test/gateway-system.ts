@@ -41,6 +41,8 @@ export interface GatewaySystem {
   app: RequestListener
   keys: ServiceKeys
   identity: IdentityServer
+  /** Starts a further instance of identity, which the gateway does not know; the caller closes it. */
+  startIdentity(): Promise<IdentityServer>
   backends: Record<BackendName, Backend>
   call(method: string, path: string, options?: CallOptions & { token?: string }): Promise<Answer>
   /** Registers a new user and answers with the registration, which has an access token. */
@@ -53,7 +55,8 @@ export interface GatewaySystem {
 /** The real gateway in front of the real identity service and three servers that stand for the others. */
 export async function startSystem(environment: Record<string, string> = {}): Promise<GatewaySystem> {
   const keys = makeServiceKeys()
-  const identity = await startIdentity(keys, await identityEnvironment(keys))
+  const ofIdentity = await identityEnvironment(keys)
+  const identity = await startIdentity(keys, ofIdentity)
   await untilReady(identity.url)
   const backends = {
     webhook: await startBackend('webhook', keys),
@@ -88,6 +91,11 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
     app: service.app,
     keys,
     identity,
+    startIdentity: async () => {
+      const further = await startIdentity(keys, ofIdentity)
+      await untilReady(further.url)
+      return further
+    },
     backends,
     call,
     register: async (change) => {

@@ -19,8 +19,9 @@ afterAll(async () => {
   await servers.stop()
 }, 60_000)
 
+// Each waits for another server.
 describe('servers that are killed come back on their data and their URL', () => {
-  test('MongoDB keeps what was acknowledged', async () => {
+  test.concurrent('MongoDB keeps what was acknowledged', async () => {
     await inDatabase((database) =>
       database.collection('kept').insertOne({ kept: true }, { writeConcern: { w: 'majority' } }),
     )
@@ -30,7 +31,7 @@ describe('servers that are killed come back on their data and their URL', () => 
     ).resolves.toBe(1)
   }, 120_000)
 
-  test('RabbitMQ keeps what was confirmed', async () => {
+  test.concurrent('RabbitMQ keeps what was confirmed', async () => {
     await inChannel(async (channel) => {
       await channel.assertQueue(QUEUE, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
     })
@@ -45,7 +46,7 @@ describe('servers that are killed come back on their data and their URL', () => 
     expect(message ? message.content.toString() : undefined).toBe('kept')
   }, 120_000)
 
-  test('Redis keeps what it answered to', async () => {
+  test.concurrent('Redis keeps what it answered to', async () => {
     await inRedis((client) => client.set('kept', 'yes'))
     await killAndRestart(servers.redis)
     await expect(inRedis((client) => client.get('kept'))).resolves.toBe('yes')

@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Parsed } from '@parley/local/testing/service-under-test'
-import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { freshDatabase, releaseDatabases, testServers } from '@parley/local/testing/test-servers'
 import { waitUntil } from '@parley/local/wait-until'
 import { baseConfig, type PublicJwk, parseConfig } from '@parley/shared/config'
 import { createInternalSigner, SERVICES, type ServiceName } from '@parley/shared/internal-token'
@@ -142,10 +142,10 @@ function questionAbout(token: string): object {
   return { account: Number(sub), session: sid }
 }
 
-/** Drops the database and closes; the end of a test file. */
+/** Closes and gives the database back; the end of a test file. */
 export async function dropIdentity(identity: IdentityServer): Promise<void> {
-  await identity.database.dropDatabase()
   await identity.close()
+  await releaseDatabases((await testServers()).mongoUrl, [identity.database.databaseName])
 }
 
 /** Sends a request and reads the answer, which is JSON or empty. */
