@@ -3,12 +3,11 @@ import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testi
 import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import fc from 'fast-check'
+import { MODEL_RUNS } from '../../../tests/sizes.ts'
 import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
 import type { StoreFault } from './intake-model/faulty-messages.ts'
 import { PartitionSystem, type ProviderFault } from './intake-model/partition-system.ts'
 
-/** Each is {@link SIDE_BY_SIDE} histories; `docs/reliability.md` says with how many it has run. */
-const RUNS = Number(process.env.MODEL_RUNS ?? 4)
 /** Most of a history is waiting, so that many are run side by side. */
 const SIDE_BY_SIDE = 8
 const MAX_COMMANDS = 30
@@ -123,5 +122,5 @@ test('whatever fails, each message is sent once, in its thread’s order, and ac
     expect(outcomes.flat()).toEqual([])
   })
   // The failure names the seed and the commands; without shrinking, for each run takes a second or more.
-  await fc.assert(property, { numRuns: RUNS, endOnFailure: true })
+  await fc.assert(property, { numRuns: MODEL_RUNS, endOnFailure: true })
 }, 240_000)

@@ -6,11 +6,10 @@ import { Context, evalExpr } from 'mingo/core'
 import * as expressionOperators from 'mingo/operators/expression'
 import * as queryOperators from 'mingo/operators/query'
 import { Query } from 'mingo/query'
+import { RANDOM_EXPRESSIONS } from '../../../tests/sizes.ts'
 import { ACCOUNT, documents, sources } from './arbitraries.ts'
 import { comesTo } from './ask.ts'
 
-/** `docs/reliability.md` says with how many it has run. */
-const EXPRESSIONS = Number(process.env.RANDOM_EXPRESSIONS ?? 1_000)
 const DOCUMENTS = 8
 const ACCOUNTS = [ACCOUNT, { ...ACCOUNT, workspace: {} }]
 
@@ -54,7 +53,7 @@ const affordable = sources({ beyondMingo: false }).filter((source) => {
 })
 
 describe('compiled filter and evaluator', () => {
-  test(`agree on ${EXPRESSIONS * DOCUMENTS} pairs of random expression and document, by mingo`, () => {
+  test(`agree on ${RANDOM_EXPRESSIONS * DOCUMENTS} pairs of random expression and document, by mingo`, () => {
     let pairs = 0
     let matched = 0
     const choice = { beyondMingo: false }
@@ -71,9 +70,9 @@ describe('compiled filter and evaluator', () => {
           if (expected) matched++
         }
       }),
-      { numRuns: EXPRESSIONS },
+      { numRuns: RANDOM_EXPRESSIONS },
     )
-    expect(pairs).toBe(EXPRESSIONS * DOCUMENTS)
+    expect(pairs).toBe(RANDOM_EXPRESSIONS * DOCUMENTS)
     expect(matched).toBeGreaterThan(pairs / 20)
   })
 })
