@@ -5,7 +5,7 @@ import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 import { metaChannel } from './meta-payload.ts'
 
 const MIB = 1024 * 1024
-const BODY_MS = 1_000
+const BODY_MS = 4_000
 
 let world: IntakeWorld
 beforeAll(async () => {

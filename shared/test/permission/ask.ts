@@ -26,11 +26,11 @@ export async function connectDocuments() {
   const database = client.db(freshDatabase('permission'))
   let collections = 0
   return {
-    /** Stores documents in a collection of their own, numbered in their order; what is undefined is not there. */
+    /** Stores documents in a collection of their own, numbered in their order unless they have an id; what is undefined is not there. */
     async store(docs: object[]): Promise<Documents> {
       const collection = database.collection<Doc & { _id: number }>(`documents${collections++}`)
       await collection.insertMany(
-        docs.map((doc, _id) => ({ ...doc, _id })),
+        docs.map((doc, _id) => ({ _id, ...doc })),
         { ignoreUndefined: true },
       )
       return { collection, docs: await collection.find().sort({ _id: 1 }).toArray() }

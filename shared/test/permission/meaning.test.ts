@@ -179,10 +179,9 @@ describe('documents', () => {
     const permissions = [{ schema: 'true', read }]
     const decision = decide({ permissions, resource: 'tasks', account: ACCOUNT, access: 'read' })
     expect(decision.kind === 'some' && decision.test(doc)).toBe(expected)
-    // A stored document has an id.
-    const stored = await documents.store('_id' in doc ? [] : [doc])
-    if (stored.docs.length > 0)
-      expect(await found({ source: read, account: ACCOUNT }, stored)).toEqual(expected ? [0] : [])
+    const stored = await documents.store([doc])
+    const ids = stored.docs.map(({ _id }) => _id)
+    expect(await found({ source: read, account: ACCOUNT }, stored)).toEqual(expected ? ids : [])
   })
 })
 
@@ -283,8 +282,8 @@ describe('an expression comes to the value that JavaScript would give, where it 
   ])('%s', async (source, expected) => {
     const account = { _id: 3 }
     expect(comesTo({ source, account, resource: 'jobs' }, doc as Doc)).toStrictEqual(expected)
-    // Nothing is equal to what is not there, nor to a list.
-    const isComparable = expected !== undefined && !Array.isArray(expected)
+    // Nothing is equal to what is not there, nor to a list; and no JSON, so no stored document, has a NaN.
+    const isComparable = expected !== undefined && !Array.isArray(expected) && !source.includes('nan')
     const asked = { source: `(${source}) == ${JSON.stringify(expected)}`, account, resource: 'jobs' }
     if (isComparable) expect(await found(asked, stored)).toEqual([0])
   })
