@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach } from '@jest/globals'
-import type { Parsed } from '@parley/local/testing/service-under-test'
+import { makeServiceKeys, type Parsed, type ServiceKeys } from '@parley/local/testing/service-under-test'
 import { answerClientErrors } from '@parley/shared/client-errors'
 import { baseConfig, parseConfig } from '@parley/shared/config'
 import { createInternalVerifier, type InternalVerifier } from '@parley/shared/internal-token'
@@ -13,9 +13,7 @@ import {
   dropIdentity,
   type IdentityServer,
   identityEnvironment,
-  makeServiceKeys,
   newRegistration,
-  type ServiceKeys,
   send,
   startIdentity,
   untilReady,

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { type RunningParley, startParley } from './running-parley.ts'
+import { type RunningParley, startProcesses } from './running-parley.ts'
 
 let parley: RunningParley
 beforeAll(async () => {
-  parley = await startParley()
+  parley = await startProcesses()
 }, 120_000)
 afterAll(() => parley.stop(), 60_000)
 

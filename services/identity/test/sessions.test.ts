@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Parsed } from '@parley/local/testing/service-under-test'
+import { makeServiceKeys, namedSecret, type Parsed } from '@parley/local/testing/service-under-test'
 import { createInternalSigner } from '@parley/shared/internal-token'
 import bcrypt from 'bcryptjs'
 import type { HashTask } from '../src/passwords/hash-pool.ts'
@@ -8,8 +8,6 @@ import {
   dropIdentity,
   type IdentityServer,
   identityEnvironment,
-  makeServiceKeys,
-  namedSecret,
   newRegistration,
   startIdentity,
   untilReady,
