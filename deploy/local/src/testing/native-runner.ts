@@ -55,9 +55,15 @@ export default class NativeRunner implements CallbackTestRunnerInterface {
         await onStart(test)
         const { path, context } = test
         const outcome = await run(worker, { path, config: context.config, globalConfig: this.#globalConfig })
-        if ('result' in outcome) await onResult(test, outcome.result)
-        else await onFailure(test, { message: outcome.failure, stack: outcome.failure, type: 'Error' })
-        if (worker.connected && outcome.bytes > MAX_WORKER_BYTES) await end(worker)
+        if ('result' in outcome) {
+          await onResult(test, outcome.result)
+          if (outcome.bytes > MAX_WORKER_BYTES) await end(worker)
+        } else {
+          await onFailure(test, { message: outcome.failure, stack: outcome.failure, type: 'Error' })
+          // What the file has left open must not disturb another one.
+          worker.kill('SIGKILL')
+          worker = undefined
+        }
       }
       if (worker?.connected) await end(worker)
     }
