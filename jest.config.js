@@ -11,14 +11,11 @@ export default {
   globalSetup: '<rootDir>/deploy/local/src/testing/global-setup.ts',
   globalTeardown: '<rootDir>/deploy/local/src/testing/global-teardown.ts',
   testMatch: ['**/*.test.ts'],
-  extensionsToTreatAsEsm: ['.ts'],
-  transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      { jsc: { parser: { syntax: 'typescript' }, target: 'es2024' }, module: { type: 'es6' } },
-    ],
-  },
+  runner: '<rootDir>/deploy/local/src/testing/native-runner.ts',
+  injectGlobals: false,
+  transform: {},
   modulePathIgnorePatterns: ['<rootDir>/.local/'],
   testTimeout: 90_000,
-  maxWorkers: 2,
+  // Much of a test is waiting: for a lease to run out, for a retry to be due, for a write to be on the disk.
+  maxWorkers: 3,
 }

@@ -165,10 +165,5 @@ if (script === undefined) {
 }
 const failure = isInstalled() ? undefined : await withInstallLock(install).catch((error) => ({ error }))
 if (failure) endLike(failure)
-const flags = script.endsWith('/jest.js')
-  ? ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
-  : []
 // The channel closes when this process ends, which ends the child.
-endLike(
-  await run(join(binaries, 'node'), [...flags, script, ...args], ['inherit', 'inherit', 'inherit', 'ipc']),
-)
+endLike(await run(join(binaries, 'node'), [script, ...args], ['inherit', 'inherit', 'inherit', 'ipc']))

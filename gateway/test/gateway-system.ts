@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach } from '@jest/globals'
-import type { Parsed } from '@parley/local/testing/service-under-test'
+import { makeServiceKeys, type Parsed, type ServiceKeys } from '@parley/local/testing/service-under-test'
 import { respondToClientErrors } from '@parley/shared/client-errors'
 import { baseConfig, parseConfig } from '@parley/shared/config'
 import { createInternalVerifier, type InternalVerifier } from '@parley/shared/internal-token'
@@ -13,9 +13,7 @@ import {
   dropIdentity,
   type IdentityServer,
   identityEnvironment,
-  makeServiceKeys,
   newRegistration,
-  type ServiceKeys,
   send,
   startIdentity,
   untilReady,
@@ -41,6 +39,8 @@ export interface GatewaySystem {
   app: RequestListener
   keys: ServiceKeys
   identity: IdentityServer
+  /** Starts a further instance of identity, which the gateway does not know; the caller closes it. */
+  startIdentity(): Promise<IdentityServer>
   backends: Record<BackendName, Backend>
   call(method: string, path: string, options?: CallOptions & { token?: string }): Promise<Answer>
   /** Registers a new user and returns the registration, which has an access token. */
@@ -53,7 +53,8 @@ export interface GatewaySystem {
 /** The real gateway in front of the real identity service and three servers that stand for the others. */
 export async function startSystem(environment: Record<string, string> = {}): Promise<GatewaySystem> {
   const keys = makeServiceKeys()
-  const identity = await startIdentity(keys, await identityEnvironment(keys))
+  const ofIdentity = await identityEnvironment(keys)
+  const identity = await startIdentity(keys, ofIdentity)
   await untilReady(identity.url)
   const backends = {
     webhook: await startBackend('webhook', keys),
@@ -88,6 +89,11 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
     app: service.app,
     keys,
     identity,
+    startIdentity: async () => {
+      const further = await startIdentity(keys, ofIdentity)
+      await untilReady(further.url)
+      return further
+    },
     backends,
     call,
     register: async (change) => {

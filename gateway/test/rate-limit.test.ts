@@ -80,7 +80,7 @@ describe('the gateway', () => {
       RATE_CREDENTIALS_PER_MINUTE: '12',
       RATE_TOKEN_PER_MINUTE: '20',
       RATE_ADDRESS_PER_MINUTE: '40',
-      RATE_WEBHOOK_PER_SECOND: '30',
+      RATE_WEBHOOK_PER_SECOND: '5',
       TRUSTED_PROXIES: '127.0.0.0/8',
     })
   }, 150_000)
@@ -143,7 +143,7 @@ describe('the gateway', () => {
         ({ status }) => status === 429,
       )
     const [limited] = await hammer('/api/hooks/whatsapp', accessToken)
-    expect(limited?.headers.get('ratelimit-policy')).toBe('"webhook";q=30;w=1')
+    expect(limited?.headers.get('ratelimit-policy')).toBe('"webhook";q=5;w=1')
     const slug = workspace.host.split('.')[0]
     expect((await hammer(`/api/hooks/whatsapp/${slug}/line`)).length).toBeGreaterThan(0)
   })

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { afterEach, expect, test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
 import { Problem } from '@parley/shared/problem'
 import { createUnfinishedBodies } from '../src/await-body.ts'
@@ -6,11 +6,18 @@ import { createUpstreamSlots, type SlotLimits } from '../src/upstream-slots.ts'
 
 const LIMITS: SlotLimits = { total: 4, perCaller: 3, waiting: 3, waitingPerCaller: 2, waitMs: 60_000 }
 
+const begun: (() => void)[][] = []
+// Whoever still waits goes, and ends.
+afterEach(() => {
+  for (const releases of begun.splice(0)) for (const at of releases.keys()) releases[at]?.()
+})
+
 /** Requests by caller, and the outcome of each. */
 function requests(limits: SlotLimits) {
   const slots = createUpstreamSlots(limits)
   const outcomes: string[] = []
   const releases: (() => void)[] = []
+  begun.push(releases)
   return {
     outcomes,
     releases,

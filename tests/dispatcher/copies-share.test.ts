@@ -67,11 +67,11 @@ describe('copies of the dispatcher', () => {
       const thread = THREADS[next++ % THREADS.length] ?? ''
       void world.publish([{ messageId: `flow-${next}`, thread }])
     }, 10)
-    for (let count = copies.length; count < 8; count++) {
+    for (let count = copies.length; count < 5; count++) {
       copies.push(await world.startHere())
       expect(await untilShared(count + 1)).toEqual(evenShares(count + 1))
     }
-    for (let count = 8; count > 3; count--) {
+    for (let count = 5; count > 2; count--) {
       await copies.shift()?.close()
       expect(await untilShared(count - 1)).toEqual(evenShares(count - 1))
     }

@@ -7,7 +7,7 @@ import { config } from '@parley/dispatcher/config'
 import type { PartitionLease } from '@parley/dispatcher/store/collections'
 import { CHECKOUT } from '@parley/local/checkout'
 import { listen, makeServiceKeys, startService } from '@parley/local/testing/service-under-test'
-import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { PARTITIONS, partitionOf } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import mongoose from 'mongoose'
@@ -25,7 +25,7 @@ export interface Call {
 /** Copies of the dispatcher, as processes or in this one, and an endpoint that writes down every call. */
 export async function startDispatcherCopies() {
   const { mongoUrl, amqpUrl, redisUrl } = await testServers()
-  const database = freshDatabase('copies')
+  const database = freshDatabase('dispatcher')
   const calls: Call[] = []
   const answering = { ms: 30 }
   const endpoint = await listen((req, res) => {
@@ -89,7 +89,7 @@ export async function startDispatcherCopies() {
       await connection.close()
       await endpoint.close()
       await inner.close()
-      await client.db(database).dropDatabase()
+      await releaseDatabase(client.db(database))
       await client.close()
     },
   }

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { CHECKOUT } from '@parley/local/checkout'
 import { makeSecrets } from '@parley/local/system/secrets'
+import { type Parley, startParley } from '@parley/local/testing/start-parley'
 import { SERVICES } from '@parley/shared/internal-token'
 import { parse as parseYaml } from 'yaml'
 import { composeEnvironment } from '../../deploy/docker/compose-environment.ts'
 import { environmentOf } from '../../docs/environment-page.ts'
-import { startWholeSystem, type WholeSystem } from '../security/whole-system.ts'
 
 const read = (path: string) => readFileSync(join(CHECKOUT, path), 'utf8')
 const pages = [
@@ -39,12 +39,12 @@ function metricsIn(expression: string): string[] {
 }
 
 describe('metrics', () => {
-  let system: WholeSystem
+  let system: Parley
   let shown: Set<string>
   beforeAll(async () => {
-    system = await startWholeSystem()
+    system = await startParley()
     const all = SERVICES.map((name) =>
-      system.registries[name].getMetricsAsArray().map((metric) => metric.name),
+      system.services[name].registry.getMetricsAsArray().map((metric) => metric.name),
     )
     shown = new Set(all.flat())
   })
@@ -62,7 +62,9 @@ describe('metrics', () => {
   test('each is shown by the service that the page says', () => {
     for (const [, name = '', of = ''] of operations.matchAll(/^\| `([a-z_]+)` \| (\w+) \|/gm)) {
       if (!documented.has(name)) continue
-      const by = SERVICES.filter((service) => system.registries[service].getSingleMetric(name) !== undefined)
+      const by = SERVICES.filter(
+        (service) => system.services[service].registry.getSingleMetric(name) !== undefined,
+      )
       expect([name, by]).toEqual([name, of === 'all' ? [...SERVICES] : [of]])
     }
   })

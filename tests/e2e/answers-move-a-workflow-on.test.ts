@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
+import { type Parley, startParley } from '@parley/local/testing/start-parley'
 import { type ParleyClient, parleyClient, succeeded } from '../openapi/client.ts'
-import { startWholeSystem, type WholeSystem } from '../security/whole-system.ts'
 
-let system: WholeSystem
+let system: Parley
 let parley: ParleyClient
 
 beforeAll(async () => {
-  system = await startWholeSystem()
+  system = await startParley()
   const body = {
     ...{ name: 'Ana Souza', email: 'ana@example.com', phone: '+5511999990000' },
     ...{ password: 'correct horse battery staple', namespace: 'acme' },

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { type Parley, startParley } from '@parley/local/testing/start-parley'
 import { type ParleyClient, parleyClient, succeeded } from '../openapi/client.ts'
-import { startWholeSystem, type WholeSystem } from '../security/whole-system.ts'
 
-let system: WholeSystem
+let system: Parley
 let staging: ParleyClient
 let production: ParleyClient
 
@@ -16,7 +16,7 @@ async function register(namespace: string): Promise<ParleyClient> {
 }
 
 beforeAll(async () => {
-  system = await startWholeSystem()
+  system = await startParley()
   staging = await register('staging')
   production = await register('production')
 }, 240_000)

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { type RunningParley, startParley } from './running-parley.ts'
+import { type RunningParley, startProcesses } from './running-parley.ts'
 
 let parley: RunningParley
 beforeAll(async () => {
-  parley = await startParley()
+  parley = await startProcesses()
 }, 120_000)
 afterAll(() => parley.stop(), 60_000)
 
@@ -76,33 +76,32 @@ describe('a message posted to the gateway', () => {
   })
 })
 
-describe('with a process killed', () => {
-  test.each(['dispatcher', 'webhook', 'configuration', 'identity', 'rabbitmq', 'redis'])(
-    '%s comes back by itself, and what was answered with 200 arrives in order',
-    async (victim) => {
-      const phoneNumberId = `2-${victim}`
-      await parley.putWhatsappChannel(10, { extId: victim, phoneNumberId })
-      const texts = Array.from({ length: 20 }, (_, n) => `${victim} ${n}`)
-      for (const [n, text] of texts.entries()) {
-        if (n === 10) kill(victim)
-        await eventually(async () => {
-          const body = message(victim, { message: text })
-          const answer = await parley.call('POST', '/api/hooks/whatsapp', { body })
-          if (answer.status !== 200) expect([503, 502]).toContain(answer.status)
-          return answer.status === 200 ? true : undefined
-        })
-      }
-      await parley.ready()
-      // A post that was answered with 503 may have been taken all the same: repeats are not losses.
-      const last = texts.at(-1)
-      const sends = await eventually(async () => {
-        const all = await parley.sends(phoneNumberId)
-        return all.some(({ text }) => text === last) ? all : undefined
+describe('with processes killed', () => {
+  // `npm run test:faults` kills each of them under load.
+  test('all come back by themselves, and what was answered with 200 arrives in order', async () => {
+    await parley.putWhatsappChannel(10, { extId: 'killed', phoneNumberId: '2' })
+    const victims = ['dispatcher', 'webhook', 'configuration', 'identity', 'rabbitmq', 'redis']
+    const texts = Array.from({ length: 5 * victims.length }, (_, n) => `text ${n}`)
+    for (const [n, text] of texts.entries()) {
+      if (n % 5 === 4) kill(victims[(n - 4) / 5] ?? '')
+      await eventually(async () => {
+        const body = message('killed', { message: text })
+        const answer = await parley.call('POST', '/api/hooks/whatsapp', { body })
+        if (answer.status !== 200) expect([503, 502]).toContain(answer.status)
+        return answer.status === 200 ? true : undefined
       })
-      expect([...new Set(sends.map(({ text }) => text))]).toEqual(texts)
-    },
-    90_000,
-  )
+    }
+    await parley.ready()
+    // A post that was answered with 503 may have been taken all the same: repeats are not losses.
+    const sends = await eventually(
+      async () => {
+        const all = await parley.sends('2')
+        return all.some(({ text }) => text === texts.at(-1)) ? all : undefined
+      },
+      { timeoutMs: 60_000 },
+    )
+    expect([...new Set(sends.map(({ text }) => text))]).toEqual(texts)
+  }, 150_000)
 
   function kill(name: string): void {
     const pid = currentPid(name)

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
+import { type Parley, startParley } from '@parley/local/testing/start-parley'
 import { parseTraceparent } from '@parley/shared/tracing'
 import { z } from 'zod'
-import { startWholeSystem, type WholeSystem } from '../security/whole-system.ts'
 
 const attribute = z.object({ key: z.string(), value: z.looseObject({ stringValue: z.string().optional() }) })
 const exported = z.object({
@@ -39,7 +39,7 @@ const spans: Exported[] = []
 const calls: (string | undefined)[] = []
 let collector: Listening
 let endpoint: Listening
-let system: WholeSystem
+let system: Parley
 
 beforeAll(async () => {
   collector = await listen((req, res) => {
@@ -54,9 +54,10 @@ beforeAll(async () => {
     calls.push(req.headers.traceparent as string | undefined)
     req.resume().on('end', () => res.writeHead(200).end())
   })
-  system = await startWholeSystem({
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8',
+  system = await startParley({
+    environment: {
+      all: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' },
+    },
   })
 })
 afterAll(async () => {

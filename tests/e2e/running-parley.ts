@@ -1,9 +1,7 @@
-import { createServer } from 'node:net'
-import { join } from 'node:path'
 import { isReady } from '@parley/local/demo/running-system'
-import { type System, startSystem } from '@parley/local/system/start-system'
+import type { System } from '@parley/local/system/start-system'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { freshDirectory, ownServers } from '@parley/local/testing/test-servers'
+import { startOwnSystem } from '../dispatch/own-system.ts'
 import { parleyClient, succeeded } from '../openapi/client.ts'
 
 export interface Answer {
@@ -38,19 +36,9 @@ export interface RunningParley {
   stop(): Promise<void>
 }
 
-export async function startParley(): Promise<RunningParley> {
-  const servers = await ownServers()
-  const directory = freshDirectory('system')
-  const system = await startSystem({
-    directory,
-    port: await freePort(),
-    servers,
-    say: () => undefined,
-    logLevel: 'fatal',
-  }).catch(async (error) => {
-    await servers.stop()
-    throw error
-  })
+export async function startProcesses(): Promise<RunningParley> {
+  const own = await startOwnSystem({ instances: {}, say: () => undefined })
+  const { system, runFile } = own
   const send = (method: string, path: string, body: unknown, token: string | null): Promise<Answer> =>
     fetch(system.gatewayUrl + path, {
       method,
@@ -80,7 +68,7 @@ export async function startParley(): Promise<RunningParley> {
   const token = await register('acme')
   const parley: RunningParley = {
     system,
-    runFile: join(directory, 'run.json'),
+    runFile,
     register,
     call: (method, path, options = {}) =>
       send(method, path, options.body, options.token === undefined ? token : options.token),
@@ -102,21 +90,7 @@ export async function startParley(): Promise<RunningParley> {
         return (await isReady(system.gatewayUrl)) ? true : undefined
       })
     },
-    async stop() {
-      await system.stop()
-      await servers.stop()
-    },
+    stop: own.stop,
   }
   return parley
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { type Parley, startParley } from '@parley/local/testing/start-parley'
 import { createHttpServer } from '@parley/shared/http-server'
-import { startWholeSystem, type WholeSystem } from '../security/whole-system.ts'
 import { attack } from './attack.ts'
 import { fuzz } from './fuzz.ts'
 import { KINDS } from './fuzz-case.ts'
@@ -14,13 +14,13 @@ import { prepareWorld, type World } from './world.ts'
 const SEED = 20_261_120
 const REQUESTS = 400
 
-let system: WholeSystem
+let system: Parley
 let server: Server
 let url: string
 let world: World
 beforeAll(async () => {
-  system = await startWholeSystem()
-  server = createHttpServer(system.apps.gateway)
+  system = await startParley()
+  server = createHttpServer(system.services.gateway.app)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   world = await prepareWorld({ url, hidden: [] })

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Parsed } from '@parley/local/testing/service-under-test'
-import { startWholeSystem, type WholeSystem } from '../security/whole-system.ts'
+import { type Parley, startParley } from '@parley/local/testing/start-parley'
 import { faultsBy, type MediaType, type Named, operations, resolved } from './read-document.ts'
 import { type RunSoFar, standIns } from './stand-ins.ts'
 
-let system: WholeSystem
+let system: Parley
 let run: RunSoFar
 let token: string
 beforeAll(async () => {
-  system = await startWholeSystem()
+  system = await startParley()
   run = { answers: new Map(), call: async (method, path, body) => (await send(method, path, { body })).json }
 }, 240_000)
 afterAll(() => system.close(), 60_000)

@@ -70,8 +70,8 @@ const compiled = new Map<string, ValidateFunction>()
  */
 export function faultsBy(schema: object, value: unknown, how: 'open' | 'closed' = 'open'): string[] {
   const name = how + JSON.stringify(schema)
-  const described = how === 'closed' ? mapped(schema, closed) : schema
-  const validate = compiled.get(name) ?? ajv.compile(mapped(described, pointedInto(how)) as object)
+  const described = () => (how === 'closed' ? mapped(schema, closed) : schema)
+  const validate = compiled.get(name) ?? ajv.compile(mapped(described(), pointedInto(how)) as object)
   compiled.set(name, validate)
   if (validate(value)) return []
   return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)

@@ -7,7 +7,6 @@ import { type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
 import { Redis } from 'ioredis'
 import { mongo } from 'mongoose'
 import { type ParleyClient, parleyClient, succeeded } from '../../../tests/openapi/client.ts'
-import { type ServersOf, startWholeSystem, type WholeSystem } from '../../../tests/security/whole-system.ts'
 import { composeEnvironment } from '../../docker/compose-environment.ts'
 import { CHECKOUT } from '../src/checkout.ts'
 import { makeSecrets } from '../src/system/secrets.ts'
@@ -19,6 +18,7 @@ import {
 } from '../src/testing/guarded-servers.ts'
 import { asked, type RedisNode, startRedisNode } from '../src/testing/redis-nodes.ts'
 import { eventually, type Listening, listen } from '../src/testing/service-under-test.ts'
+import { type Parley, type ParleyOptions, startParley } from '../src/testing/start-parley.ts'
 import { readComposeFile } from './compose-file.ts'
 
 const values = composeEnvironment(makeSecrets())
@@ -50,7 +50,7 @@ let mongod: GuardedServer
 let broker: GuardedServer
 let redis: RedisNode
 let provider: Listening
-let system: WholeSystem
+let system: Parley
 let parley: ParleyClient
 const sent: string[] = []
 
@@ -71,7 +71,7 @@ beforeAll(async () => {
       .resume()
       .on('end', () => response.end(JSON.stringify({ messages: [{ id: `wamid.${sent.length}` }] })))
   })
-  system = await startWholeSystem({}, serversOfServices())
+  system = await startParley({ servers: serversOfServices() })
   const body = {
     ...{ name: 'Ana', email: 'ana@example.com', phone: '1', password: 'a long password', namespace: 'acme' },
   }
@@ -104,7 +104,7 @@ function urlOf(service: string, name: 'MONGO_URL' | 'AMQP_URL' | 'REDIS_URL'): s
   return url.replace(/@(mongo|rabbitmq|redis):\d+/, `@127.0.0.1:${ports[name]}`)
 }
 
-function serversOfServices(): ServersOf {
+function serversOfServices(): NonNullable<ParleyOptions['servers']> {
   const named = (service: string) =>
     Object.fromEntries(
       (['MONGO_URL', 'AMQP_URL', 'REDIS_URL'] as const)

@@ -19,8 +19,9 @@ afterAll(async () => {
   await servers.stop()
 }, 60_000)
 
+// Each waits for another server.
 describe('servers that are killed come back with their data and their URL:', () => {
-  test('MongoDB has all acknowledged writes', async () => {
+  test.concurrent('MongoDB has all acknowledged writes', async () => {
     await inDatabase((database) =>
       database.collection('kept').insertOne({ stored: true }, { writeConcern: { w: 'majority' } }),
     )
@@ -30,7 +31,7 @@ describe('servers that are killed come back with their data and their URL:', () 
     ).resolves.toBe(1)
   }, 120_000)
 
-  test('RabbitMQ has all confirmed messages', async () => {
+  test.concurrent('RabbitMQ has all confirmed messages', async () => {
     await inChannel(async (channel) => {
       await channel.assertQueue(QUEUE, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
     })
@@ -45,7 +46,7 @@ describe('servers that are killed come back with their data and their URL:', () 
     expect(message ? message.content.toString() : undefined).toBe('kept')
   }, 120_000)
 
-  test('Redis has all acknowledged commands', async () => {
+  test.concurrent('Redis has all acknowledged commands', async () => {
     await inRedis((client) => client.set('kept', 'yes'))
     await killAndRestart(servers.redis)
     await expect(inRedis((client) => client.get('kept'))).resolves.toBe('yes')

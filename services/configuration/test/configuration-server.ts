@@ -5,11 +5,10 @@ import {
   type Parsed,
   startService,
 } from '@parley/local/testing/service-under-test'
-import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { freshDatabase, releaseDatabases, testServers } from '@parley/local/testing/test-servers'
 import { type Caller, createInternalSigner, type ServiceName } from '@parley/shared/internal-token'
 import type { PermissionEntry } from '@parley/shared/permission/decide'
 import { DEFAULT_ROLES } from '@parley/shared/permission/default-roles'
-import mongoose from 'mongoose'
 import { buildApp } from '../src/app.ts'
 import { config } from '../src/config.ts'
 
@@ -86,7 +85,7 @@ export async function startConfiguration(options: Options = {}): Promise<Configu
     close: async () => {
       await server.close()
       await identity.close()
-      if (options.others === undefined) await dropDatabase(mongo)
+      if (options.others === undefined) await releaseDatabases(mongo.url, [mongo.database])
     },
   }
 }
@@ -122,10 +121,4 @@ function serveRoles(roles: (readonly PermissionEntry[])[]): Promise<Listening> {
     res.writeHead(permissions === undefined ? 404 : 200, { 'content-type': 'application/json' })
     res.end(JSON.stringify({ permissions }))
   })
-}
-
-async function dropDatabase({ url, database }: { url: string; database: string }): Promise<void> {
-  const client = await mongoose.mongo.MongoClient.connect(url)
-  await client.db(database).dropDatabase()
-  await client.close()
 }

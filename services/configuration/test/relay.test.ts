@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import type mongoose from 'mongoose'
 import type { DocumentChange } from '../src/relay/change-stream.ts'
@@ -13,14 +13,14 @@ const written = { as: 'created', at: new Date(0).toISOString(), by: { _id: 1, us
 let database: Database
 beforeAll(async () => {
   const { mongoUrl } = await testServers()
-  database = openDatabase({ url: mongoUrl, database: freshDatabase('configuration_relay'), log })
+  database = openDatabase({ url: mongoUrl, database: freshDatabase('configuration'), log })
   await eventually(
     () => database.isUp(),
     (up) => up,
   )
 })
 afterAll(async () => {
-  await database.connected().dropDatabase()
+  await releaseDatabase(database.connected())
   await database.close()
 })
 

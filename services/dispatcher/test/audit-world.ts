@@ -5,7 +5,7 @@ import { type Auditor, startAuditor } from '@parley/dispatcher/reconciliation/au
 import { type Balance, balance } from '@parley/dispatcher/reconciliation/balance'
 import { countMessages } from '@parley/dispatcher/reconciliation/count'
 import { collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
-import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
 import { connectBroker } from '@parley/shared/messaging/connection'
@@ -31,7 +31,7 @@ export async function startAuditWorld() {
   const log = createLog({ service: 'test', level: 'silent' })
   const database = connectMongo({
     url: mongoUrl,
-    database: freshDatabase('audit'),
+    database: freshDatabase('dispatcher'),
     log,
     prepare: (connection) => prepareDatabase(connection, PARTITIONS),
   })
@@ -111,7 +111,7 @@ export async function startAuditWorld() {
       await connection.close()
       await publisher.close()
       await broker.close()
-      await database.connection.dropDatabase()
+      await releaseDatabase(database.connection.db)
       await database.close()
     },
   }

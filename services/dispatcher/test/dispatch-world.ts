@@ -1,28 +1,16 @@
-import { buildApp as buildConfiguration } from '@parley/configuration/app'
-import { config as configurationConfig } from '@parley/configuration/config'
-import { buildApp as buildIdentity } from '@parley/identity/app'
-import { identityConfig } from '@parley/identity/config'
-import {
-  eventually,
-  type Listening,
-  listen,
-  makeServiceKeys,
-  namedSecret,
-  type Parsed,
-  startService,
-} from '@parley/local/testing/service-under-test'
-import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { eventually, type Listening, listen, type Parsed } from '@parley/local/testing/service-under-test'
+import { registerCaller, startParley } from '@parley/local/testing/start-parley'
+import type { TcpProxy } from '@parley/local/testing/tcp-proxy'
+import { testServers } from '@parley/local/testing/test-servers'
 import type { DocumentReplica } from '@parley/shared/config-replica/replica-store'
-import { type Caller, createInternalSigner, type ServiceName } from '@parley/shared/internal-token'
+import type { ServiceName } from '@parley/shared/internal-token'
 import { createLog } from '@parley/shared/log'
 import type { WebhookMessage } from '@parley/shared/message'
 import { connectBroker } from '@parley/shared/messaging/connection'
 import { createPublisher, type Publisher } from '@parley/shared/messaging/publisher'
 import { declareTopology } from '@parley/shared/messaging/topology'
 import { messagePublication } from '@parley/webhook/publication'
-import mongoose from 'mongoose'
-import { buildApp } from '../src/app.ts'
-import { config } from '../src/config.ts'
+import type { mongo } from 'mongoose'
 
 export interface SeenMessage {
   _id: string
@@ -51,14 +39,14 @@ export interface DispatchWorld {
   amqpUrl: string
   publisher: Publisher
   /** The paths that the dispatcher has asked configuration for. */
-  asked: string[]
+  asked(): string[]
   /** Whether gateway and webhook say that the provider's news would get through. */
   statusPath: { open: boolean }
-  database: mongoose.mongo.Db
+  database: mongo.Db
   /** Starts a further instance of the dispatcher. */
   startDispatcher(): Promise<Listening>
-  /** Stops the configuration service, or starts it again at the same address. */
-  configuration: { stop(): Promise<void>; start(): Promise<void> }
+  /** In front of configuration, for the dispatcher. */
+  configuration: TcpProxy
   /** Puts a document of a resource, as a caller would. */
   put(
     resource: string,
@@ -92,115 +80,44 @@ export interface DispatchWorld {
 }
 
 export async function startDispatchWorld(environment: Record<string, string> = {}): Promise<DispatchWorld> {
-  const servers = await testServers()
-  const keys = makeServiceKeys()
-  const { mongoUrl, amqpUrl } = servers
-  const databases = { identity: freshDatabase('identity'), configuration: freshDatabase('configuration') }
-  const database = freshDatabase('dispatcher')
-  const identity = await startService({
-    name: 'identity',
-    config: identityConfig,
-    build: buildIdentity,
-    keys,
-    environment: {
-      MONGO_URL: mongoUrl,
-      MONGO_DATABASE: databases.identity,
-      PEPPERS: namedSecret('p1'),
-      KEY_ENCRYPTION_KEYS: namedSecret('k1'),
-      BASE_DOMAIN: 'parley.test',
-      BCRYPT_COST: '4',
-    },
-  })
-  const startConfiguration = () =>
-    startService({
-      name: 'configuration',
-      config: configurationConfig,
-      build: buildConfiguration,
-      keys,
-      environment: {
-        MONGO_URL: mongoUrl,
-        MONGO_DATABASE: databases.configuration,
-        IDENTITY_URL: identity.url,
-        AMQP_URL: amqpUrl,
-      },
-    })
-  let configuration: Listening | undefined = await startConfiguration()
-  // The dispatcher keeps one address for configuration, whatever port its restarted app is at.
-  const asked: string[] = []
-  const front = await listen((req, res) => {
-    asked.push(req.url ?? '')
-    if (configuration === undefined) return void req.socket.destroy()
-    const headers = { authorization: req.headers.authorization ?? '' }
-    fetch(configuration.url + req.url, { headers }).then(
-      async (answer) => {
-        res.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
-        res.end(await answer.text())
-      },
-      () => res.destroy(),
-    )
-  })
+  const { amqpUrl } = await testServers()
   const statusPath = { open: true }
   const edge = await listen((_req, res) => void res.writeHead(statusPath.open ? 200 : 503).end())
-  const dispatchers: Listening[] = []
-  const startDispatcher = async () => {
-    const started = await startService({
-      name: 'dispatcher',
-      config,
-      build: buildApp,
-      keys,
-      environment: {
-        MONGO_URL: mongoUrl,
-        MONGO_DATABASE: database,
-        AMQP_URL: amqpUrl,
-        REDIS_URL: servers.redisUrl,
-        GATEWAY_URL: edge.url,
-        WEBHOOK_URL: edge.url,
-        IDENTITY_URL: identity.url,
-        CONFIGURATION_URL: front.url,
-        SIGNING_SECRET: Buffer.alloc(32, 7).toString('base64'),
-        UNCERTAIN_WINDOW_SECONDS: '1',
-        ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8',
+  const parley = await startParley({
+    services: ['identity', 'configuration', 'dispatcher'],
+    proxies: { dispatcher: ['configuration'] },
+    environment: {
+      dispatcher: {
+        ...{ GATEWAY_URL: edge.url, WEBHOOK_URL: edge.url },
+        ...{ UNCERTAIN_WINDOW_SECONDS: '1', ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' },
         ...environment,
       },
-    })
-    dispatchers.push(started)
-    return started
-  }
-  const first = await startDispatcher()
+    },
+  })
+  const { configuration, dispatcher: first } = parley.services
+  const database = parley.database('dispatcher')
   const silent = createLog({ service: 'test', level: 'silent' })
   const broker = await connectBroker({ url: amqpUrl, declare: declareTopology, log: silent })
   const publisher = createPublisher({ broker, log: silent })
   await eventually(async () => ((await publisher.isUp()) ? true : undefined))
-  const caller = await register(identity.url)
-  const gateway = createInternalSigner(keys.own.gateway)
+  const caller = await registerCaller(parley)
   const as = (audience: ServiceName, workspace = caller.workspace._id) => {
     const own = { ...caller, workspace: { ...caller.workspace, _id: workspace } }
     return {
-      authorization: `Bearer ${gateway.sign({ audience, caller: own })}`,
+      authorization: parley.authorization('gateway', audience, own),
       'content-type': 'application/json',
     }
   }
-  const client = new mongoose.mongo.MongoClient(mongoUrl)
   const world: DispatchWorld = {
     workspace: caller.workspace._id,
     amqpUrl,
     publisher,
-    asked,
-    statusPath,
-    database: client.db(database),
-    startDispatcher,
-    configuration: {
-      stop: async () => {
-        const stopping = configuration
-        configuration = undefined
-        await stopping?.close()
-      },
-      start: async () => {
-        configuration = await startConfiguration()
-      },
-    },
+    asked: () => configuration.requests.filter((path) => path.startsWith('/internal/')),
+    ...{ statusPath, database },
+    startDispatcher: () => parley.start('dispatcher'),
+    configuration: parley.proxies.configuration,
     async put(resource, id, body, options = {}) {
-      const url = `${configuration?.url}/rest/${resource}/${id}`
+      const url = `${configuration.url}/rest/${resource}/${id}`
       const put = {
         method: 'PUT',
         headers: as('configuration', options.workspace),
@@ -215,18 +132,18 @@ export async function startDispatchWorld(environment: Record<string, string> = {
       return new Map(values.map(({ labels, value }) => [Object.values(labels).join(' '), value]))
     },
     async read(resource, id) {
-      const url = `${configuration?.url}/rest/${resource}/${id}`
+      const url = `${configuration.url}/rest/${resource}/${id}`
       return (await fetch(url, { headers: as('configuration') })).json()
     },
     async remove(resource, id) {
-      const url = `${configuration?.url}/rest/${resource}/${id}?force=true`
+      const url = `${configuration.url}/rest/${resource}/${id}?force=true`
       const answer = await fetch(url, { method: 'DELETE', headers: as('configuration') })
       if (!answer.ok) throw new Error(`${resource} not deleted: ${await answer.text()}`)
     },
     replicated: (resource, id, version = 1) =>
       eventually(async () => {
         const _id = `${resource}/${caller.workspace._id}/${id}`
-        const replicas = client.db(database).collection<DocumentReplica>('configured')
+        const replicas = database.collection<DocumentReplica>('configured')
         return (await replicas.findOne({ _id, version: { $gte: version } })) ?? undefined
       }),
     post: (messageId, message, options = {}) => {
@@ -261,42 +178,11 @@ export async function startDispatchWorld(environment: Record<string, string> = {
         return status === 200 && states.includes(seen.state) ? seen : undefined
       }),
     async close() {
-      await Promise.all(dispatchers.map((dispatcher) => dispatcher.close()))
       await publisher.close()
       await broker.close()
-      await front.close()
+      await parley.close()
       await edge.close()
-      await configuration?.close()
-      await identity.close()
-      for (const name of [database, ...Object.values(databases)]) await client.db(name).dropDatabase()
-      await client.close()
     },
   }
   return world
-}
-
-async function register(identityUrl: string): Promise<Caller> {
-  const answer = await fetch(`${identityUrl}/api/auth/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      name: 'Ana',
-      email: 'ana@example.com',
-      phone: '1',
-      password: 'correct horse battery staple',
-      namespace: 'acme',
-    }),
-  })
-  const { _id, account, workspace, role } = (await answer.json()) as {
-    _id: number
-    account: Omit<Caller['account'], '_id'>
-    workspace: Caller['workspace']
-    role: number
-  }
-  const { username, name, profile, context } = account
-  return {
-    account: { _id, username, name, profile, context },
-    workspace,
-    role: { _id: role, name: 'WORKSPACE_ADMIN', version: 1 },
-  }
 }

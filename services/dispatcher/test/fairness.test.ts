@@ -5,7 +5,7 @@ import { type CallEndpoint, startCallEndpoint } from './call-endpoint.ts'
 import { type DispatchWorld, startDispatchWorld } from './dispatch-world.ts'
 
 const OTHER = 77_001
-const MANY = 800
+const MANY = 400
 const DRAIN_MS = 180_000
 
 let world: DispatchWorld

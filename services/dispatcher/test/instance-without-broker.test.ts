@@ -4,7 +4,7 @@ import { type Collections, collectionsOf, prepareDatabase } from '@parley/dispat
 import { createLeaseStore } from '@parley/dispatcher/store/lease-store'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
-import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { type Broker, connectBroker } from '@parley/shared/messaging/connection'
 import { PARTITIONS } from '@parley/shared/messaging/topology'
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const { mongoUrl } = await testServers()
   database = connectMongo({
     url: mongoUrl,
-    database: freshDatabase('instances'),
+    database: freshDatabase('dispatcher'),
     log,
     prepare: (connection) => prepareDatabase(connection, PARTITIONS),
   })
@@ -38,7 +38,7 @@ afterAll(async () => {
     await broker.close()
     await proxy.close()
   }
-  await database.connection.dropDatabase()
+  await releaseDatabase(database.connection.db)
   await database.close()
 })
 

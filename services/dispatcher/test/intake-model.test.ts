@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import fc from 'fast-check'
+import { MODEL_RUNS } from '../../../tests/sizes.ts'
 import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
 import type { StoreFault } from './intake-model/faulty-messages.ts'
 import { PartitionSystem, type ProviderFault } from './intake-model/partition-system.ts'
 
-const RUNS = 13
-/** Most of a run is waiting, so that many are made side by side. */
+/** Most of a history is waiting, so that many are run side by side. */
 const SIDE_BY_SIDE = 8
 const MAX_COMMANDS = 30
 const MAX_MESSAGES = 100
@@ -19,7 +19,7 @@ let collections: Collections
 beforeAll(async () => {
   const { mongoUrl } = await testServers()
   database = connectMongo({
-    ...{ url: mongoUrl, database: freshDatabase('model') },
+    ...{ url: mongoUrl, database: freshDatabase('dispatcher') },
     log: createLog({ service: 'test', level: 'silent' }),
     prepare: (connection) => prepareDatabase(connection, 1),
   })
@@ -27,7 +27,7 @@ beforeAll(async () => {
   collections = collectionsOf(database.connection)
 })
 afterAll(async () => {
-  await database.connection.dropDatabase()
+  await releaseDatabase(database.connection.db)
   await database.close()
 })
 
@@ -50,8 +50,6 @@ class Command implements fc.AsyncCommand<Model, PartitionSystem> {
 
   async run(model: Model, system: PartitionSystem): Promise<void> {
     await this.#run(system, model)
-    expect(system.published).toHaveLength(model.published)
-    expect(system.violations).toEqual([])
   }
 }
 
@@ -124,5 +122,5 @@ test('whatever fails, each message is sent once, in its thread’s order, and ac
     expect(outcomes.flat()).toEqual([])
   })
   // The failure names the seed and the commands; without shrinking, for each run takes a second or more.
-  await fc.assert(property, { numRuns: RUNS, endOnFailure: true })
+  await fc.assert(property, { numRuns: MODEL_RUNS, endOnFailure: true })
 }, 240_000)

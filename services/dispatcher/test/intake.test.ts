@@ -10,7 +10,7 @@ import { type Collections, collectionsOf, prepareDatabase } from '@parley/dispat
 import { createCommitter } from '@parley/dispatcher/store/commit'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
-import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
 import { PARTITIONS } from '@parley/shared/messaging/topology'
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const { mongoUrl } = await testServers()
   const { hostname, port } = new URL(mongoUrl)
   proxy = await startTcpProxy({ host: hostname, port: Number(port) })
-  const name = freshDatabase('intake')
+  const name = freshDatabase('dispatcher')
   const connected = async (url: string) => {
     const connection = connectMongo({
       ...{ url, database: name, log },
@@ -46,7 +46,7 @@ beforeAll(async () => {
 })
 beforeEach(() => messages.deleteMany({}))
 afterAll(async () => {
-  await direct.connection.dropDatabase()
+  await releaseDatabase(direct.connection.db)
   await Promise.all([direct.close(), database.close()])
   await proxy.close()
 })

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import mongoose from 'mongoose'
@@ -29,7 +29,7 @@ beforeAll(async () => {
   // The driver asks a server that shut down again at this interval.
   url.searchParams.set('heartbeatFrequencyMS', '500')
   database = connectMongo({
-    ...{ url: url.href, database: freshDatabase('interrupted'), log },
+    ...{ url: url.href, database: freshDatabase('dispatcher'), log },
     prepare: (connection) => prepareDatabase(connection, 1),
   })
   await database.ready
@@ -42,7 +42,7 @@ afterEach(async () => {
   for (const one of open.splice(0)) one.abandon()
 })
 afterAll(async () => {
-  await database.connection.dropDatabase()
+  await releaseDatabase(database.connection.db)
   await database.close()
   await admin.close()
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import { Registry } from 'prom-client'
@@ -29,14 +29,14 @@ let now = Date.parse('2026-01-01T00:00:00Z')
 beforeAll(async () => {
   const { mongoUrl } = await testServers()
   database = connectMongo({
-    ...{ url: mongoUrl, database: freshDatabase('poison'), log },
+    ...{ url: mongoUrl, database: freshDatabase('dispatcher'), log },
     prepare: (connection) => prepareDatabase(connection, 8),
   })
   await database.ready
   messages = collectionsOf(database.connection).messages
 })
 afterAll(async () => {
-  await database.connection.dropDatabase()
+  await releaseDatabase(database.connection.db)
   await database.close()
 })
 

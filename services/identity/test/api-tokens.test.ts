@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Parsed } from '@parley/local/testing/service-under-test'
+import { makeServiceKeys, type Parsed } from '@parley/local/testing/service-under-test'
 import {
   dropIdentity,
   type IdentityServer,
   identityEnvironment,
-  makeServiceKeys,
   newRegistration,
   startIdentity,
   untilReady,

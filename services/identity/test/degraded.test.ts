@@ -1,12 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { makeServiceKeys, namedSecret } from '@parley/local/testing/service-under-test'
 import { HashPool } from '../src/passwords/hash-pool.ts'
-import {
-  type IdentityServer,
-  makeServiceKeys,
-  namedSecret,
-  newRegistration,
-  startIdentity,
-} from './identity-server.ts'
+import { type IdentityServer, newRegistration, startIdentity } from './identity-server.ts'
 
 const keys = makeServiceKeys()
 let identity: IdentityServer

@@ -1,11 +1,10 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Parsed } from '@parley/local/testing/service-under-test'
-import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { namedSecret, type Parsed, type ServiceKeys } from '@parley/local/testing/service-under-test'
+import { freshDatabase, releaseDatabases, testServers } from '@parley/local/testing/test-servers'
 import { waitUntil } from '@parley/local/wait-until'
-import { baseConfig, type PublicJwk, parseConfig } from '@parley/shared/config'
-import { createInternalSigner, SERVICES, type ServiceName } from '@parley/shared/internal-token'
+import { baseConfig, parseConfig } from '@parley/shared/config'
+import { createInternalSigner, type ServiceName } from '@parley/shared/internal-token'
 import { createLog } from '@parley/shared/log'
 import mongoose from 'mongoose'
 import { z } from 'zod'
@@ -19,28 +18,6 @@ export interface Answer {
   text: string
   json: Parsed
 }
-
-/** A key for every service, as the environment of each process holds it. */
-export function makeServiceKeys() {
-  const pairs = SERVICES.map((kid) => {
-    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    const own = { ...privateKey.export({ format: 'jwk' }), kid } as PublicJwk & { d: string }
-    return { kid, own, published: { ...publicKey.export({ format: 'jwk' }), kid } as PublicJwk }
-  })
-  return {
-    own: Object.fromEntries(pairs.map(({ kid, own }) => [kid, own])) as Record<
-      ServiceName,
-      PublicJwk & { d: string }
-    >,
-    jwks: { keys: pairs.map(({ published }) => published) },
-  }
-}
-
-export type ServiceKeys = ReturnType<typeof makeServiceKeys>
-
-/** A secret with an id, as a keyring in the environment has it. */
-export const namedSecret = (id: string, bytes = 32): string =>
-  `${id}:${randomBytes(bytes).toString('base64')}`
 
 /** An environment for the service with a database of its own. */
 export async function identityEnvironment(keys: ServiceKeys): Promise<Record<string, string>> {
@@ -142,10 +119,10 @@ function questionAbout(token: string): object {
   return { account: Number(sub), session: sid }
 }
 
-/** Drops the database and closes; the end of a test file. */
+/** Closes and gives the database back; the end of a test file. */
 export async function dropIdentity(identity: IdentityServer): Promise<void> {
-  await identity.database.dropDatabase()
   await identity.close()
+  await releaseDatabases((await testServers()).mongoUrl, [identity.database.databaseName])
 }
 
 /** Sends a request and reads the answer, which is JSON or empty. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { makeServiceKeys } from '@parley/local/testing/service-under-test'
 import { tokenHash } from '../src/store/session.ts'
 import {
   dropIdentity,
   type IdentityServer,
   identityEnvironment,
-  makeServiceKeys,
   newRegistration,
   startIdentity,
   untilReady,

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { makeServiceKeys } from '@parley/local/testing/service-under-test'
 import bcrypt from 'bcryptjs'
 import {
   dropIdentity,
   type IdentityServer,
   identityEnvironment,
-  makeServiceKeys,
   newRegistration,
   startIdentity,
   untilReady,

@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { makeServiceKeys, namedSecret } from '@parley/local/testing/service-under-test'
 import { waitUntil } from '@parley/local/wait-until'
 import {
   dropIdentity,
   type IdentityServer,
   identityEnvironment,
-  makeServiceKeys,
-  namedSecret,
   newRegistration,
   startIdentity,
   untilReady,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Parsed } from '@parley/local/testing/service-under-test'
+import { makeServiceKeys, namedSecret, type Parsed } from '@parley/local/testing/service-under-test'
 import { createInternalSigner } from '@parley/shared/internal-token'
 import bcrypt from 'bcryptjs'
 import { HashPool } from '../src/passwords/hash-pool.ts'
@@ -7,8 +7,6 @@ import {
   dropIdentity,
   type IdentityServer,
   identityEnvironment,
-  makeServiceKeys,
-  namedSecret,
   newRegistration,
   startIdentity,
   untilReady,

@@ -1,11 +1,11 @@
 import { createPublicKey } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { makeServiceKeys } from '@parley/local/testing/service-under-test'
 import jwt from 'jsonwebtoken'
 import {
   dropIdentity,
   type IdentityServer,
   identityEnvironment,
-  makeServiceKeys,
   newRegistration,
   startIdentity,
   untilReady,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { makeServiceKeys } from '@parley/local/testing/service-under-test'
 import { testServers } from '@parley/local/testing/test-servers'
 import { waitUntil } from '@parley/local/wait-until'
 import { createLog } from '@parley/shared/log'
@@ -16,7 +17,6 @@ import {
   dropIdentity,
   type IdentityServer,
   identityEnvironment,
-  makeServiceKeys,
   newRegistration,
   startIdentity,
   untilReady,

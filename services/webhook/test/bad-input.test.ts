@@ -5,7 +5,7 @@ import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 import { metaChannel } from './meta-payload.ts'
 
 const MIB = 1024 * 1024
-const BODY_MS = 1_000
+const BODY_MS = 4_000
 
 let world: IntakeWorld
 beforeAll(async () => {
@@ -94,7 +94,8 @@ describe('a compressed body', () => {
   })
 
   test('that unpacks to a gigabyte is refused after a few MiB', async () => {
-    const bomb = gzipSync(Buffer.alloc(256 * MIB, 'x'), { level: 1 })
+    const part = gzipSync(Buffer.alloc(MIB, 'x'))
+    const bomb = Buffer.concat(Array.from({ length: 1_024 }, () => part))
     const before = process.memoryUsage().arrayBuffers
     expect((await post(bomb)).json.code).toBe('body_too_large')
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(128 * MIB)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import fc from 'fast-check'
+import { RANDOM_BODIES } from '../../../tests/sizes.ts'
 import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 import { metaChannel, metaMessage, payloadOf, postPayload } from './meta-payload.ts'
 
@@ -128,7 +129,7 @@ describe('whatever a caller sends', () => {
         expect([status < 500, status < 500 || text]).toEqual([true, true])
       },
     )
-    await fc.assert(property, { numRuns: 150 })
+    await fc.assert(property, { numRuns: RANDOM_BODIES })
   }, 300_000)
 
   test('is never answered with 5xx at Meta’s, when it is signed', async () => {
@@ -145,6 +146,6 @@ describe('whatever a caller sends', () => {
       const { status } = await postPayload(hook, payloadOf(sent))
       expect(status).toBeLessThan(500)
     })
-    await fc.assert(property, { numRuns: 100 })
+    await fc.assert(property, { numRuns: RANDOM_BODIES })
   }, 300_000)
 })

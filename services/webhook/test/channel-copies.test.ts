@@ -51,23 +51,23 @@ describe("the service's own copies of channels", () => {
   test('a channel that nobody asked for yet is kept too, and serves while configuration is away', async () => {
     await world.putChannel(30, metaChannel('unasked'))
     await eventually(async () => ((await copyOf(30)) === null ? undefined : true))
-    await world.configuration.stop()
+    world.configuration.cut()
     expect(await statusOf('unasked')).toBe(200)
     expect(await statusOf('unknown')).toBe(503)
-    await world.configuration.start()
+    world.configuration.mend()
     await eventually(async () => ((await statusOf('unknown')) === 404 ? true : undefined))
   })
 
   test('a copy serves another process of the service, and while the database is away', async () => {
     await world.putChannel(31, metaChannel('shared'))
     expect(await statusOf('shared')).toBe(200)
-    await world.configuration.stop()
+    world.configuration.cut()
     const copy = await world.startCopy()
     expect(await statusOf('shared', undefined, copy.url)).toBe(200)
     world.mongo.cut()
     expect(await statusOf('shared', undefined, copy.url)).toBe(200)
     world.mongo.mend()
-    await world.configuration.start()
+    world.configuration.mend()
     await untilReady(copy.url)
   })
 

@@ -5,6 +5,7 @@ import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 import { metaChannel, metaMessage, payloadOf, postPayload } from './meta-payload.ts'
 
 const MIB = 1024 * 1024
+const HALF = Buffer.alloc(1.5 * MIB, 'x')
 const WAIT = { timeoutMs: 60_000, intervalMs: 20 }
 
 let world: IntakeWorld
@@ -34,7 +35,7 @@ function sendHalf(url: string, path: string, headers: Record<string, string> = {
   const lines = Object.entries({ host: 'x', 'content-length': String(3 * MIB), ...headers })
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   socket.write(`POST ${path} HTTP/1.1\r\n${head}\r\n`)
-  socket.write(Buffer.alloc(1.5 * MIB, 'x'))
+  socket.write(HALF)
   return { answer: () => received }
 }
 

@@ -1,23 +1,10 @@
-import { buildApp as buildConfiguration } from '@parley/configuration/app'
-import { config as configurationConfig } from '@parley/configuration/config'
-import { buildApp as buildGateway } from '@parley/gateway/app'
-import { gatewayConfig } from '@parley/gateway/config'
-import { buildApp as buildIdentity } from '@parley/identity/app'
-import { identityConfig } from '@parley/identity/config'
-import {
-  type Listening,
-  makeServiceKeys,
-  namedSecret,
-  type Parsed,
-  startService,
-} from '@parley/local/testing/service-under-test'
-import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
-import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
-import { type Caller, createInternalSigner, type ServiceName } from '@parley/shared/internal-token'
+import type { Parsed, RunningService } from '@parley/local/testing/service-under-test'
+import { registerCaller, startParley } from '@parley/local/testing/start-parley'
+import type { TcpProxy } from '@parley/local/testing/tcp-proxy'
+import { testServers } from '@parley/local/testing/test-servers'
+import type { Caller, ServiceName } from '@parley/shared/internal-token'
 import { type ChannelModel, connect } from 'amqplib'
-import mongoose from 'mongoose'
-import { buildApp } from '../src/app.ts'
-import { config } from '../src/config.ts'
+import type { mongo } from 'mongoose'
 import { postOnce } from './post-once.ts'
 import { startTaking, type Taken } from './take-queues.ts'
 
@@ -40,12 +27,13 @@ export interface IntakeWorld {
   redis: TcpProxy
   mongo: TcpProxy
   connection: ChannelModel
-  database: mongoose.mongo.Db
+  database: mongo.Db
   /** Another copy of the webhook service on the same servers; closed with the world. */
-  startCopy(environment?: Record<string, string>): Promise<Listening>
+  startCopy(environment?: Record<string, string>): Promise<RunningService>
   /** The gateway in front of all this; closed with the world. */
-  startGateway(environment?: Record<string, string>): Promise<Listening>
-  configuration: { stop(): Promise<void>; start(): Promise<void> }
+  startGateway(environment?: Record<string, string>): Promise<RunningService>
+  /** In front of configuration, for the webhook service and the gateway. */
+  configuration: TcpProxy
   /** The headers of a request that the gateway makes for the caller. */
   as(audience: ServiceName, caller?: Caller): Record<string, string>
   /** The headers of a request that a service makes for itself. */
@@ -63,96 +51,23 @@ export interface IntakeWorld {
 
 /** Identity, configuration and the webhook service on the test servers, which can be cut off from it. */
 export async function startIntakeWorld(environment: Record<string, string> = {}): Promise<IntakeWorld> {
-  const servers = await testServers()
-  const keys = makeServiceKeys()
-  const databases = ['identity', 'configuration', 'webhook'].map(freshDatabase)
-  const [identityDatabase = '', configurationDatabase = '', webhookDatabase = ''] = databases
-  const [broker, redis, mongo] = await Promise.all(
-    [servers.amqpUrl, servers.redisUrl, servers.mongoUrl].map((url) => startTcpProxy(addressOf(url))),
-  )
-  if (!broker || !redis || !mongo) throw new Error('no proxies')
-  const identity = await startService({
-    name: 'identity',
-    config: identityConfig,
-    build: buildIdentity,
-    keys,
-    environment: {
-      MONGO_URL: servers.mongoUrl,
-      MONGO_DATABASE: identityDatabase,
-      PEPPERS: namedSecret('p1'),
-      KEY_ENCRYPTION_KEYS: namedSecret('k1'),
-      BASE_DOMAIN: 'parley.test',
-      BCRYPT_COST: '4',
+  const parley = await startParley({
+    services: ['identity', 'configuration', 'webhook'],
+    proxies: {
+      webhook: ['mongo', 'rabbitmq', 'redis', 'configuration'],
+      gateway: ['redis', 'configuration'],
     },
+    environment: { webhook: environment },
   })
-  const startConfiguration = () =>
-    startService({
-      name: 'configuration',
-      config: configurationConfig,
-      build: buildConfiguration,
-      keys,
-      environment: {
-        MONGO_URL: servers.mongoUrl,
-        MONGO_DATABASE: configurationDatabase,
-        AMQP_URL: servers.amqpUrl,
-        IDENTITY_URL: identity.url,
-        KEY_ENCRYPTION_KEYS: namedSecret('k1'),
-      },
-    })
-  let configuration: Listening | undefined = await startConfiguration()
-  const front = await startFront(() => configuration?.url)
-  const copies: Listening[] = []
-  const startCopy = async (own: Record<string, string> = {}) => {
-    const copy = await startService({
-      name: 'webhook',
-      config,
-      build: buildApp,
-      keys,
-      environment: {
-        MONGO_URL: through(servers.mongoUrl, mongo, { directConnection: 'true' }),
-        MONGO_DATABASE: webhookDatabase,
-        AMQP_URL: through(servers.amqpUrl, broker),
-        REDIS_URL: through(servers.redisUrl, redis),
-        IDENTITY_URL: identity.url,
-        CONFIGURATION_URL: front.url,
-        ...environment,
-        ...own,
-      },
-    })
-    copies.push(copy)
-    return copy
-  }
-  const webhook = await startCopy()
-  const startGateway = async (own: Record<string, string> = {}) => {
-    const gateway = await startService({
-      name: 'gateway',
-      config: gatewayConfig,
-      build: buildGateway,
-      keys,
-      environment: {
-        IDENTITY_URL: identity.url,
-        WEBHOOK_URL: webhook.url,
-        CONFIGURATION_URL: front.url,
-        // Only asked whether it is ready.
-        DISPATCHER_URL: front.url,
-        REDIS_URL: through(servers.redisUrl, redis),
-        ...own,
-      },
-    })
-    copies.unshift(gateway)
-    return gateway
-  }
-  const caller = await register(identity.url)
-  const client = await mongoose.mongo.MongoClient.connect(servers.mongoUrl)
-  const connection = await connect(servers.amqpUrl)
+  const { webhook, identity, configuration } = parley.services
+  const caller = await registerCaller(parley)
+  const connection = await connect((await testServers()).amqpUrl)
   const taking = await startTaking(connection)
-  const sign = (issuer: ServiceName, audience: ServiceName, as?: Caller) =>
-    `Bearer ${createInternalSigner(keys.own[issuer]).sign(as ? { audience, caller: as } : { audience })}`
   const channelRequest = async (method: string, id: number, body?: object) => {
-    const answer = await fetch(`${configuration?.url}/rest/channels/${id}`, {
+    const answer = await fetch(`${configuration.url}/rest/channels/${id}`, {
       method,
       headers: {
-        authorization: sign('gateway', 'configuration', caller),
+        authorization: parley.authorization('gateway', 'configuration', caller),
         'content-type': 'application/json',
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -164,24 +79,22 @@ export async function startIntakeWorld(environment: Record<string, string> = {})
     slug: caller.workspace.host.split('.')[0] ?? '',
     url: webhook.url,
     identityUrl: identity.url,
-    ...{ broker, redis, mongo, connection, startCopy, startGateway },
-    database: client.db(webhookDatabase),
-    configuration: {
-      stop: async () => {
-        const stopping = configuration
-        configuration = undefined
-        await stopping?.close()
-      },
-      start: async () => {
-        configuration = await startConfiguration()
-      },
+    ...{
+      broker: parley.proxies.rabbitmq,
+      redis: parley.proxies.redis,
+      mongo: parley.proxies.mongo,
+      connection,
     },
-    as: (audience, as = caller) => ({ authorization: sign('gateway', audience, as) }),
-    asService: (issuer) => ({ authorization: sign(issuer, 'webhook') }),
+    startCopy: (own) => parley.start('webhook', own),
+    startGateway: (own) => parley.start('gateway', own),
+    database: parley.database('webhook'),
+    configuration: parley.proxies.configuration,
+    as: (audience, as = caller) => ({ authorization: parley.authorization('gateway', audience, as) }),
+    asService: (issuer) => ({ authorization: parley.authorization(issuer, 'webhook') }),
     async post(body, { key, as = caller, headers, url = webhook.url } = {}) {
       const answer = await postOnce(`${url}/api/hooks/whatsapp`, {
         headers: {
-          authorization: sign('gateway', 'webhook', as),
+          authorization: parley.authorization('gateway', 'webhook', as),
           'content-type': 'application/json',
           ...(key === undefined ? {} : { 'idempotency-key': key }),
           ...headers,
@@ -195,80 +108,7 @@ export async function startIntakeWorld(environment: Record<string, string> = {})
     drain: taking.drain,
     async close() {
       await connection.close()
-      await Promise.all(copies.map((copy) => copy.close()))
-      await Promise.all([front.close(), configuration?.close()])
-      await identity.close()
-      await Promise.all([broker.close(), redis.close(), mongo.close()])
-      for (const name of databases) await client.db(name).dropDatabase()
-      await client.close()
+      await parley.close()
     },
-  }
-}
-
-function addressOf(url: string) {
-  const { hostname, port } = new URL(url)
-  return { host: hostname, port: Number(port) }
-}
-
-function through(url: string, { port }: TcpProxy, parameters: Record<string, string> = {}): string {
-  const proxied = new URL(url)
-  proxied.hostname = '127.0.0.1'
-  proxied.port = String(port)
-  if ('directConnection' in parameters) proxied.searchParams.delete('replicaSet')
-  for (const [name, value] of Object.entries(parameters)) proxied.searchParams.set(name, value)
-  return proxied.href
-}
-
-/** An address that stays the same while the service behind it is stopped and started again. */
-async function startFront(target: () => string | undefined): Promise<Listening> {
-  const { createServer, request } = await import('node:http')
-  const server = createServer((req, res) => {
-    const url = target()
-    if (url === undefined) return void req.socket.destroy()
-    const onward = request(
-      new URL(req.url ?? '/', url),
-      { method: req.method, headers: req.headers },
-      (answer) => {
-        res.writeHead(answer.statusCode ?? 502, answer.headers)
-        answer.pipe(res)
-      },
-    )
-    onward.on('error', () => req.socket.destroy())
-    req.pipe(onward)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  const port = typeof address === 'object' ? address?.port : undefined
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
-}
-
-async function register(identityUrl: string): Promise<Caller> {
-  const answer = await fetch(`${identityUrl}/api/auth/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      name: 'Ana',
-      email: 'a@example.com',
-      phone: '1',
-      password: 'a long password',
-      namespace: 'acme',
-    }),
-  })
-  const { _id, workspace, role } = (await answer.json()) as {
-    _id: number
-    workspace: Caller['workspace']
-    role: number
-  }
-  return {
-    account: { _id, username: 'a@example.com', name: 'Ana', profile: 1, context: {} },
-    workspace,
-    role: { _id: role, name: 'WORKSPACE_ADMIN', version: 1 },
   }
 }

@@ -1,7 +1,8 @@
-import { describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { decide, type PermissionEntry } from '@parley/shared/permission/decide'
 import { DEFAULT_ROLES } from '@parley/shared/permission/default-roles'
 import { validateEntry } from '@parley/shared/permission/entry'
+import { comesTo, connectDocuments, type Doc, found } from './ask.ts'
 
 const ACCOUNT = {
   _id: 3,
@@ -11,6 +12,12 @@ const ACCOUNT = {
   role: { _id: 2, name: 'MEMBER' },
   context: { team: 'sales', teams: ['sales', 'support'], level: 2, none: null },
 }
+
+let documents: Awaited<ReturnType<typeof connectDocuments>>
+beforeAll(async () => {
+  documents = await connectDocuments()
+})
+afterAll(() => documents.close())
 
 function kind(entry: { schema?: unknown; read?: unknown }, resource = 'channels') {
   return decide({ permissions: [entry], resource, account: ACCOUNT, access: 'read' }).kind
@@ -168,14 +175,117 @@ describe('documents', () => {
     ['an own field named constructor', "{{doc.constructor}} == 'x'", { constructor: 'x' }, true],
     ['no inherited field', '!{{doc.constructor}} && !{{doc.toString.name}}', {}, true],
     ['some of the list of fields', '[{{doc.owner}}, {{doc.helper}}].includes({{account._id}})', mine, true],
-  ])('%s', (_name, read, doc, expected) => {
-    const decision = decide({
-      permissions: [{ schema: 'true', read }],
-      resource: 'tasks',
-      account: ACCOUNT,
-      access: 'read',
-    })
+  ])('%s', async (_name, read, doc, expected) => {
+    const permissions = [{ schema: 'true', read }]
+    const decision = decide({ permissions, resource: 'tasks', account: ACCOUNT, access: 'read' })
     expect(decision.kind === 'some' && decision.test(doc)).toBe(expected)
+    const stored = await documents.store([doc])
+    const ids = stored.docs.map(({ _id }) => _id)
+    expect(await found({ source: read, account: ACCOUNT }, stored)).toEqual(expected ? ids : [])
+  })
+})
+
+describe('an expression comes to the value that JavaScript would give, where it is not stricter', () => {
+  const doc = {
+    ...{
+      one: 1,
+      none: null,
+      empty: '',
+      no: false,
+      zero: 0,
+      nan: Number.NaN,
+      text: 'a\u{1f600}bb',
+      at: new Date(7),
+    },
+    ...{ list: [1, 'a', null, { x: 1 }, [1], 'a'], deep: { list: [{ x: 1 }], x: { y: 2 } } },
+    bare: Object.assign(Object.create(null), { x: 3 }),
+    made: Object.assign(Object.create({ x: 4 }), { y: 5 }),
+  }
+  let stored: Awaited<ReturnType<typeof documents.store>>
+  beforeAll(async () => {
+    stored = await documents.store([doc])
+  })
+
+  test.each<[string, unknown]>([
+    ['doc.one', 1],
+    ['{{resource}}', 'jobs'],
+    ['account._id', 3],
+    ['{{doc.deep}}.x.y', 2],
+    ['-1.5', -1.5],
+    ['[doc.one, doc.missing, [doc.none]]', [1, undefined, [null]]],
+    ['!doc.one', false],
+    ['!doc.list', false],
+    ['!doc.deep', false],
+    ...['none', 'empty', 'no', 'zero', 'nan', 'missing'].map((name): [string, unknown] => [
+      `!doc.${name}`,
+      true,
+    ]),
+    ['doc.one && doc.none && doc.text', null],
+    ["doc.one && 'a' && doc.list.x", undefined],
+    ["doc.one && 'a'", 'a'],
+    ["doc.none || 0 || 'a' || 'b'", 'a'],
+    ["doc.none || ''", ''],
+    ['0 && 1 == 0', 0],
+    ['1 || 0 && 0', 1],
+    ['true == 1 < 2', true],
+    ['1 < 2 != true', false],
+    ['1 < 2', true],
+    ['2 < 2', false],
+    ['2 <= 2', true],
+    ['3 <= 2', false],
+    ['2 > 2', false],
+    ['3 > 2', true],
+    ['2 >= 2', true],
+    ['1 >= 2', false],
+    ["'a' < 'b'", true],
+    ["'a' < 'a'", false],
+    ["'a' <= 'a'", true],
+    ["'a' < 'ab'", true],
+    ["'ab' <= 'a'", false],
+    ["'b' > 'ab'", true],
+    ["'a' >= 'b'", false],
+    ["'1' < 2", false],
+    ['doc.none < 1', false],
+    ['doc.none >= doc.none', false],
+    ['doc.at >= doc.at', false],
+    ['doc.nan == doc.nan', false],
+    ['doc.missing == doc.missing', false],
+    ['doc.none == null', true],
+    ['doc.list == doc.list', false],
+    ["doc.list.indexOf('a')", 1],
+    ['doc.list.indexOf(null)', 2],
+    ['doc.list.indexOf(2)', -1],
+    ['doc.list.indexOf([1])', -1],
+    ['doc.list.includes(1)', true],
+    ['doc.list.includes(2)', false],
+    ['doc.list.includes(doc.missing)', false],
+    ["doc.list.startsWith('a')", undefined],
+    ["doc.text.indexOf('a')", 0],
+    ["doc.text.indexOf('\u{1f600}')", 1],
+    ["doc.text.indexOf('b')", 2],
+    ["doc.text.indexOf('')", 0],
+    ["doc.text.indexOf('x')", -1],
+    ['doc.text.indexOf(1)', -1],
+    ["doc.text.includes('bb')", true],
+    ["doc.text.includes('x')", false],
+    ['doc.text.includes(1)', false],
+    ["doc.text.startsWith('a')", true],
+    ["doc.text.startsWith('b')", false],
+    ['doc.text.startsWith(1)', false],
+    ["doc.one.includes('1')", undefined],
+    ["doc.deep.indexOf('x')", undefined],
+    ["'x' in doc.deep", false],
+    ["'a' in doc.text", false],
+    ["'a' in doc.list", true],
+    ["'b' in doc.list", false],
+    ['1 in doc.list', true],
+  ])('%s', async (source, expected) => {
+    const account = { _id: 3 }
+    expect(comesTo({ source, account, resource: 'jobs' }, doc as Doc)).toStrictEqual(expected)
+    // Nothing is equal to what is not there, nor to a list; and no JSON, so no stored document, has a NaN.
+    const isComparable = expected !== undefined && !Array.isArray(expected) && !source.includes('nan')
+    const asked = { source: `(${source}) == ${JSON.stringify(expected)}`, account, resource: 'jobs' }
+    if (isComparable) expect(await found(asked, stored)).toEqual([0])
   })
 })
 

@@ -1,16 +1,15 @@
 import { describe, expect, test } from '@jest/globals'
 import { decide, foldEntries } from '@parley/shared/permission/decide'
-import { evaluate } from '@parley/shared/permission/evaluate'
-import { parse } from '@parley/shared/permission/parse'
 import { grants, workspaceOf } from '@parley/shared/permission/values'
 import fc from 'fast-check'
 import { Context, evalExpr } from 'mingo/core'
 import * as expressionOperators from 'mingo/operators/expression'
 import * as queryOperators from 'mingo/operators/query'
 import { Query } from 'mingo/query'
+import { RANDOM_EXPRESSIONS } from '../../../tests/sizes.ts'
 import { ACCOUNT, documents, sources } from './arbitraries.ts'
+import { comesTo } from './ask.ts'
 
-const EXPRESSIONS = 4_000
 const DOCUMENTS = 8
 const ACCOUNTS = [ACCOUNT, { ...ACCOUNT, workspace: {} }]
 
@@ -47,12 +46,6 @@ function byFilter({ source, account, doc }: Case): boolean {
   return matches
 }
 
-function inMemory({ source, account, doc }: Case): boolean {
-  const parsed = parse(source)
-  if ('error' in parsed) throw new Error(`${source}: ${parsed.error.message}`)
-  return grants(evaluate(parsed.expression, { resource: 'a', account, doc }), workspaceOf(account))
-}
-
 /** What takes more work than one decision has is denied whatever it says, which `work.test.ts` shows. */
 const affordable = sources({ beyondMingo: false }).filter((source) => {
   const [entry] = foldEntries({ permissions: [{ read: source }], resource: 'a', account: ACCOUNT }, 'read')
@@ -60,7 +53,7 @@ const affordable = sources({ beyondMingo: false }).filter((source) => {
 })
 
 describe('compiled filter and evaluator', () => {
-  test(`agree on ${EXPRESSIONS * DOCUMENTS} pairs of random expression and document, by mingo`, () => {
+  test(`agree on ${RANDOM_EXPRESSIONS * DOCUMENTS} pairs of random expression and document, by mingo`, () => {
     let pairs = 0
     let matched = 0
     const choice = { beyondMingo: false }
@@ -68,7 +61,7 @@ describe('compiled filter and evaluator', () => {
     fc.assert(
       fc.property(affordable, fc.constantFrom(...ACCOUNTS), docs, (source, account, batch) => {
         for (const doc of batch) {
-          const expected = inMemory({ source, account, doc })
+          const expected = grants(comesTo({ source, account }, doc), workspaceOf(account))
           expect({ source, matches: byFilter({ source, account, doc }) }).toEqual({
             source,
             matches: expected,
@@ -77,9 +70,9 @@ describe('compiled filter and evaluator', () => {
           if (expected) matched++
         }
       }),
-      { numRuns: EXPRESSIONS },
+      { numRuns: RANDOM_EXPRESSIONS },
     )
-    expect(pairs).toBe(EXPRESSIONS * DOCUMENTS)
+    expect(pairs).toBe(RANDOM_EXPRESSIONS * DOCUMENTS)
     expect(matched).toBeGreaterThan(pairs / 20)
   })
 })

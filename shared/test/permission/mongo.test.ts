@@ -1,26 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import { decide } from '@parley/shared/permission/decide'
-import { evaluate } from '@parley/shared/permission/evaluate'
-import { parse } from '@parley/shared/permission/parse'
-import { grants } from '@parley/shared/permission/values'
 import { MAX_SEARCHED_BYTES, MAX_SEARCHED_ITEMS, MAX_SOUGHT_BYTES } from '@parley/shared/permission/work'
 import fc from 'fast-check'
-import { mongo } from 'mongoose'
+import { RANDOM_FILTERS } from '../../../tests/sizes.ts'
 import { ACCOUNT, documents, sources } from './arbitraries.ts'
+import { connectDocuments, type Documents, found, granted } from './ask.ts'
 
 const DOCUMENTS = 100
-const FILTERS = 10_000
 const AT_ONCE = 20
 const QUESTION = { resource: 'a', account: ACCOUNT }
 
-type Doc = { _id: number } & Record<string, unknown>
-
-let client: mongo.MongoClient
-let collection: mongo.Collection<Doc>
-let docs: Doc[]
-let pairs: mongo.Collection<Doc>
-let allPairs: Doc[]
+let connection: Awaited<ReturnType<typeof connectDocuments>>
+let random: Documents
+let pairs: Documents
 
 /** Every kind of value; what is undefined is not there. */
 const VALUES = [
@@ -29,51 +21,13 @@ const VALUES = [
 ]
 
 beforeAll(async () => {
-  const { mongoUrl } = await testServers()
-  client = await mongo.MongoClient.connect(mongoUrl)
-  collection = client.db(freshDatabase('permission')).collection<Doc>('documents')
-  const sample = fc.sample(documents({ beyondMingo: true }), { numRuns: DOCUMENTS, seed: 7 })
-  await collection.insertMany(sample.map((doc, at) => ({ ...doc, _id: at })))
-  docs = await collection.find().sort({ _id: 1 }).toArray()
-  pairs = client.db(freshDatabase('permission')).collection<Doc>('pairs')
-  const made = VALUES.flatMap((a) => VALUES.map((b) => ({ a, b, n: { x: b } })))
-  await pairs.insertMany(
-    made.map((doc, _id) => ({ ...doc, _id })),
-    { ignoreUndefined: true },
+  connection = await connectDocuments()
+  random = await connection.store(
+    fc.sample(documents({ beyondMingo: true }), { numRuns: DOCUMENTS, seed: 7 }),
   )
-  allPairs = await pairs.find().sort({ _id: 1 }).toArray()
+  pairs = await connection.store(VALUES.flatMap((a) => VALUES.map((b) => ({ a, b, n: { x: b } }))))
 })
-
-afterAll(async () => {
-  await client.close()
-})
-
-interface Asked {
-  among?: { collection: mongo.Collection<Doc>; docs: Doc[] }
-  account?: { workspace: { _id?: number } }
-}
-
-/** The ids of the documents that the expression grants, by the evaluator. */
-function inMemory(source: string, { among = { collection, docs }, account = ACCOUNT }: Asked = {}): number[] {
-  const parsed = parse(source)
-  if ('error' in parsed) throw new Error(`${source}: ${parsed.error.message}`)
-  const { expression } = parsed
-  const granted = among.docs.filter((doc) =>
-    grants(evaluate(expression, { ...QUESTION, account, doc }), account.workspace._id),
-  )
-  return granted.map(({ _id }) => _id)
-}
-
-/** The same by the database. */
-async function byDatabase(source: string, asked: Asked = {}): Promise<number[]> {
-  const { among = { collection, docs }, account = ACCOUNT } = asked
-  const permissions = [{ schema: 'true', read: source }]
-  const decision = decide({ ...QUESTION, account, permissions, access: 'read' })
-  if (decision.kind !== 'some') return decision.kind === 'all' ? among.docs.map(({ _id }) => _id) : []
-  const options = { projection: { _id: 1 }, sort: { _id: 1 } } as const
-  const found = await among.collection.find(decision.filter, options).toArray()
-  return found.map(({ _id }) => _id)
-}
+afterAll(() => connection.close())
 
 /** Only what leaves something to the database to decide. */
 const open = sources({ beyondMingo: true }).filter((source) => {
@@ -82,33 +36,34 @@ const open = sources({ beyondMingo: true }).filter((source) => {
 })
 
 describe('MongoDB and the evaluator', () => {
-  test(`agree on ${FILTERS} random filters over ${DOCUMENTS} documents`, async () => {
-    let pairs = 0
+  test(`agree on ${RANDOM_FILTERS} random filters over ${DOCUMENTS} documents`, async () => {
+    let compared = 0
     let matched = 0
     await fc.assert(
       fc.asyncProperty(fc.array(open, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (sources) => {
-        const found = await Promise.all(sources.map((source) => byDatabase(source)))
-        for (const [at, source] of sources.entries()) {
-          const expected = inMemory(source)
-          expect({ source, ids: found[at] }).toEqual({ source, ids: expected })
-          pairs += docs.length
+        const asked = sources.map((source) => ({ source, account: ACCOUNT }))
+        const answers = await Promise.all(asked.map((question) => found(question, random)))
+        for (const [at, question] of asked.entries()) {
+          const expected = granted(question, random)
+          expect({ ...question, ids: answers[at] }).toEqual({ ...question, ids: expected })
+          compared += DOCUMENTS
           matched += expected.length
         }
       }),
-      { numRuns: FILTERS / AT_ONCE },
+      { numRuns: Math.ceil(RANDOM_FILTERS / AT_ONCE) },
     )
-    expect(pairs).toBe(FILTERS * DOCUMENTS)
-    expect(matched).toBeGreaterThan(pairs / 50)
+    expect(compared).toBeGreaterThanOrEqual(RANDOM_FILTERS * DOCUMENTS)
+    expect(matched).toBeGreaterThan(compared / 50)
   }, 240_000)
 
   const values = ['doc.a', '!doc.a', '[doc.a]', 'doc.a || doc.b', 'doc.a && doc.b', 'doc.n.x || doc.a']
-  const found = ['indexOf(doc.b)', 'includes(doc.b)', 'startsWith(doc.b)', 'indexOf(account.none)']
+  const calls = ['indexOf(doc.b)', 'includes(doc.b)', 'startsWith(doc.b)', 'indexOf(account.none)']
   test.each([
     ...values,
     ...['==', '!=', '<', '<=', '>', '>='].flatMap((order) =>
       ['doc.b', 'doc.n.x', '1', "'a'", 'null', 'true'].map((side) => `doc.a ${order} ${side}`),
     ),
-    ...found.flatMap((call) => [
+    ...calls.flatMap((call) => [
       `doc.a.${call}`,
       `doc.a.${call} >= 0`,
       `doc.a.${call} > 0`,
@@ -125,9 +80,8 @@ describe('MongoDB and the evaluator', () => {
     '!(doc.a || account.none) == true',
     "doc.a.indexOf('a') || doc.b",
   ])('agree on every pair of values, with a workspace and without one: %s', async (source) => {
-    const among = { collection: pairs, docs: allPairs }
     for (const account of [ACCOUNT, { ...ACCOUNT, workspace: {} }])
-      expect(await byDatabase(source, { among, account })).toEqual(inMemory(source, { among, account }))
+      expect(await found({ source, account }, pairs)).toEqual(granted({ source, account }, pairs))
   })
 
   const wrapped = (inner: string, before: string, { times, after }: { times: number; after: string }) =>
@@ -143,7 +97,8 @@ describe('MongoDB and the evaluator', () => {
     ['many conditions', Array(100).fill('{{doc.a}}==1').join('||')],
     ['a list of 256', `{{doc.a}} in [${Array.from({ length: 256 }, (_, at) => at)}]`],
   ])('agree where the bounds of the language are reached: %s', async (_name, source) => {
-    expect(await byDatabase(source)).toEqual(inMemory(source))
+    const question = { source, account: ACCOUNT }
+    expect(await found(question, random)).toEqual(granted(question, random))
   })
 
   test.each([
@@ -157,7 +112,6 @@ describe('MongoDB and the evaluator', () => {
     "doc.a.startsWith('aa')",
     "[doc.a].includes('b') == false",
   ])('agree where a value is about as long as may be searched: %s', async (read) => {
-    const long = client.db(freshDatabase('permission')).collection<Doc>('long')
     const lengths = [MAX_SOUGHT_BYTES, MAX_SEARCHED_BYTES].flatMap((length) => [
       length - 1,
       length,
@@ -167,14 +121,13 @@ describe('MongoDB and the evaluator', () => {
     const lists = [0, 1].map((more) => Array.from({ length: MAX_SEARCHED_ITEMS + more }, () => 'a'))
     const values = ['a', ...texts, ...lists]
     const made = values.flatMap((a) => ['b', ...texts].map((b) => ({ a, b, n: { x: a } })))
-    await long.insertMany(made.map((doc, _id) => ({ ...doc, _id })))
+    const long = await connection.store(made)
     const decision = decide({ ...QUESTION, permissions: [{ schema: 'true', read }], access: 'read' })
     if (decision.kind !== 'some') throw new Error(decision.kind)
-    const all = await long.find().sort({ _id: 1 }).toArray()
-    const found = await long.find(decision.filter, { projection: { _id: 1 }, sort: { _id: 1 } }).toArray()
-    expect(found.map(({ _id }) => _id)).toEqual(all.filter(decision.test).map(({ _id }) => _id))
-    expect(found.length).toBeGreaterThan(0)
-    expect(found.length).toBeLessThan(all.length)
+    const ids = await found({ source: read, account: ACCOUNT }, long)
+    expect(ids).toEqual(long.docs.filter(decision.test).map(({ _id }) => _id))
+    expect(ids.length).toBeGreaterThan(0)
+    expect(ids.length).toBeLessThan(long.docs.length)
   })
 
   test.each([
@@ -185,9 +138,9 @@ describe('MongoDB and the evaluator', () => {
     '1 in {{doc.a}}',
     '({{doc.a}} == 1 && !{{doc.b}}) || {{doc.a}} == 2',
   ])('find %s by an index', async (read) => {
-    await collection.createIndex({ a: 1 })
+    await random.collection.createIndex({ a: 1 })
     const decision = decide({ ...QUESTION, permissions: [{ schema: 'true', read }], access: 'read' })
-    const plan = await collection
+    const plan = await random.collection
       .find(decision.kind === 'some' ? decision.filter : {})
       .explain('queryPlanner')
     expect(JSON.stringify(plan.queryPlanner.winningPlan)).toMatch(/"IXSCAN"/)

@@ -52,6 +52,11 @@ export async function listen(handler: RequestListener): Promise<Listening> {
   }
 }
 
+export interface RunningService extends Listening, Pick<Service, 'app' | 'registry'> {
+  /** The paths that it was asked for. */
+  requests: string[]
+}
+
 /** Runs a real service in this process on a free port, with an environment as its own process would have it. */
 export async function startService<S extends z.ZodRawShape>(options: {
   name: ServiceName
@@ -59,7 +64,7 @@ export async function startService<S extends z.ZodRawShape>(options: {
   build(config: z.output<z.ZodObject<S>> & BaseConfig, log: Log): Promise<Service>
   keys: ServiceKeys
   environment: Record<string, string>
-}): Promise<Listening & Pick<Service, 'registry'>> {
+}): Promise<RunningService> {
   const { name, keys, environment } = options
   const config = parseConfig(z.object({ ...baseConfig, ...options.config }), {
     NODE_ENV: 'test',
@@ -70,11 +75,15 @@ export async function startService<S extends z.ZodRawShape>(options: {
   })
   const log = createLog({ service: name, level: process.env.TEST_LOG ?? 'silent' })
   const service = await options.build(config as z.output<z.ZodObject<S>> & BaseConfig, log)
-  const listening = await listen(service.app)
+  const requests: string[] = []
+  const listening = await listen((req, res) => {
+    requests.push(req.url ?? '')
+    service.app(req, res)
+  })
   await untilReady(listening.url)
   return {
     url: listening.url,
-    registry: service.registry,
+    ...{ app: service.app, registry: service.registry, requests },
     close: async () => {
       await listening.close()
       await service.close()

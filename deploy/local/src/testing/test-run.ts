@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { CACHE_DIRECTORY } from '../checkout.ts'
 import { findOwned, ownerMark, stopOwned } from '../processes/owned.ts'
 import { startReaper } from '../processes/start-reaper.ts'
 import { prepareServers } from '../servers/start-servers.ts'
@@ -29,8 +30,9 @@ export async function startTestRun(signal: AbortSignal): Promise<TestRun> {
     await reaper.close()
     await rm(directory, { recursive: true, force: true })
   }
-  // Workers, and whatever the tests start, inherit the mark.
-  Object.assign(process.env, ownerMark(directory), { [TEST_DIRECTORY]: directory })
+  // Workers, and whatever the tests start, inherit the mark, and load what others have compiled.
+  const compiled = { NODE_COMPILE_CACHE: join(CACHE_DIRECTORY, 'compiled') }
+  Object.assign(process.env, ownerMark(directory), compiled, { [TEST_DIRECTORY]: directory })
   try {
     const say = (line: string) => void process.stderr.write(`${line}\n`)
     const servers = join(directory, 'servers')

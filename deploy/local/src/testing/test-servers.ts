@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, mkdtempSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { mongo } from 'mongoose'
 import { z } from 'zod'
 import { REDIS_DATABASES } from '../servers/redis.ts'
 import { type Servers, startServers } from '../servers/start-servers.ts'
@@ -26,9 +27,45 @@ export function testServers(): Promise<TestServers> {
   return shared
 }
 
-/** The name of a database that nobody else uses. */
+/** The name of a database that nobody else uses, and that holds no document. */
 export function freshDatabase(prefix: string): string {
-  return `${prefix}_${randomUUID().replaceAll('-', '').slice(0, 12)}`
+  const emptied = readdirSync(emptyDatabases()).filter((name) => name.startsWith(`${prefix}_`))
+  return emptied.find(takeDatabase) ?? `${prefix}_${randomUUID().replaceAll('-', '').slice(0, 12)}`
+}
+
+/**
+ * Gives a database back, emptied: whoever asks for a fresh one by that prefix next gets it with its collections and
+ * indexes, which take longer to make than most tests to run. Drop one that has other indexes than the service makes.
+ */
+export async function releaseDatabase(database: mongo.Db | undefined): Promise<void> {
+  if (database === undefined) return
+  for (const { name } of await database.listCollections().toArray()) {
+    if (!name.startsWith('system.')) await database.collection(name).deleteMany({})
+  }
+  mkdirSync(join(emptyDatabases(), database.databaseName))
+}
+
+/** {@link releaseDatabase} for those of a server. */
+export async function releaseDatabases(url: string, names: string[]): Promise<void> {
+  const client = await mongo.MongoClient.connect(url)
+  for (const name of names) await releaseDatabase(client.db(name))
+  await client.close()
+}
+
+function emptyDatabases(): string {
+  const folder = join(fromEnvironment(TEST_DIRECTORY), 'empty-databases')
+  mkdirSync(folder, { recursive: true })
+  return folder
+}
+
+/** Removing a folder is atomic between workers. */
+function takeDatabase(name: string): boolean {
+  try {
+    rmdirSync(join(emptyDatabases(), name))
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** A new folder that is removed after the run. */

@@ -1,108 +1,14 @@
 import { describe, expect, test } from '@jest/globals'
-import { evaluate } from '@parley/shared/permission/evaluate'
-import { parse } from '@parley/shared/permission/parse'
 import { call, compare, equal, grants, valueAt, workspaceOf } from '@parley/shared/permission/values'
 
 const doc = {
-  ...{
-    one: 1,
-    none: null,
-    empty: '',
-    no: false,
-    zero: 0,
-    nan: Number.NaN,
-    text: 'a\u{1f600}bb',
-    at: new Date(7),
-  },
-  ...{ list: [1, 'a', null, { x: 1 }, [1], 'a'], deep: { list: [{ x: 1 }], x: { y: 2 } } },
+  ...{ none: null, text: 'text', at: new Date(7) },
+  ...{ list: [1], deep: { list: [{ x: 1 }], x: { y: 2 } } },
   bare: Object.assign(Object.create(null), { x: 3 }),
   made: Object.assign(Object.create({ x: 4 }), { y: 5 }),
 }
 
-function comesTo(source: string): unknown {
-  const parsed = parse(source)
-  if ('error' in parsed) throw new Error(`${source}: ${parsed.error.message}`)
-  return evaluate(parsed.expression, { resource: 'jobs', account: { _id: 3 }, doc })
-}
-
-describe('an expression comes to the value that JavaScript would give, where it is not stricter', () => {
-  test.each<[string, unknown]>([
-    ['doc.one', 1],
-    ['{{resource}}', 'jobs'],
-    ['account._id', 3],
-    ['{{doc.deep}}.x.y', 2],
-    ['-1.5', -1.5],
-    ['[doc.one, doc.missing, [doc.none]]', [1, undefined, [null]]],
-    ['!doc.one', false],
-    ['!doc.list', false],
-    ['!doc.deep', false],
-    ...['none', 'empty', 'no', 'zero', 'nan', 'missing'].map((name): [string, unknown] => [
-      `!doc.${name}`,
-      true,
-    ]),
-    ['doc.one && doc.none && doc.text', null],
-    ["doc.one && 'a' && doc.list.x", undefined],
-    ["doc.one && 'a'", 'a'],
-    ["doc.none || 0 || 'a' || 'b'", 'a'],
-    ["doc.none || ''", ''],
-    ['0 && 1 == 0', 0],
-    ['1 || 0 && 0', 1],
-    ['true == 1 < 2', true],
-    ['1 < 2 != true', false],
-    ['1 < 2', true],
-    ['2 < 2', false],
-    ['2 <= 2', true],
-    ['3 <= 2', false],
-    ['2 > 2', false],
-    ['3 > 2', true],
-    ['2 >= 2', true],
-    ['1 >= 2', false],
-    ["'a' < 'b'", true],
-    ["'a' < 'a'", false],
-    ["'a' <= 'a'", true],
-    ["'a' < 'ab'", true],
-    ["'ab' <= 'a'", false],
-    ["'b' > 'ab'", true],
-    ["'a' >= 'b'", false],
-    ["'1' < 2", false],
-    ['doc.none < 1', false],
-    ['doc.none >= doc.none', false],
-    ['doc.at >= doc.at', false],
-    ['doc.nan == doc.nan', false],
-    ['doc.missing == doc.missing', false],
-    ['doc.none == null', true],
-    ['doc.list == doc.list', false],
-    ["doc.list.indexOf('a')", 1],
-    ['doc.list.indexOf(null)', 2],
-    ['doc.list.indexOf(2)', -1],
-    ['doc.list.indexOf([1])', -1],
-    ['doc.list.includes(1)', true],
-    ['doc.list.includes(2)', false],
-    ['doc.list.includes(doc.missing)', false],
-    ["doc.list.startsWith('a')", undefined],
-    ["doc.text.indexOf('a')", 0],
-    ["doc.text.indexOf('\u{1f600}')", 1],
-    ["doc.text.indexOf('b')", 2],
-    ["doc.text.indexOf('')", 0],
-    ["doc.text.indexOf('x')", -1],
-    ['doc.text.indexOf(1)', -1],
-    ["doc.text.includes('bb')", true],
-    ["doc.text.includes('x')", false],
-    ['doc.text.includes(1)', false],
-    ["doc.text.startsWith('a')", true],
-    ["doc.text.startsWith('b')", false],
-    ['doc.text.startsWith(1)', false],
-    ["doc.one.includes('1')", undefined],
-    ["doc.deep.indexOf('x')", undefined],
-    ["'x' in doc.deep", false],
-    ["'a' in doc.text", false],
-    ["'a' in doc.list", true],
-    ["'b' in doc.list", false],
-    ['1 in doc.list', true],
-  ])('%s', (source, expected) => {
-    expect(comesTo(source)).toStrictEqual(expected)
-  })
-
+describe('order', () => {
   test.each(['<', '<=', '>', '>='] as const)('%s orders text by code point, as MongoDB does', (operator) => {
     const texts = [
       '',

@@ -1,0 +1,109 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type {
+  CallbackTestRunnerInterface,
+  Config,
+  OnTestFailure,
+  OnTestStart,
+  OnTestSuccess,
+  Test,
+  TestWatcher,
+} from 'jest-runner'
+
+const WORKER = fileURLToPath(new URL('./test-worker.ts', import.meta.url))
+const EXIT_MS = 10_000
+/** What tests have loaded stays in memory; beyond this, a new worker takes over. */
+const MAX_WORKER_BYTES = 700 * 1024 * 1024
+
+export type TestResult = Parameters<OnTestSuccess>[1]
+
+/** What a worker is to run. */
+export interface TestFile {
+  path: string
+  config: Config.ProjectConfig
+  globalConfig: Config.GlobalConfig
+}
+
+/** How a file ended, its result or why there is none, and what memory the worker takes now. */
+export type Outcome = { bytes: number } & ({ result: TestResult } | { failure: string })
+
+/**
+ * Runs test files for jest on Node itself: each worker is one process that imports the files natively, and loads the
+ * dependencies once, where jest's own runner evaluates all of them again in a context of each file.
+ */
+export default class NativeRunner implements CallbackTestRunnerInterface {
+  readonly #globalConfig: Config.GlobalConfig
+
+  constructor(globalConfig: Config.GlobalConfig) {
+    this.#globalConfig = globalConfig
+  }
+
+  async runTests(
+    tests: Test[],
+    watcher: TestWatcher,
+    onStart: OnTestStart,
+    onResult: OnTestSuccess,
+    onFailure: OnTestFailure,
+    { serial }: { serial: boolean },
+  ): Promise<void> {
+    const files = [...tests]
+    const runSome = async () => {
+      let worker: ChildProcess | undefined
+      for (let test = files.shift(); test !== undefined && !watcher.isInterrupted(); test = files.shift()) {
+        worker = worker?.connected ? worker : startWorker()
+        await onStart(test)
+        const { path, context } = test
+        const outcome = await run(worker, { path, config: context.config, globalConfig: this.#globalConfig })
+        if ('result' in outcome) {
+          await onResult(test, outcome.result)
+          if (outcome.bytes > MAX_WORKER_BYTES) await end(worker)
+        } else {
+          await onFailure(test, { message: outcome.failure, stack: outcome.failure, type: 'Error' })
+          // What the file has left open must not disturb another one.
+          worker.kill('SIGKILL')
+          worker = undefined
+        }
+      }
+      if (worker?.connected) await end(worker)
+    }
+    const workers = serial ? 1 : Math.min(this.#globalConfig.maxWorkers, tests.length)
+    await Promise.all(Array.from({ length: workers }, runSome))
+  }
+}
+
+function startWorker(): ChildProcess {
+  return fork(WORKER, {
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+}
+
+async function run(worker: ChildProcess, file: TestFile): Promise<Outcome> {
+  const settled = new AbortController()
+  const options = { signal: settled.signal }
+  try {
+    const answered = once(worker, 'message', options).then(([outcome]) => outcome as Outcome)
+    const died = once(worker, 'exit', options).then(([code, signal]) => ({
+      failure: `The worker ended before the tests did (${signal ?? `exit code ${code}`}).`,
+      bytes: 0,
+    }))
+    worker.send(file)
+    return await Promise.race([answered, died.catch(() => new Promise<never>(() => {}))])
+  } finally {
+    settled.abort()
+  }
+}
+
+/** After each file nothing is left open, so a worker ends by itself. */
+async function end(worker: ChildProcess): Promise<void> {
+  worker.disconnect()
+  if (worker.exitCode !== null) return
+  try {
+    await once(worker, 'exit', { signal: AbortSignal.timeout(EXIT_MS) })
+  } catch {
+    worker.kill('SIGKILL')
+    throw new Error('A test worker did not end by itself.')
+  }
+}

@@ -1,0 +1,191 @@
+import { buildApp as buildConfiguration } from '@parley/configuration/app'
+import { config as configurationConfig } from '@parley/configuration/config'
+import { buildApp as buildDispatcher } from '@parley/dispatcher/app'
+import { config as dispatcherConfig } from '@parley/dispatcher/config'
+import { buildApp as buildGateway } from '@parley/gateway/app'
+import { gatewayConfig } from '@parley/gateway/config'
+import { buildApp as buildIdentity } from '@parley/identity/app'
+import { identityConfig } from '@parley/identity/config'
+import { type Caller, createInternalSigner, type ServiceName } from '@parley/shared/internal-token'
+import { buildApp as buildWebhook } from '@parley/webhook/app'
+import { config as webhookConfig } from '@parley/webhook/config'
+import { mongo } from 'mongoose'
+import {
+  makeServiceKeys,
+  namedSecret,
+  type RunningService,
+  type ServiceKeys,
+  startService,
+} from './service-under-test.ts'
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
+import { freshDatabase, releaseDatabase, testServers } from './test-servers.ts'
+
+type Environment = Record<string, string>
+/** What a proxy can stand in front of. */
+export type Proxied = 'mongo' | 'rabbitmq' | 'redis' | 'configuration'
+
+export interface ParleyOptions {
+  /** Those that run; all when left out. Identity is always among them. */
+  services?: ServiceName[]
+  /** What each of them reaches through a proxy that can be cut. */
+  proxies?: Partial<Record<ServiceName, Proxied[]>>
+  /** Added to the environment of one of them, or of all. */
+  environment?: Partial<Record<ServiceName | 'all', Environment>>
+  /** Each one's own `MONGO_URL`, `AMQP_URL`, `REDIS_URL`, in place of the test servers; its database has its name. */
+  servers?: Record<ServiceName, Environment>
+}
+
+/** Services of the system in this process, which know each other, on the test servers. */
+export interface Parley {
+  keys: ServiceKeys
+  /** The gateway's. */
+  url: string
+  /** Those that were asked for. */
+  services: Record<ServiceName, RunningService>
+  proxies: Record<Proxied, TcpProxy>
+  /** A service's database. */
+  database(name: ServiceName): mongo.Db
+  /** Starts a further instance of a service; it is closed with the rest. */
+  start(name: ServiceName, environment?: Environment): Promise<RunningService>
+  /** The `authorization` that a service sends to another one, for itself or for a caller. */
+  authorization(issuer: ServiceName, audience: ServiceName, caller?: Caller): string
+  close(): Promise<void>
+}
+
+const ORDER: ServiceName[] = ['identity', 'configuration', 'webhook', 'dispatcher', 'gateway']
+
+/** Starts them in the order in which they need each other. */
+export async function startParley(options: ParleyOptions = {}): Promise<Parley> {
+  const { services = ORDER, environment = {} } = options
+  const keys = makeServiceKeys()
+  const servers = options.servers === undefined ? await serversFor(services) : undefined
+  const running: RunningService[] = []
+  const first: Partial<Record<ServiceName, RunningService>> = {}
+  const proxies: Partial<Record<Proxied, TcpProxy>> = {}
+  const through = async (name: ServiceName, target: Proxied, url: string) => {
+    if (!options.proxies?.[name]?.includes(target)) return url
+    proxies[target] ??= await startTcpProxy(addressOf(url))
+    return behind(url, proxies[target])
+  }
+  // One that does not run is only asked whether it is ready.
+  const urlOf = (name: ServiceName) => (first[name] ?? first.identity)?.url ?? ''
+  const environmentOf = async (name: ServiceName): Promise<Environment> => ({
+    ...OWN[name],
+    ...(servers && {
+      MONGO_URL: await through(name, 'mongo', servers.mongoUrl),
+      MONGO_DATABASE: servers.databases[name] ?? '',
+      AMQP_URL: await through(name, 'rabbitmq', servers.amqpUrl),
+      REDIS_URL: await through(name, 'redis', servers.redisUrl),
+    }),
+    IDENTITY_URL: urlOf('identity'),
+    CONFIGURATION_URL: await through(name, 'configuration', urlOf('configuration')),
+    WEBHOOK_URL: urlOf('webhook'),
+    DISPATCHER_URL: urlOf('dispatcher'),
+    // It starts last; the dispatcher asks there whether statuses would get through.
+    GATEWAY_URL: urlOf('webhook'),
+    ...options.servers?.[name],
+    ...environment.all,
+    ...environment[name],
+  })
+  const start = async (name: ServiceName, own: Environment = {}) => {
+    const started = await START[name]({ keys, environment: { ...(await environmentOf(name)), ...own } })
+    running.unshift(started)
+    return started
+  }
+  for (const name of ORDER.filter((each) => services.includes(each))) first[name] = await start(name)
+  return {
+    keys,
+    url: first.gateway?.url ?? '',
+    services: first as Parley['services'],
+    proxies: proxies as Parley['proxies'],
+    database: (name) => {
+      if (servers === undefined) throw new Error('the databases are not those of the test servers')
+      return servers.client.db(servers.databases[name])
+    },
+    start,
+    authorization: (issuer, audience, caller) =>
+      `Bearer ${createInternalSigner(keys.own[issuer]).sign(caller ? { audience, caller } : { audience })}`,
+    async close() {
+      for (const one of running) await one.close()
+      for (const proxy of Object.values(proxies)) await proxy.close()
+      await servers?.release()
+    },
+  }
+}
+
+type Start = (options: { keys: ServiceKeys; environment: Environment }) => Promise<RunningService>
+
+const START: Record<ServiceName, Start> = {
+  identity: (own) => startService({ name: 'identity', config: identityConfig, build: buildIdentity, ...own }),
+  configuration: (own) =>
+    startService({ name: 'configuration', config: configurationConfig, build: buildConfiguration, ...own }),
+  webhook: (own) => startService({ name: 'webhook', config: webhookConfig, build: buildWebhook, ...own }),
+  dispatcher: (own) =>
+    startService({ name: 'dispatcher', config: dispatcherConfig, build: buildDispatcher, ...own }),
+  gateway: (own) => startService({ name: 'gateway', config: gatewayConfig, build: buildGateway, ...own }),
+}
+
+/** What a service needs beside servers and the others. Several instances share it. */
+const OWN: Record<ServiceName, Environment> = {
+  identity: {
+    PEPPERS: namedSecret('p1'),
+    KEY_ENCRYPTION_KEYS: namedSecret('k1'),
+    BASE_DOMAIN: 'parley.test',
+    BCRYPT_COST: '4',
+  },
+  configuration: {},
+  webhook: {},
+  dispatcher: { SIGNING_SECRET: Buffer.alloc(32, 7).toString('base64') },
+  gateway: {},
+}
+
+async function serversFor(services: ServiceName[]) {
+  const { mongoUrl, redisUrl, amqpUrl } = await testServers()
+  const databases: Partial<Record<ServiceName, string>> = {}
+  for (const name of services) if (name !== 'gateway') databases[name] = freshDatabase(name)
+  const client = await mongo.MongoClient.connect(mongoUrl)
+  const release = async () => {
+    for (const name of Object.values(databases)) await releaseDatabase(client.db(name))
+    await client.close()
+  }
+  return { mongoUrl, redisUrl, amqpUrl, databases, client, release }
+}
+
+function addressOf(url: string): { host: string; port: number } {
+  const { hostname, port } = new URL(url)
+  return { host: hostname, port: Number(port) }
+}
+
+function behind(url: string, { port }: TcpProxy): string {
+  const proxied = new URL(url)
+  proxied.hostname = '127.0.0.1'
+  proxied.port = String(port)
+  if (proxied.protocol === 'mongodb:') {
+    // Else the driver would find the server's own address, and go there.
+    proxied.searchParams.delete('replicaSet')
+    proxied.searchParams.set('directConnection', 'true')
+  }
+  return proxied.href
+}
+
+/** Registers a workspace and answers with its admin, as the gateway tells the services who calls. */
+export async function registerCaller({ services }: Pick<Parley, 'services'>): Promise<Caller> {
+  const answer = await fetch(`${services.identity.url}/api/auth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      name: 'Ana',
+      email: 'ana@example.com',
+      phone: '1',
+      password: 'correct horse battery staple',
+      namespace: 'acme',
+    }),
+  })
+  type Registered = { _id: number; workspace: Caller['workspace']; role: number }
+  const { _id, workspace, role } = (await answer.json()) as Registered
+  return {
+    account: { _id, username: 'ana@example.com', name: 'Ana', profile: 1, context: {} },
+    workspace,
+    role: { _id: role, name: 'WORKSPACE_ADMIN', version: 1 },
+  }
+}
