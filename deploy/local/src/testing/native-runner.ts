@@ -84,13 +84,13 @@ async function run(worker: ChildProcess, file: TestFile): Promise<Outcome> {
   const settled = new AbortController()
   const options = { signal: settled.signal }
   try {
-    const answered = once(worker, 'message', options).then(([outcome]) => outcome as Outcome)
+    const replied = once(worker, 'message', options).then(([outcome]) => outcome as Outcome)
     const died = once(worker, 'exit', options).then(([code, signal]) => ({
       failure: `The worker ended before the tests did (${signal ?? `exit code ${code}`}).`,
       bytes: 0,
     }))
     worker.send(file)
-    return await Promise.race([answered, died.catch(() => new Promise<never>(() => {}))])
+    return await Promise.race([replied, died.catch(() => new Promise<never>(() => {}))])
   } finally {
     settled.abort()
   }

@@ -52,11 +52,11 @@ export interface Parley {
   close(): Promise<void>
 }
 
-const ORDER: ServiceName[] = ['identity', 'configuration', 'webhook', 'dispatcher', 'gateway']
+const START_SEQUENCE: ServiceName[] = ['identity', 'configuration', 'webhook', 'dispatcher', 'gateway']
 
 /** Starts them in the order in which they need each other. */
 export async function startParley(options: ParleyOptions = {}): Promise<Parley> {
-  const { services = ORDER, environment = {} } = options
+  const { services = START_SEQUENCE, environment = {} } = options
   const keys = makeServiceKeys()
   const servers = options.servers === undefined ? await serversFor(services) : undefined
   const running: RunningService[] = []
@@ -92,7 +92,7 @@ export async function startParley(options: ParleyOptions = {}): Promise<Parley> 
     running.unshift(started)
     return started
   }
-  for (const name of ORDER.filter((each) => services.includes(each))) first[name] = await start(name)
+  for (const name of START_SEQUENCE.filter((each) => services.includes(each))) first[name] = await start(name)
   return {
     keys,
     url: first.gateway?.url ?? '',
