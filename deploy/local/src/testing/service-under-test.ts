@@ -12,6 +12,7 @@ export type Parsed = ReturnType<typeof JSON.parse>
 
 const READY_MS = 30_000
 const CONDITION_MS = 30_000
+const KEEP_ALIVE_MS = 65_000
 
 export interface ServiceKeys {
   own: Record<ServiceName, PublicJwk & { d: string }>
@@ -41,6 +42,8 @@ export interface Listening {
 /** Serves `handler` on a free port. Closing cuts what is under way. */
 export async function listen(handler: RequestListener): Promise<Listening> {
   const server = createServer(handler)
+  // As `serve` sets it: with Node's 5 s, an idle connection is closed at the moment when a busy test uses it again.
+  server.keepAliveTimeout = KEEP_ALIVE_MS
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
