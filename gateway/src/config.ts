@@ -1,7 +1,13 @@
 import { BlockList } from 'node:net'
 import { addressRanges } from '@parley/shared/address-ranges'
-import { type BaseConfig, integer, serviceUrls } from '@parley/shared/config'
-import { redisUrl } from '@parley/shared/server-url'
+import {
+  type BaseConfig,
+  bodyTimeoutConfig,
+  integer,
+  optionalRedisConfig,
+  publicUrlConfig,
+  servicesConfig,
+} from '@parley/shared/config'
 import { z } from 'zod'
 
 const quota = (what: string, production: string) =>
@@ -11,31 +17,17 @@ const quota = (what: string, production: string) =>
 
 /** The environment of the gateway. */
 export const gatewayConfig = {
-  IDENTITY_URL: serviceUrls('identity'),
-  WEBHOOK_URL: serviceUrls('webhook'),
-  CONFIGURATION_URL: serviceUrls('configuration'),
-  DISPATCHER_URL: serviceUrls('dispatcher'),
+  ...servicesConfig('identity', 'webhook', 'configuration', 'dispatcher'),
   UPSTREAM_TIMEOUT_MS: integer({ min: 100, max: 110_000 })
     .default(30_000)
     .describe('How long a service may be silent before the caller gets 504, in milliseconds'),
-  BODY_TIMEOUT_MS: integer({ min: 100, max: 110_000 })
-    .default(30_000)
-    .describe(
-      'How long a body may take to arrive, in milliseconds; at least 1 KiB of it has to in each third of that time',
-    ),
-  REDIS_URL: redisUrl
-    .optional()
-    .describe(
-      'Redis, where the instances of the gateway settle their rate limits; without it each counts alone',
-    ),
+  ...bodyTimeoutConfig('; at least 1 KiB of it has to in each third of that time'),
+  ...optionalRedisConfig('where all instances settle their rate limits', 'each counts alone'),
   RATE_CREDENTIALS_PER_MINUTE: quota('registrations and logins from one address', '30 a minute'),
   RATE_ADDRESS_PER_MINUTE: quota('requests from one address without a known token', '6,000 a minute'),
   RATE_TOKEN_PER_MINUTE: quota('requests with one token', '6,000 a minute'),
   RATE_WEBHOOK_PER_SECOND: quota('messages to the webhook for one workspace', '1,000 a second'),
-  PUBLIC_URL: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .describe('Where callers reach the gateway; https says that TLS ends in front of it, and sends HSTS'),
+  ...publicUrlConfig('https says that TLS ends in front of it, and sends HSTS'),
   CORS_ORIGINS: z
     .string()
     .default('')

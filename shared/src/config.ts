@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { amqpUrl, redisUrl, withoutTrailingSlashes } from './server-url.ts'
 
 const json = z.string().transform((text, context): unknown => {
   try {
@@ -49,23 +50,74 @@ export function randomInProduction(text: string | undefined): string | undefined
   return keys.every((key) => new Set(key).size >= FEWEST_BYTE_VALUES) ? undefined : 'is not random'
 }
 
-/** Where the copies of a service answer, as URLs separated by commas. */
-export const serviceUrls = (service: string) =>
+/** The key of what is logged. */
+export const loggingConfig = {
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('The least severe level that is logged'),
+}
+
+/** The keys of MongoDB, for a service whose database is called `database` when nothing else is set. */
+export const mongoConfig = (database: string) => ({
+  MONGO_URL: z.string().min(1).describe('MongoDB, a replica set, without a database name'),
+  MONGO_DATABASE: z.string().min(1).default(database).describe("The service's database"),
+})
+
+const AMQP = 'RabbitMQ, with user, password and virtual host; several hosts of a cluster by commas'
+const REDIS = 'Redis, its Cluster or its Sentinels'
+
+/** The key of RabbitMQ, for a service that needs it. */
+export const amqpConfig = { AMQP_URL: amqpUrl.describe(AMQP) }
+
+/** The key of RabbitMQ, for a service that goes on without it, as `without` says. */
+export const optionalAmqpConfig = (without: string) => ({
+  AMQP_URL: amqpUrl.optional().describe(`${AMQP}; without it ${without}`),
+})
+
+/** The key of Redis, for a service that needs it for `use`. */
+export const redisConfig = (use: string) => ({ REDIS_URL: redisUrl.describe(`${REDIS}, ${use}`) })
+
+/** The key of Redis, for a service that goes on without it, as `without` says. */
+export const optionalRedisConfig = (use: string, without: string) => ({
+  REDIS_URL: redisUrl.optional().describe(`${REDIS}, ${use}; without it ${without}`),
+})
+
+const serviceUrls = (service: string) =>
   z
     .string()
     .transform((text) => text.split(',').map((url) => url.trim()))
     .pipe(z.array(z.url({ protocol: /^https?$/ }).transform((text) => new URL(text))).min(1))
     .describe(
-      `Where the copies of the ${service} service answer, separated by commas; a name may stand for many`,
+      `Where the instances of the ${service} service are, separated by commas; a name may stand for many`,
     )
+
+/** The keys of the services that a process calls: `<NAME>_URL` has the URLs of that service's instances. */
+export function servicesConfig<N extends string>(...names: N[]) {
+  const entries = names.map((name) => [`${name.toUpperCase()}_URL`, serviceUrls(name)])
+  return Object.fromEntries(entries) as { [Key in `${Uppercase<N>}_URL`]: ReturnType<typeof serviceUrls> }
+}
+
+/** The key of the gateway's own address as others see it; without a slash at its end. */
+export const publicUrlConfig = (use: string) => ({
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .transform(withoutTrailingSlashes)
+    .optional()
+    .describe(`Where callers and providers reach the gateway; ${use}`),
+})
+
+/** The key of the longest time that a request's body takes to arrive. */
+export const bodyTimeoutConfig = (more = '') => ({
+  BODY_TIMEOUT_MS: integer({ min: 100, max: 110_000 })
+    .default(30_000)
+    .describe(`How long a body may take to arrive, in milliseconds${more}`),
+})
 
 /** The keys that every process reads. */
 export const baseConfig = {
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development').describe('Mode'),
-  LOG_LEVEL: z
-    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
-    .default('info')
-    .describe('The least severe level that is logged'),
+  ...loggingConfig,
   HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
   PORT: integer({ min: 0, max: 65_535 }).describe('Port to listen on; 0 takes a free one'),
   DRAIN_SECONDS: integer({ min: 0, max: 15 })

@@ -1,4 +1,14 @@
 import { createHmac } from 'node:crypto'
+import { z } from 'zod'
+
+const MIN_KEY_BYTES = 32
+
+/** The key of the environment that {@link derivedSecret} takes: at least 32 bytes in base64. */
+export const signingSecretKey = z
+  .base64()
+  .refine((text) => Buffer.from(text, 'base64').length >= MIN_KEY_BYTES, {
+    error: `expected at least ${MIN_KEY_BYTES} bytes in base64`,
+  })
 
 /**
  * The signing secret of a channel that has none of its own, in Standard Webhooks' form. `serviceKey` is the key

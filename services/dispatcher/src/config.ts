@@ -1,13 +1,17 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import { addressRanges } from '@parley/shared/address-ranges'
-import { integer, randomInProduction, safeInProduction, serviceUrls } from '@parley/shared/config'
+import {
+  amqpConfig,
+  integer,
+  mongoConfig,
+  randomInProduction,
+  redisConfig,
+  safeInProduction,
+  servicesConfig,
+} from '@parley/shared/config'
 import { secretKeysConfig } from '@parley/shared/secret-keys'
-import { amqpUrl, redisUrl } from '@parley/shared/server-url'
+import { signingSecretKey } from '@parley/shared/signing-secret'
 import { z } from 'zod'
-
-const base64Key = z.base64().refine((text) => Buffer.from(text, 'base64').length >= 32, {
-  error: 'expected at least 32 bytes in base64',
-})
 
 /** As {@link addressRanges}, and single addresses. */
 const targetList = z
@@ -22,20 +26,12 @@ const asRange = (entry: string): string =>
 
 /** The dispatcher's own environment. */
 export const config = {
-  MONGO_URL: z.string().min(1).describe('MongoDB, a replica set, without a database name'),
-  MONGO_DATABASE: z.string().min(1).default('dispatcher').describe("The service's database"),
-  AMQP_URL: amqpUrl.describe(
-    'RabbitMQ, with user, password and virtual host; several hosts of a cluster by commas',
-  ),
-  REDIS_URL: redisUrl.describe(
-    'Redis, its Cluster or its Sentinels, where all instances agree on the rate of each number',
-  ),
-  GATEWAY_URL: serviceUrls('gateway'),
-  WEBHOOK_URL: serviceUrls('webhook'),
-  IDENTITY_URL: serviceUrls('identity'),
-  CONFIGURATION_URL: serviceUrls('configuration'),
+  ...mongoConfig('dispatcher'),
+  ...amqpConfig,
+  ...redisConfig('where all instances agree on the rate of each number'),
+  ...servicesConfig('gateway', 'webhook', 'identity', 'configuration'),
   SIGNING_SECRET: safeInProduction(
-    base64Key.describe('Key that the signing secrets of channels without their own are derived from'),
+    signingSecretKey.describe('Key that the signing secrets of channels without their own are derived from'),
     randomInProduction,
   ),
   ...secretKeysConfig,

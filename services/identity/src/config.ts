@@ -1,12 +1,13 @@
 import {
   type BaseConfig,
   integer,
+  mongoConfig,
+  optionalRedisConfig,
   randomInProduction,
   requiredInProduction,
   safeInProduction,
 } from '@parley/shared/config'
 import { keyring } from '@parley/shared/keyring'
-import { redisUrl } from '@parley/shared/server-url'
 import { z } from 'zod'
 
 const MIN_PRODUCTION_COST = 10
@@ -14,8 +15,7 @@ const DNS_NAME = /^(?=.{1,180}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9
 
 /** The environment of the identity service. */
 export const identityConfig = {
-  MONGO_URL: z.string().describe('MongoDB replica set, without a database name'),
-  MONGO_DATABASE: z.string().default('identity').describe('The database of this service'),
+  ...mongoConfig('identity'),
   PEPPERS: safeInProduction(
     keyring({ minBytes: 32, maxBytes: 64 }).describe(
       'Secrets mixed into every password before it is hashed, id:base64[,id:base64…]; the first is current',
@@ -39,9 +39,7 @@ export const identityConfig = {
   PASSWORD_MIN_LENGTH: integer({ min: 1, max: 128 })
     .optional()
     .describe('The fewest characters of a password; 8 in production and 1 elsewhere when not set'),
-  REDIS_URL: redisUrl
-    .optional()
-    .describe('Redis, where all copies count logins; without it each counts alone'),
+  ...optionalRedisConfig('where all instances count logins', 'each counts alone'),
   FREE_LOGIN_TRIES: integer({ min: 1, max: 1_000_000 })
     .optional()
     .describe(

@@ -1,4 +1,4 @@
-import { baseConfig, ConfigError, parseConfig } from '@parley/shared/config'
+import { ConfigError, loggingConfig, mongoConfig, parseConfig } from '@parley/shared/config'
 import { createLog } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
 import { z } from 'zod'
@@ -13,9 +13,8 @@ const CONNECT_MS = 15_000
  * `node services/identity/src/rotate-keys.ts [--force]`.
  */
 async function main(): Promise<void> {
-  const { MONGO_URL, MONGO_DATABASE, KEY_ENCRYPTION_KEYS } = identityConfig
-  const { LOG_LEVEL } = baseConfig
-  const schema = z.object({ LOG_LEVEL, MONGO_URL, MONGO_DATABASE, KEY_ENCRYPTION_KEYS })
+  const { KEY_ENCRYPTION_KEYS } = identityConfig
+  const schema = z.object({ ...loggingConfig, ...mongoConfig('identity'), KEY_ENCRYPTION_KEYS })
   const config = parseConfig(schema, process.env)
   const log = createLog({ service: 'rotate-keys', level: config.LOG_LEVEL })
   const mongo = connectMongo({
