@@ -1,4 +1,4 @@
-import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
+import { CONFIGURATION_RESOURCES, RESOURCE_ALIASES } from '@parley/shared/configuration-resources'
 import type { Access } from '@parley/shared/permission/decide'
 
 /** Something that can be asked of the gateway, and what it takes. */
@@ -9,10 +9,12 @@ export interface Operation {
   resource: string
   /** `nothing`: no token is looked at. `token`: whoever has one may, whatever their role. */
   access: Access | 'nothing' | 'token'
+  /** The path of the operation that this one is another name for; it is described there. */
+  aliasOf?: string
   service: 'gateway' | 'identity' | 'configuration' | 'webhook' | 'dispatcher'
 }
 
-type Line = [method: string, path: string, access: Operation['access'], resource?: string]
+type Line = [method: string, path: string, access: Operation['access'], resource?: string, aliasOf?: string]
 
 const collection = (name: string): Line[] => [
   ['GET', `/rest/${name}`, 'read'],
@@ -23,6 +25,15 @@ const collection = (name: string): Line[] => [
   ['DELETE', `/rest/${name}/{id}`, 'write'],
   ['GET', `/rest/${name}/{id}/history`, 'read'],
 ]
+
+const aliased = ([alias, name]: [string, string]): Line[] =>
+  collection(name).map(([method, path, access]) => [
+    method,
+    path.replace(`/rest/${name}`, `/rest/${alias}`),
+    access,
+    name,
+    path,
+  ])
 
 const TRANSFER: Line[] = [
   ['GET', '/rest/check', 'token'],
@@ -65,6 +76,7 @@ const IDENTITY: Line[] = [
 
 const WEBHOOK: Line[] = [
   ['POST', '/api/hooks/whatsapp', 'write', 'messages'],
+  ['POST', '/rest/messages', 'write', 'messages', '/api/hooks/whatsapp'],
   ['GET', '/api/hooks/whatsapp/{slug}/{channelExtId}', 'nothing'],
   ['POST', '/api/hooks/whatsapp/{slug}/{channelExtId}', 'nothing'],
   ['GET', '/rest/hooks', 'read', 'channels'],
@@ -88,11 +100,12 @@ const GATEWAY: Line[] = [
 ]
 
 const operationsOf = (service: Operation['service'], lines: Line[]): Operation[] =>
-  lines.map(([method, path, access, resource = path.split('/')[2] ?? '']) => ({
+  lines.map(([method, path, access, resource = path.split('/')[2] ?? '', aliasOf]) => ({
     method,
     path,
     resource,
     access,
+    ...(aliasOf === undefined ? {} : { aliasOf }),
     service,
   }))
 
@@ -100,7 +113,11 @@ const operationsOf = (service: Operation['service'], lines: Line[]): Operation[]
 export const operations: readonly Operation[] = [
   ...operationsOf('gateway', GATEWAY),
   ...operationsOf('identity', IDENTITY),
-  ...operationsOf('configuration', [...CONFIGURATION_RESOURCES.flatMap(collection), ...TRANSFER]),
+  ...operationsOf('configuration', [
+    ...CONFIGURATION_RESOURCES.flatMap(collection),
+    ...Object.entries(RESOURCE_ALIASES).flatMap(aliased),
+    ...TRANSFER,
+  ]),
   ...operationsOf('webhook', WEBHOOK),
   ...operationsOf('dispatcher', DISPATCHER),
 ]

@@ -72,7 +72,9 @@ function one(operation: DescribedOperation, parts: Parts): object {
   if (permission === undefined) throw new Error(`${method} ${path} is not in the list of operations`)
   return {
     ...{ operationId: id, tags: [tag], summary },
-    description: [description, needs(permission)].filter((text) => text !== undefined).join('\n\n'),
+    description: [description, aliasesOf(operation), needs(permission)]
+      .filter((text) => text !== undefined)
+      .join('\n\n'),
     ...(permission.access === 'nothing' ? { security: [] } : {}),
     parameters: parameters.map((parameter) => parameterOf(parameter, parts)),
     ...(body === undefined
@@ -89,6 +91,12 @@ function one(operation: DescribedOperation, parts: Parts): object {
       ),
     },
   }
+}
+
+function aliasesOf({ method, path }: DescribedOperation): string | undefined {
+  const aliases = permitted.filter((each) => each.method === method && each.aliasOf === path)
+  if (aliases.length === 0) return undefined
+  return `The same as ${aliases.map((alias) => `\`${method} ${alias.path}\``).join(', ')}.`
 }
 
 function needs({ access, resource }: Operation): string | undefined {

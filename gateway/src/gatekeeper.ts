@@ -8,10 +8,10 @@ import { clientAddress } from './client-address.ts'
 import type { Forwarding } from './forward.ts'
 import type { Instances } from './instances.ts'
 import type { RateLimits } from './rate-limit/rate-limits.ts'
-import type { Route, Upstream } from './routes.ts'
+import type { FindRoute, Route, Upstream } from './routes.ts'
 
 interface Gatekeeping {
-  findRoute(path: string): Route | undefined
+  findRoute: FindRoute
   services: Record<Upstream, Instances>
   callers: Callers
   signer: InternalSigner
@@ -63,7 +63,7 @@ function letThrough(
 }
 
 function routeOf({ findRoute }: Gatekeeping, req: Request, res: Response): Route {
-  const route = findRoute(req.path)
+  const route = findRoute(req.path, req.method)
   if (route === undefined) throw new Problem('not_found')
   res.locals.route = route.path
   if (!route.methods.includes(req.method))

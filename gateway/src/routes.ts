@@ -1,4 +1,4 @@
-import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
+import { CONFIGURATION_RESOURCES, pathsOf } from '@parley/shared/configuration-resources'
 import type { ServiceName } from '@parley/shared/internal-token'
 
 export type Upstream = Exclude<ServiceName, 'gateway'>
@@ -26,7 +26,7 @@ const REST_BYTES = 4 * MIB
 const MESSAGE_BYTES = 24 * MIB
 
 const COLLECTION_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
-const CONFIGURATION_PATHS = [...CONFIGURATION_RESOURCES, 'check', 'export', 'import']
+const CONFIGURATION_PATHS = [...CONFIGURATION_RESOURCES.flatMap(pathsOf), 'check', 'export', 'import']
 const IDENTITY_RESOURCES = ['users', 'roles', 'workspaces', 'invitations', 'audit']
 const DISPATCHER_RESOURCES = ['messages']
 const WEBHOOK_RESOURCES = ['hooks']
@@ -78,6 +78,15 @@ export const routes: readonly Route[] = [
     limit: 'webhook',
   },
   {
+    path: '/rest/messages',
+    upstream: 'webhook',
+    access: 'authenticated',
+    match: 'exact',
+    methods: ['POST'],
+    maxBytes: MESSAGE_BYTES,
+    limit: 'webhook',
+  },
+  {
     path: '/api/hooks/whatsapp',
     upstream: 'webhook',
     access: 'public',
@@ -102,20 +111,22 @@ export const routes: readonly Route[] = [
 
 const MAX_PREFIX_SEGMENTS = 3
 
+export type FindRoute = (path: string, method?: string) => Route | undefined
+
 /**
- * Makes the lookup from a canonical path (without query) to its route. It costs a few map reads, however long
- * the table is.
+ * Makes the lookup from a canonical path (without query) and a method to its route: the first one that covers the path
+ * and has the method, else the last one that covers the path. It costs a few map reads, however long the table is.
  */
-export function createRouter(table: readonly Route[]): (path: string) => Route | undefined {
+export function createRouter(table: readonly Route[]): FindRoute {
   const byPath = new Map<string, Route[]>()
   for (const route of table) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route])
-  return (path) => {
+  return (path, method = '') => {
     let end = 0
     for (let segments = 1; segments <= MAX_PREFIX_SEGMENTS && end < path.length; segments++) {
       const slash = path.indexOf('/', end + 1)
       end = slash === -1 ? path.length : slash
-      const found = byPath.get(path.slice(0, end))?.find((route) => covers(route, path.slice(end)))
-      if (found !== undefined) return found
+      const found = byPath.get(path.slice(0, end))?.filter((route) => covers(route, path.slice(end))) ?? []
+      if (found.length > 0) return found.find(({ methods }) => methods.includes(method)) ?? found.at(-1)
     }
     return undefined
   }

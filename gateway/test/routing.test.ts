@@ -29,7 +29,9 @@ describe('a request reaches its service', () => {
     ['POST', '/rest/jobs', 'configuration'],
     ['DELETE', '/rest/workflows/1', 'configuration'],
     ['GET', '/rest/check', 'configuration'],
+    ['PATCH', '/rest/assistants/1', 'configuration'],
     ['GET', '/rest/messages', 'dispatcher'],
+    ['POST', '/rest/messages', 'webhook'],
     ['POST', '/rest/messages/7/replay', 'dispatcher'],
   ] as const)('%s %s to %s', async (method, path, name) => {
     const backend = system.backends[name]
@@ -107,7 +109,7 @@ test('every route of the table is found by its own path', () => {
   const find = createRouter(routes)
   for (const route of routes) {
     const below = typeof route.match === 'number' ? '/x'.repeat(route.match) : ''
-    expect(find(route.path + below)).toBe(route)
+    expect(find(route.path + below, route.methods[0])).toBe(route)
   }
 })
 

@@ -9,3 +9,13 @@ export const CONFIGURATION_RESOURCES = [
   'jobs',
   'workflows',
 ] as const
+
+/** Further names of collections: `/rest/<alias>` is the same as `/rest/<name>`. */
+export const RESOURCE_ALIASES: Readonly<Record<string, (typeof CONFIGURATION_RESOURCES)[number]>> = {
+  assistants: 'assistant',
+}
+
+/** The paths below `/rest/` at which a collection is: its name, and its aliases. */
+export function pathsOf(name: string): string[] {
+  return [name, ...Object.keys(RESOURCE_ALIASES).filter((alias) => RESOURCE_ALIASES[alias] === name)]
+}

@@ -51,8 +51,19 @@ describe('the OpenAPI document', () => {
     expect(document.openapi).toMatch(/^3\.1\./)
   })
 
-  test('has every operation that the gateway lets in, and no other', () => {
-    expect(sorted(operations.map(nameOf))).toEqual(sorted(permitted.map(nameOf)))
+  test('has every operation that the gateway lets in, once, and no other', () => {
+    const own = permitted.filter(({ aliasOf }) => aliasOf === undefined)
+    expect(sorted(operations.map(nameOf))).toEqual(sorted(own.map(nameOf)))
+  })
+
+  test('names every alias where the operation is described', () => {
+    const aliases = permitted.filter(({ aliasOf }) => aliasOf !== undefined)
+    const unnamed = aliases.filter(({ method, path, aliasOf }) => {
+      const described = operations.find((each) => each.method === method && each.path === aliasOf)
+      return !described?.operation.description.includes(`\`${method} ${path}\``)
+    })
+    expect(unnamed.map(nameOf)).toEqual([])
+    expect(aliases.length).toBe(8)
   })
 
   test('wants a token just where one is looked at', () => {

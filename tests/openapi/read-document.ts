@@ -24,6 +24,7 @@ export interface Response {
 export interface Operation {
   operationId: string
   tags: string[]
+  description: string
   parameters: Parameter[]
   requestBody?: { required: boolean; content: Record<string, MediaType> }
   responses: Record<string, Response>

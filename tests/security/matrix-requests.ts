@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { RESOURCE_ALIASES } from '@parley/shared/configuration-resources'
 import type { Operation } from '../../docs/permission-operations.ts'
 import { bodies } from '../../services/configuration/test/bodies.ts'
 import { type MatrixWorld, messageOf, newEmail, PASSWORD, registration } from './matrix-callers.ts'
@@ -6,7 +7,10 @@ import { type MatrixWorld, messageOf, newEmail, PASSWORD, registration } from '.
 type Named = Pick<Operation, 'method' | 'path'>
 
 let lastId = 1_000
-const configured = (path: string) => bodies[path.split('/')[2] as keyof typeof bodies]
+const configured = (path: string) => {
+  const name = path.split('/')[2] ?? ''
+  return bodies[(RESOURCE_ALIASES[name] ?? name) as keyof typeof bodies]
+}
 
 /** In every document that is made to be reached, and so in no answer to who may not see it. */
 export const MARK = 'acme-only'
@@ -109,6 +113,7 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
     resources: { channels: [{ _id: ++lastId, ...bodies.channels }] },
   }),
   'POST /api/hooks/whatsapp': () => messageOf('matrix'),
+  'POST /rest/messages': () => messageOf('matrix'),
   'POST /api/hooks/whatsapp/{slug}/{channelExtId}': () => ({}),
   'POST /rest/messages/replay': () => ({ thread: 'nobody writes here' }),
   'POST /rest/messages/{id}/replay': () => ({}),

@@ -51,7 +51,9 @@ describe('the list of operations', () => {
 
   test('has something for every line of the gateway’s route table', () => {
     const findRoute = createRouter(routes)
-    const used = new Set(operations.map(({ path }) => findRoute(path.replaceAll(/[{}]/g, ''))))
+    const used = new Set(
+      operations.map(({ method, path }) => findRoute(path.replaceAll(/[{}]/g, ''), method)),
+    )
     expect(routes.filter((route) => !used.has(route))).toEqual([])
   })
 })

@@ -13,7 +13,7 @@ export function routedOperations(app: Express): string[] {
   return operationsBelow('', (app as unknown as { router: { stack: Layer[] } }).router.stack).filter(
     (name) => {
       const [method = '', path = ''] = name.split(' ')
-      const route = findRoute(path.replaceAll(/[{}]/g, ''))
+      const route = findRoute(path.replaceAll(/[{}]/g, ''), method)
       return route?.methods.includes(method)
     },
   )

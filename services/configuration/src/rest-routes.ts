@@ -1,3 +1,4 @@
+import { pathsOf } from '@parley/shared/configuration-resources'
 import { jsonBody } from '@parley/shared/json-body'
 import { methodNotAllowed } from '@parley/shared/problem'
 import { Router } from 'express'
@@ -11,6 +12,7 @@ import { putDocument } from './documents/put-document.ts'
 import { readDocument } from './documents/read-document.ts'
 import { readHistory } from './history/read-history.ts'
 import { allResources } from './resources/all-resources.ts'
+import type { ResourceDefinition } from './resources/definition.ts'
 import { exportConfiguration } from './transfer/export-configuration.ts'
 import { importConfiguration } from './transfer/import-configuration.ts'
 
@@ -27,24 +29,26 @@ export function restRoutes(dependencies: Dependencies): Router {
     maxBytes: MAX_BODY_BYTES,
     types: ['application/json', 'application/merge-patch+json'],
   })
-  for (const definition of allResources) {
+  const resource = (path: string, definition: ResourceDefinition) => {
     router
-      .route(`/${definition.name}`)
+      .route(`/${path}`)
       .get(listDocuments(dependencies, definition))
       .post(body, postDocument(dependencies, definition))
       .all(methodNotAllowed('GET', 'POST'))
     router
-      .route(`/${definition.name}/:id`)
+      .route(`/${path}/:id`)
       .get(readDocument(dependencies, definition))
       .put(body, putDocument(dependencies, definition))
       .patch(patchBody, patchDocument(dependencies, definition))
       .delete(deleteDocument(dependencies, definition))
       .all(methodNotAllowed('GET', 'PUT', 'PATCH', 'DELETE'))
     router
-      .route(`/${definition.name}/:id/history`)
+      .route(`/${path}/:id/history`)
       .get(readHistory(dependencies, definition))
       .all(methodNotAllowed('GET'))
   }
+  for (const definition of allResources)
+    for (const path of pathsOf(definition.name)) resource(path, definition)
   router.route('/check').get(checkConfiguration(dependencies)).all(methodNotAllowed('GET'))
   router.route('/export').get(exportConfiguration(dependencies)).all(methodNotAllowed('GET'))
   router.route('/import').post(importBody, importConfiguration(dependencies)).all(methodNotAllowed('POST'))

@@ -120,10 +120,9 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       const unsigned = createBodyBudget(LARGE_BODIES.unsigned)
       const idempotency = createIdempotency(redis, log)
       const authorizer = createAuthorizer(identity)
-      app
-        .route('/api/hooks/whatsapp')
-        .post(requireCaller(verifier), receive({ ...intake, budget: authenticated, idempotency, authorizer }))
-        .all(methodNotAllowed('POST'))
+      const receiveMessage = receive({ ...intake, budget: authenticated, idempotency, authorizer })
+      for (const path of ['/api/hooks/whatsapp', '/rest/messages'])
+        app.route(path).post(requireCaller(verifier), receiveMessage).all(methodNotAllowed('POST'))
       const hooks = hookRoutes({
         authorizer,
         configuration,
