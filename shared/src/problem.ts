@@ -4,7 +4,7 @@ import { type ErrorCode, errors } from './errors.ts'
 import type { Log } from './log.ts'
 import { isUnavailable } from './unavailable.ts'
 
-/** One fault in a request: `path` is a JSON Pointer (RFC 6901) into the body, or the name of a parameter. */
+/** One fault in a request: `path` is a JSON Pointer (RFC 6901) into the body, or to a parameter or header: `/limit`. */
 export interface Fault {
   path: string
   code: string

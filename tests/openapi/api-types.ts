@@ -1579,6 +1579,7 @@ export interface components {
         Message: {
             _id: string;
             channel: string;
+            channelId?: number;
             thread: string;
             source: string;
             /** @enum {string} */
@@ -1693,6 +1694,7 @@ export interface components {
         MessageSummary: {
             _id: string;
             channel: string;
+            channelId?: number;
             thread: string;
             source: string;
             /** @enum {string} */
@@ -1798,14 +1800,16 @@ export interface components {
             namespace: string;
         };
         ReplayBody: {
+            /** @enum {string} */
+            state?: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
+            /** @enum {string} */
+            status?: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
             channel?: string;
             thread?: string;
             /** Format: date-time */
             from?: string;
             /** Format: date-time */
             to?: string;
-            /** @enum {string} */
-            status?: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
             /** @default 1000 */
             limit: number;
         };
@@ -2425,7 +2429,7 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
-                after?: number;
+                after?: number | string;
             };
             header?: never;
             path?: never;
@@ -2515,7 +2519,7 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
-                after?: number;
+                after?: number | string;
             };
             header?: never;
             path?: never;
@@ -2667,7 +2671,7 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
-                after?: number;
+                after?: number | string;
             };
             header?: never;
             path?: never;
@@ -2757,7 +2761,7 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
-                after?: number;
+                after?: number | string;
             };
             header?: never;
             path?: never;
@@ -3064,7 +3068,7 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
-                after?: number;
+                after?: number | string;
             };
             header?: never;
             path?: never;
@@ -5231,7 +5235,7 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
-                after?: string;
+                after?: number | string;
             };
             header?: never;
             path?: never;
@@ -5289,6 +5293,7 @@ export interface operations {
             query?: {
                 channel?: string;
                 thread?: string;
+                state?: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
                 status?: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
                 from?: string;
                 to?: string;

@@ -35,7 +35,7 @@ test('services read all channels of a workspace, page by page', async () => {
   expect([ids(second), second.json.next]).toEqual([[3], null])
   for (const limit of ['0', '201', 'x', '-1', '1.5', '']) {
     const response = await server.callAs('webhook', `/internal/workspaces/5/channels?limit=${limit}`)
-    expect([limit, response.status, response.json.errors[0].path]).toEqual([limit, 422, 'limit'])
+    expect([limit, response.status, response.json.errors[0].path]).toEqual([limit, 422, '/limit'])
   }
 })
 

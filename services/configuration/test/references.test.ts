@@ -105,7 +105,7 @@ describe('_populate', () => {
   test('knows the references only, and has a bound', async () => {
     for (const fields of ['name', '', 'job,', 'toString', 'actions.spec']) {
       const response = await server.call('GET', `/rest/assistant?_populate=${fields}`)
-      expect([response.status, response.json.errors[0].path]).toEqual([422, '_populate'])
+      expect([response.status, response.json.errors[0].path]).toEqual([422, '/_populate'])
     }
     const spec = 'x'.repeat(3 * 1024 * 1024)
     for (const id of [71, 72, 73]) await put(`actions/${id}`, { ...bodies.actions, spec })

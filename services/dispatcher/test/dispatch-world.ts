@@ -14,6 +14,7 @@ import type { mongo } from 'mongoose'
 
 export interface SeenMessage {
   _id: string
+  channelId?: number
   state: string
   thread: string
   reason?: string
@@ -65,7 +66,7 @@ export interface DispatchWorld {
   post(
     messageId: string,
     message: WebhookMessage,
-    options?: { workspace?: number; source?: 'api' | 'meta' },
+    options?: { workspace?: number; source?: 'api' | 'meta'; channelId?: number },
   ): Promise<void>
   get(path: string, options?: { workspace?: number }): Promise<{ status: number; json: unknown }>
   /** GETs from the dispatcher whatever it answers. */
@@ -150,7 +151,7 @@ export async function startDispatchWorld(environment: Record<string, string> = {
       const provenance = {
         workspace: options.workspace ?? caller.workspace._id,
         source: options.source ?? 'api',
-        channelId: undefined,
+        channelId: options.channelId,
         requestId: `request-${messageId}`,
         traceparent: undefined,
       } as const

@@ -1,20 +1,14 @@
 import { jsonBody } from '@parley/shared/json-body'
 import { jsonObject } from '@parley/shared/json-object'
+import { idCursor, pageLimit, readQuery, splitPage } from '@parley/shared/list-query'
 import { Problem } from '@parley/shared/problem'
 import { escapeKeys } from '@parley/shared/safe-keys'
-import { parse } from '@parley/shared/validate'
 import type { Request, RequestHandler } from 'express'
 import type { Model } from 'mongoose'
 import { z } from 'zod'
 
-const DEFAULT_LIMIT = 50
-const MAX_LIMIT = 200
-
 /** What pages are asked for by. */
-export const pageQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT),
-  after: z.coerce.number().int().min(0).optional(),
-})
+export const pageQuery = z.object({ limit: pageLimit, after: idCursor.optional() })
 
 /**
  * One page of what `filter` selects, by id: 50 documents or the `limit` asked for, at most 200. `next` is
@@ -28,15 +22,15 @@ export async function page<T extends { _id: number }, V>(options: {
   newestFirst?: true
 }): Promise<{ data: V[]; next: string | null }> {
   const { model, filter, view, newestFirst } = options
-  const { limit, after } = parse(pageQuery, options.req.query)
+  const { limit, after } = readQuery(pageQuery, options.req)
   const from = after === undefined ? {} : { _id: newestFirst ? { $lt: after } : { $gt: after } }
   const found = (await model
     .find({ $and: [filter, from] })
     .sort({ _id: newestFirst ? -1 : 1 })
     .limit(limit + 1)
     .lean()) as T[]
-  const last = found.length > limit ? found[limit - 1] : undefined
-  return { data: found.slice(0, limit).map(view), next: last === undefined ? null : String(last._id) }
+  const { page, last } = splitPage(found, limit)
+  return { data: page.map(view), next: last === undefined ? null : String(last._id) }
 }
 
 const INTEGER = /^(0|[1-9]\d{0,15})$/

@@ -32,7 +32,7 @@ describe('an id of over 1,024 characters is the caller’s mistake, and says whe
 
   test('the Idempotency-Key', async () => {
     const { status, json } = await world.post(message, { key: 'x'.repeat(256) })
-    expect([status, json.errors[0].path]).toEqual([422, 'Idempotency-Key'])
+    expect([status, json.errors[0].path]).toEqual([422, '/Idempotency-Key'])
   })
 
   test('a channel’s extId in the path of a webhook', async () => {

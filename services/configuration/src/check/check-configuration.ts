@@ -1,13 +1,14 @@
+import { encodeCursor, parameterError, readQuery } from '@parley/shared/list-query'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
+import { z } from 'zod'
 import { documentFilter } from '../access/document-filter.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
+import { listCursor, positionIn } from '../documents/list-query.ts'
 import type { Lookup } from '../references/find-referenced.ts'
-import { parameterError, parameters } from '../requests/parameters.ts'
 import { allResources, definitions } from '../resources/all-resources.ts'
 import { RESOURCES, type ResourceName } from '../resources/definition.ts'
-import { findPage } from '../store/find-page.ts'
-import { decodeCursor, encodeCursor, type Position } from '../store/list-cursor.ts'
+import { findPage, type Position } from '../store/find-page.ts'
 import { checkActions } from './check-actions.ts'
 import { checkChannels, checkTasks } from './check-channels.ts'
 import { checkReferences } from './check-references.ts'
@@ -18,7 +19,8 @@ import { loadStepGraph } from './step-graph.ts'
 const BATCH = 200
 const MAX_FINDINGS = 500
 const MAX_MS = 3_000
-const CURSOR_SORT = 'check'
+const ORDER = 'check'
+const checkQuery = z.object({ after: listCursor.optional() })
 
 const checks: Partial<Record<ResourceName, (batch: Batch) => Finding[] | Promise<Finding[]>>> = {
   channels: checkChannels,
@@ -34,7 +36,7 @@ const checks: Partial<Record<ResourceName, (batch: Batch) => Finding[] | Promise
  */
 export function checkConfiguration({ database, authorizer }: Dependencies): RequestHandler {
   return async (req, res) => {
-    const start = startOf(parameters(req, ['after']).get('after'))
+    const start = startOf(readQuery(checkQuery, req).after)
     const caller = callerOf(res)
     const steps = await loadStepGraph(database, caller.workspace._id)
     const until = performance.now() + MAX_MS
@@ -73,7 +75,7 @@ async function* batches({ database, authorizer, caller }: Lookup, start: Start) 
       const documents = page.documents.map(({ doc }) => doc)
       yield {
         batch: { database, workspace, definition, documents },
-        next: after && encodeCursor(CURSOR_SORT, { value: definition.name, id: after.id }),
+        next: after && encodeCursor([ORDER, definition.name, after.id]),
       }
     } while (after)
   }
@@ -84,11 +86,11 @@ async function checkBatch(batch: Batch): Promise<Finding[]> {
   return [...(await checkReferences(batch)), ...(own ? await own(batch) : [])]
 }
 
-function startOf(text: string | undefined): Start {
-  if (text === undefined) return { resource: RESOURCES[0] }
-  const { value, id } = decodeCursor(CURSOR_SORT, text)
+function startOf(cursor: z.output<typeof checkQuery>['after']): Start {
+  if (cursor === undefined) return { resource: RESOURCES[0] }
+  const { value, id } = positionIn(cursor, ORDER)
   if (typeof value !== 'string' || !Object.hasOwn(definitions, value)) {
-    throw parameterError('after', 'not a cursor of a check')
+    throw parameterError('after', 'is not a cursor of a check', 'invalid_cursor')
   }
   return { resource: value as ResourceName, after: { value: null, id } }
 }

@@ -1,9 +1,10 @@
 import { safeInteger } from '@parley/shared/json-object'
+import { queryFlag as flag } from '@parley/shared/list-query'
 import type { Parameter } from '@parley/shared/openapi/operation'
+import { queryParameters } from '@parley/shared/openapi/query-parameters'
 import { z } from 'zod'
-import type { FieldKind, ResourceDefinition } from '../resources/definition.ts'
-
-const flag = z.enum(['true', 'false']).default('false')
+import { kindsOf, listParametersOf } from '../documents/list-query.ts'
+import type { ResourceDefinition } from '../resources/definition.ts'
 
 export const ifMatch: Parameter = {
   in: 'header',
@@ -72,28 +73,17 @@ export function populateParameter({ references }: ResourceDefinition): Parameter
 
 /** What a list can be narrowed and ordered by. */
 export function listParameters(definition: ResourceDefinition): Parameter[] {
-  const kinds: Record<string, FieldKind> = { _id: 'integer', ...definition.indexed, updatedAt: 'text' }
-  const filters = Object.entries(kinds).map(([name, kind]): Parameter => {
-    const description = kind === 'integers' ? 'Only those whose list has this' : 'Only those with this value'
-    return { in: 'query', name, description, schema: kind === 'text' ? z.string() : safeInteger }
-  })
-  const sorts = Object.keys(kinds).filter((name) => kinds[name] !== 'integers')
-  const sort = z.enum(sorts.flatMap((name) => [name, `-${name}`])).default('_id')
+  const filters = Object.entries(kindsOf(definition)).map(([name, kind]) => [
+    name,
+    kind === 'integers' ? 'Only those whose list has this' : 'Only those with this value',
+  ])
   return [
-    ...filters,
-    {
-      in: 'query',
-      name: 'sort',
-      description: 'With `-`, the last one first; beside a filter only `_id` and `updatedAt`',
-      schema: sort,
-    },
-    {
-      in: 'query',
-      name: 'limit',
-      description: 'How many at a time',
-      schema: z.number().int().min(1).max(200).default(50),
-    },
-    after,
+    ...queryParameters(listParametersOf(definition), {
+      ...Object.fromEntries(filters),
+      sort: 'With `-`, the last one first; beside a filter only `_id` and `updatedAt`',
+      limit: 'How many at a time',
+      after: after.description,
+    }),
     ...populateParameter(definition),
   ]
 }

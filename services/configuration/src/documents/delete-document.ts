@@ -1,11 +1,12 @@
 import type { Caller } from '@parley/shared/internal-token'
+import { queryFlag, readQuery } from '@parley/shared/list-query'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { Request, RequestHandler } from 'express'
+import { z } from 'zod'
 import { requireReadable, requireWritable, type WriteAccess, writeAccess } from '../access/access.ts'
 import { documentFilter } from '../access/document-filter.ts'
 import { referrersOf } from '../references/referrers.ts'
-import { flag, parameters } from '../requests/parameters.ts'
 import { parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import type { Address, Author } from '../store/stored-document.ts'
@@ -15,6 +16,8 @@ import type { Dependencies } from './dependencies.ts'
 import { locate } from './locate.ts'
 import { requirePreconditions } from './preconditions.ts'
 
+const deleteQuery = z.object({ force: queryFlag })
+
 /** `DELETE /rest/{resource}/{id}`; refused while others refer to the document, unless `?force=true`. */
 export function deleteDocument(
   dependencies: Dependencies,
@@ -22,7 +25,7 @@ export function deleteDocument(
 ): RequestHandler<{ id: string }> {
   return async (req, res) => {
     const path = parsePathId(definition, req.params.id)
-    const force = flag(parameters(req, ['force']), 'force')
+    const { force } = readQuery(deleteQuery, req)
     const caller = callerOf(res)
     const workspace = caller.workspace._id
     const access = await writeAccess(dependencies.authorizer, caller, definition.name)

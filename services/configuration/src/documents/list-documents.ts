@@ -6,23 +6,23 @@ import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentAll } from '../secrets/present-all.ts'
 import { cachingOf, presenterFor } from '../secrets/presenter.ts'
 import { findPage } from '../store/find-page.ts'
-import { encodeCursor } from '../store/list-cursor.ts'
 import type { Dependencies } from './dependencies.ts'
-import { listQuery, sortText } from './list-query.ts'
+import { cursorAfter, listQuery } from './list-query.ts'
 
 /** `GET /rest/{resource}`: one page of what the caller may read, and the cursor of the next. */
 export function listDocuments(
   { database, authorizer, secrets }: Dependencies,
   definition: ResourceDefinition,
 ): RequestHandler {
+  const readList = listQuery(definition)
   return async (req, res) => {
-    const { populated, ...query } = listQuery(definition, req)
+    const { populated, ...query } = readList(req)
     const caller = callerOf(res)
-    const read = await authorizer.require(caller, definition.name, 'read')
+    const readable = await authorizer.require(caller, definition.name, 'read')
     const page = await findPage(database, definition, {
       ...query,
       workspace: caller.workspace._id,
-      visible: documentFilter(read),
+      visible: documentFilter(readable),
     })
     const lookup = { database, authorizer, secrets, caller }
     const present = await presenterFor(lookup, definition.name)
@@ -32,7 +32,7 @@ export function listDocuments(
     })
     res.set('cache-control', cachingOf(documents)).json({
       data: documents,
-      next: page.end === undefined ? null : encodeCursor(sortText(query.sort), page.end),
+      next: page.end === undefined ? null : cursorAfter(query.sort, page.end),
     })
   }
 }

@@ -1,56 +1,80 @@
+import {
+  cursorOf,
+  encodeCursor,
+  integerFilter,
+  pageLimit,
+  parameterError,
+  readQuery,
+  type Sort,
+  sortBy,
+} from '@parley/shared/list-query'
 import type { Request } from 'express'
+import { z } from 'zod'
 import { populatedFields } from '../references/populate.ts'
-import { pageLimit, parameterError, parameters } from '../requests/parameters.ts'
 import type { FieldKind, ResourceDefinition } from '../resources/definition.ts'
-import type { PageQuery } from '../store/find-page.ts'
-import { decodeCursor } from '../store/list-cursor.ts'
+import type { PageQuery, Position } from '../store/find-page.ts'
 
-const DEFAULT_LIMIT = 50
-const INTEGER = /^(0|-?[1-9]\d{0,15})$/
+/** What `after` holds: the order of the list, the sort field's indexed value and the id of the page's last document. */
+export const listCursor = cursorOf(
+  z.tuple([z.string(), z.union([z.string().max(256), z.number(), z.null()]), z.number().int().nonnegative()]),
+)
 
-/** What a list's query parameters ask for. Throws `validation_failed` for what is not published. */
-export function listQuery(
-  definition: ResourceDefinition,
-  req: Request,
-): Pick<PageQuery, 'filters' | 'sort' | 'after' | 'limit'> & { populated: string[] } {
-  const kinds: Record<string, FieldKind> = { ...definition.indexed, _id: 'integer', updatedAt: 'text' }
-  const values = parameters(req, [...Object.keys(kinds), 'limit', 'after', 'sort', '_populate'])
-  const filters = Object.entries(kinds).flatMap(([field, kind]) => {
-    const value = values.get(field)
-    return value === undefined ? [] : [[field, filterValue(field, kind, value)] as const]
+/** The query parameters that lists of a resource take. */
+export function listParametersOf(definition: ResourceDefinition) {
+  const kinds = kindsOf(definition)
+  const filters = Object.entries(kinds).map(([field, kind]) => [
+    field,
+    kind === 'text' ? z.string().optional() : integerFilter,
+  ])
+  const sortable = Object.keys(kinds).filter((field) => field !== '_id' && kinds[field] !== 'integers')
+  return z.object({
+    ...(Object.fromEntries(filters) as Record<string, z.ZodType<string | number | undefined>>),
+    sort: sortBy(['_id', ...sortable]),
+    limit: pageLimit,
+    after: listCursor.optional(),
+    _populate: z.string().optional(),
   })
-  const sort = sortOf(kinds, values.get('sort') ?? '_id', filters)
-  const after = values.get('after')
-  return {
-    filters: filters.map(([field, value]) => [field, value]),
-    sort,
-    after: after === undefined ? undefined : decodeCursor(sortText(sort), after),
-    limit: pageLimit(values.get('limit'), { otherwise: DEFAULT_LIMIT }),
-    populated: populatedFields(definition, values.get('_populate')),
+}
+
+/** The fields that a list can be filtered by; the first one that is given is served by its index, the id before all. */
+export function kindsOf({ indexed }: ResourceDefinition): Record<string, FieldKind> {
+  return { _id: 'integer', ...indexed, updatedAt: 'text' }
+}
+
+type ListQuery = Pick<PageQuery, 'filters' | 'sort' | 'after' | 'limit'> & { populated: string[] }
+
+/** Makes the function that reads what a list is asked for. It throws `validation_failed`. */
+export function listQuery(definition: ResourceDefinition): (req: Request) => ListQuery {
+  const parameters = listParametersOf(definition)
+  const fields = Object.keys(kindsOf(definition))
+  return (req) => {
+    const { sort, limit, after, _populate, ...given } = readQuery(parameters, req)
+    const values = given as Record<string, string | number | undefined>
+    const filters = fields.flatMap((field): PageQuery['filters'] => {
+      const value = values[field]
+      return value === undefined ? [] : [[field, value]]
+    })
+    if (filters.length > 0 && sort.field !== '_id' && sort.field !== 'updatedAt')
+      throw parameterError('sort', 'a filtered list is sorted by _id or updatedAt')
+    return {
+      filters,
+      sort,
+      after: after && positionIn(after, sortText(sort)),
+      limit,
+      populated: populatedFields(definition, _populate),
+    }
   }
 }
 
-type Sort = PageQuery['sort']
-
-/** The `sort` parameter that stands for `sort`; a cursor is bound to it. */
-export const sortText = ({ field, descending }: Sort): string => (descending ? `-${field}` : field)
-
-function filterValue(field: string, kind: FieldKind, value: string): string | number {
-  if (kind === 'text') return value
-  if (INTEGER.test(value) && Number.isSafeInteger(Number(value))) return Number(value)
-  throw parameterError(field, 'expected an integer')
+/** The position that a cursor of a list in this order names. Throws `validation_failed` for one of another order. */
+export function positionIn([madeFor, value, id]: z.output<typeof listCursor>, order: string): Position {
+  if (madeFor === order) return { value, id }
+  throw parameterError('after', 'is not a cursor of a list in this order', 'invalid_cursor')
 }
 
-function sortOf(kinds: Record<string, FieldKind>, text: string, filters: readonly unknown[]): Sort {
-  const descending = text.startsWith('-')
-  const field = descending ? text.slice(1) : text
-  const alone = Object.hasOwn(kinds, field) && kinds[field] !== 'integers'
-  const withFilter = field === '_id' || field === 'updatedAt'
-  if (filters.length > 0 ? withFilter : alone) return { field, descending }
-  throw parameterError(
-    'sort',
-    filters.length > 0 && alone
-      ? 'a filtered list is sorted by _id or updatedAt'
-      : `expected one of ${Object.keys(kinds).filter((name) => kinds[name] !== 'integers')}, or - before it`,
-  )
+/** The cursor of what follows `end` in a list. */
+export function cursorAfter(sort: Sort, { value, id }: Position): string {
+  return encodeCursor([sortText(sort), value, id])
 }
+
+const sortText = ({ field, descending }: Sort): string => (descending ? `-${field}` : field)

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@parley/shared/json-object'
+import { noParameters, readQuery } from '@parley/shared/list-query'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
 import { validate } from '@parley/shared/validate'
@@ -13,7 +14,6 @@ import {
 import { documentFilter } from '../access/document-filter.ts'
 import type { Lookup } from '../references/find-referenced.ts'
 import { prefersStrict, requireReferences } from '../references/require-references.ts'
-import { parameters } from '../requests/parameters.ts'
 import { parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentWritten } from '../secrets/presenter.ts'
@@ -33,7 +33,7 @@ export function patchDocument(
 ): RequestHandler<{ id: string }> {
   return async (req, res) => {
     const path = parsePathId(definition, req.params.id)
-    parameters(req, [])
+    readQuery(noParameters, req)
     const caller = callerOf(res)
     const workspace = caller.workspace._id
     const access = await writeAccess(authorizer, caller, definition.name)

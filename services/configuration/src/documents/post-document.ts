@@ -1,8 +1,8 @@
+import { noParameters, readQuery } from '@parley/shared/list-query'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { requireMayBecome, writeAccess } from '../access/access.ts'
 import { prefersStrict, requireReferences } from '../references/require-references.ts'
-import { parameters } from '../requests/parameters.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentWritten } from '../secrets/presenter.ts'
 import { createDocument } from '../store/write-document.ts'
@@ -17,7 +17,7 @@ export function postDocument(
   definition: ResourceDefinition,
 ): RequestHandler {
   return async (req, res) => {
-    parameters(req, [])
+    readQuery(noParameters, req)
     const caller = callerOf(res)
     const workspace = caller.workspace._id
     const author = authorOf(caller)

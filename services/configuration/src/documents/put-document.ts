@@ -1,11 +1,11 @@
 import type { JsonObject } from '@parley/shared/json-object'
+import { noParameters, readQuery } from '@parley/shared/list-query'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
 import type { Request, RequestHandler } from 'express'
 import { requireMayBecome, requireWritable, type WriteAccess, writeAccess } from '../access/access.ts'
 import { documentFilter } from '../access/document-filter.ts'
 import { prefersStrict, requireReferences } from '../references/require-references.ts'
-import { parameters } from '../requests/parameters.ts'
 import { parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentWritten } from '../secrets/presenter.ts'
@@ -23,7 +23,7 @@ export function putDocument(
   const { database, authorizer, secrets } = dependencies
   return async (req, res) => {
     const path = parsePathId(definition, req.params.id)
-    parameters(req, [])
+    readQuery(noParameters, req)
     const caller = callerOf(res)
     const workspace = caller.workspace._id
     const access = await writeAccess(authorizer, caller, definition.name)

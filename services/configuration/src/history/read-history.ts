@@ -1,11 +1,12 @@
+import { idCursor, readQuery } from '@parley/shared/list-query'
 import { Problem } from '@parley/shared/problem'
 import { unescapeKeys } from '@parley/shared/safe-keys'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
+import { z } from 'zod'
 import { allows, requireReadable } from '../access/access.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { locate } from '../documents/locate.ts'
-import { parameterError, parameters } from '../requests/parameters.ts'
 import { type PathId, parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentAll } from '../secrets/present-all.ts'
@@ -15,6 +16,7 @@ import type { Database } from '../store/database.ts'
 import type { FieldChange, HistoryEntry } from '../store/history-entry.ts'
 
 const PAGE = 50
+const historyQuery = z.object({ after: idCursor.optional() })
 
 /**
  * `GET /rest/{resource}/{id}/history`: what happened to a document, latest first, 50 (or 8 MiB) at a time. That of a
@@ -26,7 +28,7 @@ export function readHistory(
 ): RequestHandler<{ id: string }> {
   return async (req, res) => {
     const path = parsePathId(definition, req.params.id)
-    const after = versionOf(parameters(req, ['after']).get('after'))
+    const { after = Number.MAX_SAFE_INTEGER } = readQuery(historyQuery, req)
     const caller = callerOf(res)
     const workspace = caller.workspace._id
     const read = await authorizer.require(caller, definition.name, 'read')
@@ -76,10 +78,4 @@ function revealChange({ path, before, after }: FieldChange, options: Reveal): Fi
 function idOf(path: PathId): number {
   if (path.id === undefined) throw new Problem('not_found')
   return path.id
-}
-
-function versionOf(text: string | undefined): number {
-  if (text === undefined) return Number.MAX_SAFE_INTEGER
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw parameterError('after', 'not a cursor of a history')
 }

@@ -1,8 +1,9 @@
+import { idCursor, pageLimit, readQuery } from '@parley/shared/list-query'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { type RequestHandler, Router } from 'express'
+import { z } from 'zod'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { locate } from '../documents/locate.ts'
-import { pageLimit, parameters } from '../requests/parameters.ts'
 import { parsePathId } from '../requests/path-id.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
@@ -10,6 +11,11 @@ import { findPage } from '../store/find-page.ts'
 import type { LiveDocument } from '../store/stored-document.ts'
 
 const MAX_CHANNELS = 200
+const channelQuery = z.object({
+  extId: z.string().optional(),
+  limit: pageLimit.unwrap().default(MAX_CHANNELS),
+  after: z.union([z.literal('').transform(() => undefined), idCursor]).optional(),
+})
 
 type Needed = Pick<Dependencies, 'database'>
 
@@ -30,16 +36,14 @@ export function internalRoutes({ database }: Needed): Router {
  */
 function channels({ database }: Needed): RequestHandler<{ workspace: string }> {
   return async (req, res) => {
-    const given = parameters(req, ['extId', 'limit', 'after'])
+    const { extId, limit, after } = readQuery(channelQuery, req)
     const workspace = workspaceOf(req.params)
-    const extId = given.get('extId')
-    const after = given.get('after')
     const page = await findPage(database, definitions.channels, {
       workspace,
       filters: extId === undefined ? [] : [['extId', extId]],
       sort: { field: '_id', descending: false },
-      after: after ? { value: null, id: parsePathId({ keyed: false }, after).id ?? 0 } : undefined,
-      limit: pageLimit(given.get('limit'), { otherwise: MAX_CHANNELS }),
+      after: after === undefined ? undefined : { value: null, id: after },
+      limit,
       visible: {},
     })
     const data = page.documents.map(stored)

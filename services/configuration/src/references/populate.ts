@@ -1,7 +1,7 @@
 import type { JsonObject } from '@parley/shared/json-object'
+import { parameterError } from '@parley/shared/list-query'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import mongoose from 'mongoose'
-import { parameterError } from '../requests/parameters.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
 import { presenterFor } from '../secrets/presenter.ts'
 import { liveDocument, type ResourceDocument } from '../store/stored-document.ts'

@@ -1,10 +1,10 @@
+import type { Sort } from '@parley/shared/list-query'
 import { Problem } from '@parley/shared/problem'
 import mongoose from 'mongoose'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { collectPage } from './collect-page.ts'
 import type { Database } from './database.ts'
 import { LIVE, listIndex } from './indexes.ts'
-import type { Position } from './list-cursor.ts'
 import {
   indexedText,
   isCutInIndex,
@@ -18,11 +18,17 @@ const { MaxKey, MinKey } = mongoose.mongo.BSON
 const MAX_MS = 5_000
 const TIMED_OUT = 50
 
+/** Where a page ended: the sort field's indexed value, and the id, of its last document. */
+export interface Position {
+  value: string | number | null
+  id: number
+}
+
 export interface PageQuery {
   workspace: number
   /** Equality on indexed fields; the first one is served by the index, the rest narrow further. */
   filters: readonly [field: string, value: string | number][]
-  sort: { field: string; descending: boolean }
+  sort: Sort
   after?: Position | undefined
   limit: number
   /** AND-ed to the query: what the caller may see. */

@@ -1,21 +1,22 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { queryFlag, readQuery } from '@parley/shared/list-query'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler, Response } from 'express'
+import { z } from 'zod'
 import { documentFilter } from '../access/document-filter.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
-import { flag, parameters } from '../requests/parameters.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentAll } from '../secrets/present-all.ts'
 import { maskSecrets, type Present, presenterFor } from '../secrets/presenter.ts'
 import type { Database } from '../store/database.ts'
-import { findPage, type PageQuery } from '../store/find-page.ts'
-import type { Position } from '../store/list-cursor.ts'
+import { findPage, type PageQuery, type Position } from '../store/find-page.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
 import { FORMAT_VERSION, TRANSFERRED } from './transferred.ts'
 
 const PAGE = 200
+const exportQuery = z.object({ secrets: queryFlag })
 
 interface Part {
   definition: ResourceDefinition
@@ -29,7 +30,7 @@ interface Part {
  */
 export function exportConfiguration({ database, authorizer, secrets }: Dependencies): RequestHandler {
   return async (req, res) => {
-    const plain = flag(parameters(req, ['secrets']), 'secrets')
+    const { secrets: plain } = readQuery(exportQuery, req)
     const caller = callerOf(res)
     const parts: Part[] = []
     for (const name of TRANSFERRED) {

@@ -1,19 +1,21 @@
 import type { Caller } from '@parley/shared/internal-token'
+import { queryFlag, readQuery } from '@parley/shared/list-query'
 import { type Fault, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
+import { z } from 'zod'
 import { type WriteAccess, writeAccess } from '../access/access.ts'
 import { documentFilter } from '../access/document-filter.ts'
 import { authorOf } from '../documents/author.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { storeDocument } from '../documents/store-document.ts'
-import { flag, parameters } from '../requests/parameters.ts'
 import type { ResourceName } from '../resources/definition.ts'
 import { KeyTaken } from '../store/write-document.ts'
 import { type Imported, parseImport, requireNone } from './parse-import.ts'
 import { importedDocument, type PlannedStep, planStep } from './plan-import.ts'
 
 const AT_A_TIME = 16
+const importQuery = z.object({ dryRun: queryFlag })
 
 type AccessTo = Map<ResourceName, WriteAccess>
 
@@ -25,7 +27,7 @@ type AccessTo = Map<ResourceName, WriteAccess>
 export function importConfiguration(dependencies: Dependencies): RequestHandler {
   const { database, authorizer, secrets } = dependencies
   return async (req, res) => {
-    const dryRun = flag(parameters(req, ['dryRun']), 'dryRun')
+    const { dryRun } = readQuery(importQuery, req)
     const caller = callerOf(res)
     const imported = parseImport(req.body)
     const access: AccessTo = new Map()

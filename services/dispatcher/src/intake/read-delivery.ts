@@ -11,6 +11,7 @@ const propertiesSchema = z.object({
   headers: z.object({
     workspace: z.number().int(),
     channel: z.string(),
+    channelId: z.number().int().optional(),
     thread: z.string(),
     source: z.string(),
     requestId: z.string().optional(),
@@ -42,7 +43,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
   if (!knownMessage.validate(message))
     return rejected(`body field /${faultIn(acceptedMessage, message)?.join('/')} is wrong`)
   const { messageId, headers } = properties as z.input<typeof propertiesSchema>
-  const { workspace, channel, thread, source, requestId, traceparent } = headers
+  const { workspace, channel, channelId, thread, source, requestId, traceparent } = headers
   const at = new Date()
   return {
     kind: 'message',
@@ -52,6 +53,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
       thread,
       revision: 0,
       channel,
+      ...(channelId === undefined ? {} : { channelId }),
       source,
       ...(requestId === undefined ? {} : { requestId }),
       ...(traceparent === undefined ? {} : { traceparent }),

@@ -79,6 +79,8 @@ export interface MessageRecord {
   /** The instance that wrote last. */
   writer?: string
   channel: string
+  /** The configuration's own id of the channel, where the webhook knew it. */
+  channelId?: number
   source: string
   requestId?: string
   /** The trace that it came in with (W3C Trace Context). */

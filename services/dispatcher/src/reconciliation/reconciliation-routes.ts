@@ -1,7 +1,7 @@
 import type { Authorizer } from '@parley/shared/authorizer'
+import { readQuery } from '@parley/shared/list-query'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
-import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
@@ -14,7 +14,7 @@ import { reconciliationDifference } from './reconciliation-difference.ts'
 const time = z.iso.datetime({ offset: true }).transform((text) => hourOf(new Date(text)))
 
 /** What is counted. */
-export const reconciliationQuery = z.strictObject({
+export const reconciliationQuery = z.object({
   channel: z.string().max(1_024).optional(),
   from: time.optional(),
   to: time.optional(),
@@ -39,7 +39,7 @@ export function reconciliationRoutes(options: {
       // A count of some of them would not come out even.
       if (decision.kind !== 'all')
         throw new Problem('forbidden', { detail: 'Counting takes a role that reads all messages.' })
-      const counted = { workspace: caller.workspace._id, ...parse(reconciliationQuery, req.query) }
+      const counted = { workspace: caller.workspace._id, ...readQuery(reconciliationQuery, req) }
       const session = startSession({ snapshot: true })
       try {
         const shared = { counted, session, now: Date.now() }

@@ -1,9 +1,9 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { InternalClient } from '@parley/shared/internal-client'
+import { idCursor, pageLimit, readQuery } from '@parley/shared/list-query'
 import { methodNotAllowed } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
-import { parse } from '@parley/shared/validate'
 import { within } from '@parley/shared/within'
 import { type Request, Router } from 'express'
 import { z } from 'zod'
@@ -12,14 +12,7 @@ import type { Collections } from '../database.ts'
 import { hookView } from './hook-view.ts'
 
 /** What pages of webhooks are asked for by. */
-export const hookQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-  after: z
-    .string()
-    .regex(/^\d{1,16}$/, 'is not a cursor of this list')
-    .refine((text) => Number.isSafeInteger(Number(text)), 'is not a cursor of this list')
-    .optional(),
-})
+export const hookQuery = z.object({ limit: pageLimit, after: idCursor.optional() })
 const answerSchema = z.object({ data: z.array(channelFields), next: z.number().nullable() })
 const NOTES_MS = 3_000
 
@@ -40,9 +33,9 @@ export function hookRoutes(options: {
       const caller = callerOf(res)
       const readable = await authorizer.require(caller, 'channels', 'read')
       const writable = await authorizer.decide(caller, 'channels', 'write')
-      const { limit, after } = parse(hookQuery, req.query)
+      const { limit, after } = readQuery(hookQuery, req)
       const workspace = caller.workspace._id
-      const path = `/internal/workspaces/${workspace}/channels?limit=${limit}&after=${after === undefined ? '' : Number(after)}`
+      const path = `/internal/workspaces/${workspace}/channels?limit=${limit}&after=${after ?? ''}`
       const { data, next } = answerSchema.parse(await configuration.get(path))
       const visible = data.filter((channel) => readable.kind !== 'some' || readable.test(channel))
       const ids = visible.map(({ _id }) => `${workspace}/${_id}`)

@@ -37,7 +37,7 @@ interface Accepted {
 }
 
 /**
- * POST /api/hooks/whatsapp: validates the message, publishes it, and repeats it as the answer once the broker
+ * POST /api/hooks/whatsapp, or POST /rest/messages: validates the message, publishes it, and repeats it as the answer once the broker
  * has confirmed it.
  */
 export function receive(intake: NativeIntake): RequestHandler {
@@ -105,7 +105,7 @@ function idempotencyKeyOf(req: Request): string | undefined {
   throw new Problem('validation_failed', {
     errors: [
       {
-        path: 'Idempotency-Key',
+        path: '/Idempotency-Key',
         code: 'invalid_header',
         message: 'expected 1 to 255 visible ASCII characters',
       },

@@ -1,3 +1,4 @@
+import { safeInteger } from '@parley/shared/json-object'
 import { acceptedMessage } from '@parley/shared/message'
 import type { DescribedOperation, Parameter } from '@parley/shared/openapi/operation'
 import { queryParameters } from '@parley/shared/openapi/query-parameters'
@@ -25,6 +26,7 @@ const summary = z
   .object({
     _id: z.string(),
     channel: z.string().describe('The external id that the message names'),
+    channelId: safeInteger.optional().describe('Its `_id`, where it was known when the message came in'),
     thread: z.string(),
     source: z.string().describe('`api`, or `meta`'),
     state,
@@ -78,6 +80,7 @@ const detail = z
 const summaryExample = {
   _id: ID,
   channel: 'support-line',
+  channelId: 1,
   thread: 'order-4711',
   source: 'api',
   state: 'sent',
@@ -119,7 +122,8 @@ export const messageOperations: readonly DescribedOperation[] = [
     parameters: queryParameters(messageQuery, {
       channel: 'The external id that they name',
       thread: 'The thread they belong to',
-      status: 'Where they stand',
+      state: 'Where they stand',
+      status: 'Another name for `state`; 422 where both are given and differ',
       from: 'Received then or later',
       to: 'Received before',
       limit: 'How many at a time',
@@ -173,7 +177,7 @@ export const messageOperations: readonly DescribedOperation[] = [
     description: 'Those that a filter picks, of what is dead, failed or unrouted, oldest first.',
     body: {
       schema: replayRequest.meta({ id: 'ReplayBody' }),
-      example: { status: 'unrouted', channel: 'support-line', limit: 100 },
+      example: { state: 'unrouted', channel: 'support-line', limit: 100 },
       optional: true,
     },
     answer: {

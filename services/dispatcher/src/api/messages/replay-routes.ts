@@ -6,10 +6,10 @@ import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
-import { MESSAGE_STATES, type MessageRecord, type MessageState } from '../../message/message-record.ts'
+import type { MessageRecord, MessageState } from '../../message/message-record.ts'
 import { isReplayable, REPLAY_TYPE, REPLAYABLE } from '../../message/replayed.ts'
 import type { Collections } from '../../store/collections.ts'
-import { filterOf, messageFilter } from './filter.ts'
+import { filterOf, messageFilter, stateIn } from './filter.ts'
 import { visibleTo } from './visible.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
@@ -20,7 +20,6 @@ const PUBLISHED_AT_ONCE = 1_000
 /** Which messages are to run again. */
 export const replayRequest = z.strictObject({
   ...messageFilter,
-  status: z.enum(MESSAGE_STATES).optional(),
   limit: z.number().int().min(1).max(10_000).default(1_000),
 })
 
@@ -48,7 +47,8 @@ export function replayRoutes(options: {
     .post(jsonBody({ maxBytes: MAX_BODY_BYTES }), async (req, res) => {
       const allowed = await replayable(res)
       const asked = parse(replayRequest, req.body ?? {})
-      const states = asked.status === undefined ? [...REPLAYABLE] : [replayableOnly(asked.status)]
+      const state = stateIn(asked)
+      const states = state === undefined ? [...REPLAYABLE] : [replayableOnly(state)]
       const found = await messages
         .find(
           { $and: [allowed, filterOf(asked)], state: { $in: states }, open: { $exists: false } },

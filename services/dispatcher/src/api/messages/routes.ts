@@ -1,22 +1,24 @@
 import type { Authorizer } from '@parley/shared/authorizer'
+import { defined } from '@parley/shared/defined'
+import { cursorOf, encodeCursor, pageLimit, readQuery, splitPage } from '@parley/shared/list-query'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
-import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
-import { MESSAGE_STATES, type MessageRecord } from '../../message/message-record.ts'
+import type { MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import { decodeCursor, encodeCursor, type Position } from './cursor.ts'
-import { filterOf, messageFilter } from './filter.ts'
+import { filterOf, messageFilter, stateIn } from './filter.ts'
 import { detailOf, summaryOf } from './view.ts'
 import { visibleTo } from './visible.ts'
 
+/** Where a page ended: when its last message was received, in milliseconds since the epoch, and its id. */
+const position = z.tuple([z.number().int().min(0).max(8.64e15), z.string().min(1).max(128)])
+
 /** What the message log is asked by. */
-export const messageQuery = z.strictObject({
+export const messageQuery = z.object({
   ...messageFilter,
-  status: z.enum(MESSAGE_STATES).optional(),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-  after: z.string().max(1_024).optional(),
+  limit: pageLimit,
+  after: cursorOf(position).optional(),
 })
 
 const QUERY_MS = 5_000
@@ -34,23 +36,22 @@ export function messageRoutes(options: {
     .route('/')
     .get(async (req, res) => {
       const allowed = await readable(res)
-      const asked = parse(messageQuery, req.query)
-      const state = asked.status === undefined ? {} : { state: asked.status }
-      const position = asked.after === undefined ? {} : beyond(decodeCursor(asked.after))
+      const asked = readQuery(messageQuery, req)
+      const state = stateIn(asked)
       const found = await messages
         .find(
-          { $and: [allowed, state, filterOf(asked), position] },
+          { $and: [allowed, defined({ state }), filterOf(asked), asked.after ? beyond(asked.after) : {}] },
           { projection: { body: 0, answer: 0 }, maxTimeMS: QUERY_MS },
         )
         .sort({ receivedAt: -1, _id: -1 })
         .limit(asked.limit + 1)
         .toArray()
-      const page = found.slice(0, asked.limit)
-      const last = page.at(-1)
-      const next = found.length > asked.limit && last !== undefined ? encodeCursor(last) : null
+      const { page, last } = splitPage(found, asked.limit)
+      const next = last === undefined ? null : encodeCursor([last.receivedAt.getTime(), last._id])
       res.json({ data: page.map(summaryOf), next })
     })
-    .all(methodNotAllowed('GET'))
+    // The gateway takes posts of messages to the webhook.
+    .all(methodNotAllowed('GET', 'POST'))
   router
     .route('/:id')
     .get(async (req, res) => {
@@ -63,6 +64,7 @@ export function messageRoutes(options: {
   return router
 }
 
-function beyond({ receivedAt, _id }: Position): mongo.Filter<MessageRecord> {
+function beyond([at, _id]: z.output<typeof position>): mongo.Filter<MessageRecord> {
+  const receivedAt = new Date(at)
   return { $or: [{ receivedAt: { $lt: receivedAt } }, { receivedAt, _id: { $lt: _id } }] }
 }

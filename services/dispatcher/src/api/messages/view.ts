@@ -7,6 +7,7 @@ export function summaryOf(record: MessageRecord): object {
   return {
     _id: record._id,
     channel: record.channel,
+    ...defined({ channelId: record.channelId }),
     thread: record.thread,
     source: record.source,
     state: record.state,
