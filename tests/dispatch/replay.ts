@@ -1,9 +1,9 @@
 import { isReconciled, type Reconciliation, reconcile } from '@parley/local/demo/reconciliation'
 import { waitUntil } from '@parley/local/wait-until'
 import { z } from 'zod'
-import { createSimulatorLog } from './arrivals.ts'
 import { connectNumber, planThreads, postAll, spread } from './lines.ts'
 import type { OwnSystem } from './own-system.ts'
+import { createSimulatorLog } from './received-messages.ts'
 import { openStore, type Store } from './store.ts'
 import { registerWorkspace, type Workspace } from './workspace.ts'
 

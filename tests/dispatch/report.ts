@@ -1,7 +1,7 @@
 import type { Reconciliation } from '@parley/local/demo/reconciliation'
-import type { FaultRun } from './faults.ts'
-import { type GovernorRun, PER_SECOND } from './governor.ts'
+import type { FaultRun } from './failures.ts'
 import type { ReplayRun } from './replay.ts'
+import { type GovernorRun, PER_SECOND } from './send-rate.ts'
 
 const LABEL = 40
 const FIGURE = 14

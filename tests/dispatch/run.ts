@@ -1,10 +1,10 @@
 import { ConfigError, integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { runFaults } from './faults.ts'
-import { runGovernor } from './governor.ts'
+import { runFaults } from './failures.ts'
 import { startOwnSystem } from './own-system.ts'
 import { runReplay } from './replay.ts'
 import { faultTable, governorTable, replayTable } from './report.ts'
+import { runGovernor } from './send-rate.ts'
 
 const size = z.object({
   MESSAGES: integer({ min: 1_000, max: 1_000_000 })

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { busiestSecond, pairsTooFast } from './governor.ts'
+import { busiestSecond, pairsTooFast } from './send-rate.ts'
 
 const at = (...times: number[]) => times.map((time) => ({ at: time }))
 const to = (person: string, ...times: number[]) =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { createSimulatorLog, startRpcSink } from '../dispatch/arrivals.ts'
+import { createSimulatorLog, startRpcSink } from '../dispatch/received-messages.ts'
 import { startFaultSystem } from './fault-system.ts'
 import { cut } from './network-faults.ts'
 import { kill } from './process-faults.ts'

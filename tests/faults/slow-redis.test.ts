@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { awaitSlot } from '@parley/dispatcher/channels/send-rate-limit/await-slot'
+import { awaitSlot } from '@parley/dispatcher/channels/send-rate-limit/send-rate'
 import {
   createSendRateLimit,
   type SendRateLimit,

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { reconciliationDifference } from '@parley/dispatcher/reconciliation/reconciliation-difference'
+import { reconciliationDifference } from '@parley/dispatcher/reconciliation/audit-state'
 import { removeEnded } from '@parley/dispatcher/reconciliation/remove-ended'
 import { declareTopology, LOG_QUEUE, PARTITIONS, partitionQueue } from '@parley/shared/messaging/topology'
 import { type AuditWorld, startAuditWorld, untilTrue } from './audit-world.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { RunResult } from '@parley/dispatcher/deliver/run-result'
+import type { RunResult } from '@parley/dispatcher/deliver/thread-run'
 import { createIntake, type Intake } from '@parley/dispatcher/intake/intake'
 import { createIntakeStore } from '@parley/dispatcher/intake/intake-store'
 import { storeDeliveries } from '@parley/dispatcher/intake/store-deliveries'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { PrefetchShares, SHARE } from '@parley/dispatcher/intake/prefetch-shares'
-import { ACTIVE_MS } from '@parley/dispatcher/round-robin/shared-use'
+import { ACTIVE_MS } from '@parley/dispatcher/round-robin/ready-threads'
 
 function sharesAt() {
   const clock = { now: 0 }

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
-import { createSpecReader } from '../src/channels/functions/spec-reader.ts'
+import { createSpecReader, createTimeBudget } from '../src/channels/functions/spec-reader.ts'
 import type { SpecTask } from '../src/channels/functions/spec-task.ts'
-import { createTimeBudget } from '../src/channels/functions/time-budget.ts'
 
 const TASK_MS = 1_000
 const specs = createSpecReader({ taskMs: TASK_MS })

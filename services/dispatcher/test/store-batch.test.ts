@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import mongoose from 'mongoose'
-import { storeBatch } from '../src/intake/store-batch.ts'
+import { storeBatch } from '../src/intake/intake-store.ts'
 import type { MessageRecord } from '../src/message/message-record.ts'
 import { newRecord } from './new-record.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import type { RunResult } from '@parley/dispatcher/deliver/run-result'
+import type { RunResult } from '@parley/dispatcher/deliver/thread-run'
 import type { MessageRecord } from '@parley/dispatcher/message/message-record'
 import { createThreads, type ThreadRef, type Threads } from '@parley/dispatcher/schedule/threads'
 import fc from 'fast-check'

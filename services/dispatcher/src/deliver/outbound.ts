@@ -1,8 +1,9 @@
 import type { Replica } from '@parley/shared/config-replica/replica'
 import type { Log } from '@parley/shared/log'
 import type { Publisher } from '@parley/shared/messaging/publisher'
+import { partitionQueue } from '@parley/shared/messaging/topology'
 import type { SecretBox } from '@parley/shared/sealed-value'
-import type { Tracing } from '@parley/shared/tracing'
+import { type Tracing, withTrace } from '@parley/shared/tracing'
 import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import { type Channels, createChannels } from '../channels/channels.ts'
@@ -10,7 +11,7 @@ import { createEndpoints } from '../channels/endpoints/endpoints.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
 import { createFunctions } from '../channels/functions/functions.ts'
 import { createSpecReader } from '../channels/functions/spec-reader.ts'
-import { createHandle } from '../channels/handlers/handle.ts'
+import { createHandle } from '../channels/handle.ts'
 import { createHttpClient, type HttpClient } from '../channels/http/http-client.ts'
 import { type CallKind, observeCalls } from '../channels/http/observe-calls.ts'
 import { createRpcCallback } from '../channels/rpc.ts'
@@ -23,7 +24,6 @@ import type { MessageRecord } from '../message/message-record.ts'
 import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts'
 import { createDeliverMessage, type DeliverMessage } from './deliver-message.ts'
 import type { StatusArrival } from './message-run.ts'
-import { traceDeliveries } from './trace-deliveries.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
@@ -89,5 +89,31 @@ export function createOutbound(options: {
       http.close()
       return specs.close()
     },
+  }
+}
+
+/**
+ * The same runner; each run is a span of the trace that the message came in with, named and described by
+ * OpenTelemetry's conventions for RabbitMQ, and what it calls belongs to it.
+ */
+export function traceDeliveries(run: DeliverMessage, tracing: Tracing): DeliverMessage {
+  return (record, leased, calling) => {
+    const queue = partitionQueue(record.partition)
+    const span = tracing.start(`process ${queue}`, {
+      kind: 'consumer',
+      parent: record.traceparent,
+      attributes: {
+        'messaging.system': 'rabbitmq',
+        'messaging.operation.name': 'process',
+        'messaging.operation.type': 'process',
+        'messaging.destination.name': queue,
+        'messaging.message.id': record._id,
+      },
+    })
+    return withTrace(span.traceparent, async () => {
+      const result = await run(record, leased, calling)
+      span.end({ attributes: { 'parley.result': result.kind } })
+      return result
+    })
   }
 }

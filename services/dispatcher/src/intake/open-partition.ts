@@ -3,10 +3,10 @@ import { consumeEach } from '@parley/shared/messaging/consumer'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { partitionQueue } from '@parley/shared/messaging/topology'
 import type { DeliverMessage } from '../deliver/deliver-message.ts'
-import { countWaiting } from '../schedule/count-waiting.ts'
+import type { WaitingCounts } from '../message/message-record.ts'
 import type { Partition } from '../schedule/partitions.ts'
 import { recoverThreads } from '../schedule/recover-threads.ts'
-import { createThreads } from '../schedule/threads.ts'
+import { createThreads, type Threads } from '../schedule/threads.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Committer } from '../store/commit.ts'
 import type { Lease } from '../store/lease-store.ts'
@@ -92,4 +92,28 @@ export function openPartition(options: {
       consumer.abandon()
     },
   }
+}
+
+/** Beyond so many open messages of a partition the count says this many. */
+const MOST = 10_000
+
+/**
+ * What the open messages of a partition wait for: those that are first in their threads by memory, the rest by a
+ * bounded count over the index. Costs the same with any backlog. Without an answer of the database it is only the
+ * first ones.
+ */
+export async function countWaiting(options: {
+  messages: Collections['messages']
+  partition: number
+  threads: Pick<Threads, 'waiting' | 'count'>
+}): Promise<WaitingCounts> {
+  const { messages, partition, threads } = options
+  const open = await messages
+    .countDocuments({ partition, open: true }, { limit: MOST, maxTimeMS: 2_000 })
+    .catch(() => 0)
+  const counts = threads.waiting()
+  const behind = open - threads.count()
+  if (behind <= 0) return counts
+  const oldestAt = Math.min(...[...counts.values()].map((one) => one.oldestAt), Date.now())
+  return counts.set('thread', { messages: behind, oldestAt })
 }

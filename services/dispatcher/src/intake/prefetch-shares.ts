@@ -1,4 +1,4 @@
-import { SharedUse } from '../round-robin/shared-use.ts'
+import { SharedUse } from '../round-robin/ready-threads.ts'
 
 /** What one workspace may have under way without being stored, of the 100 that a partition may have. */
 export const SHARE = 20

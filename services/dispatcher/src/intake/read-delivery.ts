@@ -2,7 +2,7 @@ import { acceptedMessage, MESSAGE_TYPE } from '@parley/shared/message'
 import type { ConsumeMessage } from 'amqplib'
 import { z } from 'zod'
 import type { MessageRecord } from '../message/message-record.ts'
-import { REPLAY_TYPE } from '../message/replayed.ts'
+import { REPLAY_TYPE } from '../message/progress.ts'
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 

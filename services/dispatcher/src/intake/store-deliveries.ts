@@ -1,9 +1,9 @@
 import type { ConsumeMessage } from 'amqplib'
 import type { MessageRecord } from '../message/message-record.ts'
+import { isReplayable, replayed } from '../message/progress.ts'
 import type { Collections } from '../store/collections.ts'
-import { applyReplays } from './apply-replays.ts'
 import type { Arrived } from './intake.ts'
-import { storeBatch } from './store-batch.ts'
+import { storeBatch } from './intake-store.ts'
 
 // Longer than the log stream is kept: whoever counts the log comes to it within that time.
 const REJECTION_RETENTION_MS = 8 * 24 * 60 * 60 * 1_000
@@ -61,4 +61,31 @@ async function recordRejected(
   const at = new Date()
   const rejection = { reason, at, expiresAt: new Date(at.getTime() + REJECTION_RETENTION_MS) }
   await rejected.updateOne({ _id: messageId }, { $set: rejection }, { upsert: true })
+}
+
+/** The request to run a message again, and its place among what arrives. */
+export interface Replay {
+  workspace: number
+  messageId: string
+  order: number
+}
+
+/**
+ * Opens the messages that are to run again, and returns those that are open now, also when an earlier attempt
+ * with the same replays opened them. What may not be replayed any more stays as it is.
+ */
+export async function applyReplays(
+  messages: Collections['messages'],
+  replays: Replay[],
+): Promise<MessageRecord[]> {
+  if (replays.length === 0) return []
+  const orders = new Map(replays.map(({ messageId, order }) => [messageId, order]))
+  const filter = { $or: replays.map(({ messageId, workspace }) => ({ _id: messageId, workspace })) }
+  const found = await messages.find(filter).toArray()
+  const opening = found.filter(isReplayable).map((record) => {
+    const next = replayed(record, { at: new Date(), order: orders.get(record._id) ?? record.order })
+    return { replaceOne: { filter: { _id: record._id, revision: record.revision }, replacement: next } }
+  })
+  if (opening.length > 0) await messages.bulkWrite(opening, { ordered: false })
+  return messages.find({ ...filter, open: true }, { projection: { body: 0 } }).toArray()
 }

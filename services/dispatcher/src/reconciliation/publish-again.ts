@@ -3,7 +3,7 @@ import type { Publisher } from '@parley/shared/messaging/publisher'
 import { DISPATCHER_EXCHANGE, LOG_QUEUE, partitionQueue } from '@parley/shared/messaging/topology'
 import type { Channel, ConsumeMessage } from 'amqplib'
 import type { AuditedMessage, Trace } from '../store/audit-records.ts'
-import { offsetOf } from './log-entry.ts'
+import { offsetOf } from './read-log.ts'
 
 const PREFETCH = 50
 const SPAN = 2_000

@@ -2,9 +2,9 @@ import type { Log } from '@parley/shared/log'
 import type { mongo } from 'mongoose'
 import type { AuditedMessage } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
+import type { EmptyQueues } from './locate.ts'
 import { locate } from './locate.ts'
 import type { Lost } from './publish-again.ts'
-import type { EmptyQueues } from './queue-watch.ts'
 
 /** How long after its queue ran empty a message may take to be stored, in milliseconds. */
 export const GRACE_MS = 60_000

@@ -1,6 +1,3 @@
-import { Fifo } from './fifo.ts'
-import { SharedUse } from './shared-use.ts'
-
 /** What is ready to run: whose it is decides when its turn comes. */
 interface Claimant {
   workspace: number
@@ -193,4 +190,59 @@ function channelOf<T>(workspace: Workspace<T>, name: string | undefined): Channe
   const made: Channel<T> = { name, running: 0, waiting: 0, ready: new Fifo(), hasTurn: false }
   workspace.channels.set(name, made)
   return made
+}
+
+/** How long a workspace counts as active after something of it. */
+export const ACTIVE_MS = 5 * 60_000
+
+/** Whether more than one workspace has been active lately; what one may have is bounded more closely then. */
+export class SharedUse {
+  readonly #now: () => number
+  #last: number | undefined
+  /** When two things in a row were of two workspaces. */
+  #changedAt = Number.NEGATIVE_INFINITY
+
+  /** `now` is monotonic, in milliseconds. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  seen(workspace: number): void {
+    if (this.#last !== undefined && this.#last !== workspace) this.#changedAt = this.#now()
+    this.#last = workspace
+  }
+
+  isShared(): boolean {
+    return this.#now() - this.#changedAt < ACTIVE_MS
+  }
+}
+
+const COMPACT_FROM = 1_024
+
+/** A first-in-first-out queue whose `take` costs the same at any length (`Array.shift` does not). */
+export class Fifo<T> {
+  #items: T[] = []
+  #taken = 0
+
+  get size(): number {
+    return this.#items.length - this.#taken
+  }
+
+  push(item: T): void {
+    this.#items.push(item)
+  }
+
+  take(): T | undefined {
+    if (this.#taken === this.#items.length) {
+      this.#items = []
+      this.#taken = 0
+      return undefined
+    }
+    const item = this.#items[this.#taken++]
+    if (this.#taken >= COMPACT_FROM && this.#taken * 2 >= this.#items.length) {
+      this.#items = this.#items.slice(this.#taken)
+      this.#taken = 0
+    }
+    return item
+  }
 }

@@ -2,9 +2,8 @@ import { every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import { PARTITIONS } from '@parley/shared/messaging/topology'
 import type { ChannelModel } from 'amqplib'
-import type { WaitingCounts } from '../message/waiting-for.ts'
+import type { WaitingCounts } from '../message/message-record.ts'
 import type { Lease, LeaseStore } from '../store/lease-store.ts'
-import { fairShare } from './fair-share.ts'
 
 const TICK_MS = 1_000
 /** While partitions are missing: whoever hands one over must not wait long for its successor. */
@@ -141,4 +140,15 @@ export function startPartitions(options: {
       await leases.leave().catch(() => {})
     },
   }
+}
+
+/**
+ * How many of `partitions` the instance named `instance` should have, so that all instances have the same number within
+ * one; the earlier names take what is left over. An instance that is not on the list has none.
+ */
+export function fairShare(options: { partitions: number; instances: string[]; instance: string }): number {
+  const { partitions, instances, instance } = options
+  const position = [...instances].sort().indexOf(instance)
+  if (position < 0) return 0
+  return Math.floor(partitions / instances.length) + (position < partitions % instances.length ? 1 : 0)
 }

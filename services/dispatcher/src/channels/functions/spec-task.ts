@@ -1,10 +1,8 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import { parseJson } from '@parley/shared/parse-json'
 import { buildRequest, type CallRequest } from './build-request.ts'
-import { type FoundOperation, type Operation, operationsOf, readOperation } from './operation.ts'
-import { serverUrl } from './server-url.ts'
-import { parseSpec, type SpecDocument } from './spec-document.ts'
-import { ArgsError, SpecError } from './spec-error.ts'
+import { type FoundOperation, type Operation, operationsOf, readOperation, serverUrl } from './operation.ts'
+import { ArgsError, parseSpec, type SpecDocument, SpecError } from './spec-document.ts'
 
 /** What can be asked of a spec; `key` names the version of the action that it belongs to. */
 export type SpecTask = { workspace: number; key: string; spec: string } & (

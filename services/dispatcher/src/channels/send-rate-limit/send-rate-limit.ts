@@ -1,8 +1,7 @@
 import type { Log } from '@parley/shared/log'
 import type { Redis } from 'ioredis'
-import { createLocalRate, type Finding } from './local-rate.ts'
+import { LRUCache } from 'lru-cache'
 import { createRemoteClock } from './remote-clock.ts'
-import { createStagger } from './stagger.ts'
 
 /** What a send counts against: the number it leaves from, and that number together with the person. */
 export interface RateKeys {
@@ -154,4 +153,56 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
 /** All keys of a number in one slot of a cluster. */
 function redisKeys({ number, person }: RateKeys): [string, string, string] {
   return [`pace:{${number}}`, `pace:{${number}}:${person}`, `pace:{${number}}:slow`]
+}
+
+const MAX_NUMBERS = 100_000
+
+/**
+ * Gives those who must ask again for a number their turns, one each `spacing` milliseconds and none before
+ * `notBefore`: asked for all at once, ten thousand waiting threads would keep everybody busy with asking.
+ */
+export function createStagger(spacing: number): (number: string, notBefore: number) => number {
+  const last = new LRUCache<string, number>({ max: MAX_NUMBERS })
+  return (number, notBefore) => {
+    const time = Math.max((last.get(number) ?? 0) + spacing, notBefore)
+    last.set(number, time)
+    return time
+  }
+}
+
+const MAX_KEYS = 100_000
+
+/** What was found for a send: a slot that is kept for it, or whose limit it waits for until when at least. */
+export type Finding = { kind: 'reserved' | 'number_busy' | 'person_busy'; at: number }
+
+/**
+ * The rate of one instance on its own (GCRA: the generic cell rate algorithm of ITU-T I.371): at most one send each
+ * `numberInterval` milliseconds from a number, and one each `personInterval` to a person, up to `personTolerance` early.
+ */
+export function createLocalRate(limits: {
+  numberInterval: number
+  personInterval: number
+  personTolerance: number
+  reserve: number
+}): (keys: RateKeys, asked: { now: number; late?: number | undefined }) => Finding {
+  const { numberInterval, personInterval, personTolerance, reserve } = limits
+  const numbers = new LRUCache<string, number>({ max: MAX_KEYS })
+  const persons = new LRUCache<string, number>({ max: MAX_KEYS })
+  return (keys, { now, late }) => {
+    const pair = `${keys.number} ${keys.person}`
+    const number = Math.max(numbers.get(keys.number) ?? 0, now)
+    // It missed its slot by so much: another is given at once, and moves the person's rate by as much as it is later.
+    if (late !== undefined) {
+      numbers.set(keys.number, number + numberInterval)
+      persons.set(pair, (persons.get(pair) ?? now) + number - now + late)
+      return { kind: 'reserved', at: number }
+    }
+    const person = Math.max(persons.get(pair) ?? 0, number)
+    const personFree = person - personTolerance
+    if (personFree > number) return { kind: 'person_busy', at: personFree }
+    if (number - now > reserve) return { kind: 'number_busy', at: number - reserve / 2 }
+    numbers.set(keys.number, number + numberInterval)
+    persons.set(pair, person + personInterval)
+    return { kind: 'reserved', at: number }
+  }
 }

@@ -2,9 +2,9 @@ import { constants, setPriority } from 'node:os'
 import { isReconciled, type Reconciliation, reconcile } from '@parley/local/demo/reconciliation'
 import { readTroubles } from '@parley/local/demo/simulator-client'
 import { waitUntil } from '@parley/local/wait-until'
-import { createSimulatorLog, type SimulatorArrival } from './arrivals.ts'
 import { connectNumber, phoneNumberIdOf, planThreads, postAll, spread } from './lines.ts'
 import type { OwnSystem } from './own-system.ts'
+import { createSimulatorLog, type SimulatorArrival } from './received-messages.ts'
 import { registerWorkspace } from './workspace.ts'
 
 const NUMBER = 1

@@ -2,14 +2,13 @@ import { checkBytes, MAX_DEPTH } from '@parley/shared/json-body'
 import { MAX_FUNCTIONS, type WebhookMessage, webhookMessage } from '@parley/shared/message'
 import { parseJson } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
-import type { Outcome } from '../../message/outcome.ts'
-import type { Answer } from '../../message/plan.ts'
-import type { Channel } from '../channels.ts'
-import { outcomeOfFailure } from '../http/call-outcome.ts'
-import { CallError, type HttpClient } from '../http/http-client.ts'
-import { outcomeOfStatus } from '../rpc.ts'
-import type { Signer } from '../signing.ts'
-import { nativeAgents } from './native.ts'
+import type { Outcome } from '../message/outcome.ts'
+import type { Answer } from '../message/plan.ts'
+import type { Channel } from './channels.ts'
+import { outcomeOfFailure } from './http/call-outcome.ts'
+import { CallError, type HttpClient } from './http/http-client.ts'
+import { outcomeOfStatus } from './rpc.ts'
+import type { Signer } from './signing.ts'
 
 const HANDLER_MS = 10_000
 const MAX_ANSWER_BYTES = 1024 * 1024
@@ -92,3 +91,12 @@ function readAnswer(body: string): Handled {
 function permanent(code: string, reason: string): Handled {
   return { kind: 'permanent', code, fault: 'channel', reason }
 }
+
+/** A built-in agent: makes the answer to a message. */
+type NativeAgent = (message: WebhookMessage) => Promise<Answer>
+
+/** Answers with the input itself. */
+const echo: NativeAgent = async (message) => ({ message: message.input ?? '' })
+
+/** The built-in agents by the type that `native:agents/<type>` names. */
+export const nativeAgents: ReadonlyMap<string, NativeAgent> = new Map([['echo', echo]])

@@ -1,5 +1,5 @@
-import type { MessageRecord } from '../message/message-record.ts'
-import type { WaitingFor } from '../message/waiting-for.ts'
+import type { MessageRecord, WaitingFor } from '../message/message-record.ts'
+import type { Slot } from '../round-robin/ready-threads.ts'
 
 /** What becomes of a thread after its head was run. */
 export type RunResult =
@@ -18,4 +18,38 @@ export function resultInLane(record: MessageRecord, lane: string | undefined, re
   if (result.kind !== 'wait' && result.kind !== 'reload') return result
   const { for: waitingFor = 'retry' } = result
   return { kind: 'left', lane, at: result.kind === 'wait' ? result.until : result.at, for: waitingFor }
+}
+
+/** A call that takes longer counts as waiting, no more as running. */
+const MOMENT_MS = 50
+
+/**
+ * Waits for somebody else's answer. Longer than 50 ms, the place among what runs goes to others meanwhile, unless too
+ * many wait already.
+ */
+export type Calling = <T>(call: () => Promise<T>) => Promise<T>
+
+/** As {@link Calling}, for what may be known at once. */
+export async function waitFor<T>(calling: Calling, answer: T | Promise<T>): Promise<T> {
+  return answer instanceof Promise ? calling(() => answer) : answer
+}
+
+export function callingFrom(
+  slot: Pick<Slot, 'leave' | 'enter'>,
+  changed: (isWaiting: boolean) => void,
+): Calling {
+  return async (call) => {
+    const timer = setInterval(() => {
+      if (!slot.leave()) return
+      clearInterval(timer)
+      changed(true)
+    }, MOMENT_MS)
+    try {
+      return await call()
+    } finally {
+      clearInterval(timer)
+      slot.enter()
+      changed(false)
+    }
+  }
 }

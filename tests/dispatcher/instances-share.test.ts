@@ -6,7 +6,7 @@ import {
   overlaps,
   partitionOfThread,
   startDispatcherCopies,
-} from './dispatcher-copies.ts'
+} from './dispatcher-instances.ts'
 
 let world: DispatcherCopies
 const copies: Listening[] = []

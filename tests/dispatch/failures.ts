@@ -9,10 +9,10 @@ import {
 } from '@parley/local/demo/reconciliation'
 import { misbehave } from '@parley/local/demo/simulator-client'
 import { waitUntil } from '@parley/local/wait-until'
-import { createSimulatorLog, startRpcSink } from './arrivals.ts'
-import { type Fault, killInTurn } from './kill-in-turn.ts'
+import { type Fault, killInTurn } from './kill-one-after-another.ts'
 import { connectNumber, connectRpc, phoneNumberIdOf, planThreads, spread } from './lines.ts'
 import type { OwnSystem } from './own-system.ts'
+import { createSimulatorLog, startRpcSink } from './received-messages.ts'
 import { openStore } from './store.ts'
 import { registerWorkspace } from './workspace.ts'
 

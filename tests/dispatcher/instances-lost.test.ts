@@ -5,7 +5,7 @@ import {
   overlaps,
   partitionOfThread,
   startDispatcherCopies,
-} from './dispatcher-copies.ts'
+} from './dispatcher-instances.ts'
 
 const THREADS = Array.from({ length: 64 }, (_, n) => `thread-${n}`)
 // 15 s on a machine of its own; here other tests run beside it.
