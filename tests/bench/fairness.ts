@@ -123,7 +123,7 @@ async function measure(options: {
     await pause(1_000 / QUIET_A_SECOND)
   }
   while (sink.countOf(`${name}-`) < published.size) await pause(50)
-  const came = sink.arrivals().filter(({ id }) => id.startsWith(`${name}-`))
+  const came = sink.received().filter(({ id }) => id.startsWith(`${name}-`))
   return came.map(({ id, at }) => at - (published.get(id.split(':')[0] ?? '') ?? Number.NaN))
 }
 

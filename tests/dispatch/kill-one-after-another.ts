@@ -9,7 +9,7 @@ const TAKEN_OVER_MS = 60_000
 const CHECK_MS = 50
 
 /** Who is killed (SIGKILL) once this share of the messages was answered with 200. */
-export const FAULTS = [
+export const KILLS = [
   { at: 0.15, victim: 'dispatcher-2' },
   { at: 0.3, victim: 'rabbitmq' },
   { at: 0.45, victim: 'dispatcher-2' },
@@ -18,33 +18,33 @@ export const FAULTS = [
 ] as const
 
 /** What one kill led to; times in milliseconds from the kill. */
-export interface Fault {
+export interface Kill {
   victim: string
   /** Milliseconds since the epoch. */
   killedAt: number
   readyAfterMs: number
-  /** Until every partition of a killed dispatcher was held by a live one. */
+  /** Until every partition of a killed dispatcher was leased by a live one. */
   takenOverAfterMs: number | undefined
 }
 
 /** Kills each victim when its share of the load is through, one after the other. */
-export async function killInTurn(options: {
+export async function killOneAfterAnother(options: {
   store: Store
   runFile: string
   /** Between 0 and 1. */
   progress(): number
   say(line: string): void
-}): Promise<Fault[]> {
+}): Promise<Kill[]> {
   const { store, runFile, progress, say } = options
-  const faults: Fault[] = []
-  for (const { at, victim } of FAULTS) {
+  const kills: Kill[] = []
+  for (const { at, victim } of KILLS) {
     const reached = () => progress() >= at
     if (!(await waitUntil(reached, { timeoutMs: REACHED_MS, intervalMs: CHECK_MS })))
       throw new Error(`The load did not get as far as ${at}`)
     say(`${victim} is killed at ${Math.round(progress() * 100)}% of the load`)
-    faults.push(await kill({ store, runFile, victim }))
+    kills.push(await kill({ store, runFile, victim }))
   }
-  return faults
+  return kills
 }
 
 async function kill({
@@ -55,7 +55,7 @@ async function kill({
   store: Store
   runFile: string
   victim: string
-}): Promise<Fault> {
+}): Promise<Kill> {
   if (!victim.startsWith('dispatcher')) {
     const killedAt = Date.now()
     const { readyAfterMs } = await killProcess({ victim, runFile })
@@ -77,7 +77,7 @@ async function kill({
   return { victim, killedAt, readyAfterMs, takenOverAfterMs: await watching }
 }
 
-/** Waits until the copies hold the same number of partitions. */
+/** Waits until the instances lease the same number of partitions. */
 async function untilShared(store: Store): Promise<void> {
   const shared = async () => {
     const shares = await store.shares()

@@ -26,27 +26,27 @@ export interface SimulatorArrival extends Arrival {
 
 /** What the simulator has taken, in order, of all numbers. */
 export interface SimulatorLog {
-  readonly arrivals: readonly SimulatorArrival[]
+  readonly received: readonly SimulatorArrival[]
   /** Reads what is new. */
   read(): Promise<void>
 }
 
 export function createSimulatorLog(simulatorUrl: string): SimulatorLog {
-  const arrivals: SimulatorArrival[] = []
+  const received: SimulatorArrival[] = []
   let after = 0
   const readPage = async () => {
     const url = new URL(`/simulator/sends?after=${after}&limit=${PAGE}`, simulatorUrl)
-    const answer = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
-    const { data, next } = page.parse(await answer.json())
+    const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
+    const { data, next } = page.parse(await response.json())
     after = next
     for (const { at, to, phoneNumberId, variables } of data) {
       const place = readVariables(variables)
-      if (place !== undefined) arrivals.push({ ...place, to, phoneNumberId, at: Date.parse(at) })
+      if (place !== undefined) received.push({ ...place, to, phoneNumberId, at: Date.parse(at) })
     }
     return data.length > 0
   }
   return {
-    arrivals,
+    received,
     async read() {
       while (await readPage());
     },
@@ -55,25 +55,25 @@ export function createSimulatorLog(simulatorUrl: string): SimulatorLog {
 
 const call = z.looseObject({ id: z.string(), variables: z.array(z.string()) })
 
-/** An RPC endpoint that knows a call it has taken before by its id, as receivers are told to. */
+/** An RPC endpoint that knows a call it has taken before by its id, as our documentation asks of receivers. */
 export interface RpcSink {
   url: string
   /** What it took, each id once, in order. */
-  readonly arrivals: readonly Arrival[]
+  readonly received: readonly Arrival[]
   /** How many calls came again with the id of one that it had taken. */
   repeats(): number
   close(): Promise<void>
 }
 
 export async function startRpcSink(): Promise<RpcSink> {
-  const arrivals: Arrival[] = []
+  const received: Arrival[] = []
   const known = new Set<string>()
   let repeats = 0
   const take = (body: string) => {
     const { id, variables } = call.parse(JSON.parse(body))
     const place = readVariables(variables)
     if (known.has(id)) repeats++
-    else if (place !== undefined) arrivals.push({ ...place, at: Date.now() })
+    else if (place !== undefined) received.push({ ...place, at: Date.now() })
     known.add(id)
   }
   const { url, close } = await listen((req, res) => {
@@ -84,5 +84,5 @@ export async function startRpcSink(): Promise<RpcSink> {
       res.writeHead(200).end()
     })
   })
-  return { url, arrivals, repeats: () => repeats, close }
+  return { url, received, repeats: () => repeats, close }
 }

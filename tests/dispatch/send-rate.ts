@@ -18,11 +18,11 @@ const EAGER_PEOPLE = 10
 const PER_EAGER_PERSON = 60
 const IN_FLIGHT = 48
 const ARRIVED_MS = 600_000
-const WANTED_SHARE = 0.9
+const REQUIRED_SHARE = 0.9
 const SLICE_MS = 5_000
 
-export interface GovernorRun {
-  conservation: Reconciliation
+export interface SendRateRun {
+  reconciliation: Reconciliation
   /** The most sends that the simulator took in any one second, wherever it begins. */
   busiestSecond: number
   /** How many sends came before the pair's next was due. */
@@ -36,44 +36,47 @@ export interface GovernorRun {
   passed: boolean
 }
 
-/** Queues messages of many people for one number, and watches how the copies together use its rate. */
-export async function runGovernor(options: {
+/** Queues messages of many people for one number, and measures how the instances together use its rate. */
+export async function runSendRate(options: {
   own: OwnSystem
   messages: number
   say(line: string): void
-}): Promise<GovernorRun> {
+}): Promise<SendRateRun> {
   const { own, messages, say } = options
   const { gatewayUrl, simulatorUrl } = own.system
   prefer(own.system.processes.simulator?.pid)
-  const workspace = await registerWorkspace(gatewayUrl, 'governor')
+  const workspace = await registerWorkspace(gatewayUrl, 'send-rate')
   await connectNumber({ workspace, simulatorUrl, id: NUMBER })
   const log = createSimulatorLog(simulatorUrl)
   const posted = await postAll(workspace, { threads: planLoad(messages), inFlight: IN_FLIGHT })
   await log.read()
   const allIn = Date.now()
-  const waiting = messages - log.arrivals.length
+  const waiting = messages - log.received.length
   say(`${messages} messages are in; ${waiting} of them wait for the number`)
   const arrived = async () => {
     await log.read()
-    return log.arrivals.length >= messages
+    return log.received.length >= messages
   }
   await waitUntil(arrived, { timeoutMs: ARRIVED_MS, intervalMs: 500 })
-  say(`Sends in each ${SLICE_MS / 1_000} s: ${slices(log.arrivals).join(' ')}`)
+  say(`Sends in each ${SLICE_MS / 1_000} s: ${slices(log.received).join(' ')}`)
   const { refused } = await readTroubles(simulatorUrl, phoneNumberIdOf(NUMBER))
-  const conservation = reconcile(posted, log.arrivals)
+  const reconciliation = reconcile(posted, log.received)
   const figures = {
-    busiestSecond: busiestSecond(log.arrivals),
-    pairsTooFast: pairsTooFast(log.arrivals),
-    rate: rateOf(log.arrivals, allIn),
+    busiestSecond: busiestSecond(log.received),
+    pairsTooFast: pairsTooFast(log.received),
+    rate: rateOf(log.received, allIn),
   }
   return {
-    ...{ conservation, refused, waiting, ...figures },
+    reconciliation,
+    refused,
+    waiting,
+    ...figures,
     passed:
-      isReconciled(conservation, messages) &&
+      isReconciled(reconciliation, messages) &&
       figures.busiestSecond <= PER_SECOND &&
       figures.pairsTooFast === 0 &&
       Object.keys(refused).length === 0 &&
-      figures.rate >= PER_SECOND * WANTED_SHARE,
+      figures.rate >= PER_SECOND * REQUIRED_SHARE,
   }
 }
 
@@ -95,8 +98,8 @@ function planLoad(messages: number) {
 }
 
 /** The highest count in any window of a second. */
-export function busiestSecond(arrivals: ReadonlyArray<{ at: number }>): number {
-  const times = arrivals.map(({ at }) => at).sort((a, b) => a - b)
+export function busiestSecond(received: ReadonlyArray<{ at: number }>): number {
+  const times = received.map(({ at }) => at).sort((a, b) => a - b)
   let [busiest, first] = [0, 0]
   times.forEach((at, last) => {
     while ((times[first] ?? at) <= at - 1_000) first++
@@ -107,11 +110,11 @@ export function busiestSecond(arrivals: ReadonlyArray<{ at: number }>): number {
 
 /** Sends that a pair's allowance (45 at once, then one each 6 s) did not cover. */
 export function pairsTooFast(
-  arrivals: ReadonlyArray<Pick<SimulatorArrival, 'at' | 'to' | 'phoneNumberId'>>,
+  received: ReadonlyArray<Pick<SimulatorArrival, 'at' | 'to' | 'phoneNumberId'>>,
 ): number {
   const atRest = new Map<string, number>()
   let count = 0
-  for (const { at, to, phoneNumberId } of arrivals) {
+  for (const { at, to, phoneNumberId } of received) {
     const pair = `${phoneNumberId} ${to}`
     const rest = Math.max(atRest.get(pair) ?? 0, at)
     if (rest - at > PAIR_INTERVAL_MS * (PAIR_BURST - 1)) count++
@@ -120,9 +123,9 @@ export function pairsTooFast(
   return count
 }
 
-function slices(arrivals: ReadonlyArray<{ at: number }>): number[] {
-  const first = Math.min(...arrivals.map(({ at }) => at))
-  const counts = Map.groupBy(arrivals, ({ at }) => Math.floor((at - first) / SLICE_MS))
+function slices(received: ReadonlyArray<{ at: number }>): number[] {
+  const first = Math.min(...received.map(({ at }) => at))
+  const counts = Map.groupBy(received, ({ at }) => Math.floor((at - first) / SLICE_MS))
   return Array.from({ length: Math.max(...counts.keys()) + 1 }, (_, at) => counts.get(at)?.length ?? 0)
 }
 
@@ -130,10 +133,10 @@ function slices(arrivals: ReadonlyArray<{ at: number }>): number[] {
  * From `since` on, as long as a second's worth for others than the eager people waits, who are the first threads:
  * with fewer, the few threads that are left decide.
  */
-function rateOf(arrivals: ReadonlyArray<{ at: number; thread: number }>, since: number): number {
-  const others = arrivals.filter(({ thread }) => thread >= EAGER_PEOPLE).map(({ at }) => at)
+function rateOf(received: ReadonlyArray<{ at: number; thread: number }>, since: number): number {
+  const others = received.filter(({ thread }) => thread >= EAGER_PEOPLE).map(({ at }) => at)
   const until = others.sort((a, b) => a - b).at(-PER_SECOND) ?? since
   const seconds = (until - since) / 1_000
-  const count = arrivals.filter(({ at }) => at > since && at <= until).length
+  const count = received.filter(({ at }) => at > since && at <= until).length
   return seconds > 0 ? count / seconds : 0
 }

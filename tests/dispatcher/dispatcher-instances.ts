@@ -22,12 +22,12 @@ export interface Call {
   ended: number
 }
 
-/** Copies of the dispatcher, as processes or in this one, and an endpoint that writes down every call. */
-export async function startDispatcherCopies() {
+/** Instances of the dispatcher, as processes or in this one, and an endpoint that writes down every call. */
+export async function startDispatcherInstances() {
   const { mongoUrl, amqpUrl, redisUrl } = await testServers()
   const database = freshDatabase('dispatcher')
   const calls: Call[] = []
-  const answering = { ms: 30 }
+  const responding = { ms: 30 }
   const endpoint = await listen((req, res) => {
     let text = ''
     req.on('data', (chunk: Buffer) => {
@@ -38,7 +38,7 @@ export async function startDispatcherCopies() {
       const { messageId, thread } = JSON.parse(text) as { messageId: string; thread: { extId: string } }
       const call: Call = { messageId, thread: thread.extId, began, ended: Number.POSITIVE_INFINITY }
       calls.push(call)
-      await pause(answering.ms)
+      await pause(responding.ms)
       call.ended = performance.now()
       res.writeHead(200).end('{}')
     })
@@ -56,11 +56,11 @@ export async function startDispatcherCopies() {
   return {
     calls,
     /** How long the endpoint takes for a call. */
-    answering,
-    /** Starts a copy in this process, and waits until it is ready. */
+    responding,
+    /** Starts an instance in this process, and waits until it is ready. */
     startHere: () =>
       startService({ name: 'dispatcher', config, build: buildApp, keys: makeServiceKeys(), environment }),
-    /** Starts a copy as a process. */
+    /** Starts an instance as a process. */
     startProcess(): ChildProcess {
       const child = spawn(process.execPath, [join(CHECKOUT, 'services/dispatcher/src/server.ts')], {
         stdio: 'inherit',
@@ -71,12 +71,12 @@ export async function startDispatcherCopies() {
     },
     publish: (messages: Iterable<{ messageId: string; thread: string }>) =>
       publishMessages(channel, messages),
-    /** The partitions of each copy whose lease has not run out. */
+    /** The partitions of each instance whose lease has not run out. */
     async owners(): Promise<Map<string, number[]>> {
-      const held = await leases
+      const leased = await leases
         .find({ owner: { $ne: null }, $expr: { $gt: ['$expiresAt', '$$NOW'] } })
         .toArray()
-      const byOwner = Map.groupBy(held, ({ owner }) => owner ?? '')
+      const byOwner = Map.groupBy(leased, ({ owner }) => owner ?? '')
       return new Map([...byOwner].map(([owner, all]) => [owner, all.map(({ _id }) => _id)]))
     },
     async close() {
@@ -95,11 +95,11 @@ export async function startDispatcherCopies() {
   }
 }
 
-export type DispatcherCopies = Awaited<ReturnType<typeof startDispatcherCopies>>
+export type DispatcherInstances = Awaited<ReturnType<typeof startDispatcherInstances>>
 
-/** How many partitions each of `copies` holds when the shares are even, the largest first. */
-export function evenShares(copies: number): number[] {
-  return Array.from({ length: copies }, (_, n) => Math.floor((PARTITIONS + copies - 1 - n) / copies))
+/** How many partitions each of `instances` leases when the shares are even, the largest first. */
+export function evenShares(instances: number): number[] {
+  return Array.from({ length: instances }, (_, n) => Math.floor((PARTITIONS + instances - 1 - n) / instances))
 }
 
 /** The partition of one of the test's threads. */
@@ -108,9 +108,9 @@ export const partitionOfThread = (thread: string): number => partitionOf(1, thre
 /** Pairs of calls within one thread that were under way at the same time. */
 export function overlaps(calls: Call[]): Array<[Call, Call]> {
   return [...Map.groupBy(calls, ({ thread }) => thread).values()].flatMap((ofThread) => {
-    const inOrder = ofThread.toSorted((a, b) => a.began - b.began)
-    return inOrder.flatMap((call, index): Array<[Call, Call]> => {
-      const next = inOrder[index + 1]
+    const byStart = ofThread.toSorted((a, b) => a.began - b.began)
+    return byStart.flatMap((call, index): Array<[Call, Call]> => {
+      const next = byStart[index + 1]
       return next !== undefined && next.began < call.ended ? [[call, next]] : []
     })
   })

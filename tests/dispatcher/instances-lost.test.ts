@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import {
-  type DispatcherCopies,
+  type DispatcherInstances,
   overlaps,
   partitionOfThread,
-  startDispatcherCopies,
+  startDispatcherInstances,
 } from './dispatcher-instances.ts'
 
 const THREADS = Array.from({ length: 64 }, (_, n) => `thread-${n}`)
@@ -13,12 +13,12 @@ const TAKE_OVER_MS = 25_000
 /** A hand-over waits for what is under way, which takes its time while other tests run. */
 const SHARED_AGAIN = { timeoutMs: 90_000 }
 
-let world: DispatcherCopies
+let world: DispatcherInstances
 let flow: NodeJS.Timeout
 let published = 0
 
 beforeAll(async () => {
-  world = await startDispatcherCopies()
+  world = await startDispatcherInstances()
   world.startProcess()
   await untilOwners(1)
   flow = setInterval(() => {
@@ -34,8 +34,8 @@ afterAll(async () => {
 const untilOwners = (count: number) =>
   eventually(async () => {
     const owners = await world.owners()
-    const held = [...owners.values()].map((partitions) => partitions.length)
-    return owners.size === count && held.every((size) => size === 8 / count) ? owners : undefined
+    const sizes = [...owners.values()].map(({ length }) => length)
+    return owners.size === count && sizes.every((size) => size === 8 / count) ? owners : undefined
   }, SHARED_AGAIN)
 
 const untilDelivered = (ids: string[]) =>
@@ -53,7 +53,9 @@ describe('when a dispatcher', () => {
     const [survivor] = (await world.owners()).keys()
     const doomed = world.startProcess()
     const owners = await untilOwners(2)
-    const orphaned = new Set([...owners].flatMap(([owner, held]) => (owner === survivor ? [] : held)))
+    const orphaned = new Set(
+      [...owners].flatMap(([owner, partitions]) => (owner === survivor ? [] : partitions)),
+    )
     doomed.kill('SIGKILL')
     const killedAt = performance.now()
     const after = THREADS.filter((thread) => orphaned.has(partitionOfThread(thread)))

@@ -1,27 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, type Listening } from '@parley/local/testing/service-under-test'
 import {
-  type DispatcherCopies,
+  type DispatcherInstances,
   evenShares,
   overlaps,
   partitionOfThread,
-  startDispatcherCopies,
+  startDispatcherInstances,
 } from './dispatcher-instances.ts'
 
-let world: DispatcherCopies
-const copies: Listening[] = []
+let world: DispatcherInstances
+const instances: Listening[] = []
 
 beforeAll(async () => {
-  world = await startDispatcherCopies()
+  world = await startDispatcherInstances()
 })
 afterAll(async () => {
-  await Promise.all(copies.map((copy) => copy.close()))
+  await Promise.all(instances.map((instance) => instance.close()))
   await world.close()
 })
 
 const untilShared = (count: number) =>
   eventually(async () => {
-    const shares = [...(await world.owners()).values()].map((held) => held.length)
+    const shares = [...(await world.owners()).values()].map((partitions) => partitions.length)
     const sorted = shares.toSorted((a, b) => b - a)
     return JSON.stringify(sorted) === JSON.stringify(evenShares(count)) ? sorted : undefined
   })
@@ -31,19 +31,19 @@ const THREADS = Array.from({ length: 64 }, (_, n) => `thread-${n}`)
 // A second on a machine of its own; here other tests run beside it.
 const HAND_OVER_MS = 2_500
 
-describe('copies of the dispatcher', () => {
+describe('instances of the dispatcher', () => {
   test('hand over within a second of the last request in flight when one is added', async () => {
-    copies.push(await world.startHere())
+    instances.push(await world.startHere())
     await untilShared(1)
-    world.answering.ms = 2_000
+    world.responding.ms = 2_000
     await world.publish(
       THREADS.flatMap((thread) => [0, 1].map((n) => ({ messageId: `${thread}/${n}`, thread }))),
     )
     await eventually(() => (world.calls.length === THREADS.length ? true : undefined))
     const [first] = await world.owners()
-    copies.push(await world.startHere())
+    instances.push(await world.startHere())
     await untilShared(2)
-    world.answering.ms = 10
+    world.responding.ms = 10
     await eventually(() => (world.calls.length === 2 * THREADS.length ? true : undefined))
     const stayed = new Set((await world.owners()).get(first?.[0] ?? ''))
     for (const [partition, calls] of Map.groupBy(world.calls, ({ thread }) => partitionOfThread(thread))) {
@@ -60,19 +60,19 @@ describe('copies of the dispatcher', () => {
   })
 
   test('share the partitions evenly, however many there are, and nothing is run twice on the way', async () => {
-    world.answering.ms = 5
+    world.responding.ms = 5
     world.calls.length = 0
     let next = 0
     const flow = setInterval(() => {
       const thread = THREADS[next++ % THREADS.length] ?? ''
       void world.publish([{ messageId: `flow-${next}`, thread }])
     }, 10)
-    for (let count = copies.length; count < 5; count++) {
-      copies.push(await world.startHere())
+    for (let count = instances.length; count < 5; count++) {
+      instances.push(await world.startHere())
       expect(await untilShared(count + 1)).toEqual(evenShares(count + 1))
     }
     for (let count = 5; count > 2; count--) {
-      await copies.shift()?.close()
+      await instances.shift()?.close()
       expect(await untilShared(count - 1)).toEqual(evenShares(count - 1))
     }
     clearInterval(flow)

@@ -146,7 +146,7 @@ const parseCount = (body: unknown): Count => count.parse(body)
 
 /** What arrived of these lines, in the order of arrival. */
 function arrivalsOf({ log, sink }: World, { threads }: Lines) {
-  return [...log.arrivals, ...sink.arrivals]
+  return [...log.received, ...sink.received]
     .filter(({ thread }) => thread >= threads.first && thread < threads.end)
     .sort((a, b) => a.at - b.at)
 }

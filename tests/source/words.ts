@@ -5,7 +5,18 @@ import { basename } from 'node:path'
 import { parse } from '@swc/core'
 
 /** The folders whose names are standard. Paths of the command line are checked in their place. */
-const CLEAN = ['deploy', 'docs', 'gateway', 'services/configuration', 'tests/source']
+const CLEAN = [
+  'deploy',
+  'docs',
+  'gateway',
+  'services/configuration',
+  'services/dispatcher',
+  'tests/dispatch',
+  'tests/dispatcher',
+  'tests/intake',
+  'tests/rolling',
+  'tests/source',
+]
 
 /** Words of our own that stood for a standard one, and what to write instead. */
 const WORDS = new Map<string, string>([
@@ -49,6 +60,29 @@ const EXCEPTED: readonly { names: string; reason: string; in?: RegExp }[] = [
     reason: 'exports of shared, which has its own names still',
     in: /^services\/configuration\//,
   },
+  {
+    names: 'inTurn within REJECTED_QUEUE',
+    reason: 'exports of shared, which has its own names still',
+    in: /^services\/dispatcher\//,
+  },
+  {
+    names: 'order lane rejected',
+    reason:
+      "the dispatcher's stored names: a sequence number, the id of a message that others pass, a collection",
+    in: /^(services\/dispatcher|tests\/(dispatch|intake))\//,
+  },
+  {
+    names: 'fault Fault _fault',
+    reason: "the API's field, which is stored: who caused that a message was given up",
+    in: /^(services\/dispatcher|tests\/dispatch)\//,
+  },
+  {
+    names: 'Answer hasAnswer storeAnswer',
+    reason: "the `answer` of a message, which is the API's name",
+    in: /^services\/dispatcher\//,
+  },
+  { names: 'keepSocketAlive', reason: "a method of Node's HTTP agent" },
+  { names: 'MESSAGES_KEPT_DAYS COPIES GOVERNED', reason: 'names in the environment' },
   { names: 'threadsOutOfOrder', reason: 'out of order is the standard term' },
   { names: 'dropAnswers dropAnswerEvery', reason: "fields of the simulator's API" },
   { names: 'rejected', reason: "a count of the API's reconciliation", in: /gateway-client\.ts$/ },

@@ -118,7 +118,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const workedPartitions = () => partitions?.working() ?? new Map<number, Partition>()
   showState(registry, {
     broker,
-    partitionsHeld: () => workedPartitions().size,
+    partitionsLeased: () => workedPartitions().size,
     oldest: () =>
       new Map([
         ...statusConsumers.map(({ queue, consumer }) => [queue, consumer.oldestAt()] as const),

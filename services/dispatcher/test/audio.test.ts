@@ -174,9 +174,9 @@ describe('GET /rest/messages/{id}/audio', () => {
   ])('says so when Meta %s', async (name, answer, status) => {
     respond = answer
     await stored(`a-${name}`, fromMeta(), 'meta')
-    const answered = await world.bytes(`/rest/messages/${encodeURIComponent(`a-${name}`)}/audio`)
-    expect(answered.status).toBe(status)
-    expect(answered.bytes.toString()).not.toContain('token of Meta')
+    const response = await world.bytes(`/rest/messages/${encodeURIComponent(`a-${name}`)}/audio`)
+    expect(response.status).toBe(status)
+    expect(response.bytes.toString()).not.toContain('token of Meta')
     expect(media().length).toBe(name.startsWith('sends') ? 2 : 1)
   })
 

@@ -82,7 +82,7 @@ function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } =
   const intake = createIntake({
     ...{ partition: 0, isLeased, store, writeBehind, log },
     threads,
-    firstOrder: term * 1_000,
+    firstSequenceNumber: term * 1_000,
     storeFirst: storeDeliveries({ partition: 0, collections, isLeased }),
   })
   threads.on('room', () => threads.complete())

@@ -136,15 +136,15 @@ describe('a message', () => {
 describe('a claim under which nothing has left is taken back', () => {
   test('when the lease ends while it is written, and the next holder sends at once', async () => {
     const sent: number[] = []
-    let isHeld = true
+    let isLeased = true
     const commits = { left: 1 }
-    const first = startInstance({ term: 1, isLeased: () => isHeld, deliver: () => sent.push(1) })
+    const first = startInstance({ term: 1, isLeased: () => isLeased, deliver: () => sent.push(1) })
     await messages.insertOne(newRecord({ _id: 'lost', body }))
     const record = await stored('lost')
     // The claim reaches the store, and its answer comes after the lease.
     await failCommands({ times: commits.left }, { blockConnection: true, blockTimeMS: 300 })
     const running = first.run(record)
-    isHeld = await new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 100))
+    isLeased = await new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 100))
     expect((await running).kind).toBe('reload')
     expect(await stored('lost')).toMatchObject({ state: 'sending', sends: [{ state: 'pending' }] })
     const second = startInstance({ term: 2, deliver: () => sent.push(2) })
@@ -153,9 +153,9 @@ describe('a claim under which nothing has left is taken back', () => {
   })
 
   test('when the answer to it never came, once the store can be reached', async () => {
-    let isHeld = true
+    let isLeased = true
     let sent = 0
-    const first = startInstance({ term: 1, isLeased: () => isHeld, deliver: () => sent++ })
+    const first = startInstance({ term: 1, isLeased: () => isLeased, deliver: () => sent++ })
     await messages.insertOne(newRecord({ _id: 'unknown', body }))
     const record = await stored('unknown')
     // Written, and reported as not confirmed.
@@ -164,7 +164,7 @@ describe('a claim under which nothing has left is taken back', () => {
     for (;;) {
       if ((await stored('unknown')).sends[0]?.state === 'claimed') break
     }
-    isHeld = false
+    isLeased = false
     expect((await running).kind).toBe('reload')
     expect(await stored('unknown')).toMatchObject({ sends: [{ state: 'pending' }] })
     expect(sent).toBe(0)

@@ -143,13 +143,13 @@ describe('the progress of a message', () => {
   })
 
   test('names no answer where there is none', () => {
-    const { answer: _answer, ...before } = record({ sends: [] })
+    const { answer: _stored, ...before } = record({ sends: [] })
     expect(Object.keys(handled(before, { at }))).not.toContain('answer')
   })
 
   test('changes nothing of the record that it comes from', () => {
     const before = record({ sends: sends('claimed', 'pending') })
-    const copy = structuredClone(before)
+    const original = structuredClone(before)
     claimed(before, { index: 1, at })
     settledSend(before, {
       index: 0,
@@ -158,7 +158,7 @@ describe('the progress of a message', () => {
       at,
       retentionMs,
     })
-    expect(before).toStrictEqual(copy)
+    expect(before).toStrictEqual(original)
   })
 })
 

@@ -149,12 +149,12 @@ describe('a version', () => {
   })
 
   test('that configuration no longer has is gone, and what is not there is asked for each time', async () => {
-    let answers: unknown[] = []
+    let responses: unknown[] = []
     const asked: string[] = []
     const configuration = {
       get: async (path: string) => {
         asked.push(path)
-        return answers.shift()
+        return responses.shift()
       },
     }
     const log = createLog({ service: 'test', level: 'silent' })
@@ -167,7 +167,7 @@ describe('a version', () => {
     })
     const job = { resource: 'jobs', workspace, id: 7 } as const
     expect(await replica.find(job)).toEqual([])
-    answers = [{ _id: 7, version: 1, goal: 'there' }]
+    responses = [{ _id: 7, version: 1, goal: 'there' }]
     expect(await replica.find(job)).toMatchObject([{ _id: 7, goal: 'there' }])
     expect(await replica.find(job)).toMatchObject([{ goal: 'there' }])
     expect(asked.length).toBe(2)

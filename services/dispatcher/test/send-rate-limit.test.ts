@@ -9,7 +9,7 @@ import {
   NUMBER_INTERVAL_MS,
   PERSON_BURST,
   PERSON_INTERVAL_MS,
-  type Slot,
+  type SendSlot,
 } from '../src/channels/send-rate-limit/send-rate-limit.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
@@ -152,7 +152,7 @@ describe('with Redis away', () => {
   test('an instance goes on alone at an eighth of the rate, and joins the others again', async () => {
     const [sendRateLimit] = instances()
     proxy.cut()
-    const slots: Array<Slot | undefined> = []
+    const slots: Array<SendSlot | undefined> = []
     for (let n = 0; n < 5; n++) slots.push(await sendRateLimit?.slot({ number: 'alone', person: `p${n}` }))
     const gaps = slots.slice(1).map((slot, n) => (slot?.at ?? 0) - (slots[n]?.at ?? 0))
     expect(slots.every((slot) => slot?.kind === 'reserved')).toBe(true)

@@ -3,7 +3,7 @@ import { createLog } from '@parley/shared/log'
 import { Registry } from 'prom-client'
 import type { Callback } from '../src/channels/callback.ts'
 import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
-import type { Slot } from '../src/channels/send-rate-limit/send-rate-limit.ts'
+import type { SendSlot } from '../src/channels/send-rate-limit/send-rate-limit.ts'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
 import type { RunResult } from '../src/deliver/thread-run.ts'
 import type { LeasedMessages } from '../src/deliver/written-message.ts'
@@ -26,7 +26,7 @@ const never = async () => {
   throw new Error('the message carries its answer, which is a text')
 }
 
-function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
+function limitedRunner(options: { commitMs: number; slots: SendSlot[] }) {
   const sent: number[] = []
   const released: number[] = []
   const slots = options.slots.map((slot) => ({ ...slot, at: START + slot.at }))
@@ -95,8 +95,8 @@ function pacedRunner(options: { commitMs: number; slots: Slot[] }) {
 }
 
 test('a database that takes 120 ms neither makes a send miss its slot nor lets it leave before', async () => {
-  const reserved = [400, 700].map((at): Slot => ({ kind: 'reserved', at }))
-  const runner = pacedRunner({ commitMs: 120, slots: reserved })
+  const reserved = [400, 700].map((at): SendSlot => ({ kind: 'reserved', at }))
+  const runner = limitedRunner({ commitMs: 120, slots: reserved })
   const done = runner.through()
   await jest.advanceTimersByTimeAsync(5_000)
   expect(await done).toEqual({ kind: 'closed' })
@@ -104,8 +104,8 @@ test('a database that takes 120 ms neither makes a send miss its slot nor lets i
 })
 
 test('a slot that has gone by while the database stood still is left, and another one waited for', async () => {
-  const reserved = [400, 2_000, 3_000].map((at): Slot => ({ kind: 'reserved', at }))
-  const runner = pacedRunner({ commitMs: 600, slots: reserved })
+  const reserved = [400, 2_000, 3_000].map((at): SendSlot => ({ kind: 'reserved', at }))
+  const runner = limitedRunner({ commitMs: 600, slots: reserved })
   const done = runner.through()
   await jest.advanceTimersByTimeAsync(10_000)
   expect(await done).toEqual({ kind: 'closed' })
@@ -114,8 +114,8 @@ test('a slot that has gone by while the database stood still is left, and anothe
 })
 
 test('a send whose slots have gone by for too long does not leave under its old claim, which is taken back', async () => {
-  const reserved = [400, 2_000, 9_000].map((at): Slot => ({ kind: 'reserved', at }))
-  const runner = pacedRunner({ commitMs: 600, slots: reserved })
+  const reserved = [400, 2_000, 9_000].map((at): SendSlot => ({ kind: 'reserved', at }))
+  const runner = limitedRunner({ commitMs: 600, slots: reserved })
   const done = runner.through()
   await jest.advanceTimersByTimeAsync(10_000)
   expect((await done).kind).toBe('reload')
@@ -123,7 +123,7 @@ test('a send whose slots have gone by for too long does not leave under its old 
 })
 
 test('a slot of now is used at once', async () => {
-  const runner = pacedRunner({ commitMs: 0, slots: [{ kind: 'reserved', at: 0 }] })
+  const runner = limitedRunner({ commitMs: 0, slots: [{ kind: 'reserved', at: 0 }] })
   const done = runner.through()
   await jest.advanceTimersByTimeAsync(100)
   expect(await done).toEqual({ kind: 'closed' })

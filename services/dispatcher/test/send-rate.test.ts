@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { createSlots, SendRate } from '@parley/dispatcher/channels/send-rate-limit/send-rate'
+import { createSendSlots, SendRate } from '@parley/dispatcher/channels/send-rate-limit/send-rate'
 
 const keys = { number: 'n', person: 'p' }
 const HOUR_MS = 3_600_000
@@ -16,7 +16,7 @@ function createSendRate(now: () => number) {
   }
   const rate = new SendRate({
     sendRateLimit,
-    slots: createSlots(),
+    slots: createSendSlots(),
     metrics: { waited: () => undefined },
     now,
   })

@@ -55,11 +55,11 @@ describe('what an answer submits', () => {
       6,
       channelAt(endpoint.url, 'submits', 1, { handlerUrl: `${endpoint.url}/handler` }),
     )
-    let answers = 0
+    let responses = 0
     endpoint.respond = ({ path, text }, res) => {
       if (path !== '/handler') return void res.writeHead(200).end('{}')
       broker.cut()
-      const answer = { message: 'noted', submit: { asked: ++answers } }
+      const answer = { message: 'noted', submit: { asked: ++responses } }
       res.writeHead(200).end(JSON.stringify({ ...JSON.parse(text), answer }))
     }
     await world.post('s-away', message('submits', {}, 't2'))

@@ -75,7 +75,7 @@ function createWorld(options: {
   return { threads, store, ran }
 }
 
-function expectThreadOrder(ran: string[], inserted: MessageRecord[]): void {
+function expectThreadSequence(ran: string[], inserted: MessageRecord[]): void {
   const place = new Map(ran.map((id, index) => [id, index]))
   const threads = Map.groupBy(inserted, ({ thread }) => thread)
   for (const records of threads.values()) {
@@ -93,11 +93,11 @@ describe('threads', () => {
         }),
         fc.integer({ min: 1, max: 12 }),
         fc.integer({ min: 0, max: 40 }),
-        async (arrivals, maxThreads, before) => {
+        async (messages, maxThreads, before) => {
           const { threads, store, ran } = createWorld({ maxThreads, concurrency: 3 })
           const inserted = Array.from({ length: before }, (_, index) => store.insert(`t${index % 5}`))
           for (const thread of store.threads()) threads.wake({ workspace: 1, thread })
-          for (const [index, { thread, pause }] of arrivals.entries()) {
+          for (const [index, { thread, pause }] of messages.entries()) {
             if (index === 10) threads.complete()
             const record = store.insert(`t${thread}`)
             inserted.push(record)
@@ -108,7 +108,7 @@ describe('threads', () => {
           await until(() => store.size() === 0)
           await threads.stop()
           expect([...ran].sort()).toEqual(inserted.map(({ _id }) => _id).sort())
-          expectThreadOrder(ran, inserted)
+          expectThreadSequence(ran, inserted)
         },
       ),
       { numRuns: 60 },

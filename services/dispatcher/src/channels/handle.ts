@@ -11,7 +11,7 @@ import { outcomeOfStatus } from './rpc.ts'
 import type { Signer } from './signing.ts'
 
 const HANDLER_MS = 10_000
-const MAX_ANSWER_BYTES = 1024 * 1024
+const MAX_RESPONSE_BYTES = 1024 * 1024
 const NATIVE = 'native:agents/'
 
 export type Handled = { kind: 'answer'; answer: Answer } | Exclude<Outcome, { kind: 'accepted' }>
@@ -57,18 +57,18 @@ async function handleByPost(
       headers: { ...headers, 'content-type': 'application/json' },
       body: payload,
       timeoutMs: HANDLER_MS,
-      maxBytes: MAX_ANSWER_BYTES,
+      maxBytes: MAX_RESPONSE_BYTES,
     })
     const outcome = outcomeOfStatus(answer)
-    return outcome.kind === 'accepted' ? readAnswer(answer.body) : outcome
+    return outcome.kind === 'accepted' ? messageIn(answer.body) : outcome
   } catch (error) {
     if (error instanceof CallError && error.failure === 'answer_too_large')
-      return permanent('bad_answer', `The handler's answer is larger than ${MAX_ANSWER_BYTES} bytes.`)
+      return permanent('bad_answer', `The handler's answer is larger than ${MAX_RESPONSE_BYTES} bytes.`)
     return outcomeOfFailure(error)
   }
 }
 
-function readAnswer(body: string): Handled {
+function messageIn(body: string): Handled {
   try {
     // Before anything recurses.
     checkBytes(Buffer.from(body))

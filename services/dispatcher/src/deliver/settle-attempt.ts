@@ -2,10 +2,10 @@ import type { Log } from '@parley/shared/log'
 import { parseTraceparent } from '@parley/shared/tracing'
 import type { MessageRecord, Progress } from '../message/message-record.ts'
 import { CRASHED, type Outcome } from '../message/outcome.ts'
-import { attemptOf, type End, ended, settledSend, unsettled } from '../message/progress.ts'
+import { attemptOf, ended, type MessageEnd, settledSend, unsettled } from '../message/progress.ts'
 import { isSettled } from '../message/send-state.ts'
 import { settle, settleFailure } from '../message/settle.ts'
-import { type Metrics, observeArrival } from '../metrics/metrics.ts'
+import { type Metrics, observeLatency } from '../metrics/metrics.ts'
 import type { MessageRun } from './message-run.ts'
 import type { Prepared } from './prepare.ts'
 import type { RunResult } from './thread-run.ts'
@@ -69,7 +69,11 @@ export function settleCrash(run: MessageRun): Promise<RunResult> {
 }
 
 /** Commits the message's end. */
-export async function settleEnd(run: MessageRun, end: End, answer = run.record.answer): Promise<RunResult> {
+export async function settleEnd(
+  run: MessageRun,
+  end: MessageEnd,
+  answer = run.record.answer,
+): Promise<RunResult> {
   const { retentionMs, now } = run.options
   const options = { end, at: now(), retentionMs, ...(answer === undefined ? {} : { answer }) }
   const progress = ended(run.record, options)
@@ -106,7 +110,7 @@ export function reportEnd(
   progress: Progress,
 ): void {
   metrics.settled(progress.state, progress.fault)
-  observeArrival(metrics, record, { from: 'sending', to: progress.state, at: now() })
+  observeLatency(metrics, record, { from: 'sending', to: progress.state, at: now() })
   log.info(messageLine(record, progress, now()), 'message')
 }
 

@@ -1,5 +1,5 @@
 import type { MessageRecord, WaitingFor } from '../message/message-record.ts'
-import type { Slot } from '../round-robin/ready-threads.ts'
+import type { RunSlot } from '../round-robin/ready-threads.ts'
 
 /** What becomes of a thread after its head was run. */
 export type RunResult =
@@ -13,7 +13,11 @@ export type RunResult =
   | { kind: 'left'; lane: string; at: number; for?: WaitingFor }
 
 /** The result for a thread whose head may have gone into a lane of its own. */
-export function resultInLane(record: MessageRecord, lane: string | undefined, result: RunResult): RunResult {
+export function resultForThread(
+  record: MessageRecord,
+  lane: string | undefined,
+  result: RunResult,
+): RunResult {
   if (lane === undefined || lane === record.lane) return result
   if (result.kind !== 'wait' && result.kind !== 'reload') return result
   const { for: waitingFor = 'retry' } = result
@@ -35,7 +39,7 @@ export async function waitFor<T>(calling: Calling, answer: T | Promise<T>): Prom
 }
 
 export function callingFrom(
-  slot: Pick<Slot, 'leave' | 'enter'>,
+  slot: Pick<RunSlot, 'leave' | 'enter'>,
   changed: (isWaiting: boolean) => void,
 ): Calling {
   return async (call) => {

@@ -20,7 +20,7 @@ const PREFETCH = 100
 /** Work of this process and its database: what waits for an answer of others is not among it. */
 const THREADS_AT_ONCE = 64
 /** Orders of a lease term start at term × 2^32: higher than those of every earlier term. */
-const ORDERS_PER_TERM = 2 ** 32
+const SEQUENCE_NUMBERS_PER_TERM = 2 ** 32
 
 /** Starts working a partition: recovers what is open in the store, consumes what arrives, runs its threads. */
 export function openPartition(options: {
@@ -55,7 +55,7 @@ export function openPartition(options: {
   const intake = createIntake({
     partition,
     isLeased,
-    firstOrder: term * ORDERS_PER_TERM,
+    firstSequenceNumber: term * SEQUENCE_NUMBERS_PER_TERM,
     store,
     storeFirst: storeDeliveries({ partition, collections, isLeased }),
     writeBehind,

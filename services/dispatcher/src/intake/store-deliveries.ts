@@ -6,7 +6,7 @@ import type { Arrived } from './intake.ts'
 import { storeBatch } from './intake-store.ts'
 
 // Longer than the log stream is kept: whoever counts the log comes to it within that time.
-const REJECTION_RETENTION_MS = 8 * 24 * 60 * 60 * 1_000
+const UNREADABLE_RETENTION_MS = 8 * 24 * 60 * 60 * 1_000
 
 interface StoreOptions {
   partition: number
@@ -45,22 +45,22 @@ export function storeDeliveries(options: StoreOptions): StoreDeliveries {
     const reopened = await applyReplays(messages, replays)
     for (const { delivery, reading } of arrived) {
       if (reading.kind === 'rejected' && delivery !== undefined)
-        await recordRejected(collections.rejected, { delivery, reason: reading.reason })
+        await recordUnreadable(collections.rejected, { delivery, reason: reading.reason })
     }
     return { stored, earlier: [...known, ...reopened] }
   }
 }
 
 /** Writes the id of a message down before it becomes a dead letter, so that it can be counted there. */
-async function recordRejected(
+async function recordUnreadable(
   rejected: Collections['rejected'],
   { delivery, reason }: { delivery: Pick<ConsumeMessage, 'properties'>; reason: string },
 ): Promise<void> {
   const { messageId } = delivery.properties
   if (typeof messageId !== 'string') return
   const at = new Date()
-  const rejection = { reason, at, expiresAt: new Date(at.getTime() + REJECTION_RETENTION_MS) }
-  await rejected.updateOne({ _id: messageId }, { $set: rejection }, { upsert: true })
+  const found = { reason, at, expiresAt: new Date(at.getTime() + UNREADABLE_RETENTION_MS) }
+  await rejected.updateOne({ _id: messageId }, { $set: found }, { upsert: true })
 }
 
 /** The request to run a message again, and its place among what arrives. */
@@ -79,11 +79,11 @@ export async function applyReplays(
   replays: Replay[],
 ): Promise<MessageRecord[]> {
   if (replays.length === 0) return []
-  const orders = new Map(replays.map(({ messageId, order }) => [messageId, order]))
+  const sequenceNumbers = new Map(replays.map(({ messageId, order }) => [messageId, order]))
   const filter = { $or: replays.map(({ messageId, workspace }) => ({ _id: messageId, workspace })) }
   const found = await messages.find(filter).toArray()
   const opening = found.filter(isReplayable).map((record) => {
-    const next = replayed(record, { at: new Date(), order: orders.get(record._id) ?? record.order })
+    const next = replayed(record, { at: new Date(), order: sequenceNumbers.get(record._id) ?? record.order })
     return { replaceOne: { filter: { _id: record._id, revision: record.revision }, replacement: next } }
   })
   if (opening.length > 0) await messages.bulkWrite(opening, { ordered: false })

@@ -18,7 +18,7 @@ const MAX_ATTEMPTS = 50
 const MAX_TIMELINE = 50
 
 /** How a message ends, and why. */
-export interface End {
+export interface MessageEnd {
   state: Exclude<MessageState, 'received' | 'handled' | 'sending'>
   reason?: string
   fault?: Fault
@@ -98,7 +98,7 @@ export function nextToSend(sends: Send[]): number | undefined {
 }
 
 /** The message's progress when it reaches an end: nothing is left to run, and it is kept for a while. */
-export function ended(record: MessageRecord, options: { end: End; answer?: string } & When): Progress {
+export function ended(record: MessageRecord, options: { end: MessageEnd; answer?: string } & When): Progress {
   const { end, at, retentionMs } = options
   const entry = {
     at: new Date(at),

@@ -89,7 +89,7 @@ const DELIVERED = new Set<MessageState>(['delivered', 'read'])
  * Observes how long a message took when it goes from one state to another. One that was run again is left out: when
  * that was asked for says nothing about us.
  */
-export function observeArrival(
+export function observeLatency(
   metrics: Pick<Metrics, 'sent' | 'delivered'>,
   record: Pick<MessageRecord, 'timeline' | 'receivedAt' | 'acceptedAt'>,
   { from, to, at }: { from: MessageState; to: MessageState; at: number },

@@ -19,7 +19,7 @@ const BROKER_MS = 2_000
 /** What the metrics look at when they are read. */
 interface Shown {
   broker: Pick<Broker, 'withChannel'>
-  partitionsHeld(): number
+  partitionsLeased(): number
   /** Of each queue that this instance works, when what it has in hand was published, in milliseconds since the epoch. */
   oldest(): Map<string, number | undefined>
   /** What the audit last found; undefined before the first audit. */
@@ -56,7 +56,7 @@ export function showState(registry: Registry, shown: Shown): void {
     help: 'Partitions whose lease this copy holds; 8 over all copies',
     registers,
     collect() {
-      this.set(shown.partitionsHeld())
+      this.set(shown.partitionsLeased())
     },
   })
   new Gauge({

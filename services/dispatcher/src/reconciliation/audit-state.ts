@@ -4,14 +4,14 @@ import type { Collections } from '../store/collections.ts'
 import type { Lease } from '../store/lease-store.ts'
 
 /** An entry of the log, and how to know that it is the same one. */
-export interface Position {
+export interface LogPosition {
   offset: number
   messageId: string
   acceptedAt: Date
 }
 
 /** The last entry that was read; undefined when none was. */
-export async function readPosition(audit: Collections['audit']): Promise<Position | undefined> {
+export async function readPosition(audit: Collections['audit']): Promise<LogPosition | undefined> {
   const state = await audit.findOne({ _id: 'log' })
   if (state?.offset === undefined || state.messageId === undefined) return undefined
   return {

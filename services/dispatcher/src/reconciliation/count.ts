@@ -18,7 +18,7 @@ export interface Count {
 }
 
 /** What is counted: one workspace, and of that a channel or the hours from `from` to before `to`. */
-export interface Counted {
+export interface CountScope {
   workspace: number
   channel?: string | undefined
   from?: Date | undefined
@@ -33,7 +33,7 @@ export type By = 'channel' | 'hour'
  */
 export async function countMessages(
   { audited, messages, removed }: Pick<Collections, 'audited' | 'messages' | 'removed'>,
-  options: { counted: Counted; by: By; session: mongo.ClientSession; now: number },
+  options: { counted: CountScope; by: By; session: mongo.ClientSession; now: number },
 ): Promise<Count[]> {
   const { counted, by, session, now } = options
   const limits = { session, maxTimeMS: QUERY_MS }
@@ -42,26 +42,29 @@ export async function countMessages(
   const ends = [{ $sort: { _id: -1 as const } }, { $limit: MAX_ROWS }]
   // One after another: a session is one conversation.
   const places = await audited
-    .aggregate<Group>([{ $match: hours }, groupBy(key, '$place'), ...ends], limits)
+    .aggregate<CountedGroup>([{ $match: hours }, groupBy(key, '$place'), ...ends], limits)
     .toArray()
   const lost = await audited
-    .aggregate<Group>(
+    .aggregate<CountedGroup>(
       [{ $match: { $and: [hours, lostBefore(now, GRACE_MS)] } }, groupBy(key, 'lost'), ...ends],
       limits,
     )
     .toArray()
   const stored = by === 'channel' ? key : { $dateTrunc: { date: '$receivedAt', unit: 'hour' } }
   const states = await messages
-    .aggregate<Group>([{ $match: matchOf(counted, 'receivedAt') }, groupBy(stored, '$state'), ...ends], {
-      ...limits,
-      hint: STATE_INDEX,
-    })
+    .aggregate<CountedGroup>(
+      [{ $match: matchOf(counted, 'receivedAt') }, groupBy(stored, '$state'), ...ends],
+      {
+        ...limits,
+        hint: STATE_INDEX,
+      },
+    )
     .toArray()
   const gone = await removed.find(hours, { ...limits, limit: MAX_ROWS, sort: { hour: -1 } }).toArray()
   return [...[...places, ...lost, ...states].map(countOf), ...gone.flatMap((hour) => countsOf(hour, by))]
 }
 
-interface Group {
+interface CountedGroup {
   _id: { key: string | Date; what: Count['what'] }
   count: number
 }
@@ -72,7 +75,7 @@ function groupBy(key: unknown, what: string) {
   }
 }
 
-function matchOf({ workspace, channel, from, to }: Counted, field: 'hour' | 'receivedAt'): object {
+function matchOf({ workspace, channel, from, to }: CountScope, field: 'hour' | 'receivedAt'): object {
   const range = {
     ...(from === undefined ? {} : { $gte: from }),
     ...(to === undefined ? {} : { $lt: to }),
@@ -84,7 +87,7 @@ function matchOf({ workspace, channel, from, to }: Counted, field: 'hour' | 'rec
   }
 }
 
-function countOf({ _id, count }: Group): Count {
+function countOf({ _id, count }: CountedGroup): Count {
   return { key: _id.key instanceof Date ? _id.key.getTime() : _id.key, what: _id.what, count }
 }
 

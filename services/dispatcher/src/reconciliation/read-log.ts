@@ -3,7 +3,7 @@ import { type Consumer, consumeBatches } from '@parley/shared/messaging/consumer
 import { LOG_QUEUE, PARTITIONS, partitionKey } from '@parley/shared/messaging/topology'
 import type { Channel, ConsumeMessage } from 'amqplib'
 import { REPLAY_TYPE } from '../message/progress.ts'
-import type { Position } from './audit-state.ts'
+import type { LogPosition } from './audit-state.ts'
 
 const PREFETCH = 500
 const SILENCE_MS = 5_000
@@ -16,14 +16,14 @@ const NO_BODY = Buffer.alloc(0)
  */
 export function readLog(options: {
   /** The last entry that was read. */
-  position(): Promise<Position | undefined>
+  position(): Promise<LogPosition | undefined>
   /** Works a batch whole, or rejects: then the same batch comes again. */
-  work(entries: LogEntry[], last: Position): Promise<void>
+  work(entries: LogEntry[], last: LogPosition): Promise<void>
   isLeased(): boolean
   log: Log
 }): Pick<Consumer, 'attach' | 'close'> {
   const { log } = options
-  let expected: Position | undefined
+  let expected: LogPosition | undefined
   let anew = false
   let silence: NodeJS.Timeout | undefined
   const readAnew = (channel: Pick<Channel, 'close'>) => {
@@ -79,7 +79,7 @@ export function readLog(options: {
   }
 }
 
-function positionOf(delivery: ConsumeMessage): Position {
+function positionOf(delivery: ConsumeMessage): LogPosition {
   const { messageId, timestamp } = delivery.properties
   return {
     offset: offsetOf(delivery),

@@ -3,7 +3,7 @@ import type { RunResult } from '../deliver/thread-run.ts'
 import { type Calling, callingFrom } from '../deliver/thread-run.ts'
 import type { Waiting, WaitingCounts, WaitingFor } from '../message/message-record.ts'
 import { type MessageRecord, threadKey } from '../message/message-record.ts'
-import { type Limits, ReadyThreads, type Slot } from '../round-robin/ready-threads.ts'
+import { type Limits, ReadyThreads, type RunSlot } from '../round-robin/ready-threads.ts'
 import { ChurnMap } from './churn-map.ts'
 import { DueQueue } from './due-queue.ts'
 import { MemoryShare } from './memory-share.ts'
@@ -157,7 +157,7 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
   async stop(): Promise<void> {
     this.#stopped = true
     this.#waiting.stop()
-    if (this.#ready.underWay > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
+    if (this.#ready.inFlight > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
   }
 
   #isKnown(workspace: number): boolean {
@@ -212,14 +212,14 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
     }
   }
 
-  #ended(slot: Slot): void {
+  #ended(slot: RunSlot): void {
     slot.end()
     this.#pump()
-    if (this.#ready.underWay === 0) this.#idle()
+    if (this.#ready.inFlight === 0) this.#idle()
   }
 
   /** Runs the thread's head; then it goes to the end of the line, so that a long thread delays nobody. */
-  async #runHead(thread: Thread, slot: Slot): Promise<void> {
+  async #runHead(thread: Thread, slot: RunSlot): Promise<void> {
     if (thread.queue.length === 0 && thread.more && !(await this.#load(thread))) {
       return this.#wait(thread, this.#now() + LOAD_AGAIN_MS, 'server')
     }
@@ -236,21 +236,21 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
 
   #follow(thread: Thread, result: RunResult): void {
     if (result.kind === 'closed' || result.kind === 'left') {
-      if (result.kind === 'left') this.wake(laneOf(thread, result.lane), result.at, result.for)
+      if (result.kind === 'left') this.wake(ownRef(thread, result.lane), result.at, result.for)
       this.#count(thread, { characters: -(thread.queue.shift()?.body.length ?? 0) })
       if (thread.queue.length > 0 || thread.more) this.#makeReady(thread)
       else this.#end(thread)
     } else if (result.kind === 'wait') {
-      this.#keep(thread, this.#memory.fits(thread.workspace, 'characters') ? [result.record] : [])
+      this.#retain(thread, this.#memory.fits(thread.workspace, 'characters') ? [result.record] : [])
       this.#wait(thread, result.until, result.for)
     } else {
-      this.#keep(thread, [])
+      this.#retain(thread, [])
       this.#wait(thread, result.at, result.for)
     }
   }
 
   /** Holds only `queue` of the thread in memory; the rest is read again when it is needed. */
-  #keep(thread: Thread, queue: MessageRecord[]): void {
+  #retain(thread: Thread, queue: MessageRecord[]): void {
     this.#count(thread, { characters: charactersOf(queue) - charactersOf(thread.queue) })
     thread.more ||= queue.length === 0 || thread.queue.length > queue.length
     const dropped = thread.queue.slice(queue.length)
@@ -320,6 +320,6 @@ function charactersOf(records: MessageRecord[]): number {
   return records.reduce((sum, { body }) => sum + body.length, 0)
 }
 
-function laneOf({ workspace, thread }: ThreadRef, lane: string): ThreadRef {
+function ownRef({ workspace, thread }: ThreadRef, lane: string): ThreadRef {
   return { workspace, thread, lane }
 }

@@ -22,7 +22,7 @@ interface StatusWatch {
   close(): Promise<void>
 }
 
-interface Marker {
+interface QueueMarker {
   /** The last one that was sent; 0 for none. */
   number: number
   sentAt: number
@@ -46,7 +46,7 @@ export function watchStatuses(options: {
   now?: () => number
 }): StatusWatch {
   const { instance, publisher, gateways, webhooks, instances, log, now = Date.now } = options
-  const markers: Marker[] = STATUS_QUEUES.map(() => ({
+  const markers: QueueMarker[] = STATUS_QUEUES.map(() => ({
     number: 0,
     sentAt: 0,
     isBack: true,
@@ -57,8 +57,8 @@ export function watchStatuses(options: {
   const checkIntake = async () => {
     const isWhole =
       (await publisher.isUp()) &&
-      (await oneAnswers(gateways, '/health/live')) &&
-      (await oneAnswers(webhooks, '/health/ready'))
+      (await anyResponds(gateways, '/health/live')) &&
+      (await anyResponds(webhooks, '/health/ready'))
     if (!isWhole && since !== undefined)
       log.warn('delivery statuses are delayed: gateway, webhook or broker is unavailable')
     since = isWhole ? (since ?? now()) : undefined
@@ -91,16 +91,16 @@ export function watchStatuses(options: {
   }
 }
 
-/** Whether one of the instances answers: the next one, or another when that does not. */
-async function oneAnswers(targets: Targets, path: string): Promise<boolean> {
+/** Whether one of the instances responds: the next one, or another when that does not. */
+async function anyResponds(targets: Targets, path: string): Promise<boolean> {
   const first = targets.next()
-  if (await answers(new URL(path, first))) return true
+  if (await responds(new URL(path, first))) return true
   targets.suspect(first)
   const other = targets.next()
-  return other.host !== first.host && answers(new URL(path, other))
+  return other.host !== first.host && responds(new URL(path, other))
 }
 
-async function answers(url: URL): Promise<boolean> {
+async function responds(url: URL): Promise<boolean> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
     await response.body?.cancel()

@@ -2,7 +2,7 @@ import { messageStatus, STATUS_TYPE } from '@parley/shared/message-status'
 import type { DeadLetter } from '@parley/shared/messaging/deliveries'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { ConsumeMessage } from 'amqplib'
-import { type Metrics, observeArrival } from '../metrics/metrics.ts'
+import { type Metrics, observeLatency } from '../metrics/metrics.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Committer } from '../store/commit.ts'
 import { applyStatuses, type SendStatus } from './apply-status.ts'
@@ -55,7 +55,7 @@ async function applyAll(
         const progress = applyStatuses(record, statusesOf(found, record.workspace))
         if (progress === undefined) return
         if (!(await committer.commit(record, progress))) return void left.set(record._id, found)
-        observeArrival(metrics, record, { from: record.state, to: progress.state, at: Date.now() })
+        observeLatency(metrics, record, { from: record.state, to: progress.state, at: Date.now() })
       }),
     )
     waiting = left

@@ -1,7 +1,7 @@
 import type { DocumentReplica } from '@parley/shared/config-replica/replica-store'
 import { type Connection, mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
-import type { AuditedMessage, AuditState, RejectedMessage, RemovedHour } from './audit-records.ts'
+import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from './audit-records.ts'
 
 /** The lease of one partition, or of a task that one instance does for all. */
 export interface PartitionLease {
@@ -31,7 +31,7 @@ export interface Collections {
   auditors: mongo.Collection<PartitionLease>
   audit: mongo.Collection<AuditState>
   audited: mongo.Collection<AuditedMessage>
-  rejected: mongo.Collection<RejectedMessage>
+  rejected: mongo.Collection<UnreadableMessage>
   removed: mongo.Collection<RemovedHour>
 }
 

@@ -9,7 +9,9 @@ export const PROBE_MS = 20_000
 /** How a call ended: any answer says that the endpoint works; `unknown` when it was not made. */
 export type CallEnd = 'answered' | 'unanswered' | 'unknown'
 
-export type Entry = { kind: 'entered'; end(end: CallEnd): boolean } | { kind: 'refused'; until: number }
+export type BreakerEntry =
+  | { kind: 'entered'; end(end: CallEnd): boolean }
+  | { kind: 'refused'; until: number }
 
 /**
  * The circuit breaker of one endpoint: `closed` until five calls in a row brought no answer, then `open`, then
@@ -33,7 +35,7 @@ export class CircuitBreaker {
   }
 
   /** Whether a call may be made; one that entered has to be ended, which says whether the breaker opened by it. */
-  enter(): Entry {
+  enter(): BreakerEntry {
     const now = this.#now()
     if (this.state() === 'open') return { kind: 'refused', until: this.#openUntil }
     if (now < this.#probeUntil) return { kind: 'refused', until: this.#probeUntil }

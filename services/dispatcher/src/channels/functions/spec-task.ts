@@ -11,7 +11,7 @@ export type SpecTask = { workspace: number; key: string; spec: string } & (
   | { kind: 'request'; operationId: string; args: string; native: boolean }
 )
 
-export type SpecAnswer =
+export type SpecResult =
   | { kind: 'operations'; ids: string[] }
   | { kind: 'request'; request: Omit<CallRequest, 'target'> & { url: string } }
   /** Only checked: the arguments fit. */
@@ -33,7 +33,7 @@ export function readSpec(text: string): ReadSpec {
 }
 
 /** Answers a task; `read` gives the parsed spec. */
-export function answerTask(task: SpecTask, read: () => ReadSpec): SpecAnswer {
+export function runSpecTask(task: SpecTask, read: () => ReadSpec): SpecResult {
   try {
     const spec = read()
     if (task.kind === 'operations') return { kind: 'operations', ids: [...spec.found.keys()] }

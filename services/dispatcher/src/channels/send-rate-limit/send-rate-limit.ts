@@ -10,17 +10,17 @@ export interface RateKeys {
 }
 
 /** When a send may leave. */
-export type Slot =
-  /** At this time (milliseconds since the epoch), which is kept free for it. */
+export type SendSlot =
+  /** At this time (milliseconds since the epoch), which is reserved for it. */
   | { kind: 'reserved'; at: number }
   /** Not before this time; ask again then. */
   | { kind: 'later'; at: number }
 
 export interface SendRateLimit {
   /** Finds the next slot for a send. Never rejects: with Redis unavailable this instance goes on alone, at an eighth of each number's rate. */
-  slot(keys: RateKeys): Promise<Slot>
+  slot(keys: RateKeys): Promise<SendSlot>
   /** Another slot for a send whose slot of `missedAt` went by unused: the person's rate moves by as much as it is later. */
-  anotherSlot(keys: RateKeys, missedAt: number): Promise<Extract<Slot, { kind: 'reserved' }>>
+  anotherSlot(keys: RateKeys, missedAt: number): Promise<Extract<SendSlot, { kind: 'reserved' }>>
   /** Counts what came in on the number: it takes of the same rate. */
   count(keys: RateKeys): Promise<void>
   /** The provider says that it was too fast: halves the number's rate for 3 s. */
@@ -32,7 +32,7 @@ export const NUMBER_INTERVAL_MS = 1_000 / 74
 /** One send to a person each 6 s, after a burst of 45. */
 export const PERSON_INTERVAL_MS = 6_000
 export const PERSON_BURST = 45
-/** How far ahead a slot is kept; whoever would wait longer asks again. */
+/** How far ahead a slot is reserved; whoever would wait longer asks again. */
 const RESERVE_MS = 1_000
 /**
  * So much less than a person's burst allows: a send that was long on its journey must not bring the next one too close.
@@ -51,7 +51,7 @@ const ALONE = 8
 const LIMITS = [NUMBER_INTERVAL_MS, PERSON_INTERVAL_MS, PERSON_TOLERANCE_MS, RESERVE_MS]
 
 /**
- * GCRA on two keys; a slot is taken only when the number alone decides, so that a person holds up nobody else. A
+ * GCRA on two keys; a slot is taken only when the number alone decides, so that one person delays nobody else. A
  * person's rate counts from slot to slot: when it was asked for says nothing.
  */
 const SLOT_SCRIPT = `
@@ -100,16 +100,20 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
   let unavailable = false
   const reportUnavailable = (nowUnavailable: boolean) => {
     if (nowUnavailable !== unavailable)
-      log.warn(nowUnavailable ? 'redis is away; this copy paces alone' : 'redis is back; pacing together')
+      log.warn(
+        nowUnavailable
+          ? "redis is unavailable: this instance sends at an eighth of each number's rate until it is back"
+          : 'redis is back: all instances share the rate of each number again',
+      )
     unavailable = nowUnavailable
   }
   const clock = createRemoteClock()
   /** How long the last answer took: another slot must not have gone by before it is known. */
   let roundTrip = 0
   const stagger = createStagger(STAGGER_MS)
-  const find = async (keys: RateKeys, missedAt?: number): Promise<Finding> => {
-    const asked = Date.now()
-    const late = missedAt === undefined ? undefined : Math.min(Math.max(0, asked - missedAt), MAX_LATE_MS)
+  const find = async (keys: RateKeys, missedAt?: number): Promise<RateDecision> => {
+    const sentAt = Date.now()
+    const late = missedAt === undefined ? undefined : Math.min(Math.max(0, sentAt - missedAt), MAX_LATE_MS)
     try {
       const began = performance.now()
       const request = late === undefined ? 'first' : 'another'
@@ -122,8 +126,8 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
         roundTrip,
         late ?? 0,
       )
-      const [kind, at, theirs] = answer as [Finding['kind'], number, number]
-      clock.observe({ asked, answered: Date.now(), theirs })
+      const [kind, at, theirs] = answer as [RateDecision['kind'], number, number]
+      clock.observe({ sentAt, receivedAt: Date.now(), theirs })
       roundTrip = performance.now() - began
       reportUnavailable(false)
       return { kind, at: clock.toOurs(at) }
@@ -172,8 +176,8 @@ export function createStagger(spacing: number): (number: string, notBefore: numb
 
 const MAX_KEYS = 100_000
 
-/** What was found for a send: a slot that is kept for it, or whose limit it waits for until when at least. */
-export type Finding = { kind: 'reserved' | 'number_busy' | 'person_busy'; at: number }
+/** What was found for a send: a slot that is reserved for it, or whose limit it waits for until when at least. */
+export type RateDecision = { kind: 'reserved' | 'number_busy' | 'person_busy'; at: number }
 
 /**
  * The rate of one instance on its own (GCRA: the generic cell rate algorithm of ITU-T I.371): at most one send each
@@ -184,7 +188,7 @@ export function createLocalRate(limits: {
   personInterval: number
   personTolerance: number
   reserve: number
-}): (keys: RateKeys, asked: { now: number; late?: number | undefined }) => Finding {
+}): (keys: RateKeys, request: { now: number; late?: number | undefined }) => RateDecision {
   const { numberInterval, personInterval, personTolerance, reserve } = limits
   const numbers = new LRUCache<string, number>({ max: MAX_KEYS })
   const persons = new LRUCache<string, number>({ max: MAX_KEYS })

@@ -1,20 +1,20 @@
 import { LRUCache } from 'lru-cache'
 import type { Metrics } from '../../metrics/metrics.ts'
-import type { RateKeys, SendRateLimit, Slot } from './send-rate-limit.ts'
+import type { RateKeys, SendRateLimit, SendSlot } from './send-rate-limit.ts'
 
 const MAX_SLOTS = 20_000
 /** No slot is given out for so far ahead; such a one is by a clock that was set back since. */
 const MAX_AHEAD_MS = 60_000
 
 /** Of sends that have not left yet, by the send's id. */
-export interface Slots {
+export interface SendSlots {
   /** The slot that is kept for it; used or gone by. */
   reserved: LRUCache<string, number>
   /** When it first asked for one. */
   asked: LRUCache<string, number>
 }
 
-export const createSlots = (): Slots => ({
+export const createSendSlots = (): SendSlots => ({
   reserved: new LRUCache({ max: MAX_SLOTS }),
   asked: new LRUCache({ max: MAX_SLOTS }),
 })
@@ -22,7 +22,7 @@ export const createSlots = (): Slots => ({
 /** Limits the sends of one message to the rate of where they go. */
 export class SendRate {
   readonly #sendRateLimit: SendRateLimit
-  readonly #slots: Slots
+  readonly #slots: SendSlots
   readonly #metrics: Pick<Metrics, 'waited'>
   readonly #now: () => number
   /** When the send under way may leave. */
@@ -30,7 +30,7 @@ export class SendRate {
 
   constructor(options: {
     sendRateLimit: SendRateLimit
-    slots: Slots
+    slots: SendSlots
     metrics: Pick<Metrics, 'waited'>
     now: () => number
   }) {
@@ -62,7 +62,7 @@ export class SendRate {
   }
 
   /** The one that is reserved for it; another where that has gone by. */
-  async #slotOf(sendId: string, keys: RateKeys): Promise<Slot> {
+  async #slotOf(sendId: string, keys: RateKeys): Promise<SendSlot> {
     const reserved = this.#slots.reserved.get(sendId)
     const late = this.#now() - (reserved ?? 0)
     if (reserved !== undefined && late <= SLOT_LATE_MS && late >= -MAX_AHEAD_MS)

@@ -9,7 +9,7 @@ import {
 } from '@parley/local/demo/reconciliation'
 import { misbehave } from '@parley/local/demo/simulator-client'
 import { waitUntil } from '@parley/local/wait-until'
-import { type Fault, killInTurn } from './kill-one-after-another.ts'
+import { type Kill, killOneAfterAnother } from './kill-one-after-another.ts'
 import { connectNumber, connectRpc, phoneNumberIdOf, planThreads, spread } from './lines.ts'
 import type { OwnSystem } from './own-system.ts'
 import { createSimulatorLog, startRpcSink } from './received-messages.ts'
@@ -28,9 +28,9 @@ const TROUBLE = {
   dropAnswers: [{ share: 0.01 }],
 }
 
-export interface FaultRun {
-  faults: Array<Fault & { longestSilenceMs: number }>
-  conservation: Reconciliation
+export interface KillRun {
+  kills: Array<Kill & { longestSilenceMs: number }>
+  reconciliation: Reconciliation
   states: Record<string, number>
   /** Posts that were repeated because no 200 came. */
   repeatedPosts: number
@@ -45,12 +45,12 @@ export interface FaultRun {
  * Posts messages over RPC and many numbers, through two dispatchers, while one of them is killed three times and
  * RabbitMQ and MongoDB once each; then counts what arrived.
  */
-export async function runFaults(options: {
+export async function runWithKills(options: {
   own: OwnSystem
   messages: number
   rate: number
   say(line: string): void
-}): Promise<FaultRun> {
+}): Promise<KillRun> {
   const { own, messages, rate, say } = options
   const { gatewayUrl, simulatorUrl } = own.system
   const began = performance.now()
@@ -63,37 +63,37 @@ export async function runFaults(options: {
     await misbehave({ simulatorUrl, phoneNumberId: phoneNumberIdOf(id), behaviour: { seed: id, ...TROUBLE } })
   }
   const threads = planLoad(messages)
-  let answered = 0
+  let acceptedCount = 0
   const posting = postThreads({
     threads,
     gateway: { postMessage: limitRate(rate, workspace.postMessage) },
     inFlight: threads.length,
-    onAccepted: () => answered++,
+    onAccepted: () => acceptedCount++,
   })
-  const progress = () => answered / messages
-  const killing = killInTurn({ store, runFile: own.runFile, progress, say })
-  const [posted, faults] = await Promise.all([posting, killing])
-  say(`${answered} messages were answered with 200; waiting until all are settled …`)
-  const settled = async () => (await store.open()) === 0 && underWay(await store.states()) === 0
+  const progress = () => acceptedCount / messages
+  const killing = killOneAfterAnother({ store, runFile: own.runFile, progress, say })
+  const [posted, kills] = await Promise.all([posting, killing])
+  say(`${acceptedCount} messages were acceptedCount with 200; waiting until all are settled …`)
+  const settled = async () => (await store.open()) === 0 && inFlight(await store.states()) === 0
   await waitUntil(settled, { timeoutMs: SETTLED_MS, intervalMs: 1_000 })
   const log = createSimulatorLog(simulatorUrl)
   await log.read()
-  const arrivals = [...log.arrivals, ...sink.arrivals].sort((a, b) => a.at - b.at)
-  const conservation = reconcile(posted, arrivals)
+  const received = [...log.received, ...sink.received].sort((a, b) => a.at - b.at)
+  const reconciliation = reconcile(posted, received)
   const states = await store.states()
   const late = latencies(
     posted.map((message) => ({ ...message, postedAt: message.acceptedAt ?? message.postedAt })),
-    arrivals,
+    received,
   ).arrival
-  const result: FaultRun = {
-    faults: faults.map((fault) => ({ ...fault, longestSilenceMs: longestSilence(fault.killedAt, arrivals) })),
-    conservation,
+  const result: KillRun = {
+    kills: kills.map((kill) => ({ ...kill, longestSilenceMs: longestSilence(kill.killedAt, received) })),
+    reconciliation,
     states,
     repeatedPosts: posted.reduce((sum, { repeats }) => sum + repeats, 0),
     rpcRepeats: sink.repeats(),
     arrival: { median: percentile(late, 0.5) ?? 0, slowest: percentile(late, 1) ?? 0 },
     seconds: (performance.now() - began) / 1_000,
-    passed: isReconciled(conservation, messages) && states.delivered === messages,
+    passed: isReconciled(reconciliation, messages) && states.delivered === messages,
   }
   await sink.close()
   await store.close()
@@ -109,14 +109,14 @@ function planLoad(messages: number) {
   ])
 }
 
-function underWay(states: Record<string, number>): number {
+function inFlight(states: Record<string, number>): number {
   return ['received', 'handled', 'sending', 'sent'].reduce((sum, state) => sum + (states[state] ?? 0), 0)
 }
 
 const WATCHED_MS = 30_000
 
 /** The longest time without any arrival in the half minute after a kill. */
-function longestSilence(killedAt: number, arrivals: ReadonlyArray<{ at: number }>): number {
-  const times = arrivals.map(({ at }) => at).filter((at) => at > killedAt && at < killedAt + WATCHED_MS)
+function longestSilence(killedAt: number, received: ReadonlyArray<{ at: number }>): number {
+  const times = received.map(({ at }) => at).filter((at) => at > killedAt && at < killedAt + WATCHED_MS)
   return Math.max(0, ...times.map((at, index) => at - (times[index - 1] ?? killedAt)))
 }
