@@ -155,7 +155,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     tracing,
     readiness: {
       required: { mongodb: database.isUp, rabbitmq: broker.isUp },
-      // Without it each instance keeps to its share of a number's rate.
+      // Without it each instance sends at an eighth of a number's rate.
       optional: { redis: async () => (await redis.ping()) === 'PONG' },
     },
     routes: (app) => {

@@ -46,7 +46,7 @@ describe('statuses of sends', () => {
     expect(applyStatuses(record(sends), statuses)).toBeUndefined()
   })
 
-  test('settles an uncertain send of a message under way: it is no longer waited for', () => {
+  test('settles an uncertain send of a message in flight: it is no longer waited for', () => {
     const waiting = record(['claimed', 'pending'], { state: 'sending', open: true, due: at, tries: 1 })
     const progress = applyStatuses(waiting, [status(0, 'sent')])
     expect(progress).toMatchObject({ state: 'sending', open: true })

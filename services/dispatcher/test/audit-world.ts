@@ -85,7 +85,10 @@ export async function startAuditWorld() {
     async accept(messageId: string, options: { partition?: number; age?: number; type?: string } = {}) {
       const { partition = 0, age = 0, type = MESSAGE_TYPE } = options
       channel.publish(MESSAGES_EXCHANGE, partitionKey(partition), Buffer.from('{}'), {
-        ...{ messageId, type, persistent: true, contentType: 'application/json' },
+        messageId,
+        type,
+        persistent: true,
+        contentType: 'application/json',
         timestamp: Math.floor((Date.now() - age) / 1_000),
         headers: { workspace: 1, channel: 'c', thread: 't', source: 'api' },
       })

@@ -73,7 +73,7 @@ describe('a circuit breaker', () => {
     expect(breaker.enter().kind).toBe('entered')
   })
 
-  test('takes no notice of calls that were under way when it opened', () => {
+  test('ignores the end of calls that were in flight when it opened', () => {
     const { clock, breaker, fail } = breakerAt()
     const late = breaker.enter()
     fail(FAILURES)

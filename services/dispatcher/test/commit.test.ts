@@ -83,7 +83,7 @@ describe('commits made at once', () => {
     expect(await Promise.all(again)).toEqual([true, false])
   })
 
-  test('keep every text as it is, also where it looks like an expression', async () => {
+  test('write every text as it is, also where it looks like an expression', async () => {
     await messages.insertOne(newRecord({ _id: '$body' }))
     const sends = [textSend('$body:0', '$$ROOT'), textSend('$body:1', '{"$literal": "$x"}')]
     expect(await committer.commit({ _id: '$body', revision: 0 }, progressTo({ sends }))).toBe(true)
@@ -111,7 +111,9 @@ describe('the progress of one send', () => {
   const settlement = { kind: 'settled', delivered: true } as const
   const planned = (_id: string, count: number) =>
     newRecord({
-      ...{ _id, state: 'handled', answer: 'x'.repeat(count * 100) },
+      _id,
+      state: 'handled',
+      answer: 'x'.repeat(count * 100),
       sends: Array.from(
         { length: count },
         (_, n): Send => ({ ...textSend(`${_id}:${n}`, '$x'), state: 'pending' }),

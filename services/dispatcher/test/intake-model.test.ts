@@ -19,7 +19,8 @@ let collections: Collections
 beforeAll(async () => {
   const { mongoUrl } = await testServers()
   database = connectMongo({
-    ...{ url: mongoUrl, database: freshDatabase('dispatcher') },
+    url: mongoUrl,
+    database: freshDatabase('dispatcher'),
     log: createLog({ service: 'test', level: 'silent' }),
     prepare: (connection) => prepareDatabase(connection, 1),
   })

@@ -29,7 +29,9 @@ beforeAll(async () => {
   // The driver asks a server that shut down again at this interval.
   url.searchParams.set('heartbeatFrequencyMS', '500')
   database = connectMongo({
-    ...{ url: url.href, database: freshDatabase('dispatcher'), log },
+    url: url.href,
+    database: freshDatabase('dispatcher'),
+    log,
     prepare: (connection) => prepareDatabase(connection, 1),
   })
   await database.ready
@@ -56,12 +58,15 @@ function failCommands(mode: 'off' | { times: number }, data: Record<string, unkn
   })
 }
 
-/** An instance that runs messages; `held` says until when its lease holds. */
+/** An instance that runs messages; `isLeased` says whether its lease is valid. */
 function startInstance(options: { term: number; isLeased?: () => boolean; deliver(): void }) {
   const { term, isLeased = () => true, deliver } = options
   const committer = createCommitter(messages, 'i')
   const writeBehind = createWriteBehind({
-    ...{ writer: `i/${term}`, isLeased, committer, store: createIntakeStore(messages, log) },
+    writer: `i/${term}`,
+    isLeased,
+    committer,
+    store: createIntakeStore(messages, log),
   })
   open.push(writeBehind)
   const callback = {
@@ -75,8 +80,12 @@ function startInstance(options: { term: number; isLeased?: () => boolean; delive
     metrics: createMetrics(new Registry()),
     channels: {
       find: async () => ({
-        ...{ _id: 1, workspace: 1, hook: 'whatsapp', callback: 'whatsapp' },
-        ...{ handlerUrl: 'native:agents/echo', config: {} },
+        _id: 1,
+        workspace: 1,
+        hook: 'whatsapp',
+        callback: 'whatsapp',
+        handlerUrl: 'native:agents/echo',
+        config: {},
       }),
     },
     handle: never,
@@ -134,7 +143,7 @@ describe('a message', () => {
 })
 
 describe('a claim under which nothing has left is taken back', () => {
-  test('when the lease ends while it is written, and the next holder sends at once', async () => {
+  test('when the lease ends while it is written, and the next owner sends at once', async () => {
     const sent: number[] = []
     let isLeased = true
     const commits = { left: 1 }

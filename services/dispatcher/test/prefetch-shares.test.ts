@@ -10,7 +10,7 @@ function sharesAt() {
   return { clock, shares, arrive }
 }
 
-describe('what a workspace has under way unstored', () => {
+describe('the unstored messages of a workspace', () => {
   test('is not bounded while nobody else is active', () => {
     expect(sharesAt().arrive(1, 100)).toBe(0)
   })

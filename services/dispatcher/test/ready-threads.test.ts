@@ -112,7 +112,7 @@ describe('ready threads', () => {
     )
   })
 
-  test('50,000 of one workspace delay one of another by a turn', () => {
+  test('50,000 ready threads of one workspace delay one of another workspace by a single run', () => {
     const queue = new ReadyThreads<Item>({ ...LIMITS, running: { all: 64, workspace: 32, channel: 24 } })
     for (let id = 0; id < 50_000; id++) queue.add({ id, workspace: 1, channel: 'a' })
     queue.take()

@@ -25,12 +25,18 @@ afterAll(async () => {
 })
 
 const channelNamed = (extId: string) => ({
-  ...{ name: 'Support', description: '', extId, hook: 'whatsapp', callback: 'rpc' },
+  name: 'Support',
+  description: '',
+  extId,
+  hook: 'whatsapp',
+  callback: 'rpc',
   handlerUrl: 'native:agents/echo',
   config: { callbackUrl: `${endpoint.url}/callback` },
 })
 const text = (message: string, extId: string) => ({
-  ...{ extId, user: {}, thread: { extId: message } },
+  extId,
+  user: {},
+  thread: { extId: message },
   answer: { message },
 })
 
@@ -38,7 +44,9 @@ async function publishUnreadable(messageId: string): Promise<void> {
   const connection = await connect(world.amqpUrl)
   const channel = await connection.createConfirmChannel()
   channel.publish('messages', partitionKey(2), Buffer.from('{'), {
-    ...{ messageId, type: 'message.received.v1', timestamp: Math.floor(Date.now() / 1_000) },
+    messageId,
+    type: 'message.received.v1',
+    timestamp: Math.floor(Date.now() / 1_000),
     headers: { workspace: world.workspace, channel: 'line', thread: 't', source: 'api' },
   })
   await channel.waitForConfirms()
@@ -52,7 +60,7 @@ const counted = (query = '') =>
     return balance.accepted > 0 && balance.unaudited === 0 && balance.inFlight === 0 ? balance : undefined
   })
 
-describe('the conservation count', () => {
+describe('the reconciliation', () => {
   test('accounts for every id once, in all, per channel and per hour', async () => {
     for (let n = 0; n < 10; n++) await world.post(`fine-${n}`, text(`fine ${n}`, 'line'))
     for (let n = 0; n < 3; n++) await world.post(`bad-${n}`, text(`refuse ${n}`, 'other'))
@@ -79,7 +87,7 @@ describe('the conservation count', () => {
     expect(await counted('?channel=line')).toMatchObject({ accepted: 11, delivered: 10, rejected: 1 })
   })
 
-  test('keeps to the hours that were asked for', async () => {
+  test('counts only the hours that the query asks for', async () => {
     const next = new Date(Date.now() + 60 * 60 * 1_000).toISOString()
     expect(await world.get(`/rest/messages/conservation?from=${next}`)).toMatchObject({
       status: 200,

@@ -88,7 +88,7 @@ describe('the rate of a number', () => {
 })
 
 describe('the rate to a person', () => {
-  test('is a burst of 45, then one each 6 s, and holds up nobody else', async () => {
+  test('is a burst of 45, then one each 6 s, and delays no other person', async () => {
     const [sendRateLimit] = instances()
     for (let sent = 0; sent < PERSON_BURST; ) {
       const slot = await sendRateLimit?.slot({ number: 'pairs', person: 'ana' })
@@ -148,7 +148,7 @@ test('another slot for a send moves the rate of its person by as much as it is l
   expect(sinceFirst).toBeLessThan(moved + PERSON_INTERVAL_MS)
 })
 
-describe('with Redis away', () => {
+describe('while Redis is unavailable', () => {
   test('an instance goes on alone at an eighth of the rate, and joins the others again', async () => {
     const [sendRateLimit] = instances()
     proxy.cut()

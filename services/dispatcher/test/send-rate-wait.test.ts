@@ -43,8 +43,12 @@ function limitedRunner(options: { commitMs: number; slots: SendSlot[] }) {
     metrics: createMetrics(new Registry()),
     channels: {
       find: async () => ({
-        ...{ _id: 1, workspace: 1, hook: 'whatsapp', callback: 'whatsapp' },
-        ...{ handlerUrl: 'native:agents/echo', config: {} },
+        _id: 1,
+        workspace: 1,
+        hook: 'whatsapp',
+        callback: 'whatsapp',
+        handlerUrl: 'native:agents/echo',
+        config: {},
       }),
     },
     handle: never,

@@ -11,8 +11,10 @@ function createSendRate(now: () => number) {
     return { kind: 'reserved' as const, at: now() + 500 }
   }
   const sendRateLimit = {
-    ...{ slot: slotIn('first'), anotherSlot: slotIn('another') },
-    ...{ count: async () => undefined, slowDown: async () => undefined },
+    slot: slotIn('first'),
+    anotherSlot: slotIn('another'),
+    count: async () => undefined,
+    slowDown: async () => undefined,
   }
   const rate = new SendRate({
     sendRateLimit,
@@ -23,7 +25,7 @@ function createSendRate(now: () => number) {
   return { rate, asked }
 }
 
-test('the slot of a send is kept until it is there', async () => {
+test('the slot of a send stays reserved until its time comes', async () => {
   let time = HOUR_MS
   const { rate, asked } = createSendRate(() => time)
   expect(await rate.waitUntil('send', keys)).toBe(HOUR_MS + 250)

@@ -56,14 +56,18 @@ const watching = async (instance: string) => {
   // The second of each is never there.
   const targets = () => inTurn([new URL(edge.url), new URL('http://127.0.0.1:1')])
   return watchStatuses({
-    ...{ instance, publisher, instances: collections.instances, log },
+    instance,
+    publisher,
+    instances: collections.instances,
+    log,
     gateways: targets(),
     webhooks: targets(),
   })
 }
 const applied = () =>
   workStatuses({
-    ...{ collections, metrics: createMetrics(new Registry()) },
+    collections,
+    metrics: createMetrics(new Registry()),
     committer: createCommitter(collections.messages, 'statuses:us'),
   })
 const consume = (queue: string, options: { prefetch?: number; work: ReturnType<typeof applied> }) => {

@@ -54,7 +54,7 @@ test('one id twice in a batch is stored once', async () => {
   expect(stored.map(({ order }) => order)).toEqual([1])
 })
 
-test('with the database away nothing counts as stored, and the same batch can be given again', async () => {
+test('while the database is unavailable nothing counts as stored, and the same batch can be given again', async () => {
   const batch = [record('a', 1), record('b', 2)]
   proxy.cut()
   await expect(storeBatch(messages, batch)).rejects.toThrow()

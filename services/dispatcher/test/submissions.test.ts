@@ -33,7 +33,12 @@ describe('what an answer submits', () => {
     await world.put('workflows', 1, { name: '', description: '', steps: [1], firstStep: 1 })
   })
   const task = (extId: string) => ({
-    ...{ workflow: 1, currentStep: 1, status: 'active', name: '', description: '', extId },
+    workflow: 1,
+    currentStep: 1,
+    status: 'active',
+    name: '',
+    description: '',
+    extId,
   })
 
   test('reaches the task of its thread, and a message that only submits is done', async () => {
@@ -49,7 +54,7 @@ describe('what an answer submits', () => {
     expect(advanced.context.steps).toEqual({ 1: { total: 7 } })
   })
 
-  test('waits for the broker as long as that is away, without asking the handler again, and counts once', async () => {
+  test('waits while the broker is unavailable, without asking the handler again, and counts once', async () => {
     await world.put('tasks', 2, task('t2'))
     await world.putChannel(
       6,

@@ -85,7 +85,7 @@ function expectThreadSequence(ran: string[], inserted: MessageRecord[]): void {
 }
 
 describe('threads', () => {
-  test('run each message once and every thread in order, whatever arrives when, also with more than memory holds', async () => {
+  test('run each message once and every thread in order, whatever arrives when, also when memory has no room for all', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ thread: fc.integer({ min: 0, max: 9 }), pause: fc.boolean() }), {
@@ -135,7 +135,7 @@ describe('threads', () => {
     await threads.stop()
   })
 
-  test('a waiting thread holds up its own messages and nobody else', async () => {
+  test('a waiting thread delays its own messages and no other thread', async () => {
     let time = 1_000
     const { threads, store, ran } = createWorld({
       now: () => time,
@@ -173,7 +173,7 @@ describe('threads', () => {
     await threads.stop()
   })
 
-  test('what memory held is read anew when it may be out of date', async () => {
+  test('messages in memory are read again from the store when they may be out of date', async () => {
     const { threads, store, ran } = createWorld({
       result: (_record, attempt) => (attempt === 1 ? { kind: 'reload', at: Date.now() } : { kind: 'closed' }),
     })

@@ -12,7 +12,7 @@ import { type RunResult, resultForThread } from './thread-run.ts'
 import { waitForEndpoint, waitUntilDue } from './wait.ts'
 import { type LeasedMessages, Superseded } from './written-message.ts'
 
-/** Delivers one message as far as it gets while its lease holds. Waits for others by `calling`. Never rejects. */
+/** Delivers one message as far as it gets while its lease is valid. Waits for others by `calling`. Never rejects. */
 export type DeliverMessage = (
   record: MessageRecord,
   leased: LeasedMessages,

@@ -27,7 +27,7 @@ import type { StatusArrival } from './message-run.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-/** How long a message that has ended is kept, in milliseconds. */
+/** The retention of a message that has ended, in milliseconds. */
 export const retentionOf = ({ MESSAGES_KEPT_DAYS }: Pick<Config, 'MESSAGES_KEPT_DAYS'>): number =>
   MESSAGES_KEPT_DAYS * DAY_MS
 
@@ -36,12 +36,12 @@ export interface Outbound {
   run: DeliverMessage
   channels: Channels
   metrics: Metrics
-  /** Fetches what providers keep. */
+  /** Fetches media from providers. */
   media: HttpClient
   close(): Promise<void>
 }
 
-/** Wires the runner of messages to the ways that they leave by. */
+/** Wires the delivery of messages to handlers, providers, actions and tasks. */
 export function createOutbound(options: {
   config: Config
   replica: Replica
@@ -64,7 +64,12 @@ export function createOutbound(options: {
   const endpoints = createEndpoints({ now: Date.now, opened: metrics.breakerOpened })
   showBreakers(registry, endpoints)
   const run = createDeliverMessage({
-    ...{ metrics, channels, endpoints, read, statuses, log },
+    metrics,
+    channels,
+    endpoints,
+    read,
+    statuses,
+    log,
     handle: createHandle({ http: calls('handler'), signer }),
     callbacks: {
       whatsapp: createWhatsappCallback(calls('whatsapp')),
@@ -72,7 +77,9 @@ export function createOutbound(options: {
     },
     functions: createFunctions({
       findAction: createFindAction({ replica, specs }),
-      ...{ specs, http: calls('function'), signer },
+      specs,
+      http: calls('function'),
+      signer,
     }),
     submit: createSubmit(publisher),
     sendRateLimit: createSendRateLimit(redis, log),

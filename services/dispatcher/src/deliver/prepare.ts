@@ -27,7 +27,7 @@ export interface Planned {
 export type Prepared =
   | ({ kind: 'ready' } & Planned)
   | { kind: 'end'; end: MessageEnd; answer?: string }
-  /** What is missing may turn up in a moment (milliseconds since the epoch). */
+  /** What is missing may be configured in a moment (milliseconds since the epoch). */
   | { kind: 'later'; at: number; planned?: Planned }
   /** The handler may not be called at the moment. */
   | { kind: 'refused'; channel: Channel; admission: Extract<Admission, { kind: 'wait' }> }
@@ -81,7 +81,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   return planned({ channel, message: { ...message, answer: handled.answer }, answer }, options, needs)
 }
 
-/** Before anything was sent a missing channel may still turn up; after 10 s it counts. */
+/** Before anything was sent a missing channel may still be configured; after 10 s the message is unrouted. */
 function withoutChannel(record: MessageRecord, at: number): Prepared {
   if (record.state !== 'received') {
     return { kind: 'end', end: { state: 'dead', reason: 'The channel is gone.', fault: 'channel' } }
@@ -104,7 +104,7 @@ function planned(
   return { kind: 'end', end: { state: 'done' }, ...(answer === undefined ? {} : { answer }) }
 }
 
-/** While nothing has left, functions that can't be called keep all of the answer from being sent. */
+/** While nothing has left, a function that can't be called stops the whole answer from being sent. */
 function checked(
   planned: Planned,
   options: PrepareOptions,

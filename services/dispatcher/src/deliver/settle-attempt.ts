@@ -120,7 +120,17 @@ function messageLine(record: MessageRecord, progress: Progress, now: number): ob
   const traceId = parseTraceparent(traceparent)?.traceId
   const { state, reason, fault, sends, attempts } = progress
   return {
-    ...{ messageId: _id, workspace, channel, partition, requestId, traceId, state, reason, fault },
-    ...{ sends: sends.length, attempts: attempts.length, ms: now - receivedAt.getTime() },
+    messageId: _id,
+    workspace,
+    channel,
+    partition,
+    requestId,
+    traceId,
+    state,
+    reason,
+    fault,
+    sends: sends.length,
+    attempts: attempts.length,
+    ms: now - receivedAt.getTime(),
   }
 }

@@ -9,10 +9,10 @@ export type RunResult =
   | { kind: 'wait'; record: MessageRecord; until: number; for?: WaitingFor }
   /** What is in memory may be out of date: read the thread anew at this time. */
   | { kind: 'reload'; at: number; for?: WaitingFor }
-  /** The head waits in a lane of its own, to be run again at this time; the next message may run. */
+  /** The head waits as a thread of its own (its `lane`), to be run again at this time; the next message may run. */
   | { kind: 'left'; lane: string; at: number; for?: WaitingFor }
 
-/** The result for a thread whose head may have gone into a lane of its own. */
+/** The result for a thread whose head may have become a thread of its own. */
 export function resultForThread(
   record: MessageRecord,
   lane: string | undefined,

@@ -28,7 +28,7 @@ export type StoreResult = 'stored' | 'known' | 'abandoned'
 export interface IntakeStore {
   /** Those of the ids that are in the store. Rejects while the database is unavailable. */
   known(ids: string[]): Promise<Set<string>>
-  /** Stores a message, those given first before the others; retries while the lease holds. */
+  /** Stores a message, those given first before the others; retries while the lease is valid. */
   insert(message: ToStore): Promise<StoreResult>
 }
 

@@ -24,7 +24,7 @@ export interface Arrived {
 export interface Intake {
   /**
    * Resolves when the delivery may be acked, with a dead letter when it can't be stored; rejects when it is left to
-   * the next holder of the lease.
+   * the next owner of the lease.
    */
   take(delivery: ConsumeMessage): Promise<DeadLetter | undefined>
   /** Rejects whatever is not given to the write-behind yet. */
@@ -33,7 +33,7 @@ export interface Intake {
 
 interface IntakeOptions {
   partition: number
-  /** Whether the lease holds. */
+  /** Whether the lease is valid. */
   isLeased(): boolean
   /** The order of the first delivery under this lease; each later one has the next. */
   firstSequenceNumber: number
@@ -201,7 +201,7 @@ function settleWith(result: Promise<StoreResult>, safe: Arrived['safe']): void {
   void result.then((result) => (result === 'abandoned' ? safe.reject(abandoned()) : safe.resolve(undefined)))
 }
 
-const abandoned = () => new Error('left to the next holder of the lease')
+const abandoned = () => new Error('left to the next owner of the lease')
 
 type ArrivedMessage = Arrived & { reading: { kind: 'message' } }
 

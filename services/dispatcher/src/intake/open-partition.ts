@@ -15,7 +15,7 @@ import type { IntakeStore } from './intake-store.ts'
 import { storeDeliveries } from './store-deliveries.ts'
 import { createWriteBehind } from './write-behind.ts'
 
-/** Under way without being stored, of one partition. */
+/** Deliveries of one partition that are not acked yet. */
 const PREFETCH = 100
 /** Work of this process and its database: what waits for an answer of others is not among it. */
 const THREADS_AT_ONCE = 64

@@ -28,7 +28,7 @@ export type DeliveryReading =
   | { kind: 'replay'; workspace: number; messageId: string }
   | { kind: 'rejected'; reason: string }
 
-/** Reads a delivery of exchange `messages`. Fields that a later version adds are kept and do no harm. */
+/** Reads a delivery of exchange `messages`. Fields that a later version adds are stored and ignored. */
 export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'properties'>): DeliveryReading {
   const { properties, content } = delivery
   if (properties.type === REPLAY_TYPE) return readReplay(content)

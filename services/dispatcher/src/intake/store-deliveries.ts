@@ -5,7 +5,7 @@ import type { Collections } from '../store/collections.ts'
 import type { Arrived } from './intake.ts'
 import { storeBatch } from './intake-store.ts'
 
-// Longer than the log stream is kept: whoever counts the log comes to it within that time.
+// Longer than the retention of the log stream: the auditor reads each entry of the log within that time.
 const UNREADABLE_RETENTION_MS = 8 * 24 * 60 * 60 * 1_000
 
 interface StoreOptions {
@@ -23,7 +23,7 @@ export type StoreDeliveries = (arrived: Arrived[]) => Promise<{
 }>
 
 /**
- * Stores deliveries, and notes the ids of what can't be stored. One that comes again keeps its place, so
+ * Stores deliveries, and notes the ids of what can't be stored. One that comes again has its sequence number again, so
  * that what an earlier attempt stored is recognised.
  */
 export function storeDeliveries(options: StoreOptions): StoreDeliveries {

@@ -1,4 +1,4 @@
-/** Where a message stands. `received`, `handled` and `sending` are under way; the others are ends of our work. */
+/** Where a message stands. `received`, `handled` and `sending` are in flight; the others are ends of our work. */
 export const MESSAGE_STATES = [
   'received',
   'handled',
@@ -68,9 +68,9 @@ export interface MessageRecord {
   workspace: number
   partition: number
   thread: string
-  /** There once later messages of its thread may pass it: its own id. */
+  /** Its own id, once later messages of its thread may pass it: it is then a thread of its own. */
   lane?: string
-  /** Place among all messages of the partition: lease term × 2^32 + arrival. */
+  /** Sequence number in the partition: lease term × 2^32, plus how many came before in that term. */
   order: number
   /** Counts writes; every write names the revision that it is based on. */
   revision: number
@@ -88,7 +88,7 @@ export interface MessageRecord {
   due?: Date
   /** What `due` is waited for. */
   waitingFor?: WaitingFor
-  /** How often the step under way was tried without success. */
+  /** How often the current step was tried without success. */
   tries: number
   receivedAt: Date
   /** When the webhook accepted it, to a second, where that was earlier. */
@@ -123,7 +123,7 @@ export function advanced(record: MessageRecord, progress: Progress): MessageReco
   return next
 }
 
-/** The key of a thread inside the dispatcher: threads of two workspaces never meet, and lanes go side by side. */
+/** The key of a thread inside the dispatcher: threads of two workspaces never meet, and a message that others may pass has its own key. */
 export function threadKey({ workspace, thread, lane }: Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>) {
   return lane === undefined ? `${workspace}/${thread}` : `${workspace}/${thread}\0${lane}`
 }
@@ -152,7 +152,7 @@ export const WAITING = [
   ...WAITING_FOR,
   /** The answer of a handler or an endpoint, which is being called. */
   'answer',
-  /** The turn of its workspace. */
+  /** Its workspace's place in the round robin. */
   'turn',
   /** Those before it in its thread, or room in memory. */
   'thread',

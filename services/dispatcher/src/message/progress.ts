@@ -26,7 +26,7 @@ export interface MessageEnd {
 
 interface When {
   at: number
-  /** How long an ended message is kept, in milliseconds. */
+  /** The retention of an ended message, in milliseconds. */
   retentionMs: number
 }
 
@@ -97,7 +97,7 @@ export function nextToSend(sends: Send[]): number | undefined {
   return index < 0 ? undefined : index
 }
 
-/** The message's progress when it reaches an end: nothing is left to run, and it is kept for a while. */
+/** The message's progress when it reaches an end: nothing is left to run, and its retention begins. */
 export function ended(record: MessageRecord, options: { end: MessageEnd; answer?: string } & When): Progress {
   const { end, at, retentionMs } = options
   const entry = {

@@ -12,7 +12,7 @@ export interface Metrics {
   settled(state: string, fault: string | undefined): void
   /** A send waited so long for the rate of its number. */
   waited(seconds: number): void
-  /** A call to what a workspace configured ended with this status, or failed in this way. */
+  /** A call to what a workspace configured ended with this status, or with this failure. */
   called(kind: string, outcome: string, seconds: number): void
   /** All sends of a message left, so many seconds after it was accepted. */
   sent(seconds: number): void

@@ -42,7 +42,7 @@ export function showState(registry: Registry, shown: Shown): void {
   })
   new Gauge({
     name: 'parley_queue_age_seconds',
-    help: 'How long the oldest message has waited in the queues that this copy works',
+    help: 'How long the oldest message has waited in the queues that this instance works',
     labelNames: ['queue'],
     registers,
     collect() {
@@ -53,7 +53,7 @@ export function showState(registry: Registry, shown: Shown): void {
   })
   new Gauge({
     name: 'parley_partitions_held',
-    help: 'Partitions whose lease this copy holds; 8 over all copies',
+    help: 'Partitions whose lease this instance has; each partition counts once over all instances',
     registers,
     collect() {
       this.set(shown.partitionsLeased())
@@ -85,7 +85,7 @@ function depthsOf(broker: Shown['broker']): Promise<[queue: string, messages: nu
 /** Counted at most this often, whoever reads the metrics. */
 const COUNTED_FOR_MS = 5_000
 
-/** Shows what the open messages of this instance's partitions wait for: each partition is counted by its holder. */
+/** Shows what the open messages of this instance's partitions wait for: each partition is counted by the instance that has its lease. */
 export function showWaiting(registry: Registry, count: () => Promise<WaitingCounts[]>): void {
   let counted: Promise<WaitingCounts> | undefined
   let countedAt = Number.NEGATIVE_INFINITY

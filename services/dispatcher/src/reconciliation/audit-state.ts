@@ -21,7 +21,7 @@ export async function readPosition(audit: Collections['audit']): Promise<LogPosi
   }
 }
 
-/** Writes down how far the audit is, unless a later holder of the lease already has. Rejects then. */
+/** Writes down how far the audit is, unless a later owner of the lease already has. Rejects then. */
 export async function writeAudit(
   audit: Collections['audit'],
   { term }: Pick<Lease, 'term'>,

@@ -87,7 +87,7 @@ interface Audit {
   stop(): Promise<void>
 }
 
-/** What the holder of the lease does. */
+/** What the owner of the lease does. */
 function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   const { collections, lease, broker, publisher, log } = options
   const stopping = new AbortController()

@@ -29,7 +29,7 @@ export type By = 'channel' | 'hour'
 
 /**
  * Counts a workspace's messages by channel or by hour, all at one moment: what the audit has found, what the store
- * holds, and what was removed. At most 5,000 rows each, the greatest keys first.
+ * has, and what was removed. At most 5,000 rows each, the greatest keys first.
  */
 export async function countMessages(
   { audited, messages, removed }: Pick<Collections, 'audited' | 'messages' | 'removed'>,

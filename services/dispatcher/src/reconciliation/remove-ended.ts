@@ -16,7 +16,7 @@ interface RemoveOptions {
 }
 
 /**
- * Removes the messages whose time is over, with their attempts, and their places in the audit. What they add up to
+ * Removes the messages whose retention has ended, with their attempts, and their places in the audit. What they add up to
  * in each hour is written in the same transaction, 500 at a time, so that the count stays whole.
  */
 export async function removeEnded(options: RemoveOptions): Promise<void> {

@@ -1,4 +1,4 @@
-/** What is ready to run: whose it is decides when its turn comes. */
+/** What is ready to run: its workspace and channel decide when it runs. */
 interface Claimant {
   workspace: number
   /** The channel of its first message; undefined while that has to be read from the store. */
@@ -14,7 +14,7 @@ export interface Limits {
 
 interface Counts {
   running: number
-  /** Under way, and waiting for somebody's answer. */
+  /** In flight, and waiting for somebody's answer. */
   waiting: number
 }
 
@@ -36,7 +36,7 @@ interface WorkspaceQueue<T> extends Counts {
 export interface RunSlot {
   /** Gives the place to others while an answer is waited for; false when too many wait already. */
   leave(): boolean
-  /** Takes it again, also beyond the limits: the work is under way, and nothing new starts meanwhile. */
+  /** Takes it again, also beyond the limits: the work has begun, and nothing new starts meanwhile. */
   enter(): void
   /** Gives it up. */
   end(): void
@@ -44,7 +44,7 @@ export interface RunSlot {
 
 /**
  * Ready threads, started by round robin over workspaces and, within one, over its channels: whoever has 50,000 ready
- * delays another workspace's by one turn. A workspace or channel at its limit is passed over. Each operation costs
+ * delays another workspace's by one of its own. A workspace or channel at its limit is passed over. Each operation costs
  * the same at any number of threads.
  */
 export class ReadyThreads<T extends Claimant> {

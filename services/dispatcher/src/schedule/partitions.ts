@@ -8,7 +8,7 @@ import type { Lease, LeaseStore } from '../store/lease-store.ts'
 const TICK_MS = 1_000
 /** While partitions are missing: whoever hands one over must not wait long for its successor. */
 const SHORT_TICK_MS = 250
-/** An instance that reconnects within this time keeps its partitions. */
+/** An instance that reconnects within this time stays the owner of its partitions. */
 const WITHOUT_BROKER_MS = 3_000
 
 /** A partition that this instance works under a lease. */
@@ -37,7 +37,7 @@ export interface Partitions {
 
 /**
  * Works this instance's share of the partitions: each second it says that it lives, renews its leases, gives up what
- * it no longer holds, hands over what is beyond its share and takes what is free below it. Without a broker for 3 s its
+ * it no longer has, hands over what is beyond its share and takes what is free below it. Without a broker for 3 s its
  * share is nothing, unless no instance has one: then what is in the store is still worked.
  */
 export function startPartitions(options: {

@@ -33,7 +33,7 @@ interface QueueMarker {
 /**
  * Checks each second that providers can hand in statuses (gateway, webhook, broker), and how far the status queues
  * are consumed: it puts a marker into each, and what was queued before the marker is applied once it has come back.
- * That holds whichever instance consumes, also one that stands still for a while: then the marker waits as well. No
+ * That holds whichever instance consumes, also one that is suspended for a while: then the marker waits as well. No
  * queue has to be empty for it, so a steady flow of statuses delays nothing.
  */
 export function watchStatuses(options: {

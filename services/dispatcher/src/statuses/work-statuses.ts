@@ -67,7 +67,7 @@ function statusesOf(found: KnownStatus[], owner: number): SendStatus[] {
   return found.filter(({ workspace }) => workspace === owner).map(({ status }) => status)
 }
 
-/** News of a send of one of our messages. */
+/** A status of a send of one of our messages. */
 export interface KnownStatus {
   messageId: string
   workspace: number

@@ -50,7 +50,7 @@ export interface AuditState {
   checkedAt?: Date
 }
 
-/** What was counted in an hour and is not kept any more. */
+/** What was counted in an hour and has been removed since. */
 export interface RemovedHour {
   _id: { workspace: number | null; channel: string; hour: Date }
   workspace: number | null

@@ -13,8 +13,8 @@ interface QueuedItem<Item, Result> {
 
 /**
  * Group commit: what is given within `gatherMs` milliseconds, and while an earlier batch is worked, is worked as one
- * batch of up to 200 items or 4 Mi characters (but always one), since single statements would hold the message path
- * to a few hundred a second. At most `atOnce` batches are worked side by side; with one, in order. When a batch
+ * batch of up to 200 items or 4 Mi characters (but always one), since with single statements the message path would
+ * do only a few hundred a second. At most `atOnce` batches are worked concurrently; with one, in sequence. When a batch
  * rejects, all of its items do; so does one beyond 10,000 that wait.
  */
 export function group<Item, Result>(options: {

@@ -17,7 +17,7 @@ export interface StoreLine {
 
 export const newStoreLine = (): StoreLine => ({ failures: [], slowMs: 0, isDead: false, inFlight: 0 })
 
-/** Messages in the real MongoDB, over a line that a test disturbs. `inserted` is told what MongoDB has, at once. */
+/** Messages in the real MongoDB, over a line that a test disturbs. `inserted` is called with what MongoDB has, at once. */
 export function faultyMessages(
   messages: Collections['messages'],
   line: StoreLine,

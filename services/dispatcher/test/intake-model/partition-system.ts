@@ -67,7 +67,8 @@ export class PartitionSystem {
     this.#rejected = collections.rejected
     const committer = createCommitter(this.#messages, statusWriter('provider'))
     this.#applyStatuses = workStatuses({
-      ...{ collections: options.collections, committer },
+      collections: options.collections,
+      committer,
       metrics: createMetrics(new Registry()),
     })
     this.#queue = new MemoryQueue((id) => {
@@ -185,7 +186,10 @@ export class PartitionSystem {
     })
     const lease = { partition: this.#workspace, term, isLeased: true, isValid: () => lease.isLeased }
     const partition = openPartition({
-      ...{ lease, instance: 'i', log, collections: { messages, rejected: this.#rejected } },
+      lease,
+      instance: 'i',
+      log,
+      collections: { messages, rejected: this.#rejected },
       store: createIntakeStore(messages, log),
       deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },
       committer: createCommitter(messages, 'i'),
@@ -202,8 +206,12 @@ export class PartitionSystem {
       metrics: createMetrics(new Registry()),
       channels: {
         find: async () => ({
-          ...{ _id: 1, workspace: this.#workspace, hook: 'whatsapp', callback: 'whatsapp' },
-          ...{ handlerUrl: 'native:agents/echo', config: {} },
+          _id: 1,
+          workspace: this.#workspace,
+          hook: 'whatsapp',
+          callback: 'whatsapp',
+          handlerUrl: 'native:agents/echo',
+          config: {},
         }),
       },
       handle: never,
@@ -251,8 +259,13 @@ export class PartitionSystem {
 
   async #reportSent(id: string): Promise<void> {
     const body = {
-      ...{ workspace: this.#workspace, channel: 'c', providerId: 'p', opaque: `${id}:0`, status: 'sent' },
-      ...{ at: new Date().toISOString(), recipient: null },
+      workspace: this.#workspace,
+      channel: 'c',
+      providerId: 'p',
+      opaque: `${id}:0`,
+      status: 'sent',
+      at: new Date().toISOString(),
+      recipient: null,
     }
     const content = Buffer.from(JSON.stringify(body))
     const delivery = { content, properties: { type: STATUS_TYPE } } as ConsumeMessage

@@ -51,7 +51,7 @@ export class CircuitBreaker {
       this.#openUntil = 0
       this.#probeUntil = 0
     }
-    // A call that was under way when the breaker opened says nothing new.
+    // A call that was in flight when the breaker opened says nothing new.
     if (end === 'answered' || openings !== this.#openings) return false
     this.#probeUntil = 0
     if (end === 'unknown' || ++this.#failures < FAILURES) return false

@@ -43,7 +43,7 @@ export function argumentSchema(document: SpecDocument, schema: unknown): JsonObj
       throw new SpecError('has a dynamic reference')
     const reference = memberOf(given, '$ref')
     if (typeof reference !== 'string') return convertMembers(given)
-    // Beside a reference nothing else counted up to 3.0.
+    // Up to OpenAPI 3.0 the other members of an object with a reference are ignored.
     return { ...(document.dialect === '3.0' ? {} : convertMembers(given)), ...refer(reference) }
   }
   const convertMembers = (given: JsonObject): JsonObject => {
@@ -114,7 +114,7 @@ export function checkBy(schema: JsonObject): CheckValue {
   }
 }
 
-/** The errors, the innermost last. A schema may turn out to be wrong only where it is applied. */
+/** The errors, the innermost last. Some mistakes in a schema show only when it is applied. */
 function errorsOf(validator: Validator, value: unknown) {
   try {
     return withLinearPatterns(() => validator.validate(value).errors)

@@ -68,7 +68,7 @@ export function createFunctions(options: {
   ): Promise<Ready | FailedOutcome> => {
     const { name, position } = content
     const found = await findAction(channel, name, needs)
-    if (found.kind === 'unknown') return unknownOperation(name, found.spoilt)
+    if (found.kind === 'unknown') return unknownOperation(name, found.badSpec)
     const { action } = found
     const native = action.moduleUrl === NATIVE
     if (!native && !/^https?:/.test(action.moduleUrl))
@@ -159,9 +159,9 @@ function readyOrNot(
   }
 }
 
-function unknownOperation(name: string, spoilt = ''): FailedOutcome {
+function unknownOperation(name: string, badSpec = ''): FailedOutcome {
   const reason = `No action of the channel's assistant has an operation named ${JSON.stringify(name)}.`
-  return channelFailure('unknown_operation', spoilt === '' ? reason : `${reason} ${spoilt}`)
+  return channelFailure('unknown_operation', badSpec === '' ? reason : `${reason} ${badSpec}`)
 }
 
 function channelFailure(code: string, reason: string): FailedOutcome {

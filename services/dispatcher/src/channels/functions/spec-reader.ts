@@ -58,7 +58,7 @@ class FairReader implements SpecReader {
   readonly #quick = new LRUCache<string, true>({ max: MAX_KNOWN })
   readonly #waiting = new Set<QueuedTask>()
   readonly #waitingOf = new Map<number, number>()
-  /** Tasks under way of specs that were not quick before. */
+  /** Running tasks of specs that were not quick before. */
   #unsure = 0
   #closed = false
 

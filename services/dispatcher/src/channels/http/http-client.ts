@@ -6,7 +6,7 @@ import { urlToHttpOptions } from 'node:url'
 import { LRUCache } from 'lru-cache'
 import { isPublicAddress } from './public-address.ts'
 
-/** To one host, of all workspaces: each of them has fewer calls under way there. */
+/** To one host, of all workspaces: each of them has fewer calls in flight there. */
 const MAX_SOCKETS = 1_024
 const IDLE_SOCKET_MS = 4_000
 const MAX_TARGETS = 1_000
@@ -54,7 +54,7 @@ export interface HttpClient {
   close(): void
 }
 
-/** An HTTP client with kept-alive connections that lets only public targets and `allowed` ranges through. */
+/** An HTTP client with keep-alive connections that lets only public targets and `allowed` ranges through. */
 export function createHttpClient(options: { allowed: BlockList; lookup?: LookupFunction }): HttpClient {
   const agentOptions = {
     keepAlive: true,

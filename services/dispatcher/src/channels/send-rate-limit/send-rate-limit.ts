@@ -162,8 +162,8 @@ function redisKeys({ number, person }: RateKeys): [string, string, string] {
 const MAX_NUMBERS = 100_000
 
 /**
- * Gives those who must ask again for a number their turns, one each `spacing` milliseconds and none before
- * `notBefore`: asked for all at once, ten thousand waiting threads would keep everybody busy with asking.
+ * Gives sends that must ask again for a number's slot a time each, `spacing` milliseconds apart and none before
+ * `notBefore`: ten thousand waiting threads that ask at once would leave no time for anything else.
  */
 export function createStagger(spacing: number): (number: string, notBefore: number) => number {
   const last = new LRUCache<string, number>({ max: MAX_NUMBERS })

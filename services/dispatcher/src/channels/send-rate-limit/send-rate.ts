@@ -8,7 +8,7 @@ const MAX_AHEAD_MS = 60_000
 
 /** Of sends that have not left yet, by the send's id. */
 export interface SendSlots {
-  /** The slot that is kept for it; used or gone by. */
+  /** The slot that is reserved for it, which may have gone by. */
   reserved: LRUCache<string, number>
   /** When it first asked for one. */
   asked: LRUCache<string, number>
@@ -25,7 +25,7 @@ export class SendRate {
   readonly #slots: SendSlots
   readonly #metrics: Pick<Metrics, 'waited'>
   readonly #now: () => number
-  /** When the send under way may leave. */
+  /** When the send that is being made may leave. */
   #slotAt = Number.POSITIVE_INFINITY
 
   constructor(options: {
