@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { changesBetween } from '../src/history/changes-between.ts'
+import { changesBetween } from '../src/history/write-history.ts'
 import { bodies } from './bodies.ts'
 import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
 import { eventually } from './eventually.ts'

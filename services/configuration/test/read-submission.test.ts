@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { TASK_SUBMISSION_TYPE } from '@parley/shared/task-submission'
-import { readSubmission } from '../src/tasks/read-submission.ts'
+import { readSubmission } from '../src/tasks/consume-submissions.ts'
 
 const submission = (submit: object) => ({
   ...{ workspace: 1, messageId: 'm', channelId: 2, assistantId: null, thread: 't', submit },

@@ -8,7 +8,7 @@ import {
   TASK_STATUSES,
   type TaskStatus,
 } from '../src/resources/task-transitions.ts'
-import { advance } from '../src/tasks/advance.ts'
+import { advance } from '../src/tasks/apply-submission.ts'
 import { bodies } from './bodies.ts'
 
 const OPEN = ['active', 'pending', 'failed']
