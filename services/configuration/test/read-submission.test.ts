@@ -3,7 +3,12 @@ import { TASK_SUBMISSION_TYPE } from '@parley/shared/task-submission'
 import { readSubmission } from '../src/tasks/consume-submissions.ts'
 
 const submission = (submit: object) => ({
-  ...{ workspace: 1, messageId: 'm', channelId: 2, assistantId: null, thread: 't', submit },
+  workspace: 1,
+  messageId: 'm',
+  channelId: 2,
+  assistantId: null,
+  thread: 't',
+  submit,
   at: '2026-01-01T00:00:00.000Z',
 })
 const delivery = (body: unknown, type: string = TASK_SUBMISSION_TYPE) =>

@@ -21,7 +21,8 @@ describe('while something is away', () => {
     world.mongo.mend()
     await world.drained()
     expect(await world.task(1, workspace)).toMatchObject({
-      ...{ currentStep: 3, context: { steps: { 1: { n: 1 }, 2: { n: 2 } } } },
+      currentStep: 3,
+      context: { steps: { 1: { n: 1 }, 2: { n: 2 } } },
     })
   })
 

@@ -135,13 +135,17 @@ describe('a submission', () => {
     await world.submit({ workspace, messageId: 'a', submit: { response: 'a' } })
     await world.drained()
     expect(await world.task(1, workspace)).toMatchObject({
-      ...{ status: 'active', currentStep: 40, context: { steps: { 40: { response: 'a' } } } },
+      status: 'active',
+      currentStep: 40,
+      context: { steps: { 40: { response: 'a' } } },
     })
     await world.server.call('PUT', '/rest/steps/40', { body: { ...bodies.steps, next: 41 }, workspace })
     await world.submit({ workspace, messageId: 'b', submit: { response: 'b' } })
     await world.drained()
     expect(await world.task(1, workspace)).toMatchObject({
-      ...{ status: 'active', currentStep: 41, context: { steps: { 40: { response: 'b' } } } },
+      status: 'active',
+      currentStep: 41,
+      context: { steps: { 40: { response: 'b' } } },
     })
   })
 
@@ -184,7 +188,8 @@ describe('a submission', () => {
       (response) => response.json.data?.[0]?.version === 2,
     )
     expect(json.data[0]).toMatchObject({
-      ...{ operation: 'updated', by: { _id: 0, username: 'runtime' } },
+      operation: 'updated',
+      by: { _id: 0, username: 'runtime' },
       changes: [
         { path: '/currentStep', before: 1, after: 2 },
         { path: '/context/steps', after: { 1: { name: 'Ana' } } },
