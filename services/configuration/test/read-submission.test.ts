@@ -15,7 +15,7 @@ const delivery = (body: unknown, type: string = TASK_SUBMISSION_TYPE) =>
   ({ content: Buffer.from(JSON.stringify(body)), properties: { type } }) as never
 
 describe('a submission', () => {
-  test('is read with whatever keys the answer had', () => {
+  test('a submission is read with whatever keys its answer had', () => {
     for (const key of ['a\\', 'a\n', 'a\\', 'a\n', '__proto__']) {
       const submit = Object.fromEntries([
         ['first', 1],

@@ -10,8 +10,8 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-describe('while something is away', () => {
-  test('MongoDB: nothing is lost, and all goes on in order when it is back', async () => {
+describe('while a dependency is unavailable', () => {
+  test('submissions that arrive while MongoDB is unavailable are applied in order when it is back', async () => {
     const workspace = await world.fresh()
     await world.put(1, {}, workspace)
     world.mongo.cut()
@@ -26,7 +26,7 @@ describe('while something is away', () => {
     })
   })
 
-  test('the broker: what was not acknowledged comes again and counts once', async () => {
+  test('a submission that was not acknowledged before RabbitMQ restarted is applied once', async () => {
     const workspace = await world.fresh()
     await world.put(1, {}, workspace)
     const threads = Array.from({ length: 40 }, (_, at) => `t${at}`)
@@ -63,7 +63,7 @@ test('callers who write the same task at the same time lose nothing, and neither
   expect(headers.get('etag')).toBe('"61"')
 })
 
-test('however often each submission comes, it counts once', async () => {
+test('a submission that is delivered several times is applied once', async () => {
   const submission = fc.record({ id: fc.nat(5), times: fc.integer({ min: 1, max: 3 }) })
   const submit = (workspace: number, id: number) =>
     world.submit({ workspace, messageId: `m${id}`, thread: `t${id % 2}`, submit: { id } })
