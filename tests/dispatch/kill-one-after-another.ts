@@ -1,4 +1,4 @@
-import { killProcess } from '@parley/local/demo/kill-process'
+import { killProcess } from '@parley/local/demo/running-system'
 import { waitUntil } from '@parley/local/wait-until'
 import type { Store } from './store.ts'
 

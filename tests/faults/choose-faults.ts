@@ -1,4 +1,4 @@
-import { chance } from '@parley/local/simulator/chance'
+import { chance } from '@parley/local/simulator/behaviours'
 import type { Fault } from './fault.ts'
 
 /** How many random faults, or for how many milliseconds. */

@@ -45,13 +45,19 @@ export async function startSubmissionsWorld(): Promise<SubmissionsWorld> {
   await declareTasks(channel)
   const publish: SubmissionsWorld['publish'] = async (content, properties = {}) => {
     channel.sendToQueue(TASKS_QUEUE, Buffer.from(content), {
-      ...{ type: TASK_SUBMISSION_TYPE, contentType: 'application/json', persistent: true, ...properties },
+      type: TASK_SUBMISSION_TYPE,
+      contentType: 'application/json',
+      persistent: true,
+      ...properties,
     })
     await channel.waitForConfirms()
   }
   let workspaces = 0
   return {
-    ...{ server, broker, mongo, publish },
+    server,
+    broker,
+    mongo,
+    publish,
     submit: (submission) => {
       const { messageId } = submission
       return publish(JSON.stringify({ ...SUBMISSION, ...submission }), { messageId })

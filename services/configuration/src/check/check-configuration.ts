@@ -1,6 +1,9 @@
+import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
-import { documentFilter } from '../access/document-filter.ts'
+import { z } from 'zod'
+import { documentFilter } from '../access/access.ts'
+import { after as afterParameter } from '../description/parameters.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import type { Lookup } from '../references/find-referenced.ts'
 import { parameterError, parameters } from '../requests/parameters.ts'
@@ -11,9 +14,8 @@ import { decodeCursor, encodeCursor, type Position } from '../store/list-cursor.
 import { checkActions } from './check-actions.ts'
 import { checkChannels, checkTasks } from './check-channels.ts'
 import { checkReferences } from './check-references.ts'
-import { checkSteps, checkWorkflows } from './check-steps.ts'
-import type { Batch, Finding } from './finding.ts'
-import { loadStepGraph } from './step-graph.ts'
+import { checkSteps, checkWorkflows, loadStepGraph } from './check-steps.ts'
+import { type Batch, type Finding, finding } from './finding.ts'
 
 const BATCH = 200
 const MAX_FINDINGS = 500
@@ -91,4 +93,30 @@ function startOf(text: string | undefined): Start {
     throw parameterError('after', 'not a cursor of a check')
   }
   return { resource: value as ResourceName, after: { value: null, id } }
+}
+
+export const checkOperation: DescribedOperation = {
+  method: 'GET',
+  path: '/rest/check',
+  id: 'checkConfiguration',
+  tag: 'configuration',
+  summary: 'List what is wrong with the configuration',
+  description: 'Up to 500 findings, or what is found in 3 seconds; `next` goes on from there.',
+  parameters: [afterParameter],
+  answer: {
+    schema: z.object({ data: z.array(finding), next: z.string().nullable() }).meta({ id: 'FindingPage' }),
+    example: {
+      data: [
+        {
+          code: 'dangling_reference',
+          resource: 'assistant',
+          _id: 1,
+          path: '/job',
+          message: 'there is no jobs/7',
+        },
+      ],
+      next: null,
+    },
+  },
+  errors: ['validation_failed'],
 }

@@ -1,7 +1,7 @@
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { type RequestHandler, Router } from 'express'
 import type { Dependencies } from '../documents/dependencies.ts'
-import { locate } from '../documents/locate.ts'
+import { locate } from '../documents/store-document.ts'
 import { pageLimit, parameters } from '../requests/parameters.ts'
 import { parsePathId } from '../requests/path-id.ts'
 import { definitions } from '../resources/all-resources.ts'

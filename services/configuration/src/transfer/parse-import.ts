@@ -6,8 +6,8 @@ import { withoutOwnFields } from '../documents/body.ts'
 import { parsePathId } from '../requests/path-id.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
-import { requireFewSecretsInImport } from '../secrets/count-secrets.ts'
-import { FORMAT_VERSION, TRANSFERRED } from './transferred.ts'
+import { requireFewSecretsInImport } from '../secrets/seal-fields.ts'
+import { FORMAT_VERSION, TRANSFERRED } from './configuration-format.ts'
 
 /** One document that is to be there after an import. */
 export interface Imported {
