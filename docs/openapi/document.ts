@@ -96,18 +96,18 @@ function needs({ access, resource }: Operation): string | undefined {
   return access === 'token' ? 'Takes any token.' : `Takes a role that may ${access} \`${resource}\`.`
 }
 
-function responseOf({ answer }: DescribedOperation, parts: Parts): object {
-  const headers = (answer.headers ?? []).map(({ name, description }) => [
+function responseOf({ response }: DescribedOperation, parts: Parts): object {
+  const headers = (response.headers ?? []).map(({ name, description }) => [
     name,
     { description, schema: { type: 'string' } },
   ])
   return {
-    description: answer.description ?? 'What was asked for',
+    description: response.description ?? 'What was asked for',
     headers: {
       'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
       ...Object.fromEntries(headers),
     },
-    content: contentOf(answer, parts),
+    content: contentOf(response, parts),
   }
 }
 

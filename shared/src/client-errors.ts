@@ -20,9 +20,9 @@ export function respondToClientErrors(server: Server): void {
   server.on('request', (req, res) => latest.set(req.socket, res))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-    const answering = latest.get(socket)
+    const response = latest.get(socket)
     // Of a request that is answered already: bytes of ours would be read as part of that answer, or as another one.
-    if (answering?.headersSent && !(answering.writableFinished && answering.req.complete))
+    if (response?.headersSent && !(response.writableFinished && response.req.complete))
       return void socket.end(() => socket.destroy())
     const problem = new Problem(CODES[error.code ?? ''] ?? 'malformed_request')
     const requestId = randomUUID()

@@ -88,15 +88,15 @@ async function readBytes(response: Response, maxBytes: number): Promise<Buffer> 
  */
 async function reach(targets: Targets, path: string, init: RequestInit): Promise<Response> {
   const first = targets.next()
-  const answer = await fetch(new URL(path, first), init).catch((error: Error) => error)
-  if (answer instanceof Response && answer.status !== NOT_READY) return answer
+  const outcome = await fetch(new URL(path, first), init).catch((error: Error) => error)
+  if (outcome instanceof Response && outcome.status !== NOT_READY) return outcome
   targets.suspect(first)
   const other = targets.next()
   if (init.signal?.aborted || other.host === first.host) {
-    if (answer instanceof Response) return answer
-    throw answer
+    if (outcome instanceof Response) return outcome
+    throw outcome
   }
-  if (answer instanceof Response) await answer.body?.cancel()
+  if (outcome instanceof Response) await outcome.body?.cancel()
   return fetch(new URL(path, other), init)
 }
 

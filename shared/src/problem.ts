@@ -5,7 +5,7 @@ import type { Log } from './log.ts'
 import { isUnavailable } from './unavailable.ts'
 
 /** One fault in a request: `path` is a JSON Pointer (RFC 6901) into the body, or the name of a parameter. */
-export interface Fault {
+export interface FieldError {
   path: string
   code: string
   message: string
@@ -16,7 +16,7 @@ export interface Fault {
 interface ProblemOptions {
   detail?: string
   /** Of many, the first 100 are sent, with their number. */
-  errors?: readonly Fault[]
+  errors?: readonly FieldError[]
   /** How many faults there are, where `errors` has only some. */
   errorsTotal?: number
   /** Seconds after which trying again makes sense; sent as `Retry-After`. */
@@ -44,7 +44,7 @@ export class Problem extends Error {
   }
 }
 
-const MAX_FAULTS = 100
+const MAX_FIELD_ERRORS = 100
 const MAX_CHARACTERS = 500
 
 const DEFAULT_RETRY_AFTER: Partial<Record<number, number>> = { 429: 1, 502: 1, 503: 1, 504: 1 }
@@ -52,7 +52,7 @@ const DEFAULT_RETRY_AFTER: Partial<Record<number, number>> = { 429: 1, 502: 1, 5
 /** The problem as a body, for a request id and the path it happened at. */
 export function problemBody(problem: Problem, at: { instance: string; requestId: string }): object {
   const { title, status } = errors[problem.code]
-  const { detail, errors: faults, errorsTotal = faults?.length ?? 0, extra } = problem.options
+  const { detail, errors: fieldErrors, errorsTotal = fieldErrors?.length ?? 0, extra } = problem.options
   return {
     type: `urn:parley:error:${problem.code}`,
     title,
@@ -61,15 +61,15 @@ export function problemBody(problem: Problem, at: { instance: string; requestId:
     instance: at.instance,
     code: problem.code,
     requestId: at.requestId,
-    ...(faults === undefined ? {} : { errors: faults.slice(0, MAX_FAULTS).map(shortened) }),
-    ...(errorsTotal > Math.min(MAX_FAULTS, faults?.length ?? 0) ? { errorsTotal } : {}),
+    ...(fieldErrors === undefined ? {} : { errors: fieldErrors.slice(0, MAX_FIELD_ERRORS).map(shortened) }),
+    ...(errorsTotal > Math.min(MAX_FIELD_ERRORS, fieldErrors?.length ?? 0) ? { errorsTotal } : {}),
     ...extra,
   }
 }
 
 /** A fault repeats what the caller sent, which may be long. */
-function shortened(fault: Fault): Fault {
-  return { ...fault, path: cut(fault.path), message: cut(fault.message) }
+function shortened(fieldError: FieldError): FieldError {
+  return { ...fieldError, path: cut(fieldError.path), message: cut(fieldError.message) }
 }
 
 const cut = (text: string): string =>

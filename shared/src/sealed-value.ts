@@ -75,11 +75,11 @@ type ReplaceSecret = (leaf: SecretLeaf, path: readonly string[]) => unknown
 
 interface Place {
   /** Whether the value lies under a secret key already. */
-  within: boolean
+  inside: boolean
   path: readonly string[]
 }
 
-const ANYWHERE: Place = { within: false, path: [] }
+const ANYWHERE: Place = { inside: false, path: [] }
 
 /**
  * A copy of `value` in which every leaf under a secret key is replaced; the same object where nothing changed.
@@ -88,23 +88,23 @@ const ANYWHERE: Place = { within: false, path: [] }
 export function mapSecrets<T>(value: T, replace: ReplaceSecret, place: Place = ANYWHERE): T {
   if (value === null || value === undefined) return value
   if (place === ANYWHERE && !someKey(value, isSecretKey)) return value
-  if (typeof value !== 'object') return place.within ? (replace(value as SecretLeaf, place.path) as T) : value
+  if (typeof value !== 'object') return place.inside ? (replace(value as SecretLeaf, place.path) as T) : value
   return (Array.isArray(value) ? mapItems(value, replace, place) : mapMembers(value, replace, place)) as T
 }
 
-function mapItems(items: unknown[], replace: ReplaceSecret, { within, path }: Place): unknown[] {
+function mapItems(items: unknown[], replace: ReplaceSecret, { inside, path }: Place): unknown[] {
   const mapped = items.map((item, at) =>
-    within || typeof item === 'object'
-      ? mapSecrets(item, replace, { within, path: [...path, String(at)] })
+    inside || typeof item === 'object'
+      ? mapSecrets(item, replace, { inside, path: [...path, String(at)] })
       : item,
   )
   return mapped.some((item, at) => item !== items[at]) ? mapped : items
 }
 
-function mapMembers(object: object, replace: ReplaceSecret, { within, path }: Place): object {
+function mapMembers(object: object, replace: ReplaceSecret, { inside, path }: Place): object {
   let changed = false
   const entries = Object.entries(object).map(([key, inner]: [string, unknown]) => {
-    const place = { within: within || isSecretKey(key), path: [...path, key] }
+    const place = { inside: inside || isSecretKey(key), path: [...path, key] }
     const mapped = mapSecrets(inner, replace, place)
     changed ||= mapped !== inner
     return [key, mapped] as const

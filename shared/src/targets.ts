@@ -9,7 +9,7 @@ export interface Targets {
 const LEFT_OUT_MS = 2_000
 
 /** Takes `urls` in turn; one that could not be reached is left out for 2 s. */
-export function inTurn(urls: readonly URL[], now: () => number = () => performance.now()): Targets {
+export function roundRobin(urls: readonly URL[], now: () => number = () => performance.now()): Targets {
   const until = new Map<string, number>()
   let turn = 0
   return {

@@ -77,14 +77,14 @@ describe('a consumer of single deliveries', () => {
     fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(fc.integer({ min: 1, max: 20 }), { minLength: 20, maxLength: 20 }),
-        async (order) => {
+        async (sequence) => {
           const { consumer, channel, taken } = await startEach()
           for (let tag = 1; tag <= 20; tag++) channel.deliver(tag)
-          for (const [at, tag] of order.entries()) {
+          for (const [at, tag] of sequence.entries()) {
             worked(taken, tag)
             await turn()
             await turn()
-            const done = new Set(order.slice(0, at + 1))
+            const done = new Set(sequence.slice(0, at + 1))
             let prefix = 0
             while (done.has(prefix + 1)) prefix++
             expect(channel.acked.at(-1) ?? 0).toBe(prefix)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { type Listening, listen, makeServiceKeys } from '@parley/local/testing/service-under-test'
 import { createInternalClient } from '../src/internal-client.ts'
 import { createInternalSigner, createInternalVerifier } from '../src/internal-token.ts'
-import { inTurn } from '../src/targets.ts'
+import { roundRobin } from '../src/targets.ts'
 
 const keys = makeServiceKeys()
 const signer = createInternalSigner(keys.own.webhook)
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => identity.close())
 
 const clientOf = (...urls: URL[]) =>
-  createInternalClient({ targets: inTurn(urls), audience: 'identity', signer })
+  createInternalClient({ targets: roundRobin(urls), audience: 'identity', signer })
 
 test('it speaks for its service; 404 is undefined, anything else unavailable', async () => {
   const client = clientOf(new URL(identity.url))

@@ -57,8 +57,8 @@ describe('a JSON body', () => {
       fc.asyncProperty(fc.jsonValue({ maxDepth: 8 }), async (value) => {
         const text = JSON.stringify(value)
         fc.pre(text.length < MAX_BYTES)
-        const answer = await post(text)
-        expect(answer.text).toBe(JSON.stringify(JSON.parse(text)))
+        const returned = await post(text)
+        expect(returned.text).toBe(JSON.stringify(JSON.parse(text)))
       }),
       { numRuns: 100 },
     )

@@ -64,7 +64,7 @@ describe('a process that is observed', () => {
       ...{ registry, tracing, log: createLog({ service: 'test', level: 'silent' }) },
       readiness: {
         required: { here: async () => true },
-        optional: { away: async () => Promise.reject(new Error('away')) },
+        optional: { unavailable: async () => Promise.reject(new Error('away')) },
       },
       routes: (express) => {
         const things = Router()
@@ -109,10 +109,10 @@ describe('a process that is observed', () => {
     expect(await metric('parley_dependency_up{dependency="here"} 1')).toBe(true)
     expect(await metric('parley_dependency_up{dependency="away"} 0')).toBe(true)
     expect(await metric('parley_ready 1')).toBe(true)
-    const answer = await fetch(`${baseUrl}/health/ready`)
-    expect([answer.status, await answer.json()]).toEqual([
+    const response = await fetch(`${baseUrl}/health/ready`)
+    expect([response.status, await response.json()]).toEqual([
       200,
-      { status: 'degraded', dependencies: { here: 'up', away: 'down' } },
+      { status: 'degraded', dependencies: { here: 'up', unavailable: 'down' } },
     ])
   })
 
@@ -122,12 +122,12 @@ describe('a process that is observed', () => {
   })
 
   test("goes on with the caller's trace, and hands its own span to what comes after", async () => {
-    const answer = await fetch(`${baseUrl}/rest/things/5`, { headers: { traceparent: PARENT } })
-    await answer.arrayBuffer()
-    const within = parseTraceparent(seen.at(-1))
-    expect(within?.traceId).toBe(TRACE)
+    const response = await fetch(`${baseUrl}/rest/things/5`, { headers: { traceparent: PARENT } })
+    await response.arrayBuffer()
+    const received = parseTraceparent(seen.at(-1))
+    expect(received?.traceId).toBe(TRACE)
     await tracing.close()
-    const mine = () => spans.find(({ spanId }) => spanId === within?.spanId)
+    const mine = () => spans.find(({ spanId }) => spanId === received?.spanId)
     expect(await waitUntil(() => mine() !== undefined, { timeoutMs: 5_000 })).toBe(true)
     expect(mine()).toMatchObject({
       traceId: TRACE,

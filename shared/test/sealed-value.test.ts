@@ -17,8 +17,8 @@ test('what is sealed opens to the same value, for its workspace only, and never 
   fc.assert(
     fc.property(leaf, fc.nat(), (value, workspace) => {
       const sealed = box.seal(value, workspace)
-      const kept: unknown = JSON.parse(JSON.stringify(value))
-      expect(box.open(sealed, workspace)).toEqual(kept)
+      const stored: unknown = JSON.parse(JSON.stringify(value))
+      expect(box.open(sealed, workspace)).toEqual(stored)
       expect(box.open(sealed, workspace + 1)).toBeUndefined()
       expect(box.seal(value, workspace)).not.toBe(sealed)
     }),

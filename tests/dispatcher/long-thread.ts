@@ -69,7 +69,7 @@ async function others(prefix: string): Promise<number[]> {
     if (performance.now() - began > OTHERS_WITHIN_MS) throw new Error('the other threads were held up')
     await pause(20)
   }
-  for (const { id, at } of sink.arrivals().slice(before)) if (id.startsWith(prefix)) times.push(at - began)
+  for (const { id, at } of sink.received().slice(before)) if (id.startsWith(prefix)) times.push(at - began)
   return times.toSorted((a, b) => a - b)
 }
 

@@ -20,7 +20,7 @@ import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox } from '@parley/shared/sealed-value'
 import { secretKeysOf } from '@parley/shared/secret-keys'
 import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
-import { inTurn } from '@parley/shared/targets'
+import { roundRobin } from '@parley/shared/targets'
 import { createTracing } from '@parley/shared/tracing'
 import type { mongo } from 'mongoose'
 import { Registry } from 'prom-client'
@@ -52,7 +52,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const tokenSigner = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: config.SERVICE_JWKS })
   const inner = (urls: URL[], audience: 'identity' | 'configuration' | 'webhook') =>
-    createInternalClient({ targets: inTurn(urls), audience, signer: tokenSigner })
+    createInternalClient({ targets: roundRobin(urls), audience, signer: tokenSigner })
   const database = connectMongo({
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,
@@ -74,8 +74,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const statuses = watchStatuses({
     instance,
     publisher,
-    gateways: inTurn(config.GATEWAY_URL),
-    webhooks: inTurn(config.WEBHOOK_URL),
+    gateways: roundRobin(config.GATEWAY_URL),
+    webhooks: roundRobin(config.WEBHOOK_URL),
     instances: collections.instances,
     log,
   })

@@ -16,7 +16,7 @@ import {
   STATUS_QUEUES,
 } from '@parley/shared/messaging/topology'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
-import { inTurn } from '@parley/shared/targets'
+import { roundRobin } from '@parley/shared/targets'
 import type { ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
 import { createMetrics } from '../src/metrics/metrics.ts'
@@ -54,7 +54,7 @@ afterAll(async () => {
 const watching = async (instance: string) => {
   await collections.instances.insertOne({ _id: instance, seenAt: new Date() })
   // The second of each is never there.
-  const targets = () => inTurn([new URL(edge.url), new URL('http://127.0.0.1:1')])
+  const targets = () => roundRobin([new URL(edge.url), new URL('http://127.0.0.1:1')])
   return watchStatuses({
     ...{ instance, publisher, instances: collections.instances, log },
     gateways: targets(),

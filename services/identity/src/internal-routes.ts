@@ -30,13 +30,13 @@ export function changesRoute({
       .limit(MAX_CHANGES + 1)
       .lean()
     const changes = found.slice(0, MAX_CHANGES).map(({ _id, kind, key }) => ({ id: String(_id), kind, key }))
-    res.json({ now, complete: found.length <= MAX_CHANGES && now - since < KEPT_MS, changes })
+    res.json({ now, complete: found.length <= MAX_CHANGES && now - since < RETAINED_MS, changes })
   })
   return router
 }
 
 // Well below the day for which changes are kept.
-const KEPT_MS = 43_200_000
+const RETAINED_MS = 43_200_000
 
 /** `GET /internal/workspaces/by-slug/:slug`: the workspace of a slug, which is the same for ever. */
 export function workspaceBySlugRoute({

@@ -27,13 +27,13 @@ afterAll(async () => {
 
 test('without its database the service says so, in bounded time', async () => {
   const started = performance.now()
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     identity.call('POST', '/api/auth/register', { body: newRegistration() }),
     identity.call('POST', '/api/auth/login', { body: { username: 'x', password: 'x' } }),
     identity.call('GET', '/.well-known/jwks.json'),
   ])
   expect(performance.now() - started).toBeLessThan(6_000)
-  for (const { status, headers, json } of answers) {
+  for (const { status, headers, json } of responses) {
     expect([status, json.code]).toEqual([503, 'unavailable'])
     expect(headers.get('retry-after')).toBe('1')
   }

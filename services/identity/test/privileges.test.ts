@@ -18,8 +18,8 @@ beforeEach(async () => {
   clerk = await addUser('CLERK')
 })
 
-const forbidden = async (answer: Promise<{ status: number; json: Parsed }>) => {
-  const { status, json } = await answer
+const forbidden = async (response: Promise<{ status: number; json: Parsed }>) => {
+  const { status, json } = await response
   expect([status, json.code]).toEqual([403, 'forbidden'])
 }
 
@@ -100,8 +100,8 @@ describe('an API token', () => {
     const { json } = await as(second.token)('POST', '/api/auth/tokens', { name: 'x', role: 'MEMBER' })
     await asAdmin('PATCH', `/rest/roles/${role._id}`, { permissions: [] })
     await expect(me(json.token)).rejects.toThrow('does not hold')
-    const { json: told } = await workspace.identity.callAs('gateway', 'GET', '/internal/changes?since=0')
-    expect(told.changes).toContainEqual(
+    const { json: reported } = await workspace.identity.callAs('gateway', 'GET', '/internal/changes?since=0')
+    expect(reported.changes).toContainEqual(
       expect.objectContaining({ kind: 'workspace', key: String(workspace.admin.workspace._id) }),
     )
   })

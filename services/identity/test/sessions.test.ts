@@ -51,12 +51,12 @@ describe('login', () => {
   })
 
   test('answers in the same way to a wrong password, an unknown user and another namespace', async () => {
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       login({ username: user.email, password: 'wrong' }),
       login({ username: 'nobody@example.com', password: user.password }),
       login({ username: user.email, password: user.password, namespace: 'Globex' }),
     ])
-    for (const { status, headers, json } of answers) {
+    for (const { status, headers, json } of responses) {
       expect(status).toBe(401)
       expect(headers.get('www-authenticate')).toMatch(/^Bearer/)
       const { requestId, ...rest } = json

@@ -16,9 +16,9 @@ import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox } from '@parley/shared/sealed-value'
 import { secretKeysOf } from '@parley/shared/secret-keys'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
-import { inTurn } from '@parley/shared/targets'
+import { roundRobin } from '@parley/shared/targets'
 import { createTracing } from '@parley/shared/tracing'
-import { within } from '@parley/shared/within'
+import { withTimeout } from '@parley/shared/with-timeout'
 import { Counter, Registry } from 'prom-client'
 import { asyncApi } from './asyncapi.ts'
 import { createAudioStore } from './audio/audio-store.ts'
@@ -57,7 +57,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const signer = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'webhook', jwks: config.SERVICE_JWKS })
   const inner = (urls: URL[], audience: 'identity' | 'configuration') =>
-    createInternalClient({ targets: inTurn(urls), audience, signer })
+    createInternalClient({ targets: roundRobin(urls), audience, signer })
   const identity = inner(config.IDENTITY_URL, 'identity')
   const database = connectMongo({
     url: config.MONGO_URL,
@@ -79,7 +79,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   })
   const replica = createReplica({
     store,
-    configuration: { get: (path) => within(LOOKUP_MS, configuration.get(path)) },
+    configuration: { get: (path) => withTimeout(LOOKUP_MS, configuration.get(path)) },
     freshMs: FRESH_MS,
     missesFreshMs: FRESH_MS,
     log,

@@ -117,7 +117,7 @@ export const operations: readonly DescribedOperation[] = [
       },
     ],
     body: { schema: message, example: messageExample },
-    answer: {
+    response: {
       schema: message,
       example: messageExample,
       description: 'The message, repeated',
@@ -140,7 +140,7 @@ export const operations: readonly DescribedOperation[] = [
       hub('verify_token', 'The channel’s `config.verifyToken`', 'a-token-of-ones-own'),
       hub('challenge', 'What is to be repeated', '1158201444'),
     ],
-    answer: {
+    response: {
       schema: z.string(),
       example: '1158201444',
       types: ['text/plain'],
@@ -197,7 +197,7 @@ export const operations: readonly DescribedOperation[] = [
         ],
       },
     },
-    answer: {
+    response: {
       schema: z
         .object({ accepted: z.number().int(), repeated: z.number().int(), skipped: z.number().int() })
         .meta({ id: 'MetaReceipt' }),
@@ -217,7 +217,7 @@ export const operations: readonly DescribedOperation[] = [
       limit: 'How many channels at a time',
       after: 'The `next` of the page before',
     }),
-    answer: {
+    response: {
       schema: z.object({ data: z.array(hook), next: z.string().nullable() }).meta({ id: 'HookPage' }),
       example: { data: [hookExample], next: null },
       headers: [{ name: 'Cache-Control', description: '`no-store`' }],
@@ -230,7 +230,7 @@ export const operations: readonly DescribedOperation[] = [
     id: 'readAsyncApi',
     tag: 'operation',
     summary: 'What is published to the message broker',
-    answer: {
+    response: {
       schema: z.looseObject({ asyncapi: z.string() }).meta({ id: 'AsyncApi' }),
       example: { asyncapi: '3.0.0' },
     },

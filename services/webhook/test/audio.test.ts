@@ -56,9 +56,9 @@ describe('audio', () => {
       input: 'after',
       audioRef: { id, bytes, contentType: 'audio/ogg' },
     })
-    const kept = await audioAt(id)
-    expect([kept.status, kept.headers.get('content-length')]).toEqual([200, String(bytes)])
-    expect(kept.text === audio).toBe(true)
+    const stored = await audioAt(id)
+    expect([stored.status, stored.headers.get('content-length')]).toEqual([200, String(bytes)])
+    expect(stored.text === audio).toBe(true)
   })
 
   test('of 16 MiB is taken, also in escapes; a byte more is not', async () => {

@@ -12,7 +12,7 @@ const message = {
     message: 'Olá! 👋',
     functions: [{ name: 'callback', args: { template: 't', variables: ['x'], language: 'pt' } }],
   },
-  unknown: { kept: true },
+  unknown: { retained: true },
 }
 
 let world: IntakeWorld
@@ -117,11 +117,11 @@ describe('an idempotency key', () => {
 
   test('used 200 times at once makes one message', async () => {
     await drain()
-    const answers = await Promise.all(Array.from({ length: 200 }, () => post(message, { key: 'k-burst' })))
-    const statuses = new Set(answers.map(({ status }) => status))
+    const responses = await Promise.all(Array.from({ length: 200 }, () => post(message, { key: 'k-burst' })))
+    const statuses = new Set(responses.map(({ status }) => status))
     expect([...statuses].every((status) => status === 200 || status === 409)).toBe(true)
     expect(
-      answers.filter(({ status }) => status === 409).every(({ headers }) => headers.has('retry-after')),
+      responses.filter(({ status }) => status === 409).every(({ headers }) => headers.has('retry-after')),
     ).toBe(true)
     expect(await drain()).toHaveLength(1)
   })

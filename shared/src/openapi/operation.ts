@@ -23,7 +23,7 @@ export interface Content {
 }
 
 /** A header of an answer. */
-export interface AnswerHeader {
+export interface ResponseHeader {
   name: string
   description: string
 }
@@ -40,7 +40,7 @@ export interface DescribedOperation {
   description?: string
   parameters?: readonly Parameter[]
   body?: Content & { optional?: boolean }
-  answer: Content & { headers?: readonly AnswerHeader[]; description?: string }
+  response: Content & { headers?: readonly ResponseHeader[]; description?: string }
   /** Answers of another status that are no problem, with a body or without. */
   others?: Readonly<Record<number, { description: string; content?: Content }>>
   /** What it may refuse with beyond what every operation may. */

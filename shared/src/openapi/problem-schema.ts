@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type ErrorCode, errors } from '../errors.ts'
 
-const fault = z.looseObject({
+const fieldError = z.looseObject({
   path: z.string().describe('A JSON Pointer into the body, or the name of a parameter'),
   code: z.string(),
   message: z.string(),
@@ -18,7 +18,7 @@ export const problemSchema = z
     code: z.enum(Object.keys(errors) as [ErrorCode, ...ErrorCode[]]).describe('Never changes; decide by it'),
     requestId: z.string(),
     errors: z
-      .array(fault)
+      .array(fieldError)
       .max(100)
       .optional()
       .describe('What is wrong with the request, each fault with its place; long texts are cut'),

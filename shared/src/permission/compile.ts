@@ -162,7 +162,7 @@ function membership({ method, target, argument }: Call): Filter | undefined {
     return memberOf(argument.keys, value)
   }
   if (target.kind !== 'path' || argument.kind !== 'literal') return undefined
-  return holder(target.keys, method, argument.value)
+  return contains(target.keys, method, argument.value)
 }
 
 function memberOf(keys: readonly string[], items: readonly unknown[]): Filter {
@@ -171,7 +171,7 @@ function memberOf(keys: readonly string[], items: readonly unknown[]): Filter {
   return field(keys, { $in: scalars, ...(scalars.includes(null) ? { $exists: true } : {}), ...NO_ARRAY })
 }
 
-function holder(keys: readonly string[], method: Call['method'], item: unknown): Filter | undefined {
+function contains(keys: readonly string[], method: Call['method'], item: unknown): Filter | undefined {
   if (!isScalar(item)) return NOTHING
   const inArray = field(keys, { $eq: item, $type: 'array' })
   if (method === 'in') return inArray

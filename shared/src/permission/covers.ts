@@ -25,11 +25,11 @@ export function covers(
   granted: readonly PermissionEntry[],
 ): boolean {
   const own = new Set(permissions.filter(isSameForEveryone).map(textOf))
-  const holds = new Map<string, boolean>()
-  const holdsAll = (resource: string, access: Access): boolean => {
+  const decided = new Map<string, boolean>()
+  const grantsAll = (resource: string, access: Access): boolean => {
     const key = `${access} ${resource}`
-    const known = holds.get(key) ?? decide({ permissions, resource, account, access }).kind === 'all'
-    holds.set(key, known)
+    const known = decided.get(key) ?? decide({ permissions, resource, account, access }).kind === 'all'
+    decided.set(key, known)
     return known
   }
   const workspace = workspaceOf(account)
@@ -37,7 +37,7 @@ export function covers(
     if (own.has(textOf(entry))) return true
     return (['read', 'write'] as const).every((access) =>
       resourcesNamedBy(entry).every(
-        (resource) => !mayGrant(entry, { access, resource, workspace }) || holdsAll(resource, access),
+        (resource) => !mayGrant(entry, { access, resource, workspace }) || grantsAll(resource, access),
       ),
     )
   })

@@ -5,7 +5,7 @@ import { evaluate } from './evaluate.ts'
 import { type Expression, literal } from './expression.ts'
 import { type Caller, fold } from './fold.ts'
 import { grants, workspaceOf } from './values.ts'
-import { documentSteps, isWithin, type OperandLimit, operandLimits, Work, WorkExceeded } from './work.ts'
+import { documentSteps, fits, type OperandLimit, operandLimits, Work, WorkExceeded } from './work.ts'
 
 export type Access = 'read' | 'write'
 
@@ -57,7 +57,7 @@ export function decide({ access, ...question }: Question & { access: Access }): 
 }
 
 /** What is left of a part when resource and account are known. A part with a fault denies. */
-export type FoldedPart = { readonly expression: Expression; readonly fault?: string }
+export type FoldedPart = { readonly expression: Expression; readonly failure?: string }
 
 /** One entry for a caller and a resource: whether its schema comes to `true`, and what it grants. */
 export type FoldedEntry = {
@@ -80,7 +80,7 @@ function foldPart(part: unknown, scope: Caller & { work: Work }): FoldedPart {
   const parsed = parsePart(part)
   if ('error' in parsed) {
     const { column, message } = parsed.error
-    return { expression: literal(false), fault: `Doesn't parse, column ${column}: ${message}` }
+    return { expression: literal(false), failure: `Doesn't parse, column ${column}: ${message}` }
   }
   try {
     const expression = fold(parsed.expression, scope)
@@ -88,7 +88,7 @@ function foldPart(part: unknown, scope: Caller & { work: Work }): FoldedPart {
     return { expression }
   } catch (error) {
     if (!(error instanceof WorkExceeded)) throw error
-    return { expression: literal(false), fault: 'Takes more work than is left for one decision' }
+    return { expression: literal(false), failure: 'Takes more work than is left for one decision' }
   }
 }
 
@@ -108,7 +108,7 @@ export function combine(grantings: readonly Expression[], workspace: number | un
     test: (doc) =>
       open.some(
         ({ granting, limits }) =>
-          limits.every((limit) => isWithin(limit, doc)) &&
+          limits.every((limit) => fits(limit, doc)) &&
           grants(evaluate(granting, { ...FOLDED, doc }), workspace),
       ),
   }

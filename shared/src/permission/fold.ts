@@ -69,16 +69,16 @@ function settled(expression: Expression, { work }: Caller): Expression {
 
 /** Leaves out known items that decide nothing; a known item that decides ends the chain. */
 function foldChain(kind: 'and' | 'or', items: readonly Expression[], scope: Caller): Expression {
-  const kept: Expression[] = []
+  const remaining: Expression[] = []
   for (const [at, item] of items.entries()) {
     const folded = fold(item, scope)
     const known = folded.kind === 'literal'
     const decides = known && truthy(folded.value) === (kind === 'or')
-    if (!known || decides || at === items.length - 1) kept.push(folded)
+    if (!known || decides || at === items.length - 1) remaining.push(folded)
     if (decides) break
   }
-  const [first, ...more] = kept
-  return first && more.length === 0 ? first : { kind, items: kept }
+  const [first, ...more] = remaining
+  return first && more.length === 0 ? first : { kind, items: remaining }
 }
 
 /** Known to be false when one side is a value that nothing can compare with. */

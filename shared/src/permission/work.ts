@@ -119,7 +119,7 @@ function valuePaths(expression: Expression): (readonly string[])[] {
 }
 
 /** Whether what the path leads to is within the limit. */
-export function isWithin({ keys, maxBytes, maxItems }: OperandLimit, doc: object): boolean {
+export function fits({ keys, maxBytes, maxItems }: OperandLimit, doc: object): boolean {
   const value = valueAt(doc, keys)
   if (Array.isArray(value)) return value.length <= maxItems
   if (typeof value !== 'string' || value.length * 3 <= maxBytes) return true

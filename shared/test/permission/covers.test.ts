@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { ACCOUNT } from './arbitraries.ts'
 
 const ALL = '{{account.workspace._id}}'
-const held = (...permissions: PermissionEntry[]) => ({ permissions, account: ACCOUNT })
+const grantor = (...permissions: PermissionEntry[]) => ({ permissions, account: ACCOUNT })
 const entriesOf = (name: string) => [...(DEFAULT_ROLES.find((role) => role.name === name)?.permissions ?? [])]
 
 describe('of the roles that a workspace is made with', () => {
@@ -16,13 +16,13 @@ describe('of the roles that a workspace is made with', () => {
     ['VIEWER', ['VIEWER']],
     ['PROVIDER', ['PROVIDER']],
   ])('%s may give away %j', (giver, expected) => {
-    const given = DEFAULT_ROLES.filter(({ permissions }) => covers(held(...entriesOf(giver)), permissions))
+    const given = DEFAULT_ROLES.filter(({ permissions }) => covers(grantor(...entriesOf(giver)), permissions))
     expect(given.map(({ name }) => name)).toEqual(expected)
   })
 })
 
-const orders = "{{resource}} == 'orders'"
-const own = { schema: orders, read: '{{doc.owner}} == {{account._id}}', write: '' }
+const one = "{{resource}} == 'orders'"
+const own = { schema: one, read: '{{doc.owner}} == {{account._id}}', write: '' }
 
 describe('somebody may grant', () => {
   test.each([
@@ -30,12 +30,12 @@ describe('somebody may grant', () => {
     ['what does not parse', [], [{ schema: 'true', read: '1 +' }]],
     ['what never applies', [], [{ schema: 'false', read: 'true' }]],
     ['an entry that they hold', [own], [own]],
-    ['an entry that they hold, written with other spaces', [own], [{ ...own, schema: ` ${orders} ` }]],
-    ['a condition on what they hold whole', [{ schema: orders, read: ALL }], [own]],
+    ['an entry that they hold, written with other spaces', [own], [{ ...own, schema: ` ${one} ` }]],
+    ['a condition on what they hold whole', [{ schema: one, read: ALL }], [own]],
     [
       'one of several resources',
       [{ schema: "{{resource}} in ['orders', 'bills']", read: 'true' }],
-      [{ schema: orders, read: ALL }],
+      [{ schema: one, read: ALL }],
     ],
     [
       'by an entry that looks at the role, if they hold all of the resource anyway',
@@ -43,17 +43,17 @@ describe('somebody may grant', () => {
       [{ schema: "{{account.role.name}} == 'x'", read: ALL }],
     ],
   ])('%s', (_what, permissions, granted) => {
-    expect(covers(held(...permissions), granted)).toBe(true)
+    expect(covers(grantor(...permissions), granted)).toBe(true)
   })
 })
 
 describe('nobody may grant', () => {
   test.each([
     ['what they do not hold', [], [own]],
-    ['a write where they read', [{ schema: orders, read: ALL }], [{ schema: orders, write: ALL }]],
+    ['a write where they read', [{ schema: one, read: ALL }], [{ schema: one, write: ALL }]],
     [
       'everything where they hold one resource',
-      [{ schema: orders, read: ALL }],
+      [{ schema: one, read: ALL }],
       [{ schema: 'true', read: ALL }],
     ],
     [
@@ -69,11 +69,11 @@ describe('nobody may grant', () => {
     ],
     [
       'what depends on a context that they do not have',
-      [{ schema: orders, read: ALL }],
+      [{ schema: one, read: ALL }],
       [{ schema: '{{account.context.level}} == 9', read: ALL }],
     ],
   ])('%s', (_what, permissions, granted) => {
-    expect(covers(held(...permissions), granted)).toBe(false)
+    expect(covers(grantor(...permissions), granted)).toBe(false)
   })
 })
 

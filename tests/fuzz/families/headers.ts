@@ -59,11 +59,11 @@ const contents = fc.tuple(base(operationsWithBody), fc.constantFrom(...CONTENTS,
   }),
 )
 const framings = fc.tuple(base(operationsWithBody), fc.constantFrom(...FRAMINGS)).map(
-  ([one, { more, body, wanted }]): FuzzCase => ({
+  ([one, { more, body, expectedStatuses }]): FuzzCase => ({
     ...one,
     headers: [...without(one, 'content-length', 'x-request-id'), ...more],
     ...(body === undefined ? {} : { body }),
-    ...(wanted === undefined ? {} : { wanted }),
+    ...(expectedStatuses === undefined ? {} : { expectedStatuses }),
   }),
 )
 const methods = fc

@@ -1,5 +1,5 @@
 import { safeInteger } from '@parley/shared/json-object'
-import type { AnswerHeader, DescribedOperation } from '@parley/shared/openapi/operation'
+import type { DescribedOperation, ResponseHeader } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import {
@@ -18,11 +18,11 @@ const AT = '2026-11-20T11:36:37.235Z'
 const JSON_TYPES = ['application/json']
 const PATCH_TYPES = [...JSON_TYPES, 'application/merge-patch+json']
 
-const etag: AnswerHeader = {
+const etag: ResponseHeader = {
   name: 'ETag',
   description: 'The version of the document, for conditional requests',
 }
-const applied: AnswerHeader = {
+const applied: ResponseHeader = {
   name: 'Preference-Applied',
   description: 'Repeats the preference that was followed',
 }
@@ -72,7 +72,7 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
       tag: name,
       summary: `List ${name}`,
       parameters: listParameters(definition),
-      answer: { schema: page, example: { data: [stored], next: null } },
+      response: { schema: page, example: { data: [stored], next: null } },
       errors: ['validation_failed'],
     },
     {
@@ -86,7 +86,7 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
       description: 'Under the next free id.',
       parameters: [prefer],
       body: { schema: sent, example },
-      answer: written,
+      response: written,
     },
     {
       method: 'GET',
@@ -99,7 +99,7 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
         ...populateParameter(definition),
         ifNoneMatch('A tag that is known already: then 304'),
       ],
-      answer: { schema: read, example: stored, headers: [etag] },
+      response: { schema: read, example: stored, headers: [etag] },
       others: { 304: { description: 'It still has the tag that was sent' } },
       errors: ['invalid_id', 'not_found', 'validation_failed'],
     },
@@ -114,7 +114,7 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
       description: 'Creates the document where there is none under the id; 200 either way.',
       parameters: [id, ifMatch, ifNoneMatch('`*` only creates; 412 where the document is there'), prefer],
       body: { schema: sent, example },
-      answer: written,
+      response: written,
       errors: ['invalid_id', 'precondition_failed'],
     },
     {
@@ -126,7 +126,7 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
       description: 'Merges the body into the document (RFC 7396): null removes a field.',
       parameters: [id, ifMatch, ifNoneMatch('A tag that the document must not have'), prefer],
       body: { schema: patch, example: { [field]: example[field] }, types: PATCH_TYPES },
-      answer: written,
+      response: written,
       errors: ['invalid_id', 'not_found', 'precondition_failed'],
     },
     {
@@ -141,7 +141,7 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
         ifMatch,
         ifNoneMatch('A tag that the document must not have'),
       ],
-      answer: { schema: deleted, example: { _id: 1, deleted: true } },
+      response: { schema: deleted, example: { _id: 1, deleted: true } },
       errors: ['invalid_id', 'not_found', 'still_referenced', 'precondition_failed', 'validation_failed'],
     },
     {
@@ -151,7 +151,7 @@ export function resourceOperations(definition: ResourceDefinition): DescribedOpe
       tag: name,
       summary: `Read what happened to ${one}`,
       parameters: [id, after],
-      answer: { schema: history, example: historyExample(field, example[field]) },
+      response: { schema: history, example: historyExample(field, example[field]) },
       errors: ['invalid_id', 'not_found', 'validation_failed'],
     },
   ]

@@ -53,7 +53,7 @@ export const transferOperations: readonly DescribedOperation[] = [
     summary: 'Export the configuration',
     description: 'As far as the caller may read it, in the form of an import.',
     parameters: [queryFlag('secrets', 'Shows the secrets that the caller may write; else `••••`')],
-    answer: { schema: configuration, example },
+    response: { schema: configuration, example },
     errors: ['validation_failed'],
   },
   {
@@ -65,7 +65,7 @@ export const transferOperations: readonly DescribedOperation[] = [
     description: 'Each document under its own id; others stay. With a fault anywhere nothing is applied.',
     parameters: [queryFlag('dryRun', 'Only tells what it would do')],
     body: { schema: configuration, example },
-    answer: {
+    response: {
       schema: plan,
       example: {
         dryRun: true,

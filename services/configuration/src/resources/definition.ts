@@ -1,6 +1,6 @@
 import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
 import type { JsonObject } from '@parley/shared/json-object'
-import type { Fault } from '@parley/shared/problem'
+import type { FieldError } from '@parley/shared/problem'
 import type { z } from 'zod'
 import type { Actor } from './task-transitions.ts'
 
@@ -47,5 +47,5 @@ export interface ResourceDefinition {
     to: JsonObject
     /** What `to` was made of, with the secrets as they were sent. */
     sent: JsonObject
-  }): Fault[]
+  }): FieldError[]
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@parley/shared/json-object'
-import type { Fault } from '@parley/shared/problem'
+import type { FieldError } from '@parley/shared/problem'
 import { MASK } from '@parley/shared/sealed-value'
 import { valueAt } from './value-at.ts'
 
@@ -12,7 +12,7 @@ export function errorsOfSigningSecrets(change: {
   from: JsonObject | undefined
   to: JsonObject
   sent: JsonObject
-}): Fault[] {
+}): FieldError[] {
   const sealed = secretsIn(change.to)
   const before = new Set(secretsIn(change.from ?? {}))
   return secretsIn(change.sent).flatMap((secret, at) => {

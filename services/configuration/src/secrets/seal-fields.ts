@@ -1,6 +1,6 @@
 import { pointerSegment } from '@parley/shared/json-body'
 import type { JsonObject } from '@parley/shared/json-object'
-import type { Fault } from '@parley/shared/problem'
+import type { FieldError } from '@parley/shared/problem'
 import { isSealed, MASK, mapSecrets, type SecretBox, type SecretLeaf } from '@parley/shared/sealed-value'
 
 /**
@@ -13,9 +13,9 @@ export function sealFields(options: {
   fields: JsonObject
   /** The stored document, its secrets sealed. */
   current: JsonObject | undefined
-}): { fields: JsonObject; errors: Fault[] } {
+}): { fields: JsonObject; errors: FieldError[] } {
   const { secrets, workspace, current } = options
-  const errors: Fault[] = []
+  const errors: FieldError[] = []
   const fields = mapSecrets(options.fields, (leaf, path) => {
     const stored = leafAt(current, path)
     if (leaf === MASK && stored === undefined) {

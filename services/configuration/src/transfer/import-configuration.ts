@@ -1,5 +1,5 @@
 import type { Caller } from '@parley/shared/internal-token'
-import { type Fault, Problem } from '@parley/shared/problem'
+import { type FieldError, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { type WriteAccess, writeAccess } from '../access/access.ts'
@@ -52,7 +52,7 @@ export function importConfiguration(dependencies: Dependencies): RequestHandler 
 }
 
 /** The validation errors of one document, to be returned with those of all others; other errors are thrown. */
-function errorsIn(error: unknown): readonly Fault[] {
+function errorsIn(error: unknown): readonly FieldError[] {
   const errors = error instanceof Problem ? error.options.errors : undefined
   if (errors === undefined) throw error
   return errors

@@ -33,7 +33,7 @@ export const reconciliationOperation: DescribedOperation = {
     from: 'From this hour on',
     to: 'Until before this hour',
   }),
-  answer: {
+  response: {
     schema: z
       .object({
         ...balance,

@@ -24,16 +24,16 @@ export async function requireMayGive(
     throw new Problem('forbidden', {
       detail: 'Only who may write roles may give another role than their own.',
     })
-  await requireHolds(models, caller, role.permissions)
+  await requirePermissions(models, caller, role.permissions)
 }
 
 /** Throws `forbidden` when these permissions grant something that the caller does not hold. */
-export async function requireHolds(
+export async function requirePermissions(
   models: RoleModels,
   caller: Caller,
   permissions: readonly PermissionEntry[],
 ): Promise<void> {
-  if (!covers(await heldBy(models, caller), permissions))
+  if (!covers(await permissionsOf(models, caller), permissions))
     throw new Problem('forbidden', { detail: 'Nobody grants more than they hold.' })
 }
 
@@ -41,12 +41,12 @@ export async function requireHolds(
 export async function requireMayManage(models: RoleModels, caller: Caller, role: number): Promise<void> {
   if (role === caller.role._id) return
   const managed = await models.roles.findById(role).lean()
-  if (managed !== null && !covers(await heldBy(models, caller), managed.permissions))
+  if (managed !== null && !covers(await permissionsOf(models, caller), managed.permissions))
     throw new Problem('forbidden', { detail: 'Nobody manages somebody who holds more than they do.' })
 }
 
 /** What the caller holds, by the very version of the role that the gateway named. */
-async function heldBy({ roleVersions }: RoleModels, { account, workspace, role }: Caller) {
+async function permissionsOf({ roleVersions }: RoleModels, { account, workspace, role }: Caller) {
   const found = await roleVersions.findById(roleVersionId(role._id, role.version)).lean()
   if (found === null) throw new Problem('forbidden', { detail: 'The role no longer exists.' })
   const named = { _id: role._id, name: role.name }

@@ -64,7 +64,7 @@ async function newRecord(
     ...fields
   }: Pick<ApiToken, 'name' | 'hash' | 'role'> & { expiresInDays: number | null | undefined },
 ): Promise<ApiToken> {
-  const { tokens } = await takeIds({ counters: models.counters, from: 'ids', wanted: { tokens: 1 } })
+  const { tokens } = await takeIds({ counters: models.counters, from: 'ids', amounts: { tokens: 1 } })
   const createdAt = new Date()
   const ends = await endsOf(models, caller, createdAt, expiresInDays)
   return {

@@ -37,7 +37,7 @@ export const tokenOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'List API tokens',
     parameters: pageParameters,
-    answer: pageOf('ApiToken', token, example),
+    response: pageOf('ApiToken', token, example),
     errors: ['validation_failed'],
   },
   {
@@ -52,7 +52,7 @@ export const tokenOperations: readonly DescribedOperation[] = [
       schema: newApiToken.meta({ id: 'ApiTokenBody' }),
       example: { name: 'Provider', role: 'PROVIDER', expiresInDays: 365 },
     },
-    answer: {
+    response: {
       schema: created.meta({ id: 'NewApiToken' }),
       example: { ...example, token: 'parley_c2VjcmV0' },
       headers: NO_STORE,
@@ -66,7 +66,7 @@ export const tokenOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'End an API token',
     parameters: [idParameter],
-    answer: { schema: deleted, example: { _id: 1, deleted: true } },
+    response: { schema: deleted, example: { _id: 1, deleted: true } },
     errors: ['invalid_id', 'not_found'],
   },
 ]

@@ -32,14 +32,14 @@ export function introspectRoute({
     requireService(verifier, 'gateway'),
     jsonBody({ maxBytes: MAX_BODY_BYTES }),
     async (req, res) => {
-      const confirmed = await answer(models, parse(question, req.body))
+      const confirmed = await confirm(models, parse(question, req.body))
       res.json(confirmed === undefined ? { active: false } : { active: true, ...confirmed })
     },
   )
   return router
 }
 
-function answer(models: Models, asked: z.output<typeof question>): Promise<Confirmed | undefined> {
+function confirm(models: Models, asked: z.output<typeof question>): Promise<Confirmed | undefined> {
   return 'tokenHash' in asked ? confirmApiToken(models, asked.tokenHash) : confirmSession(models, asked)
 }
 
@@ -87,8 +87,8 @@ async function mayStillGive(models: Models, account: Account, given: number): Pr
   const own = roles.find(({ _id }) => _id === account.role)
   const role = roles.find(({ _id }) => _id === given)
   if (own === undefined || role === undefined) return false
-  const holder = { ...account, workspace: { _id: account.workspace }, role: { _id: own._id, name: own.name } }
-  return covers({ permissions: own.permissions, account: holder }, role.permissions)
+  const owner = { ...account, workspace: { _id: account.workspace }, role: { _id: own._id, name: own.name } }
+  return covers({ permissions: own.permissions, account: owner }, role.permissions)
 }
 
 /** The account as services get to know it: with its workspace, and the role at today's version. */

@@ -51,7 +51,7 @@ function invite({ connection, models, authorizer }: Administration): RequestHand
     const { invitations: _id } = await takeIds({
       counters: models.counters,
       from: 'ids',
-      wanted: { invitations: 1 },
+      amounts: { invitations: 1 },
     })
     const now = Date.now()
     const invitation = {

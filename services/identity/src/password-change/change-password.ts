@@ -31,7 +31,7 @@ export function changePasswordRoute(administration: Administration): Router {
     const caller = callerOf(res)
     // An API token is for programs; what it could do here would outlive its being revoked.
     if (caller.session === undefined) throw new Problem('forbidden')
-    const keep = caller.session
+    const except = caller.session
     const sent = parse(body, req.body)
     const account = await requireCurrentPassword(administration, {
       req,
@@ -44,7 +44,7 @@ export function changePasswordRoute(administration: Administration): Router {
       await models.accounts.updateOne({ _id: account._id }, set, { session: transaction })
       if (sent.keepApiTokens !== true)
         await models.apiTokens.deleteMany({ account: account._id }, { session: transaction })
-      await revokeSessions(models, transaction, { account: account._id, keep })
+      await revokeSessions(models, transaction, { account: account._id, except })
       const details = { keepApiTokens: sent.keepApiTokens === true }
       const act = { action: 'change password', resource: 'users', document: account._id, details }
       await audit(models, transaction, caller, act)

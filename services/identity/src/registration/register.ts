@@ -110,8 +110,8 @@ interface Plan {
 
 /** Takes the ids for one registration. */
 function takeRegistrationIds(models: Pick<Models, 'counters'>): Promise<Plan['ids']> {
-  const wanted = { accounts: 1, profiles: 1, workspaces: 1, roles: DEFAULT_ROLES.length }
-  return takeIds({ counters: models.counters, from: 'ids', wanted })
+  const amounts = { accounts: 1, profiles: 1, workspaces: 1, roles: DEFAULT_ROLES.length }
+  return takeIds({ counters: models.counters, from: 'ids', amounts })
 }
 
 /** The documents of a new user: a workspace of their own, its four roles, and a first session. */

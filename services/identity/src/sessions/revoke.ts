@@ -19,9 +19,9 @@ export async function revokeSession(
 export async function revokeSessions(
   models: SessionModels,
   transaction: ClientSession,
-  { account, keep }: { account: number; keep?: string },
+  { account, except }: { account: number; except?: string },
 ): Promise<void> {
-  const others = { account, _id: { $ne: keep ?? '' }, revokedAt: { $exists: false } }
+  const others = { account, _id: { $ne: except ?? '' }, revokedAt: { $exists: false } }
   const revoked = { $set: { revokedAt: new Date() } }
   await models.sessions.updateMany(others, revoked, { session: transaction })
   await announce(models.changes, transaction, { kind: 'account', key: String(account) })

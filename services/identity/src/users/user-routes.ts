@@ -28,8 +28,8 @@ export function userRoutes(administration: Administration, body: RequestHandler)
   router
     .route('/users/:id')
     .get(async (req, res) => {
-      const wanted = { authorizer, caller: callerOf(res), resource: 'users', id: pathId(req) }
-      res.json(userView(await findReadable({ ...wanted, model: models.accounts })))
+      const lookup = { authorizer, caller: callerOf(res), resource: 'users', id: pathId(req) }
+      res.json(userView(await findReadable({ ...lookup, model: models.accounts })))
     })
     .patch(body, updateUser(administration))
     .delete(deleteUser(administration))

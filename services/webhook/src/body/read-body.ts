@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { Problem } from '@parley/shared/problem'
-import type { BodyBudget, BodyHold, NoRoom } from './body-budget.ts'
+import type { BodyBudget, BodyReservation, NoRoom } from './body-budget.ts'
 
 const LINGER_MS = 5_000
 
@@ -33,7 +33,7 @@ export function readBody(req: IncomingMessage, limits: BodyLimits): Buffer | Pro
 }
 
 async function receive(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
-  const hold = limits.budget.open(limits.sender)
+  const reservation = limits.budget.open(limits.sender)
   let timer: NodeJS.Timeout | undefined
   try {
     if (Number(req.headers['content-length']) > limits.maxBytes && !isEncoded(req))
@@ -41,7 +41,7 @@ async function receive(req: IncomingMessage, limits: BodyLimits): Promise<Buffer
     const source = decoded(req, limits.inflate)
     return await new Promise<Buffer>((resolve, reject) => {
       timer = setTimeout(() => reject(new Problem('body_timeout')), limits.timeoutMs)
-      collect(source, { maxBytes: limits.maxBytes, take: hold.take, resolve, reject })
+      collect(source, { maxBytes: limits.maxBytes, take: reservation.take, resolve, reject })
       req.once('error', (cause) => reject(new Problem('malformed_body', { cause })))
       req.once('close', () => {
         if (!req.complete) reject(new Problem('malformed_body', { detail: 'The body broke off.' }))
@@ -52,7 +52,7 @@ async function receive(req: IncomingMessage, limits: BodyLimits): Promise<Buffer
     throw error
   } finally {
     clearTimeout(timer)
-    hold.close()
+    reservation.close()
   }
 }
 
@@ -60,7 +60,7 @@ function collect(
   source: Readable,
   options: {
     maxBytes: number
-    take: BodyHold['take']
+    take: BodyReservation['take']
     resolve(body: Buffer): void
     reject(error: Error): void
   },

@@ -14,9 +14,9 @@ export interface Update {
 export function updatesIn(payload: unknown): { updates: Update[]; malformed: string[] } {
   const updates: Update[] = []
   const malformed: string[] = []
-  const walk = (holder: unknown, key: string, path: string, visit: (one: unknown, at: string) => void) => {
-    if (!isJsonObject(holder)) return void malformed.push(path)
-    const items = own(holder, key)
+  const walk = (parent: unknown, key: string, path: string, visit: (one: unknown, at: string) => void) => {
+    if (!isJsonObject(parent)) return void malformed.push(path)
+    const items = own(parent, key)
     if (items === undefined) return
     if (!Array.isArray(items)) return void malformed.push(`${path}/${key}`)
     items.forEach((item, index) => {

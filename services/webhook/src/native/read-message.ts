@@ -34,8 +34,8 @@ export function readMessage(
 export function parseMessage(bytes: Buffer): WebhookMessage {
   if (bytes.length > MAX_BYTES) requireAudioMakesIt(bytes)
   const body = parseBytes(bytes)
-  const faults = unstorable(body)
-  if (faults.length > 0) throw new Problem('validation_failed', { errors: faults })
+  const fieldErrors = unstorable(body)
+  if (fieldErrors.length > 0) throw new Problem('validation_failed', { errors: fieldErrors })
   const message = validate(compiledMessage, body)
   if (Buffer.byteLength(message.audio ?? '') > MAX_AUDIO_BYTES) throw tooLarge()
   return message

@@ -125,7 +125,7 @@ export const messageOperations: readonly DescribedOperation[] = [
       limit: 'How many at a time',
       after: 'The `next` of the page before',
     }),
-    answer: {
+    response: {
       schema: z.object({ data: z.array(summary), next: z.string().nullable() }).meta({ id: 'MessagePage' }),
       example: { data: [summaryExample], next: null },
     },
@@ -138,7 +138,7 @@ export const messageOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'Read a message',
     parameters: [idParameter],
-    answer: { schema: detail, example: detailExample },
+    response: { schema: detail, example: detailExample },
     errors: ['not_found'],
   },
   {
@@ -149,7 +149,7 @@ export const messageOperations: readonly DescribedOperation[] = [
     summary: "Read a message's audio",
     description: 'The bytes, wherever they are kept: in the message, with us, or with the provider.',
     parameters: [idParameter],
-    answer: {
+    response: {
       schema: z.string().meta({ format: 'binary' }),
       example: 'OggS',
       types: [
@@ -176,7 +176,7 @@ export const messageOperations: readonly DescribedOperation[] = [
       example: { status: 'unrouted', channel: 'support-line', limit: 100 },
       optional: true,
     },
-    answer: {
+    response: {
       schema: z
         .object({ replayed: z.number().int(), more: z.boolean().describe('Whether the limit left some out') })
         .meta({ id: 'Replayed' }),
@@ -192,7 +192,7 @@ export const messageOperations: readonly DescribedOperation[] = [
     summary: 'Run a message again',
     description: 'It goes on at the first send that did not get there.',
     parameters: [idParameter],
-    answer: {
+    response: {
       schema: z.object({ _id: z.string(), replayed: z.literal(true) }),
       example: { _id: ID, replayed: true },
     },

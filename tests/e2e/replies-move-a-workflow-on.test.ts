@@ -79,11 +79,11 @@ test('what answers submit starts a task, moves it from step to step, and complet
 test('the history of the task names the runtime, and a caller may open it again', async () => {
   const [found] = await tasksOf('thread-1')
   const params = at(found?._id ?? 0)
-  const told = await eventually(async () => {
+  const reported = await eventually(async () => {
     const { data = [] } = (await parley.GET('/rest/tasks/{id}/history', { params })).data ?? {}
     return data.length === 2 ? data : undefined
   })
-  expect(told.map(({ operation, by }) => [operation, by.username])).toEqual([
+  expect(reported.map(({ operation, by }) => [operation, by.username])).toEqual([
     ['updated', 'runtime'],
     ['created', 'runtime'],
   ])
