@@ -14,7 +14,7 @@ const MAX_ITEMS = 110_000
 /**
  * Reads a JSON body of at most `maxBytes` (after decompression) into `req.body`. Depth and members are checked on the
  * bytes, before anything recurses or grows; a key with NUL and a lone surrogate are refused, because the store
- * could not keep them.
+ * could not store them.
  */
 export function jsonBody(options: {
   maxBytes: number

@@ -10,7 +10,7 @@ export const templateArgs = z.looseObject({
   variables: z.array(z.string()).nullish(),
 })
 
-// Not with `superRefine`: the function that it makes for each value keeps values of long ago in memory.
+// Not with `superRefine`: the function that it makes for each value retains values of long ago in memory.
 const functionArgs = jsonObject.check((context) => {
   const args = context.value
   if (!Object.hasOwn(args, 'template') || !Object.hasOwn(args, 'language')) return
@@ -28,7 +28,7 @@ const messageFunctions = z.array(messageFunction)
 
 /**
  * A message as it is in the queues and in the store: the only definition of its shape. Nothing inside `user`,
- * `thread`, `answer` and the function entries is required; unknown fields are kept.
+ * `thread`, `answer` and the function entries is required; unknown fields are retained.
  */
 export const acceptedMessage = messageWith(messageFunctions)
 

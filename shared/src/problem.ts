@@ -4,12 +4,12 @@ import { type ErrorCode, errors } from './errors.ts'
 import type { Log } from './log.ts'
 import { isUnavailable } from './unavailable.ts'
 
-/** One fault in a request: `path` is a JSON Pointer (RFC 6901) into the body, or the name of a parameter. */
+/** One error in a request: `path` is a JSON Pointer (RFC 6901) into the body, or the name of a parameter. */
 export interface FieldError {
   path: string
   code: string
   message: string
-  /** Where in an expression the fault is, 1-based. */
+  /** Where in an expression the error is, 1-based. */
   column?: number
 }
 
@@ -17,17 +17,17 @@ interface ProblemOptions {
   detail?: string
   /** Of many, the first 100 are sent, with their number. */
   errors?: readonly FieldError[]
-  /** How many faults there are, where `errors` has only some. */
+  /** How many errors there are, where `errors` has only some. */
   errorsTotal?: number
   /** Seconds after which trying again makes sense; sent as `Retry-After`. */
   retryAfter?: number
   headers?: Record<string, string>
-  /** Members to add to the body beside RFC 9457's own. */
+  /** Members to add to the body in addition to those of RFC 9457. */
   extra?: Record<string, unknown>
   cause?: unknown
 }
 
-/** An error that the caller is told about, as an RFC 9457 problem. */
+/** An error that is reported to the caller, as an RFC 9457 problem. */
 export class Problem extends Error {
   readonly code: ErrorCode
   readonly options: ProblemOptions
@@ -67,7 +67,7 @@ export function problemBody(problem: Problem, at: { instance: string; requestId:
   }
 }
 
-/** A fault repeats what the caller sent, which may be long. */
+/** An error repeats what the caller sent, which may be long. */
 function shortened(fieldError: FieldError): FieldError {
   return { ...fieldError, path: cut(fieldError.path), message: cut(fieldError.message) }
 }
@@ -104,7 +104,7 @@ export function problemHandler(log: Log): ErrorRequestHandler {
   }
 }
 
-/** What the caller did wrong is the request's own line; that a part is away is known without a stack. */
+/** What the caller did wrong is the request's own line; that a part is unavailable is known without a stack. */
 function logProblem(
   log: Log,
   problem: Problem,

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { randomInProduction, safeInProduction } from './config.ts'
 import { type Keyring, keyring } from './keyring.ts'
-import { someKey } from './some-key.ts'
+import { someKey } from './safe-keys.ts'
 
 /** What callers see in the place of a secret that is not theirs to see. */
 export const MASK = '••••'
@@ -82,7 +83,7 @@ interface Place {
 const ANYWHERE: Place = { inside: false, path: [] }
 
 /**
- * A copy of `value` in which every leaf under a secret key is replaced; the same object where nothing changed.
+ * A clone of `value` in which every leaf under a secret key is replaced; the same object where nothing changed.
  * Nulls are no secrets.
  */
 export function mapSecrets<T>(value: T, replace: ReplaceSecret, place: Place = ANYWHERE): T {
@@ -123,9 +124,28 @@ export function openSecrets<T>(document: T, box: Pick<SecretBox, 'open'>, worksp
   )
 }
 
-/** A document with its secrets sealed, for a service that keeps it. What is sealed already stays as it is. */
+/** A document with its secrets sealed, for a service that stores it. What is sealed already stays as it is. */
 export function sealSecrets<T>(document: T, box: Pick<SecretBox, 'seal'>, workspace: number): T {
   return mapSecrets(document, (leaf) =>
     typeof leaf === 'string' && isSealed(leaf) ? leaf : box.seal(leaf, workspace),
   )
+}
+
+/** The key of the environment that a service needs which stores or opens secrets of documents. */
+export const secretKeysConfig = {
+  SECRET_KEYS: safeInProduction(
+    secretKeyring
+      .optional()
+      .describe(
+        'AES-256 keys for the secrets in documents, id:base64[,id:base64…]; the first is current. Required in production',
+      ),
+    randomInProduction,
+  ),
+}
+
+const DEVELOPMENT_KEY = `development:${Buffer.alloc(32, 'development').toString('base64')}`
+
+/** The keys for secrets; outside production one that everybody knows, when none are set. */
+export function secretKeysOf({ SECRET_KEYS }: { SECRET_KEYS?: Keyring | undefined }): Keyring {
+  return SECRET_KEYS ?? secretKeyring.parse(DEVELOPMENT_KEY)
 }

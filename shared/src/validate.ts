@@ -4,7 +4,7 @@ import { type FieldError, Problem } from './problem.ts'
 
 const MAX_FIELD_ERRORS = 100
 
-/** The faults of a failed zod parse with JSON Pointer paths; 100 at most. */
+/** The field errors of a failed zod parse with JSON Pointer paths; 100 at most. */
 export function fieldErrorsOf(error: z.ZodError): FieldError[] {
   return error.issues.slice(0, MAX_FIELD_ERRORS).map((issue) => ({
     path: issue.path.map((segment) => `/${pointerSegment(String(segment))}`).join(''),
@@ -14,8 +14,8 @@ export function fieldErrorsOf(error: z.ZodError): FieldError[] {
 }
 
 /**
- * Checks `value` against `schema` and returns **the value itself**, not zod's copy: free-form objects keep
- * their key order and keys such as `__proto__`. Throws `validation_failed` with every fault.
+ * Checks `value` against `schema` and returns **the value itself**, not zod's clone: free-form objects retain
+ * their key order and keys such as `__proto__`. Throws `validation_failed` with every field error.
  */
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.input<S> {
   // It copies nothing, where parsing does, and only what is wrong is gone through again.

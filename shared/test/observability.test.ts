@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
 import { createLog } from '@parley/shared/log'
-import { serveMetrics } from '@parley/shared/metrics-server'
+import { serveMetrics } from '@parley/shared/serve'
 import { createApp } from '@parley/shared/service-app'
 import { createTracing, parseTraceparent, type Tracing, untraced } from '@parley/shared/tracing'
 import { Router } from 'express'
@@ -64,7 +64,7 @@ describe('a process that is observed', () => {
       ...{ registry, tracing, log: createLog({ service: 'test', level: 'silent' }) },
       readiness: {
         required: { here: async () => true },
-        optional: { unavailable: async () => Promise.reject(new Error('away')) },
+        optional: { unavailable: async () => Promise.reject(new Error('unavailable')) },
       },
       routes: (express) => {
         const things = Router()
@@ -105,9 +105,9 @@ describe('a process that is observed', () => {
     expect(await count('unmatched', 404, 1)).toBe(true)
   })
 
-  test('says which dependency is away', async () => {
+  test('says which dependency is unavailable', async () => {
     expect(await metric('parley_dependency_up{dependency="here"} 1')).toBe(true)
-    expect(await metric('parley_dependency_up{dependency="away"} 0')).toBe(true)
+    expect(await metric('parley_dependency_up{dependency="unavailable"} 0')).toBe(true)
     expect(await metric('parley_ready 1')).toBe(true)
     const response = await fetch(`${baseUrl}/health/ready`)
     expect([response.status, await response.json()]).toEqual([

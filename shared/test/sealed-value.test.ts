@@ -45,7 +45,7 @@ test('a text that was tampered with, cut or sealed by an unknown key does not op
   expect(boxOf(k2).open(sealed, 1)).toBeUndefined()
 })
 
-test('after a change of keys the old texts still open, and are told from the new', () => {
+test('after a change of keys the old texts still open, and are distinguished from the new', () => {
   const old = box.seal('x', 1)
   const changed = boxOf(k2, k1)
   expect([changed.open(old, 1), changed.isCurrent(old)]).toEqual(['x', false])

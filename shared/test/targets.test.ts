@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { roundRobin } from '../src/targets.ts'
+import { roundRobin } from '../src/internal-client.ts'
 
 const urls = ['http://a', 'http://b', 'http://c'].map((url) => new URL(url))
 const hosts = (targets: ReturnType<typeof roundRobin>) =>
@@ -7,7 +7,7 @@ const hosts = (targets: ReturnType<typeof roundRobin>) =>
     .toSorted()
     .join('')
 
-describe('targets in turn', () => {
+describe('targets by round robin', () => {
   test('each has its turn; one that could not be reached is left out for 2 s', () => {
     let now = 0
     const targets = roundRobin(urls, () => now)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { addressKey } from '@parley/shared/address-key'
+import { addressKey } from '@parley/shared/addresses'
 import { Problem } from '@parley/shared/problem'
 import type { Request, RequestHandler } from 'express'
 import type { Redis } from 'ioredis'
@@ -48,7 +48,7 @@ export function slowDownByAddress({ requests, waitingRoom }: Throttles): Request
   }
 }
 
-/** By what the address of a request is counted, as the gateway tells it. */
+/** By what the address of a request is counted, as the gateway reports it. */
 function addressOf(req: Request): string {
   return addressKey(String(req.headers['x-forwarded-for'] ?? req.socket.remoteAddress))
 }

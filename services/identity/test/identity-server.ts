@@ -39,7 +39,7 @@ export interface IdentityServer {
   url: string
   /** Method and path of every request that came in. */
   seen: string[]
-  /** While true, every connection is cut: to its callers the service is away. */
+  /** While true, every connection is cut: to its callers the service is unavailable. */
   unavailable: boolean
   /** The service's database. */
   database: mongoose.mongo.Db
@@ -92,7 +92,7 @@ export async function startIdentity(
     },
     callWith: async (token, method, path, body) => {
       const { json } = await identity.callAs('gateway', 'POST', '/internal/introspect', questionAbout(token))
-      if (!json.active) throw new Error('the token does not hold')
+      if (!json.active) throw new Error('the token is not valid')
       const internal = gateway.sign({ audience: 'identity', caller: json.caller })
       return call(method, path, { body, headers: { authorization: `Bearer ${internal}` } })
     },

@@ -119,7 +119,7 @@ describe('changes', () => {
   const changesSince = async (since: number | string) =>
     (await identity.callAs('gateway', 'GET', `/internal/changes?since=${since}`)).json
 
-  test('are told to the gateway for ten seconds, from the moment on at which they hold', async () => {
+  test('are reported to the gateway for ten seconds, from the moment on at which they take effect', async () => {
     const { now, complete } = await changesSince(0)
     expect(complete).toBe(true)
     await identity.call('POST', '/api/auth/logout', { body: { refreshToken: first } })

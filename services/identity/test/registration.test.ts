@@ -88,7 +88,7 @@ describe('a registration', () => {
     expect((await login(`${password.slice(0, 1023)}q`)).status).toBe(401)
   })
 
-  test('takes no notice of a bearer token, whatever it holds', async () => {
+  test('takes no notice of a bearer token, whatever it contains', async () => {
     for (const authorization of ['Bearer not-a-token', 'Basic eDp5', 'Bearer ']) {
       const body = newRegistration()
       const response = await identity.call('POST', '/api/auth/register', { body, headers: { authorization } })

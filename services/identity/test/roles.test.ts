@@ -8,7 +8,7 @@ const ALL = '{{account.workspace._id}}'
 describe('roles', () => {
   const permissions = [{ schema: "{{resource}} == 'channels'", read: ALL, write: '' }]
 
-  test('get a new version with every change, and keep the old ones', async () => {
+  test('get a new version with every change, and the old ones are retained', async () => {
     const { json: role } = await asAdmin('POST', '/rest/roles', { name: 'READER', permissions })
     expect(role).toMatchObject({ name: 'READER', version: 1, permissions })
     const path = `/rest/roles/${role._id}`

@@ -31,7 +31,7 @@ afterAll(async () => {
   await dropIdentity(first!)
 })
 
-test('copies that start at once agree on the keys', async () => {
+test('instances that start at once agree on the keys', async () => {
   const sets = await Promise.all(instances.map((instance) => instance.call('GET', '/.well-known/jwks.json')))
   const [first] = sets
   expect(first!.json.keys).toHaveLength(2)
@@ -40,7 +40,7 @@ test('copies that start at once agree on the keys', async () => {
     expect(Object.keys(key).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
 })
 
-test('a token of one copy verifies with the keys of another', async () => {
+test('a token of one instance verifies with the keys of another', async () => {
   const [one, other] = instances
   const { json } = await one!.call('POST', '/api/auth/register', { body: newRegistration() })
   const { header } = jwt.decode(json.accessToken, { complete: true })!

@@ -19,7 +19,7 @@ export interface Idempotency {
   /**
    * Runs `publish` unless this very request was confirmed before; says whether it was. The mark of a request in
    * flight lives 10 s, a confirmed key 7 days. Throws `idempotency_in_flight`, `idempotency_key_reused`. With
-   * Redis away it goes on without: the derived id still makes a repeat one message in the store.
+   * Redis unavailable it goes on without: the derived id still makes a repeat one message in the store.
    */
   once(request: KeyedRequest, publish: () => Promise<void>): Promise<{ replayed: boolean }>
 }
@@ -58,7 +58,7 @@ function replayOf(earlier: string, digest: string): { replayed: true } {
 
 /** Remembers, for 7 days, the ids of messages that were confirmed. */
 export interface ConfirmedIds {
-  /** Those of `ids` that were confirmed before; none with Redis away. */
+  /** Those of `ids` that were confirmed before; none with Redis unavailable. */
   among(ids: string[]): Promise<Set<string>>
   add(ids: string[]): Promise<void>
 }

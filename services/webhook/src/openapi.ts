@@ -1,7 +1,6 @@
 import { safeInteger } from '@parley/shared/json-object'
 import { postedMessage } from '@parley/shared/message'
-import type { DescribedOperation, Parameter } from '@parley/shared/openapi/operation'
-import { queryParameters } from '@parley/shared/openapi/query-parameters'
+import { type DescribedOperation, type Parameter, queryParameters } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { hookQuery } from './hooks/routes.ts'
 
@@ -10,7 +9,7 @@ const time = z.iso.datetime().nullable()
 
 const message = postedMessage.meta({
   id: 'WebhookMessage',
-  description: 'A message; what is not described here is kept and repeated',
+  description: 'A message; what is not described here is stored and repeated',
 })
 const messageExample = {
   extId: 'support-line',
@@ -106,7 +105,7 @@ export const operations: readonly DescribedOperation[] = [
     tag,
     summary: 'Post a message',
     description:
-      '200 once the broker has confirmed it. Up to 1 MiB, with `audio` of up to 16 MiB beside it. Two equal posts are two messages, unless they carry the same `Idempotency-Key`.',
+      '200 once the broker has confirmed it. Up to 1 MiB, with `audio` of up to 16 MiB in addition. Two equal posts are two messages, unless they carry the same `Idempotency-Key`.',
     parameters: [
       {
         in: 'header',

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, untilReady } from '@parley/local/testing/service-under-test'
 import { createReplicaStore, type ReplicaStore } from '@parley/shared/config-replica/replica-store'
 import { CONFIGURATION_EXCHANGE } from '@parley/shared/messaging/topology'
-import { createSecretBox } from '@parley/shared/sealed-value'
-import { secretKeysOf } from '@parley/shared/secret-keys'
+import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { collectionsOf } from '../src/database.ts'
 import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 import { metaChannel, metaMessage, payloadOf, postPayload, signatureOf } from './meta-payload.ts'
@@ -25,7 +24,7 @@ const storedReplicas = () =>
   world.database.collection<{ _id: string; version: number; document?: string }>('channels')
 const replicaOf = (id: number) => storedReplicas().findOne({ _id: `${world.caller.workspace._id}/${id}` })
 
-describe("the service's own copies of channels", () => {
+describe("the service's own replicas of channels", () => {
   test('a change takes effect at once: a new secret, another external id, a deletion', async () => {
     await world.putChannel(1, metaChannel('a'))
     expect(await statusOf('a')).toBe(200)
@@ -48,7 +47,7 @@ describe("the service's own copies of channels", () => {
     await eventually(async () => ((await statusOf('many', 'higher')) === 200 ? true : undefined))
   })
 
-  test('a channel that nobody asked for yet is kept too, and serves while configuration is away', async () => {
+  test('a channel that nobody asked for yet is replicated too, and serves while configuration is unavailable', async () => {
     await world.putChannel(30, metaChannel('unasked'))
     await eventually(async () => ((await replicaOf(30)) === null ? undefined : true))
     world.configuration.cut()
@@ -58,7 +57,7 @@ describe("the service's own copies of channels", () => {
     await eventually(async () => ((await statusOf('unknown')) === 404 ? true : undefined))
   })
 
-  test('a copy serves another process of the service, and while the database is away', async () => {
+  test('a replica serves another process of the service, and while the database is unavailable', async () => {
     await world.putChannel(31, metaChannel('shared'))
     expect(await statusOf('shared')).toBe(200)
     world.configuration.cut()
@@ -71,7 +70,7 @@ describe("the service's own copies of channels", () => {
     await untilReady(instance.url)
   })
 
-  test('a process that knows nothing yet asks configuration while the database is away', async () => {
+  test('a process that knows nothing yet asks configuration while the database is unavailable', async () => {
     await world.putChannel(32, metaChannel('afresh'))
     const instance = await world.startInstance()
     world.mongo.cut()
@@ -81,7 +80,7 @@ describe("the service's own copies of channels", () => {
     await untilReady(instance.url)
   })
 
-  test('what came about while nobody listened is read again in the background once a copy is a minute old', async () => {
+  test('what came about while nobody listened is read again in the background once a replica is a minute old', async () => {
     await world.putChannel(40, metaChannel('old'))
     expect(await statusOf('old')).toBe(200)
     await world.putChannel(40, metaChannel('old', { appSecret: 'newer' }))
@@ -100,11 +99,11 @@ describe("the service's own copies of channels", () => {
       return (await statusOf('old', 'newer')) === 200 ? true : undefined
     })
     expect([...seen].every((status) => status === 200 || status === 403)).toBe(true)
-    // The answer does not wait for the copy to be written.
+    // The answer does not wait for the replica to be written.
     await eventually(isNew)
   })
 
-  test('holds no secret in the clear, however it was told of the channel', async () => {
+  test('stores no secret in the clear, however it got the channel', async () => {
     await world.putChannel(60, metaChannel('by-event', { appSecret: 'in the clear' }))
     await eventually(async () => ((await replicaOf(60)) === null ? undefined : true))
     expect(await statusOf('by-event', 'in the clear')).toBe(200)
@@ -118,7 +117,7 @@ describe("the service's own copies of channels", () => {
     for (const secret of ['in the clear', 'app secret', 'verify token']) expect(texts).not.toContain(secret)
   })
 
-  test('news that can not be understood is left aside', async () => {
+  test('an event that can not be understood is ignored', async () => {
     const channel = await world.connection.createChannel()
     for (const text of ['{', '{}', '{"resource":"channels"}'])
       channel.publish(CONFIGURATION_EXCHANGE, 'channels.updated', Buffer.from(text))

@@ -28,7 +28,7 @@ export interface IntakeWorld {
   mongo: TcpProxy
   connection: ChannelModel
   database: mongo.Db
-  /** Another copy of the webhook service on the same servers; closed with the world. */
+  /** Another instance of the webhook service on the same servers; closed with the world. */
   startInstance(environment?: Record<string, string>): Promise<RunningService>
   /** The gateway in front of all this; closed with the world. */
   startGateway(environment?: Record<string, string>): Promise<RunningService>

@@ -138,11 +138,11 @@ describe('an idempotency key', () => {
       expect((await post(message, { key })).status).toBe(422)
   })
 
-  test('is worth as much with Redis away: the same id, so the store knows the repeat', async () => {
+  test('is worth as much with Redis unavailable: the same id, so the store knows the repeat', async () => {
     await drain()
-    const first = await post(message, { key: 'k-away' })
+    const first = await post(message, { key: 'k-unavailable' })
     world.redis.cut()
-    const second = await post(message, { key: 'k-away' })
+    const second = await post(message, { key: 'k-unavailable' })
     world.redis.mend()
     expect([second.status, second.headers.get('x-message-id')]).toEqual([
       200,
@@ -154,7 +154,7 @@ describe('an idempotency key', () => {
   })
 })
 
-describe('with the broker away', () => {
+describe('with the broker unavailable', () => {
   test('posts get 503 with Retry-After within 5 s, and 200 again when it is back', async () => {
     await drain()
     world.broker.cut()
@@ -173,7 +173,7 @@ describe('with the broker away', () => {
     expect(new Set((await drain()).map(({ delivery }) => delivery.properties.messageId)).size).toBe(1)
   })
 
-  test('a message under way is answered, not left hanging', async () => {
+  test('a request under way gets a response and is not left hanging', async () => {
     const posts = Array.from({ length: 50 }, () => post(message))
     world.broker.cut()
     const statuses = (await Promise.all(posts)).map(({ status }) => status)

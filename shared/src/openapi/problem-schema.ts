@@ -21,8 +21,8 @@ export const problemSchema = z
       .array(fieldError)
       .max(100)
       .optional()
-      .describe('What is wrong with the request, each fault with its place; long texts are cut'),
-    errorsTotal: z.number().int().optional().describe('How many faults there are, where not all are listed'),
+      .describe('What is wrong with the request, each error with its place; long texts are cut'),
+    errorsTotal: z.number().int().optional().describe('How many errors there are, where not all are listed'),
   })
   .describe('An error as RFC 9457 has it')
 

@@ -56,7 +56,7 @@ export function decide({ access, ...question }: Question & { access: Access }): 
   )
 }
 
-/** What is left of a part when resource and account are known. A part with a fault denies. */
+/** What is left of a part when resource and account are known. A part with a failure denies. */
 export type FoldedPart = { readonly expression: Expression; readonly failure?: string }
 
 /** One entry for a caller and a resource: whether its schema comes to `true`, and what it grants. */
@@ -66,7 +66,7 @@ export type FoldedEntry = {
   readonly granting: FoldedPart
 }
 
-/** Folds the entries of a role within the work of one decision; a part that does not fit into it has a fault. */
+/** Folds the entries of a role within the work of one decision; a part that does not fit into it has a failure. */
 export function foldEntries(question: Question, access: Access): FoldedEntry[] {
   const scope = { ...question, work: new Work() }
   return question.permissions.map((entry) => {

@@ -1,7 +1,7 @@
 /** What a placeholder may start with. */
 export type Root = 'resource' | 'account' | 'doc'
 
-/** `in` is kept as a call: `a in b` is method `in` on `b` with argument `a`. */
+/** `in` is represented as a call: `a in b` is method `in` on `b` with argument `a`. */
 export type Method = 'indexOf' | 'includes' | 'startsWith' | 'in'
 
 /** `!=` is `not` over `==`; `===` and `!==` are the same as `==` and `!=`. */

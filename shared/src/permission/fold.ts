@@ -48,7 +48,7 @@ export function fold(expression: Expression, scope: Caller): Expression {
   }
 }
 
-/** Of a partial account the members that are there are known, and nothing below or beside them is. */
+/** Of a partial account the members that are there are known, and nothing below or next to them is. */
 const isKnown = (path: Path, { account }: Caller): boolean => valueAt(account, path.keys) !== undefined
 
 function foldDocumentPath(path: Path, { fields }: Caller): Expression {

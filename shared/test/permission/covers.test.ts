@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { covers } from '@parley/shared/permission/covers'
 import { decide, type PermissionEntry } from '@parley/shared/permission/decide'
-import { DEFAULT_ROLES } from '@parley/shared/permission/default-roles'
+import { DEFAULT_ROLES } from '@parley/shared/permission/entry'
 import fc from 'fast-check'
 import { ACCOUNT } from './arbitraries.ts'
 
@@ -15,7 +15,7 @@ describe('of the roles that a workspace is made with', () => {
     ['MEMBER', ['MEMBER', 'VIEWER', 'PROVIDER']],
     ['VIEWER', ['VIEWER']],
     ['PROVIDER', ['PROVIDER']],
-  ])('%s may give away %j', (giver, expected) => {
+  ])('%s may grant %j', (giver, expected) => {
     const given = DEFAULT_ROLES.filter(({ permissions }) => covers(grantor(...entriesOf(giver)), permissions))
     expect(given.map(({ name }) => name)).toEqual(expected)
   })
@@ -29,16 +29,16 @@ describe('somebody may grant', () => {
     ['what denies', [], [{ schema: 'true', read: '', write: 'false' }]],
     ['what does not parse', [], [{ schema: 'true', read: '1 +' }]],
     ['what never applies', [], [{ schema: 'false', read: 'true' }]],
-    ['an entry that they hold', [own], [own]],
-    ['an entry that they hold, written with other spaces', [own], [{ ...own, schema: ` ${one} ` }]],
-    ['a condition on what they hold whole', [{ schema: one, read: ALL }], [own]],
+    ['an entry that they have', [own], [own]],
+    ['an entry that they have, written with other spaces', [own], [{ ...own, schema: ` ${one} ` }]],
+    ['a condition on what they have whole', [{ schema: one, read: ALL }], [own]],
     [
       'one of several resources',
       [{ schema: "{{resource}} in ['orders', 'bills']", read: 'true' }],
       [{ schema: one, read: ALL }],
     ],
     [
-      'by an entry that looks at the role, if they hold all of the resource anyway',
+      'by an entry that looks at the role, if they have all of the resource anyway',
       [{ schema: 'true', read: ALL }],
       [{ schema: "{{account.role.name}} == 'x'", read: ALL }],
     ],
@@ -49,15 +49,15 @@ describe('somebody may grant', () => {
 
 describe('nobody may grant', () => {
   test.each([
-    ['what they do not hold', [], [own]],
+    ['what they do not have', [], [own]],
     ['a write where they read', [{ schema: one, read: ALL }], [{ schema: one, write: ALL }]],
     [
-      'everything where they hold one resource',
+      'everything where they have one resource',
       [{ schema: one, read: ALL }],
       [{ schema: 'true', read: ALL }],
     ],
     [
-      'a resource that has no name yet, where they hold all that have one',
+      'a resource that has no name yet, where they have all that have one',
       [{ schema: "{{resource}} != 'new'", read: ALL }],
       [{ schema: "{{resource}} == 'new'", read: ALL }],
     ],

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { decide, type PermissionEntry } from '@parley/shared/permission/decide'
-import { DEFAULT_ROLES } from '@parley/shared/permission/default-roles'
-import { validateEntry } from '@parley/shared/permission/entry'
+import { DEFAULT_ROLES, validateEntry } from '@parley/shared/permission/entry'
 import { comesTo, connectDocuments, type Doc, found } from './ask.ts'
 
 const ACCOUNT = {

@@ -137,7 +137,7 @@ test('an escaped backslash is one, whatever stands behind it', () => {
   })
 })
 
-test('the newest 1,000 sources are kept parsed, refusals too', () => {
+test('the newest 1,000 sources are cached parsed, refusals too', () => {
   const [cached, refused] = [parse('0 == 1000'), parse('0 ==')]
   for (let n = 0; n < 998; n++) parse(`0 == ${n}`)
   expect(parse('0 == 1000')).toBe(cached)

@@ -1,5 +1,5 @@
 import { jsonObject } from '@parley/shared/json-object'
-import { jsonSchemaOf } from '@parley/shared/openapi/json-schema'
+import { jsonSchemaOf } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import type { ResourceDefinition } from './definition.ts'
 import { extId, optionalId, optionalText, text, url } from './fields.ts'

@@ -1,5 +1,4 @@
-import type { DescribedOperation } from '@parley/shared/openapi/operation'
-import { queryParameters } from '@parley/shared/openapi/query-parameters'
+import { type DescribedOperation, queryParameters } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { reconciliationQuery } from './reconciliation-routes.ts'
 

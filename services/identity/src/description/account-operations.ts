@@ -2,7 +2,7 @@ import { jsonObject } from '@parley/shared/json-object'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { anyObject } from '../accounts/me.ts'
-import { acceptance } from '../invitations/accept-invitation.ts'
+import { acceptance } from '../invitations/invitation-routes.ts'
 import { passwordChange } from '../password-change/change-password.ts'
 import { registration } from '../registration/register.ts'
 import { credentials } from '../sessions/login.ts'
@@ -32,7 +32,7 @@ const account = z.object({
   _id: id,
   provider: z.string().describe('The authentication provider'),
   username: z.string().describe('The email, exactly as it was sent'),
-  passwordHash: z.string().describe('Told once, here; of no use without a key that is kept elsewhere'),
+  passwordHash: z.string().describe('Returned once, here; of no use without a key that is stored elsewhere'),
   salt: z.string(),
   name: z.string(),
   profile: id,
@@ -199,7 +199,7 @@ export const accountOperations: readonly DescribedOperation[] = [
         .object({ keys: z.array(z.looseObject({ kid: z.string(), kty: z.string() })) })
         .meta({ id: 'SigningKeys' }),
       example: { keys: [{ kid: AT, kty: 'EC', crv: 'P-256', x: 'eA', y: 'eQ', use: 'sig', alg: 'ES256' }] },
-      headers: [{ name: 'Cache-Control', description: 'How long they may be kept' }],
+      headers: [{ name: 'Cache-Control', description: 'How long they may be cached' }],
     },
   },
 ]

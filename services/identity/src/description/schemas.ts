@@ -1,6 +1,5 @@
 import { jsonObject, safeInteger } from '@parley/shared/json-object'
-import type { Parameter } from '@parley/shared/openapi/operation'
-import { queryParameters } from '@parley/shared/openapi/query-parameters'
+import { type Parameter, queryParameters } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { pageQuery } from '../requests.ts'
 

@@ -17,7 +17,7 @@ const token = z
     lastUsedAt: time.nullable().describe('To the minute'),
   })
   .meta({ id: 'ApiToken', description: 'A long-lived token, without its secret' })
-const created = z.object({ ...token.shape, token: z.string().describe('Told once, here') })
+const created = z.object({ ...token.shape, token: z.string().describe('Returned once, here') })
 
 const example = {
   _id: 1,
@@ -47,7 +47,7 @@ export const tokenOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'Make an API token',
     description:
-      'It takes a login within the last ten minutes, or `currentPassword`. A role other than one’s own takes one that may write `roles` and holds all that it holds.',
+      'It takes a login within the last ten minutes, or `currentPassword`. A role other than one’s own takes one that may write `roles` and has all that it has.',
     body: {
       schema: newApiToken.meta({ id: 'ApiTokenBody' }),
       example: { name: 'Provider', role: 'PROVIDER', expiresInDays: 365 },

@@ -3,7 +3,7 @@ import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { newInvitation } from '../invitations/invitation-routes.ts'
 import { newUser } from '../users/create-user.ts'
-import { userChange } from '../users/update-user.ts'
+import { userChange } from '../users/user-routes.ts'
 import {
   AT,
   deleted,
@@ -50,7 +50,7 @@ export const userExample = {
 const invitation = z
   .object({ _id: id, email: z.string(), role: id, account: id, createdAt: time, expiresAt: time })
   .meta({ id: 'Invitation', description: 'A place in the workspace that waits for somebody' })
-const invited = z.object({ ...invitation.shape, token: z.string().describe('Told once, here') })
+const invited = z.object({ ...invitation.shape, token: z.string().describe('Returned once, here') })
 const invitationExample = {
   _id: 1,
   email: 'carla@example.com',

@@ -18,7 +18,7 @@ const question = z.union([
   z.strictObject({ tokenHash: z.string() }),
 ])
 
-/** `POST /internal/introspect`, for the gateway: whether a session or an API token holds, and who is behind it. */
+/** `POST /internal/introspect`, for the gateway: whether a session or an API token is valid, and who is behind it. */
 export function introspectRoute({
   models,
   verifier,
@@ -65,7 +65,7 @@ async function confirmSession(
 }
 
 /**
- * The caller of an API token: the account that made it, in the token's own role. None once the account holds less than
+ * The caller of an API token: the account that made it, in the token's own role. None once the account has less than
  * the token. Notes that it was used.
  */
 async function confirmApiToken(models: Models, hash: string): Promise<Confirmed | undefined> {
@@ -80,7 +80,7 @@ async function confirmApiToken(models: Models, hash: string): Promise<Confirmed 
   return { caller: { ...caller, token: token._id }, ...end }
 }
 
-/** Whether the account holds all that a role holds which it gave to a token. */
+/** Whether the account has all that a role has which it gave to a token. */
 async function mayStillGive(models: Models, account: Account, given: number): Promise<boolean> {
   if (account.role === given) return true
   const roles: Role[] = await models.roles.find({ _id: { $in: [account.role, given] } }).lean()

@@ -1,6 +1,6 @@
 import { ACCESS_TOKEN } from '@parley/shared/access-token'
 import { isDuplicate } from '@parley/shared/insert-new'
-import { DEFAULT_ROLES } from '@parley/shared/permission/default-roles'
+import { DEFAULT_ROLES } from '@parley/shared/permission/entry'
 import { Problem } from '@parley/shared/problem'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'

@@ -22,7 +22,7 @@ export const explanationBody = z.strictObject({
 
 /**
  * `POST /rest/roles/{id}/explain`: what each entry of the role comes to for the caller's account. With `id` the
- * document is looked at if this service holds the resource; of any other it can be sent along as `doc`, without
+ * document is looked at if this service has the resource; of any other it can be sent along as `doc`, without
  * which the answer says what depends on it.
  */
 export function explainRole(administration: Administration): RequestHandler {

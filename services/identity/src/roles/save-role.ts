@@ -19,7 +19,7 @@ import { takeIds } from '../store/ids.ts'
 import type { Models } from '../store/models.ts'
 import { type Role, roleView, versionOf } from '../store/role.ts'
 
-/** `POST /rest/roles`: a role that holds at most what the caller holds. */
+/** `POST /rest/roles`: a role that has at most what the caller has. */
 export function createRole({ connection, models, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
@@ -52,7 +52,7 @@ export function createRole({ connection, models, authorizer }: Administration): 
 /**
  * `PUT` and `PATCH /rest/roles/{id}`: every change is a new version, in effect within 2 s; the versions before
  * stay readable for services. Refused when nobody would be left who may write users and roles, and when the role
- * holds, before or after, more than the caller.
+ * has, before or after, more than the caller.
  */
 export function changeRole(
   { connection, models, authorizer }: Administration,

@@ -15,7 +15,7 @@ export async function revokeSession(
   await announce(models.changes, transaction, { kind: 'session', key: session })
 }
 
-/** Ends every session of an account, within `transaction`, but for the one that is to be kept. */
+/** Ends every session of an account, within `transaction`, except one. */
 export async function revokeSessions(
   models: SessionModels,
   transaction: ClientSession,

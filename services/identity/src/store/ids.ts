@@ -12,7 +12,7 @@ export const counterSchema = new Schema<CounterDocument>(
 )
 
 /**
- * Takes ids from the counter document `from`: how many of each kind is wanted, and the first of each kind
+ * Takes ids from the counter document `from`: how many of each kind are taken, and the first of each kind
  * comes back. Never part of a transaction, where every writer would wait for every other: an id that is not
  * used in the end is lost.
  */

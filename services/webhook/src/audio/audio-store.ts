@@ -13,7 +13,7 @@ const RETAINED_MS = 30 * 24 * 60 * 60 * 1_000
 const READ_MS = 3_000
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)[;,]/
 
-/** What a message holds in the place of audio that is kept beside it. */
+/** What a message has in the place of audio that is stored apart from it. */
 export const audioReference = z.object({
   id: z.string(),
   bytes: z.number().int().describe('Of the text that came in as audio'),
@@ -40,7 +40,7 @@ interface StoredChunk {
 
 export interface AudioStore {
   /**
-   * Keeps audio under the message's id for 30 days, and returns the message with a reference in its place (`audio`
+   * Stores audio under the message's id for 30 days, and returns the message with a reference in its place (`audio`
    * null, `audioRef`). Rejects with `unavailable` when it is not safe in time.
    */
   store(options: {
@@ -54,7 +54,7 @@ export interface AudioStore {
   open(workspace: number, id: string): Promise<{ bytes: number; content: Readable } | undefined>
 }
 
-/** The audio of a message, when it has over 128 KiB: then it is to be kept beside the message. */
+/** The audio of a message, when it has over 128 KiB: then it is to be stored apart from the message. */
 export function largeAudioOf({ audio }: WebhookMessage): string | undefined {
   return typeof audio === 'string' && Buffer.byteLength(audio) > LARGE_BYTES ? audio : undefined
 }
@@ -66,7 +66,7 @@ export function createAudioStore(connection: Connection): AudioStore {
       const content = Buffer.from(audio)
       await withTimeout(remainingMs, write(connection, { id: messageId, workspace, content })).catch(
         (cause) => {
-          throw new Problem('unavailable', { detail: 'The audio could not be kept in time.', cause })
+          throw new Problem('unavailable', { detail: 'The audio could not be stored in time.', cause })
         },
       )
       const contentType = DATA_URL.exec(audio)?.[1] ?? null

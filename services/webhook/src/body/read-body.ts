@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { checkBytes } from '@parley/shared/json-body'
+import { parseJson } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 import type { BodyBudget, BodyReservation, NoRoom } from './body-budget.ts'
 
@@ -104,7 +106,7 @@ function decoded(req: IncomingMessage, inflate: boolean): Readable {
   return req.pipe(DECODERS[encoding as keyof typeof DECODERS]())
 }
 
-/** What is still coming is thrown away, so that the sender gets to read the answer; endless senders are cut off. */
+/** What is still coming is discarded, so that the sender gets to read the response; endless senders are cut off. */
 function letGo(req: IncomingMessage): void {
   req.unpipe()
   req.resume()
@@ -113,4 +115,18 @@ function letGo(req: IncomingMessage): void {
   }, LINGER_MS)
   cut.unref()
   req.once('close', () => clearTimeout(cut))
+}
+
+/**
+ * Parses JSON whose depth was checked before anything recurses; undefined for an empty body. Throws `too_deep`,
+ * `too_many_members` and `malformed_json`.
+ */
+export function parseBytes(bytes: Buffer, maxMembers?: number): unknown {
+  if (bytes.length === 0) return undefined
+  checkBytes(bytes, maxMembers)
+  try {
+    return parseJson(bytes.toString())
+  } catch (cause) {
+    throw new Problem('malformed_json', { cause })
+  }
 }

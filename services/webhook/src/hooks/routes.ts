@@ -68,7 +68,7 @@ export function hookRoutes(options: {
 
 const HOST = /^[\w.:[\]-]{1,255}$/
 
-/** Where the caller reached the gateway, which says so in headers of its own; empty when it can't be told. */
+/** Where the caller reached the gateway, which says so in headers of its own; empty when it is not known. */
 function originOf(req: Request): string {
   const { 'x-forwarded-proto': proto = 'http', 'x-forwarded-host': host = req.headers.host } = req.headers
   return typeof host === 'string' && HOST.test(host) ? `${proto}://${host}` : ''

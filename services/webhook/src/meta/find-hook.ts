@@ -11,7 +11,7 @@ export type FindHook = (req: Request) => Promise<Channel | undefined>
 
 /**
  * The channel that `/{slug}/{channelExtId}` addresses; undefined when there is none, for an unknown workspace
- * after the same look-up. Rejects with `unavailable` when it can't be told within 2.5 s.
+ * after the same look-up. Rejects with `unavailable` when it is not known within 2.5 s.
  */
 export function createFindHook(options: {
   workspaces: Workspaces

@@ -6,11 +6,11 @@ export interface Update {
   /** Where it stands in the payload, as a JSON Pointer. */
   path: string
   raw: unknown
-  /** The contacts named beside it. */
+  /** The contacts named with it. */
   contacts: unknown[]
 }
 
-/** The updates of a payload in order, and the paths of what should have held some but could not be read. */
+/** The updates of a payload in order, and the paths of what should have contained some but could not be read. */
 export function updatesIn(payload: unknown): { updates: Update[]; malformed: string[] } {
   const updates: Update[] = []
   const malformed: string[] = []

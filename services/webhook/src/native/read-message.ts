@@ -5,8 +5,7 @@ import { validate } from '@parley/shared/validate'
 import type { Request } from 'express'
 import { z } from 'zod'
 import type { BodyBudget } from '../body/body-budget.ts'
-import { parseBytes } from '../body/parse-bytes.ts'
-import { readBody } from '../body/read-body.ts'
+import { parseBytes, readBody } from '../body/read-body.ts'
 import { audioSpan } from './audio-span.ts'
 
 const MIB = 1024 * 1024

@@ -9,8 +9,12 @@ import { type AudioStore, largeAudioOf } from '../audio/audio-store.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
 import type { Channels } from '../channels.ts'
 import type { Idempotency } from '../idempotency.ts'
-import { derivedMessageId } from '../message-id.ts'
-import { type MessagePublication, messagePublication, traceparentOf } from '../publication.ts'
+import {
+  derivedMessageId,
+  type MessagePublication,
+  messagePublication,
+  traceparentOf,
+} from '../publication.ts'
 import { parseMessage, readMessage } from './read-message.ts'
 
 // Together with what Redis may take afterwards, the answer is there within 5 s of the body.

@@ -1,6 +1,5 @@
 import { acceptedMessage } from '@parley/shared/message'
-import type { DescribedOperation, Parameter } from '@parley/shared/openapi/operation'
-import { queryParameters } from '@parley/shared/openapi/query-parameters'
+import { type DescribedOperation, type Parameter, queryParameters } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { MESSAGE_STATES } from '../../message/message-record.ts'
 import { replayRequest } from '../messages/replay-routes.ts'
