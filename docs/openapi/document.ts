@@ -3,7 +3,7 @@ import { operations as ofConfiguration } from '@parley/configuration/openapi'
 import { operations as ofDispatcher } from '@parley/dispatcher/openapi'
 import { operations as ofGateway } from '@parley/gateway/openapi'
 import { operations as ofIdentity } from '@parley/identity/openapi'
-import type { Content, DescribedOperation, Parameter } from '@parley/shared/openapi/operation'
+import type { Content, DescribedOperation, OperationParameter } from '@parley/shared/openapi/operation'
 import { problemSchema } from '@parley/shared/openapi/problem-schema'
 import { operations as ofWebhook } from '@parley/webhook/openapi'
 import { type Operation, operations as permitted } from '../permission-operations.ts'
@@ -115,7 +115,7 @@ function contentOf({ schema, example, types = ['application/json'] }: Content, {
   return Object.fromEntries(types.map((type) => [type, { schema: schemas.of(schema), example }]))
 }
 
-function parameterOf(parameter: Parameter, { schemas }: Parts): object {
+function parameterOf(parameter: OperationParameter, { schemas }: Parts): object {
   const { in: place, name, description, schema, required = false, example } = parameter
   return {
     ...{ name, in: place, description, required, schema: schemas.of(schema) },

@@ -17,7 +17,7 @@ export interface InternalClient {
   get(path: string): Promise<unknown>
   /** POSTs JSON likewise. */
   post(path: string, body: unknown): Promise<unknown>
-  /** GETs whatever it is; undefined for 404, `unavailable` when the service is unavailable, slow, or sends more than allowed. */
+  /** GETs whatever it is; undefined for 404, `unavailable` when the service fails, is slow, or sends too much. */
   getBytes(path: string, limits: { maxBytes: number; timeoutMs: number }): Promise<Buffer | undefined>
 }
 

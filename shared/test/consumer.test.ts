@@ -154,7 +154,9 @@ describe('a consumer of single deliveries', () => {
     const deliveries: ConsumeMessage[] = []
     const { channels, model } = connectionOf()
     const consumer = consumeEach({
-      ...{ queue: 'q', log, deadLetters: { publish } },
+      queue: 'q',
+      log,
+      deadLetters: { publish },
       take: async (delivery) => {
         deliveries.push(delivery)
         return { delivery, reason: 'unreadable' }
@@ -168,8 +170,11 @@ describe('a consumer of single deliveries', () => {
     expect(channels[0]?.acked).toEqual([])
     expect(published).toEqual([
       expect.objectContaining({
-        ...{ exchange: 'rejected', messageId: 'm7', mandatory: true },
-        ...{ body: Buffer.from('content 7'), headers: { workspace: 1, reason: 'unreadable' } },
+        exchange: 'rejected',
+        messageId: 'm7',
+        mandatory: true,
+        body: Buffer.from('content 7'),
+        headers: { workspace: 1, reason: 'unreadable' },
       }),
     ])
     confirmed.resolve()
@@ -195,7 +200,8 @@ describe('a consumer of batches', () => {
     const batches: number[][] = []
     const { channels, model } = connectionOf()
     const consumer = consumeBatches({
-      ...{ queue: 'q', log },
+      queue: 'q',
+      log,
       work: async (batch) => {
         batches.push(batch.map(({ fields }) => fields.deliveryTag))
         if (batches.length === 1) throw new Error('the database is unavailable')
@@ -215,7 +221,9 @@ describe('a consumer of batches', () => {
     const publish = async ({ headers }: Publication) => void reasons.push(headers?.reason)
     const { channels, model } = connectionOf()
     const consumer = consumeBatches({
-      ...{ queue: 'q', log, deadLetters: { publish } },
+      queue: 'q',
+      log,
+      deadLetters: { publish },
       work: async (batch) =>
         batch
           .filter(({ fields }) => fields.deliveryTag === 2)

@@ -39,7 +39,7 @@ test('whatever keys a document has, they are read as they are', async () => {
   for (let times = 0; times < 3; times++) expect(await client.get('/keys')).toEqual(documents)
 })
 
-test('an instance that can not be reached is not noticed when another one can', async () => {
+test('an instance that can not be reached is not noticed when another one can be', async () => {
   const client = clientOf(NOBODY, new URL(identity.url))
   for (let call = 0; call < 4; call++) expect(await client.get('/here')).toMatchObject({ path: '/here' })
 })

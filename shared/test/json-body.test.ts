@@ -14,7 +14,8 @@ let server: Awaited<ReturnType<typeof listening>>
 beforeAll(async () => {
   const app = createApp({
     log: createLog({ service: 'test', level: 'silent' }),
-    ...{ registry: new Registry(), tracing: untraced },
+    registry: new Registry(),
+    tracing: untraced,
     readiness: { required: {} },
     routes: (routes) => {
       routes.post('/echo', jsonBody({ maxBytes: MAX_BYTES }), (req, res) => {

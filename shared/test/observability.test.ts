@@ -61,7 +61,9 @@ describe('a process that is observed', () => {
       OTEL_TRACES_SAMPLER_ARG: 1,
     })
     const app = createApp({
-      ...{ registry, tracing, log: createLog({ service: 'test', level: 'silent' }) },
+      registry,
+      tracing,
+      log: createLog({ service: 'test', level: 'silent' }),
       readiness: {
         required: { here: async () => true },
         optional: { unavailable: async () => Promise.reject(new Error('unavailable')) },

@@ -7,7 +7,9 @@ import { untraced } from '@parley/shared/tracing'
 import { Registry } from 'prom-client'
 
 const app = createApp({
-  ...{ log: createLog({ service: 'test', level: 'silent' }), registry: new Registry(), tracing: untraced },
+  log: createLog({ service: 'test', level: 'silent' }),
+  registry: new Registry(),
+  tracing: untraced,
   readiness: { required: {} },
   routes: (app) => app.get('/rest/things', (_req, res) => void res.json({ data: [] })),
 })

@@ -8,7 +8,10 @@ export function publishOne(
   { id, workspace, extId, hasReply }: { id: string; workspace: number; extId: string; hasReply: boolean },
 ): void {
   const message = {
-    ...{ extId, user: { name: 'João' }, thread: { extId: id }, input: 'Olá' },
+    extId,
+    user: { name: 'João' },
+    thread: { extId: id },
+    input: 'Olá',
     answer: hasReply ? { message: 'A sua encomenda saiu para entrega.' } : {},
   }
   const body = Buffer.from(JSON.stringify(message))

@@ -9,8 +9,11 @@ let parley: ParleyClient
 beforeAll(async () => {
   system = await startParley()
   const body = {
-    ...{ name: 'Ana Souza', email: 'ana@example.com', phone: '+5511999990000' },
-    ...{ password: 'correct horse battery staple', namespace: 'acme' },
+    name: 'Ana Souza',
+    email: 'ana@example.com',
+    phone: '+5511999990000',
+    password: 'correct horse battery staple',
+    namespace: 'acme',
   }
   const { accessToken } = await succeeded(parleyClient(system.url).POST('/api/auth/register', { body }))
   parley = parleyClient(system.url, accessToken)
@@ -34,7 +37,8 @@ async function configure(): Promise<void> {
   await put(parley.PUT('/rest/assistant/{id}', { params: at(1), body: assistant }))
   const channel = {
     ...({ name: 'Line', description: '', extId: 'line', hook: 'whatsapp', callback: 'rpc' } as const),
-    ...{ handlerUrl: 'native:agents/echo', config: { assistantId: 1 } },
+    handlerUrl: 'native:agents/echo',
+    config: { assistantId: 1 },
   }
   await put(parley.PUT('/rest/channels/{id}', { params: at(1), body: channel }))
 }

@@ -80,7 +80,8 @@ export async function startProcesses(): Promise<RunningParley> {
       const config = { phoneNumberId, accessToken: 'secret', apiUrl: `${system.simulatorUrl}/v23.0` }
       const body = {
         ...({ name: extId, description: '', extId, hook: 'whatsapp', callback: 'whatsapp' } as const),
-        ...{ handlerUrl: 'native:agents/echo', config },
+        handlerUrl: 'native:agents/echo',
+        config,
       }
       const params = { path: { id } }
       await succeeded(parleyClient(system.gatewayUrl, token).PUT('/rest/channels/{id}', { params, body }))

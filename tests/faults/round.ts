@@ -17,8 +17,12 @@ const SETTLED_MS = 120_000
 const CHECK_MS = 250
 
 const count = z.object({
-  ...{ accepted: z.int(), inFlight: z.int(), delivered: z.int(), read: z.int() },
-  ...{ difference: z.int(), unaudited: z.int() },
+  accepted: z.int(),
+  inFlight: z.int(),
+  delivered: z.int(),
+  read: z.int(),
+  difference: z.int(),
+  unaudited: z.int(),
 })
 
 /** What every round uses. */

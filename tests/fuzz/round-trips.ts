@@ -31,7 +31,8 @@ const CONFIGURED = Object.keys(document.paths).flatMap((path) => {
 })
 
 const configured = ({ name, schema }: { name: string; schema: object }): Trip => ({
-  ...{ name, bodies: fromSchema(schema) },
+  name,
+  bodies: fromSchema(schema),
   async store({ request }, body) {
     const made = await request('POST', `/rest/${name}`, body)
     if (made.status !== 200) return undefined

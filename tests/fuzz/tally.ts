@@ -23,7 +23,10 @@ export const zeros = <K extends string>(keys: readonly K[]) =>
 
 export function createTally(): Tally {
   const tally: Tally = {
-    ...{ sent: zeros(KINDS), statuses: new Map(), failures: zeros(ORACLES), findings: [] },
+    sent: zeros(KINDS),
+    statuses: new Map(),
+    failures: zeros(ORACLES),
+    findings: [],
     count: (kind, statuses, oracles) => {
       tally.sent[kind]++
       for (const status of statuses) tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1)

@@ -57,7 +57,9 @@ async function request({ path, operation }: Named): Promise<{ path: string } & S
   const example = Object.values(operation.requestBody?.content ?? {})[0]?.example
   const standIn = (await standIns[operation.operationId]?.(run, example)) ?? {}
   const given = operation.parameters.map(({ in: place, name, example }) => ({
-    ...{ place, name, value: standIn.parameters?.[name] ?? example },
+    place,
+    name,
+    value: standIn.parameters?.[name] ?? example,
   }))
   const of = (place: string) =>
     given

@@ -1,6 +1,10 @@
 import { safeInteger } from '@parley/shared/json-object'
 import { postedMessage } from '@parley/shared/message'
-import { type DescribedOperation, type Parameter, queryParameters } from '@parley/shared/openapi/operation'
+import {
+  type DescribedOperation,
+  type OperationParameter,
+  queryParameters,
+} from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { hookQuery } from './hooks/routes.ts'
 
@@ -69,7 +73,7 @@ const hookExample = {
 }
 
 const path = '/api/hooks/whatsapp/{slug}/{channelExtId}'
-const address: Parameter[] = [
+const address: OperationParameter[] = [
   {
     in: 'path',
     name: 'slug',
@@ -87,7 +91,7 @@ const address: Parameter[] = [
     example: 'support-line',
   },
 ]
-const hub = (name: string, description: string, example: string): Parameter => ({
+const hub = (name: string, description: string, example: string): OperationParameter => ({
   in: 'query',
   name: `hub.${name}`,
   description,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ErrorCode } from '../errors.ts'
 
 /** A parameter of a path, a query or a header. */
-export interface Parameter {
+export interface OperationParameter {
   in: 'path' | 'query' | 'header'
   name: string
   description: string
@@ -38,7 +38,7 @@ export interface DescribedOperation {
   tag: string
   summary: string
   description?: string
-  parameters?: readonly Parameter[]
+  parameters?: readonly OperationParameter[]
   body?: Content & { optional?: boolean }
   response: Content & { headers?: readonly ResponseHeader[]; description?: string }
   /** Answers of another status that are no problem, with a body or without. */
@@ -51,7 +51,7 @@ export interface DescribedOperation {
 export function queryParameters<S extends z.ZodObject>(
   query: S,
   descriptions: Record<keyof S['shape'] & string, string>,
-): Parameter[] {
+): OperationParameter[] {
   return Object.entries<string>(descriptions).map(([name, description]) => ({
     in: 'query',
     name,

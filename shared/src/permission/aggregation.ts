@@ -1,4 +1,4 @@
-import type { Call, Comparison, Expression } from './expression.ts'
+import type { Comparison, Expression, MethodCall } from './expression.ts'
 import { isScalar as isScalarValue } from './values.ts'
 import type { OperandLimit } from './work.ts'
 
@@ -117,7 +117,7 @@ function areComparable(l: string, r: string): unknown {
   }
 }
 
-function call({ method, target, argument }: Call): unknown {
+function call({ method, target, argument }: MethodCall): unknown {
   return bound({ t: aggregation(target), a: aggregation(argument) }, ({ t, a }) => {
     const inString = { $cond: [isString(a), { $indexOfCP: [t, a] }, -1] }
     const inArray = { $cond: [isScalar(a), { $indexOfArray: [t, a] }, -1] }

@@ -16,9 +16,9 @@ const ANY_OTHER = '(any other resource)'
 const COMMON_ACCOUNT_KEYS = ['_id', 'workspace']
 
 /**
- * Whether somebody who has these permissions may grant `granted`, as Kubernetes decides for RBAC: each entry equals one that
- * they have, or they have everything, without a condition, of each resource of which the entry grants something. What
- * an entry makes of the account that it is granted to is not known, so it counts as granting.
+ * Whether somebody who has these permissions may grant `granted`, as Kubernetes decides for RBAC: each entry equals
+ * one that they have, or they have everything, without a condition, of each resource of which the entry grants
+ * something. What an entry makes of the account that it is granted to is not known, so it counts as granting.
  */
 export function covers(
   { permissions, account }: { permissions: readonly PermissionEntry[]; account: object },

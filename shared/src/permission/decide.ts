@@ -3,7 +3,7 @@ import { allOf, anyOf, compile, type Filter } from './compile.ts'
 import { parsePart } from './entry.ts'
 import { evaluate } from './evaluate.ts'
 import { type Expression, literal } from './expression.ts'
-import { type Caller, fold } from './fold.ts'
+import { type FoldScope, fold } from './fold.ts'
 import { grants, workspaceOf } from './values.ts'
 import { documentSteps, fits, type OperandLimit, operandLimits, Work, WorkExceeded } from './work.ts'
 
@@ -76,7 +76,7 @@ export function foldEntries(question: Question, access: Access): FoldedEntry[] {
   })
 }
 
-function foldPart(part: unknown, scope: Caller & { work: Work }): FoldedPart {
+function foldPart(part: unknown, scope: FoldScope & { work: Work }): FoldedPart {
   const parsed = parsePart(part)
   if ('error' in parsed) {
     const { column, message } = parsed.error

@@ -1,4 +1,4 @@
-import { type Call, type Comparison, type Expression, partsOf } from './expression.ts'
+import { type Comparison, type Expression, type MethodCall, partsOf } from './expression.ts'
 import { valueAt } from './values.ts'
 
 /** The longest string of a document that an expression searches or orders, in bytes of UTF-8. */
@@ -44,7 +44,7 @@ export function stepsOf(expression: Expression): number {
   return expression.kind === 'compare' ? 1 + comparisonSteps(expression) : 1
 }
 
-function callSteps({ method, target, argument }: Call): number {
+function callSteps({ method, target, argument }: MethodCall): number {
   const sought = lengthOf(argument, MAX_SOUGHT_BYTES)
   return method === 'startsWith' ? sought : searchSteps(lengthOf(target, MAX_SEARCHED_BYTES), sought)
 }

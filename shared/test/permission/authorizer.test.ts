@@ -72,7 +72,8 @@ describe('a caller', () => {
     const caller = callerWith()
     for (const _time of ['first', 'second'])
       await expect((async () => authorizer.require(caller, 'jobs', 'write'))()).rejects.toMatchObject({
-        ...{ code: 'forbidden', message: 'The role may not write jobs.' },
+        code: 'forbidden',
+        message: 'The role may not write jobs.',
       })
     expect(asked).toHaveLength(1)
   })
@@ -89,7 +90,8 @@ describe('a role', () => {
 
   test('that is not there any more lets nobody do anything', async () => {
     await expect(authorizer.decide(callerWith({ _id: 9 }), 'jobs', 'read')).rejects.toMatchObject({
-      ...{ code: 'forbidden', message: 'The role no longer exists.' },
+      code: 'forbidden',
+      message: 'The role no longer exists.',
     })
   })
 

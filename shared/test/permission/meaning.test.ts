@@ -196,7 +196,8 @@ describe('an expression comes to the value that JavaScript would give, where it 
       text: 'a\u{1f600}bb',
       at: new Date(7),
     },
-    ...{ list: [1, 'a', null, { x: 1 }, [1], 'a'], deep: { list: [{ x: 1 }], x: { y: 2 } } },
+    list: [1, 'a', null, { x: 1 }, [1], 'a'],
+    deep: { list: [{ x: 1 }], x: { y: 2 } },
     bare: Object.assign(Object.create(null), { x: 3 }),
     made: Object.assign(Object.create({ x: 4 }), { y: 5 }),
   }

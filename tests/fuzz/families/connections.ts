@@ -49,7 +49,12 @@ const MESSAGES: readonly string[] = [
 
 const messages = fc.constantFrom(...MESSAGES).map(
   (raw): FuzzCase => ({
-    ...{ kind: 'connection', caller: 'WORKSPACE_ADMIN', method: 'GET', target: '/', headers: [], raw },
+    kind: 'connection',
+    caller: 'WORKSPACE_ADMIN',
+    method: 'GET',
+    target: '/',
+    headers: [],
+    raw,
   }),
 )
 

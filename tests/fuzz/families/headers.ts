@@ -28,7 +28,10 @@ const base = (operations: typeof fuzzedOperations) =>
     const body = validBody(operation)?.map(jsonText) ?? fc.constant(undefined)
     return fc.tuple(pathOf(operation), body).map(
       ([target, body]): FuzzCase => ({
-        ...{ kind: 'header', caller, method: operation.method, target },
+        kind: 'header',
+        caller,
+        method: operation.method,
+        target,
         headers: headersOf({ operation, caller, hasBody: body !== undefined }),
         ...(body === undefined ? {} : { body }),
       }),

@@ -30,8 +30,8 @@ export const newApiToken = z.strictObject({
 })
 
 /**
- * `POST /api/auth/tokens`: the only response that ever contains the token. It takes a login within the last ten minutes or
- * the password, and a token that is made with a token ends with it at the latest.
+ * `POST /api/auth/tokens`: the only response that ever contains the token. It takes a login within the last ten
+ * minutes or the password, and a token that is made with a token ends with it at the latest.
  */
 export function createApiToken(administration: Administration): RequestHandler {
   const { connection, models, authorizer } = administration

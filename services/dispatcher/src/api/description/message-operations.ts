@@ -1,5 +1,9 @@
 import { acceptedMessage } from '@parley/shared/message'
-import { type DescribedOperation, type Parameter, queryParameters } from '@parley/shared/openapi/operation'
+import {
+  type DescribedOperation,
+  type OperationParameter,
+  queryParameters,
+} from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { MESSAGE_STATES } from '../../message/message-record.ts'
 import { replayRequest } from '../messages/replay-routes.ts'
@@ -11,7 +15,7 @@ const ID = '48341280-0a59-806f-9695-a1f7fc5fde77'
 const time = z.iso.datetime()
 const state = z.enum(MESSAGE_STATES)
 
-const idParameter: Parameter = {
+const idParameter: OperationParameter = {
   in: 'path',
   name: 'id',
   required: true,
