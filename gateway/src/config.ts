@@ -1,5 +1,5 @@
 import { BlockList } from 'node:net'
-import { addressRanges } from '@parley/shared/address-ranges'
+import { addressRanges } from '@parley/shared/addresses'
 import { type BaseConfig, integer, serviceUrls } from '@parley/shared/config'
 import { redisUrl } from '@parley/shared/server-url'
 import { z } from 'zod'

@@ -49,14 +49,14 @@ export function randomInProduction(text: string | undefined): string | undefined
   return keys.every((key) => new Set(key).size >= FEWEST_BYTE_VALUES) ? undefined : 'is not random'
 }
 
-/** Where the copies of a service answer, as URLs separated by commas. */
+/** Where the instances of a service listen, as URLs separated by commas. */
 export const serviceUrls = (service: string) =>
   z
     .string()
     .transform((text) => text.split(',').map((url) => url.trim()))
     .pipe(z.array(z.url({ protocol: /^https?$/ }).transform((text) => new URL(text))).min(1))
     .describe(
-      `Where the copies of the ${service} service answer, separated by commas; a name may stand for many`,
+      `Where the instances of the ${service} service listen, separated by commas; a name may stand for many`,
     )
 
 /** The keys that every process reads. */
@@ -86,7 +86,7 @@ export const baseConfig = {
     .min(0)
     .max(1)
     .default(1)
-    .describe('Share of the traces that begin here which are kept'),
+    .describe('Share of the traces that begin here which are exported'),
   SERVICE_KEY: json
     .pipe(publicJwk.extend({ d: z.string() }))
     .describe("This process's private ES256 key as a JWK; its kid is the service's name"),
@@ -102,7 +102,7 @@ export type BaseConfig = z.output<z.ZodObject<typeof baseConfig>>
 export class ConfigError extends Error {}
 
 /**
- * Parses the environment once; an empty value counts as not set, and `<key>_FILE` names a file that holds the value of
+ * Parses the environment once; an empty value counts as not set, and `<key>_FILE` names a file with the value of
  * any key. Throws {@link ConfigError} that lists all wrong
  * keys, without their values.
  */

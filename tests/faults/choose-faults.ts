@@ -16,7 +16,7 @@ export function budgetOf(text: string): Budget {
 }
 
 /** Every fault once, then random ones; with `names` only those whose name contains one of them, once each. */
-export function* faultsInTurn(options: {
+export function* faultSequence(options: {
   all: Fault[]
   names: string[]
   budget: Budget

@@ -1,5 +1,5 @@
 import { serviceUrls } from '@parley/shared/config'
-import { secretKeysConfig } from '@parley/shared/secret-keys'
+import { secretKeysConfig } from '@parley/shared/sealed-value'
 import { amqpUrl } from '@parley/shared/server-url'
 import { z } from 'zod'
 

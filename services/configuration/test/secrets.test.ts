@@ -1,8 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parseConfig } from '@parley/shared/config'
-import { createSecretBox, MASK, openSecrets, secretKeyring } from '@parley/shared/sealed-value'
-import { secretKeysConfig, secretKeysOf } from '@parley/shared/secret-keys'
+import {
+  createSecretBox,
+  MASK,
+  openSecrets,
+  secretKeyring,
+  secretKeysConfig,
+  secretKeysOf,
+} from '@parley/shared/sealed-value'
 import mongoose from 'mongoose'
 import { z } from 'zod'
 import { bodies } from './bodies.ts'

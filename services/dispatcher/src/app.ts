@@ -3,7 +3,7 @@ import { createAuthorizer } from '@parley/shared/authorizer'
 import type { BaseConfig } from '@parley/shared/config'
 import { createReplica } from '@parley/shared/config-replica/replica'
 import { createReplicaStore } from '@parley/shared/config-replica/replica-store'
-import { createInternalClient } from '@parley/shared/internal-client'
+import { createInternalClient, roundRobin } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
 import { connectBroker } from '@parley/shared/messaging/connection'
@@ -17,10 +17,8 @@ import {
 } from '@parley/shared/messaging/topology'
 import { connectMongo } from '@parley/shared/mongo'
 import { connectRedis } from '@parley/shared/redis'
-import { createSecretBox } from '@parley/shared/sealed-value'
-import { secretKeysOf } from '@parley/shared/secret-keys'
+import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
-import { inTurn } from '@parley/shared/targets'
 import { createTracing } from '@parley/shared/tracing'
 import type { mongo } from 'mongoose'
 import { Registry } from 'prom-client'
@@ -51,7 +49,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const tokenSigner = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: config.SERVICE_JWKS })
   const inner = (urls: URL[], audience: 'identity' | 'configuration' | 'webhook') =>
-    createInternalClient({ targets: inTurn(urls), audience, signer: tokenSigner })
+    createInternalClient({ targets: roundRobin(urls), audience, signer: tokenSigner })
   const database = connectMongo({
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,
@@ -73,8 +71,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const statuses = watchStatuses({
     instance,
     publisher,
-    gateways: inTurn(config.GATEWAY_URL),
-    webhooks: inTurn(config.WEBHOOK_URL),
+    gateways: roundRobin(config.GATEWAY_URL),
+    webhooks: roundRobin(config.WEBHOOK_URL),
     instances: collections.instances,
     log,
   })

@@ -1,7 +1,7 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
-import { addressRanges } from '@parley/shared/address-ranges'
+import { addressRanges } from '@parley/shared/addresses'
 import { integer, randomInProduction, safeInProduction, serviceUrls } from '@parley/shared/config'
-import { secretKeysConfig } from '@parley/shared/secret-keys'
+import { secretKeysConfig } from '@parley/shared/sealed-value'
 import { amqpUrl, redisUrl } from '@parley/shared/server-url'
 import { z } from 'zod'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { partitionKey, REJECTED_QUEUE } from '@parley/shared/messaging/topology'
+import { DEAD_LETTER_QUEUE, partitionKey } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import { rpcLine, text } from './rpc-line.ts'
 
@@ -35,7 +35,7 @@ describe('what can not be stored', () => {
         ...change,
       })
       const rejected = await eventually(
-        async () => (await channel.get(REJECTED_QUEUE, { noAck: true })) || undefined,
+        async () => (await channel.get(DEAD_LETTER_QUEUE, { noAck: true })) || undefined,
       )
       expect(rejected.properties.messageId).toBe(`bad ${name}`)
       expect(rejected.properties.headers?.reason).toContain(reason)

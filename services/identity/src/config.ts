@@ -41,7 +41,7 @@ export const identityConfig = {
     .describe('The fewest characters of a password; 8 in production and 1 elsewhere when not set'),
   REDIS_URL: redisUrl
     .optional()
-    .describe('Redis, where all copies count logins; without it each counts alone'),
+    .describe('Redis, where all instances count logins; without it each counts alone'),
   FREE_LOGIN_TRIES: integer({ min: 1, max: 1_000_000 })
     .optional()
     .describe(

@@ -1,5 +1,5 @@
 import { integer, randomInProduction, safeInProduction, serviceUrls } from '@parley/shared/config'
-import { secretKeysConfig } from '@parley/shared/secret-keys'
+import { secretKeysConfig } from '@parley/shared/sealed-value'
 import { amqpUrl, redisUrl, withoutTrailingSlashes } from '@parley/shared/server-url'
 import { z } from 'zod'
 

@@ -103,7 +103,7 @@ export const checkOperation: DescribedOperation = {
   summary: 'List what is wrong with the configuration',
   description: 'Up to 500 findings, or what is found in 3 seconds; `next` goes on from there.',
   parameters: [afterParameter],
-  answer: {
+  response: {
     schema: z.object({ data: z.array(finding), next: z.string().nullable() }).meta({ id: 'FindingPage' }),
     example: {
       data: [

@@ -1,11 +1,11 @@
 import { safeInteger } from '@parley/shared/json-object'
-import type { Parameter } from '@parley/shared/openapi/operation'
+import type { OperationParameter } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import type { FieldKind, ResourceDefinition } from '../resources/definition.ts'
 
 const flag = z.enum(['true', 'false']).default('false')
 
-export const ifMatch: Parameter = {
+export const ifMatch: OperationParameter = {
   in: 'header',
   name: 'If-Match',
   description: 'Only where the document still has this tag; 412 otherwise',
@@ -13,28 +13,28 @@ export const ifMatch: Parameter = {
 }
 
 /** On PUT, `*` only creates; on GET, a response whose tag is known already is 304. */
-export const ifNoneMatch = (description: string): Parameter => ({
+export const ifNoneMatch = (description: string): OperationParameter => ({
   in: 'header',
   name: 'If-None-Match',
   description,
   schema: z.string(),
 })
 
-export const prefer: Parameter = {
+export const prefer: OperationParameter = {
   in: 'header',
   name: 'Prefer',
   description: '`handling=strict` refuses references to what is not there (422)',
   schema: z.string(),
 }
 
-export const queryFlag = (name: string, description: string): Parameter => ({
+export const queryFlag = (name: string, description: string): OperationParameter => ({
   in: 'query',
   name,
   description,
   schema: flag,
 })
 
-export const after: Parameter = {
+export const after: OperationParameter = {
   in: 'query',
   name: 'after',
   description: 'The `next` of the page before',
@@ -42,7 +42,7 @@ export const after: Parameter = {
 }
 
 /** How a path names a document. */
-export function idParameter({ keyed }: ResourceDefinition): Parameter {
+export function idParameter({ keyed }: ResourceDefinition): OperationParameter {
   const integer = 'An integer from 0 to 2^53-1'
   return {
     in: 'path',
@@ -57,7 +57,7 @@ export function idParameter({ keyed }: ResourceDefinition): Parameter {
 }
 
 /** The parameter for references to replace by documents; none where there are no references. */
-export function populateParameter({ references }: ResourceDefinition): Parameter[] {
+export function populateParameter({ references }: ResourceDefinition): OperationParameter[] {
   const fields = [...new Set(references.map(({ field }) => field))]
   if (fields.length === 0) return []
   return [
@@ -71,9 +71,9 @@ export function populateParameter({ references }: ResourceDefinition): Parameter
 }
 
 /** What a list can be narrowed and ordered by. */
-export function listParameters(definition: ResourceDefinition): Parameter[] {
+export function listParameters(definition: ResourceDefinition): OperationParameter[] {
   const kinds: Record<string, FieldKind> = { _id: 'integer', ...definition.indexed, updatedAt: 'text' }
-  const filters = Object.entries(kinds).map(([name, kind]): Parameter => {
+  const filters = Object.entries(kinds).map(([name, kind]): OperationParameter => {
     const description = kind === 'integers' ? 'Only those whose list has this' : 'Only those with this value'
     return { in: 'query', name, description, schema: kind === 'text' ? z.string() : safeInteger }
   })

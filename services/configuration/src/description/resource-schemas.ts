@@ -1,5 +1,5 @@
 import { safeInteger } from '@parley/shared/json-object'
-import type { AnswerHeader } from '@parley/shared/openapi/operation'
+import type { ResponseHeader } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
@@ -29,11 +29,11 @@ const anyDocument = z
 /** The time in examples. */
 export const EXAMPLE_TIME = '2026-11-20T11:36:37.235Z'
 
-export const etag: AnswerHeader = {
+export const etag: ResponseHeader = {
   name: 'ETag',
   description: 'The version of the document, for conditional requests',
 }
-const applied: AnswerHeader = {
+const applied: ResponseHeader = {
   name: 'Preference-Applied',
   description: 'Repeats the preference that was followed',
 }

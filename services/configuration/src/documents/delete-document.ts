@@ -105,7 +105,7 @@ export function deleteOperation(definition: ResourceDefinition): DescribedOperat
       ifMatch,
       ifNoneMatch('A tag that the document must not have'),
     ],
-    answer: { schema: deleted, example: { _id: 1, deleted: true } },
+    response: { schema: deleted, example: { _id: 1, deleted: true } },
     errors: ['invalid_id', 'not_found', 'still_referenced', 'precondition_failed', 'validation_failed'],
   }
 }

@@ -53,7 +53,7 @@ export function listOperation(definition: ResourceDefinition): DescribedOperatio
     tag: name,
     summary: `List ${name}`,
     parameters: listParameters(definition),
-    answer: { schema: page, example: { data: [stored], next: null } },
+    response: { schema: page, example: { data: [stored], next: null } },
     errors: ['validation_failed'],
   }
 }

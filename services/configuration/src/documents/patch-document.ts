@@ -113,7 +113,7 @@ export function patchOperation(definition: ResourceDefinition): DescribedOperati
       example: { [firstField]: definition.example[firstField] },
       types: PATCH_TYPES,
     },
-    answer: written,
+    response: written,
     errors: ['invalid_id', 'not_found', 'precondition_failed'],
   }
 }

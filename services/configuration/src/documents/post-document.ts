@@ -50,6 +50,6 @@ export function postOperation(definition: ResourceDefinition): DescribedOperatio
     description: 'Under the next free id.',
     parameters: [prefer],
     body: { schema: schemas.sent, example: definition.example },
-    answer: written,
+    response: written,
   }
 }

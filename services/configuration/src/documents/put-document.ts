@@ -86,7 +86,7 @@ export function putOperation(definition: ResourceDefinition): DescribedOperation
       prefer,
     ],
     body: { schema: schemas.sent, example: definition.example },
-    answer: written,
+    response: written,
     errors: ['invalid_id', 'precondition_failed'],
   }
 }

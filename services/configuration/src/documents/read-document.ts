@@ -46,7 +46,7 @@ export function readOperation(definition: ResourceDefinition): DescribedOperatio
       ...populateParameter(definition),
       ifNoneMatch('A tag that is known already: then 304'),
     ],
-    answer: { schema: schemas.read, example: stored, headers: [etag] },
+    response: { schema: schemas.read, example: stored, headers: [etag] },
     others: { 304: { description: 'It still has the tag that was sent' } },
     errors: ['invalid_id', 'not_found', 'validation_failed'],
   }

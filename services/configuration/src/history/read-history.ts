@@ -120,7 +120,7 @@ export function historyOperation(definition: ResourceDefinition): DescribedOpera
     tag: name,
     summary: `Read what happened to ${one}`,
     parameters: [idParameter(definition), after],
-    answer: { schema: history, example: { data: [created], next: null } },
+    response: { schema: history, example: { data: [created], next: null } },
     errors: ['invalid_id', 'not_found', 'validation_failed'],
   }
 }

@@ -1,9 +1,9 @@
-import { type Fault, Problem } from '@parley/shared/problem'
+import { type FieldError, Problem } from '@parley/shared/problem'
 import type { Request } from 'express'
 
 /** The request's query parameters, each at most once. Throws `validation_failed` naming any not in `known`. */
 export function parameters(req: Request, known: readonly string[]): Map<string, string> {
-  const errors: Fault[] = []
+  const errors: FieldError[] = []
   const values = new Map<string, string>()
   for (const [path, value] of Object.entries(req.query)) {
     if (!known.includes(path))

@@ -1,6 +1,6 @@
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
-import { jsonSchemaOf } from '@parley/shared/openapi/json-schema'
-import type { Fault } from '@parley/shared/problem'
+import { jsonSchemaOf } from '@parley/shared/openapi/operation'
+import type { FieldError } from '@parley/shared/problem'
 import { MASK } from '@parley/shared/sealed-value'
 import { z } from 'zod'
 import { extId, optionalId, optionalText, type ResourceDefinition, text, url, valueAt } from './definition.ts'
@@ -52,7 +52,7 @@ function errorsOfSigningSecrets(change: {
   from: JsonObject | undefined
   to: JsonObject
   sent: JsonObject
-}): Fault[] {
+}): FieldError[] {
   const sealed = secretsIn(change.to)
   const before = new Set(secretsIn(change.from ?? {}))
   return secretsIn(change.sent).flatMap((secret, at) => {

@@ -1,7 +1,7 @@
 import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
 import { type JsonObject, safeInteger } from '@parley/shared/json-object'
 import { MAX_ID_CHARACTERS } from '@parley/shared/message'
-import type { Fault } from '@parley/shared/problem'
+import type { FieldError } from '@parley/shared/problem'
 import { z } from 'zod'
 import type { Actor } from './task-transitions.ts'
 
@@ -48,7 +48,7 @@ export interface ResourceDefinition {
     to: JsonObject
     /** What `to` was made of, with the secrets as they were sent. */
     sent: JsonObject
-  }): Fault[]
+  }): FieldError[]
 }
 
 /** The value at the end of a dotted path through own properties of objects; undefined when it leads nowhere. */

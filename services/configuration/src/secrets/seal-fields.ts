@@ -1,6 +1,6 @@
 import { pointerSegment } from '@parley/shared/json-body'
 import type { JsonObject } from '@parley/shared/json-object'
-import { type Fault, Problem } from '@parley/shared/problem'
+import { type FieldError, Problem } from '@parley/shared/problem'
 import { isSealed, MASK, mapSecrets, type SecretBox, type SecretLeaf } from '@parley/shared/sealed-value'
 
 // To seal or to open one takes some 60 microseconds.
@@ -17,9 +17,9 @@ export function sealFields(options: {
   fields: JsonObject
   /** The stored document, its secrets sealed. */
   current: JsonObject | undefined
-}): { fields: JsonObject; errors: Fault[] } {
+}): { fields: JsonObject; errors: FieldError[] } {
   const { secrets, workspace, current } = options
-  const errors: Fault[] = []
+  const errors: FieldError[] = []
   const fields = mapSecrets(options.fields, (leaf, path) => {
     const stored = leafAt(current, path)
     if (leaf === MASK && stored === undefined) {

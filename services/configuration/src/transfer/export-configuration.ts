@@ -112,6 +112,6 @@ export const exportOperation: DescribedOperation = {
   summary: 'Export the configuration',
   description: 'As far as the caller may read it, in the form of an import.',
   parameters: [queryFlag('secrets', 'Shows the secrets that the caller may write; else `••••`')],
-  answer: { schema: configurationSchema, example: configurationExample },
+  response: { schema: configurationSchema, example: configurationExample },
   errors: ['validation_failed'],
 }

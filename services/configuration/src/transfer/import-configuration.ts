@@ -1,7 +1,7 @@
 import type { Caller } from '@parley/shared/internal-token'
 import { safeInteger } from '@parley/shared/json-object'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
-import { type Fault, Problem } from '@parley/shared/problem'
+import { type FieldError, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
@@ -56,7 +56,7 @@ export function importConfiguration(dependencies: Dependencies): RequestHandler 
 }
 
 /** The validation errors of one document, to be returned with those of all others; other errors are thrown. */
-function errorsIn(error: unknown): readonly Fault[] {
+function errorsIn(error: unknown): readonly FieldError[] {
   const errors = error instanceof Problem ? error.options.errors : undefined
   if (errors === undefined) throw error
   return errors
@@ -131,7 +131,7 @@ export const importOperation: DescribedOperation = {
   description: 'Each document under its own id; others stay. With an error anywhere nothing is applied.',
   parameters: [queryFlag('dryRun', 'Only returns what it would do')],
   body: { schema: configurationSchema, example: configurationExample },
-  answer: {
+  response: {
     schema: importPlan,
     example: {
       dryRun: true,

@@ -1,18 +1,18 @@
 import type { Broker } from '@parley/shared/messaging/connection'
 import {
+  DEAD_LETTER_QUEUE,
   PARTITIONS,
   partitionQueue,
-  REJECTED_QUEUE,
   STATUS_QUEUES,
   TASKS_QUEUE,
 } from '@parley/shared/messaging/topology'
-import { within } from '@parley/shared/within'
+import { withTimeout } from '@parley/shared/with-timeout'
 import { Gauge, type Registry } from 'prom-client'
 import { WAITING, type WaitingCounts } from '../message/message-record.ts'
 
 const QUEUES = [
   ...Array.from({ length: PARTITIONS }, (_, partition) => partitionQueue(partition)),
-  ...[...STATUS_QUEUES, TASKS_QUEUE, REJECTED_QUEUE],
+  ...[...STATUS_QUEUES, TASKS_QUEUE, DEAD_LETTER_QUEUE],
 ]
 const BROKER_MS = 2_000
 
@@ -79,7 +79,7 @@ function depthsOf(broker: Shown['broker']): Promise<[queue: string, messages: nu
       ),
     ),
   )
-  return within(BROKER_MS, asked)
+  return withTimeout(BROKER_MS, asked)
 }
 
 /** Counted at most this often, whoever reads the metrics. */

@@ -1,6 +1,5 @@
 import type { Authorizer } from '@parley/shared/authorizer'
-import type { DescribedOperation } from '@parley/shared/openapi/operation'
-import { queryParameters } from '@parley/shared/openapi/query-parameters'
+import { type DescribedOperation, queryParameters } from '@parley/shared/openapi/operation'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
@@ -92,7 +91,7 @@ export const reconciliationOperation: DescribedOperation = {
     from: 'From this hour on',
     to: 'Until before this hour',
   }),
-  answer: {
+  response: {
     schema: z
       .object({
         ...balance,

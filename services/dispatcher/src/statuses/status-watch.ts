@@ -1,8 +1,8 @@
 import { every } from '@parley/shared/every'
+import type { Targets } from '@parley/shared/internal-client'
 import type { Log } from '@parley/shared/log'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { STATUS_QUEUES } from '@parley/shared/messaging/topology'
-import type { Targets } from '@parley/shared/targets'
 import type { Collections } from '../store/collections.ts'
 import { sendMarker } from './status-marker.ts'
 

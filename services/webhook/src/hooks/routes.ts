@@ -4,7 +4,7 @@ import { methodNotAllowed } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
-import { within } from '@parley/shared/within'
+import { withTimeout } from '@parley/shared/with-timeout'
 import { type Request, Router } from 'express'
 import { z } from 'zod'
 import { channelFields } from '../channels.ts'
@@ -20,7 +20,7 @@ export const hookQuery = z.strictObject({
     .refine((text) => Number.isSafeInteger(Number(text)), 'is not a cursor of this list')
     .optional(),
 })
-const answerSchema = z.object({ data: z.array(channelFields), next: z.number().nullable() })
+const responseSchema = z.object({ data: z.array(channelFields), next: z.number().nullable() })
 const NOTES_MS = 3_000
 
 /** GET /rest/hooks: the webhooks of the caller's channels, `limit` at a time, lowest channel id first. */
@@ -43,10 +43,10 @@ export function hookRoutes(options: {
       const { limit, after } = parse(hookQuery, req.query)
       const workspace = caller.workspace._id
       const path = `/internal/workspaces/${workspace}/channels?limit=${limit}&after=${after === undefined ? '' : Number(after)}`
-      const { data, next } = answerSchema.parse(await configuration.get(path))
+      const { data, next } = responseSchema.parse(await configuration.get(path))
       const visible = data.filter((channel) => readable.kind !== 'some' || readable.test(channel))
       const ids = visible.map(({ _id }) => `${workspace}/${_id}`)
-      const notes = await within(NOTES_MS, hooks.find({ _id: { $in: ids } }).toArray())
+      const notes = await withTimeout(NOTES_MS, hooks.find({ _id: { $in: ids } }).toArray())
       const origin = publicUrl ?? originOf(req)
       const slug = caller.workspace.host.split('.', 1)[0] ?? ''
       const views = visible.map((channel) =>
@@ -68,7 +68,7 @@ export function hookRoutes(options: {
 
 const HOST = /^[\w.:[\]-]{1,255}$/
 
-/** Where the caller reached the gateway, which says so in headers of its own; empty when it can't be told. */
+/** Where the caller reached the gateway, which says so in headers of its own; empty when it is not known. */
 function originOf(req: Request): string {
   const { 'x-forwarded-proto': proto = 'http', 'x-forwarded-host': host = req.headers.host } = req.headers
   return typeof host === 'string' && HOST.test(host) ? `${proto}://${host}` : ''

@@ -1,6 +1,9 @@
 import { acceptedMessage } from '@parley/shared/message'
-import type { DescribedOperation, Parameter } from '@parley/shared/openapi/operation'
-import { queryParameters } from '@parley/shared/openapi/query-parameters'
+import {
+  type DescribedOperation,
+  type OperationParameter,
+  queryParameters,
+} from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { MESSAGE_STATES } from '../../message/message-record.ts'
 import { replayRequest } from '../messages/replay-routes.ts'
@@ -12,7 +15,7 @@ const ID = '48341280-0a59-806f-9695-a1f7fc5fde77'
 const time = z.iso.datetime()
 const state = z.enum(MESSAGE_STATES)
 
-const idParameter: Parameter = {
+const idParameter: OperationParameter = {
   in: 'path',
   name: 'id',
   required: true,
@@ -125,7 +128,7 @@ export const messageOperations: readonly DescribedOperation[] = [
       limit: 'How many at a time',
       after: 'The `next` of the page before',
     }),
-    answer: {
+    response: {
       schema: z.object({ data: z.array(summary), next: z.string().nullable() }).meta({ id: 'MessagePage' }),
       example: { data: [summaryExample], next: null },
     },
@@ -138,7 +141,7 @@ export const messageOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'Read a message',
     parameters: [idParameter],
-    answer: { schema: detail, example: detailExample },
+    response: { schema: detail, example: detailExample },
     errors: ['not_found'],
   },
   {
@@ -149,7 +152,7 @@ export const messageOperations: readonly DescribedOperation[] = [
     summary: "Read a message's audio",
     description: 'The bytes, wherever they are kept: in the message, with us, or with the provider.',
     parameters: [idParameter],
-    answer: {
+    response: {
       schema: z.string().meta({ format: 'binary' }),
       example: 'OggS',
       types: [
@@ -176,7 +179,7 @@ export const messageOperations: readonly DescribedOperation[] = [
       example: { status: 'unrouted', channel: 'support-line', limit: 100 },
       optional: true,
     },
-    answer: {
+    response: {
       schema: z
         .object({ replayed: z.number().int(), more: z.boolean().describe('Whether the limit left some out') })
         .meta({ id: 'Replayed' }),
@@ -192,7 +195,7 @@ export const messageOperations: readonly DescribedOperation[] = [
     summary: 'Run a message again',
     description: 'It goes on at the first send that did not get there.',
     parameters: [idParameter],
-    answer: {
+    response: {
       schema: z.object({ _id: z.string(), replayed: z.literal(true) }),
       example: { _id: ID, replayed: true },
     },

@@ -9,8 +9,11 @@ let parley: ParleyClient
 beforeAll(async () => {
   system = await startParley()
   const body = {
-    ...{ name: 'Ana Souza', email: 'ana@example.com', phone: '+5511999990000' },
-    ...{ password: 'correct horse battery staple', namespace: 'acme' },
+    name: 'Ana Souza',
+    email: 'ana@example.com',
+    phone: '+5511999990000',
+    password: 'correct horse battery staple',
+    namespace: 'acme',
   }
   const { accessToken } = await succeeded(parleyClient(system.url).POST('/api/auth/register', { body }))
   parley = parleyClient(system.url, accessToken)
@@ -34,7 +37,8 @@ async function configure(): Promise<void> {
   await put(parley.PUT('/rest/assistant/{id}', { params: at(1), body: assistant }))
   const channel = {
     ...({ name: 'Line', description: '', extId: 'line', hook: 'whatsapp', callback: 'rpc' } as const),
-    ...{ handlerUrl: 'native:agents/echo', config: { assistantId: 1 } },
+    handlerUrl: 'native:agents/echo',
+    config: { assistantId: 1 },
   }
   await put(parley.PUT('/rest/channels/{id}', { params: at(1), body: channel }))
 }
@@ -79,11 +83,11 @@ test('what answers submit starts a task, moves it from step to step, and complet
 test('the history of the task names the runtime, and a caller may open it again', async () => {
   const [found] = await tasksOf('thread-1')
   const params = at(found?._id ?? 0)
-  const told = await eventually(async () => {
+  const reported = await eventually(async () => {
     const { data = [] } = (await parley.GET('/rest/tasks/{id}/history', { params })).data ?? {}
     return data.length === 2 ? data : undefined
   })
-  expect(told.map(({ operation, by }) => [operation, by.username])).toEqual([
+  expect(reported.map(({ operation, by }) => [operation, by.username])).toEqual([
     ['updated', 'runtime'],
     ['created', 'runtime'],
   ])

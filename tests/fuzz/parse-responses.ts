@@ -1,35 +1,35 @@
-export interface Answer {
+export interface HttpResponse {
   status: number
   headers: Headers
   text: string
 }
 
 interface Parsed {
-  answers: Answer[]
+  responses: HttpResponse[]
   broken?: string
 }
 
 const HEAD = /^HTTP\/1\.1 (\d{3}) [^\r\n]*\r\n((?:[^\r\n]*\r\n)*)$/
 
 /** The answers in what a server sent; `broken` when that is no HTTP or ends in the middle of one. */
-export function parseAnswers(data: Buffer, method: string): Parsed {
-  const answers: Answer[] = []
+export function parseResponses(data: Buffer, method: string): Parsed {
+  const responses: HttpResponse[] = []
   let rest = data
   while (rest.length > 0) {
     const end = rest.indexOf('\r\n\r\n')
     const head = end === -1 ? null : HEAD.exec(rest.subarray(0, end + 2).toString('latin1'))
-    if (head === null) return { answers, broken: 'what came is no HTTP' }
+    if (head === null) return { responses, broken: 'what came is no HTTP' }
     const status = Number(head[1])
     const headers = headersOf(head[2] ?? '')
     const after = rest.subarray(end + 4)
     // What was refused before its method was read has a body all the same.
     const bare = (method === 'HEAD' && after.length === 0) || status === 204 || status === 304 || status < 200
     const body = bare ? { bytes: Buffer.alloc(0), rest: after } : bodyOf(after, headers)
-    if (body === undefined) return { answers, broken: 'the answer breaks off' }
-    if (status >= 200) answers.push({ status, headers, text: body.bytes.toString('utf8') })
+    if (body === undefined) return { responses, broken: 'the answer breaks off' }
+    if (status >= 200) responses.push({ status, headers, text: body.bytes.toString('utf8') })
     rest = body.rest
   }
-  return { answers }
+  return { responses }
 }
 
 function headersOf(lines: string): Headers {

@@ -1,7 +1,7 @@
 import { Problem } from './problem.ts'
 
 /** Settles as `promise` does, or rejects with `unavailable` after `milliseconds`. */
-export async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
+export async function withTimeout<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {

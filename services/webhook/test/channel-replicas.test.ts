@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, untilReady } from '@parley/local/testing/service-under-test'
 import { createReplicaStore, type ReplicaStore } from '@parley/shared/config-replica/replica-store'
 import { CONFIGURATION_EXCHANGE } from '@parley/shared/messaging/topology'
-import { createSecretBox } from '@parley/shared/sealed-value'
-import { secretKeysOf } from '@parley/shared/secret-keys'
+import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { collectionsOf } from '../src/database.ts'
 import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 import { metaChannel, metaMessage, payloadOf, postPayload, signatureOf } from './meta-payload.ts'
@@ -21,11 +20,11 @@ const statusOf = async (extId: string, secret = 'app secret', url = world.url) =
   const signature = signatureOf(JSON.stringify(payload), secret)
   return (await postPayload(hookOf(extId, url), payload, { signature })).status
 }
-const copies = () =>
+const storedReplicas = () =>
   world.database.collection<{ _id: string; version: number; document?: string }>('channels')
-const copyOf = (id: number) => copies().findOne({ _id: `${world.caller.workspace._id}/${id}` })
+const replicaOf = (id: number) => storedReplicas().findOne({ _id: `${world.caller.workspace._id}/${id}` })
 
-describe("the service's own copies of channels", () => {
+describe("the service's own replicas of channels", () => {
   test('a change takes effect at once: a new secret, another external id, a deletion', async () => {
     await world.putChannel(1, metaChannel('a'))
     expect(await statusOf('a')).toBe(200)
@@ -48,9 +47,9 @@ describe("the service's own copies of channels", () => {
     await eventually(async () => ((await statusOf('many', 'higher')) === 200 ? true : undefined))
   })
 
-  test('a channel that nobody asked for yet is kept too, and serves while configuration is away', async () => {
+  test('a channel that nobody asked for yet is replicated too, and serves while configuration is unavailable', async () => {
     await world.putChannel(30, metaChannel('unasked'))
-    await eventually(async () => ((await copyOf(30)) === null ? undefined : true))
+    await eventually(async () => ((await replicaOf(30)) === null ? undefined : true))
     world.configuration.cut()
     expect(await statusOf('unasked')).toBe(200)
     expect(await statusOf('unknown')).toBe(503)
@@ -58,70 +57,73 @@ describe("the service's own copies of channels", () => {
     await eventually(async () => ((await statusOf('unknown')) === 404 ? true : undefined))
   })
 
-  test('a copy serves another process of the service, and while the database is away', async () => {
+  test('a replica serves another process of the service, and while the database is unavailable', async () => {
     await world.putChannel(31, metaChannel('shared'))
     expect(await statusOf('shared')).toBe(200)
     world.configuration.cut()
-    const copy = await world.startCopy()
-    expect(await statusOf('shared', undefined, copy.url)).toBe(200)
+    const instance = await world.startInstance()
+    expect(await statusOf('shared', undefined, instance.url)).toBe(200)
     world.mongo.cut()
-    expect(await statusOf('shared', undefined, copy.url)).toBe(200)
+    expect(await statusOf('shared', undefined, instance.url)).toBe(200)
     world.mongo.mend()
     world.configuration.mend()
-    await untilReady(copy.url)
+    await untilReady(instance.url)
   })
 
-  test('a process that knows nothing yet asks configuration while the database is away', async () => {
+  test('a process that knows nothing yet asks configuration while the database is unavailable', async () => {
     await world.putChannel(32, metaChannel('afresh'))
-    const copy = await world.startCopy()
+    const instance = await world.startInstance()
     world.mongo.cut()
-    const status = await statusOf('afresh', undefined, copy.url)
+    const status = await statusOf('afresh', undefined, instance.url)
     world.mongo.mend()
     expect(status).toBe(200)
-    await untilReady(copy.url)
+    await untilReady(instance.url)
   })
 
-  test('what came about while nobody listened is read again in the background once a copy is a minute old', async () => {
+  test('what came about while nobody listened is read again in the background once a replica is a minute old', async () => {
     await world.putChannel(40, metaChannel('old'))
     expect(await statusOf('old')).toBe(200)
     await world.putChannel(40, metaChannel('old', { appSecret: 'newer' }))
     const _id = `${world.caller.workspace._id}/40`
-    const isNew = async () => ((await copyOf(40))?.version === 2 ? true : undefined)
+    const isNew = async () => ((await replicaOf(40))?.version === 2 ? true : undefined)
     await eventually(isNew)
     const document = JSON.stringify({ ...metaChannel('old'), _id: 40 })
     const past = new Date(Date.now() - 61_000)
-    await copies().updateOne({ _id }, { $set: { version: 1, document, readAt: past, storedAt: past } })
+    await storedReplicas().updateOne(
+      { _id },
+      { $set: { version: 1, document, readAt: past, storedAt: past } },
+    )
     const seen = new Set<number>()
     await eventually(async () => {
       seen.add(await statusOf('old'))
       return (await statusOf('old', 'newer')) === 200 ? true : undefined
     })
     expect([...seen].every((status) => status === 200 || status === 403)).toBe(true)
-    // The answer does not wait for the copy to be written.
+    // The answer does not wait for the replica to be written.
     await eventually(isNew)
   })
 
-  test('holds no secret in the clear, however it was told of the channel', async () => {
+  test('stores no secret in the clear, however it got the channel', async () => {
     await world.putChannel(60, metaChannel('by-event', { appSecret: 'in the clear' }))
-    await eventually(async () => ((await copyOf(60)) === null ? undefined : true))
+    await eventually(async () => ((await replicaOf(60)) === null ? undefined : true))
     expect(await statusOf('by-event', 'in the clear')).toBe(200)
-    await copies().deleteMany({ _id: `${world.caller.workspace._id}/60` })
-    const fresh = await world.startCopy()
+    await storedReplicas().deleteMany({ _id: `${world.caller.workspace._id}/60` })
+    const fresh = await world.startInstance()
     expect(await statusOf('by-event', 'in the clear', fresh.url)).toBe(200)
-    const held = await copies().find().toArray()
-    expect(held.length).toBeGreaterThan(0)
-    const texts = held.map(({ document }) => document ?? '').join()
+    const written = await storedReplicas().find().toArray()
+    expect(written.length).toBeGreaterThan(0)
+    const texts = written.map(({ document }) => document ?? '').join()
     expect(texts).toContain('"appSecret":"sealed:')
     for (const secret of ['in the clear', 'app secret', 'verify token']) expect(texts).not.toContain(secret)
   })
 
-  test('news that can not be understood is left aside', async () => {
+  test('an event that can not be understood is ignored', async () => {
     const channel = await world.connection.createChannel()
     for (const text of ['{', '{}', '{"resource":"channels"}'])
       channel.publish(CONFIGURATION_EXCHANGE, 'channels.updated', Buffer.from(text))
     await channel.close()
     await world.putChannel(50, metaChannel('after'))
-    await eventually(async () => ((await copyOf(50)) === null ? undefined : true))
+    await eventually(async () => ((await replicaOf(50)) === null ? undefined : true))
   })
 })
 
@@ -155,7 +157,7 @@ describe('a version', () => {
     const storedAt = (await store.read(query('gone')))[0]?.storedAt.getTime() ?? 0
     const readAt = await eventually(() => (Date.now() > storedAt ? new Date() : undefined))
     await save(3, 1, { ...document('gone'), _id: 3 })
-    await store.saveAnswer(query('gone'), { documents: [], readAt })
+    await store.saveResponse(query('gone'), { documents: [], readAt })
     expect((await store.read(query('gone'))).map(({ id }) => id)).toEqual([3])
   })
 })
