@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
@@ -27,6 +27,13 @@ afterAll(async () => {
   for (const redis of connections) redis.disconnect()
   await proxy.close()
 })
+
+/** What `work` does while the clock is an hour ahead. */
+async function anHourAhead<T>(work: () => Promise<T>): Promise<T> {
+  const now = Date.now
+  const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000)
+  return work().finally(() => clock.mockRestore())
+}
 
 const instances = () => connections.map((redis) => createSendRateLimit(redis, log))
 
@@ -77,6 +84,14 @@ describe('the rate of a number', () => {
     )
     expect(busiest).toBeLessThanOrEqual(100)
     expect((again.at(-1) ?? 0) - (again[0] ?? 0)).toBeLessThan(500 * NUMBER_INTERVAL_MS)
+  })
+
+  test('does not wait for an hour that has passed already, once a clock that was ahead is set back', async () => {
+    const [sendRateLimit] = instances()
+    const ask = (_: unknown, n: number) => sendRateLimit?.slot({ number: 'set back', person: `p${n}` })
+    await anHourAhead(() => Promise.all(Array.from({ length: 200 }, ask)))
+    const slots = await Promise.all(Array.from({ length: 10 }, ask))
+    for (const slot of slots) expect((slot?.at ?? 0) - Date.now()).toBeLessThan(60_000)
   })
 
   test('of one number is nothing to another', async () => {
@@ -149,6 +164,18 @@ test('another slot for a send moves the rate of its person by as much as it is l
 })
 
 describe('while Redis is unavailable', () => {
+  test('an instance whose clock was ahead does not wait for its time to come again', async () => {
+    const [sendRateLimit] = instances()
+    proxy.cut()
+    const ask = (n: number) => sendRateLimit?.slot({ number: 'alone, set back', person: `p${n}` })
+    await anHourAhead(() => Promise.all([1, 2, 3, 4, 5].map(ask)))
+    const slot = await ask(6)
+    const back = new Promise((resolve) => connections[0]?.once('ready', resolve))
+    proxy.mend()
+    await back
+    expect((slot?.at ?? 0) - Date.now()).toBeLessThan(60_000)
+  })
+
   test('an instance goes on alone at an eighth of the rate, and joins the others again', async () => {
     const [sendRateLimit] = instances()
     proxy.cut()

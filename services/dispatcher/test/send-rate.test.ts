@@ -45,3 +45,12 @@ test.each([
   expect(await rate.waitUntil('send', keys)).toBe(time + 250)
   expect(asked).toEqual(['first', 'another'])
 })
+
+test('a send that is to wait for the slot of a clock that was set back gets another one', async () => {
+  let time = 2 * HOUR_MS
+  const { rate, asked } = createSendRate(() => time)
+  await rate.waitUntil('send', keys)
+  time = HOUR_MS
+  await rate.atSlot('send', { keys, mayLeave: () => true })
+  expect(asked).toEqual(['first', 'another'])
+}, 10_000)

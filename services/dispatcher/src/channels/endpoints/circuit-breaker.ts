@@ -31,14 +31,15 @@ export class CircuitBreaker {
 
   state(): 'closed' | 'open' | 'half_open' {
     if (this.#openings === 0) return 'closed'
-    return this.#now() < this.#openUntil ? 'open' : 'half_open'
+    return isAhead(this.#openUntil, { now: this.#now(), atMost: MAX_OPEN_MS }) ? 'open' : 'half_open'
   }
 
   /** Whether a call may be made; one that entered has to be ended, which says whether the breaker opened by it. */
   enter(): BreakerEntry {
     const now = this.#now()
     if (this.state() === 'open') return { kind: 'refused', until: this.#openUntil }
-    if (now < this.#probeUntil) return { kind: 'refused', until: this.#probeUntil }
+    if (isAhead(this.#probeUntil, { now, atMost: PROBE_MS }))
+      return { kind: 'refused', until: this.#probeUntil }
     if (this.state() === 'half_open') this.#probeUntil = now + PROBE_MS
     const openings = this.#openings
     return { kind: 'entered', end: (end) => this.#end(end, openings) }
@@ -59,4 +60,9 @@ export class CircuitBreaker {
     this.#openings++
     return true
   }
+}
+
+/** A time that is further ahead than it can have been set was set by a clock that was set back since. */
+function isAhead(time: number, { now, atMost }: { now: number; atMost: number }): boolean {
+  return now < time && time <= now + atMost
 }

@@ -133,7 +133,8 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
       return { kind, at: clock.toOurs(at) }
     } catch {
       reportUnavailable(true)
-      return alone(keys, { now: Date.now(), late })
+      const decision = alone(keys, { now: performance.now(), late })
+      return { ...decision, at: decision.at + wallClockAhead() }
     }
   }
   return {
@@ -168,11 +169,18 @@ const MAX_NUMBERS = 100_000
 export function createStagger(spacing: number): (number: string, notBefore: number) => number {
   const last = new LRUCache<string, number>({ max: MAX_NUMBERS })
   return (number, notBefore) => {
-    const time = Math.max((last.get(number) ?? 0) + spacing, notBefore)
+    const ahead = wallClockAhead()
+    const time = Math.max((last.get(number) ?? 0) + spacing, notBefore - ahead)
     last.set(number, time)
-    return time
+    return time + ahead
   }
 }
+
+/**
+ * How far the wall clock is ahead of the monotonic one at the moment. What is remembered is on the monotonic clock: by
+ * the other, once it is set back, everybody would wait for its time to come again.
+ */
+const wallClockAhead = () => Date.now() - performance.now()
 
 const MAX_KEYS = 100_000
 

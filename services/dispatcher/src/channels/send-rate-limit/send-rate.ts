@@ -64,9 +64,7 @@ export class SendRate {
   /** The one that is reserved for it; another where that has gone by. */
   async #slotOf(sendId: string, keys: RateKeys): Promise<SendSlot> {
     const reserved = this.#slots.reserved.get(sendId)
-    const late = this.#now() - (reserved ?? 0)
-    if (reserved !== undefined && late <= SLOT_LATE_MS && late >= -MAX_AHEAD_MS)
-      return { kind: 'reserved', at: reserved }
+    if (reserved !== undefined && !isMissed(reserved, this.#now())) return { kind: 'reserved', at: reserved }
     const slot =
       reserved === undefined
         ? await this.#sendRateLimit.slot(keys)
@@ -93,12 +91,16 @@ export async function awaitSlot(options: {
   const { keys, sendRateLimit, now, mayLeave } = options
   let { at } = options
   await pause(at - now())
-  while (now() - at > SLOT_LATE_MS && mayLeave()) {
+  while (isMissed(at, now()) && mayLeave()) {
     at = (await sendRateLimit.anotherSlot(keys, at)).at
     await pause(at - now())
   }
 }
 
+/** Whether a slot has gone by, or was given by a clock that was set back since. */
+const isMissed = (at: number, now: number): boolean => now - at > SLOT_LATE_MS || at - now > MAX_AHEAD_MS
+
 async function pause(milliseconds: number): Promise<void> {
-  if (milliseconds > 0) await new Promise((resolve) => setTimeout(resolve, milliseconds))
+  if (milliseconds <= 0 || milliseconds > MAX_AHEAD_MS) return
+  await new Promise((resolve) => setTimeout(resolve, milliseconds))
 }
