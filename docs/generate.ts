@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { clientTypes } from '@parley/local/testing/client-types'
-import { renderErrorsPage } from '@parley/shared/errors-page'
+import { renderErrorsPage } from '@parley/shared/errors'
 import { renderEnvironmentPage } from './environment-page.ts'
 import { openApiDocument } from './openapi/document.ts'
 import { renderPermissionsPage } from './permissions-page.ts'

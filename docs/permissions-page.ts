@@ -1,5 +1,5 @@
 import { type Access, decide } from '@parley/shared/permission/decide'
-import { DEFAULT_ROLES } from '@parley/shared/permission/default-roles'
+import { DEFAULT_ROLES } from '@parley/shared/permission/entry'
 import { type Operation, operations } from './permission-operations.ts'
 
 const WORKSPACE = 1

@@ -3,8 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
-import { makeSecrets } from '@parley/local/system/secrets'
-import { writeAtomically } from '@parley/local/write-atomically'
+import { makeSecrets, writeAtomically } from '@parley/local/system/secrets'
 import { addServerPasswords, composeEnvironment, environmentFile } from './compose-environment.ts'
 
 const file = join(CHECKOUT, '.env')

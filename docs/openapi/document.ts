@@ -3,7 +3,7 @@ import { operations as ofConfiguration } from '@parley/configuration/openapi'
 import { operations as ofDispatcher } from '@parley/dispatcher/openapi'
 import { operations as ofGateway } from '@parley/gateway/openapi'
 import { operations as ofIdentity } from '@parley/identity/openapi'
-import type { Content, DescribedOperation, Parameter } from '@parley/shared/openapi/operation'
+import type { Content, DescribedOperation, OperationParameter } from '@parley/shared/openapi/operation'
 import { problemSchema } from '@parley/shared/openapi/problem-schema'
 import { operations as ofWebhook } from '@parley/webhook/openapi'
 import { type Operation, operations as permitted } from '../permission-operations.ts'
@@ -104,18 +104,18 @@ function needs({ access, resource }: Operation): string | undefined {
   return access === 'token' ? 'Takes any token.' : `Takes a role that may ${access} \`${resource}\`.`
 }
 
-function responseOf({ answer }: DescribedOperation, parts: Parts): object {
-  const headers = (answer.headers ?? []).map(({ name, description }) => [
+function responseOf({ response }: DescribedOperation, parts: Parts): object {
+  const headers = (response.headers ?? []).map(({ name, description }) => [
     name,
     { description, schema: { type: 'string' } },
   ])
   return {
-    description: answer.description ?? 'What was asked for',
+    description: response.description ?? 'What was asked for',
     headers: {
       'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
       ...Object.fromEntries(headers),
     },
-    content: contentOf(answer, parts),
+    content: contentOf(response, parts),
   }
 }
 
@@ -123,7 +123,7 @@ function contentOf({ schema, example, types = ['application/json'] }: Content, {
   return Object.fromEntries(types.map((type) => [type, { schema: schemas.of(schema), example }]))
 }
 
-function parameterOf(parameter: Parameter, { schemas }: Parts): object {
+function parameterOf(parameter: OperationParameter, { schemas }: Parts): object {
   const { in: place, name, description, schema, required = false, example } = parameter
   return {
     ...{ name, in: place, description, required, schema: schemas.of(schema) },

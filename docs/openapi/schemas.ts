@@ -1,4 +1,4 @@
-import { type JsonSchema, jsonSchemaOf } from '@parley/shared/openapi/json-schema'
+import { type JsonSchema, jsonSchemaOf } from '@parley/shared/openapi/operation'
 import type { z } from 'zod'
 
 /** Schemas that were given an id, collected for `components/schemas`. */

@@ -1,4 +1,4 @@
-import { addressKey } from '@parley/shared/address-key'
+import { addressKey } from '@parley/shared/addresses'
 import { createInternalClient } from '@parley/shared/internal-client'
 import { createInternalSigner } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { ACCESS_TOKEN } from '@parley/shared/access-token'
-import { clockSetting, wasClockSet } from '@parley/shared/clock-setting'
 import type { InternalClient } from '@parley/shared/internal-client'
 import {
   type Caller,
   callerSchema,
+  clockSetting,
   INTERNAL_TOKEN_SECONDS,
   type InternalSigner,
+  wasClockSet,
 } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import { isUnavailable } from '@parley/shared/unavailable'

@@ -1,5 +1,5 @@
 import { BlockList } from 'node:net'
-import { addressRanges } from '@parley/shared/address-ranges'
+import { addressRanges } from '@parley/shared/addresses'
 import {
   type BaseConfig,
   bodyTimeoutConfig,

@@ -1,6 +1,6 @@
 import { Agent, type ClientRequest } from 'node:http'
 import type { Socket } from 'node:net'
-import { addressKey } from '@parley/shared/address-key'
+import { addressKey } from '@parley/shared/addresses'
 import type { Caller } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
 import { Problem, sendProblem } from '@parley/shared/problem'

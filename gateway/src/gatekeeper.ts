@@ -1,5 +1,5 @@
 import type { BlockList } from 'node:net'
-import { addressKey } from '@parley/shared/address-key'
+import { addressKey } from '@parley/shared/addresses'
 import type { InternalSigner } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import type { Request, RequestHandler, Response } from 'express'

@@ -19,7 +19,7 @@ export const operations: readonly DescribedOperation[] = [
     id: 'isLive',
     tag,
     summary: 'Whether the process runs',
-    answer: { schema: z.object({ status: z.literal('live') }), example: { status: 'live' } },
+    response: { schema: z.object({ status: z.literal('live') }), example: { status: 'live' } },
   },
   {
     method: 'GET',
@@ -29,7 +29,7 @@ export const operations: readonly DescribedOperation[] = [
     summary: 'Whether requests can be served',
     description:
       '`degraded` where something is unavailable that is not needed for all requests; 503 where callers can’t be told apart.',
-    answer: {
+    response: {
       schema: readiness,
       example: {
         status: 'ready',
@@ -55,7 +55,7 @@ export const operations: readonly DescribedOperation[] = [
     id: 'readOpenApi',
     tag,
     summary: 'This document',
-    answer: {
+    response: {
       schema: z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApi' }),
       example: { openapi: '3.1.1' },
       headers: [{ name: 'ETag', description: 'The version of the document' }],
@@ -69,7 +69,7 @@ export const operations: readonly DescribedOperation[] = [
     id: 'readDocs',
     tag,
     summary: 'This document, for people',
-    answer: { schema: z.string(), example: '<!doctype html>…', types: ['text/html'] },
+    response: { schema: z.string(), example: '<!doctype html>…', types: ['text/html'] },
     errors: ['rate_limited'],
   },
 ]

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from '@jest/globals'
-import { addressKey } from '@parley/shared/address-key'
-import { addressRanges } from '@parley/shared/address-ranges'
+import { addressKey, addressRanges } from '@parley/shared/addresses'
 import { clientAddress } from '../src/client-address.ts'
 
 const trusted = addressRanges.parse('10.0.0.0/8, fd00::/8')

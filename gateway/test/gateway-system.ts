@@ -2,15 +2,15 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach } from '@jest/globals'
 import { makeServiceKeys, type Parsed, type ServiceKeys } from '@parley/local/testing/service-under-test'
-import { respondToClientErrors } from '@parley/shared/client-errors'
 import { baseConfig, parseConfig } from '@parley/shared/config'
+import { respondToClientErrors } from '@parley/shared/http-server'
 import { createInternalVerifier, type InternalVerifier } from '@parley/shared/internal-token'
 import { createLog } from '@parley/shared/log'
 import { z } from 'zod'
 import {
-  type Answer,
   type CallOptions,
   dropIdentity,
+  type HttpResponse,
   type IdentityServer,
   identityEnvironment,
   newRegistration,
@@ -42,7 +42,7 @@ export interface GatewaySystem {
   /** Starts a further instance of identity, which the gateway does not know; the caller closes it. */
   startIdentity(): Promise<IdentityServer>
   backends: Record<BackendName, Backend>
-  call(method: string, path: string, options?: CallOptions & { token?: string }): Promise<Answer>
+  call(method: string, path: string, options?: CallOptions & { token?: string }): Promise<HttpResponse>
   /** Registers a new user and returns the registration, which has an access token. */
   register(change?: Record<string, unknown>): Promise<Parsed>
   /** Sends bytes as they are, and returns everything that comes back until the connection ends. */

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { describe, expect, test } from '@jest/globals'
-import { respondToClientErrors } from '@parley/shared/client-errors'
+import { respondToClientErrors } from '@parley/shared/http-server'
 import { gatewayUnderTest, listen, startSystem, stop } from './gateway-system.ts'
 
 const gateway = gatewayUnderTest({ backend: 'configuration' })

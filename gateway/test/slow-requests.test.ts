@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { respondToClientErrors } from '@parley/shared/client-errors'
+import { respondToClientErrors } from '@parley/shared/http-server'
 import { type GatewaySystem, startSystem, stop } from './gateway-system.ts'
 
 const HEADERS_MS = 300

@@ -15,8 +15,8 @@ export interface Authorizer {
 }
 
 /**
- * Fetches a version of a role from identity once and keeps it: a version never changes, so there is nothing
- * to go stale. At most 10,000 are held. A rule sees of a document what `fieldsOf` its resource names: the fields of
+ * Fetches a version of a role from identity once and caches it: a version never changes, so there is nothing
+ * to go stale. At most 10,000 are cached. A rule sees of a document what `fieldsOf` its resource names: the fields of
  * its public view, or all of them where the service stores nothing else.
  */
 export function createAuthorizer(

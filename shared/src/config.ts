@@ -89,7 +89,7 @@ const serviceUrls = (service: string) =>
     .transform((text) => text.split(',').map((url) => url.trim()))
     .pipe(z.array(z.url({ protocol: /^https?$/ }).transform((text) => new URL(text))).min(1))
     .describe(
-      `Where the instances of the ${service} service are, separated by commas; a name may stand for many`,
+      `Where the instances of the ${service} service listen, separated by commas; a name may stand for many`,
     )
 
 /** The keys of the services that a process calls: `<NAME>_URL` has the URLs of that service's instances. */
@@ -138,7 +138,7 @@ export const baseConfig = {
     .min(0)
     .max(1)
     .default(1)
-    .describe('Share of the traces that begin here which are kept'),
+    .describe('Share of the traces that begin here which are exported'),
   SERVICE_KEY: json
     .pipe(publicJwk.extend({ d: z.string() }))
     .describe("This process's private ES256 key as a JWK; its kid is the service's name"),
@@ -154,7 +154,7 @@ export type BaseConfig = z.output<z.ZodObject<typeof baseConfig>>
 export class ConfigError extends Error {}
 
 /**
- * Parses the environment once; an empty value counts as not set, and `<key>_FILE` names a file that holds the value of
+ * Parses the environment once; an empty value counts as not set, and `<key>_FILE` names a file with the value of
  * any key. Throws {@link ConfigError} that lists all wrong
  * keys, without their values.
  */

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { jsonObject, safeInteger } from './json-object.ts'
 
-/** What `type` says of the news of a write. */
+/** What `type` says of the event of a write. */
 export const DOCUMENT_CHANGE_TYPE = 'configuration.changed.v1'
 
-/** The news of one write to a document, as it goes over exchange `configuration`. */
+/** The event of one write to a document, as it goes over exchange `configuration`. */
 export const documentChange = z.looseObject({
   resource: z.string(),
   workspace: safeInteger,

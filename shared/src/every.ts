@@ -1,4 +1,4 @@
-import { within } from './within.ts'
+import { withTimeout } from './with-timeout.ts'
 
 /**
  * Runs `run` again and again, `pauseMs` after it last ended. A run that rejects, or takes longer than `boundMs`, is
@@ -16,7 +16,7 @@ export function every(options: {
   const { signal } = stopping
   const bounded = () => {
     if (boundMs === undefined) return run(signal)
-    return within(boundMs, run(AbortSignal.any([signal, AbortSignal.timeout(boundMs)])))
+    return withTimeout(boundMs, run(AbortSignal.any([signal, AbortSignal.timeout(boundMs)])))
   }
   const loop = (async () => {
     while (!signal.aborted) {

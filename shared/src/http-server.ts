@@ -1,5 +1,8 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
-import { respondToClientErrors } from './client-errors.ts'
+import { randomUUID } from 'node:crypto'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type ErrorCode, errors } from './errors.ts'
+import { Problem, problemBody, problemHeaders } from './problem.ts'
 
 /** The server of every process: what is no well-formed request is refused with a problem as well. */
 export function createHttpServer(app: RequestListener): Server {
@@ -7,4 +10,40 @@ export function createHttpServer(app: RequestListener): Server {
   const server = createServer({ requireHostHeader: false }, app)
   respondToClientErrors(server)
   return server
+}
+
+const CODES: Record<string, ErrorCode> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+}
+
+/**
+ * Answers what is no well-formed HTTP request with a problem as well, and closes the connection. An expectation that
+ * nobody knows counts for nothing (RFC 9110, 10.1.1), where Node would answer with a bare 417.
+ */
+export function respondToClientErrors(server: Server): void {
+  server.on('checkExpectation', (req, res) => server.emit('request', req, res))
+  const latest = new WeakMap<Duplex, ServerResponse>()
+  server.on('request', (req, res) => latest.set(req.socket, res))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+    const response = latest.get(socket)
+    // Of a request that is answered already: bytes of ours would be read as part of that answer, or as another one.
+    if (response?.headersSent && !(response.writableFinished && response.req.complete))
+      return void socket.end(() => socket.destroy())
+    const problem = new Problem(CODES[error.code ?? ''] ?? 'malformed_request')
+    const requestId = randomUUID()
+    const body = JSON.stringify(problemBody(problem, { instance: '', requestId }))
+    const headers = {
+      ...problemHeaders(problem),
+      'x-request-id': requestId,
+      'x-content-type-options': 'nosniff',
+      'content-length': String(Buffer.byteLength(body)),
+      connection: 'close',
+    }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+    const { title } = errors[problem.code]
+    socket.end(`HTTP/1.1 ${problem.status} ${title}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+  })
 }

@@ -1,24 +1,28 @@
-import { clockSetting, wasClockSet } from './clock-setting.ts'
-import { INTERNAL_TOKEN_SECONDS, type InternalSigner, type ServiceName } from './internal-token.ts'
+import {
+  clockSetting,
+  INTERNAL_TOKEN_SECONDS,
+  type InternalSigner,
+  type ServiceName,
+  wasClockSet,
+} from './internal-token.ts'
 import { parseJson } from './parse-json.ts'
 import { Problem } from './problem.ts'
-import type { Targets } from './targets.ts'
 
 const TIMEOUT_MS = 3_000
 const TOKEN_MARGIN_SECONDS = 15
 const NOT_READY = 503
 
 export interface InternalClient {
-  /** GETs JSON from the other service; undefined for 404, `unavailable` when it is away or slow (3 s). */
+  /** GETs JSON from the other service; undefined for 404, `unavailable` when it is unavailable or slow (3 s). */
   get(path: string): Promise<unknown>
   /** POSTs JSON likewise. */
   post(path: string, body: unknown): Promise<unknown>
-  /** GETs whatever it is; undefined for 404, `unavailable` when the service is away, slow, or sends more than allowed. */
+  /** GETs whatever it is; undefined for 404, `unavailable` when the service fails, is slow, or sends too much. */
   getBytes(path: string, limits: { maxBytes: number; timeoutMs: number }): Promise<Buffer | undefined>
 }
 
 /**
- * Calls another service as this service, with a token of its own that is renewed in time. A copy that can't be
+ * Calls another service as this service, with a token of its own that is renewed in time. An instance that can't be
  * reached or is not ready is left out, and another one asked instead, once.
  */
 export function createInternalClient(options: {
@@ -42,7 +46,7 @@ export function createInternalClient(options: {
       if (response.ok) return await read(response)
       await response.body?.cancel()
     } catch (cause) {
-      throw new Problem('unavailable', { detail: `The ${audience} service is away.`, cause })
+      throw new Problem('unavailable', { detail: `The ${audience} service is unavailable.`, cause })
     }
     if (response.status === 404) return undefined
     throw new Problem('unavailable', {
@@ -83,20 +87,20 @@ async function readBytes(response: Response, maxBytes: number): Promise<Buffer> 
 }
 
 /**
- * Asks one copy, and another when the first can't be reached or is not ready. What is asked of inner paths may be
+ * Asks one instance, and another when the first can't be reached or is not ready. What is asked of inner paths may be
  * asked twice: nothing there depends on how often.
  */
 async function reach(targets: Targets, path: string, init: RequestInit): Promise<Response> {
   const first = targets.next()
-  const answer = await fetch(new URL(path, first), init).catch((error: Error) => error)
-  if (answer instanceof Response && answer.status !== NOT_READY) return answer
+  const outcome = await fetch(new URL(path, first), init).catch((error: Error) => error)
+  if (outcome instanceof Response && outcome.status !== NOT_READY) return outcome
   targets.suspect(first)
   const other = targets.next()
   if (init.signal?.aborted || other.host === first.host) {
-    if (answer instanceof Response) return answer
-    throw answer
+    if (outcome instanceof Response) return outcome
+    throw outcome
   }
-  if (answer instanceof Response) await answer.body?.cancel()
+  if (outcome instanceof Response) await outcome.body?.cancel()
   return fetch(new URL(path, other), init)
 }
 
@@ -111,5 +115,30 @@ function renewing(sign: () => string): () => string {
       renewAt = performance.now() + (INTERNAL_TOKEN_SECONDS - TOKEN_MARGIN_SECONDS) * 1000
     }
     return token
+  }
+}
+
+/** The instances of a service. */
+export interface Targets {
+  /** The next one by round robin that seems to be alive; any when none does. */
+  next(): URL
+  /** Leaves one out for a while, because it could not be reached. */
+  suspect(target: URL): void
+}
+
+const LEFT_OUT_MS = 2_000
+
+/** Takes `urls` by round robin; one that could not be reached is left out for 2 s. */
+export function roundRobin(urls: readonly URL[], now: () => number = () => performance.now()): Targets {
+  const until = new Map<string, number>()
+  let turn = 0
+  return {
+    next() {
+      const alive = urls.filter(({ host }) => (until.get(host) ?? 0) <= now())
+      const candidates = alive.length === 0 ? urls : alive
+      turn = (turn + 1) % candidates.length
+      return candidates[turn] as URL
+    },
+    suspect: ({ host }) => void until.set(host, now() + LEFT_OUT_MS),
   }
 }

@@ -8,7 +8,7 @@ import { Problem } from './problem.ts'
 export const SERVICES = ['gateway', 'identity', 'webhook', 'configuration', 'dispatcher'] as const
 export type ServiceName = (typeof SERVICES)[number]
 
-/** How long an internal token holds, in seconds. */
+/** How long an internal token is valid, in seconds. */
 export const INTERNAL_TOKEN_SECONDS = 60
 const CLOCK_TOLERANCE_SECONDS = 5
 const CACHED_TOKENS = 10_000
@@ -124,3 +124,11 @@ function verifyToken(token: string, keys: Map<string, KeyObject>, audience: Serv
     throw new Problem('unauthenticated', { cause })
   }
 }
+
+const TOLERATED_MS = 1_000
+
+/** How the machine's clock is set against the time that merely goes on, in milliseconds; see {@link wasClockSet}. */
+export const clockSetting = (): number => Date.now() - performance.now()
+
+/** Whether the clock was set since it had this setting, by more than a second; what carries its time is wrong then. */
+export const wasClockSet = (since: number): boolean => Math.abs(clockSetting() - since) > TOLERATED_MS

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import express, { type RequestHandler } from 'express'
 import { withItsKeys } from './parse-json.ts'
-import { type Fault, Problem } from './problem.ts'
+import { type FieldError, Problem } from './problem.ts'
 
 /** How deep objects and arrays may nest. */
 export const MAX_DEPTH = 32
@@ -14,7 +14,7 @@ const MAX_ITEMS = 110_000
 /**
  * Reads a JSON body of at most `maxBytes` (after decompression) into `req.body`. Depth and members are checked on the
  * bytes, before anything recurses or grows; a key with NUL and a lone surrogate are refused, because the store
- * could not keep them.
+ * could not store them.
  */
 export function jsonBody(options: {
   maxBytes: number
@@ -41,8 +41,8 @@ export function jsonBody(options: {
       if (error !== undefined) return next(bodyProblem(error))
       const bytes = escaped.get(req)
       if (bytes !== undefined) req.body = withItsKeys(bytes.toString().replace(/^\ufeff/, ''), req.body)
-      const faults = unstorable(req.body)
-      next(faults.length > 0 ? new Problem('validation_failed', { errors: faults }) : undefined)
+      const fieldErrors = unstorable(req.body)
+      next(fieldErrors.length > 0 ? new Problem('validation_failed', { errors: fieldErrors }) : undefined)
     })
   }
 }
@@ -107,17 +107,17 @@ export function checkBytes(bytes: Buffer, maxMembers = MAX_MEMBERS): void {
   if (!isUtf8(bytes)) throw new Problem('malformed_json', { detail: 'The body is not UTF-8.' })
 }
 
-const MAX_FAULTS = 20
+const MAX_FIELD_ERRORS = 20
 
 /**
  * Lists strings with lone surrogates, keys with NUL or lone surrogates and numbers beyond a double's range, by
  * JSON Pointer; 20 at most.
  */
-export function unstorable(value: unknown): Fault[] {
-  const faults: Fault[] = []
+export function unstorable(value: unknown): FieldError[] {
+  const fieldErrors: FieldError[] = []
   // Paths are put together only where there is something to name.
-  if (!isStorable(value)) visit(value, '', faults)
-  return faults
+  if (!isStorable(value)) visit(value, '', fieldErrors)
+  return fieldErrors
 }
 
 function isStorable(value: unknown): boolean {
@@ -132,23 +132,25 @@ function isStorable(value: unknown): boolean {
   return true
 }
 
-function visit(value: unknown, path: string, faults: Fault[]): void {
-  if (faults.length >= MAX_FAULTS) return
+function visit(value: unknown, path: string, fieldErrors: FieldError[]): void {
+  if (fieldErrors.length >= MAX_FIELD_ERRORS) return
   if (typeof value === 'string') {
-    if (!value.isWellFormed()) faults.push({ path, code: 'lone_surrogate', message: 'has a lone surrogate' })
+    if (!value.isWellFormed())
+      fieldErrors.push({ path, code: 'lone_surrogate', message: 'has a lone surrogate' })
   } else if (typeof value === 'number') {
-    if (!Number.isFinite(value)) faults.push({ path, code: 'number_too_large', message: 'is out of range' })
+    if (!Number.isFinite(value))
+      fieldErrors.push({ path, code: 'number_too_large', message: 'is out of range' })
   } else if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) visit(value[i], `${path}/${i}`, faults)
+    for (let i = 0; i < value.length; i++) visit(value[i], `${path}/${i}`, fieldErrors)
   } else if (typeof value === 'object' && value !== null) {
-    for (const key of Object.keys(value)) visitMember(value, key, path, faults)
+    for (const key of Object.keys(value)) visitMember(value, key, path, fieldErrors)
   }
 }
 
-function visitMember(object: object, key: string, path: string, faults: Fault[]): void {
+function visitMember(object: object, key: string, path: string, fieldErrors: FieldError[]): void {
   if (key.includes('\0') || !key.isWellFormed()) {
-    faults.push({ path, code: 'bad_key', message: 'has a key with NUL or a lone surrogate' })
-  } else visit((object as Record<string, unknown>)[key], `${path}/${pointerSegment(key)}`, faults)
+    fieldErrors.push({ path, code: 'bad_key', message: 'has a key with NUL or a lone surrogate' })
+  } else visit((object as Record<string, unknown>)[key], `${path}/${pointerSegment(key)}`, fieldErrors)
 }
 
 /** Escapes a key for a JSON Pointer (RFC 6901). */

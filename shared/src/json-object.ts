@@ -3,7 +3,7 @@ import { z } from 'zod'
 export type JsonObject = Record<string, unknown>
 
 /**
- * A free-form JSON object, kept as it is: `z.record` would drop a `__proto__` key and copy the rest.
+ * A free-form JSON object, taken as it is: `z.record` would drop a `__proto__` key and clone the rest.
  */
 export const jsonObject = z.custom<JsonObject>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),

@@ -3,7 +3,7 @@ import { z } from 'zod'
 /** Named secrets: the first is used for what is new, all of them for what exists. */
 export interface Keyring {
   current: { id: string; secret: Buffer }
-  /** The secret of that id; undefined when the environment does not hold it. */
+  /** The secret of that id; undefined when the environment does not have it. */
   secret(id: string): Buffer | undefined
 }
 

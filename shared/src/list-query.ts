@@ -1,7 +1,7 @@
 import type { Request } from 'express'
 import { z } from 'zod'
 import { pointerSegment } from './json-body.ts'
-import { type Fault, Problem } from './problem.ts'
+import { type FieldError, Problem } from './problem.ts'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 200
@@ -70,7 +70,7 @@ function refuseCursor(context: z.core.$RefinementCtx): never {
 
 /**
  * The query parameters of a request as `query` describes them, each at most once; integers are taken in their plain
- * form only. Throws `validation_failed` with a fault for each parameter that is unknown, repeated or wrong.
+ * form only. Throws `validation_failed` with an error for each parameter that is unknown, repeated or wrong.
  */
 export function readQuery<S extends z.ZodObject>(
   query: S,
@@ -82,9 +82,9 @@ export function readQuery<S extends z.ZodObject>(
   const result = query.safeParse(withIntegers(query, given))
   const wrong = (result.error?.issues ?? []).filter(({ path }) => !repeated.includes(String(path[0])))
   const errors = [
-    ...unknown.map((name) => parameterFault(name, 'unknown_parameter', 'is not a parameter here')),
-    ...repeated.map((name) => parameterFault(name, 'repeated', 'is given more than once')),
-    ...wrong.map((issue) => parameterFault(String(issue.path[0]), codeOf(issue), issue.message)),
+    ...unknown.map((name) => fieldErrorOf(name, 'unknown_parameter', 'is not a parameter here')),
+    ...repeated.map((name) => fieldErrorOf(name, 'repeated', 'is given more than once')),
+    ...wrong.map((issue) => fieldErrorOf(String(issue.path[0]), codeOf(issue), issue.message)),
   ]
   if (errors.length > 0 || !result.success) throw new Problem('validation_failed', { errors })
   return result.data
@@ -111,10 +111,10 @@ function codeOf(issue: z.core.$ZodIssue): string {
 
 /** A parameter that is refused for what the rest of the request says, or for what is stored. */
 export function parameterError(name: string, message: string, code = 'invalid_parameter'): Problem {
-  return new Problem('validation_failed', { errors: [parameterFault(name, code, message)] })
+  return new Problem('validation_failed', { errors: [fieldErrorOf(name, code, message)] })
 }
 
-function parameterFault(name: string, code: string, message: string): Fault {
+function fieldErrorOf(name: string, code: string, message: string): FieldError {
   return { path: `/${pointerSegment(name)}`, code, message }
 }
 

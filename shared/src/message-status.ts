@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { safeInteger } from './json-object.ts'
 
-/** What `type` says on the broker for a provider's news of something that was sent. */
+/** What `type` says on the broker for the status that a provider reports of something that was sent. */
 export const STATUS_TYPE = 'message.status.v1'
 
 /** Why the provider gave something up; `code` is null where it named none. */
@@ -12,7 +12,7 @@ const statusError = z.looseObject({
   details: z.string().nullish(),
 })
 
-/** A provider's news of one send as it goes through the broker: the only definition of its shape. */
+/** The status that a provider reports of one send as it goes through the broker: the only definition of its shape. */
 export const messageStatus = z.looseObject({
   workspace: safeInteger,
   /** External id of the channel whose webhook it came to. */

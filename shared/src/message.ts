@@ -10,7 +10,7 @@ export const templateArgs = z.looseObject({
   variables: z.array(z.string()).nullish(),
 })
 
-// Not with `superRefine`: the function that it makes for each value keeps values of long ago in memory.
+// Not with `superRefine`: the function that it makes for each value retains values of long ago in memory.
 const functionArgs = jsonObject.check((context) => {
   const args = context.value
   if (!Object.hasOwn(args, 'template') || !Object.hasOwn(args, 'language')) return
@@ -19,21 +19,21 @@ const functionArgs = jsonObject.check((context) => {
   }
 })
 
-const answerFunction = z.looseObject({ name: text, args: functionArgs.nullish() })
+const messageFunction = z.looseObject({ name: text, args: functionArgs.nullish() })
 
 /** Each is a send of its own. */
 export const MAX_FUNCTIONS = 50
 
-const answerFunctions = z.array(answerFunction)
+const messageFunctions = z.array(messageFunction)
 
 /**
  * A message as it is in the queues and in the store: the only definition of its shape. Nothing inside `user`,
- * `thread`, `answer` and the function entries is required; unknown fields are kept.
+ * `thread`, `answer` and the function entries is required; unknown fields are retained.
  */
-export const acceptedMessage = messageWith(answerFunctions)
+export const acceptedMessage = messageWith(messageFunctions)
 
 /** A message as it comes in at the webhook and from handlers: with 50 functions at most. */
-export const webhookMessage = messageWith(answerFunctions.max(MAX_FUNCTIONS))
+export const webhookMessage = messageWith(messageFunctions.max(MAX_FUNCTIONS))
 
 function messageWith<F extends z.ZodType>(functions: F) {
   return z.looseObject({

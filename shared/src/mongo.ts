@@ -2,7 +2,7 @@ import mongoose, { type Connection } from 'mongoose'
 import { pause } from './every.ts'
 import type { Log } from './log.ts'
 
-// Operations fail at once before the first connect; mongoose would hold them back for 10 s.
+// Operations fail at once before the first connect; mongoose would queue them for 10 s.
 mongoose.set('bufferCommands', false)
 
 const SERVER_SELECTION_MS = 3_000
@@ -12,7 +12,7 @@ const MAX_POOL = 50
 
 /**
  * Opens a connection to one service's own database and returns at once; until MongoDB is reached, and
- * whenever it is away, operations fail within 3 s. `prepare` (indexes, seeds) runs once, after the first
+ * whenever it is unavailable, operations fail within 3 s. `prepare` (indexes, seeds) runs once, after the first
  * connect, and is tried again until it succeeds.
  */
 export function connectMongo(options: {

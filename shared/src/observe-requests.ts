@@ -6,7 +6,7 @@ import { parseTraceparent, type Tracing, untraced } from './tracing.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-/** What is kept of every request: one duration in the metrics, one span, one line in the log. */
+/** What is recorded of every request: one duration in the metrics, one span, one line in the log. */
 export function observeRequests(options: { log: Log; registry: Registry; tracing: Tracing }): RequestHandler {
   const { log, registry, tracing } = options
   const observe = requestDurations(registry)

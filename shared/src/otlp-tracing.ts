@@ -28,7 +28,7 @@ const KINDS = {
 
 /**
  * Sends spans in batches to `<endpoint>/v1/traces` by OTLP over HTTP. At most 4,096 wait; what comes beyond that,
- * or while the endpoint is away, is dropped. `ratio` of the traces that begin here are kept.
+ * or while the endpoint is unavailable, is dropped. `ratio` of the traces that begin here are exported.
  */
 export function createOtlpTracing(options: { service: string; endpoint: string; ratio: number }): Tracing {
   const { service, endpoint, ratio } = options

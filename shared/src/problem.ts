@@ -4,30 +4,30 @@ import { type ErrorCode, errors } from './errors.ts'
 import type { Log } from './log.ts'
 import { isUnavailable } from './unavailable.ts'
 
-/** One fault in a request: `path` is a JSON Pointer (RFC 6901) into the body, or to a parameter or header: `/limit`. */
-export interface Fault {
+/** One error in a request: `path` is a JSON Pointer (RFC 6901) into the body, or to a parameter or header: `/limit`. */
+export interface FieldError {
   path: string
   code: string
   message: string
-  /** Where in an expression the fault is, 1-based. */
+  /** Where in an expression the error is, 1-based. */
   column?: number
 }
 
 interface ProblemOptions {
   detail?: string
   /** Of many, the first 100 are sent, with their number. */
-  errors?: readonly Fault[]
-  /** How many faults there are, where `errors` has only some. */
+  errors?: readonly FieldError[]
+  /** How many errors there are, where `errors` has only some. */
   errorsTotal?: number
   /** Seconds after which trying again makes sense; sent as `Retry-After`. */
   retryAfter?: number
   headers?: Record<string, string>
-  /** Members to add to the body beside RFC 9457's own. */
+  /** Members to add to the body in addition to those of RFC 9457. */
   extra?: Record<string, unknown>
   cause?: unknown
 }
 
-/** An error that the caller is told about, as an RFC 9457 problem. */
+/** An error that is reported to the caller, as an RFC 9457 problem. */
 export class Problem extends Error {
   readonly code: ErrorCode
   readonly options: ProblemOptions
@@ -44,7 +44,7 @@ export class Problem extends Error {
   }
 }
 
-const MAX_FAULTS = 100
+const MAX_FIELD_ERRORS = 100
 const MAX_CHARACTERS = 500
 
 const DEFAULT_RETRY_AFTER: Partial<Record<number, number>> = { 429: 1, 502: 1, 503: 1, 504: 1 }
@@ -52,7 +52,7 @@ const DEFAULT_RETRY_AFTER: Partial<Record<number, number>> = { 429: 1, 502: 1, 5
 /** The problem as a body, for a request id and the path it happened at. */
 export function problemBody(problem: Problem, at: { instance: string; requestId: string }): object {
   const { title, status } = errors[problem.code]
-  const { detail, errors: faults, errorsTotal = faults?.length ?? 0, extra } = problem.options
+  const { detail, errors: fieldErrors, errorsTotal = fieldErrors?.length ?? 0, extra } = problem.options
   return {
     type: `urn:parley:error:${problem.code}`,
     title,
@@ -61,15 +61,15 @@ export function problemBody(problem: Problem, at: { instance: string; requestId:
     instance: at.instance,
     code: problem.code,
     requestId: at.requestId,
-    ...(faults === undefined ? {} : { errors: faults.slice(0, MAX_FAULTS).map(shortened) }),
-    ...(errorsTotal > Math.min(MAX_FAULTS, faults?.length ?? 0) ? { errorsTotal } : {}),
+    ...(fieldErrors === undefined ? {} : { errors: fieldErrors.slice(0, MAX_FIELD_ERRORS).map(shortened) }),
+    ...(errorsTotal > Math.min(MAX_FIELD_ERRORS, fieldErrors?.length ?? 0) ? { errorsTotal } : {}),
     ...extra,
   }
 }
 
-/** A fault repeats what the caller sent, which may be long. */
-function shortened(fault: Fault): Fault {
-  return { ...fault, path: cut(fault.path), message: cut(fault.message) }
+/** An error repeats what the caller sent, which may be long. */
+function shortened(fieldError: FieldError): FieldError {
+  return { ...fieldError, path: cut(fieldError.path), message: cut(fieldError.message) }
 }
 
 const cut = (text: string): string =>
@@ -104,7 +104,7 @@ export function problemHandler(log: Log): ErrorRequestHandler {
   }
 }
 
-/** What the caller did wrong is the request's own line; that a part is away is known without a stack. */
+/** What the caller did wrong is the request's own line; that a part is unavailable is known without a stack. */
 function logProblem(
   log: Log,
   problem: Problem,

@@ -2,7 +2,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Log } from './log.ts'
 import { parseRedisUrl, readTlsFiles } from './server-url.ts'
 
-const ANSWER_MS = 1_000
+const TIMEOUT_MS = 1_000
 const RETRY_STEP_MS = 100
 const MAX_RETRY_MS = 2_000
 // While a cluster elects a new master, commands for its slots are tried again for about a second.
@@ -59,8 +59,8 @@ function clientFor(text: string): Redis | Cluster {
 }
 
 const SHARED = {
-  connectTimeout: ANSWER_MS,
-  commandTimeout: ANSWER_MS,
+  connectTimeout: TIMEOUT_MS,
+  commandTimeout: TIMEOUT_MS,
   enableOfflineQueue: false,
   enableAutoPipelining: true,
 }
@@ -77,7 +77,7 @@ function clusterOf(nodes: { host: string; port: number }[], account: Account): C
     // With automatic pipelines ioredis 6.0.0 throws, outside of any promise, for a slot that it knows no node of.
     enableAutoPipelining: false,
     maxRedirections: MAX_REDIRECTIONS,
-    slotsRefreshTimeout: ANSWER_MS,
+    slotsRefreshTimeout: TIMEOUT_MS,
     clusterRetryStrategy: retryStrategy,
     redisOptions: { ...account, connectTimeout, commandTimeout, maxRetriesPerRequest: 0 },
   })

@@ -1,5 +1,3 @@
-import { someKey } from './some-key.ts'
-
 const ESCAPE = '~'
 
 /**
@@ -40,4 +38,17 @@ function mapKeys<T>(value: T, rename: KeyMap): T {
 function mapItems(items: unknown[], rename: KeyMap): unknown[] {
   const mapped = items.map((item) => mapKeys(item, rename))
   return mapped.some((item, at) => item !== items[at]) ? mapped : items
+}
+
+/**
+ * Whether any key in the value, at any depth, is such a one. It copies nothing, so it costs a fraction of mapping a
+ * value that mostly has none.
+ */
+export function someKey(value: unknown, is: (key: string) => boolean): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return value.some((item) => someKey(item, is))
+  for (const key of Object.keys(value)) {
+    if (is(key) || someKey((value as Record<string, unknown>)[key], is)) return true
+  }
+  return false
 }

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { randomInProduction, safeInProduction } from './config.ts'
 import { type Keyring, keyring } from './keyring.ts'
-import { someKey } from './some-key.ts'
+import { someKey } from './safe-keys.ts'
 
 /** What callers see in the place of a secret that is not theirs to see. */
 export const MASK = '••••'
@@ -75,36 +76,36 @@ type ReplaceSecret = (leaf: SecretLeaf, path: readonly string[]) => unknown
 
 interface Place {
   /** Whether the value lies under a secret key already. */
-  within: boolean
+  inside: boolean
   path: readonly string[]
 }
 
-const ANYWHERE: Place = { within: false, path: [] }
+const ANYWHERE: Place = { inside: false, path: [] }
 
 /**
- * A copy of `value` in which every leaf under a secret key is replaced; the same object where nothing changed.
+ * A clone of `value` in which every leaf under a secret key is replaced; the same object where nothing changed.
  * Nulls are no secrets.
  */
 export function mapSecrets<T>(value: T, replace: ReplaceSecret, place: Place = ANYWHERE): T {
   if (value === null || value === undefined) return value
   if (place === ANYWHERE && !someKey(value, isSecretKey)) return value
-  if (typeof value !== 'object') return place.within ? (replace(value as SecretLeaf, place.path) as T) : value
+  if (typeof value !== 'object') return place.inside ? (replace(value as SecretLeaf, place.path) as T) : value
   return (Array.isArray(value) ? mapItems(value, replace, place) : mapMembers(value, replace, place)) as T
 }
 
-function mapItems(items: unknown[], replace: ReplaceSecret, { within, path }: Place): unknown[] {
+function mapItems(items: unknown[], replace: ReplaceSecret, { inside, path }: Place): unknown[] {
   const mapped = items.map((item, at) =>
-    within || typeof item === 'object'
-      ? mapSecrets(item, replace, { within, path: [...path, String(at)] })
+    inside || typeof item === 'object'
+      ? mapSecrets(item, replace, { inside, path: [...path, String(at)] })
       : item,
   )
   return mapped.some((item, at) => item !== items[at]) ? mapped : items
 }
 
-function mapMembers(object: object, replace: ReplaceSecret, { within, path }: Place): object {
+function mapMembers(object: object, replace: ReplaceSecret, { inside, path }: Place): object {
   let changed = false
   const entries = Object.entries(object).map(([key, inner]: [string, unknown]) => {
-    const place = { within: within || isSecretKey(key), path: [...path, key] }
+    const place = { inside: inside || isSecretKey(key), path: [...path, key] }
     const mapped = mapSecrets(inner, replace, place)
     changed ||= mapped !== inner
     return [key, mapped] as const
@@ -123,9 +124,28 @@ export function openSecrets<T>(document: T, box: Pick<SecretBox, 'open'>, worksp
   )
 }
 
-/** A document with its secrets sealed, for a service that keeps it. What is sealed already stays as it is. */
+/** A document with its secrets sealed, for a service that stores it. What is sealed already stays as it is. */
 export function sealSecrets<T>(document: T, box: Pick<SecretBox, 'seal'>, workspace: number): T {
   return mapSecrets(document, (leaf) =>
     typeof leaf === 'string' && isSealed(leaf) ? leaf : box.seal(leaf, workspace),
   )
+}
+
+/** The key of the environment that a service needs which stores or opens secrets of documents. */
+export const secretKeysConfig = {
+  SECRET_KEYS: safeInProduction(
+    secretKeyring
+      .optional()
+      .describe(
+        'AES-256 keys for the secrets in documents, id:base64[,id:base64…]; the first is current. Required in production',
+      ),
+    randomInProduction,
+  ),
+}
+
+const DEVELOPMENT_KEY = `development:${Buffer.alloc(32, 'development').toString('base64')}`
+
+/** The keys for secrets; outside production one that everybody knows, when none are set. */
+export function secretKeysOf({ SECRET_KEYS }: { SECRET_KEYS?: Keyring | undefined }): Keyring {
+  return SECRET_KEYS ?? secretKeyring.parse(DEVELOPMENT_KEY)
 }

@@ -1,11 +1,11 @@
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { collectDefaultMetrics, type Registry } from 'prom-client'
 import { z } from 'zod'
 import { type BaseConfig, baseConfig, ConfigError, parseConfig } from './config.ts'
 import { createHttpServer } from './http-server.ts'
 import { createLog, type Log } from './log.ts'
-import { serveMetrics } from './metrics-server.ts'
 import type { Service } from './service-app.ts'
 
 const SHUTDOWN_MS = 25_000
@@ -70,7 +70,7 @@ function listen(server: Server, { HOST, PORT }: BaseConfig): Promise<void> {
   })
 }
 
-/** Resolves when the last request is answered; a connection it leaves idle would be kept open for 65 s. */
+/** Resolves when the last request is answered; a connection it leaves idle would stay open for 65 s. */
 function closed(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
@@ -99,4 +99,28 @@ function stopOnSignal(options: { server: Server; service: Service; log: Log; dra
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
   process.on('disconnect', () => void stop('supervisor gone'))
+}
+
+/**
+ * Serves `GET /metrics` (Prometheus' text format) on a port of its own, which only operators reach. Resolves when
+ * it listens; rejects when the port is taken.
+ */
+export async function serveMetrics(
+  registry: Registry,
+  { host, port }: { host: string; port: number },
+): Promise<Server> {
+  collectDefaultMetrics({ register: registry })
+  const server = createServer((req, res) => {
+    if (req.url?.split('?', 1)[0] !== '/metrics') return void res.writeHead(404).end()
+    if (req.method !== 'GET') return void res.writeHead(405, { allow: 'GET' }).end()
+    registry.metrics().then(
+      (text) => res.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      () => res.writeHead(500).end(),
+    )
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => resolve())
+  })
+  return server
 }

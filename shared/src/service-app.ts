@@ -6,7 +6,7 @@ import type { Log } from './log.ts'
 import { observeRequests } from './observe-requests.ts'
 import { Problem, problemHandler } from './problem.ts'
 import type { Tracing } from './tracing.ts'
-import { within } from './within.ts'
+import { withTimeout } from './with-timeout.ts'
 
 /** For each dependency, whether it answers; a check that throws counts as `false`. */
 type ReadinessChecks = Record<string, () => Promise<boolean>>
@@ -146,21 +146,21 @@ function statesOf({
   optional = {},
   optionalMs = OPTIONAL_MS,
 }: Readiness): Promise<DependencyState[]> {
-  const ask = (checks: ReadinessChecks, bound: { required: boolean; withinMs: number }) =>
+  const ask = (checks: ReadinessChecks, bound: { required: boolean; timeoutMs: number }) =>
     Object.entries(checks).map(async ([name, check]) => ({
       name,
       required: bound.required,
-      isUp: await answers(check, bound.withinMs),
+      isUp: await responds(check, bound.timeoutMs),
     }))
   return Promise.all([
-    ...ask(required, { required: true, withinMs: REQUIRED_MS }),
-    ...ask(optional, { required: false, withinMs: optionalMs }),
+    ...ask(required, { required: true, timeoutMs: REQUIRED_MS }),
+    ...ask(optional, { required: false, timeoutMs: optionalMs }),
   ])
 }
 
-async function answers(check: () => Promise<boolean>, withinMs: number): Promise<boolean> {
+async function responds(check: () => Promise<boolean>, timeoutMs: number): Promise<boolean> {
   try {
-    return await within(withinMs, check())
+    return await withTimeout(timeoutMs, check())
   } catch {
     return false
   }

@@ -7,7 +7,7 @@ type Attributes = Record<string, string | number>
 export interface Span {
   /** What goes on with the work (W3C Trace Context), so that what follows belongs to it; none in no trace. */
   readonly traceparent: string | undefined
-  /** Ends it, once; `error` is a short class of what went wrong, never a text that may hold contents. */
+  /** Ends it, once; `error` is a short class of what went wrong, never a text that may contain contents. */
   end(result?: { name?: string; attributes?: Attributes; error?: string }): void
 }
 

@@ -1,5 +1,5 @@
 import type { mongo } from 'mongoose'
-import { within } from './within.ts'
+import { withTimeout } from './with-timeout.ts'
 
 const TIMEOUT_MS = 10_000
 
@@ -20,7 +20,7 @@ export async function inTransaction<T>(
       ...options,
       maxCommitTimeMS: TIMEOUT_MS,
     })
-    return await within(TIMEOUT_MS, committed)
+    return await withTimeout(TIMEOUT_MS, committed)
   } finally {
     await session.endSession()
   }

@@ -1,12 +1,12 @@
 import type { z } from 'zod'
 import { pointerSegment } from './json-body.ts'
-import { type Fault, Problem } from './problem.ts'
+import { type FieldError, Problem } from './problem.ts'
 
-const MAX_FAULTS = 100
+const MAX_FIELD_ERRORS = 100
 
-/** The faults of a failed zod parse with JSON Pointer paths; 100 at most. */
-export function faultsOf(error: z.ZodError): Fault[] {
-  return error.issues.slice(0, MAX_FAULTS).map((issue) => ({
+/** The field errors of a failed zod parse with JSON Pointer paths; 100 at most. */
+export function fieldErrorsOf(error: z.ZodError): FieldError[] {
+  return error.issues.slice(0, MAX_FIELD_ERRORS).map((issue) => ({
     path: issue.path.map((segment) => `/${pointerSegment(String(segment))}`).join(''),
     code: issue.code,
     message: issue.message,
@@ -14,8 +14,8 @@ export function faultsOf(error: z.ZodError): Fault[] {
 }
 
 /**
- * Checks `value` against `schema` and returns **the value itself**, not zod's copy: free-form objects keep
- * their key order and keys such as `__proto__`. Throws `validation_failed` with every fault.
+ * Checks `value` against `schema` and returns **the value itself**, not zod's clone: free-form objects retain
+ * their key order and keys such as `__proto__`. Throws `validation_failed` with every field error.
  */
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.input<S> {
   // It copies nothing, where parsing does, and only what is wrong is gone through again.
@@ -33,5 +33,5 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<
 
 function invalid(error: z.ZodError | undefined): Problem {
   if (error === undefined) return new Problem('validation_failed', { errors: [] })
-  return new Problem('validation_failed', { errors: faultsOf(error), errorsTotal: error.issues.length })
+  return new Problem('validation_failed', { errors: fieldErrorsOf(error), errorsTotal: error.issues.length })
 }

@@ -77,14 +77,14 @@ describe('a consumer of single deliveries', () => {
     fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(fc.integer({ min: 1, max: 20 }), { minLength: 20, maxLength: 20 }),
-        async (order) => {
+        async (sequence) => {
           const { consumer, channel, taken } = await startEach()
           for (let tag = 1; tag <= 20; tag++) channel.deliver(tag)
-          for (const [at, tag] of order.entries()) {
+          for (const [at, tag] of sequence.entries()) {
             worked(taken, tag)
             await turn()
             await turn()
-            const done = new Set(order.slice(0, at + 1))
+            const done = new Set(sequence.slice(0, at + 1))
             let prefix = 0
             while (done.has(prefix + 1)) prefix++
             expect(channel.acked.at(-1) ?? 0).toBe(prefix)
@@ -154,7 +154,9 @@ describe('a consumer of single deliveries', () => {
     const deliveries: ConsumeMessage[] = []
     const { channels, model } = connectionOf()
     const consumer = consumeEach({
-      ...{ queue: 'q', log, deadLetters: { publish } },
+      queue: 'q',
+      log,
+      deadLetters: { publish },
       take: async (delivery) => {
         deliveries.push(delivery)
         return { delivery, reason: 'unreadable' }
@@ -168,8 +170,11 @@ describe('a consumer of single deliveries', () => {
     expect(channels[0]?.acked).toEqual([])
     expect(published).toEqual([
       expect.objectContaining({
-        ...{ exchange: 'rejected', messageId: 'm7', mandatory: true },
-        ...{ body: Buffer.from('content 7'), headers: { workspace: 1, reason: 'unreadable' } },
+        exchange: 'rejected',
+        messageId: 'm7',
+        mandatory: true,
+        body: Buffer.from('content 7'),
+        headers: { workspace: 1, reason: 'unreadable' },
       }),
     ])
     confirmed.resolve()
@@ -195,7 +200,8 @@ describe('a consumer of batches', () => {
     const batches: number[][] = []
     const { channels, model } = connectionOf()
     const consumer = consumeBatches({
-      ...{ queue: 'q', log },
+      queue: 'q',
+      log,
       work: async (batch) => {
         batches.push(batch.map(({ fields }) => fields.deliveryTag))
         if (batches.length === 1) throw new Error('the database is unavailable')
@@ -215,7 +221,9 @@ describe('a consumer of batches', () => {
     const publish = async ({ headers }: Publication) => void reasons.push(headers?.reason)
     const { channels, model } = connectionOf()
     const consumer = consumeBatches({
-      ...{ queue: 'q', log, deadLetters: { publish } },
+      queue: 'q',
+      log,
+      deadLetters: { publish },
       work: async (batch) =>
         batch
           .filter(({ fields }) => fields.deliveryTag === 2)

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
-import { errors } from '../src/errors.ts'
-import { renderErrorsPage } from '../src/errors-page.ts'
+import { errors, renderErrorsPage } from '../src/errors.ts'
 
 test('docs/errors.md is what the table of errors says (npm run docs writes it)', () => {
   const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
-import { createInFlight, type Waiting } from '@parley/shared/messaging/in-flight'
+import { createInFlight, type Unconfirmed } from '@parley/shared/messaging/in-flight'
 
 /** Adds one with that many milliseconds to go; resolves, when it is late, with by how much. */
 function addTo(inFlight: ReturnType<typeof createInFlight>, milliseconds: number) {
   const deadline = performance.now() + milliseconds
   const { promise, resolve } = Promise.withResolvers<number>()
-  const one: Waiting = {
+  const one: Unconfirmed = {
     deadline,
     late: () => {
       if (inFlight.end(one)) resolve(performance.now() - deadline)

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { type Listening, listen, makeServiceKeys } from '@parley/local/testing/service-under-test'
-import { createInternalClient } from '../src/internal-client.ts'
+import { createInternalClient, roundRobin } from '../src/internal-client.ts'
 import { createInternalSigner, createInternalVerifier } from '../src/internal-token.ts'
-import { inTurn } from '../src/targets.ts'
 
 const keys = makeServiceKeys()
 const signer = createInternalSigner(keys.own.webhook)
@@ -25,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => identity.close())
 
 const clientOf = (...urls: URL[]) =>
-  createInternalClient({ targets: inTurn(urls), audience: 'identity', signer })
+  createInternalClient({ targets: roundRobin(urls), audience: 'identity', signer })
 
 test('it speaks for its service; 404 is undefined, anything else unavailable', async () => {
   const client = clientOf(new URL(identity.url))
@@ -40,12 +39,12 @@ test('whatever keys a document has, they are read as they are', async () => {
   for (let times = 0; times < 3; times++) expect(await client.get('/keys')).toEqual(documents)
 })
 
-test('a copy that can not be reached is not noticed beside one that can', async () => {
+test('an instance that can not be reached is not noticed when another one can be', async () => {
   const client = clientOf(NOBODY, new URL(identity.url))
   for (let call = 0; call < 4; call++) expect(await client.get('/here')).toMatchObject({ path: '/here' })
 })
 
-test('a copy that is not ready is not noticed either', async () => {
+test('an instance that is not ready is not noticed either', async () => {
   const starting = await listen((_req, res) => void res.writeHead(503).end())
   const client = clientOf(new URL(starting.url), new URL(identity.url))
   for (let call = 0; call < 4; call++) expect(await client.get('/here')).toMatchObject({ path: '/here' })
@@ -53,7 +52,7 @@ test('a copy that is not ready is not noticed either', async () => {
   await starting.close()
 })
 
-test('with no copy to be reached it says so', async () => {
+test('with no instance to be reached it says so', async () => {
   await expect(clientOf(NOBODY).get('/here')).rejects.toMatchObject({ code: 'unavailable' })
   await expect(clientOf(NOBODY, new URL('http://127.0.0.1:2')).get('/here')).rejects.toMatchObject({
     code: 'unavailable',

@@ -77,7 +77,9 @@ describe('an internal token', () => {
 
   const endless = () =>
     jwt.sign({}, createPrivateKey({ key: gateway.jwk, format: 'jwk' }), {
-      ...{ algorithm: 'ES256', issuer: 'gateway', audience: 'configuration' },
+      algorithm: 'ES256',
+      issuer: 'gateway',
+      audience: 'configuration',
       header: { alg: 'ES256', typ: 'at+jwt', kid: 'gateway' },
     })
   const tampered = () => {

@@ -14,7 +14,8 @@ let server: Awaited<ReturnType<typeof listening>>
 beforeAll(async () => {
   const app = createApp({
     log: createLog({ service: 'test', level: 'silent' }),
-    ...{ registry: new Registry(), tracing: untraced },
+    registry: new Registry(),
+    tracing: untraced,
     readiness: { required: {} },
     routes: (routes) => {
       routes.post('/echo', jsonBody({ maxBytes: MAX_BYTES }), (req, res) => {
@@ -57,8 +58,8 @@ describe('a JSON body', () => {
       fc.asyncProperty(fc.jsonValue({ maxDepth: 8 }), async (value) => {
         const text = JSON.stringify(value)
         fc.pre(text.length < MAX_BYTES)
-        const answer = await post(text)
-        expect(answer.text).toBe(JSON.stringify(JSON.parse(text)))
+        const returned = await post(text)
+        expect(returned.text).toBe(JSON.stringify(JSON.parse(text)))
       }),
       { numRuns: 100 },
     )

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
 import { createLog } from '@parley/shared/log'
-import { serveMetrics } from '@parley/shared/metrics-server'
+import { serveMetrics } from '@parley/shared/serve'
 import { createApp } from '@parley/shared/service-app'
 import { createTracing, parseTraceparent, type Tracing, untraced } from '@parley/shared/tracing'
 import { Router } from 'express'
@@ -61,10 +61,12 @@ describe('a process that is observed', () => {
       OTEL_TRACES_SAMPLER_ARG: 1,
     })
     const app = createApp({
-      ...{ registry, tracing, log: createLog({ service: 'test', level: 'silent' }) },
+      registry,
+      tracing,
+      log: createLog({ service: 'test', level: 'silent' }),
       readiness: {
         required: { here: async () => true },
-        optional: { away: async () => Promise.reject(new Error('away')) },
+        optional: { unavailable: async () => Promise.reject(new Error('unavailable')) },
       },
       routes: (express) => {
         const things = Router()
@@ -105,14 +107,14 @@ describe('a process that is observed', () => {
     expect(await count('unmatched', 404, 1)).toBe(true)
   })
 
-  test('says which dependency is away', async () => {
+  test('says which dependency is unavailable', async () => {
     expect(await metric('parley_dependency_up{dependency="here"} 1')).toBe(true)
-    expect(await metric('parley_dependency_up{dependency="away"} 0')).toBe(true)
+    expect(await metric('parley_dependency_up{dependency="unavailable"} 0')).toBe(true)
     expect(await metric('parley_ready 1')).toBe(true)
-    const answer = await fetch(`${baseUrl}/health/ready`)
-    expect([answer.status, await answer.json()]).toEqual([
+    const response = await fetch(`${baseUrl}/health/ready`)
+    expect([response.status, await response.json()]).toEqual([
       200,
-      { status: 'degraded', dependencies: { here: 'up', away: 'down' } },
+      { status: 'degraded', dependencies: { here: 'up', unavailable: 'down' } },
     ])
   })
 
@@ -122,12 +124,12 @@ describe('a process that is observed', () => {
   })
 
   test("goes on with the caller's trace, and hands its own span to what comes after", async () => {
-    const answer = await fetch(`${baseUrl}/rest/things/5`, { headers: { traceparent: PARENT } })
-    await answer.arrayBuffer()
-    const within = parseTraceparent(seen.at(-1))
-    expect(within?.traceId).toBe(TRACE)
+    const response = await fetch(`${baseUrl}/rest/things/5`, { headers: { traceparent: PARENT } })
+    await response.arrayBuffer()
+    const received = parseTraceparent(seen.at(-1))
+    expect(received?.traceId).toBe(TRACE)
     await tracing.close()
-    const mine = () => spans.find(({ spanId }) => spanId === within?.spanId)
+    const mine = () => spans.find(({ spanId }) => spanId === received?.spanId)
     expect(await waitUntil(() => mine() !== undefined, { timeoutMs: 5_000 })).toBe(true)
     expect(mine()).toMatchObject({
       traceId: TRACE,

@@ -55,7 +55,10 @@ describe('a publisher', () => {
     await publisher.publish({ ...known, messageId: 'first', headers: { workspace: 7, missing: undefined } })
     const message = await received()
     expect(message?.properties).toMatchObject({
-      ...{ messageId: 'first', type: 'test.v1', contentType: 'application/json', deliveryMode: 2 },
+      messageId: 'first',
+      type: 'test.v1',
+      contentType: 'application/json',
+      deliveryMode: 2,
       headers: { workspace: 7 },
     })
     expect(message?.properties.timestamp).toBeGreaterThan(1_700_000_000)
@@ -99,7 +102,8 @@ describe('a publisher', () => {
     const deadline = performance.now() + 60_000
     const taken = Array.from({ length: 5_000 }, () => publisher.publish(known, deadline))
     await expect(publisher.publish(known, deadline)).rejects.toMatchObject({
-      ...{ code: 'unavailable', message: 'Too many messages are in flight.' },
+      code: 'unavailable',
+      message: 'Too many messages are in flight.',
     })
     await Promise.all(taken)
     await publisher.publish(known)
@@ -109,7 +113,8 @@ describe('a publisher', () => {
   test('rejects what is not confirmed by its deadline, and goes on once the broker answers again', async () => {
     proxy.stall()
     await expect(publisher.publish(known, performance.now() + 50)).rejects.toMatchObject({
-      ...{ code: 'unavailable', message: 'The message broker is slow.' },
+      code: 'unavailable',
+      message: 'The message broker is slow.',
     })
     proxy.cut()
     proxy.mend()

@@ -17,8 +17,8 @@ test('what is sealed opens to the same value, for its workspace only, and never 
   fc.assert(
     fc.property(leaf, fc.nat(), (value, workspace) => {
       const sealed = box.seal(value, workspace)
-      const kept: unknown = JSON.parse(JSON.stringify(value))
-      expect(box.open(sealed, workspace)).toEqual(kept)
+      const stored: unknown = JSON.parse(JSON.stringify(value))
+      expect(box.open(sealed, workspace)).toEqual(stored)
       expect(box.open(sealed, workspace + 1)).toBeUndefined()
       expect(box.seal(value, workspace)).not.toBe(sealed)
     }),
@@ -45,7 +45,7 @@ test('a text that was tampered with, cut or sealed by an unknown key does not op
   expect(boxOf(k2).open(sealed, 1)).toBeUndefined()
 })
 
-test('after a change of keys the old texts still open, and are told from the new', () => {
+test('after a change of keys the old texts still open, and are distinguished from the new', () => {
   const old = box.seal('x', 1)
   const changed = boxOf(k2, k1)
   expect([changed.open(old, 1), changed.isCurrent(old)]).toEqual(['x', false])

@@ -7,7 +7,9 @@ import { untraced } from '@parley/shared/tracing'
 import { Registry } from 'prom-client'
 
 const app = createApp({
-  ...{ log: createLog({ service: 'test', level: 'silent' }), registry: new Registry(), tracing: untraced },
+  log: createLog({ service: 'test', level: 'silent' }),
+  registry: new Registry(),
+  tracing: untraced,
   readiness: { required: {} },
   routes: (app) => app.get('/rest/things', (_req, res) => void res.json({ data: [] })),
 })
@@ -49,14 +51,14 @@ test.each([
   ['no host', ''],
   ['two hosts', 'Host: a\r\nhost: b\r\n'],
 ])('a request that names %s is refused with a problem', async (_what, hosts) => {
-  const answer = await exchange(`GET /rest/things HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`)
-  expect(answer).toMatch(/^HTTP\/1\.1 400 .*x-request-id: .*"code":"malformed_request"/is)
+  const response = await exchange(`GET /rest/things HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`)
+  expect(response).toMatch(/^HTTP\/1\.1 400 .*x-request-id: .*"code":"malformed_request"/is)
 })
 
 test.each([
   ['a coding that nobody knows', 'Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n'],
   ['a chunk of no size', 'Transfer-Encoding: chunked\r\n\r\nx\r\n{}\r\n0\r\n\r\n'],
 ])('a request that is answered before %s is met gets no second answer', async (_what, rest) => {
-  const answer = await exchange(`POST /rest/nothing HTTP/1.1\r\nHost: x\r\n${rest}`)
-  expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404'])
+  const response = await exchange(`POST /rest/nothing HTTP/1.1\r\nHost: x\r\n${rest}`)
+  expect(response.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404'])
 })

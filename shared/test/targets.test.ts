@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals'
-import { inTurn } from '../src/targets.ts'
+import { roundRobin } from '../src/internal-client.ts'
 
 const urls = ['http://a', 'http://b', 'http://c'].map((url) => new URL(url))
-const hosts = (targets: ReturnType<typeof inTurn>) =>
+const hosts = (targets: ReturnType<typeof roundRobin>) =>
   Array.from({ length: 6 }, () => targets.next().host)
     .toSorted()
     .join('')
 
-describe('targets in turn', () => {
+describe('targets by round robin', () => {
   test('each has its turn; one that could not be reached is left out for 2 s', () => {
     let now = 0
-    const targets = inTurn(urls, () => now)
+    const targets = roundRobin(urls, () => now)
     expect(hosts(targets)).toBe('aabbcc')
     targets.suspect(new URL('http://b/some/path'))
     expect(hosts(targets)).toBe('aaaccc')
@@ -19,7 +19,7 @@ describe('targets in turn', () => {
   })
 
   test('there is one even when none could be reached', () => {
-    const targets = inTurn(urls, () => 0)
+    const targets = roundRobin(urls, () => 0)
     for (const url of urls) targets.suspect(url)
     expect(hosts(targets)).toBe('aabbcc')
   })

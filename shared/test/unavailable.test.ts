@@ -44,7 +44,7 @@ describe('a server that we depend on is unavailable', () => {
     ['a duplicate key', new mongo.MongoServerError({ message: 'm', code: 11_000 })],
     ['a document that is too large', new mongo.MongoServerError({ message: 'm', code: 10_334 })],
     ['duplicate keys of a bulk write', bulkWrite([11_000, 11_000])],
-    ['a fault in our code', new TypeError('m')],
+    ['an error in our code', new TypeError('m')],
     ['what is wrong with a request', new Problem('malformed_body')],
     ['what is no error', { code: 11_602 }],
   ])('but not by %s', (_case, error) => expect(isUnavailable(error)).toBe(false))

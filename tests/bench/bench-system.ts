@@ -54,7 +54,9 @@ export async function startBenchSystem(name: string): Promise<BenchSystem> {
     servers,
     startConfiguration: (environment = {}) =>
       start('services/configuration/src/server.ts', '/health/ready', {
-        ...{ PORT: ports.configuration, LOG_LEVEL: 'fatal', MONGO_DATABASE: database },
+        PORT: ports.configuration,
+        LOG_LEVEL: 'fatal',
+        MONGO_DATABASE: database,
         SERVICE_KEY: JSON.stringify(keys.own.configuration),
         SERVICE_JWKS: JSON.stringify(keys.jwks),
         IDENTITY_URL: identity.url,

@@ -32,7 +32,7 @@ try {
   await seedTasks({ ...seed, count: TASKS / 10 })
   const service = await system.startConfiguration()
   const list = `${service.url}/rest/tasks?limit=${LIMIT}`
-  const [atTenth] = await inTurns([list, list])
+  const [atTenth] = await alternately([list, list])
   await seedTasks({ ...seed, from: TASKS / 10 + 1, count: TASKS })
   const client = await mongoose.mongo.MongoClient.connect(system.mongo.url)
   const db = client.db(system.mongo.database)
@@ -40,7 +40,7 @@ try {
   for (const query of queries()) rows[titleOf(query)] = await measure(query, { db, url: service.url })
   await client.close()
   // Last, because MongoDB still writes out for minutes what was stored.
-  const [atAll] = await inTurns([list, list])
+  const [atAll] = await alternately([list, list])
   const grown = atTenth / atAll
   console.log(
     `\nA list of ${LIMIT}: ${atAll.toFixed(2)} ms, and ${atTenth.toFixed(2)} ms from a tenth of the tasks`,
@@ -88,17 +88,20 @@ type Query = Pick<PageQuery, 'filters' | 'sort'>
 /** Every published sort by itself, and every published filter in every order that it may be sorted in. */
 function queries(): Query[] {
   const fields = [...Object.keys(task.indexed), 'updatedAt']
-  const orders = (sorted: string[], filters: Query['filters']) =>
+  const sortings = (sorted: string[], filters: Query['filters']) =>
     sorted.flatMap((field) => [false, true].map((descending) => ({ filters, sort: { field, descending } })))
   return [
-    ...orders(['_id', ...fields], []),
-    ...fields.flatMap((field) => orders(['_id', 'updatedAt'], [[field, COMMON[field] ?? '']])),
+    ...sortings(['_id', ...fields], []),
+    ...fields.flatMap((field) => sortings(['_id', 'updatedAt'], [[field, COMMON[field] ?? '']])),
   ]
 }
 
 function textsOf({ filters, sort }: Query) {
-  const order = `${sort.descending ? '-' : ''}${sort.field}`
-  return { order, parameters: [...filters.map(([field, value]) => `${field}=${value}`), `sort=${order}`] }
+  const sortText = `${sort.descending ? '-' : ''}${sort.field}`
+  return {
+    sortText,
+    parameters: [...filters.map(([field, value]) => `${field}=${value}`), `sort=${sortText}`],
+  }
 }
 
 function titleOf(query: Query): string {
@@ -109,11 +112,11 @@ async function measure(query: Query, { db, url }: { db: mongoose.mongo.Db; url: 
   const page: PageQuery = { ...query, workspace: WORKSPACE, limit: LIMIT, visible: {} }
   const database: Parameters<typeof pageCursor>[0] = { documents: (resource) => db.collection(resource) }
   const after = endOfPageBefore(query)
-  const { order, parameters } = textsOf(query)
+  const { sortText, parameters } = textsOf(query)
   const first = `${url}/rest/tasks?${parameters.join('&')}&limit=${LIMIT}`
-  const [fast, late] = await inTurns([
+  const [fast, late] = await alternately([
     first,
-    `${first}&after=${encodeCursor([order, after.value, after.id])}`,
+    `${first}&after=${encodeCursor([sortText, after.value, after.id])}`,
   ])
   const ratio = Math.max(fast, late) / Math.min(fast, late)
   return {
@@ -144,7 +147,7 @@ function compare(a: Position['value'], b: Position['value']): number {
 }
 
 /** The median times (ms) of two requests made one after the other, again and again. */
-async function inTurns(urls: [string, string]): Promise<[number, number]> {
+async function alternately(urls: [string, string]): Promise<[number, number]> {
   const authorization = `Bearer ${system.token(WORKSPACE)}`
   const times: [number[], number[]] = [[], []]
   for (let round = -WARM_UP; round < ROUNDS; round++) {

@@ -42,7 +42,7 @@ try {
       'bare requests/s': Math.round(median(runs.map((run) => run.bare.perSecond))),
       'bare p99 ms': median(runs.map((run) => run.bare.p99)).toFixed(1),
       ratio: ratio.toFixed(2),
-      wanted: least,
+      aim: least,
       failures,
     }
     report({

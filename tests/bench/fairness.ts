@@ -7,7 +7,7 @@ import { type ConfirmChannel, connect } from 'amqplib'
 import { z } from 'zod'
 import { channelTo } from '../dispatcher/dispatcher-environment.ts'
 import { type DispatchSystem, startDispatchSystem } from './dispatch-system.ts'
-import type { Order } from './noisy-workspace.ts'
+import type { NoiseRequest } from './noisy-workspace.ts'
 import { publishOne } from './publish-one.ts'
 import { report } from './results.ts'
 
@@ -56,7 +56,7 @@ async function measureAll({ startDispatcher, sink }: DispatchSystem, channel: Co
     'hung',
     makeNoise({
       extId: 'hangs',
-      answered: false,
+      hasReply: false,
       aSecond: HANGING_A_SECOND,
       count: HANGING_A_SECOND * SECONDS,
     }),
@@ -65,7 +65,7 @@ async function measureAll({ startDispatcher, sink }: DispatchSystem, channel: Co
   const between = await during('between', pause(SECONDS * 500))
   const flooded = await during(
     'flooded',
-    makeNoise({ extId: 'line', answered: true, aSecond: FLOOD_A_SECOND, count: FLOOD }),
+    makeNoise({ extId: 'line', hasReply: true, aSecond: FLOOD_A_SECOND, count: FLOOD }),
   )
   const alone = before
   const parts = {
@@ -83,21 +83,21 @@ async function measureAll({ startDispatcher, sink }: DispatchSystem, channel: Co
       'max ms': quantile(times, 1).toFixed(1),
     })),
   )
-  tell(`p99 beside ${HANGING_A_SECOND}/s to a handler that hangs`, hung, alone)
-  tell(`p99 beside a flood of ${FLOOD} at ${FLOOD_A_SECOND}/s`, flooded, alone)
+  reportSlowdown(`p99 beside ${HANGING_A_SECOND}/s to a handler that hangs`, hung, alone)
+  reportSlowdown(`p99 beside a flood of ${FLOOD} at ${FLOOD_A_SECOND}/s`, flooded, alone)
 }
 
 /** Resolves when all of it was published, and called where it is answered. */
-async function makeNoise(order: Omit<Order, 'prefix'>): Promise<void> {
-  noisy.postMessage({ ...order, prefix: `noisy-${order.extId}` } satisfies Order)
+async function makeNoise(request: Omit<NoiseRequest, 'prefix'>): Promise<void> {
+  noisy.postMessage({ ...request, prefix: `noisy-${request.extId}` } satisfies NoiseRequest)
   await once(noisy, 'message')
 }
 
-function tell(row: string, beside: number[], alone: number[]): void {
-  const ratioAt = (share: number) => quantile(beside, share) / quantile(alone, share)
+function reportSlowdown(row: string, loaded: number[], alone: number[]): void {
+  const ratioAt = (share: number) => quantile(loaded, share) / quantile(alone, share)
   report({
     row,
-    parley: `${quantile(beside, 0.99).toFixed(1)} ms`,
+    parley: `${quantile(loaded, 0.99).toFixed(1)} ms`,
     against: `${quantile(alone, 0.99).toFixed(1)} ms`,
     ratio: ratioAt(0.99),
     spread: [ratioAt(0.5), ratioAt(1)],
@@ -119,11 +119,11 @@ async function measure(options: {
   while (!over) {
     const id = `${name}-${published.size}`
     published.set(id, performance.now())
-    publishOne(channel, { id, workspace: QUIET, extId: 'line', answered: true })
+    publishOne(channel, { id, workspace: QUIET, extId: 'line', hasReply: true })
     await pause(1_000 / QUIET_A_SECOND)
   }
   while (sink.countOf(`${name}-`) < published.size) await pause(50)
-  const came = sink.arrivals().filter(({ id }) => id.startsWith(`${name}-`))
+  const came = sink.received().filter(({ id }) => id.startsWith(`${name}-`))
   return came.map(({ id, at }) => at - (published.get(id.split(':')[0] ?? '') ?? Number.NaN))
 }
 

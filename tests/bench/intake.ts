@@ -63,15 +63,19 @@ const message = (thread: number) => ({
 const BODY = JSON.stringify(message(0))
 const services = {
   ours: run(...onLastCore([join(CHECKOUT, 'services/webhook/src/server.ts')]), {
-    ...{ PORT: String(PORTS.ours), LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn', AMQP_URL },
-    ...{ MONGO_URL: servers.mongo.url, REDIS_URL: servers.redis.url },
+    PORT: String(PORTS.ours),
+    LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
+    AMQP_URL,
+    MONGO_URL: servers.mongo.url,
+    REDIS_URL: servers.redis.url,
     SERVICE_KEY: JSON.stringify(keys.own.webhook),
     SERVICE_JWKS: JSON.stringify(keys.jwks),
     IDENTITY_URL: inner.url,
     CONFIGURATION_URL: inner.url,
   }),
   bare: run(...onLastCore([join(CHECKOUT, 'tests/bench/bare-express-amqplib.ts')]), {
-    ...{ PORT: String(PORTS.bare), AMQP_URL },
+    PORT: String(PORTS.bare),
+    AMQP_URL,
   }),
 }
 try {

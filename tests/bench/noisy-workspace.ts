@@ -8,10 +8,10 @@ import { publishOne } from './publish-one.ts'
 import { startSink } from './sink.ts'
 
 /** Publish so many messages at this rate; `extId` says to which channel. */
-export interface Order {
+export interface NoiseRequest {
   prefix: string
   extId: string
-  answered: boolean
+  hasReply: boolean
   count: number
   aSecond: number
 }
@@ -24,16 +24,16 @@ const channel = await connection.createConfirmChannel()
 const sink = await startSink()
 const hanging = await listen((req) => void req.resume())
 
-parentPort?.on('message', async ({ prefix, extId, answered, count, aSecond }: Order) => {
+parentPort?.on('message', async ({ prefix, extId, hasReply, count, aSecond }: NoiseRequest) => {
   const began = performance.now()
   for (let sent = 0; sent < count; ) {
     const due = Math.min(count, Math.floor(((performance.now() - began) / 1_000) * aSecond))
     for (; sent < due; sent++)
-      publishOne(channel, { id: `${prefix}-${sent}`, workspace: NOISY, extId, answered })
+      publishOne(channel, { id: `${prefix}-${sent}`, workspace: NOISY, extId, hasReply })
     await pause(TICK_MS)
   }
   await channel.waitForConfirms()
-  while (answered && sink.countOf(prefix) < count) await pause(100)
+  while (hasReply && sink.countOf(prefix) < count) await pause(100)
   parentPort?.postMessage('done')
 })
 parentPort?.postMessage({ sinkUrl: sink.url, hangingUrl: `${hanging.url}/handler` })

@@ -44,9 +44,9 @@ async function stop(child: ChildProcess): Promise<void> {
 export async function listening(url: string): Promise<void> {
   const until = performance.now() + START_MS
   for (;;) {
-    const answered = await fetch(url).catch(() => undefined)
-    await answered?.body?.cancel()
-    if (answered !== undefined) return
+    const response = await fetch(url).catch(() => undefined)
+    await response?.body?.cancel()
+    if (response !== undefined) return
     if (performance.now() > until) throw new Error(`${url} does not listen`)
     await pause(CHECK_MS)
   }

@@ -5,11 +5,14 @@ import type { ConfirmChannel } from 'amqplib'
 /** Publishes a message that is the only one of its thread, as intake does. */
 export function publishOne(
   channel: ConfirmChannel,
-  { id, workspace, extId, answered }: { id: string; workspace: number; extId: string; answered: boolean },
+  { id, workspace, extId, hasReply }: { id: string; workspace: number; extId: string; hasReply: boolean },
 ): void {
   const message = {
-    ...{ extId, user: { name: 'João' }, thread: { extId: id }, input: 'Olá' },
-    answer: answered ? { message: 'A sua encomenda saiu para entrega.' } : {},
+    extId,
+    user: { name: 'João' },
+    thread: { extId: id },
+    input: 'Olá',
+    answer: hasReply ? { message: 'A sua encomenda saiu para entrega.' } : {},
   }
   const body = Buffer.from(JSON.stringify(message))
   const provenance: Provenance = {

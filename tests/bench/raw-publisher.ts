@@ -10,7 +10,7 @@ const started = performance.now()
 const until = started + Number(process.env.DURATION) * 1_000
 let count = 0
 
-const publishInTurn = async () => {
+const publishSequentially = async () => {
   while (performance.now() < until) {
     const key = partitionKey(count++ % PARTITIONS)
     await new Promise<void>((resolve, reject) => {
@@ -20,6 +20,6 @@ const publishInTurn = async () => {
     })
   }
 }
-await Promise.all(Array.from({ length: IN_FLIGHT }, publishInTurn))
+await Promise.all(Array.from({ length: IN_FLIGHT }, publishSequentially))
 console.log(Math.round(count / ((performance.now() - started) / 1_000)))
 await connection.close()

@@ -19,7 +19,7 @@ export function report(result: Result): void {
   if (file !== undefined) appendFileSync(file, `${JSON.stringify(result)}\n`)
 }
 
-export function holds({ ratio, reach = {} }: Result): boolean {
+export function meetsAim({ ratio, reach = {} }: Result): boolean {
   return (
     ratio >= (reach.least ?? Number.NEGATIVE_INFINITY) && ratio <= (reach.most ?? Number.POSITIVE_INFINITY)
   )

@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
-import { holds, type Result } from './results.ts'
+import { meetsAim, type Result } from './results.ts'
 
 const SCRIPTS: Record<string, string> = {
   gateway: 'gateway/run.ts',
@@ -21,8 +21,8 @@ const SCRIPTS: Record<string, string> = {
   start: 'start.ts',
 }
 
-const wanted = process.argv.slice(2)
-const unknown = wanted.filter((name) => !(name in SCRIPTS))
+const requested = process.argv.slice(2)
+const unknown = requested.filter((name) => !(name in SCRIPTS))
 if (unknown.length > 0) throw new Error(`There are ${Object.keys(SCRIPTS).join(', ')}; not ${unknown}`)
 
 const directory = mkdtempSync(join(tmpdir(), 'parley-results-'))
@@ -30,7 +30,7 @@ const file = join(directory, 'results.jsonl')
 const failed: string[] = []
 try {
   for (const [name, script] of Object.entries(SCRIPTS)) {
-    if (wanted.length > 0 && !wanted.includes(name)) continue
+    if (requested.length > 0 && !requested.includes(name)) continue
     console.log(`\n# ${name}`)
     const child = spawn(process.execPath, [join(CHECKOUT, 'tests/bench', script)], {
       stdio: 'inherit',
@@ -45,7 +45,7 @@ try {
     `\n${cpus().length} × ${model}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`,
   )
   console.table(results.map(line))
-  const short = results.filter((result) => !holds(result)).map(({ row }) => row)
+  const short = results.filter((result) => !meetsAim(result)).map(({ row }) => row)
   for (const row of short) console.log(`falls short: ${row}`)
   for (const name of failed) console.log(`did not end well: ${name}`)
   if (short.length > 0 || failed.length > 0) process.exitCode = 1
@@ -68,6 +68,6 @@ function line(result: Result) {
     ratio: ratio.toFixed(2),
     spread: spread.map((each) => each.toFixed(2)).join(' to '),
     aim,
-    holds: aim === '' ? '' : holds(result) ? 'yes' : 'no',
+    meetsAim: aim === '' ? '' : meetsAim(result) ? 'yes' : 'no',
   }
 }

@@ -1,6 +1,5 @@
 import { task } from '@parley/configuration/resources/task'
-import { indexesOf } from '@parley/configuration/store/indexes'
-import { toStored } from '@parley/configuration/store/stored-document'
+import { indexesOf, toStored } from '@parley/configuration/store/stored-document'
 import mongoose from 'mongoose'
 
 const BATCH = 5_000

@@ -73,8 +73,19 @@ function recordOf(number: number): MessageRecord {
   const _id = randomUUID()
   const at = new Date()
   return {
-    ...{ _id, workspace: 1, partition: 0, thread: _id, order: 1, revision: 1, channel: 'c', source: 'api' },
-    ...{ state: 'handled', open: true, tries: 0, receivedAt: at, updatedAt: at },
+    _id,
+    workspace: 1,
+    partition: 0,
+    thread: _id,
+    order: 1,
+    revision: 1,
+    channel: 'c',
+    source: 'api',
+    state: 'handled',
+    open: true,
+    tries: 0,
+    receivedAt: at,
+    updatedAt: at,
     body: 'x'.repeat(500),
     answer: 'x'.repeat(number * 100),
     sends: Array.from({ length: number }, (_, n): Send => {

@@ -3,12 +3,12 @@ import { listen } from '@parley/local/testing/service-under-test'
 
 /** An endpoint that takes every call at once, and remembers when which one came. */
 export async function startSink() {
-  let arrivals: Array<{ id: string; at: number }> = []
+  let received: Array<{ id: string; at: number }> = []
   let ids = new Map<string, number>()
   const { url, close } = await listen((req, res) => {
     req.resume().on('end', () => {
       const id = String(req.headers['webhook-id'])
-      arrivals.push({ id, at: performance.now() })
+      received.push({ id, at: performance.now() })
       ids.set(id, (ids.get(id) ?? 0) + 1)
       res.writeHead(200, { 'content-type': 'application/json' })
       res.end('{}')
@@ -18,9 +18,9 @@ export async function startSink() {
     url,
     close,
     /** Each call and when it came (milliseconds), in the order of arrival. */
-    arrivals: () => arrivals,
+    received: () => received,
     /** When each call came. */
-    times: () => arrivals.map(({ at }) => at),
+    times: () => received.map(({ at }) => at),
     /** How many ids came more than once. */
     doubled: () => [...ids.values()].filter((count) => count > 1).length,
     /** How many different ids came. */
@@ -28,7 +28,7 @@ export async function startSink() {
     /** How many of those that came have an id that begins so. */
     countOf: (prefix: string) => [...ids.keys()].filter((id) => id.startsWith(prefix)).length,
     forget() {
-      arrivals = []
+      received = []
       ids = new Map()
     },
     /** Waits until `count` different ids came; throws when none came for a minute. */

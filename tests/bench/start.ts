@@ -15,9 +15,9 @@ const PORT = 18_441
 const READY_MS = 180_000
 const MOST = 1.5
 
-const copy = mkdtempSync(join(tmpdir(), 'parley-start-'))
+const clone = mkdtempSync(join(tmpdir(), 'parley-start-'))
 try {
-  copyCheckout()
+  cloneCheckout()
   await npmStart()
   const whole: number[] = []
   const alone: number[] = []
@@ -35,22 +35,22 @@ try {
     reach: { most: MOST },
   })
 } finally {
-  rmSync(copy, { recursive: true, force: true })
+  rmSync(clone, { recursive: true, force: true })
 }
 
 /** The checkout, with a state of its own but for what was downloaded. */
-function copyCheckout(): void {
+function cloneCheckout(): void {
   const files = execFileSync('git', ['ls-files'], { cwd: CHECKOUT, encoding: 'utf8' }).trim().split('\n')
   for (const file of files.filter((name) => existsSync(join(CHECKOUT, name)))) {
-    mkdirSync(dirname(join(copy, file)), { recursive: true })
-    cpSync(join(CHECKOUT, file), join(copy, file))
+    mkdirSync(dirname(join(clone, file)), { recursive: true })
+    cpSync(join(CHECKOUT, file), join(clone, file))
   }
   // A workspace has modules of its own where it needs another version.
   const folders = new Set(files.map((name) => join(dirname(name), 'node_modules')))
   for (const modules of [...folders].filter((name) => existsSync(join(CHECKOUT, name))))
-    symlinkSync(join(CHECKOUT, modules), join(copy, modules))
-  mkdirSync(join(copy, '.local'), { mode: 0o700 })
-  if (existsSync(CACHE_DIRECTORY)) symlinkSync(CACHE_DIRECTORY, join(copy, '.local/cache'))
+    symlinkSync(join(CHECKOUT, modules), join(clone, modules))
+  mkdirSync(join(clone, '.local'), { mode: 0o700 })
+  if (existsSync(CACHE_DIRECTORY)) symlinkSync(CACHE_DIRECTORY, join(clone, '.local/cache'))
 }
 
 /** Seconds from the command to a ready gateway. */
@@ -58,7 +58,7 @@ async function npmStart(): Promise<number> {
   const began = performance.now()
   const env = { ...process.env, PORT: String(PORT) }
   const child = spawn('npm', ['start', '--silent'], {
-    cwd: copy,
+    cwd: clone,
     env,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
@@ -76,7 +76,7 @@ async function npmStart(): Promise<number> {
 
 async function serversAlone(): Promise<number> {
   const began = performance.now()
-  const servers = await startServers({ directory: join(copy, '.local/servers'), say: () => {} })
+  const servers = await startServers({ directory: join(clone, '.local/servers'), say: () => {} })
   const seconds = (performance.now() - began) / 1_000
   await servers.stop()
   return seconds

@@ -2,7 +2,7 @@ import { CONFIGURATION_EXCHANGE } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 
 /** One event as it came. */
-export interface ToldEvent {
+export interface LoggedEvent {
   id: number
   version: number
   text: string
@@ -11,7 +11,7 @@ export interface ToldEvent {
 const QUEUE = 'events.check'
 
 /** A queue that outlives the broker and gets every event; declared before there are any. */
-export async function keepEvents(url: string): Promise<void> {
+export async function retainEvents(url: string): Promise<void> {
   const connection = await connect(url)
   const channel = await connection.createChannel()
   await channel.assertExchange(CONFIGURATION_EXCHANGE, 'topic', { durable: true })
@@ -26,9 +26,9 @@ export async function takeEvents(options: {
   waitMs: number
   workspace: number
   last: number
-}): Promise<ToldEvent[]> {
+}): Promise<LoggedEvent[]> {
   const connection = await connect(options.url)
-  const events: ToldEvent[] = []
+  const events: LoggedEvent[] = []
   try {
     const channel = await connection.createChannel()
     await new Promise<void>((resolve, reject) => {
@@ -66,20 +66,20 @@ export interface Account {
 }
 
 /** Holds events against the version that each document has in the end. */
-export function account(events: readonly ToldEvent[], versions: ReadonlyMap<number, number>): Account {
-  const told = new Map<string, string>()
+export function account(events: readonly LoggedEvent[], versions: ReadonlyMap<number, number>): Account {
+  const logged = new Map<string, string>()
   const latest = new Map<number, number>()
   const result = { lost: 0, invented: 0, misplaced: 0, repeated: 0 }
   for (const { id, version, text } of events) {
-    const known = told.get(`${id}/${version}`)
-    told.set(`${id}/${version}`, text)
+    const known = logged.get(`${id}/${version}`)
+    logged.set(`${id}/${version}`, text)
     if (version > (versions.get(id) ?? 0) || (known !== undefined && known !== text)) result.invented++
     else if (known !== undefined) result.repeated++
     else if (version !== (latest.get(id) ?? 0) + 1) result.misplaced++
     latest.set(id, Math.max(version, latest.get(id) ?? 0))
   }
   for (const [id, version] of versions) {
-    for (let at = 1; at <= version; at++) if (!told.has(`${id}/${at}`)) result.lost++
+    for (let at = 1; at <= version; at++) if (!logged.has(`${id}/${at}`)) result.lost++
   }
   return result
 }

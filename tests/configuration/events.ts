@@ -3,7 +3,7 @@ import { integer, parseConfig } from '@parley/shared/config'
 import mongoose from 'mongoose'
 import { z } from 'zod'
 import { startBenchSystem } from '../bench/bench-system.ts'
-import { account, keepEvents, takeEvents } from './event-log.ts'
+import { account, retainEvents, takeEvents } from './event-log.ts'
 
 const size = z.object({
   WRITES: integer({ min: 100, max: 100_000 }).default(1_000).describe('Writes in each of the two parts'),
@@ -19,7 +19,7 @@ let serviceUrl = ''
 const { WRITES, KILLS } = parseConfig(size, process.env)
 const system = await startBenchSystem('events')
 try {
-  await keepEvents(system.servers.rabbitmq.url)
+  await retainEvents(system.servers.rabbitmq.url)
   const rows = { 'broker down': await withBrokerDown(1), 'kill -9': await withKills(2) }
   console.table(rows)
   for (const row of Object.values(rows)) {
@@ -55,8 +55,8 @@ async function withBrokerDown(workspace: number) {
 async function withKills(workspace: number) {
   let service = await startService()
   let kills = 0
-  const written = await writeAll(workspace, async (answered) => {
-    if (kills === KILLS || answered < ((kills + 1) * WRITES) / (KILLS + 1)) return false
+  const written = await writeAll(workspace, async (confirmed) => {
+    if (kills === KILLS || confirmed < ((kills + 1) * WRITES) / (KILLS + 1)) return false
     kills++
     await service.stop('SIGKILL')
     service = await startService()
@@ -66,7 +66,7 @@ async function withKills(workspace: number) {
 }
 
 /** PUTs, PATCHes and DELETEs over 100 documents; `interrupt` is asked after each answer. */
-async function writeAll(workspace: number, interrupt: (answered: number) => Promise<boolean>) {
+async function writeAll(workspace: number, interrupt: (confirmed: number) => Promise<boolean>) {
   const authorization = () => ({ authorization: `Bearer ${system.token(workspace)}` })
   const counts = { writes: 0, refused: 0, 'sent again': 0 }
   let next = 0

@@ -16,8 +16,13 @@ export function submissionsOf(options: {
   return Array.from({ length: steps }, (_, step) =>
     Array.from({ length: threads }, (_, thread) => {
       const submission = {
-        ...{ workspace, channelId: 1, assistantId: 1, thread: `thread-${thread}` },
-        ...{ messageId: `${thread}-${step}`, submit: { n: step + 1 }, at: new Date().toISOString() },
+        workspace,
+        channelId: 1,
+        assistantId: 1,
+        thread: `thread-${thread}`,
+        messageId: `${thread}-${step}`,
+        submit: { n: step + 1 },
+        at: new Date().toISOString(),
       }
       return thread % 3 === 0 ? [submission, submission] : [submission]
     }),

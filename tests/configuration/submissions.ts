@@ -104,10 +104,10 @@ async function settled(workspace: number) {
       await sleep(LOOK_MS)
       continue
     }
-    const held = tasks.flatMap(({ doc }) => Object.entries(doc.context.steps))
-    const wrong = held.filter(([step, { n }]) => step !== String(n)).length
+    const stored = tasks.flatMap(({ doc }) => Object.entries(doc.context.steps))
+    const wrong = stored.filter(([step, { n }]) => step !== String(n)).length
     const writes = tasks.reduce((sum, { version }) => sum + version, 0)
-    return { tasks: tasks.length, writes, missing: THREADS * STEPS - held.length, wrong }
+    return { tasks: tasks.length, writes, missing: THREADS * STEPS - stored.length, wrong }
   }
 }
 

@@ -5,7 +5,7 @@ import type { Workspace } from './workspace.ts'
 
 const RPC_EXT_ID = 'rpc-line'
 
-/** Configures a channel that sends from a number to the simulator, which posts the news of it. */
+/** Configures a channel that sends from a number to the simulator, which posts its statuses. */
 export async function connectNumber(options: {
   workspace: Workspace
   simulatorUrl: string
@@ -18,8 +18,13 @@ export async function connectNumber(options: {
   const appSecret = `secret of ${extId}`
   const config = { phoneNumberId, accessToken, apiUrl: new URL('/v23.0', simulatorUrl).href, appSecret }
   await workspace.call('PUT', `/rest/channels/${id}`, {
-    ...{ name: extId, description: '', extId, hook: 'whatsapp', callback: 'whatsapp' },
-    ...{ handlerUrl: 'native:agents/echo', config },
+    name: extId,
+    description: '',
+    extId,
+    hook: 'whatsapp',
+    callback: 'whatsapp',
+    handlerUrl: 'native:agents/echo',
+    config,
   })
   await registerWebhook(simulatorUrl, { phoneNumberId, url: workspace.providerUrl(extId), appSecret })
   return extId
@@ -33,8 +38,13 @@ export async function connectRpc(options: {
 }): Promise<void> {
   const { workspace, callbackUrl, id } = options
   await workspace.call('PUT', `/rest/channels/${id}`, {
-    ...{ name: 'RPC', description: '', extId: RPC_EXT_ID, hook: 'whatsapp', callback: 'rpc' },
-    ...{ handlerUrl: 'native:agents/echo', config: { callbackUrl } },
+    name: 'RPC',
+    description: '',
+    extId: RPC_EXT_ID,
+    hook: 'whatsapp',
+    callback: 'rpc',
+    handlerUrl: 'native:agents/echo',
+    config: { callbackUrl },
   })
 }
 

@@ -18,7 +18,7 @@ export interface OwnSystem {
   stop(): Promise<void>
 }
 
-/** Starts a system of its own with so many copies of each service, all of them ready. */
+/** Starts a system of its own with so many instances of each service, all of them ready. */
 export function startOwnSystem(options: {
   instances: InstanceCounts
   say(line: string): void
@@ -33,7 +33,7 @@ export function startOwnSystem(options: {
     const system = await startSystem({ directory, port, servers, instances, ...quiet })
     stopLater(system.stop)
     if (!(await waitUntil(() => areReady(system), { timeoutMs: READY_MS })))
-      throw new Error('Not all copies became ready')
+      throw new Error('Not all instances became ready')
     return { system, runFile: join(directory, 'run.json'), servers }
   })
 }

@@ -1,9 +1,9 @@
 import { isReconciled, type Reconciliation, reconcile } from '@parley/local/demo/reconciliation'
 import { waitUntil } from '@parley/local/wait-until'
 import { z } from 'zod'
-import { createSimulatorLog } from './arrivals.ts'
 import { connectNumber, planThreads, postAll, spread } from './lines.ts'
 import type { OwnSystem } from './own-system.ts'
+import { createSimulatorLog } from './received-messages.ts'
 import { openStore, type Store } from './store.ts'
 import { registerWorkspace, type Workspace } from './workspace.ts'
 
@@ -28,7 +28,7 @@ export interface ReplayRun {
   reason: string
   /** How many were run again, round by round. */
   rounds: number[]
-  conservation: Reconciliation
+  reconciliation: Reconciliation
   states: Record<string, number>
   seconds: number
   passed: boolean
@@ -60,13 +60,16 @@ export async function runReplay(options: {
   const seconds = (performance.now() - began) / 1_000
   const log = createSimulatorLog(simulatorUrl)
   await log.read()
-  const [conservation, states] = [reconcile(posted, log.arrivals), await store.states()]
+  const [reconciliation, states] = [reconcile(posted, log.received), await store.states()]
   await store.close()
   return {
     dead,
     reason: `${first?.reason ?? ''} Fault: ${first?.fault ?? 'none'}.`,
-    ...{ rounds, conservation, states, seconds },
-    passed: dead === messages && rounds[0] === messages && isReconciled(conservation, messages),
+    rounds,
+    reconciliation,
+    states,
+    seconds,
+    passed: dead === messages && rounds[0] === messages && isReconciled(reconciliation, messages),
   }
 }
 
@@ -78,10 +81,10 @@ async function replayAll(options: {
 }): Promise<number[]> {
   const { workspace, store, messages } = options
   const rounds: number[] = []
-  const wanted = { status: 'dead', limit: messages }
+  const dead = { status: 'dead', limit: messages }
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const before = await store.states()
-    rounds.push(replayed.parse(await workspace.call('POST', '/rest/messages/replay', wanted)).replayed)
+    rounds.push(replayed.parse(await workspace.call('POST', '/rest/messages/replay', dead)).replayed)
     const started = async () => (await store.states()).dead !== before.dead
     await waitUntil(started, { timeoutMs: STARTED_MS })
     const settled = async () => {

@@ -1,22 +1,22 @@
 import type { Reconciliation } from '@parley/local/demo/reconciliation'
-import type { FaultRun } from './faults.ts'
-import { type GovernorRun, PER_SECOND } from './governor.ts'
+import type { KillRun } from './kills.ts'
 import type { ReplayRun } from './replay.ts'
+import { PER_SECOND, type SendRateRun } from './send-rate.ts'
 
 const LABEL = 40
 const FIGURE = 14
 
-export function faultTable(run: FaultRun): string {
-  const { faults, conservation, states, repeatedPosts, rpcRepeats, arrival, passed } = run
+export function killTable(run: KillRun): string {
+  const { kills, reconciliation, states, repeatedPosts, rpcRepeats, arrival, passed } = run
   return [
     '',
     row('Killed (SIGKILL)', 'ready after', 'taken over', 'longest silence'),
-    ...faults.map(({ victim, readyAfterMs, takenOverAfterMs, longestSilenceMs }) =>
+    ...kills.map(({ victim, readyAfterMs, takenOverAfterMs, longestSilenceMs }) =>
       row(`  ${victim}`, seconds(readyAfterMs), seconds(takenOverAfterMs), seconds(longestSilenceMs)),
     ),
     '',
     'Messages',
-    ...conservationRows(conservation),
+    ...reconciliationRows(reconciliation),
     row('  posts repeated for want of a 200', count(repeatedPosts)),
     row('  RPC calls repeated under their id', count(rpcRepeats)),
     ...stateRows(states),
@@ -28,12 +28,12 @@ export function faultTable(run: FaultRun): string {
   ].join('\n')
 }
 
-export function governorTable(run: GovernorRun): string {
-  const { conservation, waiting, busiestSecond, pairsTooFast, refused, rate, passed } = run
+export function sendRateTable(run: SendRateRun): string {
+  const { reconciliation, waiting, busiestSecond, pairsTooFast, refused, rate, passed } = run
   return [
     '',
     'One number, four dispatchers',
-    ...conservationRows(conservation),
+    ...reconciliationRows(reconciliation),
     row('  waiting when all were in', count(waiting)),
     row('  most in any second', count(busiestSecond)),
     row('  sends to a person too soon', count(pairsTooFast)),
@@ -42,19 +42,19 @@ export function governorTable(run: GovernorRun): string {
     row('  sends a second from then on', rate.toFixed(1)),
     row(`  of the number's ${PER_SECOND} a second`, `${((rate / PER_SECOND) * 100).toFixed(1)}%`),
     '',
-    passed ? "The number's rate was kept, and used." : "The number's rate was NOT kept or not used.",
+    passed ? "The number's rate was not exceeded, and used." : "The number's rate was exceeded, or not used.",
   ].join('\n')
 }
 
 export function replayTable(run: ReplayRun): string {
-  const { dead, reason, rounds, conservation, states, passed } = run
+  const { dead, reason, rounds, reconciliation, states, passed } = run
   return [
     '',
     'Replay',
     row('  dead', count(dead)),
     `    ${reason}`,
     row('  run again by a filter', ...rounds.map(count)),
-    ...conservationRows(conservation),
+    ...reconciliationRows(reconciliation),
     ...stateRows(states),
     row('  until all were delivered', seconds(run.seconds * 1_000)),
     '',
@@ -62,14 +62,14 @@ export function replayTable(run: ReplayRun): string {
   ].join('\n')
 }
 
-function conservationRows(conservation: Reconciliation): string[] {
+function reconciliationRows(reconciliation: Reconciliation): string[] {
   return [
-    row('  posted', count(conservation.posted)),
-    row('  answered 200', count(conservation.accepted)),
-    row('  arrived once', count(conservation.once)),
-    row('  lost', count(conservation.missing)),
-    row('  doubled', count(conservation.doubled)),
-    row('  threads out of order', count(conservation.threadsOutOfOrder)),
+    row('  posted', count(reconciliation.posted)),
+    row('  answered 200', count(reconciliation.accepted)),
+    row('  arrived once', count(reconciliation.once)),
+    row('  lost', count(reconciliation.missing)),
+    row('  doubled', count(reconciliation.doubled)),
+    row('  threads out of order', count(reconciliation.threadsOutOfOrder)),
   ]
 }
 

@@ -1,10 +1,10 @@
 import { ConfigError, integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { runFaults } from './faults.ts'
-import { runGovernor } from './governor.ts'
+import { runWithKills } from './kills.ts'
 import { startOwnSystem } from './own-system.ts'
 import { runReplay } from './replay.ts'
-import { faultTable, governorTable, replayTable } from './report.ts'
+import { killTable, replayTable, sendRateTable } from './report.ts'
+import { runSendRate } from './send-rate.ts'
 
 const size = z.object({
   MESSAGES: integer({ min: 1_000, max: 1_000_000 })
@@ -23,18 +23,18 @@ interface Part {
 }
 
 const PARTS: Record<string, Part> = {
-  faults: {
+  kills: {
     dispatchers: 2,
     async run(own) {
-      const result = await runFaults({ own, messages: sizes.MESSAGES, rate: sizes.RATE, say })
-      return { table: faultTable(result), passed: result.passed }
+      const result = await runWithKills({ own, messages: sizes.MESSAGES, rate: sizes.RATE, say })
+      return { table: killTable(result), passed: result.passed }
     },
   },
-  governor: {
+  'send-rate': {
     dispatchers: 4,
     async run(own) {
-      const result = await runGovernor({ own, messages: sizes.GOVERNED, say })
-      return { table: governorTable(result), passed: result.passed }
+      const result = await runSendRate({ own, messages: sizes.GOVERNED, say })
+      return { table: sendRateTable(result), passed: result.passed }
     },
   },
   replay: {
@@ -46,11 +46,11 @@ const PARTS: Record<string, Part> = {
   },
 }
 
-const wanted = process.argv.slice(2)
-const unknown = wanted.filter((name) => !(name in PARTS))
+const chosen = process.argv.slice(2)
+const unknown = chosen.filter((name) => !(name in PARTS))
 if (unknown.length > 0) throw new ConfigError(`There are ${Object.keys(PARTS).join(', ')}; not ${unknown}`)
 for (const [name, part] of Object.entries(PARTS)) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue
+  if (chosen.length > 0 && !chosen.includes(name)) continue
   const own = await startOwnSystem({ instances: { dispatcher: part.dispatchers }, say })
   try {
     const { table, passed } = await part.run(own)

@@ -6,9 +6,9 @@ export interface Store {
   states(): Promise<Record<string, number>>
   /** How many messages the pipeline still has work with. */
   open(): Promise<number>
-  /** The terms of the leases, by partition; without those that nobody holds. */
+  /** The terms of the leases, by partition; without those that no instance has. */
   terms(): Promise<Map<number, number>>
-  /** How many partitions each copy holds. */
+  /** How many partitions each instance leases. */
   shares(): Promise<number[]>
   close(): Promise<void>
 }
@@ -20,7 +20,7 @@ export async function openStore(mongoUrl: string): Promise<Store> {
   const client = await mongoose.mongo.MongoClient.connect(mongoUrl, options)
   const database = client.db('dispatcher')
   const messages = database.collection('messages')
-  const held = () =>
+  const leased = () =>
     database
       .collection<{ _id: number; owner: string | null; term: number }>('partitions')
       .find({ $expr: { $and: [{ $ne: ['$owner', null] }, { $gt: ['$expiresAt', '$$NOW'] }] } })
@@ -31,9 +31,9 @@ export async function openStore(mongoUrl: string): Promise<Store> {
       return Object.fromEntries(groups.map(({ _id, count }) => [String(_id), Number(count)]))
     },
     open: () => messages.countDocuments({ open: true }),
-    terms: async () => new Map((await held()).map(({ _id, term }) => [_id, term])),
+    terms: async () => new Map((await leased()).map(({ _id, term }) => [_id, term])),
     shares: async () =>
-      [...Map.groupBy(await held(), ({ owner }) => owner).values()].map(({ length }) => length),
+      [...Map.groupBy(await leased(), ({ owner }) => owner).values()].map(({ length }) => length),
     close: () => client.close(),
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { busiestSecond, pairsTooFast } from './governor.ts'
+import { busiestSecond, pairsTooFast } from './send-rate.ts'
 
 const at = (...times: number[]) => times.map((time) => ({ at: time }))
 const to = (person: string, ...times: number[]) =>
@@ -12,8 +12,8 @@ test.each([
   [at(0, 999), 2],
   [at(0, 1_000), 1],
   [at(5, 400, 1_004, 1_005, 1_399, 1_400), 4],
-])('the busiest second of %j has %d', (arrivals, expected) => {
-  expect(busiestSecond(arrivals)).toBe(expected)
+])('the busiest second of %j has %d', (received, expected) => {
+  expect(busiestSecond(received)).toBe(expected)
 })
 
 test.each([
@@ -22,6 +22,6 @@ test.each([
   ['a burst to each of two', [...burst('a', 45), ...burst('b', 45)], 0],
   ['one more, 6 s later', [...burst('a', 45), ...to('a', 6_000)], 0],
   ['one more, a moment too soon', [...burst('a', 45), ...to('a', 5_999)], 1],
-])('%s: too soon %#', (_name, arrivals, expected) => {
-  expect(pairsTooFast(arrivals)).toBe(expected)
+])('%s: too soon %#', (_name, received, expected) => {
+  expect(pairsTooFast(received)).toBe(expected)
 })

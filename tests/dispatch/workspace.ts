@@ -18,8 +18,11 @@ export interface Workspace {
 
 export async function registerWorkspace(gatewayUrl: string, namespace: string): Promise<Workspace> {
   const body = {
-    ...{ name: 'Ana', email: `${namespace}@example.com`, phone: '1' },
-    ...{ password: crypto.randomUUID(), namespace },
+    name: 'Ana',
+    email: `${namespace}@example.com`,
+    phone: '1',
+    password: crypto.randomUUID(),
+    namespace,
   }
   const { accessToken, workspace } = registered.parse(
     await bodyOf(await send(new URL('/api/auth/register', gatewayUrl), { method: 'POST', body })),

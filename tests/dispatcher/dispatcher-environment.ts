@@ -13,11 +13,21 @@ export function dispatcherEnvironment(options: {
 }): Record<string, string> {
   const { mongoUrl, amqpUrl, redisUrl, database, innerUrl } = options
   return {
-    ...{ NODE_ENV: 'test', PORT: '0', LOG_LEVEL: 'warn' },
-    ...{ MONGO_URL: mongoUrl, MONGO_DATABASE: database, AMQP_URL: amqpUrl, REDIS_URL: redisUrl },
-    ...{ SERVICE_KEY: JSON.stringify(keys.own.dispatcher), SERVICE_JWKS: JSON.stringify(keys.jwks) },
-    ...{ GATEWAY_URL: innerUrl, WEBHOOK_URL: innerUrl, IDENTITY_URL: innerUrl, CONFIGURATION_URL: innerUrl },
-    ...{ ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8,::1/128', ...secrets },
+    NODE_ENV: 'test',
+    PORT: '0',
+    LOG_LEVEL: 'warn',
+    MONGO_URL: mongoUrl,
+    MONGO_DATABASE: database,
+    AMQP_URL: amqpUrl,
+    REDIS_URL: redisUrl,
+    SERVICE_KEY: JSON.stringify(keys.own.dispatcher),
+    SERVICE_JWKS: JSON.stringify(keys.jwks),
+    GATEWAY_URL: innerUrl,
+    WEBHOOK_URL: innerUrl,
+    IDENTITY_URL: innerUrl,
+    CONFIGURATION_URL: innerUrl,
+    ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8,::1/128',
+    ...secrets,
   }
 }
 
@@ -25,7 +35,14 @@ export function dispatcherEnvironment(options: {
 export function channelTo(callbackUrl: string): object {
   const config = { callbackUrl: `${callbackUrl}/callback` }
   return {
-    ...{ _id: 1, version: 1, name: 'Line', description: '', extId: 'line' },
-    ...{ hook: 'rpc', callback: 'rpc', handlerUrl: 'native:agents/echo', config },
+    _id: 1,
+    version: 1,
+    name: 'Line',
+    description: '',
+    extId: 'line',
+    hook: 'rpc',
+    callback: 'rpc',
+    handlerUrl: 'native:agents/echo',
+    config,
   }
 }

@@ -10,7 +10,7 @@ const size = z.object({
 })
 
 const STORED_MS = 600_000
-const OTHERS_WITHIN_MS = 120_000
+const OTHERS_TIMEOUT_MS = 120_000
 const LONG = 'long'
 
 /** One thread with very many messages: how much memory it takes, and whether it holds up other threads. */
@@ -66,10 +66,10 @@ async function others(prefix: string): Promise<number[]> {
   await system.fill({ messages: OTHERS, threads: many(prefix, OTHERS), prefix })
   const times: number[] = []
   while (sink.countOf(`${prefix}-`) < OTHERS) {
-    if (performance.now() - began > OTHERS_WITHIN_MS) throw new Error('the other threads were held up')
+    if (performance.now() - began > OTHERS_TIMEOUT_MS) throw new Error('the other threads were held up')
     await pause(20)
   }
-  for (const { id, at } of sink.arrivals().slice(before)) if (id.startsWith(prefix)) times.push(at - began)
+  for (const { id, at } of sink.received().slice(before)) if (id.startsWith(prefix)) times.push(at - began)
   return times.toSorted((a, b) => a - b)
 }
 

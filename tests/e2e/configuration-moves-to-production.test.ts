@@ -8,8 +8,11 @@ let production: ParleyClient
 
 async function register(namespace: string): Promise<ParleyClient> {
   const body = {
-    ...{ name: 'Ana Souza', email: `${namespace}@example.com`, phone: '+5511999990000' },
-    ...{ password: 'correct horse battery staple', namespace },
+    name: 'Ana Souza',
+    email: `${namespace}@example.com`,
+    phone: '+5511999990000',
+    password: 'correct horse battery staple',
+    namespace,
   }
   const { accessToken } = await succeeded(parleyClient(system.url).POST('/api/auth/register', { body }))
   return parleyClient(system.url, accessToken)

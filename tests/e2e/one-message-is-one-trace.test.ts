@@ -94,8 +94,13 @@ test("one posted message is one trace, from the gateway over the queue to the pr
     .object({ accessToken: z.string() })
     .parse(await call('POST', '/api/auth/register', registration))
   const channel = {
-    ...{ name: 'Traced', description: '', extId: 'traced', hook: 'rpc', callback: 'rpc' },
-    ...{ handlerUrl: 'native:agents/echo', config: { callbackUrl: endpoint.url } },
+    name: 'Traced',
+    description: '',
+    extId: 'traced',
+    hook: 'rpc',
+    callback: 'rpc',
+    handlerUrl: 'native:agents/echo',
+    config: { callbackUrl: endpoint.url },
   }
   await call('PUT', '/rest/channels/1', channel, accessToken)
   const message = { extId: 'traced', user: {}, thread: { extId: 't' }, answer: { message: 'Olá' } }

@@ -4,7 +4,7 @@ import { eventually } from '@parley/local/testing/service-under-test'
 import { startOwnSystem } from '../dispatch/own-system.ts'
 import { parleyClient, succeeded } from '../openapi/client.ts'
 
-export interface Answer {
+export interface HttpResponse {
   status: number
   headers: Headers
   text: string
@@ -23,7 +23,11 @@ export interface Send {
 /** The processes as `npm start` runs them, on servers of their own, with one registered workspace. */
 export interface RunningParley {
   system: System
-  call(method: string, path: string, options?: { body?: unknown; token?: string | null }): Promise<Answer>
+  call(
+    method: string,
+    path: string,
+    options?: { body?: unknown; token?: string | null },
+  ): Promise<HttpResponse>
   /** A further workspace's admin token. */
   register(namespace: string): Promise<string>
   putWhatsappChannel(id: number, options: { extId: string; phoneNumberId: string }): Promise<void>
@@ -39,7 +43,7 @@ export interface RunningParley {
 export async function startProcesses(): Promise<RunningParley> {
   const own = await startOwnSystem({ instances: {}, say: () => undefined })
   const { system, runFile } = own
-  const send = (method: string, path: string, body: unknown, token: string | null): Promise<Answer> =>
+  const send = (method: string, path: string, body: unknown, token: string | null): Promise<HttpResponse> =>
     fetch(system.gatewayUrl + path, {
       method,
       headers: {
@@ -76,7 +80,8 @@ export async function startProcesses(): Promise<RunningParley> {
       const config = { phoneNumberId, accessToken: 'secret', apiUrl: `${system.simulatorUrl}/v23.0` }
       const body = {
         ...({ name: extId, description: '', extId, hook: 'whatsapp', callback: 'whatsapp' } as const),
-        ...{ handlerUrl: 'native:agents/echo', config },
+        handlerUrl: 'native:agents/echo',
+        config,
       }
       const params = { path: { id } }
       await succeeded(parleyClient(system.gatewayUrl, token).PUT('/rest/channels/{id}', { params, body }))

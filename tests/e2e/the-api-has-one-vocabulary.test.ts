@@ -49,15 +49,15 @@ describe.each(LISTS)('%s', (path) => {
     ['after=', '/after', 'invalid_cursor'],
     ['no~such/field=1', '/no~0such~1field', 'unknown_parameter'],
     ['__proto__=1', '/__proto__', 'unknown_parameter'],
-  ])('refuses ?%s with a fault at %s', async (query, pointer, code) => {
+  ])('refuses ?%s with an error at %s', async (query, pointer, code) => {
     const { status, json } = await call('GET', `${path}?${query}`)
     expect([status, json.code]).toEqual([422, 'validation_failed'])
     expect(json.errors).toEqual([{ path: pointer, code, message: expect.any(String) }])
   })
 
-  test('names every fault of a query at once', async () => {
+  test('names every error of a query at once', async () => {
     const { json } = await call('GET', `${path}?limit=x&after=%7B%7D&typo=1`)
-    const paths = json.errors.map((fault: { path: string }) => fault.path)
+    const paths = json.errors.map((error: { path: string }) => error.path)
     expect(paths.toSorted()).toEqual(['/after', '/limit', '/typo'])
   })
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { budgetOf, faultsInTurn } from './choose-faults.ts'
+import { budgetOf, faultSequence } from './choose-faults.ts'
 import type { Fault } from './fault.ts'
 
 const all: Fault[] = ['kill a', 'kill b', 'cut a', 'cut b', 'slow a'].map((name) => ({
@@ -7,7 +7,7 @@ const all: Fault[] = ['kill a', 'kill b', 'cut a', 'cut b', 'slow a'].map((name)
   strike: async () => 0,
 }))
 const names = (options: { seed: number; budget: object; names?: string[] }) =>
-  [...faultsInTurn({ all, names: [], ...options })].map(({ name }) => name)
+  [...faultSequence({ all, names: [], ...options })].map(({ name }) => name)
 
 test.each([
   ['6', { count: 6 }],

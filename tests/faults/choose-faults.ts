@@ -1,4 +1,4 @@
-import { chance } from '@parley/local/simulator/chance'
+import { chance } from '@parley/local/simulator/behaviours'
 import type { Fault } from './fault.ts'
 
 /** How many random faults, or for how many milliseconds. */
@@ -16,7 +16,7 @@ export function budgetOf(text: string): Budget {
 }
 
 /** Every fault once, then random ones; with `names` only those whose name contains one of them, once each. */
-export function* faultsInTurn(options: {
+export function* faultSequence(options: {
   all: Fault[]
   names: string[]
   budget: Budget

@@ -52,7 +52,10 @@ export function startFaultSystem(options: {
     const networks = await startNetworks({ ...portsOf(servers), ...ports })
     stopLater(() => Promise.all(Object.values(networks).map((network) => network.close())))
     const system = await startSystem({
-      ...{ directory, port: ports.gateway, instances: INSTANCES, servers: behind(servers, networks) },
+      directory,
+      port: ports.gateway,
+      instances: INSTANCES,
+      servers: behind(servers, networks),
       inFront: Object.fromEntries(SERVICES.map((name) => [name, networks[name].port])),
       ...logging(logFile),
     })
@@ -60,7 +63,9 @@ export function startFaultSystem(options: {
     const own = {
       gatewayUrl: `http://${HOST}:${networks.gateway.port}`,
       simulatorUrl: system.simulatorUrl,
-      ...{ networks, servers, directory },
+      networks,
+      servers,
+      directory,
       pids: () => readPids(directory),
       ready: () => waitUntil(() => areReady(system), { timeoutMs: READY_MS }),
     }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { createSimulatorLog, startRpcSink } from '../dispatch/arrivals.ts'
+import { createSimulatorLog, startRpcSink } from '../dispatch/received-messages.ts'
 import { startFaultSystem } from './fault-system.ts'
 import { cut } from './network-faults.ts'
 import { kill } from './process-faults.ts'
@@ -23,10 +23,10 @@ afterAll(async () => {
 test.each([kill('webhook'), cut('mongodb')].map((fault, round) => ({ fault, round })))(
   '$fault.name under load: nothing is lost, doubled, out of order or stuck',
   async ({ fault, round }) => {
-    const { violations, conservation, count } = await runRound({ world, fault, round, before: undefined })
+    const { violations, reconciliation, count } = await runRound({ world, fault, round, before: undefined })
     expect(violations).toEqual([])
-    expect(conservation.once).toBeGreaterThan(0)
-    expect(count).toMatchObject({ accepted: conservation.posted, difference: 0, inFlight: 0 })
+    expect(reconciliation.once).toBeGreaterThan(0)
+    expect(count).toMatchObject({ accepted: reconciliation.posted, difference: 0, inFlight: 0 })
   },
   ROUND_MS,
 )

@@ -51,18 +51,18 @@ export interface LoadResult {
 
 /** Posts messages and reads, each at a steady rate, until it is stopped. */
 export function startLoad(options: { lines: Lines; rate: number; readRate: number }): {
-  answered(): number
+  acceptedCount(): number
   stop(): Promise<LoadResult>
 } {
   const { lines, rate, readRate } = options
   const { workspace } = lines
-  const state = { running: true, answered: 0, refusal: undefined as string | undefined }
+  const state = { running: true, acceptedCount: 0, refusal: undefined as string | undefined }
   const posting = postThreads({
     threads: endlessThreads(lines, state),
     gateway: { postMessage: limitRate(rate, workspace.postMessage) },
     inFlight: IN_FLIGHT,
     onAccepted: () => {
-      state.answered++
+      state.acceptedCount++
     },
   }).catch((error: unknown): Posted[] => {
     state.refusal = error instanceof Error ? error.message : String(error)
@@ -71,7 +71,7 @@ export function startLoad(options: { lines: Lines; rate: number; readRate: numbe
   const paths = [`/rest/channels/${lines.numbers[0]}`, '/rest/users', '/rest/hooks', '/rest/messages?limit=1']
   const reads = startReads({ workspace, paths, rate: readRate })
   return {
-    answered: () => state.answered,
+    acceptedCount: () => state.acceptedCount,
     async stop() {
       state.running = false
       const [posted, read] = await Promise.all([posting, reads.stop()])

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { shutDown } from '@parley/local/servers/replica-set'
+import { shutDown } from '@parley/local/servers/mongodb'
 import { waitUntil } from '@parley/local/wait-until'
 import type { Fault } from './fault.ts'
 import type { FaultSystem, Target } from './fault-system.ts'

@@ -18,10 +18,10 @@ export const PROVIDER_FAULTS: Fault[] = Object.entries(BEHAVIOURS).map(([name, b
   name: `provider ${name}`,
   async strike({ system, phoneNumberIds }) {
     const { simulatorUrl } = system
-    const setAll = (told: object) =>
+    const setAll = (changes: object) =>
       Promise.all(
         phoneNumberIds.map((phoneNumberId) =>
-          misbehave({ simulatorUrl, phoneNumberId, behaviour: { seed: SEED, ...told } }),
+          misbehave({ simulatorUrl, phoneNumberId, behaviour: { seed: SEED, ...changes } }),
         ),
       )
     await setAll(behaviour)

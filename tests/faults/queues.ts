@@ -1,7 +1,7 @@
 import {
+  DEAD_LETTER_QUEUE,
   PARTITIONS,
   partitionQueue,
-  REJECTED_QUEUE,
   STATUS_QUEUES,
   TASKS_QUEUE,
 } from '@parley/shared/messaging/topology'
@@ -10,7 +10,7 @@ import { connect } from 'amqplib'
 const CONNECT_MS = 5_000
 const QUEUES = [
   ...Array.from({ length: PARTITIONS }, (_, partition) => partitionQueue(partition)),
-  ...[...STATUS_QUEUES, TASKS_QUEUE, REJECTED_QUEUE],
+  ...[...STATUS_QUEUES, TASKS_QUEUE, DEAD_LETTER_QUEUE],
 ]
 
 /** How many messages wait in the queues, and were rejected. */

@@ -31,17 +31,17 @@ export function head(): string {
 
 /** One round as a row, with what it broke below it. */
 export function row(round: Round): string {
-  const { conservation, count, grown } = round
+  const { reconciliation, count, grown } = round
   const cells = [
     round.name,
     seconds(round.recoveredMs),
     seconds(round.settledMs),
     seconds(round.slowestMs),
-    conservation.posted,
-    conservation.once,
-    conservation.missing,
-    conservation.doubled,
-    conservation.threadsOutOfOrder,
+    reconciliation.posted,
+    reconciliation.once,
+    reconciliation.missing,
+    reconciliation.doubled,
+    reconciliation.threadsOutOfOrder,
     count?.difference ?? '?',
     round.repeatedPosts,
     round.reads,
@@ -60,10 +60,10 @@ export function summary(rounds: Round[], further: string[]): string {
   const slowest = Math.max(0, ...rounds.map(({ recoveredMs }) => recoveredMs ?? Number.POSITIVE_INFINITY))
   const figures = [
     `${rounds.length} rounds`,
-    `${sum(({ conservation }) => conservation.accepted)} messages answered with 200`,
-    `${sum(({ conservation }) => conservation.missing)} lost`,
-    `${sum(({ conservation }) => conservation.doubled)} doubled`,
-    `${sum(({ conservation }) => conservation.threadsOutOfOrder)} threads out of order`,
+    `${sum(({ reconciliation }) => reconciliation.accepted)} messages answered with 200`,
+    `${sum(({ reconciliation }) => reconciliation.missing)} lost`,
+    `${sum(({ reconciliation }) => reconciliation.doubled)} doubled`,
+    `${sum(({ reconciliation }) => reconciliation.threadsOutOfOrder)} threads out of order`,
     `slowest recovery ${seconds(slowest)} s`,
   ]
   const verdict =

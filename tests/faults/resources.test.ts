@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { expect, test } from '@jest/globals'
 import { growth, leaks, readHoldings } from './resources.ts'
 
-const held = (mebibytes: number, sockets: number) => ({ mebibytes, sockets })
+const usage = (mebibytes: number, sockets: number) => ({ mebibytes, sockets })
 
 test('counts the memory and the sockets of a process', async () => {
   const before = readHoldings({ own: process.pid }).own
@@ -24,16 +24,16 @@ test('leaves out what is gone', () => {
 })
 
 test('the most that any process has grown', () => {
-  const before = { a: held(100, 5), b: held(50, 5) }
-  expect(growth(before, { a: held(90, 9), b: held(80, 4), fresh: held(500, 500) })).toEqual(held(30, 4))
+  const before = { a: usage(100, 5), b: usage(50, 5) }
+  expect(growth(before, { a: usage(90, 9), b: usage(80, 4), fresh: usage(500, 500) })).toEqual(usage(30, 4))
 })
 
 test.each([
-  ['as much as before', { gateway: held(100, 10) }, []],
-  ['a little more', { gateway: held(250, 34) }, []],
-  ['connections', { gateway: held(100, 35) }, ['gateway holds 35 sockets after 10']],
-  ['memory', { gateway: held(251, 10) }, ['gateway holds 251 MiB after 100']],
-  ["a store's cache", { mongodb: held(900, 10) }, []],
-])('leaks: %s', (_name, now, told) => {
-  expect(leaks({ gateway: held(100, 10), mongodb: held(100, 10) }, now)).toEqual(told)
+  ['as much as before', { gateway: usage(100, 10) }, []],
+  ['a little more', { gateway: usage(250, 34) }, []],
+  ['connections', { gateway: usage(100, 35) }, ['gateway holds 35 sockets after 10']],
+  ['memory', { gateway: usage(251, 10) }, ['gateway holds 251 MiB after 100']],
+  ["a store's cache", { mongodb: usage(900, 10) }, []],
+])('leaks: %s', (_name, now, expected) => {
+  expect(leaks({ gateway: usage(100, 10), mongodb: usage(100, 10) }, now)).toEqual(expected)
 })

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { latencies, reconcile } from '@parley/local/demo/reconciliation'
 import { waitUntil } from '@parley/local/wait-until'
 import { z } from 'zod'
-import type { RpcSink, SimulatorLog } from '../dispatch/arrivals.ts'
+import type { RpcSink, SimulatorLog } from '../dispatch/received-messages.ts'
 import type { Fault, Surroundings } from './fault.ts'
 import type { FaultSystem } from './fault-system.ts'
 import { connectLines, type Lines, type LoadResult, startLoad } from './load.ts'
@@ -17,8 +17,12 @@ const SETTLED_MS = 120_000
 const CHECK_MS = 250
 
 const count = z.object({
-  ...{ accepted: z.int(), inFlight: z.int(), delivered: z.int(), read: z.int() },
-  ...{ difference: z.int(), unaudited: z.int() },
+  accepted: z.int(),
+  inFlight: z.int(),
+  delivered: z.int(),
+  read: z.int(),
+  difference: z.int(),
+  unaudited: z.int(),
 })
 
 /** What every round uses. */
@@ -33,7 +37,7 @@ export interface World {
 }
 
 /** A row of the table. */
-export interface Round extends Pick<Outcome, 'recoveredMs' | 'settledMs' | 'conservation' | 'count'> {
+export interface Round extends Pick<Outcome, 'recoveredMs' | 'settledMs' | 'reconciliation' | 'count'> {
   name: string
   /** Posts that were repeated because no 200 came. */
   repeatedPosts: number
@@ -63,7 +67,7 @@ export async function runRound(options: {
   const lines = await connectLines({ gatewayUrl, simulatorUrl, callbackUrl: sink.url, round })
   const surroundings = { system, phoneNumberIds: lines.phoneNumberIds }
   const load = startLoad({ lines, rate, readRate })
-  const struck = await strike({ fault, surroundings, rate, answered: load.answered })
+  const struck = await strike({ fault, surroundings, rate, acceptedCount: load.acceptedCount })
   const result = await load.stop()
   const refusals = result.refusal === undefined ? [] : [result.refusal]
   const shared = { ...struck, troubles: [...struck.troubles, ...refusals] }
@@ -91,12 +95,12 @@ async function strike(options: {
   surroundings: Surroundings
   rate: number
   /** How many messages were answered with 200. */
-  answered(): number
+  acceptedCount(): number
 }): Promise<Struck> {
-  const { fault, surroundings, rate, answered } = options
+  const { fault, surroundings, rate, acceptedCount } = options
   const grows = (by: number, timeoutMs: number) => {
-    const from = answered()
-    return waitUntil(() => answered() >= from + by, { timeoutMs, intervalMs: CHECK_MS / 5 })
+    const from = acceptedCount()
+    return waitUntil(() => acceptedCount() >= from + by, { timeoutMs, intervalMs: CHECK_MS / 5 })
   }
   await grows(rate, WARM_MS)
   const troubles: string[] = []
@@ -124,12 +128,12 @@ async function settle(options: {
   const began = performance.now()
   const look = async (): Promise<Outcome> => {
     await world.log.read()
-    const conservation = reconcile(result.posted, arrivalsOf(world, lines))
+    const reconciliation = reconcile(result.posted, receivedBy(world, lines))
     const [counted, queued] = await Promise.all([
       lines.workspace.call('GET', '/rest/messages/conservation').then(parseCount, () => undefined),
       countQueued(world.system.servers.rabbitmq.url).catch(() => undefined),
     ])
-    const now = { ...shared, conservation, count: counted, queued, reads: result.reads }
+    const now = { ...shared, reconciliation, count: counted, queued, reads: result.reads }
     const settledMs = isSettled(now) ? performance.now() - began : undefined
     return { ...now, settledMs }
   }
@@ -145,13 +149,13 @@ async function settle(options: {
 const parseCount = (body: unknown): Count => count.parse(body)
 
 /** What arrived of these lines, in the order of arrival. */
-function arrivalsOf({ log, sink }: World, { threads }: Lines) {
-  return [...log.arrivals, ...sink.arrivals]
+function receivedBy({ log, sink }: World, { threads }: Lines) {
+  return [...log.received, ...sink.received]
     .filter(({ thread }) => thread >= threads.first && thread < threads.end)
     .sort((a, b) => a.at - b.at)
 }
 
 function slowest({ posted }: LoadResult, world: World, lines: Lines): number {
   const since = posted.map((message) => ({ ...message, postedAt: message.acceptedAt ?? message.postedAt }))
-  return Math.max(0, ...latencies(since, arrivalsOf(world, lines)).arrival)
+  return Math.max(0, ...latencies(since, receivedBy(world, lines)).arrival)
 }

@@ -5,9 +5,9 @@ import { randomInt } from 'node:crypto'
 import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { createSimulatorLog, startRpcSink } from '../dispatch/arrivals.ts'
+import { createSimulatorLog, startRpcSink } from '../dispatch/received-messages.ts'
 import { allFaults, installFaketime, NO_FAULT } from './catalogue.ts'
-import { budgetOf, faultsInTurn } from './choose-faults.ts'
+import { budgetOf, faultSequence } from './choose-faults.ts'
 import { startFaultSystem } from './fault-system.ts'
 import { head, row, summary } from './report.ts'
 import { leaks, readHoldings } from './resources.ts'
@@ -22,7 +22,7 @@ const seed = SEED ?? randomInt(MAX_SEED)
 const say = (line: string) => console.error(line)
 
 function readSettings() {
-  const { FAULTS: wanted, ...others } = parseConfig(
+  const { FAULTS: budgetText, ...others } = parseConfig(
     z.object({
       RATE: integer({ min: 10, max: 500 }).default(40).describe('Messages posted a second'),
       READS: integer({ min: 1, max: 500 }).default(10).describe('Reads a second'),
@@ -36,7 +36,7 @@ function readSettings() {
     }),
     process.env,
   )
-  return { ...others, FAULTS_BUDGET: budgetOf(wanted) }
+  return { ...others, FAULTS_BUDGET: budgetOf(budgetText) }
 }
 
 const system = await startFaultSystem({ say, logFile: LOG })
@@ -55,11 +55,11 @@ try {
   console.log(`SEED=${seed}, ${RATE} messages and ${READS} reads a second`)
   console.log(head())
   await run(NO_FAULT)
-  for (const fault of faultsInTurn({ all: allFaults(), ...chosen })) await run(fault)
+  for (const fault of faultSequence({ all: allFaults(), ...chosen })) await run(fault)
   const before = rounds[0]?.holdings ?? {}
-  const held = () => leaks(before, readHoldings(system.pids()))
-  await waitUntil(() => held().length === 0, { timeoutMs: REST_MS, intervalMs: REST_CHECK_MS })
-  const leaked = held()
+  const leaksNow = () => leaks(before, readHoldings(system.pids()))
+  await waitUntil(() => leaksNow().length === 0, { timeoutMs: REST_MS, intervalMs: REST_CHECK_MS })
+  const leaked = leaksNow()
   console.log(summary(rounds, leaked))
   if (leaked.length > 0 || rounds.some((round) => round.violations.length > 0)) process.exitCode = 1
 } finally {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { awaitSlot } from '@parley/dispatcher/channels/send-rate-limit/await-slot'
+import { awaitSlot } from '@parley/dispatcher/channels/send-rate-limit/send-rate'
 import {
   createSendRateLimit,
   type SendRateLimit,
@@ -36,9 +36,9 @@ test('a send gets a slot that it can keep, however long the way to Redis takes',
   const { at } = await sendRateLimit.slot(keys)
   let asked = 0
   const counting = {
-    anotherSlot: (wanted: typeof keys, missedAt: number) => {
+    anotherSlot: (requested: typeof keys, missedAt: number) => {
       asked++
-      return sendRateLimit.anotherSlot(wanted, missedAt)
+      return sendRateLimit.anotherSlot(requested, missedAt)
     },
   }
   const mayLeave = () => asked < ASKED_AT_MOST

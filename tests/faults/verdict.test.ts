@@ -5,9 +5,14 @@ const read = { path: '/rest/users', outcome: 200 as const, saysWhen: false, at: 
 const good: Outcome = {
   recoveredMs: 100,
   settledMs: 100,
-  conservation: {
-    ...{ posted: 5, accepted: 5, arrived: 5, once: 5 },
-    ...{ doubled: 0, missing: 0, threadsOutOfOrder: 0 },
+  reconciliation: {
+    posted: 5,
+    accepted: 5,
+    arrived: 5,
+    once: 5,
+    doubled: 0,
+    missing: 0,
+    threadsOutOfOrder: 0,
   },
   count: { accepted: 5, inFlight: 0, delivered: 4, read: 1, difference: 0, unaudited: 0 },
   queued: 0,
@@ -16,8 +21,8 @@ const good: Outcome = {
   cutsCallers: false,
   troubles: [],
 }
-const counted = (changes: Partial<Outcome['conservation']>) => ({
-  conservation: { ...good.conservation, ...changes },
+const counted = (changes: Partial<Outcome['reconciliation']>) => ({
+  reconciliation: { ...good.reconciliation, ...changes },
 })
 const count = (changes: object) => ({ count: { ...good.count, ...changes } as Outcome['count'] })
 const reads = (...changes: object[]) => ({
@@ -45,13 +50,13 @@ test.each<[string, Partial<Outcome>, string]>([
   ['503 when all is ready', reads({ outcome: 503, saysWhen: true, at: 21 }), 'GET /rest/users: 503'],
   ['a cut connection', reads({ outcome: 'broken' }), 'GET /rest/users: broken'],
   ['a read that hangs', reads({ outcome: 'hung' }), 'GET /rest/users: hung'],
-])('%s is told', (_name, changes, told) => {
-  expect(violations({ ...good, ...changes })).toContain(told)
+])('%s is told', (_name, changes, expected) => {
+  expect(violations({ ...good, ...changes })).toContain(expected)
 })
 
 test('what stays is told with what is left', () => {
-  const [told] = violations({ ...good, settledMs: undefined, queued: 3 })
-  expect(told).toMatch(/^something is stuck: \{"missing":0,"queued":3,/)
+  const [expected] = violations({ ...good, settledMs: undefined, queued: 3 })
+  expect(expected).toMatch(/^something is stuck: \{"missing":0,"queued":3,/)
 })
 
 test.each<[string, Partial<Outcome>]>([

@@ -17,7 +17,7 @@ export interface Outcome {
   recoveredMs: number | undefined
   /** From the end of the load until nothing was under way; undefined when something stayed. */
   settledMs: number | undefined
-  conservation: Reconciliation
+  reconciliation: Reconciliation
   count: Count | undefined
   queued: number | undefined
   reads: Read[]
@@ -30,8 +30,8 @@ export interface Outcome {
 
 /** What a round breaks of the promises; none when all is well. */
 export function violations(outcome: Outcome): string[] {
-  const { recoveredMs, settledMs, conservation, count, troubles } = outcome
-  const { posted, accepted, once, doubled, arrived, threadsOutOfOrder } = conservation
+  const { recoveredMs, settledMs, reconciliation, count, troubles } = outcome
+  const { posted, accepted, once, doubled, arrived, threadsOutOfOrder } = reconciliation
   const wrongReads = outcome.reads.filter((read) => !isRight(read, outcome))
   const said = [
     [posted - accepted, 'messages were not answered with 200 within a minute'],
@@ -53,14 +53,14 @@ export function violations(outcome: Outcome): string[] {
 }
 
 /** Whether nothing is under way any more. */
-export function isSettled({ conservation, count, queued }: Omit<Outcome, 'settledMs'>): boolean {
+export function isSettled({ reconciliation, count, queued }: Omit<Outcome, 'settledMs'>): boolean {
   if (count === undefined || queued !== 0) return false
   const { accepted, delivered, read, inFlight, unaudited } = count
   const ended = inFlight === 0 && unaudited === 0 && delivered + read === accepted
-  return ended && accepted >= conservation.accepted && conservation.missing === 0
+  return ended && accepted >= reconciliation.accepted && reconciliation.missing === 0
 }
 
-function whatIsLeft({ conservation: { missing }, count, queued }: Outcome): object {
+function whatIsLeft({ reconciliation: { missing }, count, queued }: Outcome): object {
   return { missing, queued, ...count }
 }
 

@@ -1,12 +1,12 @@
 import { exchange } from './exchange.ts'
 import { bytesOf, type FuzzCase, filled } from './fuzz-case.ts'
-import { type Fault, judge } from './judge.ts'
+import { type Failure, judge } from './judge.ts'
 import type { World } from './world.ts'
 
 /** What came of one case. */
 export interface Attacked {
   statuses: number[]
-  faults: Fault[]
+  failures: Failure[]
 }
 
 /** Sends a case and judges what comes back. */
@@ -15,12 +15,12 @@ export async function attack(one: FuzzCase, world: World): Promise<Attacked> {
   const came = await exchange(world.url, bytes, { method: one.method, delivery: one.delivery })
   const target = filled(one.target, world.fill)
   const forbidden = [...world.hidden, ...world.forbiddenTo(one.caller)]
-  const faults = judge({ one, target, requestId, forbidden }, came)
-  return { statuses: came.answers.map(({ status }) => status), faults }
+  const failures = judge({ one, target, requestId, forbidden }, came)
+  return { statuses: came.responses.map(({ status }) => status), failures }
 }
 
 /** Names a fault: two of the same name have the same cause, as far as one can tell from outside. */
-export function signatureOf({ method, target, kind, raw }: FuzzCase, { oracle, why }: Fault): string {
+export function signatureOf({ method, target, kind, raw }: FuzzCase, { oracle, why }: Failure): string {
   const what =
     raw === undefined ? `${method} ${target.split('?', 1)[0]?.replaceAll(/\{\{[^}]*\}\}/g, 'x')}` : kind
   return `${oracle}: ${what.slice(0, 60)}: ${why.replaceAll(/[\da-f]{8}-[\da-f-]{27}|\d+/g, '#').slice(0, 60)}`

@@ -1,15 +1,15 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Delivery } from './fuzz-case.ts'
-import { type Answer, parseAnswers } from './parse-answers.ts'
+import { type HttpResponse, parseResponses } from './parse-responses.ts'
 
-const ANSWER_MS = 30_000
+const RESPONSE_TIMEOUT_MS = 30_000
 const PIECE_MS = 4
-const MAX_ANSWER = 64 * 1024 * 1024
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 
 /** What came back for some bytes. */
 export interface Exchange {
-  answers: Answer[]
+  responses: HttpResponse[]
   /** Set when the bytes that came are no HTTP, or nothing came in 30 s. */
   broken?: string
 }
@@ -26,8 +26,8 @@ export async function exchange(
   const received = read(socket, delivery)
   await send(socket, bytes, delivery)
   const { data, late } = await received
-  if (late) return { answers: [], broken: 'no answer within 30 s' }
-  return parseAnswers(data, method)
+  if (late) return { responses: [], broken: 'no answer within 30 s' }
+  return parseResponses(data, method)
 }
 
 async function send(socket: Socket, bytes: Buffer, delivery: Delivery): Promise<void> {
@@ -47,7 +47,7 @@ async function send(socket: Socket, bytes: Buffer, delivery: Delivery): Promise<
 }
 
 /** All that came until the connection closed; a reset ends it like a close. */
-function read(socket: Socket, { cutAnswer }: Delivery): Promise<{ data: Buffer; late: boolean }> {
+function read(socket: Socket, { cutResponse }: Delivery): Promise<{ data: Buffer; late: boolean }> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let length = 0
@@ -55,11 +55,11 @@ function read(socket: Socket, { cutAnswer }: Delivery): Promise<{ data: Buffer; 
     const timer = setTimeout(() => {
       late = true
       socket.destroy()
-    }, ANSWER_MS)
+    }, RESPONSE_TIMEOUT_MS)
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk)
       length += chunk.length
-      if (cutAnswer || length > MAX_ANSWER) socket.destroy()
+      if (cutResponse || length > MAX_RESPONSE_BYTES) socket.destroy()
     })
     socket.on('error', () => undefined)
     socket.on('close', () => {

@@ -24,7 +24,7 @@ export interface FuzzCase {
   /** Of the body; UTF-8 when left out. */
   encoding?: 'latin1'
   /** The only statuses that are right, where the attack says so. */
-  wanted?: readonly number[]
+  expectedStatuses?: readonly number[]
   delivery?: Delivery
   /** All of the bytes, in the place of what the rest says. */
   raw?: string
@@ -37,7 +37,7 @@ export interface Delivery {
   /** Only so much of it, 0 to 1; then the connection is cut. */
   cutAfter?: number
   /** The connection is cut with the first byte of the answer. */
-  cutAnswer?: true
+  cutResponse?: true
   /** The caller says at once that nothing more will come from it. */
   halfClosed?: true
 }

@@ -34,12 +34,12 @@ afterAll(async () => {
 }, 60_000)
 
 test.each(readRegressions())('not again: $found', async ({ case: one }) => {
-  expect((await attack(one, world)).faults).toEqual([])
+  expect((await attack(one, world)).failures).toEqual([])
 })
 
 test('a sample of hostile requests finds nothing', async () => {
   const options = { target: { url, hidden: [] }, requests: REQUESTS, seed: SEED, concurrency: 4 }
-  const run = await fuzz({ ...options, keep: false, say: () => undefined })
+  const run = await fuzz({ ...options, saveRegressions: false, say: () => undefined })
   expect(run.tally.findings).toEqual([])
   expect(run.roundTrips.changed).toEqual([])
   expect(hasPassed({ ...run, crashed: [], seconds: 0, seed: SEED })).toBe(true)
@@ -48,8 +48,8 @@ test('a sample of hostile requests finds nothing', async () => {
 }, 120_000)
 
 test('what breaks a rule is seen', () => {
-  const answer = (status: number, body: object, headers: Record<string, string> = {}) => ({
-    answers: [
+  const response = (status: number, body: object, headers: Record<string, string> = {}) => ({
+    responses: [
       {
         status,
         headers: new Headers({ 'content-type': 'application/json', 'x-request-id': 'r', ...headers }),
@@ -68,14 +68,14 @@ test('what breaks a rule is seen', () => {
   const oracles = (exchange: Parameters<typeof judge>[1], more: object = {}) =>
     new Set(judge({ ...judging, ...more }, exchange).map(({ oracle }) => oracle))
   const page = { data: [], next: null }
-  expect(oracles(answer(200, page), { one: { ...one, caller: 'VIEWER' } })).toEqual(new Set())
-  expect(oracles(answer(200, page))).toEqual(new Set(['permission']))
-  expect(oracles(answer(200, { data: 1 }))).toEqual(new Set(['permission', 'outside the document']))
-  expect(oracles(answer(200, { ...page, next: 'mark-1' }))).toContain('leak')
-  expect(oracles(answer(200, page, { server: 'x' }))).toContain('leak')
-  expect(oracles(answer(200, page, { 'x-request-id': 'other' }))).toContain('outside the document')
-  expect(oracles(answer(418, {}))).toContain('outside the document')
-  expect(oracles(answer(503, {}))).toContain('5xx')
-  expect(oracles(answer(200, page), { one: { ...one, wanted: [401] } })).toContain('wrong status')
-  expect(oracles({ answers: [] })).toEqual(new Set(['no answer']))
+  expect(oracles(response(200, page), { one: { ...one, caller: 'VIEWER' } })).toEqual(new Set())
+  expect(oracles(response(200, page))).toEqual(new Set(['permission']))
+  expect(oracles(response(200, { data: 1 }))).toEqual(new Set(['permission', 'outside the document']))
+  expect(oracles(response(200, { ...page, next: 'mark-1' }))).toContain('leak')
+  expect(oracles(response(200, page, { server: 'x' }))).toContain('leak')
+  expect(oracles(response(200, page, { 'x-request-id': 'other' }))).toContain('outside the document')
+  expect(oracles(response(418, {}))).toContain('outside the document')
+  expect(oracles(response(503, {}))).toContain('5xx')
+  expect(oracles(response(200, page), { one: { ...one, expectedStatuses: [401] } })).toContain('wrong status')
+  expect(oracles({ responses: [] })).toEqual(new Set(['no answer']))
 })

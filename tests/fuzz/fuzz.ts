@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { attack, signatureOf } from './attack.ts'
 import { families } from './families/all-families.ts'
 import { type FuzzCase, KINDS, type Kind } from './fuzz-case.ts'
-import { keepRegression, readRegressions } from './regressions.ts'
+import { readRegressions, saveRegression } from './regressions.ts'
 import { reproduction } from './reproduction.ts'
 import { countRoundTrips, type RoundTrips } from './round-trips.ts'
 import { createTally, type Tally, zeros } from './tally.ts'
@@ -20,7 +20,7 @@ export interface FuzzOptions {
   /** How many are under way at a time. */
   concurrency: number
   /** Whether new cases go to the regressions. */
-  keep: boolean
+  saveRegressions: boolean
   say(line: string): void
 }
 
@@ -95,24 +95,24 @@ async function batch(
   const one = counterexample?.[0]
   if (found === undefined || one === undefined || fuzzing.known.has(found)) return
   fuzzing.known.add(found)
-  tell({ one, signature: found, world, fuzzing })
+  report({ one, signature: found, world, fuzzing })
 }
 
 async function send(one: FuzzCase, world: World, { tally }: Fuzzing): Promise<string[]> {
-  const { statuses, faults } = await attack(one, world)
-  const oracles = faults.map(({ oracle }) => oracle)
+  const { statuses, failures } = await attack(one, world)
+  const oracles = failures.map(({ oracle }) => oracle)
   tally.count(one.kind, statuses, oracles)
-  return faults.map((fault) => signatureOf(one, fault))
+  return failures.map((failure) => signatureOf(one, failure))
 }
 
 async function replay(one: FuzzCase, world: World, fuzzing: Fuzzing): Promise<void> {
-  for (const signature of await send(one, world, fuzzing)) tell({ one, signature, world, fuzzing })
+  for (const signature of await send(one, world, fuzzing)) report({ one, signature, world, fuzzing })
 }
 
-function tell(options: { one: FuzzCase; signature: string; world: World; fuzzing: Fuzzing }): void {
+function report(options: { one: FuzzCase; signature: string; world: World; fuzzing: Fuzzing }): void {
   const { one, signature, world, fuzzing } = options
   const finding = { signature, reproduction: reproduction(one, world) }
   fuzzing.tally.findings.push(finding)
   fuzzing.say(`\n${signature}\n  ${finding.reproduction}`)
-  if (fuzzing.keep) keepRegression({ found: signature, case: one })
+  if (fuzzing.saveRegressions) saveRegression({ found: signature, case: one })
 }

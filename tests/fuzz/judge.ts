@@ -1,17 +1,17 @@
 import { errors } from '@parley/shared/errors'
 import { mayByDefault } from '../../docs/permissions-page.ts'
-import { document, faultsBy, type MediaType, resolved } from '../openapi/read-document.ts'
+import { document, type MediaType, resolved, schemaErrors } from '../openapi/read-document.ts'
 import type { Exchange } from './exchange.ts'
 import type { CallerName, FuzzCase } from './fuzz-case.ts'
 import { type FuzzedOperation, operationOf } from './operations.ts'
-import type { Answer } from './parse-answers.ts'
+import type { HttpResponse } from './parse-responses.ts'
 
 export const ORACLES = [
   ...(['5xx', 'no answer', 'outside the document', 'leak', 'permission', 'wrong status'] as const),
 ] as const
 export type Oracle = (typeof ORACLES)[number]
 
-export interface Fault {
+export interface Failure {
   oracle: Oracle
   why: string
 }
@@ -31,51 +31,58 @@ const INSIDE =
 const HASH = /\$2[aby]\$\d\d\$[./\w]{53}/
 /** Refused before anybody read what the request calls itself. */
 const BEFORE_HEADERS = ['malformed_request', 'headers_too_large', 'request_timeout']
-const TELLING_HEADERS = ['server', 'x-powered-by']
+const REVEALING_HEADERS = ['server', 'x-powered-by']
 /** Where passwords are hashed: behind a bounded queue. */
 const QUEUED = ['register', 'login', 'acceptInvitation', 'createUser', 'changePassword']
 
 /** What is wrong with the answers to a case; empty when nothing is. */
-export function judge(judging: Judging, { answers, broken }: Exchange): Fault[] {
+export function judge(judging: Judging, { responses, broken }: Exchange): Failure[] {
   const { delivery = {}, kind, method, raw } = judging.one
-  const isCut = delivery.cutAfter !== undefined || delivery.cutAnswer || delivery.halfClosed
+  const isCut = delivery.cutAfter !== undefined || delivery.cutResponse || delivery.halfClosed
   if (broken !== undefined) return isCut ? [] : [{ oracle: 'no answer', why: broken }]
   // A connection whose bytes break off may be closed without a word, and nobody tunnels through us.
-  if (answers.length === 0)
+  if (responses.length === 0)
     return isCut || raw !== undefined || method === 'CONNECT'
       ? []
       : [{ oracle: 'no answer', why: 'the connection was closed' }]
-  if (answers.length > 1 && kind !== 'connection')
-    return [{ oracle: 'outside the document', why: `${answers.length} answers to one request` }]
-  return answers.flatMap((answer) => judgeAnswer(judging, answer))
+  if (responses.length > 1 && kind !== 'connection')
+    return [{ oracle: 'outside the document', why: `${responses.length} answers to one request` }]
+  return responses.flatMap((response) => judgeResponse(judging, response))
 }
 
-function judgeAnswer(judging: Judging, answer: Answer): Fault[] {
+function judgeResponse(judging: Judging, response: HttpResponse): Failure[] {
   const { one, target, forbidden } = judging
   const operation = one.raw === undefined ? operationOf(one.method, target) : undefined
-  const fault = (oracle: Oracle) => (why: string) => ({ oracle, why })
+  const failure = (oracle: Oracle) => (why: string) => ({ oracle, why })
   return [
-    ...serverError(operation, answer).map(fault('5xx')),
-    ...undescribed(judging, operation, answer).map(fault('outside the document')),
-    ...leaked({ operation, answer, forbidden }).map(fault('leak')),
-    ...notPermitted(one, operation, answer).map(fault('permission')),
-    ...(one.wanted === undefined || one.wanted.includes(answer.status)
+    ...serverError(operation, response).map(failure('5xx')),
+    ...undescribed(judging, operation, response).map(failure('outside the document')),
+    ...leaked({ operation, response, forbidden }).map(failure('leak')),
+    ...notPermitted(one, operation, response).map(failure('permission')),
+    ...(one.expectedStatuses === undefined || one.expectedStatuses.includes(response.status)
       ? []
-      : [fault('wrong status')(`${answer.status} where ${one.wanted.join(', ')} is right`)]),
+      : [failure('wrong status')(`${response.status} where ${one.expectedStatuses.join(', ')} is right`)]),
   ]
 }
 
-function serverError(operation: FuzzedOperation | undefined, { status, headers, text }: Answer): string[] {
+function serverError(
+  operation: FuzzedOperation | undefined,
+  { status, headers, text }: HttpResponse,
+): string[] {
   if (status < 500) return []
   const queued = operation !== undefined && QUEUED.includes(operation.operation.operationId)
-  const told = status === 503 && headers.has('retry-after')
-  return queued && told ? [] : [`${status} ${text.slice(0, 200)}`]
+  const reported = status === 503 && headers.has('retry-after')
+  return queued && reported ? [] : [`${status} ${text.slice(0, 200)}`]
 }
 
 /** How an answer differs from what the document says of its operation, or of any path when it is none. */
-function undescribed(judging: Judging, operation: FuzzedOperation | undefined, answer: Answer): string[] {
+function undescribed(
+  judging: Judging,
+  operation: FuzzedOperation | undefined,
+  response: HttpResponse,
+): string[] {
   const { requestId, one } = judging
-  const { status, headers, text } = answer
+  const { status, headers, text } = response
   if (one.raw !== undefined && status < 400) return []
   const id = headers.get('x-request-id')
   const unread = BEFORE_HEADERS.some((code) => text.includes(`"code":"${code}"`))
@@ -85,7 +92,7 @@ function undescribed(judging: Judging, operation: FuzzedOperation | undefined, a
   const isElse =
     (one.method === 'HEAD' && status === 405) || (status === 404 && /\/(?:\?|$)/.test(judging.target))
   if (operation !== undefined && described === undefined && !isElse) {
-    return [`${status} is not described: ${answer.text.slice(0, 200)}`]
+    return [`${status} is not described: ${response.text.slice(0, 200)}`]
   }
   const content = described === undefined ? problemContent : (resolved(described).content ?? {})
   const bare = one.method === 'HEAD' || status === 304
@@ -95,7 +102,7 @@ function undescribed(judging: Judging, operation: FuzzedOperation | undefined, a
     ...(status === 405 && !headers.has('allow') ? ['405 without Allow'] : []),
     ...(status === 429 && !headers.has('retry-after') ? ['429 without Retry-After'] : []),
     ...(operation === undefined && status < 400 ? [`${status} where nothing is`] : []),
-    ...(bare ? [] : wrongBody(answer, content)),
+    ...(bare ? [] : wrongBody(response, content)),
   ]
 }
 
@@ -104,14 +111,14 @@ const problemContent: Record<string, MediaType> = {
 }
 if (!('Problem' in document.components.schemas)) throw new Error('the document describes no problem')
 
-function wrongBody({ status, headers, text }: Answer, content: Record<string, MediaType>): string[] {
+function wrongBody({ status, headers, text }: HttpResponse, content: Record<string, MediaType>): string[] {
   const type = headers.get('content-type')?.split(';', 1)[0] ?? 'nothing'
   const media = content[type]
   if (media === undefined) return [`${status} with ${type}, described is ${Object.keys(content)}`]
   const body = type.endsWith('json') ? parsed(text) : text
   if (body === undefined) return ['the body is no JSON']
   const problem = type.startsWith('application/problem') ? wrongProblem(body, status) : []
-  return [...problem, ...faultsBy(media.schema, body, status === 200 ? 'closed' : 'open').slice(0, 3)]
+  return [...problem, ...schemaErrors(media.schema, body, status === 200 ? 'closed' : 'open').slice(0, 3)]
 }
 
 function parsed(text: string): unknown {
@@ -123,19 +130,19 @@ function parsed(text: string): unknown {
 }
 
 function wrongProblem(body: unknown, status: number): string[] {
-  const { code, status: told } = body as { code?: keyof typeof errors; status?: number }
+  const { code, status: reported } = body as { code?: keyof typeof errors; status?: number }
   const known = code === undefined ? undefined : errors[code]
   if (known === undefined) return [`${code} is no code of the table`]
-  return known.status === status && told === status ? [] : [`${code} with ${status} and ${told}`]
+  return known.status === status && reported === status ? [] : [`${code} with ${status} and ${reported}`]
 }
 
 function leaked(options: {
   operation: FuzzedOperation | undefined
-  answer: Answer
+  response: HttpResponse
   forbidden: readonly string[]
 }): string[] {
-  const { operation, answer, forbidden } = options
-  const { headers, text, status } = answer
+  const { operation, response, forbidden } = options
+  const { headers, text, status } = response
   const all = `${[...headers].join('\n')}\n${text}`
   const inside = INSIDE.exec(all)?.[0]
   const mayHash = operation?.operation.operationId === 'register' && status === 200
@@ -143,7 +150,7 @@ function leaked(options: {
     ...forbidden.filter((each) => all.includes(each)).map((each) => `shows ${each}`),
     ...(inside === undefined ? [] : [`shows ${inside.trim()}`]),
     ...(!mayHash && HASH.test(all) ? ['shows a hash of a password'] : []),
-    ...TELLING_HEADERS.filter((name) => headers.has(name)).map((name) => `has the header ${name}`),
+    ...REVEALING_HEADERS.filter((name) => headers.has(name)).map((name) => `has the header ${name}`),
   ]
 }
 
@@ -152,7 +159,7 @@ const WITHOUT_ROLE: readonly CallerName[] = ['nobody', 'stranger']
 function notPermitted(
   one: FuzzCase,
   operation: FuzzedOperation | undefined,
-  { status, text }: Answer,
+  { status, text }: HttpResponse,
 ): string[] {
   if (operation === undefined || status !== 200) return []
   const { permission } = operation

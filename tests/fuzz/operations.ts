@@ -28,8 +28,8 @@ export function operationsAt(target: string): FuzzedOperation[] {
 
 /** The operation that a request asks for; HEAD asks for what GET does. */
 export function operationOf(method: string, target: string): FuzzedOperation | undefined {
-  const wanted = method === 'HEAD' ? 'GET' : method
-  return operationsAt(target).find((operation) => operation.method === wanted)
+  const described = method === 'HEAD' ? 'GET' : method
+  return operationsAt(target).find((operation) => operation.method === described)
 }
 
 const takesBody = ({ operation }: Named) => operation.requestBody !== undefined

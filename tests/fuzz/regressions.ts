@@ -17,7 +17,7 @@ export function readRegressions(): Regression[] {
 }
 
 /** Keeps a case, under a name made from what it broke. */
-export function keepRegression(regression: Regression): void {
+export function saveRegression(regression: Regression): void {
   const { found } = regression
   const words = found
     .toLowerCase()

@@ -14,9 +14,9 @@ export interface FuzzReport extends FuzzRun {
 }
 
 export function hasPassed({ tally, roundTrips, isWitnessUntouched, crashed }: FuzzReport): boolean {
-  const faults = ORACLES.every((oracle) => tally.faults[oracle] === 0)
-  const kept = roundTrips.changed.length === 0 && roundTrips.stored > 0
-  return faults && kept && isWitnessUntouched && crashed.length === 0 && tally.share(429) < MAX_429
+  const failures = ORACLES.every((oracle) => tally.failures[oracle] === 0)
+  const intact = roundTrips.changed.length === 0 && roundTrips.stored > 0
+  return failures && intact && isWitnessUntouched && crashed.length === 0 && tally.share(429) < MAX_429
 }
 
 export function fuzzTable(report: FuzzReport): string {
@@ -31,7 +31,7 @@ export function fuzzTable(report: FuzzReport): string {
     ...statuses.map(([status, number]) => row(`  ${status}`, count(number))),
     row('  429, of all', `${(tally.share(429) * 100).toFixed(2)}%`),
     'Must be none',
-    ...ORACLES.map((oracle) => row(`  ${NAMES[oracle]}`, count(tally.faults[oracle]))),
+    ...ORACLES.map((oracle) => row(`  ${NAMES[oracle]}`, count(tally.failures[oracle]))),
     row('  processes that ended', count(crashed.length), ...crashed),
     row('  changes in a workspace apart', report.isWitnessUntouched ? '0' : 'some'),
     row('  stored and read back changed', count(roundTrips.changed.length)),

@@ -2,7 +2,7 @@ import { eventually } from '@parley/local/testing/service-under-test'
 import fc from 'fast-check'
 import { document } from '../openapi/read-document.ts'
 import { fromSchema } from './values/from-schema.ts'
-import { keptObject, keptString } from './values/naughty-values.ts'
+import { storableObject, storableString } from './values/naughty-values.ts'
 import type { Workspace } from './workspaces.ts'
 
 /** How many documents came back as they were stored, and which did not. */
@@ -21,7 +21,7 @@ interface Trip {
 /** What a service writes itself, whatever was sent. */
 const IGNORED = ['_id', 'key', 'createdAt', 'updatedAt', 'password', 'role']
 const schemaOf = (name: string): object => ({ $ref: `#/components/schemas/${name}` })
-const label = keptString.map((text) => [...text].slice(0, 100).join(''))
+const label = storableString.map((text) => [...text].slice(0, 100).join(''))
 
 const CONFIGURED = Object.keys(document.paths).flatMap((path) => {
   const name = /^\/rest\/(\w+)\/\{id\}\/history$/.exec(path)?.[1]
@@ -31,7 +31,8 @@ const CONFIGURED = Object.keys(document.paths).flatMap((path) => {
 })
 
 const configured = ({ name, schema }: { name: string; schema: object }): Trip => ({
-  ...{ name, bodies: fromSchema(schema) },
+  name,
+  bodies: fromSchema(schema),
   async store({ request }, body) {
     const made = await request('POST', `/rest/${name}`, body)
     if (made.status !== 200) return undefined
@@ -60,7 +61,7 @@ const identity: Trip[] = [
   },
   {
     name: 'users',
-    bodies: fc.record({ name: label, phone: keptString, context: keptObject }),
+    bodies: fc.record({ name: label, phone: storableString, context: storableObject }),
     async store({ call, request }, body) {
       const { data } = await call('GET', '/rest/users?limit=200')
       const path = `/rest/users/${data[0]._id}`
@@ -70,7 +71,7 @@ const identity: Trip[] = [
   },
   {
     name: 'workspaces',
-    bodies: fc.record({ name: label, context: keptObject }),
+    bodies: fc.record({ name: label, context: storableObject }),
     async store({ victims, request }, body) {
       const path = `/rest/workspaces/${victims.workspaces}`
       const made = await request('PATCH', path, body)

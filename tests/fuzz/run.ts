@@ -36,7 +36,7 @@ async function run(own: OwnSystem): Promise<FuzzReport> {
   const started = performance.now()
   const secrets = loadSecrets(join(dirname(own.runFile), 'secrets.json'))
   const options = { target: targetOf(own, secrets), requests: REQUESTS, seed: SEED, concurrency: CONCURRENCY }
-  const done = await fuzz({ ...options, keep: true, say })
+  const done = await fuzz({ ...options, saveRegressions: true, say })
   const after = await pidsOf(own)
   const crashed = Object.keys(before).filter((name) => before[name] !== after[name])
   return { ...done, crashed, seconds: (performance.now() - started) / 1_000, seed: SEED }

@@ -11,7 +11,7 @@ export interface Finding {
 export interface Tally {
   sent: Record<Kind, number>
   statuses: Map<number, number>
-  faults: Record<Oracle, number>
+  failures: Record<Oracle, number>
   findings: Finding[]
   count(kind: Kind, statuses: readonly number[], oracles: readonly Oracle[]): void
   total(): number
@@ -23,11 +23,14 @@ export const zeros = <K extends string>(keys: readonly K[]) =>
 
 export function createTally(): Tally {
   const tally: Tally = {
-    ...{ sent: zeros(KINDS), statuses: new Map(), faults: zeros(ORACLES), findings: [] },
+    sent: zeros(KINDS),
+    statuses: new Map(),
+    failures: zeros(ORACLES),
+    findings: [],
     count: (kind, statuses, oracles) => {
       tally.sent[kind]++
       for (const status of statuses) tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1)
-      for (const oracle of oracles) tally.faults[oracle]++
+      for (const oracle of oracles) tally.failures[oracle]++
     },
     total: () => Object.values(tally.sent).reduce((sum, each) => sum + each, 0),
     share: (status) => (tally.statuses.get(status) ?? 0) / Math.max(1, tally.total()),

@@ -63,7 +63,11 @@ export async function prepareWorkspace(url: string): Promise<Workspace> {
   const registered = await succeed(url, { method: 'POST', path: '/api/auth/register', body })
   const token: string = registered.accessToken
   const workspace: Workspace = {
-    ...{ mark, token, email, role: registered.role, victims: {} },
+    mark,
+    token,
+    email,
+    role: registered.role,
+    victims: {},
     slug: registered.workspace.host.split('.', 1)[0],
     request: (method, path, body) => ask(url, { method, path, token, body }),
     call: (method, path, body) => succeed(url, { method, path, token, body }),

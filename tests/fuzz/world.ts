@@ -38,8 +38,13 @@ export async function prepareWorld({ url, hidden, gatewayKey }: Target): Promise
   const { tokens, spare } = await logIn(url, { own, other })
   const secret = SECRET()
   await own.call('PUT', '/rest/channels/2', {
-    ...{ name: 'Sealed', description: '', extId: 'sealed', hook: 'rpc', callback: 'rpc' },
-    ...{ handlerUrl: 'native:agents/echo', config: { accessToken: secret } },
+    name: 'Sealed',
+    description: '',
+    extId: 'sealed',
+    hook: 'rpc',
+    callback: 'rpc',
+    handlerUrl: 'native:agents/echo',
+    config: { accessToken: secret },
   })
   const { json } = await ask(url, { method: 'GET', path: '/.well-known/jwks.json' })
   const jwk = json.keys[0]
@@ -50,7 +55,9 @@ export async function prepareWorld({ url, hidden, gatewayKey }: Target): Promise
   }
   const before = await seenOf(witness)
   return {
-    ...{ url, own, hidden },
+    url,
+    own,
+    hidden,
     fill: fillFrom({ tokens, spare, own, foreign: witness, material }),
     forbiddenTo: (caller) => {
       if (caller === 'nobody') return [own.mark, other.mark, witness.mark, secret]

@@ -17,9 +17,9 @@ export interface Load {
 }
 
 const RETRY_AFTER_MS = 1_000
-const ANSWER_MS = 15_000
+const RESPONSE_MS = 15_000
 
-/** What one message holds; it can be told from all others by `input`. */
+/** The body of one message; its `input` is different from that of all others. */
 export const messageOf = ({ thread, sequence }: { thread: string; sequence: number }) => ({
   extId: 'intake',
   user: { phone: thread },
@@ -33,7 +33,7 @@ export interface Poster {
   close(): void
 }
 
-/** Posts with idempotency keys over kept connections. */
+/** Posts with idempotency keys over connections that stay open. */
 export function createPoster(options: { gatewayUrl: string; token: string; connections: number }): Poster {
   const { gatewayUrl, token, connections } = options
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
@@ -49,7 +49,7 @@ export function createPoster(options: { gatewayUrl: string; token: string; conne
           'idempotency-key': message.key,
         }
         const url = `${gatewayUrl}/api/hooks/whatsapp`
-        const sent = request(url, { method: 'POST', agent, headers, timeout: ANSWER_MS }, (answer) => {
+        const sent = request(url, { method: 'POST', agent, headers, timeout: RESPONSE_MS }, (answer) => {
           answer.resume().once('close', () => resolve(answer.statusCode ?? 0))
         })
         sent.once('timeout', () => sent.destroy(new Error('no answer')))

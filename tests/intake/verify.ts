@@ -55,7 +55,7 @@ export function repeats(inputs: string[]): number {
 }
 
 /** How many of `confirmed` come, the first time, after a later one of their thread. */
-export function outOfOrder(inputs: string[], confirmed: PostedMessage[]): number {
+export function outOfSequence(inputs: string[], confirmed: PostedMessage[]): number {
   const place = new Map<string, number>()
   inputs.forEach((input, at) => {
     if (!place.has(input)) place.set(input, at)

@@ -177,8 +177,8 @@ describe('a change that breaks callers is found:', () => {
         named(d, 'FindingPage').properties.data = { type: 'object' }
       },
     ],
-  ])('%s', (_what, told, change) => {
-    expect(after(change)).toContain(told)
+  ])('%s', (_what, listed, change) => {
+    expect(after(change)).toContain(listed)
   })
 })
 

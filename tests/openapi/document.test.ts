@@ -7,11 +7,11 @@ import { openApiDocument } from '../../docs/openapi/document.ts'
 import { operations as permitted } from '../../docs/permission-operations.ts'
 import {
   document,
-  faultsBy,
   type MediaType,
   type Named,
   operations,
   resolved,
+  schemaErrors,
   text,
 } from './read-document.ts'
 
@@ -79,8 +79,8 @@ describe('the OpenAPI document', () => {
     >
     expect(sorted(Problem?.properties.code.enum ?? [])).toEqual(sorted(Object.keys(errors)))
     // 405 is what a path answers to methods that are no operation of it.
-    const told = [...Object.keys(document.components.examples), 'method_not_allowed']
-    expect(sorted(told)).toEqual(sorted(Object.keys(errors)))
+    const listed = [...Object.keys(document.components.examples), 'method_not_allowed']
+    expect(sorted(listed)).toEqual(sorted(Object.keys(errors)))
   })
 
   test('gives every operation an id of its own and a tag that is described', () => {
@@ -95,8 +95,8 @@ describe('the OpenAPI document', () => {
   test('describes every parameter of a path', () => {
     const wrong = operations.filter(({ path, operation }) => {
       const described = operation.parameters.filter((each) => each.in === 'path' && each.required)
-      const wanted = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
-      return String(described.map(({ name }) => name)) !== String(wanted)
+      const expected = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+      return String(described.map(({ name }) => name)) !== String(expected)
     })
     expect(wrong.map(nameOf)).toEqual([])
   })
@@ -110,7 +110,9 @@ describe('the OpenAPI document', () => {
 
   test('has only examples that their schema takes', () => {
     const wrong = bodies.flatMap(({ where, media }) =>
-      examplesOf(media).flatMap((example) => faultsBy(media.schema, example).map((fault) => where + fault)),
+      examplesOf(media).flatMap((example) =>
+        schemaErrors(media.schema, example).map((error) => where + error),
+      ),
     )
     expect(wrong).toEqual([])
     expect(bodies.length).toBeGreaterThan(1_000)
@@ -119,7 +121,7 @@ describe('the OpenAPI document', () => {
   test('has only parameter examples that their schema takes', () => {
     const parameters = operations.flatMap(({ operation }) => operation.parameters)
     const given = parameters.filter(({ example }) => example !== undefined)
-    expect(given.flatMap(({ schema, example }) => faultsBy(schema, example))).toEqual([])
+    expect(given.flatMap(({ schema, example }) => schemaErrors(schema, example))).toEqual([])
     expect(given.length).toBeGreaterThan(40)
   })
 
@@ -127,8 +129,10 @@ describe('the OpenAPI document', () => {
     const put = document.paths['/rest/tasks/{id}']?.put
     const { schema, example } = Object.values(put?.requestBody?.content ?? {})[0] as MediaType
     for (const wrong of [{ name: 5 }, { workflow: 1.5 }, { status: 'done' }, { typo: 1 }, { context: [] }]) {
-      expect(faultsBy(schema, { ...(example as object), ...wrong })).not.toEqual([])
+      expect(schemaErrors(schema, { ...(example as object), ...wrong })).not.toEqual([])
     }
-    expect(faultsBy(schema, { ...(example as object), _id: 7, updatedAt: 'x', context: null })).toEqual([])
+    expect(schemaErrors(schema, { ...(example as object), _id: 7, updatedAt: 'x', context: null })).toEqual(
+      [],
+    )
   })
 })

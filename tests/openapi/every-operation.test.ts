@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Parsed } from '@parley/local/testing/service-under-test'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
-import { faultsBy, type MediaType, type Named, operations, resolved } from './read-document.ts'
+import { type MediaType, type Named, operations, resolved, schemaErrors } from './read-document.ts'
 import { type RunSoFar, standIns } from './stand-ins.ts'
 
 let system: Parley
@@ -9,7 +9,10 @@ let run: RunSoFar
 let token: string
 beforeAll(async () => {
   system = await startParley()
-  run = { answers: new Map(), call: async (method, path, body) => (await send(method, path, { body })).json }
+  run = {
+    responses: new Map(),
+    call: async (method, path, body) => (await send(method, path, { body })).json,
+  }
 }, 240_000)
 afterAll(() => system.close(), 60_000)
 
@@ -20,14 +23,14 @@ interface Sent {
   authorized?: boolean
 }
 
-interface Answer {
+interface HttpResponse {
   status: number
   headers: Headers
   text: string
   json: Parsed
 }
 
-async function send(method: string, path: string, options: Sent = {}): Promise<Answer> {
+async function send(method: string, path: string, options: Sent = {}): Promise<HttpResponse> {
   const { body, authorized = true } = options
   const raw = options.raw ?? (body === undefined ? undefined : JSON.stringify(body))
   const response = await fetch(system.url + path, {
@@ -54,7 +57,9 @@ async function request({ path, operation }: Named): Promise<{ path: string } & S
   const example = Object.values(operation.requestBody?.content ?? {})[0]?.example
   const standIn = (await standIns[operation.operationId]?.(run, example)) ?? {}
   const given = operation.parameters.map(({ in: place, name, example }) => ({
-    ...{ place, name, value: standIn.parameters?.[name] ?? example },
+    place,
+    name,
+    value: standIn.parameters?.[name] ?? example,
   }))
   const of = (place: string) =>
     given
@@ -75,17 +80,17 @@ async function request({ path, operation }: Named): Promise<{ path: string } & S
 }
 
 /** How an answer differs from what the document says of it. */
-function differences({ operation }: Named, answer: Answer): string[] {
-  const described = operation.responses[String(answer.status)]
-  if (described === undefined) return [`answers ${answer.status}, which is not described: ${answer.text}`]
+function differences({ operation }: Named, response: HttpResponse): string[] {
+  const described = operation.responses[String(response.status)]
+  if (described === undefined) return [`answers ${response.status}, which is not described: ${response.text}`]
   const { content = {}, headers = {} } = resolved(described)
-  const type = answer.headers.get('content-type')?.split(';', 1)[0] ?? ''
+  const type = response.headers.get('content-type')?.split(';', 1)[0] ?? ''
   const media: MediaType | undefined = content[type]
   if (media === undefined) return [`answers with ${type}, described is ${Object.keys(content)}`]
   const always = Object.keys(headers).filter((name) => ALWAYS_SENT.includes(name))
-  const missing = always.filter((name) => !answer.headers.has(name)).map((name) => `has no ${name}`)
-  const how = answer.status === 200 ? 'closed' : 'open'
-  return [...missing, ...faultsBy(media.schema, answer.json, how)]
+  const missing = always.filter((name) => !response.headers.has(name)).map((name) => `has no ${name}`)
+  const how = response.status === 200 ? 'closed' : 'open'
+  return [...missing, ...schemaErrors(media.schema, response.json, how)]
 }
 
 const ALWAYS_SENT = ['X-Request-Id', 'X-Message-Id', 'WWW-Authenticate', 'Retry-After', 'Cache-Control']
@@ -94,24 +99,24 @@ const LATER = ['acceptInvitation']
 const LAST = ['changePassword', 'logout']
 const rank = ({ method, operation: { operationId } }: Named) =>
   LAST.includes(operationId) ? 2 : method === 'DELETE' || LATER.includes(operationId) ? 1 : 0
-const inOrder = operations
+const sequence = operations
   .toSorted((left, right) => rank(left) - rank(right))
   .map((named) => ({ name: `${named.method} ${named.path}`, named }))
 
 describe('against the running system', () => {
-  test.each(inOrder)('the example of $name works, and is answered as described', async ({ named }) => {
+  test.each(sequence)('the example of $name works, and is answered as described', async ({ named }) => {
     const { path, ...sent } = await request(named)
-    const answer = await send(named.method, path, sent)
-    expect([path, answer.status, differences(named, answer)]).toEqual([path, 200, []])
-    run.answers.set(named.operation.operationId, answer)
-    if (named.operation.operationId === 'register') token = answer.json.accessToken
+    const response = await send(named.method, path, sent)
+    expect([path, response.status, differences(named, response)]).toEqual([path, 200, []])
+    run.responses.set(named.operation.operationId, response)
+    if (named.operation.operationId === 'register') token = response.json.accessToken
   })
 
   test('what wants a token refuses who has none, as described', async () => {
     const secured = operations.filter(({ operation }) => operation.security === undefined)
     for (const named of secured) {
-      const answer = await send(named.method, named.path.replaceAll(/[{}]/g, ''), { authorized: false })
-      expect([named.path, answer.status, differences(named, answer)]).toEqual([named.path, 401, []])
+      const response = await send(named.method, named.path.replaceAll(/[{}]/g, ''), { authorized: false })
+      expect([named.path, response.status, differences(named, response)]).toEqual([named.path, 401, []])
     }
     expect(secured.length).toBeGreaterThan(80)
   })

@@ -69,7 +69,7 @@ const compiled = new Map<string, ValidateFunction>()
  * What is wrong with a value by a schema of the document; empty when nothing is. With `closed`, fields that are not
  * described are wrong as well.
  */
-export function faultsBy(schema: object, value: unknown, how: 'open' | 'closed' = 'open'): string[] {
+export function schemaErrors(schema: object, value: unknown, how: 'open' | 'closed' = 'open'): string[] {
   const name = how + JSON.stringify(schema)
   const described = () => (how === 'closed' ? mapped(schema, closed) : schema)
   const validate = compiled.get(name) ?? ajv.compile(mapped(described(), pointedInto(how)) as object)

@@ -9,7 +9,7 @@ export interface StandIn {
 
 export interface RunSoFar {
   /** What operations answered with before, by their ids. */
-  answers: Map<string, { json: Parsed; headers: Headers }>
+  responses: Map<string, { json: Parsed; headers: Headers }>
   /** Calls as the admin; answers with the body. */
   call(method: string, path: string, body?: unknown): Promise<Parsed>
 }
@@ -19,11 +19,11 @@ const OGG = Buffer.from('OggS').toString('base64')
 const APP_SECRET = 'the secret of an app'
 
 const idFrom = (operation: string) => (run: RunSoFar) => ({
-  parameters: { id: String(run.answers.get(operation)?.json._id) },
+  parameters: { id: String(run.responses.get(operation)?.json._id) },
 })
 
 const messageId = (run: RunSoFar): string =>
-  String(run.answers.get('postMessage')?.headers.get('x-message-id'))
+  String(run.responses.get('postMessage')?.headers.get('x-message-id'))
 
 /** Waits until the posted message is in a state. */
 async function messageIn(run: RunSoFar, states: readonly string[]): Promise<StandIn> {
@@ -46,9 +46,9 @@ async function withMeta(run: RunSoFar): Promise<void> {
 }
 
 export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn | Promise<StandIn>> = {
-  refresh: (run) => ({ body: { refreshToken: run.answers.get('login')?.json.refreshToken } }),
+  refresh: (run) => ({ body: { refreshToken: run.responses.get('login')?.json.refreshToken } }),
   acceptInvitation: (run, body) => ({
-    body: { ...(body as object), token: run.answers.get('invite')?.json.token },
+    body: { ...(body as object), token: run.responses.get('invite')?.json.token },
   }),
   withdrawInvitation: async (run) => {
     const { _id } = await run.call('POST', '/rest/invitations', { email: 'dora@example.com', role: 'VIEWER' })
@@ -61,7 +61,7 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
   deleteRole: idFrom('createRole'),
   readMessage: (run) => messageIn(run, ['dead', 'unrouted']),
   readAudio: async (run) => {
-    const body = { extId: 'support-line', user: {}, thread: { extId: 'audio' }, answer: {}, audio: OGG }
+    const body = { extId: 'support-line', user: {}, thread: { extId: 'audio' }, response: {}, audio: OGG }
     await run.call('POST', '/api/hooks/whatsapp', body)
     return eventually(async () => {
       const { data } = await run.call('GET', '/rest/messages?thread=audio')

@@ -5,43 +5,43 @@ const GONE_MS = 30_000
 const BACK_MS = 60_000
 const CHECK_MS = 50
 
-/** How one copy was replaced; milliseconds from SIGTERM. */
+/** How one instance was replaced; milliseconds from SIGTERM. */
 export interface Restart {
-  copy: string
+  instance: string
   goneAfterMs: number
   readyAfterMs: number
 }
 
 /** The order in which an upgrade goes: who understands first, who asks last. */
-const ORDER = ['configuration', 'identity', 'dispatcher', 'webhook']
+const SEQUENCE = ['configuration', 'identity', 'dispatcher', 'webhook']
 
-/** Restarts every copy of every service behind the gateway by SIGTERM, one at a time, each ready before the next. */
+/** Restarts every instance of every service behind the gateway by SIGTERM, one at a time, each ready before the next. */
 export async function restartEach(options: { runFile: string; say(line: string): void }): Promise<Restart[]> {
   const { runFile, say } = options
   const restarts: Restart[] = []
-  for (const service of ORDER) {
-    const copies = Object.keys(readRunFile(runFile)?.processes ?? {}).filter(
+  for (const service of SEQUENCE) {
+    const instances = Object.keys(readRunFile(runFile)?.processes ?? {}).filter(
       (name) => name.replace(/-\d+$/, '') === service,
     )
-    for (const copy of copies) {
-      restarts.push(await restart(copy, runFile))
-      say(`${copy} was restarted`)
+    for (const instance of instances) {
+      restarts.push(await restart(instance, runFile))
+      say(`${instance} was restarted`)
     }
   }
   return restarts
 }
 
-async function restart(copy: string, runFile: string): Promise<Restart> {
-  const before = readRunFile(runFile)?.processes[copy]
-  if (before?.pid === undefined) throw new Error(`${copy} does not run`)
+async function restart(instance: string, runFile: string): Promise<Restart> {
+  const before = readRunFile(runFile)?.processes[instance]
+  if (before?.pid === undefined) throw new Error(`${instance} does not run`)
   const { pid, url } = before
   const started = performance.now()
   process.kill(pid, 'SIGTERM')
-  const isReplaced = () => readRunFile(runFile)?.processes[copy]?.pid !== pid
+  const isReplaced = () => readRunFile(runFile)?.processes[instance]?.pid !== pid
   if (!(await waitUntil(isReplaced, { timeoutMs: GONE_MS, intervalMs: CHECK_MS })))
-    throw new Error(`${copy} did not end`)
+    throw new Error(`${instance} did not end`)
   const goneAfterMs = performance.now() - started
   if (!(await waitUntil(() => isReady(url), { timeoutMs: BACK_MS, intervalMs: CHECK_MS })))
-    throw new Error(`${copy} was not ready again`)
-  return { copy, goneAfterMs, readyAfterMs: performance.now() - started }
+    throw new Error(`${instance} was not ready again`)
+  return { instance, goneAfterMs, readyAfterMs: performance.now() - started }
 }

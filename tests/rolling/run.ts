@@ -1,4 +1,4 @@
-// Restarts every copy of every service behind the gateway under load, and counts what failed.
+// Restarts every instance of every service behind the gateway under load, and counts what failed.
 //   npm run test:rolling
 import { setTimeout as pause } from 'node:timers/promises'
 import { limitRate } from '@parley/local/demo/limit-rate'
@@ -7,9 +7,9 @@ import { isReconciled, percentile, reconcile } from '@parley/local/demo/reconcil
 import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { startRpcSink } from '../dispatch/arrivals.ts'
 import { connectRpc, planThread } from '../dispatch/lines.ts'
 import { startOwnSystem } from '../dispatch/own-system.ts'
+import { startRpcSink } from '../dispatch/received-messages.ts'
 import { registerWorkspace } from '../dispatch/workspace.ts'
 import { restartEach } from './restart-each.ts'
 import { startReads } from './steady-reads.ts'
@@ -23,7 +23,7 @@ const { RATE, READS, COPIES: count } = parseConfig(size, process.env)
 
 const IN_FLIGHT = 256
 const PER_THREAD = 20
-// At the end: what was posted last gets there, and the gateway sees the last copy again.
+// At the end: what was posted last gets there, and the gateway sees the last instance again.
 const CALM_MS = 2_000
 const ARRIVED_MS = 60_000
 const say = (line: string) => console.error(line)
@@ -63,23 +63,23 @@ async function run(): Promise<boolean> {
   await pause(CALM_MS)
   stopped = true
   const [posted, read] = await Promise.all([posting, reads.stop()])
-  await waitUntil(() => sink.arrivals.length >= posted.length, { timeoutMs: ARRIVED_MS })
-  const conservation = reconcile(posted, sink.arrivals)
+  await waitUntil(() => sink.received.length >= posted.length, { timeoutMs: ARRIVED_MS })
+  const reconciliation = reconcile(posted, sink.received)
   const repeated = posted.reduce((sum, { repeats }) => sum + repeats, 0)
   const failedReads = read.filter(({ status }) => status !== 200)
   const ms = posted.flatMap(({ postedAt, acceptedAt }) =>
     acceptedAt === undefined ? [] : [acceptedAt - postedAt],
   )
   console.table(
-    restarts.map(({ copy, goneAfterMs, readyAfterMs }) => ({
-      copy,
+    restarts.map(({ instance, goneAfterMs, readyAfterMs }) => ({
+      instance,
       'gone after s': (goneAfterMs / 1_000).toFixed(1),
       'ready again after s': (readyAfterMs / 1_000).toFixed(1),
     })),
   )
   console.table({
     'seconds of restarts': Math.round(seconds),
-    'messages posted': conservation.posted,
+    'messages posted': reconciliation.posted,
     'posts that were not answered with 200 at once': repeated,
     'p99 of their answers, ms': Math.round(percentile(ms, 0.99) ?? Number.NaN),
     reads: read.length,
@@ -90,12 +90,12 @@ async function run(): Promise<boolean> {
         0.99,
       ) ?? Number.NaN,
     ),
-    'arrived once': conservation.once,
-    'arrived twice': conservation.doubled,
-    missing: conservation.missing,
-    'threads out of order': conservation.threadsOutOfOrder,
+    'arrived once': reconciliation.once,
+    'arrived twice': reconciliation.doubled,
+    missing: reconciliation.missing,
+    'threads out of order': reconciliation.threadsOutOfOrder,
     'calls repeated under their id': sink.repeats(),
   })
   for (const { path, status } of failedReads.slice(0, 10)) say(`${status} ${path}`)
-  return isReconciled(conservation, conservation.posted) && repeated === 0 && failedReads.length === 0
+  return isReconciled(reconciliation, reconciliation.posted) && repeated === 0 && failedReads.length === 0
 }

@@ -37,7 +37,7 @@ export async function watchEventLoop(pid: number): Promise<EventLoopWatch> {
   let last = 0
   const evaluate = async (expression: string) => {
     const id = ++last
-    const answered = new Promise<unknown>((resolve) => {
+    const response = new Promise<unknown>((resolve) => {
       const listen = ({ data }: MessageEvent) => {
         const message = reply.parse(JSON.parse(String(data)))
         if (message.id !== id) return
@@ -49,7 +49,7 @@ export async function watchEventLoop(pid: number): Promise<EventLoopWatch> {
     socket.send(
       JSON.stringify({ id, method: 'Runtime.evaluate', params: { expression, returnByValue: true } }),
     )
-    return answered
+    return response
   }
   const self = await evaluate('process.pid')
   if (self !== pid) throw new SetupError('Another process has its inspector open.')

@@ -11,7 +11,7 @@ import { z } from 'zod'
 import type { GatewayCalls, Session } from './gateway-calls.ts'
 
 const FOLLOW_MS = 60_000
-const HELD_BACK = 40
+const UNUSED_SESSIONS = 40
 const EACH_MS = 250
 
 const run = promisify(execFile)
@@ -36,12 +36,12 @@ export async function rotateUnderLoad(options: {
   use(token: string): void
 }): Promise<RotationResult> {
   const { calls, email, use } = options
-  const held: Session[] = []
-  for (let n = 0; n < HELD_BACK; n++) {
-    const before: Session = held.at(-1) ?? (await calls.login(email))
-    held.push(await calls.refresh(before.refreshToken))
+  const unused: Session[] = []
+  for (let n = 0; n < UNUSED_SESSIONS; n++) {
+    const before: Session = unused.at(-1) ?? (await calls.login(email))
+    unused.push(await calls.refresh(before.refreshToken))
   }
-  const newest = held.at(-1)
+  const newest = unused.at(-1)
   if (newest === undefined) throw new Error('no token was held back')
   const oldKey = keyOf(newest.accessToken)
   const started = performance.now()
@@ -56,13 +56,13 @@ export async function rotateUnderLoad(options: {
   if (!followed) throw new SetupError('Identity went on with the old key for a minute.')
   const followedAfterMs = performance.now() - started
   let newTokens = 1
-  for (const { accessToken } of held) {
+  for (const { accessToken } of unused) {
     use(accessToken)
     await follow()
     newTokens++
     await delay(EACH_MS)
   }
-  return { followedAfterMs, forced, oldTokens: held.length, newTokens }
+  return { followedAfterMs, forced, oldTokens: unused.length, newTokens }
 }
 
 function keyOf(token: string): string {

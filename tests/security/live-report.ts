@@ -5,7 +5,7 @@ import type { LoadResult } from './steady-load.ts'
 
 const LABEL = 52
 const FIGURE = 12
-const REVOKED_WITHIN_MS = 2_000
+const REVOCATION_LIMIT_MS = 2_000
 const STALL_MS = 50
 
 export interface LiveResult {
@@ -23,7 +23,7 @@ export function liveReport({ load, rotation, revocations, stall }: LiveResult) {
   const session = Math.max(...revocations.sessions)
   const stalled = stall.registering.p99
   const passed =
-    refused === 0 && token < REVOKED_WITHIN_MS && session < REVOKED_WITHIN_MS && stalled <= STALL_MS
+    refused === 0 && token < REVOCATION_LIMIT_MS && session < REVOCATION_LIMIT_MS && stalled <= STALL_MS
   const text = [
     '',
     row('Load', ''),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 
-export interface Answer {
+export interface HttpResponse {
   status: number
   text: string
   json: Parsed
@@ -11,7 +11,7 @@ export type Call = (
   method: string,
   path: string,
   options?: { token?: string | undefined; body?: unknown },
-) => Promise<Answer>
+) => Promise<HttpResponse>
 
 /** A user of the workspace under test, the admin of another one, or nobody. */
 export interface MatrixCaller {

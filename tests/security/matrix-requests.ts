@@ -95,7 +95,8 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
   },
   'POST /api/auth/me': () => ({}),
   'POST /api/auth/password': () => ({
-    ...{ currentPassword: PASSWORD, newPassword: PASSWORD },
+    currentPassword: PASSWORD,
+    newPassword: PASSWORD,
     keepApiTokens: true,
   }),
   'POST /api/auth/logout': () => ({}),

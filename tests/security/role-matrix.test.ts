@@ -71,9 +71,9 @@ describe.each(CALLERS)('%s', (name) => {
       const stranger = caller().role === undefined && operation.path.includes('{id}')
       const before = stranger ? await seenByAdmin(world, operation, path) : undefined
       const { status, text } = await world.call(method, path, { token, body })
-      const wanted = wantedStatus(caller(), operation)
+      const expected = expectedStatuses(caller(), operation)
       const leaked = caller().role === undefined && text.includes(MARK)
-      if (!wanted.includes(status) || leaked) wrong.push({ method, path, status, wanted, leaked })
+      if (!expected.includes(status) || leaked) wrong.push({ method, path, status, expected, leaked })
       if (stranger) expect([path, await seenByAdmin(world, operation, path)]).toEqual([path, before])
     }
     await sideBySide(
@@ -94,8 +94,8 @@ describe.each(CALLERS)('%s', (name) => {
         const read = method === 'HEAD' && operations.find((each) => nameOf(each) === `GET ${path}`)
         const at = read ? await concretePath(world, read) : path.replaceAll(/[{}]/g, '')
         const { status } = await world.call(method, at, { token })
-        const wanted = read ? [405, ...wantedStatus(caller(), read)] : nothing
-        if (!wanted.includes(status)) wrong.push({ method, path, status, wanted })
+        const expected = read ? [405, ...expectedStatuses(caller(), read)] : nothing
+        if (!expected.includes(status)) wrong.push({ method, path, status, expected })
       }
     })
     expect(wrong).toEqual([])
@@ -116,7 +116,7 @@ function endsSession({ path }: Operation): boolean {
 }
 
 /** The statuses that an operation may answer a caller with, who sends what it takes to a document that is there. */
-function wantedStatus({ name, role }: MatrixCaller, operation: Operation): number[] {
+function expectedStatuses({ name, role }: MatrixCaller, operation: Operation): number[] {
   const { path, access, resource } = operation
   // Providers say who they are by a signature of the body or a token of the channel, which this is without.
   if (path.includes('{slug}')) return [404]

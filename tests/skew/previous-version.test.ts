@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
 import { readDelivery } from '@parley/dispatcher/intake/read-delivery'
-import { readStatus } from '@parley/dispatcher/statuses/read-status'
+import { readStatus } from '@parley/dispatcher/statuses/work-statuses'
 import { makeServiceKeys, type Parsed } from '@parley/local/testing/service-under-test'
 import { documentChange } from '@parley/shared/document-change'
 import { callerSchema, createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
@@ -22,11 +22,11 @@ const delivery = ({ properties, body }: Parsed) => ({
 const withMore = (object: Parsed) => ({ ...object, addedLater: { deep: [1, null] } })
 
 /** Every field of `old` with the type it had; what was added since is not looked at. */
-function expectToHold(now: Parsed, old: Parsed, path = ''): void {
+function expectToContain(now: Parsed, old: Parsed, path = ''): void {
   for (const [key, value] of Object.entries(old)) {
     const here = `${path}/${key}`
     expect([here, typeof now?.[key]]).toEqual([here, typeof value])
-    if (typeof value === 'object' && value !== null) expectToHold(now[key], value, here)
+    if (typeof value === 'object' && value !== null) expectToContain(now[key], value, here)
   }
 }
 
@@ -73,8 +73,8 @@ describe('what this version publishes is understood by the previous one', () => 
       },
     })
     expect(published).toMatchObject({ messageId: properties.messageId, type: properties.type })
-    expectToHold(published.headers, headers)
-    expectToHold(JSON.parse(published.body.toString()), body)
+    expectToContain(published.headers, headers)
+    expectToContain(JSON.parse(published.body.toString()), body)
   })
 
   test('statuses have every field they had, with its type', () => {
@@ -85,8 +85,8 @@ describe('what this version publishes is understood by the previous one', () => 
       provenance: { workspace, source: 'meta', channelId: undefined, requestId, traceparent: undefined },
     })
     expect(published.type).toBe(wire.status.properties.type)
-    expectToHold(published.headers, wire.status.properties.headers)
-    expectToHold(JSON.parse(published.body.toString()), wire.status.body)
+    expectToContain(published.headers, wire.status.properties.headers)
+    expectToContain(JSON.parse(published.body.toString()), wire.status.body)
   })
 })
 
@@ -145,7 +145,7 @@ describe('internal tokens', () => {
     const caller = callerSchema.parse(claims.caller)
     const token = createInternalSigner(keys.own.gateway).sign({ audience: 'dispatcher', caller })
     const decoded = jwt.decode(token, { complete: true })
-    expectToHold(decoded?.header, header)
-    expectToHold(decoded?.payload, claims)
+    expectToContain(decoded?.header, header)
+    expectToContain(decoded?.payload, claims)
   })
 })

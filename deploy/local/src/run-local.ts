@@ -1,11 +1,12 @@
-import { existsSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { z } from 'zod'
 import { portProblem } from './servers/choose-ports.ts'
 import { type Servers, startServers } from './servers/start-servers.ts'
 import { SetupError } from './setup-error.ts'
 import { loadSecrets } from './system/secrets.ts'
 import { type System, startSystem } from './system/start-system.ts'
-import { describeSystem } from './system-table.ts'
 
 const DEFAULT_PORT = 8080
 const MAX_PORT = 65_535
@@ -65,4 +66,71 @@ function requireSecretsOfData(directory: string): void {
         `or move ${directory} away to begin with an empty one.`,
     )
   }
+}
+
+/** The table that `npm start` shows when everything is ready. */
+function describeSystem(system: System, servers: Servers): string {
+  const { gateway, ...inner } = system.processes
+  const services = ['identity', 'webhook', 'configuration', 'dispatcher']
+  const instances = Object.keys(inner).filter((name) => services.includes(name.replace(/-\d+$/, '')))
+  const rows = [
+    ['gateway', gateway?.url ?? '', 'the public address'],
+    ['simulator', inner.simulator?.url ?? '', 'WhatsApp Cloud API simulator'],
+    ...instances.map((name) => [name, inner[name]?.url ?? '', 'service']),
+    ...[servers.mongo, servers.rabbitmq, servers.redis].map(({ name, url, source }) => [
+      name,
+      withoutCredentials(url),
+      source,
+    ]),
+  ]
+  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const lines = rows.map(
+    (row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`,
+  )
+  return `\nParley is ready. Ctrl-C stops it.\n\n${lines.join('\n')}\n`
+}
+
+function withoutCredentials(url: string): string {
+  return url.replace(/\/\/[^@/]*@/, '//')
+}
+
+const lockSchema = z.object({ pid: z.number().int().positive(), started: z.string() })
+
+/**
+ * Makes this process the only user of `directory` until the returned function is called. Throws
+ * {@link SetupError} while another one is; a lock whose process is gone is taken over.
+ */
+export function lockDirectory(directory: string): () => void {
+  const file = join(directory, 'lock.json')
+  const owner = readOwner(file)
+  if (owner) {
+    throw new SetupError(
+      `Parley already runs in this checkout (process ${owner}). Use it, or stop it first (Ctrl-C there, or ` +
+        `kill ${owner}).`,
+    )
+  }
+  rmSync(file, { force: true })
+  const lock = { pid: process.pid, started: startTime(process.pid) }
+  writeFileSync(file, JSON.stringify(lock), { flag: 'wx' })
+  return () => rmSync(file, { force: true })
+}
+
+/** The process id of the live process that owns the lock. */
+function readOwner(file: string): number | undefined {
+  try {
+    const { pid, started } = lockSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
+    return startTime(pid) === started ? pid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Distinguishes a process from a later one with the same id. Throws when there is no such process. */
+function startTime(pid: number): string {
+  if (process.platform !== 'linux')
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)])
+      .toString()
+      .trim()
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')
+  return fields?.[19] ?? ''
 }

@@ -1,11 +1,10 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { STATE_DIRECTORY } from './checkout.ts'
-import { lockDirectory } from './directory-lock.ts'
 import { signalOwned, stopOwned } from './processes/owned.ts'
 import { startReaper } from './processes/start-reaper.ts'
 import { stopWithParent } from './processes/stop-with-parent.ts'
-import { runLocal } from './run-local.ts'
+import { lockDirectory, runLocal } from './run-local.ts'
 import { SetupError } from './setup-error.ts'
 
 const LEFTOVER_GRACE_MS = 10_000

@@ -73,7 +73,11 @@ beforeAll(async () => {
   })
   system = await startParley({ servers: serversOfServices() })
   const body = {
-    ...{ name: 'Ana', email: 'ana@example.com', phone: '1', password: 'a long password', namespace: 'acme' },
+    name: 'Ana',
+    email: 'ana@example.com',
+    phone: '1',
+    password: 'a long password',
+    namespace: 'acme',
   }
   const { accessToken } = await succeeded(parleyClient(system.url).POST('/api/auth/register', { body }))
   parley = parleyClient(system.url, accessToken)

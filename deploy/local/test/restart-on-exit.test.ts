@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { restartOnExit } from '@parley/local/system/restart-on-exit'
+import { restartOnExit } from '@parley/local/system/node-process'
 import { waitUntil } from '@parley/local/wait-until'
 
 /** Ends when told to; `failures` of its restarts fail. */

@@ -1,15 +1,14 @@
 import { createAuthorizer } from '@parley/shared/authorizer'
 import type { BaseConfig } from '@parley/shared/config'
-import { createInternalClient } from '@parley/shared/internal-client'
+import { createInternalClient, roundRobin } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
-import { createSecretBox } from '@parley/shared/sealed-value'
-import { secretKeysOf } from '@parley/shared/secret-keys'
+import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
-import { inTurn } from '@parley/shared/targets'
 import { createTracing } from '@parley/shared/tracing'
 import { Gauge, Registry } from 'prom-client'
 import type { Config } from './config.ts'
+import { createKeyedQueue } from './documents/dependencies.ts'
 import { type ConfigurationEvents, connectConfigurationEvents } from './events/configuration-events.ts'
 import { writeHistory } from './history/write-history.ts'
 import { internalRoutes } from './internal/internal-routes.ts'
@@ -17,7 +16,6 @@ import { type Relay, startRelay } from './relay/relay.ts'
 import { restRoutes } from './rest-routes.ts'
 import { type Database, openDatabase } from './store/database.ts'
 import { createIdCounter } from './store/id-counter.ts'
-import { createKeyedQueue } from './store/keyed-queue.ts'
 import { consumeSubmissions } from './tasks/consume-submissions.ts'
 
 /** Connects to the database in the background and wires the configuration service. */
@@ -26,7 +24,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const tracing = await createTracing('configuration', config)
   const signer = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'configuration', jwks: config.SERVICE_JWKS })
-  const targets = inTurn(config.IDENTITY_URL)
+  const targets = roundRobin(config.IDENTITY_URL)
   const identity = createInternalClient({ targets, audience: 'identity', signer })
   const database = openDatabase({ url: config.MONGO_URL, database: config.MONGO_DATABASE, log })
   const dependencies = {

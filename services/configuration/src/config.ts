@@ -1,5 +1,5 @@
 import { mongoConfig, optionalAmqpConfig, servicesConfig } from '@parley/shared/config'
-import { secretKeysConfig } from '@parley/shared/secret-keys'
+import { secretKeysConfig } from '@parley/shared/sealed-value'
 import type { z } from 'zod'
 
 /** The configuration service's own environment. */

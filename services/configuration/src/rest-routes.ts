@@ -6,7 +6,7 @@ import { checkConfiguration } from './check/check-configuration.ts'
 import { deleteDocument } from './documents/delete-document.ts'
 import type { Dependencies } from './documents/dependencies.ts'
 import { listDocuments } from './documents/list-documents.ts'
-import { patchDocument } from './documents/patch-document.ts'
+import { PATCH_TYPES, patchDocument } from './documents/patch-document.ts'
 import { postDocument } from './documents/post-document.ts'
 import { putDocument } from './documents/put-document.ts'
 import { readDocument } from './documents/read-document.ts'
@@ -25,10 +25,7 @@ export function restRoutes(dependencies: Dependencies): Router {
   const router = Router({ caseSensitive: true })
   const body = jsonBody({ maxBytes: MAX_BODY_BYTES })
   const importBody = jsonBody({ maxBytes: MAX_BODY_BYTES, maxMembers: MAX_IMPORT_MEMBERS })
-  const patchBody = jsonBody({
-    maxBytes: MAX_BODY_BYTES,
-    types: ['application/json', 'application/merge-patch+json'],
-  })
+  const patchBody = jsonBody({ maxBytes: MAX_BODY_BYTES, types: PATCH_TYPES })
   const resource = (path: string, definition: ResourceDefinition) => {
     router
       .route(`/${path}`)

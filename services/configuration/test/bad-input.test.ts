@@ -12,7 +12,7 @@ const put = (path: string, body: unknown) => server.call('PUT', path, { body })
 const MIB = 1024 * 1024
 
 describe('large input', () => {
-  test('a string of 1 MiB is kept, also where its field is indexed', async () => {
+  test('a string of 1 MiB is stored whole, also where its field is indexed', async () => {
     const name = 'é'.repeat(MIB / 2)
     const response = await put('/rest/steps/1', { ...bodies.steps, name, instructions: name })
     expect(response.status).toBe(200)
@@ -20,7 +20,7 @@ describe('large input', () => {
     expect(read.json.name === name && read.json.instructions === name).toBe(true)
   })
 
-  test('100,000 ids are kept and can be found', async () => {
+  test('a list of 100,000 ids is stored and can be filtered by', async () => {
     const actions = Array.from({ length: 100_000 }, (_, at) => at)
     expect((await put('/rest/assistant/1', { ...bodies.assistant, actions })).status).toBe(200)
     const list = await server.call('GET', '/rest/assistant?actions=99999&sort=-updatedAt')
@@ -73,7 +73,7 @@ test('numbers: integers must be safe, free-form ones fit a double', async () => 
   expect([infinite.status, infinite.json.errors[0].path]).toEqual([422, '/context/big'])
 })
 
-test('what cannot be stored as it is, is refused with its place', async () => {
+test("a value that can't be stored as it is is refused with its path", async () => {
   const body = (context: string) =>
     server.call('PUT', '/rest/tasks/4', {
       raw: JSON.stringify({ ...bodies.tasks, context: 0 }).replace('"context":0', `"context":${context}`),
@@ -86,7 +86,7 @@ test('what cannot be stored as it is, is refused with its place', async () => {
   expect((await body('{"a":"a\\u0000b"}')).json.context).toEqual({ a: 'a\0b' })
 })
 
-test('bodies that are no JSON, or of another type, are told so', async () => {
+test('a body that is not JSON, or of another type, is refused with its own error code', async () => {
   expect((await server.call('PUT', '/rest/tasks/5', { raw: '{"name": ' })).json.code).toBe('malformed_json')
   const text = await server.call('PUT', '/rest/tasks/5', {
     raw: '{}',

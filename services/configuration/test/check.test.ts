@@ -55,7 +55,7 @@ test("dangling references are named with their place, another workspace's docume
   ])
 })
 
-test('steps that nothing leads to, and ways that come round', async () => {
+test('the check finds unreachable steps and cycles of steps', async () => {
   const put = putter(3)
   const step = { ...bodies.steps, job: null }
   for (const [id, next] of [
@@ -80,7 +80,7 @@ test('steps that nothing leads to, and ways that come round', async () => {
   expect(findings[0]?.message).toBe('the steps come round: 2 → 3 → 2')
 })
 
-test('specs and handlers that cannot be understood', async () => {
+test('the check finds specs and handlers that cannot be understood', async () => {
   const put = putter(4)
   const action = bodies.actions
   await put('actions/1', { ...action, spec: 'openapi: "3.1.0"\npaths: {}\n' })
@@ -109,7 +109,7 @@ test('specs and handlers that cannot be understood', async () => {
   ])
 })
 
-test('channels and active tasks that another one comes before', async () => {
+test('the check finds channels and active tasks that another one with the same extId precedes', async () => {
   const put = putter(5)
   const channel = { ...bodies.channels, config: {}, extId: 'x'.repeat(200) }
   await put('channels/1', { ...channel, hook: 'rpc' })
@@ -129,7 +129,7 @@ test('channels and active tasks that another one comes before', async () => {
   expect(findings[1]?.message).toContain('tasks/2')
 })
 
-test('it comes in parts, and shows each caller what it may read', async () => {
+test('the check is paged, and shows each caller only what the caller can read', async () => {
   const put = putter(6)
   for (let id = 1; id <= 12; id++) {
     const actions = Array.from({ length: 100 }, (_, at) => id * 1_000 + at)

@@ -18,7 +18,7 @@ beforeEach(async () => {
 const send = (method: string, headers: Record<string, string>, at = id) =>
   server.call(method, `/rest/steps/${at}`, { headers, ...(method === 'PUT' ? { body: bodies.steps } : {}) })
 
-test('GET answers 304 to a caller that has the document', async () => {
+test('GET responds 304 to a caller that has the document', async () => {
   for (const tag of [etag, `W/${etag}`, '*', `"other", ${etag}`]) {
     const response = await send('GET', { 'if-none-match': tag })
     expect([response.status, response.text, response.headers.get('etag')]).toEqual([304, '', etag])

@@ -8,7 +8,7 @@ import {
 import { freshDatabase, releaseDatabases, testServers } from '@parley/local/testing/test-servers'
 import { type Caller, createInternalSigner, type ServiceName } from '@parley/shared/internal-token'
 import type { PermissionEntry } from '@parley/shared/permission/decide'
-import { DEFAULT_ROLES } from '@parley/shared/permission/default-roles'
+import { DEFAULT_ROLES } from '@parley/shared/permission/entry'
 import { buildApp } from '../src/app.ts'
 import { config } from '../src/config.ts'
 

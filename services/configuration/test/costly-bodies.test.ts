@@ -33,7 +33,7 @@ async function longestTurn(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe('a body', () => {
-  test('has at most 20,000 members, objects and arrays, and 110,000 items', async () => {
+  test('a body has at most 20,000 members, objects and arrays, and 110,000 items', async () => {
     // The document itself has five members of its own, one of them the value.
     expect((await put(config(ofMembers(MEMBERS - 10)))).status).toBe(200)
     for (const value of [
@@ -46,11 +46,11 @@ describe('a body', () => {
     }
   })
 
-  test('with text that looks like members has none', async () => {
+  test('text that looks like members does not count as members', async () => {
     expect((await put(config({ text: '[{,"'.repeat(MEMBERS) }))).status).toBe(200)
   })
 
-  test('that is wrong all over gets a short answer, which says how much is wrong', async () => {
+  test('a body with thousands of errors gets a short response with their number', async () => {
     const unknown = Object.fromEntries(
       Array.from({ length: 19_000 }, (_, at) => [`${'x'.repeat(100)}${at}`, 1]),
     )
@@ -64,7 +64,7 @@ describe('a body', () => {
     expect(many.text.length).toBeLessThan(20_000)
   })
 
-  test('with a key of a megabyte gets it back cut', async () => {
+  test('an error about a key of a megabyte contains the key cut', async () => {
     const { status, text } = await put({ ...bodies.jobs, ['k'.repeat(1_000_000)]: 1 }, 'jobs/1')
     expect([status, text.length < 2_000]).toEqual([422, true])
   })
@@ -73,7 +73,7 @@ describe('a body', () => {
 describe('secrets', () => {
   const secrets = (count: number) => Array.from({ length: count }, (_, at) => `secret ${at}`)
 
-  test('are at most 200 in a document, by PUT, POST and PATCH', async () => {
+  test('a document has at most 200 secrets, by PUT, POST and PATCH', async () => {
     expect((await put(config({ apiKey: secrets(200) }))).status).toBe(200)
     const body = config({ nested: [{ apiKey: secrets(100) }, { token: { deep: secrets(101) } }] })
     const responses = [
@@ -86,7 +86,7 @@ describe('secrets', () => {
     )
   })
 
-  test('are at most 2,000 in an import', async () => {
+  test('an import has at most 2,000 secrets', async () => {
     const configs = (count: number) =>
       Array.from({ length: count }, (_, at) => ({ _id: 100 + at, ...config({ apiKey: secrets(200) }) }))
     const load = (count: number) =>
@@ -97,7 +97,7 @@ describe('secrets', () => {
   })
 })
 
-test('the costliest bodies that are taken leave other callers their turn', async () => {
+test('the costliest valid bodies do not block other callers', async () => {
   const long = Object.fromEntries(
     Array.from({ length: MEMBERS - 10 }, (_, at) => [`k${at}${'x'.repeat(90)}`, at]),
   )

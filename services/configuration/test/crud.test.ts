@@ -147,7 +147,7 @@ test('100 PUTs of one new id at once all succeed and make one document', async (
   expect(new Set(responses.map(({ headers }) => headers.get('etag'))).size).toBe(100)
 })
 
-test('optional fields may be null and come back as null', async () => {
+test('optional fields that are null are returned as null', async () => {
   const body = { ...bodies.assistant, actions: null, configs: null, job: null }
   const { json } = await server.call('PUT', '/rest/assistant/3', { body })
   expect(json).toMatchObject(body)

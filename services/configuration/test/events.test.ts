@@ -62,7 +62,7 @@ const count = (length: number) =>
   )
 const published = (seen: Event[]) => seen.map(({ key, _id, version }) => `${key} ${_id} ${version}`)
 
-test('every write is told once it is stored, in order, with its version', async () => {
+test('every write is published once, in order, with its version', async () => {
   const body = { ...bodies.channels, config: JSON.parse('{"__proto__":{"a":[1]},"$ref":"x","$id":2}') }
   const { json } = await server.call('PUT', '/rest/channels/3', { body, workspace: 4 })
   await server.call('PATCH', '/rest/channels/3', { body: { name: 'New' }, workspace: 4 })
@@ -85,7 +85,7 @@ test('every write is told once it is stored, in order, with its version', async 
   expect(seen[2]?.document).toBeNull()
 })
 
-test('while the broker is away writes go on, and are told when it is back', async () => {
+test('writes succeed while RabbitMQ is unavailable, and are published when it is back', async () => {
   proxy.cut()
   const created = await server.call('POST', '/rest/jobs', { body: bodies.jobs })
   expect(created.status).toBe(200)
@@ -98,7 +98,7 @@ test('while the broker is away writes go on, and are told when it is back', asyn
   expect(published(await count(1))).toContain(`jobs.created ${created.json._id} 1`)
 })
 
-test('without a stored place everything is told once again, deletions included', async () => {
+test('without a stored position every document is published once again, deletions included', async () => {
   await server.call('PUT', '/rest/steps/1', { body: bodies.steps, workspace: 9 })
   await server.call('PUT', '/rest/steps/2', { body: bodies.steps, workspace: 9 })
   await server.call('DELETE', '/rest/steps/2?force=true', { workspace: 9 })
@@ -116,7 +116,7 @@ test('without a stored place everything is told once again, deletions included',
   expect(published(seen)).toContain('channels.created 3 4')
 }, 60_000)
 
-test('one copy tells at a time, and another goes on where it stopped', async () => {
+test('one instance publishes at a time, and another continues where it stopped', async () => {
   const workspace = 12
   const silent = await startConfiguration()
   const first = await startConfiguration({ others: silent, environment })

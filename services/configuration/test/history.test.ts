@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { changesBetween } from '../src/history/changes-between.ts'
+import { changesBetween } from '../src/history/write-history.ts'
 import { bodies } from './bodies.ts'
 import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
 import { eventually } from './eventually.ts'
@@ -26,7 +26,7 @@ async function history(path: string, length: number) {
   return response.json
 }
 
-test('every version is told: who, when and what changed, also through deletion and re-creation', async () => {
+test('the history has who wrote each version, when and what changed, also through deletion and re-creation', async () => {
   const { context, ...least } = bodies.tasks
   await server.call('PUT', '/rest/tasks/5', { body: { ...least, context: { $ref: 'x', preserve: 1 } } })
   await server.call('PATCH', '/rest/tasks/5', {
@@ -61,7 +61,7 @@ test('every version is told: who, when and what changed, also through deletion a
   expect(data[3].changes).toContainEqual({ path: '/context', after: { $ref: 'x', preserve: 1 } })
 })
 
-test('it comes in pages, and is as private as the document', async () => {
+test('the history is paged, and visible only to callers who can read the document', async () => {
   await server.call('PUT', '/rest/tasks/6', { body: { ...bodies.tasks, status: 'active' } })
   for (let count = 0; count < 60; count++) {
     await server.call('PATCH', '/rest/tasks/6', { body: { name: `n${count}` } })
@@ -94,7 +94,7 @@ test('it comes in pages, and is as private as the document', async () => {
   expect((await server.call('POST', '/rest/tasks/6/history')).status).toBe(405)
 })
 
-test('states too large for one event of the database are told too, without their values', async () => {
+test('the history has changes that are too large for one change event, without their values', async () => {
   const part = 'x'.repeat(4_190_000)
   const patch = async (context: object) =>
     (await server.call('PATCH', '/rest/tasks/7', { body: { context } })).status

@@ -46,7 +46,7 @@ const everyId = Array.from({ length: 30 }, (_, at) => at + 1).filter((id) => id 
 
 describe('sorting', () => {
   test.each(['_id', 'updatedAt', 'name', 'extId', 'status', 'workflow', 'currentStep'])(
-    'by %s gives every live document once, in order, both ways',
+    'a list sorted by %s gives every live document once, ascending and descending',
     async (field) => {
       const up = await everyPage(`&sort=${field}`)
       const down = await everyPage(`&sort=-${field}`)
@@ -55,7 +55,7 @@ describe('sorting', () => {
     },
   )
 
-  test('by a field puts documents without it first, and equal ones by id', async () => {
+  test('a sorted list has documents without the field first, and equal ones by id', async () => {
     const tasks = await everyPage('&sort=extId')
     const expected = tasks.toSorted((a, b) => {
       const [left, right] = [String(a.extId ?? ''), String(b.extId ?? '')]
@@ -87,19 +87,19 @@ describe('filters', () => {
     }
   })
 
-  test('updatedAt is one of them', async () => {
+  test('a list can be filtered by updatedAt', async () => {
     const [first] = await everyPage('&_id=1')
     expect(ids(await everyPage(`&updatedAt=${first?.updatedAt}`))).toContain(1)
   })
 })
 
-test('a cursor holds only for the order it was made for', async () => {
+test('a cursor is valid only for the sort that it was made for', async () => {
   const { json } = await server.call('GET', '/rest/tasks?limit=2&sort=name')
   expect((await server.call('GET', `/rest/tasks?limit=2&after=${json.next}`)).status).toBe(422)
   expect((await server.call('GET', `/rest/tasks?limit=2&sort=-name&after=${json.next}`)).status).toBe(422)
 })
 
-test('every page reads only what it shows, wherever it lies', async () => {
+test('every page examines only the index keys that it shows', async () => {
   const client = await mongoose.mongo.MongoClient.connect(server.mongo.url)
   const db = client.db(server.mongo.database)
   try {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { mergePatch } from '../src/documents/merge-patch.ts'
+import { mergePatch } from '../src/documents/patch-document.ts'
 import { bodies } from './bodies.ts'
 import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
 
@@ -42,7 +42,7 @@ test('a patch without nulls is there after merging, and merging it again changes
 })
 
 describe('PATCH', () => {
-  test('changes what it names and keeps the rest, in place', async () => {
+  test('PATCH changes the fields that it names and leaves the others in their places', async () => {
     const { json: before } = await server.call('PUT', '/rest/tasks/1', { body: bodies.tasks })
     const response = await patch('tasks/1', { name: 'New', context: { a: { b: null, c: 1 } }, extId: null })
     expect(response.status).toBe(200)
@@ -59,14 +59,14 @@ describe('PATCH', () => {
     expect(response.headers.get('etag')).toBe('"2"')
   })
 
-  test('takes both media types, and no other', async () => {
+  test('PATCH accepts application/json and application/merge-patch+json, and no other media type', async () => {
     const type = (name: string) => patch('tasks/1', { name: 'x' }, { 'content-type': name })
     expect((await type('application/merge-patch+json')).status).toBe(200)
     expect((await type('application/json; charset=utf-8')).status).toBe(200)
     expect((await type('application/json-patch+json')).status).toBe(415)
   })
 
-  test('refuses what would break the schema, and typos', async () => {
+  test('PATCH refuses what breaks the schema, and unknown fields', async () => {
     for (const body of [
       { name: null },
       { workflow: 'x' },
@@ -86,21 +86,21 @@ describe('PATCH', () => {
     })
   })
 
-  test('needs a document, a permission and its preconditions', async () => {
+  test('PATCH needs an existing document, a permission and its preconditions', async () => {
     expect((await patch('tasks/999', { name: 'x' })).status).toBe(404)
     expect((await patch('tasks/x', { name: 'x' })).status).toBe(400)
     expect((await server.call('PATCH', '/rest/tasks/1', { body: {}, role: 'VIEWER' })).status).toBe(403)
     expect((await patch('tasks/1', {}, { 'if-match': '"0"' })).status).toBe(412)
   })
 
-  test('reaches a config by its key', async () => {
+  test('PATCH addresses a config by its key', async () => {
     await server.call('PUT', '/rest/configs/provider', { body: bodies.configs })
     const response = await patch('configs/provider', { value: { model: 'y' } })
     expect(response.json.value).toEqual({ ...(bodies.configs.value as object), model: 'y' })
   })
 })
 
-test('100 patches at once, through two copies of the service, lose nothing', async () => {
+test('100 patches at once, through two instances of the service, lose nothing', async () => {
   const other = await startConfiguration({ others: server })
   try {
     await server.call('PUT', '/rest/tasks/7', { body: { ...bodies.tasks, context: {} } })

@@ -38,7 +38,7 @@ const status = async (method: string, path: string, role: string, body?: unknown
 const listed = async (role: string, query = '') =>
   (await server.call('GET', `/rest/tasks${query}`, { role })).json.data.map(({ _id }: { _id: number }) => _id)
 
-test('VIEWER reads and may not write', async () => {
+test("a VIEWER can read documents and can't write them", async () => {
   expect(await listed('VIEWER')).toEqual([1, 2, 3])
   expect(await status('GET', '/rest/tasks/1', 'VIEWER')).toBe(200)
   expect(await status('PUT', '/rest/tasks/1', 'VIEWER', bodies.tasks)).toBe(403)
@@ -46,14 +46,14 @@ test('VIEWER reads and may not write', async () => {
   expect(await status('DELETE', '/rest/tasks/1', 'VIEWER')).toBe(403)
 })
 
-test('PROVIDER may do nothing here', async () => {
+test('a PROVIDER can neither read nor write configuration', async () => {
   expect(await status('GET', '/rest/tasks', 'PROVIDER')).toBe(403)
   expect(await status('GET', '/rest/tasks/1', 'PROVIDER')).toBe(403)
   expect(await status('PUT', '/rest/tasks/1', 'PROVIDER', bodies.tasks)).toBe(403)
 })
 
 describe('a role that looks at the document', () => {
-  test('lists and reads only what it lets through', async () => {
+  test('a role with a condition lists and reads only the documents that meet it', async () => {
     expect(await listed('OPEN_TASKS')).toEqual([1, 2])
     expect(await listed('OPEN_TASKS', '?status=failed')).toEqual([])
     expect(await status('GET', '/rest/tasks/3', 'OPEN_TASKS')).toBe(404)
@@ -61,7 +61,7 @@ describe('a role that looks at the document', () => {
     expect(await listed('BY_ID')).toEqual([1, 2])
   })
 
-  test('writes only where both the stored and the new document pass', async () => {
+  test('a role with a condition writes only where both the stored and the new document meet it', async () => {
     const body = { ...bodies.tasks, status: 'active' }
     expect(await status('PUT', '/rest/tasks/1', 'OPEN_TASKS', body)).toBe(200)
     expect(await status('PUT', '/rest/tasks/1', 'OPEN_TASKS', { ...body, status: 'pending' })).toBe(403)
@@ -75,12 +75,12 @@ describe('a role that looks at the document', () => {
     expect((await server.call('GET', '/rest/tasks/9')).status).toBe(404)
   })
 
-  test('may write without reading, but not what is already there', async () => {
+  test('a role that can write and not read creates documents and changes none', async () => {
     expect(await status('POST', '/rest/steps', 'WRITE_ONLY', bodies.steps)).toBe(200)
     expect(await status('PUT', '/rest/tasks/1', 'WRITE_ONLY', bodies.tasks)).toBe(404)
   })
 
-  test('is filtered by the database as it is tested in memory', async () => {
+  test('a condition gives the same result in the database and in memory', async () => {
     const value = fc.constantFrom<unknown>(1, 2, 'x', ['x'], ['y', 'x'], null, { x: 1 })
     const context = fc.record({ tags: value, a: value, $ref: value }, { requiredKeys: [] })
     await fc.assert(
@@ -97,7 +97,7 @@ describe('a role that looks at the document', () => {
   })
 })
 
-test('no role reaches over to another workspace', async () => {
+test('no role gives access to another workspace', async () => {
   const body = { ...bodies.channels, name: 'Theirs' }
   await server.call('PUT', '/rest/channels/1', { body: bodies.channels })
   await server.call('PUT', '/rest/channels/1', { body, workspace: 2 })

@@ -1,16 +1,21 @@
 import { describe, expect, test } from '@jest/globals'
 import { TASK_SUBMISSION_TYPE } from '@parley/shared/task-submission'
-import { readSubmission } from '../src/tasks/read-submission.ts'
+import { readSubmission } from '../src/tasks/consume-submissions.ts'
 
 const submission = (submit: object) => ({
-  ...{ workspace: 1, messageId: 'm', channelId: 2, assistantId: null, thread: 't', submit },
+  workspace: 1,
+  messageId: 'm',
+  channelId: 2,
+  assistantId: null,
+  thread: 't',
+  submit,
   at: '2026-01-01T00:00:00.000Z',
 })
 const delivery = (body: unknown, type: string = TASK_SUBMISSION_TYPE) =>
   ({ content: Buffer.from(JSON.stringify(body)), properties: { type } }) as never
 
 describe('a submission', () => {
-  test('is read with whatever keys the answer had', () => {
+  test('a submission is read with whatever keys its answer had', () => {
     for (const key of ['a\\', 'a\n', 'a\\', 'a\n', '__proto__']) {
       const submit = Object.fromEntries([
         ['first', 1],

@@ -70,7 +70,7 @@ test("another workspace's references do not count", async () => {
 })
 
 describe('_populate', () => {
-  test('puts documents in the place of ids, where the caller may read them', async () => {
+  test('_populate replaces ids by the documents that the caller can read', async () => {
     await put('jobs/60', bodies.jobs)
     await put('actions/61', bodies.actions)
     const body = { ...bodies.assistant, name: 'P', job: 60, actions: [61, 999] }
@@ -102,7 +102,7 @@ describe('_populate', () => {
     expect(hidden.json).toMatchObject({ job: 60, next: null })
   })
 
-  test('knows the references only, and has a bound', async () => {
+  test('_populate accepts only names of references, and a bounded number', async () => {
     for (const fields of ['name', '', 'job,', 'toString', 'actions.spec']) {
       const response = await server.call('GET', `/rest/assistant?_populate=${fields}`)
       expect([response.status, response.json.errors[0].path]).toEqual([422, '/_populate'])
@@ -122,7 +122,7 @@ describe('Prefer: handling=strict', () => {
       ...(role ? { role } : {}),
     })
 
-  test('refuses dangling references and says where they are', async () => {
+  test('Prefer: handling=strict refuses dangling references with their paths', async () => {
     await put('actions/81', bodies.actions)
     await put('jobs/80', bodies.jobs)
     const body = { ...bodies.assistant, job: 80, actions: [81, 82], configs: [83] }
@@ -145,7 +145,7 @@ describe('Prefer: handling=strict', () => {
     expect([mended.status, mended.headers.get('preference-applied')]).toEqual([200, 'handling=strict'])
   })
 
-  test('takes a document that refers to itself, and nothing that the caller cannot see', async () => {
+  test('Prefer: handling=strict accepts a reference to the document itself, and none that the caller cannot see', async () => {
     const body = { ...bodies.steps, job: null, next: 90 }
     expect((await send('PUT', 'steps/90', body)).status).toBe(200)
     expect((await send('PUT', 'steps/91', { ...body, job: 80 }, 'STEPS')).status).toBe(422)

@@ -65,7 +65,7 @@ test('when the oplog has moved on, everything comes once, and then what happens 
   await relay.close()
 })
 
-test('what could not be dealt with comes again, in order, and nothing is skipped', async () => {
+test('changes that a relay failed to handle come again in order, and none is skipped', async () => {
   const seen: number[] = []
   let failures = 3
   const relay = startRelay({
@@ -87,7 +87,7 @@ test('what could not be dealt with comes again, in order, and nothing is skipped
   await relay.close()
 })
 
-test('it tells how old the write is that it can not deal with', async () => {
+test("the relay reports the age of the write that it can't handle", async () => {
   let isUnavailable = true
   const relay = startRelay({
     name: 'events',

@@ -1,8 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parseConfig } from '@parley/shared/config'
-import { createSecretBox, MASK, openSecrets, secretKeyring } from '@parley/shared/sealed-value'
-import { secretKeysConfig, secretKeysOf } from '@parley/shared/secret-keys'
+import {
+  createSecretBox,
+  MASK,
+  openSecrets,
+  secretKeyring,
+  secretKeysConfig,
+  secretKeysOf,
+} from '@parley/shared/sealed-value'
 import mongoose from 'mongoose'
 import { z } from 'zod'
 import { bodies } from './bodies.ts'
@@ -55,7 +61,7 @@ test('secrets are shown to those who may write the document, masked to others', 
   expect(await configs('VIEWER')).toEqual([masked, masked])
 })
 
-test('what is masked is another representation', async () => {
+test('a masked document has another entity tag than the plain one', async () => {
   const [full, part] = [await get('channels/1'), await get('channels/1', 'VIEWER')]
   expect(full.headers.get('etag')).not.toBe(part.headers.get('etag'))
   const known = { 'if-none-match': part.headers.get('etag') ?? '' }
@@ -63,7 +69,7 @@ test('what is masked is another representation', async () => {
   expect((await server.call('GET', '/rest/channels/1', { headers: known, role: 'VIEWER' })).status).toBe(304)
 })
 
-test('nothing in the database holds a secret in the clear: documents, history, what was before', async () => {
+test('no collection of the database contains a secret in the clear', async () => {
   await put('channels/1', { ...channel, config: { ...config, accessToken: secret('other') } })
   await eventually(
     () => get('channels/1/history'),
@@ -93,7 +99,7 @@ test('history is masked as the document is', async () => {
   expect(created).toContainEqual({ path: '/config', after: masked })
 })
 
-test('a mask in a body keeps the stored secret; where there is none it is refused with its place', async () => {
+test('a mask in a body leaves the stored secret unchanged, and is refused where none is stored', async () => {
   const stored = await put('channels/2', channel)
   const again = await put('channels/2', { ...channel, name: 'New', config: masked })
   expect(again.json.config).toEqual(config)
@@ -118,7 +124,7 @@ test('a mask in a body keeps the stored secret; where there is none it is refuse
   expect(await errors('PATCH', 'channels/2', wider)).toEqual([422, ['/config/signingSecrets/2']])
 })
 
-test('the same secrets sent again change nothing; a mask of an earlier life is not one to keep', async () => {
+test('the same secrets sent again change nothing, and a mask does not restore the secret of a deleted document', async () => {
   await put('channels/3', channel)
   await put('channels/3', channel)
   await put('channels/3', { ...channel, config: masked })
@@ -153,7 +159,7 @@ test('populated documents are masked by what the caller may do with them', async
   ])
 })
 
-test('an export is masked unless asked for, and keeps what it masks when it comes back', async () => {
+test('an export is masked by default, and importing it leaves the masked secrets unchanged', async () => {
   const plain = await get('export?secrets=true', 'LOW')
   const channels = (exported: typeof plain) =>
     Object.fromEntries(
@@ -238,7 +244,7 @@ test('what is stored in the clear under such a name is read, masked to others, a
   }
 })
 
-test('what shows a secret is not stored by anybody on its way; what does not may be', async () => {
+test('a response with a plain secret has no-store, and one without may be cached privately', async () => {
   await put('channels/62', channel)
   const caching = async (path: string, role?: string) => (await get(path, role)).headers.get('cache-control')
   for (const path of ['channels/62', 'channels', 'channels/62/history', 'export?secrets=true'])
@@ -265,7 +271,7 @@ describe('a signing secret', () => {
     ])
   })
 
-  test('of 24 bytes is taken, and one that was stored before the rule goes on working', async () => {
+  test('a signing secret of 24 bytes is accepted, and a shorter one that was stored earlier stays valid', async () => {
     expect((await put('channels/64', withSecrets(bytes(24), 'x-'.repeat(12)))).status).toBe(200)
     const client = await mongoose.mongo.MongoClient.connect(server.mongo.url)
     const channels = client.db(server.mongo.database).collection('channels')

@@ -1,7 +1,7 @@
 import type { Parsed } from '@parley/local/testing/service-under-test'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { testServers } from '@parley/local/testing/test-servers'
-import { declareTasks, REJECTED_QUEUE, TASKS_QUEUE } from '@parley/shared/messaging/topology'
+import { DEAD_LETTER_QUEUE, declareTasks, TASKS_QUEUE } from '@parley/shared/messaging/topology'
 import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
 import { connect, type GetMessage } from 'amqplib'
 import { bodies } from './bodies.ts'
@@ -45,13 +45,19 @@ export async function startSubmissionsWorld(): Promise<SubmissionsWorld> {
   await declareTasks(channel)
   const publish: SubmissionsWorld['publish'] = async (content, properties = {}) => {
     channel.sendToQueue(TASKS_QUEUE, Buffer.from(content), {
-      ...{ type: TASK_SUBMISSION_TYPE, contentType: 'application/json', persistent: true, ...properties },
+      type: TASK_SUBMISSION_TYPE,
+      contentType: 'application/json',
+      persistent: true,
+      ...properties,
     })
     await channel.waitForConfirms()
   }
   let workspaces = 0
   return {
-    ...{ server, broker, mongo, publish },
+    server,
+    broker,
+    mongo,
+    publish,
     submit: (submission) => {
       const { messageId } = submission
       return publish(JSON.stringify({ ...SUBMISSION, ...submission }), { messageId })
@@ -61,14 +67,14 @@ export async function startSubmissionsWorld(): Promise<SubmissionsWorld> {
       const messageId = `mark-${crypto.randomUUID()}`
       await publish('{}', { type: 'mark', messageId })
       await eventually(
-        () => channel.get(REJECTED_QUEUE, { noAck: true }),
+        () => channel.get(DEAD_LETTER_QUEUE, { noAck: true }),
         (message) => message !== false && message.properties.messageId === messageId,
         40_000,
       )
     },
     deadLettered: async () => {
       const message = await eventually(
-        () => channel.get(REJECTED_QUEUE, { noAck: true }),
+        () => channel.get(DEAD_LETTER_QUEUE, { noAck: true }),
         (got) => got !== false,
       )
       if (message === false) throw new Error('nothing was rejected')

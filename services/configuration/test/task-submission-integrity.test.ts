@@ -10,8 +10,8 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-describe('while something is away', () => {
-  test('MongoDB: nothing is lost, and all goes on in order when it is back', async () => {
+describe('while a dependency is unavailable', () => {
+  test('submissions that arrive while MongoDB is unavailable are applied in order when it is back', async () => {
     const workspace = await world.fresh()
     await world.put(1, {}, workspace)
     world.mongo.cut()
@@ -21,11 +21,12 @@ describe('while something is away', () => {
     world.mongo.mend()
     await world.drained()
     expect(await world.task(1, workspace)).toMatchObject({
-      ...{ currentStep: 3, context: { steps: { 1: { n: 1 }, 2: { n: 2 } } } },
+      currentStep: 3,
+      context: { steps: { 1: { n: 1 }, 2: { n: 2 } } },
     })
   })
 
-  test('the broker: what was not acknowledged comes again and counts once', async () => {
+  test('a submission that was not acknowledged before RabbitMQ restarted is applied once', async () => {
     const workspace = await world.fresh()
     await world.put(1, {}, workspace)
     const threads = Array.from({ length: 40 }, (_, at) => `t${at}`)
@@ -62,7 +63,7 @@ test('callers who write the same task at the same time lose nothing, and neither
   expect(headers.get('etag')).toBe('"61"')
 })
 
-test('however often each submission comes, it counts once', async () => {
+test('a submission that is delivered several times is applied once', async () => {
   const submission = fc.record({ id: fc.nat(5), times: fc.integer({ min: 1, max: 3 }) })
   const submit = (workspace: number, id: number) =>
     world.submit({ workspace, messageId: `m${id}`, thread: `t${id % 2}`, submit: { id } })

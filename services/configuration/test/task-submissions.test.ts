@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 describe('a submission', () => {
-  test('moves the active task of its thread step by step, and completes it', async () => {
+  test('submissions move the active task of their thread step by step, and complete it', async () => {
     const workspace = await world.fresh()
     await world.put(5, { context: { stored: [1] } }, workspace)
     for (const [at, response] of ['a', 'b', 'c'].entries()) {
@@ -27,7 +27,7 @@ describe('a submission', () => {
     expect(await world.list(workspace)).toHaveLength(1)
   })
 
-  test('starts a task at the first step of the default workflow, and counts for that step', async () => {
+  test('a submission without a task starts one at the first step of the default workflow, and counts for that step', async () => {
     const workspace = await world.fresh()
     await world.submit({ workspace, messageId: 'm', thread: 'new', submit: { response: 'a' } })
     await world.drained()
@@ -45,7 +45,7 @@ describe('a submission', () => {
     })
   })
 
-  test('that comes again changes nothing, also after its task ended or was deleted', async () => {
+  test('a repeated submission changes nothing, also after its task ended or was deleted', async () => {
     const workspace = await world.fresh()
     await world.server.call('PUT', '/rest/steps/1', { body: { ...bodies.steps, next: null }, workspace })
     await world.submit({ workspace, messageId: 'm', thread: 't' })
@@ -68,7 +68,7 @@ describe('a submission', () => {
     })
   })
 
-  test('goes to the active one of several tasks, then to the one with the lowest id', async () => {
+  test('a submission is applied to the active task of its thread with the lowest id', async () => {
     const workspace = await world.fresh()
     await world.put(3, { status: 'failed' }, workspace)
     await world.put(9, {}, workspace)
@@ -83,15 +83,18 @@ describe('a submission', () => {
     ])
   })
 
-  test.each(['pending', 'failed'])('finds a task that is %s stopped, and starts no other', async (status) => {
-    const workspace = await world.fresh()
-    const { json } = await world.put(1, { status }, workspace)
-    await world.submit({ workspace, messageId: 'm' })
-    await world.drained()
-    expect(await world.list(workspace)).toEqual([json])
-  })
+  test.each(['pending', 'failed'])(
+    'a submission to a thread with a %s task changes nothing and starts no other task',
+    async (status) => {
+      const workspace = await world.fresh()
+      const { json } = await world.put(1, { status }, workspace)
+      await world.submit({ workspace, messageId: 'm' })
+      await world.drained()
+      expect(await world.list(workspace)).toEqual([json])
+    },
+  )
 
-  test('starts another task in a thread whose task has ended', async () => {
+  test('a submission to a thread whose task has ended starts another task', async () => {
     const workspace = await world.fresh()
     await world.put(1, { currentStep: 3 }, workspace)
     await world.submit({ workspace, messageId: 'a' })
@@ -103,7 +106,7 @@ describe('a submission', () => {
     ])
   })
 
-  test('with cancel: true cancels the task, and starts none', async () => {
+  test('a submission with cancel: true cancels the task, and starts none', async () => {
     const workspace = await world.fresh()
     await world.put(1, {}, workspace)
     await world.submit({ workspace, messageId: 'a', submit: { cancel: true, why: 'too dear' } })
@@ -116,7 +119,7 @@ describe('a submission', () => {
     expect((await world.server.call('PUT', '/rest/tasks/1', { body, workspace })).status).toBe(200)
   })
 
-  test('cancels a task whose workflow was deleted; one that never was there stops nothing', async () => {
+  test('a submission cancels a task whose workflow was deleted, and not one whose workflow never existed', async () => {
     const workspace = await world.fresh()
     await world.put(1, { extId: 'deleted' }, workspace)
     await world.put(2, { extId: 'never', workflow: 99 }, workspace)
@@ -129,19 +132,23 @@ describe('a submission', () => {
     ])
   })
 
-  test('to a step that is not there is recorded, and the task stays until the step is there', async () => {
+  test('a submission to a missing step is recorded, and the task stays there until the step exists', async () => {
     const workspace = await world.fresh()
     await world.put(1, { currentStep: 40 }, workspace)
     await world.submit({ workspace, messageId: 'a', submit: { response: 'a' } })
     await world.drained()
     expect(await world.task(1, workspace)).toMatchObject({
-      ...{ status: 'active', currentStep: 40, context: { steps: { 40: { response: 'a' } } } },
+      status: 'active',
+      currentStep: 40,
+      context: { steps: { 40: { response: 'a' } } },
     })
     await world.server.call('PUT', '/rest/steps/40', { body: { ...bodies.steps, next: 41 }, workspace })
     await world.submit({ workspace, messageId: 'b', submit: { response: 'b' } })
     await world.drained()
     expect(await world.task(1, workspace)).toMatchObject({
-      ...{ status: 'active', currentStep: 41, context: { steps: { 40: { response: 'b' } } } },
+      status: 'active',
+      currentStep: 41,
+      context: { steps: { 40: { response: 'b' } } },
     })
   })
 
@@ -155,7 +162,7 @@ describe('a submission', () => {
     expect(await world.list(workspace)).toEqual([])
   })
 
-  test('begins with the first of the steps where the workflow names no first one', async () => {
+  test('a task begins with the first of the steps of a workflow without firstStep', async () => {
     const workspace = await world.fresh()
     const body = { ...bodies.workflows, firstStep: null, steps: [2, 3] }
     await world.server.call('PUT', '/rest/workflows/1', { body, workspace })
@@ -164,7 +171,7 @@ describe('a submission', () => {
     expect(await world.list(workspace)).toMatchObject([{ currentStep: 3 }])
   })
 
-  test('keeps the secrets in it from those who may only read', async () => {
+  test('secrets in a submission are masked for callers who can only read', async () => {
     const workspace = await world.fresh()
     await world.submit({ workspace, messageId: 'm', thread: 'x', submit: { accessToken: 'open sesame' } })
     await world.drained()
@@ -175,7 +182,7 @@ describe('a submission', () => {
     expect(read.json.context.steps['1']).toEqual({ accessToken: '••••' })
   })
 
-  test('has the runtime as its author in the history', async () => {
+  test('the history names the runtime as the author of a submission', async () => {
     const workspace = await world.fresh()
     await world.put(1, {}, workspace)
     await world.submit({ workspace, messageId: 'm' })
@@ -184,7 +191,8 @@ describe('a submission', () => {
       (response) => response.json.data?.[0]?.version === 2,
     )
     expect(json.data[0]).toMatchObject({
-      ...{ operation: 'updated', by: { _id: 0, username: 'runtime' } },
+      operation: 'updated',
+      by: { _id: 0, username: 'runtime' },
       changes: [
         { path: '/currentStep', before: 1, after: 2 },
         { path: '/context/steps', after: { 1: { name: 'Ana' } } },
@@ -208,7 +216,7 @@ describe('what can not be worked', () => {
     await world.drained()
   })
 
-  test('is rejected: a masked secret, of which there is nothing to keep', async () => {
+  test('a submission with a masked secret that is not stored is dead-lettered', async () => {
     const workspace = await world.fresh()
     await world.submit({ workspace, messageId: 'm', submit: { credentials: { pin: '••••' } } })
     expect((await world.deadLettered()).properties.headers?.reason).toBe(

@@ -8,7 +8,7 @@ import {
   TASK_STATUSES,
   type TaskStatus,
 } from '../src/resources/task-transitions.ts'
-import { advance } from '../src/tasks/advance.ts'
+import { advance } from '../src/tasks/apply-submission.ts'
 import { bodies } from './bodies.ts'
 
 const OPEN = ['active', 'pending', 'failed']
@@ -40,8 +40,8 @@ describe('a submission', () => {
   const context = { a: 1, steps: { 3: { old: true }, 7: submit } }
 
   test.each([
-    ['moves to the next step', { step: { next: 8 } }, { currentStep: 8, context }],
-    ['moves to step 0, which is one', { step: { next: 0 } }, { currentStep: 0, context }],
+    ['a submission moves the task to the next step', { step: { next: 8 } }, { currentStep: 8, context }],
+    ['a submission moves the task to step 0', { step: { next: 0 } }, { currentStep: 0, context }],
     ['completes the task after the last step', { step: { next: null } }, { status: 'completed', context }],
     ['completes the task where next was left out', { step: {} }, { status: 'completed', context }],
     ['stays at a step that is not there', { step: undefined }, { context }],
@@ -62,14 +62,14 @@ describe('a submission', () => {
   })
 
   test.each([null, undefined, {}, { steps: null }, { steps: [1] }, { steps: 'none' }])(
-    'is recorded in the place of steps that are none: %j',
+    'a submission is recorded in the context %j without valid steps',
     (context) => {
       const after = advance({ task: { ...task, context }, submit, step: {}, workflowDeleted: false })
       expect(after.context).toEqual({ steps: { 7: submit } })
     },
   )
 
-  test('leaves a __proto__ in the context alone', () => {
+  test('a submission does not change a __proto__ in the context', () => {
     const context = JSON.parse('{"__proto__":{"a":1},"steps":{"__proto__":2}}')
     const after = advance({ task: { ...task, context }, submit, step: {}, workflowDeleted: false })
     expect(JSON.stringify(after.context)).toBe(
@@ -91,7 +91,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   }),
 )
 
-test('whatever callers and the runtime try, in whatever order, no task leaves the table', () => {
+test('whatever callers and the runtime try, in whatever order, no task leaves the table of transitions', () => {
   fc.assert(
     fc.property(fc.array(move, { maxLength: 30 }), (moves) => {
       let task: JsonObject | undefined

@@ -26,7 +26,7 @@ const exported = async (workspace: number, role = 'WORKSPACE_ADMIN') =>
 const load = (body: unknown, options: { workspace?: number; query?: string; role?: string } = {}) =>
   server.call('POST', `/rest/import${options.query ?? ''}`, { body, ...options })
 
-test('an export holds everything but tasks and times', async () => {
+test('an export contains everything but tasks and times', async () => {
   const all = await exported(1)
   expect(all.version).toBe(1)
   expect(Object.keys(all.resources)).toEqual(RESOURCES.filter((name) => name !== 'tasks'))
@@ -96,7 +96,7 @@ test('what breaks a schema is refused as a whole, with its place', async () => {
   expect((await server.call('GET', '/rest/jobs/50')).status).toBe(404)
 })
 
-test('an import half of which is wrong is refused with every fault, and applies nothing', async () => {
+test('an import with errors in half of it is refused with every error, and applies nothing', async () => {
   const jobs = Array.from({ length: 200 }, (_, at) => ({ _id: 1_000 + at, ...bodies.jobs }))
   const spoilt = jobs.map((job, at) => (at % 2 === 0 ? job : { ...job, goal: at }))
   const bySchema = await load({ version: 1, resources: { jobs: spoilt } })
@@ -122,7 +122,7 @@ test('an import half of which is wrong is refused with every fault, and applies 
   }
 })
 
-test('both go by what the caller may do with each resource', async () => {
+test("export and import follow the caller's permissions for each resource", async () => {
   expect(Object.keys((await exported(1, 'STEPS')).resources)).toEqual(['steps'])
   const jobs = { version: 1, resources: { jobs: [{ _id: 60, ...bodies.jobs }] } }
   expect((await load(jobs, { role: 'STEPS' })).status).toBe(403)
@@ -140,7 +140,7 @@ test('a thousand documents go out and in again', async () => {
   expect((await exported(7)).resources.jobs).toEqual(jobs)
 })
 
-test('nothing that was asked for is left unanswered', async () => {
+test('export and import refuse unknown query parameters', async () => {
   expect((await server.call('GET', '/rest/export?x=1')).status).toBe(422)
   expect((await server.call('POST', '/rest/export')).status).toBe(405)
   expect((await server.call('GET', '/rest/import')).status).toBe(405)

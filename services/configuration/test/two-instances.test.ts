@@ -17,7 +17,7 @@ afterAll(async () => {
 
 const named = (name: string) => ({ ...bodies.steps, name })
 
-test("each goes on from the other's writes", async () => {
+test("each instance continues from the other's writes", async () => {
   for (let version = 1; version <= 10; version++) {
     const instance = version % 2 === 0 ? first : second
     const { headers } = await instance.call('PUT', '/rest/steps/1', { body: named(`by ${version}`) })
@@ -28,7 +28,7 @@ test("each goes on from the other's writes", async () => {
   expect(json.updatedAt > json.createdAt).toBe(true)
 })
 
-test('preconditions go by what is stored', async () => {
+test('preconditions are checked against the stored version, whichever instance wrote it', async () => {
   await first.call('PUT', '/rest/steps/2', { body: named('one') })
   await second.call('PUT', '/rest/steps/2', { body: named('two') })
   const ifMatch = (tag: string) =>
@@ -41,7 +41,7 @@ test('preconditions go by what is stored', async () => {
   expect((await first.call('PUT', '/rest/steps/2', anew)).headers.get('etag')).toBe('"6"')
 })
 
-test('permissions go by what is stored', async () => {
+test('permissions are checked on the stored document, whichever instance wrote it', async () => {
   const write = (instance: ConfigurationServer, name: string, role = 'WORKSPACE_ADMIN') =>
     instance.call('PUT', '/rest/steps/3', { body: named(name), role })
   await write(first, 'open')
@@ -52,7 +52,7 @@ test('permissions go by what is stored', async () => {
   expect((await write(first, 'open', 'OPEN')).status).toBe(200)
 })
 
-test('a masked secret keeps the one that is stored', async () => {
+test('a masked secret leaves the stored one unchanged, whichever instance wrote it', async () => {
   const channel = (accessToken: string) => ({ body: { ...bodies.channels, config: { accessToken } } })
   await first.call('PUT', '/rest/channels/1', channel('old'))
   await second.call('PUT', '/rest/channels/1', channel('new'))

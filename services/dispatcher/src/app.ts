@@ -3,7 +3,7 @@ import { createAuthorizer } from '@parley/shared/authorizer'
 import type { BaseConfig } from '@parley/shared/config'
 import { createReplica } from '@parley/shared/config-replica/replica'
 import { createReplicaStore } from '@parley/shared/config-replica/replica-store'
-import { createInternalClient } from '@parley/shared/internal-client'
+import { createInternalClient, roundRobin } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
 import { connectBroker } from '@parley/shared/messaging/connection'
@@ -17,10 +17,8 @@ import {
 } from '@parley/shared/messaging/topology'
 import { connectMongo } from '@parley/shared/mongo'
 import { connectRedis } from '@parley/shared/redis'
-import { createSecretBox } from '@parley/shared/sealed-value'
-import { secretKeysOf } from '@parley/shared/secret-keys'
+import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
-import { inTurn } from '@parley/shared/targets'
 import { createTracing } from '@parley/shared/tracing'
 import type { mongo } from 'mongoose'
 import { Registry } from 'prom-client'
@@ -31,10 +29,9 @@ import type { Config } from './config.ts'
 import { createOutbound, retentionOf } from './deliver/outbound.ts'
 import { createIntakeStore } from './intake/intake-store.ts'
 import { openPartition } from './intake/open-partition.ts'
-import { showState } from './metrics/show-state.ts'
-import { showWaiting } from './metrics/show-waiting.ts'
+import { showState, showWaiting } from './metrics/show-state.ts'
+import { reconciliationDifference } from './reconciliation/audit-state.ts'
 import { startAuditor } from './reconciliation/auditor.ts'
-import { reconciliationDifference } from './reconciliation/reconciliation-difference.ts'
 import { reconciliationRoutes } from './reconciliation/reconciliation-routes.ts'
 import { declareChangeQueues, followDocumentChanges } from './replica/follow-changes.ts'
 import { type Partition, type Partitions, startPartitions } from './schedule/partitions.ts'
@@ -52,7 +49,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const tokenSigner = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: config.SERVICE_JWKS })
   const inner = (urls: URL[], audience: 'identity' | 'configuration' | 'webhook') =>
-    createInternalClient({ targets: inTurn(urls), audience, signer: tokenSigner })
+    createInternalClient({ targets: roundRobin(urls), audience, signer: tokenSigner })
   const database = connectMongo({
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,
@@ -74,8 +71,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const statuses = watchStatuses({
     instance,
     publisher,
-    gateways: inTurn(config.GATEWAY_URL),
-    webhooks: inTurn(config.WEBHOOK_URL),
+    gateways: roundRobin(config.GATEWAY_URL),
+    webhooks: roundRobin(config.WEBHOOK_URL),
     instances: collections.instances,
     log,
   })
@@ -119,7 +116,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const workedPartitions = () => partitions?.working() ?? new Map<number, Partition>()
   showState(registry, {
     broker,
-    partitionsHeld: () => workedPartitions().size,
+    partitionsLeased: () => workedPartitions().size,
     oldest: () =>
       new Map([
         ...statusConsumers.map(({ queue, consumer }) => [queue, consumer.oldestAt()] as const),
@@ -156,7 +153,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     tracing,
     readiness: {
       required: { mongodb: database.isUp, rabbitmq: broker.isUp },
-      // Without it each instance keeps to its share of a number's rate.
+      // Without it each instance sends at an eighth of a number's rate.
       optional: { redis: async () => (await redis.ping()) === 'PONG' },
     },
     routes: (app) => {

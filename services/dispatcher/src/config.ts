@@ -1,5 +1,5 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
-import { addressRanges } from '@parley/shared/address-ranges'
+import { addressRanges } from '@parley/shared/addresses'
 import {
   amqpConfig,
   integer,
@@ -9,7 +9,7 @@ import {
   safeInProduction,
   servicesConfig,
 } from '@parley/shared/config'
-import { secretKeysConfig } from '@parley/shared/secret-keys'
+import { secretKeysConfig } from '@parley/shared/sealed-value'
 import { signingSecretKey } from '@parley/shared/signing-secret'
 import { z } from 'zod'
 

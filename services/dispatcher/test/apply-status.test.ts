@@ -23,7 +23,7 @@ const status = (index: number, state: SendStatus['state']): SendStatus => ({
   at,
 })
 
-describe('news of sends', () => {
+describe('statuses of sends', () => {
   test.each<[string, SendState[], SendStatus[], string]>([
     ['one delivered', ['sent'], [status(0, 'delivered')], 'delivered'],
     ['one read without a word of its delivery', ['sent'], [status(0, 'read')], 'read'],
@@ -46,7 +46,7 @@ describe('news of sends', () => {
     expect(applyStatuses(record(sends), statuses)).toBeUndefined()
   })
 
-  test('settles an uncertain send of a message under way: it is no longer waited for', () => {
+  test('settles an uncertain send of a message in flight: it is no longer waited for', () => {
     const waiting = record(['claimed', 'pending'], { state: 'sending', open: true, due: at, tries: 1 })
     const progress = applyStatuses(waiting, [status(0, 'sent')])
     expect(progress).toMatchObject({ state: 'sending', open: true })
@@ -61,11 +61,11 @@ describe('news of sends', () => {
 
   test('in any order and any number of times comes to the same', () => {
     const states = fc.constantFrom<SendStatus['state']>('sent', 'delivered', 'read', 'failed')
-    const news = fc.array(fc.record({ index: fc.integer({ min: 0, max: 2 }), state: states }), {
+    const someStatuses = fc.array(fc.record({ index: fc.integer({ min: 0, max: 2 }), state: states }), {
       minLength: 1,
     })
     fc.assert(
-      fc.property(news, fc.infiniteStream(fc.integer({ min: 0, max: 1_000 })), (some, places) => {
+      fc.property(someStatuses, fc.infiniteStream(fc.integer({ min: 0, max: 1_000 })), (some, places) => {
         const all = some.map(({ index, state }) => status(index, state))
         const shuffled = all
           .map((one) => ({ one, place: places.next().value ?? 0 }))

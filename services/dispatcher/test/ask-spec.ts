@@ -1,9 +1,9 @@
-import { answerTask, readSpec, type SpecAnswer } from '../src/channels/functions/spec-task.ts'
+import { readSpec, runSpecTask, type SpecResult } from '../src/channels/functions/spec-task.ts'
 
 /** What becomes of a call of an operation of the spec, whose module is `native:request`, with these arguments. */
-export function askSpec(spec: string, operationId: string, given: object): SpecAnswer {
+export function askSpec(spec: string, operationId: string, given: object): SpecResult {
   const args = JSON.stringify(given)
-  return answerTask({ kind: 'request', workspace: 1, key: 'k', spec, operationId, args, native: true }, () =>
+  return runSpecTask({ kind: 'request', workspace: 1, key: 'k', spec, operationId, args, native: true }, () =>
     readSpec(spec),
   )
 }

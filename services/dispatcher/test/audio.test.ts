@@ -106,7 +106,7 @@ describe('GET /rest/messages/{id}/audio', () => {
   }
   const media = () => asked.filter(({ path }) => !path.startsWith('/health'))
 
-  test('hands out what the message holds', async () => {
+  test('hands out audio that is in the message', async () => {
     await stored('a-inline', message({ audio: `data:audio/ogg;base64,${base64}` }))
     const { status, headers, bytes } = await world.bytes('/rest/messages/a-inline/audio')
     expect([status, bytes]).toEqual([200, OGG])
@@ -118,7 +118,7 @@ describe('GET /rest/messages/{id}/audio', () => {
     })
   })
 
-  test('hands out what the webhook service keeps, under the id of the message alone', async () => {
+  test('hands out audio that the webhook service has stored, by the id of the message alone', async () => {
     respond = (req, res) => {
       if (req.url === `/internal/workspaces/${world.workspace}/audio/a-kept`) res.end(base64)
       else res.writeHead(404).end()
@@ -174,9 +174,9 @@ describe('GET /rest/messages/{id}/audio', () => {
   ])('says so when Meta %s', async (name, answer, status) => {
     respond = answer
     await stored(`a-${name}`, fromMeta(), 'meta')
-    const answered = await world.bytes(`/rest/messages/${encodeURIComponent(`a-${name}`)}/audio`)
-    expect(answered.status).toBe(status)
-    expect(answered.bytes.toString()).not.toContain('token of Meta')
+    const response = await world.bytes(`/rest/messages/${encodeURIComponent(`a-${name}`)}/audio`)
+    expect(response.status).toBe(status)
+    expect(response.bytes.toString()).not.toContain('token of Meta')
     expect(media().length).toBe(name.startsWith('sends') ? 2 : 1)
   })
 

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { MessageRecord } from '@parley/dispatcher/message/message-record'
 import { type Auditor, startAuditor } from '@parley/dispatcher/reconciliation/auditor'
-import { type Balance, balance } from '@parley/dispatcher/reconciliation/balance'
-import { countMessages } from '@parley/dispatcher/reconciliation/count'
+import { type Balance, balance, countMessages } from '@parley/dispatcher/reconciliation/count'
 import { collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
@@ -86,7 +85,10 @@ export async function startAuditWorld() {
     async accept(messageId: string, options: { partition?: number; age?: number; type?: string } = {}) {
       const { partition = 0, age = 0, type = MESSAGE_TYPE } = options
       channel.publish(MESSAGES_EXCHANGE, partitionKey(partition), Buffer.from('{}'), {
-        ...{ messageId, type, persistent: true, contentType: 'application/json' },
+        messageId,
+        type,
+        persistent: true,
+        contentType: 'application/json',
         timestamp: Math.floor((Date.now() - age) / 1_000),
         headers: { workspace: 1, channel: 'c', thread: 't', source: 'api' },
       })

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { reconciliationDifference } from '@parley/dispatcher/reconciliation/reconciliation-difference'
+import { reconciliationDifference } from '@parley/dispatcher/reconciliation/audit-state'
 import { removeEnded } from '@parley/dispatcher/reconciliation/remove-ended'
 import { declareTopology, LOG_QUEUE, PARTITIONS, partitionQueue } from '@parley/shared/messaging/topology'
 import { type AuditWorld, startAuditWorld, untilTrue } from './audit-world.ts'
@@ -37,12 +37,19 @@ describe('the auditor', () => {
     await world.accept('command', { type: 'message.replay.v1' })
     await world.accept('last')
     await world.collections.rejected.insertOne({
-      ...{ _id: 'last', reason: 'x', at: new Date() },
+      _id: 'last',
+      reason: 'x',
+      at: new Date(),
       expiresAt: new Date(Date.now() + 60_000),
     })
     await untilTrue(async () => (await world.audited()) === 21)
     expect(await world.balance()).toMatchObject({
-      ...{ accepted: 21, delivered: 20, rejected: 1, inFlight: 0, unaudited: 0, difference: 0 },
+      accepted: 21,
+      delivered: 20,
+      rejected: 1,
+      inFlight: 0,
+      unaudited: 0,
+      difference: 0,
     })
   })
 
@@ -70,7 +77,9 @@ describe('the auditor', () => {
     expect(again.content).toEqual(taken.content)
     await untilTrue(async () => (await world.difference()) === 1)
     expect(await reconciliationDifference(world.collections)).toMatchObject({
-      ...{ difference: 1, ageSeconds: expect.any(Number), auditedUpTo: expect.any(Date) },
+      difference: 1,
+      ageSeconds: expect.any(Number),
+      auditedUpTo: expect.any(Date),
     })
     await world.store('lost', { state: 'done' })
     await untilTrue(async () => (await world.difference()) === 0)
@@ -118,7 +127,7 @@ describe('the auditor', () => {
   })
 })
 
-describe('what is no longer kept', () => {
+describe('what is past its retention', () => {
   test('leaves the count as it was', async () => {
     const over = { expiresAt: new Date(Date.now() - 1_000) }
     const long = new Date(Date.now() - 3 * 60 * 60 * 1_000)

@@ -45,7 +45,10 @@ export async function startCallEndpoint(): Promise<CallEndpoint> {
     })
   })
   const endpoint: CallEndpoint = {
-    ...{ url, calls: [], respond, close },
+    url,
+    calls: [],
+    respond,
+    close,
     paths: () => endpoint.calls.map(({ path }) => path),
     forget: () => {
       endpoint.calls = []

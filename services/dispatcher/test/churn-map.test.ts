@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { ChurnMap } from '../src/schedule/churn-map.ts'
 
-test('it holds what a Map would, in the order of a first arrival', () => {
+test('a churn map has the entries that a Map would have, in the sequence in which they were set', () => {
   const key = fc.integer({ min: 0, max: 40 })
   const step = fc.oneof(
     fc.record({ kind: fc.constant('set' as const), key }),

@@ -48,6 +48,16 @@ describe('a circuit breaker', () => {
     expect(call('unanswered')).toBe(false)
   })
 
+  test('is not open for longer when the clock is set back', () => {
+    const { clock, breaker, fail } = breakerAt()
+    fail(FAILURES)
+    clock.now -= 3_600_000
+    expect(breaker.enter().kind).toBe('entered')
+    expect(breaker.enter()).toEqual({ kind: 'refused', until: clock.now + PROBE_MS })
+    clock.now -= 3_600_000
+    expect(breaker.enter().kind).toBe('entered')
+  })
+
   test('waits twice as long after each probe without an answer, up to a minute', () => {
     const { clock, breaker, call, fail } = breakerAt()
     fail(FAILURES)
@@ -73,7 +83,7 @@ describe('a circuit breaker', () => {
     expect(breaker.enter().kind).toBe('entered')
   })
 
-  test('takes no notice of calls that were under way when it opened', () => {
+  test('ignores the end of calls that were in flight when it opened', () => {
     const { clock, breaker, fail } = breakerAt()
     const late = breaker.enter()
     fail(FAILURES)

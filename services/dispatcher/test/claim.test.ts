@@ -8,7 +8,7 @@ const WINDOW = 60_000
 interface Row {
   state?: SendState
   reports?: boolean
-  /** Seconds since it was claimed, and since when news would have come. */
+  /** Seconds since it was claimed, and since when a status would have come. */
   age?: number
   clear?: number | null
   /** Seconds since the last marker that came back was sent. */
@@ -30,7 +30,7 @@ describe('a send may be made', () => {
     ['until the very end of that', { reports: false, age: 16.499 }, { kind: 'busy', until: now + 1 }],
     ['again from then on, where nothing is reported', { reports: false, age: 16.5 }, { kind: 'free' }],
     ['not without a word of it, where that is reported', { age: 17 }, { kind: 'interrupted' }],
-    ['not while news may come', { due: 30 }, { kind: 'busy', until: now + 2_000 }],
+    ['not while a status may still come', { due: 30 }, { kind: 'busy', until: now + 2_000 }],
     ['after a window of silence', { due: 0, clear: 120 }, { kind: 'free' }],
     ['when all that was queued in the window is applied', { due: -5, marker: 5 }, { kind: 'free' }],
     ['not before that', { due: -5, marker: 5.001 }, { kind: 'busy', until: now + 500 }],

@@ -52,12 +52,12 @@ describe('commits made at once', () => {
   test('each write their own message', async () => {
     const ids = Array.from({ length: 450 }, (_, n) => `m-${n}`)
     await messages.insertMany(ids.map((_id) => newRecord({ _id, due: new Date(), reason: 'old' })))
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ids.map((_id) =>
         committer.commit({ _id, revision: 0 }, progressTo({ sends: [textSend(_id, `text of ${_id}`)] })),
       ),
     )
-    expect(answers).toEqual(ids.map(() => true))
+    expect(responses).toEqual(ids.map(() => true))
     for (const record of await messages.find({ _id: { $in: ids } }).toArray()) {
       expect(record).toMatchObject({ state: 'sending', open: true, revision: 1, writer: 'us' })
       expect(record.sends).toEqual([textSend(record._id, `text of ${record._id}`)])
@@ -67,10 +67,10 @@ describe('commits made at once', () => {
 
   test('leave alone what somebody else has written, and only that', async () => {
     await messages.insertMany([newRecord({ _id: 'ours' }), newRecord({ _id: 'theirs', revision: 3 })])
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['ours', 'theirs', 'gone'].map((_id) => committer.commit({ _id, revision: 0 }, progressTo())),
     )
-    expect(answers).toEqual([true, false, false])
+    expect(responses).toEqual([true, false, false])
     expect(await messages.findOne({ _id: 'theirs' })).toEqual(newRecord({ _id: 'theirs', revision: 3 }))
   })
 
@@ -83,7 +83,7 @@ describe('commits made at once', () => {
     expect(await Promise.all(again)).toEqual([true, false])
   })
 
-  test('keep every text as it is, also where it looks like an expression', async () => {
+  test('write every text as it is, also where it looks like an expression', async () => {
     await messages.insertOne(newRecord({ _id: '$body' }))
     const sends = [textSend('$body:0', '$$ROOT'), textSend('$body:1', '{"$literal": "$x"}')]
     expect(await committer.commit({ _id: '$body', revision: 0 }, progressTo({ sends }))).toBe(true)
@@ -111,7 +111,9 @@ describe('the progress of one send', () => {
   const settlement = { kind: 'settled', delivered: true } as const
   const planned = (_id: string, count: number) =>
     newRecord({
-      ...{ _id, state: 'handled', answer: 'x'.repeat(count * 100) },
+      _id,
+      state: 'handled',
+      answer: 'x'.repeat(count * 100),
       sends: Array.from(
         { length: count },
         (_, n): Send => ({ ...textSend(`${_id}:${n}`, '$x'), state: 'pending' }),

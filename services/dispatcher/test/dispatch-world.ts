@@ -41,7 +41,7 @@ export interface DispatchWorld {
   publisher: Publisher
   /** The paths that the dispatcher has asked configuration for. */
   asked(): string[]
-  /** Whether gateway and webhook say that the provider's news would get through. */
+  /** Whether gateway and webhook say that the provider's statuses would reach us. */
   statusPath: { open: boolean }
   database: mongo.Db
   /** Starts a further instance of the dispatcher. */
@@ -89,8 +89,10 @@ export async function startDispatchWorld(environment: Record<string, string> = {
     proxies: { dispatcher: ['configuration'] },
     environment: {
       dispatcher: {
-        ...{ GATEWAY_URL: edge.url, WEBHOOK_URL: edge.url },
-        ...{ UNCERTAIN_WINDOW_SECONDS: '1', ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' },
+        GATEWAY_URL: edge.url,
+        WEBHOOK_URL: edge.url,
+        UNCERTAIN_WINDOW_SECONDS: '1',
+        ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8',
         ...environment,
       },
     },
@@ -114,7 +116,8 @@ export async function startDispatchWorld(environment: Record<string, string> = {
     amqpUrl,
     publisher,
     asked: () => configuration.requests.filter((path) => path.startsWith('/internal/')),
-    ...{ statusPath, database },
+    statusPath,
+    database,
     startDispatcher: () => parley.start('dispatcher'),
     configuration: parley.proxies.configuration,
     async put(resource, id, body, options = {}) {

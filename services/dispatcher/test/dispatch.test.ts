@@ -165,7 +165,7 @@ describe('trouble at the other side', () => {
     await line.world.message('m-next', 'delivered')
   })
 
-  test('a Retry-After is kept to', async () => {
+  test('a retry waits as long as Retry-After says', async () => {
     line.endpoint.respond = (_call, res) => void res.writeHead(429, { 'retry-after': '3600' }).end()
     await line.world.post('m-later', text('later', 'i'))
     const seen = await eventually(async () => {
@@ -189,7 +189,7 @@ describe('trouble at the other side', () => {
 })
 
 describe('routing', () => {
-  test('a message for a channel that turns up a moment later is delivered', async () => {
+  test('a message for a channel that is configured a moment later is delivered', async () => {
     await line.world.post('m-early', text('early', 'j', 'late-line'))
     await eventually(async () =>
       (await line.world.get('/rest/messages/m-early')).status === 200 ? true : undefined,
@@ -205,7 +205,7 @@ describe('routing', () => {
     expect(Date.now() - started).toBeGreaterThan(9_000)
   })
 
-  test('with configuration away, known channels go on by the replica, and others wait for it', async () => {
+  test('while configuration is unavailable, channels of the replica are served and messages of other channels wait', async () => {
     await line.world.putChannel(7, line.rpc({ extId: 'only-told-of' }))
     await line.world.replicated('channels', 7)
     await line.world.configuration.cut()

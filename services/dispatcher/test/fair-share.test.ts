@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { fairShare } from '@parley/dispatcher/schedule/fair-share'
+import { fairShare } from '@parley/dispatcher/schedule/partitions'
 import fc from 'fast-check'
 
 test('the shares of all instances add up to all partitions and differ by one at most', () => {

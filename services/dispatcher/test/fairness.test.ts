@@ -24,7 +24,11 @@ beforeAll(async () => {
   }
   world = await startDispatchWorld()
   const channel = {
-    ...{ name: 'Support', description: '', extId: 'line', hook: 'whatsapp', callback: 'rpc' },
+    name: 'Support',
+    description: '',
+    extId: 'line',
+    hook: 'whatsapp',
+    callback: 'rpc',
     config: { callbackUrl: `${callbacks.url}/callback` },
   }
   await world.putChannel(1, { ...channel, handlerUrl: `${handler.url}/hangs` })
@@ -36,7 +40,11 @@ afterAll(async () => {
 })
 
 const message = (thread: string) => ({
-  ...{ extId: 'line', user: {}, thread: { extId: thread }, answer: {}, input: 'hello' },
+  extId: 'line',
+  user: {},
+  thread: { extId: thread },
+  answer: {},
+  input: 'hello',
 })
 
 describe('a handler that hangs', () => {
@@ -72,7 +80,9 @@ describe('a handler that hangs', () => {
     })
     const { json } = await world.get(`/rest/messages/${waiting._id}`)
     expect(json).toMatchObject({
-      ...{ state: 'received', waitingFor: 'circuit_breaker', attempts: [] },
+      state: 'received',
+      waitingFor: 'circuit_breaker',
+      attempts: [],
       due: expect.any(String),
       reason: expect.stringMatching(/^127\.0\.0\.1:\d+ has not answered lately/),
     })

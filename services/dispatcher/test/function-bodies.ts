@@ -20,7 +20,10 @@ paths:
 export const refund = { name: 'refund', args: { order: 'o 1', amount: 5 } }
 
 export const actionAt = (server: string, more: object = {}) => ({
-  ...{ name: 'Orders', description: '', specType: 'openapi3-yaml', moduleUrl: 'native:request' },
+  name: 'Orders',
+  description: '',
+  specType: 'openapi3-yaml',
+  moduleUrl: 'native:request',
   spec: specAt(server),
   ...more,
 })
@@ -29,7 +32,11 @@ export const assistant = (more: object) => ({ name: '', description: '', backsto
 
 /** A channel whose answers go to `/callback` of that server. */
 export const channelAt = (server: string, extId: string, assistantId: number, more: object = {}) => ({
-  ...{ name: '', description: '', extId, hook: 'whatsapp', callback: 'rpc' },
+  name: '',
+  description: '',
+  extId,
+  hook: 'whatsapp',
+  callback: 'rpc',
   handlerUrl: 'native:agents/echo',
   config: { callbackUrl: `${server}/callback`, assistantId, signingSecrets: [SECRET] },
   ...more,

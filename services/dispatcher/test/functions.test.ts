@@ -69,7 +69,10 @@ describe('a function of an answer', () => {
       call?.headers as Record<string, string>,
     )
     expect(payload).toMatchObject({
-      ...{ id: 'f-module:0', messageId: 'f-module', action: 3, operationId: 'refund' },
+      id: 'f-module:0',
+      messageId: 'f-module',
+      action: 3,
+      operationId: 'refund',
       args: refund.args,
     })
   })

@@ -25,7 +25,11 @@ beforeAll(async () => {
   })
   world = await startDispatchWorld()
   await world.putChannel(1, {
-    ...{ name: '', description: '', extId: 'handled', hook: 'whatsapp', callback: 'rpc' },
+    name: '',
+    description: '',
+    extId: 'handled',
+    hook: 'whatsapp',
+    callback: 'rpc',
     handlerUrl: `${endpoint.url}/handler`,
     config: { callbackUrl: `${endpoint.url}/callback` },
   })
@@ -39,7 +43,10 @@ beforeEach(() => {
 })
 
 const message = (thread: string, more: object = {}) => ({
-  ...{ extId: 'handled', user: {}, thread: { extId: thread }, answer: {} },
+  extId: 'handled',
+  user: {},
+  thread: { extId: thread },
+  answer: {},
   ...more,
 })
 const message1 = JSON.stringify(message('x'))

@@ -65,7 +65,7 @@ async function startInstance(name: string): Promise<Instance> {
   return { partitions, proxy, broker }
 }
 
-const untilHeld = (a: number, b: number) =>
+const untilShares = (a: number, b: number) =>
   eventually(() => {
     const owned = [instances.a, instances.b].map(({ partitions }) => partitions.working().size)
     return owned[0] === a && owned[1] === b ? true : undefined
@@ -73,14 +73,14 @@ const untilHeld = (a: number, b: number) =>
 
 beforeEach(async () => {
   instances ??= { a: await startInstance('a'), b: await startInstance('b') }
-  await untilHeld(PARTITIONS / 2, PARTITIONS / 2)
+  await untilShares(PARTITIONS / 2, PARTITIONS / 2)
 }, 60_000)
 
 test('an instance that loses the broker hands its partitions over, and gets its share back', async () => {
   instances.a.proxy.cut()
-  await untilHeld(0, PARTITIONS)
+  await untilShares(0, PARTITIONS)
   instances.a.proxy.mend()
-  await untilHeld(PARTITIONS / 2, PARTITIONS / 2)
+  await untilShares(PARTITIONS / 2, PARTITIONS / 2)
 }, 60_000)
 
 test('while no instance has a broker, all of them go on with what is in the store', async () => {
@@ -89,6 +89,6 @@ test('while no instance has a broker, all of them go on with what is in the stor
     const without = await collections.instances.countDocuments({ hasBroker: false })
     return without === 2 ? true : undefined
   })
-  await untilHeld(PARTITIONS / 2, PARTITIONS / 2)
+  await untilShares(PARTITIONS / 2, PARTITIONS / 2)
   for (const { proxy } of Object.values(instances)) proxy.mend()
 }, 60_000)

@@ -5,8 +5,8 @@ import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import fc from 'fast-check'
 import { MODEL_RUNS } from '../../../tests/sizes.ts'
 import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
-import type { StoreFault } from './intake-model/faulty-messages.ts'
-import { PartitionSystem, type ProviderFault } from './intake-model/partition-system.ts'
+import type { StoreFailure } from './intake-model/faulty-messages.ts'
+import { PartitionSystem, type ProviderFailure } from './intake-model/partition-system.ts'
 
 /** Most of a history is waiting, so that many are run side by side. */
 const SIDE_BY_SIDE = 8
@@ -19,7 +19,8 @@ let collections: Collections
 beforeAll(async () => {
   const { mongoUrl } = await testServers()
   database = connectMongo({
-    ...{ url: mongoUrl, database: freshDatabase('dispatcher') },
+    url: mongoUrl,
+    database: freshDatabase('dispatcher'),
     log: createLog({ service: 'test', level: 'silent' }),
     prepare: (connection) => prepareDatabase(connection, 1),
   })
@@ -70,19 +71,23 @@ const publish = fc.array(published, { minLength: 1, maxLength: 6 }).map(
 const wait = fc
   .constantFrom(0, 1, 6, 25, 120)
   .map((ms) => new Command(`wait ${ms} ms`, () => new Promise((resolve) => setTimeout(resolve, ms))))
-const storeFaults = fc.array(fc.constantFrom<StoreFault>('before', 'after'), { maxLength: 2 })
+const storeFailures = fc.array(fc.constantFrom<StoreFailure>('before', 'after'), { maxLength: 2 })
 const disturbStore = fc
-  .tuple(storeFaults, fc.constantFrom(0, 5, 40))
+  .tuple(storeFailures, fc.constantFrom(0, 5, 40))
   .map(
-    ([faults, ms]) =>
-      new Command(`store: ${faults.join(' ')} ${ms} ms`, (system) => system.disturbStore(faults, ms)),
+    ([failures, ms]) =>
+      new Command(`store: ${failures.join(' ')} ${ms} ms`, (system) => system.disturbStore(failures, ms)),
   )
-const providerFaults = fc.array(fc.constantFrom<ProviderFault>('refuses', 'answer lost'), { maxLength: 2 })
+const providerFailures = fc.array(fc.constantFrom<ProviderFailure>('refuses', 'answer lost'), {
+  maxLength: 2,
+})
 const disturbProvider = fc
-  .tuple(providerFaults, fc.constantFrom(0, 5, 60))
+  .tuple(providerFailures, fc.constantFrom(0, 5, 60))
   .map(
-    ([faults, ms]) =>
-      new Command(`provider: ${faults.join(', ')} ${ms} ms`, (system) => system.disturbProvider(faults, ms)),
+    ([failures, ms]) =>
+      new Command(`provider: ${failures.join(', ')} ${ms} ms`, (system) =>
+        system.disturbProvider(failures, ms),
+      ),
   )
 const loseLease = fc
   .constantFrom(0, 10, 60)

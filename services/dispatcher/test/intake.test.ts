@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { RunResult } from '@parley/dispatcher/deliver/run-result'
+import type { RunResult } from '@parley/dispatcher/deliver/thread-run'
 import { createIntake, type Intake } from '@parley/dispatcher/intake/intake'
 import { createIntakeStore } from '@parley/dispatcher/intake/intake-store'
 import { storeDeliveries } from '@parley/dispatcher/intake/store-deliveries'
@@ -33,7 +33,9 @@ beforeAll(async () => {
   const name = freshDatabase('dispatcher')
   const connected = async (url: string) => {
     const connection = connectMongo({
-      ...{ url, database: name, log },
+      url,
+      database: name,
+      log,
       prepare: (connection) => prepareDatabase(connection, PARTITIONS),
     })
     await connection.ready
@@ -80,9 +82,13 @@ function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } =
   const committer = createCommitter(collections.messages, 'us')
   const writeBehind = createWriteBehind({ writer: 'us', isLeased, store, committer })
   const intake = createIntake({
-    ...{ partition: 0, isLeased, store, writeBehind, log },
+    partition: 0,
+    isLeased,
+    store,
+    writeBehind,
+    log,
     threads,
-    firstOrder: term * 1_000,
+    firstSequenceNumber: term * 1_000,
     storeFirst: storeDeliveries({ partition: 0, collections, isLeased }),
   })
   threads.on('room', () => threads.complete())
@@ -119,7 +125,7 @@ const until = (condition: () => boolean | Promise<boolean>) =>
   eventually(async () => ((await condition()) ? true : undefined))
 
 describe('a message', () => {
-  test('that ends at once is written once, whole, and only then acked', async () => {
+  test('that ends at once is written in one insert, and only then acked', async () => {
     const { take } = startPartition(async (record, writeBehind) => {
       const begun = await writeBehind.commit(record, progress(record, { state: 'sending', open: true }), {
         deferrable: true,
@@ -201,7 +207,7 @@ describe('a message', () => {
 })
 
 describe('the messages of a thread', () => {
-  test('of which an earlier holder has just stored the first run in order', async () => {
+  test('of which an earlier owner of the lease has just stored the first run in order', async () => {
     const { ran, take } = startPartition(finish, { term: 2 })
     await messages.insertOne(newRecord({ _id: 'first', order: 1, revision: 0 }))
     await Promise.all([take('first', { redelivered: true }), take('second'), take('third')])
@@ -251,7 +257,7 @@ describe('the messages of a thread', () => {
 })
 
 describe('what is not stored when the lease ends', () => {
-  test('is left to the next holder, and nothing of it is written any more', async () => {
+  test('is left to the next owner of the lease, and nothing of it is written any more', async () => {
     let isLeased = true
     const gate = Promise.withResolvers<void>()
     const began = Promise.withResolvers<void>()
@@ -269,7 +275,7 @@ describe('what is not stored when the lease ends', () => {
     intake.close()
     writeBehind.abandon()
     gate.resolve()
-    await expect(left).rejects.toThrow('left to the next holder')
+    await expect(left).rejects.toThrow('left to the next owner')
     expect(await messages.countDocuments({})).toBe(0)
   })
 
@@ -290,7 +296,7 @@ describe('what is not stored when the lease ends', () => {
     intake.close()
     await writeBehind.close()
     await begun
-    await expect(behind).rejects.toThrow('left to the next holder')
+    await expect(behind).rejects.toThrow('left to the next owner')
     expect(await stored()).toEqual(['begun'])
   })
 })

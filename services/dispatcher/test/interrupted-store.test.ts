@@ -6,7 +6,7 @@ import mongoose from 'mongoose'
 import { Registry } from 'prom-client'
 import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
-import type { RunResult } from '../src/deliver/run-result.ts'
+import type { RunResult } from '../src/deliver/thread-run.ts'
 import { createIntakeStore } from '../src/intake/intake-store.ts'
 import { createWriteBehind, type WriteBehind } from '../src/intake/write-behind.ts'
 import type { MessageRecord } from '../src/message/message-record.ts'
@@ -29,7 +29,9 @@ beforeAll(async () => {
   // The driver asks a server that shut down again at this interval.
   url.searchParams.set('heartbeatFrequencyMS', '500')
   database = connectMongo({
-    ...{ url: url.href, database: freshDatabase('dispatcher'), log },
+    url: url.href,
+    database: freshDatabase('dispatcher'),
+    log,
     prepare: (connection) => prepareDatabase(connection, 1),
   })
   await database.ready
@@ -56,12 +58,15 @@ function failCommands(mode: 'off' | { times: number }, data: Record<string, unkn
   })
 }
 
-/** An instance that runs messages; `held` says until when its lease holds. */
+/** An instance that runs messages; `isLeased` says whether its lease is valid. */
 function startInstance(options: { term: number; isLeased?: () => boolean; deliver(): void }) {
   const { term, isLeased = () => true, deliver } = options
   const committer = createCommitter(messages, 'i')
   const writeBehind = createWriteBehind({
-    ...{ writer: `i/${term}`, isLeased, committer, store: createIntakeStore(messages, log) },
+    writer: `i/${term}`,
+    isLeased,
+    committer,
+    store: createIntakeStore(messages, log),
   })
   open.push(writeBehind)
   const callback = {
@@ -75,8 +80,12 @@ function startInstance(options: { term: number; isLeased?: () => boolean; delive
     metrics: createMetrics(new Registry()),
     channels: {
       find: async () => ({
-        ...{ _id: 1, workspace: 1, hook: 'whatsapp', callback: 'whatsapp' },
-        ...{ handlerUrl: 'native:agents/echo', config: {} },
+        _id: 1,
+        workspace: 1,
+        hook: 'whatsapp',
+        callback: 'whatsapp',
+        handlerUrl: 'native:agents/echo',
+        config: {},
       }),
     },
     handle: never,
@@ -134,17 +143,17 @@ describe('a message', () => {
 })
 
 describe('a claim under which nothing has left is taken back', () => {
-  test('when the lease ends while it is written, and the next holder sends at once', async () => {
+  test('when the lease ends while it is written, and the next owner sends at once', async () => {
     const sent: number[] = []
-    let isHeld = true
+    let isLeased = true
     const commits = { left: 1 }
-    const first = startInstance({ term: 1, isLeased: () => isHeld, deliver: () => sent.push(1) })
+    const first = startInstance({ term: 1, isLeased: () => isLeased, deliver: () => sent.push(1) })
     await messages.insertOne(newRecord({ _id: 'lost', body }))
     const record = await stored('lost')
     // The claim reaches the store, and its answer comes after the lease.
     await failCommands({ times: commits.left }, { blockConnection: true, blockTimeMS: 300 })
     const running = first.run(record)
-    isHeld = await new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 100))
+    isLeased = await new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 100))
     expect((await running).kind).toBe('reload')
     expect(await stored('lost')).toMatchObject({ state: 'sending', sends: [{ state: 'pending' }] })
     const second = startInstance({ term: 2, deliver: () => sent.push(2) })
@@ -153,9 +162,9 @@ describe('a claim under which nothing has left is taken back', () => {
   })
 
   test('when the answer to it never came, once the store can be reached', async () => {
-    let isHeld = true
+    let isLeased = true
     let sent = 0
-    const first = startInstance({ term: 1, isLeased: () => isHeld, deliver: () => sent++ })
+    const first = startInstance({ term: 1, isLeased: () => isLeased, deliver: () => sent++ })
     await messages.insertOne(newRecord({ _id: 'unknown', body }))
     const record = await stored('unknown')
     // Written, and reported as not confirmed.
@@ -164,7 +173,7 @@ describe('a claim under which nothing has left is taken back', () => {
     for (;;) {
       if ((await stored('unknown')).sends[0]?.state === 'claimed') break
     }
-    isHeld = false
+    isLeased = false
     expect((await running).kind).toBe('reload')
     expect(await stored('unknown')).toMatchObject({ sends: [{ state: 'pending' }] })
     expect(sent).toBe(0)

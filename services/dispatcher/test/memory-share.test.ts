@@ -4,10 +4,9 @@ import { MemoryShare } from '@parley/dispatcher/schedule/memory-share'
 const MOST = { threads: 4_000, characters: 8_000 }
 
 /** Gives a workspace threads as long as they fit, and says how many did. */
-function fill(memory: MemoryShare, workspace: number, wanted: number): number {
+function fill(memory: MemoryShare, workspace: number, count: number): number {
   let given = 0
-  for (; given < wanted && memory.fits(workspace, 'threads'); given++)
-    memory.change(workspace, { threads: 1 })
+  for (; given < count && memory.fits(workspace, 'threads'); given++) memory.change(workspace, { threads: 1 })
   return given
 }
 

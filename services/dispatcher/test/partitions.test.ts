@@ -35,7 +35,7 @@ function createLeases() {
       world.renewed = leases.filter((lease) => !lost.has(lease)).map(({ term }) => term)
     },
     release: async (lease) => {
-      if (world.failingReleases-- > 0) throw new Error('the database is away')
+      if (world.failingReleases-- > 0) throw new Error('the database is unavailable')
       if (!lost.has(lease)) free.add(lease.partition)
     },
     leave: async () => {},
@@ -70,7 +70,7 @@ const whenOpened = (world: { opened: Partition[] }, count: number) =>
   eventually(() => (world.opened.length >= count ? true : undefined))
 
 describe('the partitions of an instance', () => {
-  test('that were handed over, but for a database that was away, are worked again when they are wanted', async () => {
+  test('whose hand-over failed because the database was unavailable are worked again when this instance needs them', async () => {
     const leases = createLeases()
     const { world } = leases
     const partitions = start(leases)

@@ -29,7 +29,9 @@ let now = Date.parse('2026-01-01T00:00:00Z')
 beforeAll(async () => {
   const { mongoUrl } = await testServers()
   database = connectMongo({
-    ...{ url: mongoUrl, database: freshDatabase('dispatcher'), log },
+    url: mongoUrl,
+    database: freshDatabase('dispatcher'),
+    log,
     prepare: (connection) => prepareDatabase(connection, 8),
   })
   await database.ready
@@ -50,8 +52,12 @@ const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
     channels: {
       find: async () =>
         trouble.find?.() ?? {
-          ...{ _id: 1, workspace: 1, hook: 'whatsapp', callback: 'rpc' },
-          ...{ handlerUrl: 'native:agents/echo', config: {} },
+          _id: 1,
+          workspace: 1,
+          hook: 'whatsapp',
+          callback: 'rpc',
+          handlerUrl: 'native:agents/echo',
+          config: {},
         },
     },
     handle: async () => trouble.handle?.() ?? { kind: 'answer', answer: { message: 'x' } },
@@ -102,7 +108,8 @@ describe('a message that something unforeseen goes wrong with', () => {
     }
     expect(waits).toEqual([...RETRY_DELAYS])
     expect(await messages.findOne({ _id: where })).toMatchObject({
-      ...{ state: 'dead', fault: 'us' },
+      state: 'dead',
+      fault: 'us',
       reason: 'Something went wrong on our side. Given up after 8 tries.',
     })
   })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { PrefetchShares, SHARE } from '@parley/dispatcher/intake/prefetch-shares'
-import { ACTIVE_MS } from '@parley/dispatcher/round-robin/shared-use'
+import { ACTIVE_MS } from '@parley/dispatcher/round-robin/ready-threads'
 
 function sharesAt() {
   const clock = { now: 0 }
@@ -10,7 +10,7 @@ function sharesAt() {
   return { clock, shares, arrive }
 }
 
-describe('what a workspace has under way unstored', () => {
+describe('the unstored messages of a workspace', () => {
   test('is not bounded while nobody else is active', () => {
     expect(sharesAt().arrive(1, 100)).toBe(0)
   })

@@ -29,8 +29,15 @@ const text = (index: number, state: SendState): Send => ({
 const sends = (...states: SendState[]) => states.map((state, index) => text(index, state))
 const record = (change: Partial<MessageRecord>) =>
   newRecord({
-    ...{ state: 'sending', open: true, due: new Date(at), tries: 2, answer: '{"message":"x"}' },
-    ...{ timeline: [received], attempts: [failedOnce], reason: 'Old.', fault: 'us' },
+    state: 'sending',
+    open: true,
+    due: new Date(at),
+    tries: 2,
+    answer: '{"message":"x"}',
+    timeline: [received],
+    attempts: [failedOnce],
+    reason: 'Old.',
+    fault: 'us',
     ...change,
   })
 /** What every step carries over from that record. */
@@ -41,7 +48,10 @@ describe('the progress of a message', () => {
     const before = record({ state: 'received', sends: sends('pending') })
     expect(handled(before, { at })).toStrictEqual({
       ...carried,
-      ...{ state: 'handled', open: true, tries: 0, sends: sends('pending') },
+      state: 'handled',
+      open: true,
+      tries: 0,
+      sends: sends('pending'),
       timeline: [received, { at: new Date(at), state: 'handled' }],
     })
   })
@@ -58,7 +68,10 @@ describe('the progress of a message', () => {
   ])('%s', (_name, change, expected) => {
     const before = record({ ...change, sends: sends('sent', 'pending', 'pending') })
     expect(claimed(before, { index: 1, at })).toStrictEqual({
-      ...{ ...carried, state: 'sending', open: true, sends: sends('sent', 'claimed', 'pending') },
+      ...carried,
+      state: 'sending',
+      open: true,
+      sends: sends('sent', 'claimed', 'pending'),
       ...expected,
     })
   })
@@ -67,17 +80,27 @@ describe('the progress of a message', () => {
     const before = record({ sends: sends('sent', 'claimed') })
     const settlement = { kind: 'retry', delay: 5_000 } as const
     expect(unsettled(before, { index: 1, settlement, attempt, at, retentionMs })).toStrictEqual({
-      ...{ ...carried, open: true, tries: 3, attempts: [failedOnce, attempt] },
-      ...{ sends: sends('sent', 'pending'), due: new Date(at + 5_000), waitingFor: 'retry' },
+      ...carried,
+      open: true,
+      tries: 3,
+      attempts: [failedOnce, attempt],
+      sends: sends('sent', 'pending'),
+      due: new Date(at + 5_000),
+      waitingFor: 'retry',
     })
   })
 
-  test('a send that news are waited for stays claimed', () => {
+  test('a send that waits for a status stays claimed', () => {
     const before = record({ sends: sends('sent', 'claimed') })
     const settlement = { kind: 'await', delay: 60_000 } as const
     expect(unsettled(before, { index: 1, settlement, attempt, at, retentionMs })).toStrictEqual({
-      ...{ ...carried, open: true, tries: 3, attempts: [failedOnce, attempt] },
-      ...{ sends: sends('sent', 'claimed'), due: new Date(at + 60_000), waitingFor: 'status' },
+      ...carried,
+      open: true,
+      tries: 3,
+      attempts: [failedOnce, attempt],
+      sends: sends('sent', 'claimed'),
+      due: new Date(at + 60_000),
+      waitingFor: 'status',
     })
   })
 
@@ -85,8 +108,14 @@ describe('the progress of a message', () => {
     const before = record({ state: 'received', sends: sends('claimed') })
     const settlement = { kind: 'retry', delay: 1_000 } as const
     expect(unsettled(before, { settlement, attempt, at, retentionMs })).toStrictEqual({
-      ...{ ...carried, state: 'received', open: true, tries: 3, attempts: [failedOnce, attempt] },
-      ...{ sends: sends('claimed'), due: new Date(at + 1_000), waitingFor: 'retry' },
+      ...carried,
+      state: 'received',
+      open: true,
+      tries: 3,
+      attempts: [failedOnce, attempt],
+      sends: sends('claimed'),
+      due: new Date(at + 1_000),
+      waitingFor: 'retry',
     })
   })
 
@@ -94,8 +123,13 @@ describe('the progress of a message', () => {
     const before = record({ sends: sends('sent', 'claimed') })
     const settlement = { kind: 'dead', reason: 'Refused.', fault: 'channel' } as const
     expect(unsettled(before, { index: 1, settlement, attempt, at, retentionMs })).toStrictEqual({
-      ...{ ...carried, state: 'dead', tries: 2, attempts: [failedOnce, attempt] },
-      ...{ sends: sends('sent', 'pending'), reason: 'Refused.', fault: 'channel' },
+      ...carried,
+      state: 'dead',
+      tries: 2,
+      attempts: [failedOnce, attempt],
+      sends: sends('sent', 'pending'),
+      reason: 'Refused.',
+      fault: 'channel',
       timeline: [received, { at: new Date(at), state: 'dead', reason: 'Refused.' }],
       expiresAt: new Date(at + retentionMs),
     })
@@ -106,7 +140,10 @@ describe('the progress of a message', () => {
     const settlement = { kind: 'settled', providerId: 'wamid.1', delivered: false } as const
     const [first, second] = sends('sent', 'pending')
     expect(settledSend(before, { index: 0, settlement, attempt, at, retentionMs })).toStrictEqual({
-      ...{ ...carried, open: true, tries: 0, attempts: [failedOnce, attempt] },
+      ...carried,
+      open: true,
+      tries: 0,
+      attempts: [failedOnce, attempt],
       sends: [{ ...first, providerId: 'wamid.1' }, second],
     })
   })
@@ -122,7 +159,10 @@ describe('the progress of a message', () => {
     expect(
       settledSend(record({ sends: [text(0, state)] }), { index: 0, settlement, attempt, at, retentionMs }),
     ).toStrictEqual({
-      ...{ ...carried, state: end, tries: 0, attempts: [failedOnce, attempt] },
+      ...carried,
+      state: end,
+      tries: 0,
+      attempts: [failedOnce, attempt],
       sends: [{ ...text(0, after), ...provider }],
       timeline: [received, { at: new Date(at), state: end }],
       expiresAt: new Date(at + retentionMs),
@@ -136,20 +176,24 @@ describe('the progress of a message', () => {
     expect(
       ended(record({ sends: [] }), { end: { state: 'done' }, ...answer, at, retentionMs }),
     ).toStrictEqual({
-      ...{ ...carried, ...expected, state: 'done', tries: 2, sends: [] },
+      ...carried,
+      ...expected,
+      state: 'done',
+      tries: 2,
+      sends: [],
       timeline: [received, { at: new Date(at), state: 'done' }],
       expiresAt: new Date(at + retentionMs),
     })
   })
 
   test('names no answer where there is none', () => {
-    const { answer: _answer, ...before } = record({ sends: [] })
+    const { answer: _stored, ...before } = record({ sends: [] })
     expect(Object.keys(handled(before, { at }))).not.toContain('answer')
   })
 
   test('changes nothing of the record that it comes from', () => {
     const before = record({ sends: sends('claimed', 'pending') })
-    const copy = structuredClone(before)
+    const original = structuredClone(before)
     claimed(before, { index: 1, at })
     settledSend(before, {
       index: 0,
@@ -158,7 +202,7 @@ describe('the progress of a message', () => {
       at,
       retentionMs,
     })
-    expect(before).toStrictEqual(copy)
+    expect(before).toStrictEqual(original)
   })
 })
 
@@ -175,7 +219,7 @@ describe('the next to send', () => {
   })
 })
 
-describe('what is kept is bounded', () => {
+describe('the history of a message is bounded', () => {
   const entries = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ at: new Date(index), state: 'sending' as const }))
 
@@ -210,7 +254,9 @@ describe('an attempt', () => {
     ['that failed has its code', CRASHED, { outcome: 'retryable', code: 'internal_error' }],
   ])('%s', (_name, outcome, expected) => {
     expect(attemptOf({ step: 'handler', outcome, at, ms: 1.6 })).toStrictEqual({
-      ...{ at: new Date(at), step: 'handler', ms: 2 },
+      at: new Date(at),
+      step: 'handler',
+      ms: 2,
       ...expected,
     })
   })
@@ -241,7 +287,8 @@ describe('outcomes of our own', () => {
       delay: 1_000,
     })
     expect(settle({ ...common, tries: 7, outcome: CRASHED, reports: true })).toStrictEqual({
-      ...{ kind: 'dead', fault: 'us' },
+      kind: 'dead',
+      fault: 'us',
       reason: 'Something went wrong on our side. Given up after 8 tries.',
     })
   })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { ReadyThreads, type Slot } from '@parley/dispatcher/round-robin/ready-threads'
+import { ReadyThreads, type RunSlot } from '@parley/dispatcher/round-robin/ready-threads'
 import fc from 'fast-check'
 
 interface Item {
@@ -18,10 +18,10 @@ type Kind = 'running' | 'waiting'
 /** What the queue should know, in plain lists. */
 class Model {
   readonly ready: Item[] = []
-  readonly underWay = new Map<number, { item: Item; slot: Slot; counted: Kind }>()
+  readonly inFlight = new Map<number, { item: Item; slot: RunSlot; counted: Kind }>()
 
   count(kind: Kind, among: (item: Item) => boolean = () => true): number {
-    return [...this.underWay.values()].filter(({ item, counted }) => counted === kind && among(item)).length
+    return [...this.inFlight.values()].filter(({ item, counted }) => counted === kind && among(item)).length
   }
 
   sizes(kind: Kind, item: Item) {
@@ -74,37 +74,37 @@ describe('ready threads', () => {
           } else if (one.do === 'take') {
             takeOne(queue, model)
           } else {
-            const all = [...model.underWay.values()]
+            const all = [...model.inFlight.values()]
             const chosen = all[one.pick % Math.max(1, all.length)]
             if (chosen !== undefined) change(model, chosen, one.do)
           }
-          expect(queue.underWay).toBe(model.underWay.size)
+          expect(queue.inFlight).toBe(model.inFlight.size)
         }
       }),
       { numRuns: 300 },
     )
   })
 
-  test('of workspaces that all have something ready start in turns, whatever each has waiting', () => {
+  test('of workspaces that all have something ready start by round robin, however many threads each has ready', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 2, maxLength: 6 }), (amounts) => {
         const queue = new ReadyThreads<Item>({ ...LIMITS, running: { all: 1, workspace: 1, channel: 1 } })
         for (const [workspace, amount] of amounts.entries())
           for (let id = 0; id < amount; id++) queue.add({ id, workspace, channel: 'a' })
         const left = [...amounts]
-        let turns: number[] = []
+        let started: number[] = []
         while (left.some((amount) => amount > 0)) {
           const taken = queue.take()
           if (taken === undefined) throw new Error('nothing starts although there is room')
           taken.slot.end()
           const { workspace } = taken.item
           // Nobody has a second turn before each of the others that have something ready had one.
-          if (turns.includes(workspace)) {
+          if (started.includes(workspace)) {
             const others = left.flatMap((amount, index) => (amount > 0 && index !== workspace ? [index] : []))
-            expect(others.filter((other) => !turns.includes(other))).toEqual([])
-            turns = []
+            expect(others.filter((other) => !started.includes(other))).toEqual([])
+            started = []
           }
-          turns.push(workspace)
+          started.push(workspace)
           left[workspace] = (left[workspace] ?? 0) - 1
         }
         expect(queue.take()).toBeUndefined()
@@ -112,7 +112,7 @@ describe('ready threads', () => {
     )
   })
 
-  test('50,000 of one workspace delay one of another by a turn', () => {
+  test('50,000 ready threads of one workspace delay one of another workspace by a single run', () => {
     const queue = new ReadyThreads<Item>({ ...LIMITS, running: { all: 64, workspace: 32, channel: 24 } })
     for (let id = 0; id < 50_000; id++) queue.add({ id, workspace: 1, channel: 'a' })
     queue.take()
@@ -159,12 +159,12 @@ function takeOne(queue: ReadyThreads<Item>, model: Model): void {
   expect(started).toEqual(first)
   expect(model.mayRun(started)).toBe(true)
   model.ready.splice(model.ready.indexOf(started), 1)
-  model.underWay.set(started.id, { item: started, slot, counted: 'running' })
+  model.inFlight.set(started.id, { item: started, slot, counted: 'running' })
 }
 
 function change(
   model: Model,
-  chosen: { item: Item; slot: Slot; counted: Kind },
+  chosen: { item: Item; slot: RunSlot; counted: Kind },
   what: 'take' | 'leave' | 'enter' | 'end',
 ): void {
   const { slot, counted, item: one } = chosen
@@ -177,6 +177,6 @@ function change(
     chosen.counted = 'running'
   } else {
     slot.end()
-    model.underWay.delete(one.id)
+    model.inFlight.delete(one.id)
   }
 }

@@ -4,15 +4,15 @@ import { createRemoteClock } from '../src/channels/send-rate-limit/remote-clock.
 
 test('a reading that took long does not shift the time', () => {
   const clock = createRemoteClock()
-  clock.observe({ asked: 1_000, answered: 1_002, theirs: 6_001 })
-  clock.observe({ asked: 2_000, answered: 2_400, theirs: 7_390 })
+  clock.observe({ sentAt: 1_000, receivedAt: 1_002, theirs: 6_001 })
+  clock.observe({ sentAt: 2_000, receivedAt: 2_400, theirs: 7_390 })
   expect(clock.toOurs(10_000)).toBe(5_000)
 })
 
 test('an old reading gives way to a new one, since clocks drift', () => {
   const clock = createRemoteClock()
-  clock.observe({ asked: 1_000, answered: 1_002, theirs: 6_001 })
-  clock.observe({ asked: 40_000, answered: 40_010, theirs: 45_025 })
+  clock.observe({ sentAt: 1_000, receivedAt: 1_002, theirs: 6_001 })
+  clock.observe({ sentAt: 40_000, receivedAt: 40_010, theirs: 45_025 })
   expect(clock.toOurs(45_025)).toBe(40_005)
 })
 
@@ -22,8 +22,8 @@ test.each([
   ['on by 10 s', 10_000],
 ])('when our clock is set %s, the readings before count no more', (_name, set) => {
   const clock = createRemoteClock()
-  clock.observe({ asked: 5_000_000, answered: 5_000_002, theirs: 9_000_001 })
-  clock.observe({ asked: 5_001_000 + set, answered: 5_001_040 + set, theirs: 9_001_020 })
+  clock.observe({ sentAt: 5_000_000, receivedAt: 5_000_002, theirs: 9_000_001 })
+  clock.observe({ sentAt: 5_001_000 + set, receivedAt: 5_001_040 + set, theirs: 9_001_020 })
   expect(clock.toOurs(9_001_020)).toBe(5_001_020 + set)
 })
 
@@ -36,8 +36,8 @@ test('is never off by more than half of the shortest round trip', () => {
     fc.property(fc.integer({ min: -1_000_000, max: 1_000_000 }), delays, (ahead, trips) => {
       const clock = createRemoteClock()
       trips.forEach(({ there, back }, at) => {
-        const asked = 1_000_000 + at * 1_000
-        clock.observe({ asked, answered: asked + there + back, theirs: asked + there + ahead })
+        const sentAt = 1_000_000 + at * 1_000
+        clock.observe({ sentAt, receivedAt: sentAt + there + back, theirs: sentAt + there + ahead })
       })
       const shortest = Math.min(...trips.map(({ there, back }) => there + back))
       expect(Math.abs(clock.toOurs(5_000_000 + ahead) - 5_000_000)).toBeLessThanOrEqual(shortest / 2)

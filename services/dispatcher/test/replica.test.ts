@@ -14,7 +14,11 @@ let endpoint: Listening
 let paths: string[] = []
 
 const channel = (extId: string, path: string, more: object = {}) => ({
-  ...{ name: '', description: '', hook: 'whatsapp', callback: 'rpc', handlerUrl: 'native:agents/echo' },
+  name: '',
+  description: '',
+  hook: 'whatsapp',
+  callback: 'rpc',
+  handlerUrl: 'native:agents/echo',
   extId,
   config: { callbackUrl: `${endpoint.url}/${path}` },
   ...more,
@@ -70,7 +74,7 @@ describe("the dispatcher's own replicas of what is configured", () => {
     expect(world.asked().length).toBe(asked)
   })
 
-  test('serve a process that starts while configuration is away, and hold no secret in the clear', async () => {
+  test('serve a process that starts while configuration is unavailable, and contain no secret in plain text', async () => {
     const config = { callbackUrl: `${endpoint.url}/held`, accessToken: 'in the clear' }
     await world.putChannel(3, channel('held', 'held', { config }))
     await world.replicated('channels', 3)
@@ -113,7 +117,7 @@ describe("the dispatcher's own replicas of what is configured", () => {
     await connection.close()
   })
 
-  test('news that can not be understood are left aside', async () => {
+  test('a change that can not be read is ignored', async () => {
     const connection = await connect(world.amqpUrl)
     const broker = await connection.createChannel()
     for (const text of ['{', '{}', '{"resource":"channels"}'])
@@ -136,7 +140,7 @@ describe('a version', () => {
   const query = { resource: 'jobs', workspace, id: 1 } as const
   const goal = async () => (await stored().read(query))[0]?.document
 
-  test('older than the one held is ignored, also after a deletion', async () => {
+  test('older than the one in the replica is ignored, also after a deletion', async () => {
     const save = (version: number, document: object | null) => stored().save({ ...query, version, document })
     await save(3, jobOf('third'))
     await save(2, jobOf('second'))
@@ -149,12 +153,12 @@ describe('a version', () => {
   })
 
   test('that configuration no longer has is gone, and what is not there is asked for each time', async () => {
-    let answers: unknown[] = []
+    let responses: unknown[] = []
     const asked: string[] = []
     const configuration = {
       get: async (path: string) => {
         asked.push(path)
-        return answers.shift()
+        return responses.shift()
       },
     }
     const log = createLog({ service: 'test', level: 'silent' })
@@ -167,7 +171,7 @@ describe('a version', () => {
     })
     const job = { resource: 'jobs', workspace, id: 7 } as const
     expect(await replica.find(job)).toEqual([])
-    answers = [{ _id: 7, version: 1, goal: 'there' }]
+    responses = [{ _id: 7, version: 1, goal: 'there' }]
     expect(await replica.find(job)).toMatchObject([{ _id: 7, goal: 'there' }])
     expect(await replica.find(job)).toMatchObject([{ goal: 'there' }])
     expect(asked.length).toBe(2)

@@ -8,7 +8,11 @@ export function rpcLine() {
   let endpoint: CallEndpoint
   /** A channel that calls `/callback` of the endpoint, but for what a test wants otherwise. */
   const rpc = (more: Record<string, unknown> = {}) => ({
-    ...{ name: 'Support', description: '', extId: 'line', hook: 'whatsapp', callback: 'rpc' },
+    name: 'Support',
+    description: '',
+    extId: 'line',
+    hook: 'whatsapp',
+    callback: 'rpc',
     handlerUrl: 'native:agents/echo',
     config: { callbackUrl: `${endpoint.url}/callback` },
     ...more,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
@@ -9,7 +9,7 @@ import {
   NUMBER_INTERVAL_MS,
   PERSON_BURST,
   PERSON_INTERVAL_MS,
-  type Slot,
+  type SendSlot,
 } from '../src/channels/send-rate-limit/send-rate-limit.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
@@ -27,6 +27,13 @@ afterAll(async () => {
   for (const redis of connections) redis.disconnect()
   await proxy.close()
 })
+
+/** What `work` does while the clock is an hour ahead. */
+async function anHourAhead<T>(work: () => Promise<T>): Promise<T> {
+  const now = Date.now
+  const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000)
+  return work().finally(() => clock.mockRestore())
+}
 
 const instances = () => connections.map((redis) => createSendRateLimit(redis, log))
 
@@ -79,6 +86,14 @@ describe('the rate of a number', () => {
     expect((again.at(-1) ?? 0) - (again[0] ?? 0)).toBeLessThan(500 * NUMBER_INTERVAL_MS)
   })
 
+  test('does not wait for an hour that has passed already, once a clock that was ahead is set back', async () => {
+    const [sendRateLimit] = instances()
+    const ask = (_: unknown, n: number) => sendRateLimit?.slot({ number: 'set back', person: `p${n}` })
+    await anHourAhead(() => Promise.all(Array.from({ length: 200 }, ask)))
+    const slots = await Promise.all(Array.from({ length: 10 }, ask))
+    for (const slot of slots) expect((slot?.at ?? 0) - Date.now()).toBeLessThan(60_000)
+  })
+
   test('of one number is nothing to another', async () => {
     const [sendRateLimit] = instances()
     for (let n = 0; n < 30; n++) await sendRateLimit?.slot({ number: 'busy', person: `p${n}` })
@@ -88,7 +103,7 @@ describe('the rate of a number', () => {
 })
 
 describe('the rate to a person', () => {
-  test('is a burst of 45, then one each 6 s, and holds up nobody else', async () => {
+  test('is a burst of 45, then one each 6 s, and delays no other person', async () => {
     const [sendRateLimit] = instances()
     for (let sent = 0; sent < PERSON_BURST; ) {
       const slot = await sendRateLimit?.slot({ number: 'pairs', person: 'ana' })
@@ -148,11 +163,23 @@ test('another slot for a send moves the rate of its person by as much as it is l
   expect(sinceFirst).toBeLessThan(moved + PERSON_INTERVAL_MS)
 })
 
-describe('with Redis away', () => {
+describe('while Redis is unavailable', () => {
+  test('an instance whose clock was ahead does not wait for its time to come again', async () => {
+    const [sendRateLimit] = instances()
+    proxy.cut()
+    const ask = (n: number) => sendRateLimit?.slot({ number: 'alone, set back', person: `p${n}` })
+    await anHourAhead(() => Promise.all([1, 2, 3, 4, 5].map(ask)))
+    const slot = await ask(6)
+    const back = new Promise((resolve) => connections[0]?.once('ready', resolve))
+    proxy.mend()
+    await back
+    expect((slot?.at ?? 0) - Date.now()).toBeLessThan(60_000)
+  })
+
   test('an instance goes on alone at an eighth of the rate, and joins the others again', async () => {
     const [sendRateLimit] = instances()
     proxy.cut()
-    const slots: Array<Slot | undefined> = []
+    const slots: Array<SendSlot | undefined> = []
     for (let n = 0; n < 5; n++) slots.push(await sendRateLimit?.slot({ number: 'alone', person: `p${n}` }))
     const gaps = slots.slice(1).map((slot, n) => (slot?.at ?? 0) - (slots[n]?.at ?? 0))
     expect(slots.every((slot) => slot?.kind === 'reserved')).toBe(true)

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { createSlots, SendRate } from '@parley/dispatcher/channels/send-rate-limit/send-rate'
+import { createSendSlots, SendRate } from '@parley/dispatcher/channels/send-rate-limit/send-rate'
 
 const keys = { number: 'n', person: 'p' }
 const HOUR_MS = 3_600_000
@@ -11,19 +11,21 @@ function createSendRate(now: () => number) {
     return { kind: 'reserved' as const, at: now() + 500 }
   }
   const sendRateLimit = {
-    ...{ slot: slotIn('first'), anotherSlot: slotIn('another') },
-    ...{ count: async () => undefined, slowDown: async () => undefined },
+    slot: slotIn('first'),
+    anotherSlot: slotIn('another'),
+    count: async () => undefined,
+    slowDown: async () => undefined,
   }
   const rate = new SendRate({
     sendRateLimit,
-    slots: createSlots(),
+    slots: createSendSlots(),
     metrics: { waited: () => undefined },
     now,
   })
   return { rate, asked }
 }
 
-test('the slot of a send is kept until it is there', async () => {
+test('the slot of a send stays reserved until its time comes', async () => {
   let time = HOUR_MS
   const { rate, asked } = createSendRate(() => time)
   expect(await rate.waitUntil('send', keys)).toBe(HOUR_MS + 250)
@@ -43,3 +45,12 @@ test.each([
   expect(await rate.waitUntil('send', keys)).toBe(time + 250)
   expect(asked).toEqual(['first', 'another'])
 })
+
+test('a send that is to wait for the slot of a clock that was set back gets another one', async () => {
+  let time = 2 * HOUR_MS
+  const { rate, asked } = createSendRate(() => time)
+  await rate.waitUntil('send', keys)
+  time = HOUR_MS
+  await rate.atSlot('send', { keys, mayLeave: () => true })
+  expect(asked).toEqual(['first', 'another'])
+}, 10_000)

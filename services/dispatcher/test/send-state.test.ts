@@ -77,7 +77,7 @@ describe('the state of a message', () => {
     expect(stateOfSends(sends)).toBe(expected)
   })
 
-  test('moves forward only with news of its sends, but for a failure', () => {
+  test('only moves forward when statuses of its sends arrive, except to failed', () => {
     const RANK = ['done', 'sent', 'delivered', 'read']
     const sends = fc.array(
       fc.record({
@@ -92,9 +92,9 @@ describe('the state of a message', () => {
         sends,
         fc.nat(3),
         fc.constantFrom<SendState>('sent', 'delivered', 'read'),
-        (before, at, news) => {
+        (before, at, reported) => {
           const after = before.map((send, index) =>
-            index === at ? { ...send, state: later(send.state, news) } : send,
+            index === at ? { ...send, state: later(send.state, reported) } : send,
           )
           expect(RANK.indexOf(stateOfSends(after))).toBeGreaterThanOrEqual(RANK.indexOf(stateOfSends(before)))
         },

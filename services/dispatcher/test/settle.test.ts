@@ -55,7 +55,7 @@ describe('settle', () => {
       { kind: 'dead', fault: 'channel', reason: 'Token expired.' },
     ],
     [
-      'an uncertain send waits for news where there are reports',
+      'an uncertain send waits for a status where the provider reports',
       { outcome: uncertain, tries: 0, reports: true },
       { kind: 'await', delay: 60_000 },
     ],

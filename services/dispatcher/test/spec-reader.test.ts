@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
-import { createSpecReader } from '../src/channels/functions/spec-reader.ts'
+import { createSpecReader, createTimeBudget } from '../src/channels/functions/spec-reader.ts'
 import type { SpecTask } from '../src/channels/functions/spec-task.ts'
-import { createTimeBudget } from '../src/channels/functions/time-budget.ts'
 
 const TASK_MS = 1_000
 const specs = createSpecReader({ taskMs: TASK_MS })
@@ -14,7 +13,12 @@ paths:
   /a: { post: { operationId: a, requestBody: { content: { application/json: { schema: ${schema} } } } } }
 `
 const task = (workspace: number, name: string, spec: string, args: object = { x: 1 }): SpecTask => ({
-  ...{ kind: 'request', workspace, key: `${workspace}/${name}`, spec, operationId: 'a', native: true },
+  kind: 'request',
+  workspace,
+  key: `${workspace}/${name}`,
+  spec,
+  operationId: 'a',
+  native: true,
   args: JSON.stringify(args),
 })
 const fine = (workspace: number, name: string) => task(workspace, name, specOf('{ type: object }'))
@@ -35,7 +39,7 @@ const patterned = (workspace: number, name: string, pattern: string) =>
     x: `${'a'.repeat(60)}!`,
   })
 
-describe('specs are worked with away from the event loop', () => {
+describe('specs are read outside of the event loop', () => {
   test('schemas that double with each step are given up, and the event loop goes on meanwhile', async () => {
     const started = performance.now()
     let longest = 0

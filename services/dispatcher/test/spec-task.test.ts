@@ -60,8 +60,13 @@ describe('a call that fits', () => {
   test('goes to the server with path, query, headers, cookies and body in their places', () => {
     const all = {
       ...args,
-      ...{ dryRun: true, tags: ['x', 'y&z'], ids: [1, 2], filter: { a: 1, b: 'c' } },
-      ...{ 'X-Reason': 'late', session: 's;1', note: 'olá' },
+      dryRun: true,
+      tags: ['x', 'y&z'],
+      ids: [1, 2],
+      filter: { a: 1, b: 'c' },
+      'X-Reason': 'late',
+      session: 's;1',
+      note: 'olá',
     }
     expect(ask('refund', all)).toEqual({
       kind: 'request',

@@ -5,6 +5,7 @@ import { type Collections, collectionsOf } from '@parley/dispatcher/store/collec
 import { createCommitter } from '@parley/dispatcher/store/commit'
 import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
+import { roundRobin } from '@parley/shared/internal-client'
 import { createLog } from '@parley/shared/log'
 import { STATUS_TYPE } from '@parley/shared/message-status'
 import { type Broker, connectBroker } from '@parley/shared/messaging/connection'
@@ -16,7 +17,6 @@ import {
   STATUS_QUEUES,
 } from '@parley/shared/messaging/topology'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
-import { inTurn } from '@parley/shared/targets'
 import type { ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
 import { createMetrics } from '../src/metrics/metrics.ts'
@@ -54,16 +54,20 @@ afterAll(async () => {
 const watching = async (instance: string) => {
   await collections.instances.insertOne({ _id: instance, seenAt: new Date() })
   // The second of each is never there.
-  const targets = () => inTurn([new URL(edge.url), new URL('http://127.0.0.1:1')])
+  const targets = () => roundRobin([new URL(edge.url), new URL('http://127.0.0.1:1')])
   return watchStatuses({
-    ...{ instance, publisher, instances: collections.instances, log },
+    instance,
+    publisher,
+    instances: collections.instances,
+    log,
     gateways: targets(),
     webhooks: targets(),
   })
 }
 const applied = () =>
   workStatuses({
-    ...{ collections, metrics: createMetrics(new Registry()) },
+    collections,
+    metrics: createMetrics(new Registry()),
     committer: createCommitter(collections.messages, 'statuses:us'),
   })
 const consume = (queue: string, options: { prefetch?: number; work: ReturnType<typeof applied> }) => {

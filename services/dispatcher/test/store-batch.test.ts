@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import mongoose from 'mongoose'
-import { storeBatch } from '../src/intake/store-batch.ts'
+import { storeBatch } from '../src/intake/intake-store.ts'
 import type { MessageRecord } from '../src/message/message-record.ts'
 import { newRecord } from './new-record.ts'
 
@@ -54,7 +54,7 @@ test('one id twice in a batch is stored once', async () => {
   expect(stored.map(({ order }) => order)).toEqual([1])
 })
 
-test('with the database away nothing counts as stored, and the same batch can be given again', async () => {
+test('while the database is unavailable nothing counts as stored, and the same batch can be given again', async () => {
   const batch = [record('a', 1), record('b', 2)]
   proxy.cut()
   await expect(storeBatch(messages, batch)).rejects.toThrow()

@@ -33,7 +33,12 @@ describe('what an answer submits', () => {
     await world.put('workflows', 1, { name: '', description: '', steps: [1], firstStep: 1 })
   })
   const task = (extId: string) => ({
-    ...{ workflow: 1, currentStep: 1, status: 'active', name: '', description: '', extId },
+    workflow: 1,
+    currentStep: 1,
+    status: 'active',
+    name: '',
+    description: '',
+    extId,
   })
 
   test('reaches the task of its thread, and a message that only submits is done', async () => {
@@ -49,17 +54,17 @@ describe('what an answer submits', () => {
     expect(advanced.context.steps).toEqual({ 1: { total: 7 } })
   })
 
-  test('waits for the broker as long as that is away, without asking the handler again, and counts once', async () => {
+  test('waits while the broker is unavailable, without asking the handler again, and counts once', async () => {
     await world.put('tasks', 2, task('t2'))
     await world.putChannel(
       6,
       channelAt(endpoint.url, 'submits', 1, { handlerUrl: `${endpoint.url}/handler` }),
     )
-    let answers = 0
+    let responses = 0
     endpoint.respond = ({ path, text }, res) => {
       if (path !== '/handler') return void res.writeHead(200).end('{}')
       broker.cut()
-      const answer = { message: 'noted', submit: { asked: ++answers } }
+      const answer = { message: 'noted', submit: { asked: ++responses } }
       res.writeHead(200).end(JSON.stringify({ ...JSON.parse(text), answer }))
     }
     await world.post('s-away', message('submits', {}, 't2'))

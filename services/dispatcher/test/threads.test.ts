@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import type { RunResult } from '@parley/dispatcher/deliver/run-result'
+import type { RunResult } from '@parley/dispatcher/deliver/thread-run'
 import type { MessageRecord } from '@parley/dispatcher/message/message-record'
 import { createThreads, type ThreadRef, type Threads } from '@parley/dispatcher/schedule/threads'
 import fc from 'fast-check'
@@ -75,7 +75,7 @@ function createWorld(options: {
   return { threads, store, ran }
 }
 
-function expectThreadOrder(ran: string[], inserted: MessageRecord[]): void {
+function expectThreadSequence(ran: string[], inserted: MessageRecord[]): void {
   const place = new Map(ran.map((id, index) => [id, index]))
   const threads = Map.groupBy(inserted, ({ thread }) => thread)
   for (const records of threads.values()) {
@@ -85,7 +85,7 @@ function expectThreadOrder(ran: string[], inserted: MessageRecord[]): void {
 }
 
 describe('threads', () => {
-  test('run each message once and every thread in order, whatever arrives when, also with more than memory holds', async () => {
+  test('run each message once and every thread in order, whatever arrives when, also when memory has no room for all', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ thread: fc.integer({ min: 0, max: 9 }), pause: fc.boolean() }), {
@@ -93,11 +93,11 @@ describe('threads', () => {
         }),
         fc.integer({ min: 1, max: 12 }),
         fc.integer({ min: 0, max: 40 }),
-        async (arrivals, maxThreads, before) => {
+        async (messages, maxThreads, before) => {
           const { threads, store, ran } = createWorld({ maxThreads, concurrency: 3 })
           const inserted = Array.from({ length: before }, (_, index) => store.insert(`t${index % 5}`))
           for (const thread of store.threads()) threads.wake({ workspace: 1, thread })
-          for (const [index, { thread, pause }] of arrivals.entries()) {
+          for (const [index, { thread, pause }] of messages.entries()) {
             if (index === 10) threads.complete()
             const record = store.insert(`t${thread}`)
             inserted.push(record)
@@ -108,7 +108,7 @@ describe('threads', () => {
           await until(() => store.size() === 0)
           await threads.stop()
           expect([...ran].sort()).toEqual(inserted.map(({ _id }) => _id).sort())
-          expectThreadOrder(ran, inserted)
+          expectThreadSequence(ran, inserted)
         },
       ),
       { numRuns: 60 },
@@ -135,7 +135,7 @@ describe('threads', () => {
     await threads.stop()
   })
 
-  test('a waiting thread holds up its own messages and nobody else', async () => {
+  test('a waiting thread delays its own messages and no other thread', async () => {
     let time = 1_000
     const { threads, store, ran } = createWorld({
       now: () => time,
@@ -173,7 +173,7 @@ describe('threads', () => {
     await threads.stop()
   })
 
-  test('what memory held is read anew when it may be out of date', async () => {
+  test('messages in memory are read again from the store when they may be out of date', async () => {
     const { threads, store, ran } = createWorld({
       result: (_record, attempt) => (attempt === 1 ? { kind: 'reload', at: Date.now() } : { kind: 'closed' }),
     })

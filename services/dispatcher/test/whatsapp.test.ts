@@ -28,7 +28,7 @@ afterAll(async () => {
   await simulator.close()
 })
 
-/** A channel with a phone number of its own, which behaves as told. */
+/** A channel with a phone number of its own, which behaves as the test says. */
 async function newLine({ accessToken = 'secret', ...behaviour }: Record<string, unknown> = {}) {
   const id = ++channels
   const number = `10${id}`
@@ -85,7 +85,7 @@ async function seenWith(id: string, condition: (seen: SeenMessage) => boolean): 
   })
 }
 
-describe("the provider's news", () => {
+describe("the provider's statuses", () => {
   test('move a message forward only', async () => {
     const line = await newLine()
     await world.post('w-news', line.text('hi'))
@@ -164,7 +164,7 @@ describe('a send that the provider refuses for good', () => {
 })
 
 describe('a send whose answer never came', () => {
-  test('is not sent again when news say that it happened, and the thread goes on', async () => {
+  test('is not sent again when a status says that it happened, and the thread goes on', async () => {
     const line = await newLine({ dropAnswerEvery: 1 })
     await world.post('w-dropped', line.text('once'))
     await world.post('w-behind', line.text('behind'))
@@ -186,7 +186,7 @@ describe('a send whose answer never came', () => {
     expect(new Set((await line.sends()).map(({ opaque }) => opaque))).toEqual(new Set(['w-silent:0']))
   })
 
-  test('is not sent again while news could not arrive', async () => {
+  test('is not sent again while statuses could not reach us', async () => {
     const line = await newLine({ dropAnswerEvery: 1 })
     world.statusPath.open = false
     await world.post('w-deaf', line.text('once'))
@@ -255,7 +255,7 @@ describe('a send whose answer never came', () => {
 })
 
 describe('a number', () => {
-  test('is held to 80 a second, all persons together', async () => {
+  test('is limited to 80 a second, all persons together', async () => {
     const line = await newLine()
     const people = Array.from({ length: 240 }, (_, n) => `w-rate-${n}`)
     await Promise.all(people.map((id, n) => world.post(id, line.text('hi', `5511${900_000_000 + n}`))))

@@ -10,8 +10,8 @@ const OVERLAP_MS = 10_000
 const MAX_CHANGES = 5_000
 
 /**
- * `GET /internal/changes?since=`, for the gateway: what was revoked or changed, told again for 10 s. `since`
- * is the `now` of the answer before; `complete` is false when it is too long ago for the list to hold all.
+ * `GET /internal/changes?since=`, for the gateway: what was revoked or changed, reported again for 10 s. `since`
+ * is the `now` of the answer before; `complete` is false when it is too long ago for the list to have all.
  */
 export function changesRoute({
   models,
@@ -30,13 +30,13 @@ export function changesRoute({
       .limit(MAX_CHANGES + 1)
       .lean()
     const changes = found.slice(0, MAX_CHANGES).map(({ _id, kind, key }) => ({ id: String(_id), kind, key }))
-    res.json({ now, complete: found.length <= MAX_CHANGES && now - since < KEPT_MS, changes })
+    res.json({ now, complete: found.length <= MAX_CHANGES && now - since < RETAINED_MS, changes })
   })
   return router
 }
 
-// Well below the day for which changes are kept.
-const KEPT_MS = 43_200_000
+// Well below the day for which changes are retained.
+const RETAINED_MS = 43_200_000
 
 /** `GET /internal/workspaces/by-slug/:slug`: the workspace of a slug, which is the same for ever. */
 export function workspaceBySlugRoute({

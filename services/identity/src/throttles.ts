@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { addressKey } from '@parley/shared/address-key'
+import { addressKey } from '@parley/shared/addresses'
 import { Problem } from '@parley/shared/problem'
 import type { Request, RequestHandler } from 'express'
 import type { Redis } from 'ioredis'
@@ -13,13 +13,13 @@ export interface Throttles {
   /** Logins, by address. */
   address: Throttle
   /** Registrations and refreshes, by address. */
-  arrivals: Throttle
+  requests: Throttle
   waitingRoom: WaitingRoom
 }
 
 // Behind one address there may be an office, whose sessions are refreshed every 15 minutes.
 const LOGINS_PER_ADDRESS = 10
-const ARRIVALS_PER_ADDRESS = 40
+const REQUESTS_PER_ADDRESS = 40
 
 /** `free` tries in five minutes are free for one account, and many times as many for one address. */
 export function createThrottles(options: { free: number; redis: Redis | undefined }): Throttles {
@@ -27,7 +27,7 @@ export function createThrottles(options: { free: number; redis: Redis | undefine
   return {
     account: createThrottle({ name: 'account', free, redis }),
     address: createThrottle({ name: 'address', free: free * LOGINS_PER_ADDRESS, redis }),
-    arrivals: createThrottle({ name: 'arrivals', free: free * ARRIVALS_PER_ADDRESS, redis }),
+    requests: createThrottle({ name: 'arrivals', free: free * REQUESTS_PER_ADDRESS, redis }),
     waitingRoom: createWaitingRoom(),
   }
 }
@@ -40,15 +40,15 @@ export async function slowDownGuessing(throttles: Throttles, req: Request, accou
 }
 
 /** Slows a request down by its address, before anything else is done for it. */
-export function slowDownByAddress({ arrivals, waitingRoom }: Throttles): RequestHandler {
+export function slowDownByAddress({ requests, waitingRoom }: Throttles): RequestHandler {
   return async (req, _res, next) => {
     const address = addressOf(req)
-    await waitingRoom.wait(address, await arrivals.count(address))
+    await waitingRoom.wait(address, await requests.count(address))
     next()
   }
 }
 
-/** By what the address of a request is counted, as the gateway tells it. */
+/** By what the address of a request is counted, as the gateway reports it. */
 function addressOf(req: Request): string {
   return addressKey(String(req.headers['x-forwarded-for'] ?? req.socket.remoteAddress))
 }

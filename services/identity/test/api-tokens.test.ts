@@ -58,7 +58,7 @@ describe('an API token', () => {
       _id: json._id,
       deleted: true,
     })
-    await expect(me(json.token)).rejects.toThrow('does not hold')
+    await expect(me(json.token)).rejects.toThrow('is not valid')
     expect((await identity.callWith(admin.accessToken, 'DELETE', path)).status).toBe(404)
   })
 
@@ -67,7 +67,7 @@ describe('an API token', () => {
     await identity.database
       .collection<{ _id: number }>('apiTokens')
       .updateOne({ _id: json._id }, { $set: { expiresAt: new Date(Date.now() - 1) } })
-    await expect(me(json.token)).rejects.toThrow('does not hold')
+    await expect(me(json.token)).rejects.toThrow('is not valid')
   })
 
   test.each([

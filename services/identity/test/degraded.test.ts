@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { makeServiceKeys, namedSecret } from '@parley/local/testing/service-under-test'
-import { HashPool } from '../src/passwords/hash-pool.ts'
+import { HashPool } from '../src/passwords/passwords.ts'
 import { type IdentityServer, newRegistration, startIdentity } from './identity-server.ts'
 
 const keys = makeServiceKeys()
@@ -27,13 +27,13 @@ afterAll(async () => {
 
 test('without its database the service says so, in bounded time', async () => {
   const started = performance.now()
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     identity.call('POST', '/api/auth/register', { body: newRegistration() }),
     identity.call('POST', '/api/auth/login', { body: { username: 'x', password: 'x' } }),
     identity.call('GET', '/.well-known/jwks.json'),
   ])
   expect(performance.now() - started).toBeLessThan(6_000)
-  for (const { status, headers, json } of answers) {
+  for (const { status, headers, json } of responses) {
     expect([status, json.code]).toEqual([503, 'unavailable'])
     expect(headers.get('retry-after')).toBe('1')
   }
@@ -43,7 +43,7 @@ test('without its database the service says so, in bounded time', async () => {
   expect((await identity.call('GET', '/health/live')).status).toBe(200)
 })
 
-test('a flood of passwords is turned away and does not stall the event loop', async () => {
+test('a flood of passwords is refused and does not stall the event loop', async () => {
   let slowest = 0
   let last = performance.now()
   const ticker = setInterval(() => {

@@ -12,7 +12,7 @@ import { buildApp } from '../src/app.ts'
 import { identityConfig } from '../src/config.ts'
 import { tokenHash } from '../src/store/session.ts'
 
-export interface Answer {
+export interface HttpResponse {
   status: number
   headers: Headers
   text: string
@@ -39,16 +39,16 @@ export interface IdentityServer {
   url: string
   /** Method and path of every request that came in. */
   seen: string[]
-  /** While true, every connection is cut: to its callers the service is away. */
+  /** While true, every connection is cut: to its callers the service is unavailable. */
   unavailable: boolean
   /** The service's database. */
   database: mongoose.mongo.Db
   /** Sends JSON as the gateway would let it through. */
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>
+  call(method: string, path: string, options?: CallOptions): Promise<HttpResponse>
   /** Sends JSON as another service that speaks for itself. */
-  callAs(service: ServiceName, method: string, path: string, body?: unknown): Promise<Answer>
+  callAs(service: ServiceName, method: string, path: string, body?: unknown): Promise<HttpResponse>
   /** Sends JSON on behalf of whoever a token belongs to, as the gateway would. */
-  callWith(token: string, method: string, path: string, body?: unknown): Promise<Answer>
+  callWith(token: string, method: string, path: string, body?: unknown): Promise<HttpResponse>
   /** Registers a new user and answers with the registration, which has an access token. */
   register(change?: Record<string, unknown>): Promise<Parsed>
   close(): Promise<void>
@@ -92,7 +92,7 @@ export async function startIdentity(
     },
     callWith: async (token, method, path, body) => {
       const { json } = await identity.callAs('gateway', 'POST', '/internal/introspect', questionAbout(token))
-      if (!json.active) throw new Error('the token does not hold')
+      if (!json.active) throw new Error('the token is not valid')
       const internal = gateway.sign({ audience: 'identity', caller: json.caller })
       return call(method, path, { body, headers: { authorization: `Bearer ${internal}` } })
     },
@@ -126,7 +126,7 @@ export async function dropIdentity(identity: IdentityServer): Promise<void> {
 }
 
 /** Sends a request and reads the answer, which is JSON or empty. */
-export async function send(url: string, method: string, options: CallOptions = {}): Promise<Answer> {
+export async function send(url: string, method: string, options: CallOptions = {}): Promise<HttpResponse> {
   const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
   const response = await fetch(url, {
     method,

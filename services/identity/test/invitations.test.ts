@@ -31,9 +31,11 @@ describe('an invitation', () => {
   test('makes one user of many who accept it at once', async () => {
     const { email, password } = newRegistration()
     const { token } = await invite(email)
-    const answers = await Promise.all(Array.from({ length: 5 }, () => accept({ token, name: 'x', password })))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    for (const { status } of answers) expect([200, 401, 409]).toContain(status)
+    const responses = await Promise.all(
+      Array.from({ length: 5 }, () => accept({ token, name: 'x', password })),
+    )
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+    for (const { status } of responses) expect([200, 401, 409]).toContain(status)
   })
 
   test('can be withdrawn, and is refused for a taken email', async () => {

@@ -18,13 +18,13 @@ beforeEach(async () => {
   clerk = await addUser('CLERK')
 })
 
-const forbidden = async (answer: Promise<{ status: number; json: Parsed }>) => {
-  const { status, json } = await answer
+const forbidden = async (response: Promise<{ status: number; json: Parsed }>) => {
+  const { status, json } = await response
   expect([status, json.code]).toEqual([403, 'forbidden'])
 }
 
 describe('somebody who writes roles without holding everything', () => {
-  test('makes no role that holds more than they do', async () => {
+  test('makes no role that has more than they do', async () => {
     const asClerk = as(clerk.token)
     await forbidden(asClerk('POST', '/rest/roles', { name: 'BOSS', permissions: everything }))
     const channels = [{ schema: "{{resource}} == 'channels'", read: ALL, write: '' }]
@@ -33,14 +33,14 @@ describe('somebody who writes roles without holding everything', () => {
     expect((await asClerk('POST', '/rest/roles', { name: 'READER', permissions: users })).status).toBe(200)
   })
 
-  test('gives their own role no more than it holds', async () => {
+  test('gives their own role no more than it has', async () => {
     const path = `/rest/roles/${clerk.role}`
     for (const method of ['PUT', 'PATCH'])
       await forbidden(as(clerk.token)(method, path, { name: 'CLERK', permissions: everything }))
     expect((await as(clerk.token)('PATCH', path, { name: 'CLERKS' })).status).toBe(200)
   })
 
-  test('neither changes nor deletes a role that holds more', async () => {
+  test('neither changes nor deletes a role that has more', async () => {
     const { json: boss } = await asAdmin('POST', '/rest/roles', { name: 'BOSS', permissions: everything })
     for (const role of [workspace.admin.role, boss._id]) {
       await forbidden(as(clerk.token)('PATCH', `/rest/roles/${role}`, { permissions: [] }))
@@ -48,7 +48,7 @@ describe('somebody who writes roles without holding everything', () => {
     }
   })
 
-  test('gives no role that holds more, to users, invitations or tokens', async () => {
+  test('gives no role that has more, to users, invitations or tokens', async () => {
     const { namespace: _none, ...user } = newRegistration()
     const asClerk = as(clerk.token)
     const { json: other } = await asClerk('POST', '/rest/users', { ...user, role: 'CLERK' })
@@ -64,7 +64,7 @@ describe('somebody who writes roles without holding everything', () => {
   })
 })
 
-describe('somebody who holds more than the caller', () => {
+describe('somebody who has more than the caller', () => {
   test('is neither changed, demoted nor deleted', async () => {
     for (const _id of [workspace.admin._id, (await addUser('MEMBER'))._id]) {
       await forbidden(as(clerk.token)('PATCH', `/rest/users/${_id}`, { name: 'Nobody' }))
@@ -73,7 +73,7 @@ describe('somebody who holds more than the caller', () => {
     }
   })
 
-  test('keeps the invitations and tokens that they made', async () => {
+  test('retains the invitations and tokens that they made', async () => {
     const invitation = { email: 'x@example.com', role: 'MEMBER' }
     const { json: invited } = await asAdmin('POST', '/rest/invitations', invitation)
     await forbidden(as(clerk.token)('DELETE', `/rest/invitations/${invited._id}`))
@@ -86,22 +86,22 @@ describe('somebody who holds more than the caller', () => {
 describe('an API token', () => {
   const me = (token: string) => as(token)('POST', '/api/auth/me')
 
-  test('ends when its maker holds less than it', async () => {
+  test('ends when its maker has less than it', async () => {
     const second = await addUser('WORKSPACE_ADMIN')
     const { json } = await as(second.token)('POST', '/api/auth/tokens', { name: 'x', role: 'MEMBER' })
     expect((await me(json.token)).status).toBe(200)
     await asAdmin('PATCH', `/rest/users/${second._id}`, { role: 'VIEWER' })
-    await expect(me(json.token)).rejects.toThrow('does not hold')
+    await expect(me(json.token)).rejects.toThrow('is not valid')
   })
 
-  test('ends when the role of its maker is changed to hold less, and the gateway is told', async () => {
+  test('ends when the role of its maker is changed to have less, and this is reported to the gateway', async () => {
     const { json: role } = await asAdmin('POST', '/rest/roles', { name: 'BOSS', permissions: everything })
     const second = await addUser('BOSS')
     const { json } = await as(second.token)('POST', '/api/auth/tokens', { name: 'x', role: 'MEMBER' })
     await asAdmin('PATCH', `/rest/roles/${role._id}`, { permissions: [] })
-    await expect(me(json.token)).rejects.toThrow('does not hold')
-    const { json: told } = await workspace.identity.callAs('gateway', 'GET', '/internal/changes?since=0')
-    expect(told.changes).toContainEqual(
+    await expect(me(json.token)).rejects.toThrow('is not valid')
+    const { json: reported } = await workspace.identity.callAs('gateway', 'GET', '/internal/changes?since=0')
+    expect(reported.changes).toContainEqual(
       expect.objectContaining({ kind: 'workspace', key: String(workspace.admin.workspace._id) }),
     )
   })
@@ -142,6 +142,6 @@ describe('an API token', () => {
     expect((await change(first)).status).toBe(200)
     expect((await me(json.token)).status).toBe(200)
     expect((await change({ currentPassword: 'second password', newPassword: 'third' })).status).toBe(200)
-    await expect(me(json.token)).rejects.toThrow('does not hold')
+    await expect(me(json.token)).rejects.toThrow('is not valid')
   })
 })

@@ -51,10 +51,10 @@ describe('refresh', () => {
   })
 
   test('sent many times at once, gets one and the same successor', async () => {
-    const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(first)))
-    expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200))
-    expect(new Set(answers.map(({ json }) => json.refreshToken)).size).toBe(1)
-    expect((await refresh(answers[0]!.json.refreshToken)).status).toBe(200)
+    const responses = await Promise.all(Array.from({ length: 50 }, () => refresh(first)))
+    expect(responses.map(({ status }) => status)).toEqual(Array(50).fill(200))
+    expect(new Set(responses.map(({ json }) => json.refreshToken)).size).toBe(1)
+    expect((await refresh(responses[0]!.json.refreshToken)).status).toBe(200)
   })
 
   test('with a token whose successor was used, ends the session', async () => {
@@ -119,7 +119,7 @@ describe('changes', () => {
   const changesSince = async (since: number | string) =>
     (await identity.callAs('gateway', 'GET', `/internal/changes?since=${since}`)).json
 
-  test('are told to the gateway for ten seconds, from the moment on at which they hold', async () => {
+  test('are reported to the gateway for ten seconds, from the moment on at which they take effect', async () => {
     const { now, complete } = await changesSince(0)
     expect(complete).toBe(true)
     await identity.call('POST', '/api/auth/logout', { body: { refreshToken: first } })
@@ -158,7 +158,7 @@ describe('a session', () => {
     await age(90)
     await expectEnded(json.refreshToken)
     const question = { account, session: sidOf(json.accessToken) }
-    const { json: answer } = await identity.callAs('gateway', 'POST', '/internal/introspect', question)
-    expect(answer).toEqual({ active: false })
+    const { json: response } = await identity.callAs('gateway', 'POST', '/internal/introspect', question)
+    expect(response).toEqual({ active: false })
   })
 })

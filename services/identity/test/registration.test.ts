@@ -88,11 +88,11 @@ describe('a registration', () => {
     expect((await login(`${password.slice(0, 1023)}q`)).status).toBe(401)
   })
 
-  test('takes no notice of a bearer token, whatever it holds', async () => {
+  test('takes no notice of a bearer token, whatever it contains', async () => {
     for (const authorization of ['Bearer not-a-token', 'Basic eDp5', 'Bearer ']) {
       const body = newRegistration()
-      const answer = await identity.call('POST', '/api/auth/register', { body, headers: { authorization } })
-      expect(answer.status).toBe(200)
+      const response = await identity.call('POST', '/api/auth/register', { body, headers: { authorization } })
+      expect(response.status).toBe(200)
     }
   })
 
@@ -169,8 +169,8 @@ describe('the email', () => {
 
   test('goes to one of many who ask at once, and the others leave nothing behind', async () => {
     const body = newRegistration({ email: 'race@example.com', namespace: 'race' })
-    const answers = await Promise.all(Array.from({ length: 200 }, () => register(body)))
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(199).fill(409)])
+    const responses = await Promise.all(Array.from({ length: 200 }, () => register(body)))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(199).fill(409)])
     const workspaces = await identity.database.collection('workspaces').find({ namespace: 'race' }).toArray()
     expect(workspaces).toHaveLength(1)
     expect(

@@ -8,7 +8,7 @@ const ALL = '{{account.workspace._id}}'
 describe('roles', () => {
   const permissions = [{ schema: "{{resource}} == 'channels'", read: ALL, write: '' }]
 
-  test('get a new version with every change, and keep the old ones', async () => {
+  test('get a new version with every change, and the old ones are retained', async () => {
     const { json: role } = await asAdmin('POST', '/rest/roles', { name: 'READER', permissions })
     expect(role).toMatchObject({ name: 'READER', version: 1, permissions })
     const path = `/rest/roles/${role._id}`
@@ -19,8 +19,8 @@ describe('roles', () => {
     const versions = [1, 2, 3].map((version) =>
       workspace.identity.callAs('configuration', 'GET', `/internal/roles/${role._id}/versions/${version}`),
     )
-    const kept = (await Promise.all(versions)).map(({ json }) => [json.name, json.permissions.length])
-    expect(kept).toEqual([
+    const stored = (await Promise.all(versions)).map(({ json }) => [json.name, json.permissions.length])
+    expect(stored).toEqual([
       ['READER', 1],
       ['READER', 0],
       ['LOOKER', 1],
@@ -55,12 +55,12 @@ describe('roles', () => {
   test('lose nothing when changed at once', async () => {
     const { json: role } = await asAdmin('POST', '/rest/roles', { name: 'BUSY', permissions })
     const path = `/rest/roles/${role._id}`
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 6 }, (_, i) => asAdmin('PATCH', path, { name: `BUSY ${i}` })),
     )
-    const changed = answers.filter(({ status }) => status === 200)
+    const changed = responses.filter(({ status }) => status === 200)
     expect(changed.length).toBeGreaterThan(0)
-    for (const { status } of answers) expect([200, 412]).toContain(status)
+    for (const { status } of responses) expect([200, 412]).toContain(status)
     expect((await asAdmin('GET', path)).json.version).toBe(1 + changed.length)
   })
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { makeServiceKeys, namedSecret, type Parsed } from '@parley/local/testing/service-under-test'
 import { createInternalSigner } from '@parley/shared/internal-token'
 import bcrypt from 'bcryptjs'
-import { HashPool } from '../src/passwords/hash-pool.ts'
+import { HashPool } from '../src/passwords/passwords.ts'
 import {
   dropIdentity,
   type IdentityServer,
@@ -50,13 +50,13 @@ describe('login', () => {
     expect(lifetime).toBeLessThanOrEqual(900_000)
   })
 
-  test('answers in the same way to a wrong password, an unknown user and another namespace', async () => {
-    const answers = await Promise.all([
+  test('responds equally to a wrong password, an unknown user and another namespace', async () => {
+    const responses = await Promise.all([
       login({ username: user.email, password: 'wrong' }),
       login({ username: 'nobody@example.com', password: user.password }),
       login({ username: user.email, password: user.password, namespace: 'Globex' }),
     ])
-    for (const { status, headers, json } of answers) {
+    for (const { status, headers, json } of responses) {
       expect(status).toBe(401)
       expect(headers.get('www-authenticate')).toMatch(/^Bearer/)
       const { requestId, ...rest } = json
@@ -113,7 +113,7 @@ describe('login', () => {
     await later.close()
   })
 
-  test('keeps no token that could be used from the database alone', async () => {
+  test('stores no token that could be used from the database alone', async () => {
     const { json } = await login({ username: user.email, password: user.password })
     for (const { name } of await identity.database.listCollections().toArray()) {
       const stored = JSON.stringify(await identity.database.collection(name).find().toArray())
@@ -178,7 +178,7 @@ describe('the current user', () => {
 describe('introspection', () => {
   const ask = (body: unknown) => identity.callAs('gateway', 'POST', '/internal/introspect', body)
 
-  test('tells the gateway who is behind a session', async () => {
+  test('reports to the gateway who is behind a session', async () => {
     const { sid } = claimsOf(registered.accessToken)
     const { json } = await ask({ account: registered._id, session: sid })
     expect(json).toEqual({

@@ -12,7 +12,7 @@ import {
 } from './identity-server.ts'
 
 const keys = makeServiceKeys()
-let copies: IdentityServer[]
+let instances: IdentityServer[]
 
 beforeAll(async () => {
   const environment = await identityEnvironment(keys)
@@ -23,16 +23,16 @@ beforeAll(async () => {
   const others = await Promise.all(Array.from({ length: 3 }, () => startIdentity(keys, environment)))
   await Promise.all(others.map(({ url }) => untilReady(url)))
   await first.close()
-  copies = others
+  instances = others
 }, 150_000)
 afterAll(async () => {
-  const [first, ...others] = copies
-  await Promise.all(others.map((copy) => copy.close()))
+  const [first, ...others] = instances
+  await Promise.all(others.map((instance) => instance.close()))
   await dropIdentity(first!)
 })
 
-test('copies that start at once agree on the keys', async () => {
-  const sets = await Promise.all(copies.map((copy) => copy.call('GET', '/.well-known/jwks.json')))
+test('instances that start at once agree on the keys', async () => {
+  const sets = await Promise.all(instances.map((instance) => instance.call('GET', '/.well-known/jwks.json')))
   const [first] = sets
   expect(first!.json.keys).toHaveLength(2)
   for (const { json } of sets) expect(json).toEqual(first!.json)
@@ -40,8 +40,8 @@ test('copies that start at once agree on the keys', async () => {
     expect(Object.keys(key).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
 })
 
-test('a token of one copy verifies with the keys of another', async () => {
-  const [one, other] = copies
+test('a token of one instance verifies with the keys of another', async () => {
+  const [one, other] = instances
   const { json } = await one!.call('POST', '/api/auth/register', { body: newRegistration() })
   const { header } = jwt.decode(json.accessToken, { complete: true })!
   expect(header).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) })
@@ -54,7 +54,7 @@ test('a token of one copy verifies with the keys of another', async () => {
 })
 
 test('the private parts are stored encrypted', async () => {
-  const ring = await copies[0]!.database.collection('keyRings').findOne()
+  const ring = await instances[0]!.database.collection('keyRings').findOne()
   for (const key of [ring!.current, ring!.next])
     expect(Object.keys(key.privateJwk).sort()).toEqual(['data', 'iv', 'key', 'tag'])
   expect(JSON.stringify(ring)).not.toContain('"d":')

@@ -10,12 +10,12 @@ describe('users', () => {
   test('are created, read, listed, changed and deleted', async () => {
     const { namespace: _none, password, ...fields } = newRegistration()
     const created = await asAdmin('POST', '/rest/users', { ...fields, password, role: 'MEMBER' })
-    const { email, ...kept } = fields
+    const { email, ...others } = fields
     expect(created.json).toEqual({
       _id: expect.any(Number),
       provider: 'local',
       username: email,
-      ...kept,
+      ...others,
       profile: expect.any(Number),
       workspace: workspace.admin.workspace._id,
       role: workspace.admin.role + 1,
@@ -66,8 +66,8 @@ describe('users', () => {
     const user = await addUser('WORKSPACE_ADMIN')
     const { json } = await as(user.token)('POST', '/api/auth/tokens', { name: 'x', role: 'VIEWER' })
     await asAdmin('DELETE', `/rest/users/${user._id}`)
-    await expect(as(user.token)('POST', '/api/auth/me')).rejects.toThrow('does not hold')
-    await expect(as(json.token)('POST', '/api/auth/me')).rejects.toThrow('does not hold')
+    await expect(as(user.token)('POST', '/api/auth/me')).rejects.toThrow('is not valid')
+    await expect(as(json.token)('POST', '/api/auth/me')).rejects.toThrow('is not valid')
   })
 
   test('of another workspace are not there', async () => {
@@ -114,16 +114,16 @@ describe('users', () => {
 })
 
 describe('the last admin', () => {
-  const expectKept = async (method: string, path: string, body?: unknown) => {
+  const expectUnchanged = async (method: string, path: string, body?: unknown) => {
     const { status, json } = await asAdmin(method, path, body)
     expect([status, json.code]).toEqual([409, 'last_admin'])
   }
 
   test('can be neither removed nor demoted, nor can the role be emptied', async () => {
     await addUser('MEMBER')
-    await expectKept('DELETE', `/rest/users/${workspace.admin._id}`)
-    await expectKept('PATCH', `/rest/users/${workspace.admin._id}`, { role: 'MEMBER' })
-    await expectKept('PATCH', `/rest/roles/${workspace.admin.role}`, { permissions: [] })
+    await expectUnchanged('DELETE', `/rest/users/${workspace.admin._id}`)
+    await expectUnchanged('PATCH', `/rest/users/${workspace.admin._id}`, { role: 'MEMBER' })
+    await expectUnchanged('PATCH', `/rest/roles/${workspace.admin.role}`, { permissions: [] })
     expect((await asAdmin('GET', `/rest/users/${workspace.admin._id}`)).json.role).toBe(workspace.admin.role)
     expect((await asAdmin('GET', `/rest/roles/${workspace.admin.role}`)).json.version).toBe(1)
   })
@@ -135,10 +135,10 @@ describe('the last admin', () => {
 
   test.each([1, 2, 3])('is left when two remove each other at once: round %i', async () => {
     const other = await addUser('WORKSPACE_ADMIN')
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       asAdmin('DELETE', `/rest/users/${other._id}`),
       as(other.token)('DELETE', `/rest/users/${workspace.admin._id}`),
     ])
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 409])
   })
 })

@@ -3,7 +3,7 @@ import type { BaseConfig } from '@parley/shared/config'
 import { followChanges } from '@parley/shared/config-replica/follow-changes'
 import { createReplica } from '@parley/shared/config-replica/replica'
 import { createReplicaStore } from '@parley/shared/config-replica/replica-store'
-import { createInternalClient } from '@parley/shared/internal-client'
+import { createInternalClient, roundRobin } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
 import { connectBroker } from '@parley/shared/messaging/connection'
@@ -13,12 +13,10 @@ import { declareChanges, declareTopology, MESSAGES_EXCHANGE } from '@parley/shar
 import { connectMongo } from '@parley/shared/mongo'
 import { methodNotAllowed } from '@parley/shared/problem'
 import { connectRedis } from '@parley/shared/redis'
-import { createSecretBox } from '@parley/shared/sealed-value'
-import { secretKeysOf } from '@parley/shared/secret-keys'
+import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
-import { inTurn } from '@parley/shared/targets'
 import { createTracing } from '@parley/shared/tracing'
-import { within } from '@parley/shared/within'
+import { withTimeout } from '@parley/shared/with-timeout'
 import { Counter, Registry } from 'prom-client'
 import { asyncApi } from './asyncapi.ts'
 import { createAudioStore } from './audio/audio-store.ts'
@@ -57,7 +55,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const signer = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'webhook', jwks: config.SERVICE_JWKS })
   const inner = (urls: URL[], audience: 'identity' | 'configuration') =>
-    createInternalClient({ targets: inTurn(urls), audience, signer })
+    createInternalClient({ targets: roundRobin(urls), audience, signer })
   const identity = inner(config.IDENTITY_URL, 'identity')
   const database = connectMongo({
     url: config.MONGO_URL,
@@ -79,7 +77,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   })
   const replica = createReplica({
     store,
-    configuration: { get: (path) => within(LOOKUP_MS, configuration.get(path)) },
+    configuration: { get: (path) => withTimeout(LOOKUP_MS, configuration.get(path)) },
     freshMs: FRESH_MS,
     missesFreshMs: FRESH_MS,
     log,

@@ -14,7 +14,7 @@ import {
   statusKey,
   TASKS_QUEUE,
 } from '@parley/shared/messaging/topology'
-import { jsonSchemaOf } from '@parley/shared/openapi/json-schema'
+import { jsonSchemaOf } from '@parley/shared/openapi/operation'
 import { TASK_SUBMISSION_TYPE, taskSubmission } from '@parley/shared/task-submission'
 import { z } from 'zod'
 import { audioReference } from './audio/audio-store.ts'
@@ -31,7 +31,7 @@ const messageHeaders = headers.extend({ thread: z.string().describe('What it is 
 const publishedMessage = webhookMessage.extend({
   audioRef: audioReference
     .optional()
-    .describe('In the place of audio over 128 KiB, which is null then and kept beside the message'),
+    .describe('In the place of audio over 128 KiB, which is null then and stored apart from the message'),
   meta: z.unknown().optional().describe('The message as Meta sent it, where it came from there'),
 })
 

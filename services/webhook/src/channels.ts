@@ -1,5 +1,4 @@
-import { channelFor } from '@parley/shared/config-replica/channel-for'
-import type { Replica } from '@parley/shared/config-replica/replica'
+import { channelFor, type Replica } from '@parley/shared/config-replica/replica'
 import type { ConfigurationDocument } from '@parley/shared/config-replica/replica-store'
 import { jsonObject } from '@parley/shared/json-object'
 import { isSealed, type SecretBox } from '@parley/shared/sealed-value'

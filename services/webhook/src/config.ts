@@ -8,7 +8,7 @@ import {
   safeInProduction,
   servicesConfig,
 } from '@parley/shared/config'
-import { secretKeysConfig } from '@parley/shared/secret-keys'
+import { secretKeysConfig } from '@parley/shared/sealed-value'
 import { signingSecretKey } from '@parley/shared/signing-secret'
 import type { z } from 'zod'
 

@@ -22,7 +22,7 @@ export type HookError =
   | 'app_secret_not_configured'
   | 'updates_skipped'
 
-/** What is kept of a workspace; its slug is its own for good. */
+/** What is stored of a workspace; its slug is its own for good. */
 interface KnownWorkspace {
   /** The slug. */
   _id: string
@@ -47,7 +47,7 @@ export function collectionsOf(connection: Connection): Collections {
 
 const EXISTS = 48
 
-/** Makes the collections, which first writes that come together would get in each other's way over, and indexes. */
+/** Makes the collections, which first writes that come together would conflict over, and indexes. */
 export async function prepareDatabase(connection: Connection): Promise<void> {
   for (const name of ['channels', 'workspaces', 'hooks']) {
     await connection.db?.createCollection(name).catch((error: unknown) => {

@@ -4,7 +4,7 @@ import { Problem } from '@parley/shared/problem'
 import type { Redis } from 'ioredis'
 
 const IN_FLIGHT_MS = 10_000
-const KEPT_SECONDS = 7 * 24 * 60 * 60
+const RETAINED_SECONDS = 7 * 24 * 60 * 60
 const IN_FLIGHT = 'in-flight'
 const CONFIRMED = 'confirmed'
 
@@ -19,7 +19,7 @@ export interface Idempotency {
   /**
    * Runs `publish` unless this very request was confirmed before; says whether it was. The mark of a request in
    * flight lives 10 s, a confirmed key 7 days. Throws `idempotency_in_flight`, `idempotency_key_reused`. With
-   * Redis away it goes on without: the derived id still makes a repeat one message in the store.
+   * Redis unavailable it goes on without: the derived id still makes a repeat one message in the store.
    */
   once(request: KeyedRequest, publish: () => Promise<void>): Promise<{ replayed: boolean }>
 }
@@ -31,14 +31,14 @@ export function createIdempotency(redis: Redis, log: Log): Idempotency {
       const name = `idempotency:${request.workspace}:${createHash('sha256').update(request.key).digest('hex')}`
       const digest = createHash('sha256').update(request.body).digest('hex')
       const earlier = await withoutRedis(log, () => claim(redis, name, digest))
-      if (earlier !== null && earlier !== undefined) return answerFor(earlier, digest)
+      if (earlier !== null && earlier !== undefined) return replayOf(earlier, digest)
       try {
         await publish()
       } catch (error) {
         await withoutRedis(log, () => redis.del(name))
         throw error
       }
-      await withoutRedis(log, () => redis.set(name, `${CONFIRMED} ${digest}`, 'EX', KEPT_SECONDS))
+      await withoutRedis(log, () => redis.set(name, `${CONFIRMED} ${digest}`, 'EX', RETAINED_SECONDS))
       return { replayed: false }
     },
   }
@@ -49,7 +49,7 @@ function claim(redis: Redis, name: string, digest: string): Promise<string | nul
   return redis.set(name, `${IN_FLIGHT} ${digest}`, 'PX', IN_FLIGHT_MS, 'NX', 'GET')
 }
 
-function answerFor(earlier: string, digest: string): { replayed: true } {
+function replayOf(earlier: string, digest: string): { replayed: true } {
   const [state, earlierDigest] = earlier.split(' ')
   if (earlierDigest !== digest) throw new Problem('idempotency_key_reused')
   if (state === IN_FLIGHT) throw new Problem('idempotency_in_flight', { retryAfter: 1 })
@@ -58,7 +58,7 @@ function answerFor(earlier: string, digest: string): { replayed: true } {
 
 /** Remembers, for 7 days, the ids of messages that were confirmed. */
 export interface ConfirmedIds {
-  /** Those of `ids` that were confirmed before; none with Redis away. */
+  /** Those of `ids` that were confirmed before; none with Redis unavailable. */
   among(ids: string[]): Promise<Set<string>>
   add(ids: string[]): Promise<void>
 }
@@ -73,7 +73,7 @@ export function createConfirmedIds(redis: Redis, log: Log): ConfirmedIds {
     },
     async add(ids) {
       await withoutRedis(log, () =>
-        Promise.all(ids.map((id) => redis.set(name(id), '1', 'EX', KEPT_SECONDS))),
+        Promise.all(ids.map((id) => redis.set(name(id), '1', 'EX', RETAINED_SECONDS))),
       )
     },
   }

@@ -1,7 +1,10 @@
 import { safeInteger } from '@parley/shared/json-object'
 import { postedMessage } from '@parley/shared/message'
-import type { DescribedOperation, Parameter } from '@parley/shared/openapi/operation'
-import { queryParameters } from '@parley/shared/openapi/query-parameters'
+import {
+  type DescribedOperation,
+  type OperationParameter,
+  queryParameters,
+} from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { hookQuery } from './hooks/routes.ts'
 
@@ -10,7 +13,7 @@ const time = z.iso.datetime().nullable()
 
 const message = postedMessage.meta({
   id: 'WebhookMessage',
-  description: 'A message; what is not described here is kept and repeated',
+  description: 'A message; what is not described here is stored and repeated',
 })
 const messageExample = {
   extId: 'support-line',
@@ -70,7 +73,7 @@ const hookExample = {
 }
 
 const path = '/api/hooks/whatsapp/{slug}/{channelExtId}'
-const address: Parameter[] = [
+const address: OperationParameter[] = [
   {
     in: 'path',
     name: 'slug',
@@ -88,7 +91,7 @@ const address: Parameter[] = [
     example: 'support-line',
   },
 ]
-const hub = (name: string, description: string, example: string): Parameter => ({
+const hub = (name: string, description: string, example: string): OperationParameter => ({
   in: 'query',
   name: `hub.${name}`,
   description,
@@ -106,7 +109,7 @@ export const operations: readonly DescribedOperation[] = [
     tag,
     summary: 'Post a message',
     description:
-      '200 once the broker has confirmed it. Up to 1 MiB, with `audio` of up to 16 MiB beside it. Two equal posts are two messages, unless they carry the same `Idempotency-Key`.',
+      '200 once the broker has confirmed it. Up to 1 MiB, with `audio` of up to 16 MiB in addition. Two equal posts are two messages, unless they carry the same `Idempotency-Key`.',
     parameters: [
       {
         in: 'header',
@@ -117,7 +120,7 @@ export const operations: readonly DescribedOperation[] = [
       },
     ],
     body: { schema: message, example: messageExample },
-    answer: {
+    response: {
       schema: message,
       example: messageExample,
       description: 'The message, repeated',
@@ -140,7 +143,7 @@ export const operations: readonly DescribedOperation[] = [
       hub('verify_token', 'The channel’s `config.verifyToken`', 'a-token-of-ones-own'),
       hub('challenge', 'What is to be repeated', '1158201444'),
     ],
-    answer: {
+    response: {
       schema: z.string(),
       example: '1158201444',
       types: ['text/plain'],
@@ -197,7 +200,7 @@ export const operations: readonly DescribedOperation[] = [
         ],
       },
     },
-    answer: {
+    response: {
       schema: z
         .object({ accepted: z.number().int(), repeated: z.number().int(), skipped: z.number().int() })
         .meta({ id: 'MetaReceipt' }),
@@ -217,7 +220,7 @@ export const operations: readonly DescribedOperation[] = [
       limit: 'How many channels at a time',
       after: 'The `next` of the page before',
     }),
-    answer: {
+    response: {
       schema: z.object({ data: z.array(hook), next: z.string().nullable() }).meta({ id: 'HookPage' }),
       example: { data: [hookExample], next: null },
       headers: [{ name: 'Cache-Control', description: '`no-store`' }],
@@ -230,7 +233,7 @@ export const operations: readonly DescribedOperation[] = [
     id: 'readAsyncApi',
     tag: 'operation',
     summary: 'What is published to the message broker',
-    answer: {
+    response: {
       schema: z.looseObject({ asyncapi: z.string() }).meta({ id: 'AsyncApi' }),
       example: { asyncapi: '3.0.0' },
     },

@@ -1,5 +1,5 @@
 import type { InternalClient } from '@parley/shared/internal-client'
-import { within } from '@parley/shared/within'
+import { withTimeout } from '@parley/shared/with-timeout'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { Collections } from './database.ts'
@@ -37,7 +37,7 @@ export function createWorkspaces(options: {
     max: MAX_KNOWN,
     ignoreFetchAbort: true,
     fetchMethod: async (slug, _last, { options }) => {
-      const stored = await within(READ_MS, known.findOne({ _id: slug })).catch(() => null)
+      const stored = await withTimeout(READ_MS, known.findOne({ _id: slug })).catch(() => null)
       const workspace = stored?.workspace ?? (await ask(slug))
       if (workspace === undefined) options.ttl = UNKNOWN_MS
       return { workspace }

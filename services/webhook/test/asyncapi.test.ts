@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => world.close(), START_MS)
 
 /** What the document says is wrong about a delivery; empty when it is as described. */
-function faultsOf({ delivery }: Pick<Taken, 'delivery'>): unknown[] {
+function schemaErrorsOf({ delivery }: Pick<Taken, 'delivery'>): unknown[] {
   const { type, headers } = delivery.properties
   const described = Object.values(document.components.messages).find(({ name }) => name === type)
   if (described === undefined) return [`type ${type} is not described`]
@@ -73,7 +73,7 @@ describe('the AsyncAPI document', () => {
     )
     const taken = await world.drain()
     expect(taken).toHaveLength(7)
-    expect(taken.flatMap(faultsOf)).toEqual([])
+    expect(taken.flatMap(schemaErrorsOf)).toEqual([])
     expect(taken.some(({ delivery }) => delivery.properties.headers?.traceparent === traceparent)).toBe(true)
   })
 
@@ -82,6 +82,6 @@ describe('the AsyncAPI document', () => {
     const [taken] = await world.drain()
     if (taken === undefined) throw new Error('nothing was published')
     const content = Buffer.from(JSON.stringify({ extId: 5, user: {}, thread: {}, answer: { submit: [] } }))
-    expect(faultsOf({ delivery: { ...taken.delivery, content } })).not.toEqual([])
+    expect(schemaErrorsOf({ delivery: { ...taken.delivery, content } })).not.toEqual([])
   })
 })

@@ -41,7 +41,7 @@ describe('audio', () => {
     expect((await world.drain()).map(bodyOf)).toEqual([{ ...message, audio }])
   })
 
-  test('beyond that is kept beside it, and the answer repeats the body exactly', async () => {
+  test('beyond that is stored apart from it, and the response repeats the body exactly', async () => {
     await world.drain()
     const audio = `data:audio/ogg;base64,${'é'.repeat(1.5 * MIB)}\\n"`
     const text = JSON.stringify({ ...message, audio, input: 'after' })
@@ -56,9 +56,9 @@ describe('audio', () => {
       input: 'after',
       audioRef: { id, bytes, contentType: 'audio/ogg' },
     })
-    const kept = await audioAt(id)
-    expect([kept.status, kept.headers.get('content-length')]).toEqual([200, String(bytes)])
-    expect(kept.text === audio).toBe(true)
+    const stored = await audioAt(id)
+    expect([stored.status, stored.headers.get('content-length')]).toEqual([200, String(bytes)])
+    expect(stored.text === audio).toBe(true)
   })
 
   test('of 16 MiB is taken, also in escapes; a byte more is not', async () => {
@@ -83,7 +83,7 @@ describe('audio', () => {
     expect((await world.post(twice)).json.code).toBe('body_too_large')
   })
 
-  test('with an idempotency key is kept once, and a repeat finds it', async () => {
+  test('with an idempotency key is stored once, and a repeat finds it', async () => {
     await world.drain()
     const body = { ...message, audio: 'k'.repeat(200 * KIB) }
     const first = await world.post(body, { key: 'audio-key' })
@@ -97,7 +97,7 @@ describe('audio', () => {
     expect(await world.database.collection('audio.files').countDocuments({ length: 200 * KIB })).toBe(1)
   })
 
-  test('goes away after 30 days, chunks that lack their file included', async () => {
+  test('is deleted after 30 days, chunks that lack their file included', async () => {
     const days30 = 30 * 24 * 60 * 60 * 1_000
     for (const name of ['audio.files', 'audio.chunks']) {
       const indexes = await world.database.collection(name).indexes()
@@ -119,7 +119,7 @@ describe('audio', () => {
     expect((await audioAt(id, { headers: {} })).status).toBe(401)
   })
 
-  test('can not be kept while the database is away: 503 within 5 s; what is small goes on', async () => {
+  test('can not be stored while the database is unavailable: 503 within 5 s; what is small goes on', async () => {
     world.mongo.cut()
     const started = performance.now()
     const answer = await world.post({ ...message, audio: 'q'.repeat(200 * KIB) })

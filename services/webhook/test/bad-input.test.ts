@@ -71,7 +71,7 @@ describe('a body', () => {
     expect((await world.drain()).map(({ delivery }) => delivery.content.toString())).toEqual([answer.text])
   })
 
-  test('with keys that JavaScript has a meaning for is kept and echoed', async () => {
+  test('with keys that JavaScript has a meaning for is stored and echoed', async () => {
     await world.drain()
     const odd = withMember('"__proto__":{"a":1},"constructor":{"prototype":{}},"$where":"1","a.b":2')
     const answer = await world.post(odd)

@@ -135,8 +135,15 @@ describe('whatever a caller sends', () => {
   test('is never answered with 5xx at Meta’s, when it is signed', async () => {
     const item = maybe(
       object({
-        ...{ id: text, from: text, wa_id: text, timestamp: maybe(fc.constant('1760000000')), type: text },
-        ...{ status: text, recipient_id: text, biz_opaque_callback_data: text, errors: fc.array(value) },
+        id: text,
+        from: text,
+        wa_id: text,
+        timestamp: maybe(fc.constant('1760000000')),
+        type: text,
+        status: text,
+        recipient_id: text,
+        biz_opaque_callback_data: text,
+        errors: fc.array(value),
         text: object({ body: text }),
       }),
     )

@@ -65,7 +65,7 @@ describe('GET /rest/hooks', () => {
     expect(theirs.text).not.toMatch(/signingSecret|whsec_/)
   })
 
-  test('tells of the handshake, of what came last, and of the last error', async () => {
+  test('shows the handshake, of what came last, and of the last error', async () => {
     const hook = `${world.url}/api/hooks/whatsapp/${world.slug}/line%20%C3%A9`
     const query = { 'hub.mode': 'subscribe', 'hub.challenge': '1' }
     const shake = (token: string) =>

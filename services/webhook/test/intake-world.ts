@@ -11,7 +11,7 @@ import { startTaking, type Taken } from './take-queues.ts'
 /** What starting or stopping three services may take on a busy machine. */
 export const START_MS = 120_000
 
-export interface Answer {
+export interface HttpResponse {
   status: number
   headers: Headers
   text: string
@@ -28,8 +28,8 @@ export interface IntakeWorld {
   mongo: TcpProxy
   connection: ChannelModel
   database: mongo.Db
-  /** Another copy of the webhook service on the same servers; closed with the world. */
-  startCopy(environment?: Record<string, string>): Promise<RunningService>
+  /** Another instance of the webhook service on the same servers; closed with the world. */
+  startInstance(environment?: Record<string, string>): Promise<RunningService>
   /** The gateway in front of all this; closed with the world. */
   startGateway(environment?: Record<string, string>): Promise<RunningService>
   /** In front of configuration, for the webhook service and the gateway. */
@@ -41,7 +41,7 @@ export interface IntakeWorld {
   post(
     body: unknown,
     options?: { key?: string; as?: Caller; headers?: Record<string, string>; url?: string },
-  ): Promise<Answer>
+  ): Promise<HttpResponse>
   putChannel(id: number, body: object): Promise<void>
   deleteChannel(id: number): Promise<void>
   /** Takes everything published so far. */
@@ -85,7 +85,7 @@ export async function startIntakeWorld(environment: Record<string, string> = {})
       mongo: parley.proxies.mongo,
       connection,
     },
-    startCopy: (own) => parley.start('webhook', own),
+    startInstance: (own) => parley.start('webhook', own),
     startGateway: (own) => parley.start('gateway', own),
     database: parley.database('webhook'),
     configuration: parley.proxies.configuration,

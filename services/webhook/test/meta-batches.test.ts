@@ -69,7 +69,7 @@ describe('a batch', () => {
   test.each([
     ['no entry', {}],
     ['entries that are none', { entry: [null, 'x', { changes: 5 }, { changes: [null, { value: 3 }] }] }],
-    ['news of another kind', payloadOf({ event: 'APPROVED' })],
+    ['an event of another kind', payloadOf({ event: 'APPROVED' })],
   ])('with %s is taken note of', async (_name, payload) => {
     expect((await postPayload(hook, payload)).status).toBe(200)
   })
@@ -88,7 +88,7 @@ describe('a batch', () => {
   })
 })
 
-describe('with the broker away', () => {
+describe('with the broker unavailable', () => {
   test('Meta gets 503 within 5 s, and what it sends again is one message', async () => {
     await world.drain()
     world.broker.cut()

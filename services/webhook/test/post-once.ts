@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 
-/** Posts on a connection of its own: one that was kept may be closed just when it is used again. */
+/** Posts on a connection of its own: an idle one may be closed just when it is used again. */
 export function postOnce(
   url: string,
   options: { headers: Record<string, string>; body: string | Buffer },

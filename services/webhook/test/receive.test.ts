@@ -12,7 +12,7 @@ const message = {
     message: 'Olá! 👋',
     functions: [{ name: 'callback', args: { template: 't', variables: ['x'], language: 'pt' } }],
   },
-  unknown: { kept: true },
+  unknown: { retained: true },
 }
 
 let world: IntakeWorld
@@ -117,11 +117,11 @@ describe('an idempotency key', () => {
 
   test('used 200 times at once makes one message', async () => {
     await drain()
-    const answers = await Promise.all(Array.from({ length: 200 }, () => post(message, { key: 'k-burst' })))
-    const statuses = new Set(answers.map(({ status }) => status))
+    const responses = await Promise.all(Array.from({ length: 200 }, () => post(message, { key: 'k-burst' })))
+    const statuses = new Set(responses.map(({ status }) => status))
     expect([...statuses].every((status) => status === 200 || status === 409)).toBe(true)
     expect(
-      answers.filter(({ status }) => status === 409).every(({ headers }) => headers.has('retry-after')),
+      responses.filter(({ status }) => status === 409).every(({ headers }) => headers.has('retry-after')),
     ).toBe(true)
     expect(await drain()).toHaveLength(1)
   })
@@ -138,11 +138,11 @@ describe('an idempotency key', () => {
       expect((await post(message, { key })).status).toBe(422)
   })
 
-  test('is worth as much with Redis away: the same id, so the store knows the repeat', async () => {
+  test('is worth as much with Redis unavailable: the same id, so the store knows the repeat', async () => {
     await drain()
-    const first = await post(message, { key: 'k-away' })
+    const first = await post(message, { key: 'k-unavailable' })
     world.redis.cut()
-    const second = await post(message, { key: 'k-away' })
+    const second = await post(message, { key: 'k-unavailable' })
     world.redis.mend()
     expect([second.status, second.headers.get('x-message-id')]).toEqual([
       200,
@@ -154,7 +154,7 @@ describe('an idempotency key', () => {
   })
 })
 
-describe('with the broker away', () => {
+describe('with the broker unavailable', () => {
   test('posts get 503 with Retry-After within 5 s, and 200 again when it is back', async () => {
     await drain()
     world.broker.cut()
@@ -173,7 +173,7 @@ describe('with the broker away', () => {
     expect(new Set((await drain()).map(({ delivery }) => delivery.properties.messageId)).size).toBe(1)
   })
 
-  test('a message under way is answered, not left hanging', async () => {
+  test('a request under way gets a response and is not left hanging', async () => {
     const posts = Array.from({ length: 50 }, () => post(message))
     world.broker.cut()
     const statuses = (await Promise.all(posts)).map(({ status }) => status)

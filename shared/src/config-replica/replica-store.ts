@@ -6,7 +6,7 @@ import { defined } from '../defined.ts'
 import { isDuplicate } from '../insert-new.ts'
 import { jsonObject, safeInteger } from '../json-object.ts'
 import { type SecretBox, sealSecrets } from '../sealed-value.ts'
-import { within } from '../within.ts'
+import { withTimeout } from '../with-timeout.ts'
 
 const TRACE_MS = 30 * 24 * 60 * 60 * 1_000
 const READ_MS = 1_000
@@ -70,7 +70,10 @@ export interface ReplicaStore {
   /** Stores what an event says. */
   save(change: DocumentVersion): Promise<void>
   /** Stores what configuration answered to `query`, asked at `readAt`. */
-  saveAnswer(query: ReplicaQuery, answer: { documents: ConfigurationDocument[]; readAt: Date }): Promise<void>
+  saveResponse(
+    query: ReplicaQuery,
+    response: { documents: ConfigurationDocument[]; readAt: Date },
+  ): Promise<void>
 }
 
 /** Secrets are stored sealed, however they came. `channelsOnly`: the collection does not name the resource. */
@@ -99,10 +102,10 @@ export function createReplicaStore(options: {
   return {
     read: async (query) => {
       const found = replicas.find(filterOf(query), { maxTimeMS: READ_MS }).limit(MAX_REPLICAS)
-      return within(READ_MS, found.toArray())
+      return withTimeout(READ_MS, found.toArray())
     },
     save: (change) => write(change),
-    saveAnswer: async (query, { documents, readAt }) => {
+    saveResponse: async (query, { documents, readAt }) => {
       const { resource, workspace } = query
       for (const { version, ...document } of documents)
         await write({ resource, workspace, id: document._id as number, version, document }, readAt)

@@ -71,7 +71,7 @@ export function createReplica(options: {
     const readAt = new Date()
     const documents = documentsOf(query, await configuration.get(pathOf(query)))
     // Not waited for: what was answered is as good as the replica.
-    store.saveAnswer(query, { documents, readAt }).catch((error: Error) => {
+    store.saveResponse(query, { documents, readAt }).catch((error: Error) => {
       log.warn({ workspace: query.workspace, reason: error.message }, 'replicas not written')
     })
     const characters = documents.reduce((sum, document) => sum + JSON.stringify(document).length, 0)
@@ -87,10 +87,10 @@ export function createReplica(options: {
     const isStored = stored !== undefined && stored.documents.length > 0
     if (isStored && stored.readAt >= notBefore && (stored.readAt > 0 || 'id' in query)) return stored
     try {
-      const answer = await ask(query, notBefore)
+      const response = await ask(query, notBefore)
       if (unavailable) log.info('configuration is back')
       unavailable = false
-      return answer
+      return response
     } catch (error) {
       if (!isStored) throw error
       if (!unavailable)
@@ -166,11 +166,11 @@ function pathOf(query: ReplicaQuery): string {
   return 'id' in query ? `${path}/${query.id}` : `${path}?extId=${encodeURIComponent(query.extId)}`
 }
 
-const channelsAnswer = z.object({ data: z.array(configurationDocument) })
+const channelsResponse = z.object({ data: z.array(configurationDocument) })
 
-function documentsOf(query: ReplicaQuery, answer: unknown): ConfigurationDocument[] {
-  if ('extId' in query) return channelsAnswer.parse(answer).data
-  return answer === undefined ? [] : [configurationDocument.parse(answer)]
+function documentsOf(query: ReplicaQuery, response: unknown): ConfigurationDocument[] {
+  if ('extId' in query) return channelsResponse.parse(response).data
+  return response === undefined ? [] : [configurationDocument.parse(response)]
 }
 
 function rememberedOf(
@@ -185,4 +185,17 @@ function rememberedOf(
     characters: replicas.reduce((sum, { document }) => sum + (document?.length ?? 0), 0),
     readAt: Math.min(...replicas.map(({ readAt }) => readAt?.getTime() ?? 0)),
   }
+}
+
+const HOOK = 'whatsapp'
+
+/** Of a workspace's channels the one for messages of `extId`: whose hook is WhatsApp comes first, then the lowest id. */
+export function channelFor(
+  documents: readonly ConfigurationDocument[],
+  extId: string,
+): ConfigurationDocument | undefined {
+  const rank = ({ hook }: ConfigurationDocument) => (hook === HOOK ? 0 : 1)
+  return documents
+    .filter((channel) => channel.extId === extId)
+    .sort((one, other) => rank(one) - rank(other) || one._id - other._id)[0]
 }

@@ -2,7 +2,7 @@ import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib'
 import type { Log } from '../log.ts'
 import { openChannel } from './connection.ts'
 import type { Publisher } from './publisher.ts'
-import { REJECTED_EXCHANGE, REJECTED_QUEUE } from './topology.ts'
+import { DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE } from './topology.ts'
 
 const PREFETCH = 100
 
@@ -187,8 +187,8 @@ function publishDeadLetter(
   log.error({ alarm: 'message_rejected', messageId, type, reason }, 'message rejected')
   return deadLetters.publish({
     ...delivery.properties,
-    exchange: REJECTED_EXCHANGE,
-    routingKey: REJECTED_QUEUE,
+    exchange: DEAD_LETTER_EXCHANGE,
+    routingKey: DEAD_LETTER_QUEUE,
     body: delivery.content,
     headers: { ...headers, reason },
     mandatory: true,

@@ -1,7 +1,7 @@
 const SWEEP_MS = 50
 
 /** Something in flight that must end by `deadline`, on the clock of `performance.now`. */
-export interface Waiting {
+export interface Unconfirmed {
   deadline: number
   /** Called when it has not ended in time, at most 50 ms after. Undefined once it has ended. */
   late: (() => void) | undefined
@@ -10,9 +10,9 @@ export interface Waiting {
 /** What is in flight. One timer watches all deadlines: one for each would be a part of what a message costs. */
 export interface InFlight {
   count(): number
-  add(one: Waiting): void
+  add(one: Unconfirmed): void
   /** Whether it was still in flight. */
-  end(one: Waiting): boolean
+  end(one: Unconfirmed): boolean
   /** Resolves when nothing is in flight. */
   drained(): Promise<void>
 }
@@ -20,7 +20,7 @@ export interface InFlight {
 export function createInFlight(): InFlight {
   let count = 0
   // Those that have ended stay until the next look. A Set's tables, each of which knows the next, would outlive them.
-  let waiting: Waiting[] = []
+  let waiting: Unconfirmed[] = []
   let timer: NodeJS.Timeout | undefined
   let emptied: (() => void) | undefined
   const look = () => {

@@ -3,7 +3,7 @@ import type { ChannelModel, ConfirmChannel, Options } from 'amqplib'
 import type { Log } from '../log.ts'
 import { Problem } from '../problem.ts'
 import { type Broker, openConfirmChannel } from './connection.ts'
-import { createInFlight, type Waiting } from './in-flight.ts'
+import { createInFlight, type Unconfirmed } from './in-flight.ts'
 import type { PublishObserver } from './publish-observer.ts'
 
 const MAX_IN_FLIGHT = 5_000
@@ -88,7 +88,10 @@ class BrokerPublisher implements Publisher {
         if (problem) reject(problem)
         else resolve()
       }
-      const waiting: Waiting = { deadline, late: () => settle(unavailable('The message broker is slow.')) }
+      const waiting: Unconfirmed = {
+        deadline,
+        late: () => settle(unavailable('The message broker is slow.')),
+      }
       this.#inFlight.add(waiting)
       this.#send(channel, { publication, headers: observed?.headers ?? publication.headers, settle })
     })

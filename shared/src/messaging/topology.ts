@@ -5,12 +5,12 @@ export const MESSAGES_EXCHANGE = 'messages'
 /** Stream of all messages and statuses, for audit. */
 export const LOG_QUEUE = 'messages.log'
 /** Dead letters: what can't be read or stored, with the reason in its headers. */
-export const REJECTED_QUEUE = 'messages.rejected'
+export const DEAD_LETTER_QUEUE = 'messages.rejected'
 /** What answers submit to tasks, from the dispatcher to configuration. */
 export const TASKS_QUEUE = 'tasks'
 // Nobody publishes to the default exchange: permission for it is permission for every queue.
 /** Leads to `messages.rejected` alone. */
-export const REJECTED_EXCHANGE = 'rejected'
+export const DEAD_LETTER_EXCHANGE = 'rejected'
 /** Leads to the queue `tasks` alone. */
 export const SUBMISSIONS_EXCHANGE = 'submissions'
 /** By the name of a queue of messages or statuses to that one alone, past the log. */
@@ -115,9 +115,9 @@ export async function declareTasks(channel: Channel): Promise<void> {
   await channel.assertExchange(SUBMISSIONS_EXCHANGE, 'fanout', { durable: true })
   await channel.assertQueue(TASKS_QUEUE, ORDERED_QUEUE)
   await channel.bindQueue(TASKS_QUEUE, SUBMISSIONS_EXCHANGE, '')
-  await channel.assertExchange(REJECTED_EXCHANGE, 'fanout', { durable: true })
-  await channel.assertQueue(REJECTED_QUEUE, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
-  await channel.bindQueue(REJECTED_QUEUE, REJECTED_EXCHANGE, '')
+  await channel.assertExchange(DEAD_LETTER_EXCHANGE, 'fanout', { durable: true })
+  await channel.assertQueue(DEAD_LETTER_QUEUE, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
+  await channel.bindQueue(DEAD_LETTER_QUEUE, DEAD_LETTER_EXCHANGE, '')
 }
 
 /**

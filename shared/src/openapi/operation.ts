@@ -1,8 +1,8 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { ErrorCode } from '../errors.ts'
 
 /** A parameter of a path, a query or a header. */
-export interface Parameter {
+export interface OperationParameter {
   in: 'path' | 'query' | 'header'
   name: string
   description: string
@@ -23,7 +23,7 @@ export interface Content {
 }
 
 /** A header of an answer. */
-export interface AnswerHeader {
+export interface ResponseHeader {
   name: string
   description: string
 }
@@ -38,11 +38,45 @@ export interface DescribedOperation {
   tag: string
   summary: string
   description?: string
-  parameters?: readonly Parameter[]
+  parameters?: readonly OperationParameter[]
   body?: Content & { optional?: boolean }
-  answer: Content & { headers?: readonly AnswerHeader[]; description?: string }
+  response: Content & { headers?: readonly ResponseHeader[]; description?: string }
   /** Answers of another status that are no problem, with a body or without. */
   others?: Readonly<Record<number, { description: string; content?: Content }>>
   /** What it may refuse with beyond what every operation may. */
   errors?: readonly ErrorCode[]
+}
+
+/** The query parameters that a schema takes, each with what is said about it. */
+export function queryParameters<S extends z.ZodObject>(
+  query: S,
+  descriptions: Record<keyof S['shape'] & string, string>,
+): OperationParameter[] {
+  return Object.entries<string>(descriptions).map(([name, description]) => ({
+    in: 'query',
+    name,
+    description,
+    schema: query.shape[name] as z.ZodType,
+  }))
+}
+
+export type JsonSchema = Record<string, unknown>
+
+/** A zod schema as JSON Schema 2020-12: what is sent, before defaults and transforms. */
+export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
+  const { $schema, ...json } = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      // The only custom schemas are free-form objects.
+      if (zodSchema._zod.def.type === 'custom') {
+        jsonSchema.type = 'object'
+        jsonSchema.additionalProperties = true
+      }
+      // The format says it, and is easier to read.
+      if (jsonSchema.format === 'date-time' || jsonSchema.format === 'email') delete jsonSchema.pattern
+      if (jsonSchema.format === 'email') jsonSchema.format = 'idn-email'
+    },
+  })
+  return json
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type ErrorCode, errors } from '../errors.ts'
 
-const fault = z.looseObject({
+const fieldError = z.looseObject({
   path: z.string().describe('A JSON Pointer into the body, or the name of a parameter'),
   code: z.string(),
   message: z.string(),
@@ -18,11 +18,11 @@ export const problemSchema = z
     code: z.enum(Object.keys(errors) as [ErrorCode, ...ErrorCode[]]).describe('Never changes; decide by it'),
     requestId: z.string(),
     errors: z
-      .array(fault)
+      .array(fieldError)
       .max(100)
       .optional()
-      .describe('What is wrong with the request, each fault with its place; long texts are cut'),
-    errorsTotal: z.number().int().optional().describe('How many faults there are, where not all are listed'),
+      .describe('What is wrong with the request, each error with its place; long texts are cut'),
+    errorsTotal: z.number().int().optional().describe('How many errors there are, where not all are listed'),
   })
   .describe('An error as RFC 9457 has it')
 

@@ -1,4 +1,4 @@
-import type { Call, Comparison, Expression } from './expression.ts'
+import type { Comparison, Expression, MethodCall } from './expression.ts'
 import { isScalar as isScalarValue } from './values.ts'
 import type { OperandLimit } from './work.ts'
 
@@ -36,8 +36,8 @@ export function aggregation(expression: Expression): unknown {
 export function grantingAggregation(expression: Expression, workspace: number | undefined): unknown {
   const byValue = [true, workspace].filter((value) => value !== undefined)
   return bound({ value: aggregation(expression) }, ({ value }) => {
-    const holds = workspace === undefined ? false : { $in: [workspace, value] }
-    return { $cond: [{ $isArray: [value] }, holds, { $in: [value, { $literal: byValue }] }] }
+    const isIncluded = workspace === undefined ? false : { $in: [workspace, value] }
+    return { $cond: [{ $isArray: [value] }, isIncluded, { $in: [value, { $literal: byValue }] }] }
   })
 }
 
@@ -107,17 +107,17 @@ function chain(kind: 'and' | 'or', items: readonly Expression[]): unknown {
 
 function comparison({ operator, left, right }: Comparison): unknown {
   return bound({ l: aggregation(left), r: aggregation(right) }, ({ l, r }) => ({
-    $and: [operator === '==' ? isScalar(l) : haveOrder(l, r), { [OPERATORS[operator]]: [l, r] }],
+    $and: [operator === '==' ? isScalar(l) : areComparable(l, r), { [OPERATORS[operator]]: [l, r] }],
   }))
 }
 
-function haveOrder(l: string, r: string): unknown {
+function areComparable(l: string, r: string): unknown {
   return {
     $or: [{ $and: [{ $isNumber: l }, { $isNumber: r }] }, { $and: [isString(l), isString(r)] }],
   }
 }
 
-function call({ method, target, argument }: Call): unknown {
+function call({ method, target, argument }: MethodCall): unknown {
   return bound({ t: aggregation(target), a: aggregation(argument) }, ({ t, a }) => {
     const inString = { $cond: [isString(a), { $indexOfCP: [t, a] }, -1] }
     const inArray = { $cond: [isScalar(a), { $indexOfArray: [t, a] }, -1] }

@@ -1,10 +1,10 @@
 import { aggregation, grantingAggregation } from './aggregation.ts'
 import {
-  type Call,
   type Chain,
   type Comparison,
   type Expression,
   literal,
+  type MethodCall,
   type Operator,
 } from './expression.ts'
 import { grants, isScalar, truthy } from './values.ts'
@@ -143,7 +143,7 @@ function field(keys: readonly string[], test: Filter): Filter {
 }
 
 /** `indexOf` compared with a number: only whether the item is there, where that is what it asks. */
-function indexComparison(expression: Call, operator: Operator, value: unknown): Filter | undefined {
+function indexComparison(expression: MethodCall, operator: Operator, value: unknown): Filter | undefined {
   const found = membership({ ...expression, method: 'includes' })
   if (found === undefined) return undefined
   const question = `${operator} ${value}`
@@ -155,14 +155,14 @@ function indexComparison(expression: Call, operator: Operator, value: unknown): 
 }
 
 /** `includes`, `startsWith` and `in` between a path and a constant. */
-function membership({ method, target, argument }: Call): Filter | undefined {
+function membership({ method, target, argument }: MethodCall): Filter | undefined {
   if (target.kind === 'literal' && argument.kind === 'path') {
     const { value } = target
     if (method === 'startsWith' || !Array.isArray(value)) return undefined
     return memberOf(argument.keys, value)
   }
   if (target.kind !== 'path' || argument.kind !== 'literal') return undefined
-  return holder(target.keys, method, argument.value)
+  return contains(target.keys, method, argument.value)
 }
 
 function memberOf(keys: readonly string[], items: readonly unknown[]): Filter {
@@ -171,7 +171,7 @@ function memberOf(keys: readonly string[], items: readonly unknown[]): Filter {
   return field(keys, { $in: scalars, ...(scalars.includes(null) ? { $exists: true } : {}), ...NO_ARRAY })
 }
 
-function holder(keys: readonly string[], method: Call['method'], item: unknown): Filter | undefined {
+function contains(keys: readonly string[], method: MethodCall['method'], item: unknown): Filter | undefined {
   if (!isScalar(item)) return NOTHING
   const inArray = field(keys, { $eq: item, $type: 'array' })
   if (method === 'in') return inArray

@@ -16,20 +16,20 @@ const ANY_OTHER = '(any other resource)'
 const COMMON_ACCOUNT_KEYS = ['_id', 'workspace']
 
 /**
- * Whether somebody who holds `held` may grant `granted`, as Kubernetes decides for RBAC: each entry equals one that
- * they hold, or they hold everything, without a condition, of each resource of which the entry grants something. What
- * an entry makes of the account that it is granted to is not known, so it counts as granting.
+ * Whether somebody who has these permissions may grant `granted`, as Kubernetes decides for RBAC: each entry equals
+ * one that they have, or they have everything, without a condition, of each resource of which the entry grants
+ * something. What an entry makes of the account that it is granted to is not known, so it counts as granting.
  */
 export function covers(
   { permissions, account }: { permissions: readonly PermissionEntry[]; account: object },
   granted: readonly PermissionEntry[],
 ): boolean {
   const own = new Set(permissions.filter(isSameForEveryone).map(textOf))
-  const holds = new Map<string, boolean>()
-  const holdsAll = (resource: string, access: Access): boolean => {
+  const decided = new Map<string, boolean>()
+  const grantsAll = (resource: string, access: Access): boolean => {
     const key = `${access} ${resource}`
-    const known = holds.get(key) ?? decide({ permissions, resource, account, access }).kind === 'all'
-    holds.set(key, known)
+    const known = decided.get(key) ?? decide({ permissions, resource, account, access }).kind === 'all'
+    decided.set(key, known)
     return known
   }
   const workspace = workspaceOf(account)
@@ -37,7 +37,7 @@ export function covers(
     if (own.has(textOf(entry))) return true
     return (['read', 'write'] as const).every((access) =>
       resourcesNamedBy(entry).every(
-        (resource) => !mayGrant(entry, { access, resource, workspace }) || holdsAll(resource, access),
+        (resource) => !mayGrant(entry, { access, resource, workspace }) || grantsAll(resource, access),
       ),
     )
   })

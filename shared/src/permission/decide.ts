@@ -3,9 +3,9 @@ import { allOf, anyOf, compile, type Filter } from './compile.ts'
 import { parsePart } from './entry.ts'
 import { evaluate } from './evaluate.ts'
 import { type Expression, literal } from './expression.ts'
-import { type Caller, fold } from './fold.ts'
+import { type FoldScope, fold } from './fold.ts'
 import { grants, workspaceOf } from './values.ts'
-import { documentSteps, isWithin, type OperandLimit, operandLimits, Work, WorkExceeded } from './work.ts'
+import { documentSteps, fits, type OperandLimit, operandLimits, Work, WorkExceeded } from './work.ts'
 
 export type Access = 'read' | 'write'
 
@@ -56,8 +56,8 @@ export function decide({ access, ...question }: Question & { access: Access }): 
   )
 }
 
-/** What is left of a part when resource and account are known. A part with a fault denies. */
-export type FoldedPart = { readonly expression: Expression; readonly fault?: string }
+/** What is left of a part when resource and account are known. A part with a failure denies. */
+export type FoldedPart = { readonly expression: Expression; readonly failure?: string }
 
 /** One entry for a caller and a resource: whether its schema comes to `true`, and what it grants. */
 export type FoldedEntry = {
@@ -66,7 +66,7 @@ export type FoldedEntry = {
   readonly granting: FoldedPart
 }
 
-/** Folds the entries of a role within the work of one decision; a part that does not fit into it has a fault. */
+/** Folds the entries of a role within the work of one decision; a part that does not fit into it has a failure. */
 export function foldEntries(question: Question, access: Access): FoldedEntry[] {
   const scope = { ...question, work: new Work() }
   return question.permissions.map((entry) => {
@@ -76,11 +76,11 @@ export function foldEntries(question: Question, access: Access): FoldedEntry[] {
   })
 }
 
-function foldPart(part: unknown, scope: Caller & { work: Work }): FoldedPart {
+function foldPart(part: unknown, scope: FoldScope & { work: Work }): FoldedPart {
   const parsed = parsePart(part)
   if ('error' in parsed) {
     const { column, message } = parsed.error
-    return { expression: literal(false), fault: `Doesn't parse, column ${column}: ${message}` }
+    return { expression: literal(false), failure: `Doesn't parse, column ${column}: ${message}` }
   }
   try {
     const expression = fold(parsed.expression, scope)
@@ -88,7 +88,7 @@ function foldPart(part: unknown, scope: Caller & { work: Work }): FoldedPart {
     return { expression }
   } catch (error) {
     if (!(error instanceof WorkExceeded)) throw error
-    return { expression: literal(false), fault: 'Takes more work than is left for one decision' }
+    return { expression: literal(false), failure: 'Takes more work than is left for one decision' }
   }
 }
 
@@ -108,7 +108,7 @@ export function combine(grantings: readonly Expression[], workspace: number | un
     test: (doc) =>
       open.some(
         ({ granting, limits }) =>
-          limits.every((limit) => isWithin(limit, doc)) &&
+          limits.every((limit) => fits(limit, doc)) &&
           grants(evaluate(granting, { ...FOLDED, doc }), workspace),
       ),
   }

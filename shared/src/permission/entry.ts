@@ -12,7 +12,7 @@ export function parsePart(part: unknown): Parsed {
 }
 
 /**
- * What keeps an entry from being saved, one error for each part at most: `path` is a JSON Pointer into the
+ * What prevents an entry from being saved, one error for each part at most: `path` is a JSON Pointer into the
  * entry, `column` 1-based. Empty when the entry is fine.
  */
 export function validateEntry(entry: PermissionEntry): EntryError[] {
@@ -41,3 +41,14 @@ function findDocPath(expression: Expression): Path | undefined {
   }
   return undefined
 }
+
+const WORKSPACE = '{{account.workspace._id}}'
+const ORDINARY = "['users','roles','tokens','audit'].indexOf({{resource}}) < 0"
+
+/** The roles that every workspace is made with; the first one is the new user's. */
+export const DEFAULT_ROLES = [
+  { name: 'WORKSPACE_ADMIN', permissions: [{ schema: 'true', read: WORKSPACE, write: WORKSPACE }] },
+  { name: 'MEMBER', permissions: [{ schema: ORDINARY, read: WORKSPACE, write: WORKSPACE }] },
+  { name: 'VIEWER', permissions: [{ schema: ORDINARY, read: WORKSPACE, write: '' }] },
+  { name: 'PROVIDER', permissions: [{ schema: "{{resource}} == 'messages'", read: '', write: WORKSPACE }] },
+] as const

@@ -10,7 +10,7 @@ import {
 import { parsePart } from './entry.ts'
 import { evaluate } from './evaluate.ts'
 import { workspaceOf } from './values.ts'
-import { isWithin, operandLimits } from './work.ts'
+import { fits, operandLimits } from './work.ts'
 
 type PartExplanation = {
   /** As stored; null where there is none. */
@@ -80,8 +80,8 @@ function explainPart(part: unknown, folded: FoldedPart, scope: Case): PartExplan
   const parsed = parsePart(part)
   const expression = part ?? null
   if ('error' in parsed)
-    return { expression, reason: folded.fault ?? parsed.error.message, column: parsed.error.column }
-  return { expression, reason: folded.fault ?? reasonOf(part, folded, scope) }
+    return { expression, reason: folded.failure ?? parsed.error.message, column: parsed.error.column }
+  return { expression, reason: folded.failure ?? reasonOf(part, folded, scope) }
 }
 
 function reasonOf(part: unknown, { expression }: FoldedPart, { doc, account, resource }: Case): string {
@@ -90,7 +90,7 @@ function reasonOf(part: unknown, { expression }: FoldedPart, { doc, account, res
   if (typeof part === 'string' && part.trim() === '') return 'Empty'
   if (expression.kind === 'literal') return `Came to ${shown(expression.value)}`
   if (doc === undefined) return 'Depends on the document'
-  const tooLong = operandLimits(expression).find((limit) => !isWithin(limit, doc))
+  const tooLong = operandLimits(expression).find((limit) => !fits(limit, doc))
   if (tooLong !== undefined) return `doc.${tooLong.keys.join('.')} is too long to be searched`
   return `Came to ${shown(evaluate(expression, { resource, account, doc }))} for this document`
 }

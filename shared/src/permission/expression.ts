@@ -1,7 +1,7 @@
 /** What a placeholder may start with. */
 export type Root = 'resource' | 'account' | 'doc'
 
-/** `in` is kept as a call: `a in b` is method `in` on `b` with argument `a`. */
+/** `in` is represented as a call: `a in b` is method `in` on `b` with argument `a`. */
 export type Method = 'indexOf' | 'includes' | 'startsWith' | 'in'
 
 /** `!=` is `not` over `==`; `===` and `!==` are the same as `==` and `!=`. */
@@ -14,7 +14,7 @@ export type Comparison = {
   readonly right: Expression
 }
 
-export type Call = {
+export type MethodCall = {
   readonly kind: 'call'
   readonly method: Method
   readonly target: Expression
@@ -42,7 +42,7 @@ export type Expression =
   | { readonly kind: 'not'; readonly item: Expression }
   | Chain
   | Comparison
-  | Call
+  | MethodCall
 
 /** The values that paths lead to. `doc` is a plain object, as read from the database. */
 export type Scope = { readonly resource: string; readonly account: object; readonly doc?: object | undefined }

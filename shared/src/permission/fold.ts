@@ -4,7 +4,7 @@ import { isScalar, truthy, valueAt } from './values.ts'
 import { stepsOf, type Work } from './work.ts'
 
 /** What is known when a role is decided on, before there is a document. */
-export type Caller = Omit<Scope, 'doc'> & {
+export type FoldScope = Omit<Scope, 'doc'> & {
   /** The fields of a document's public view; a path to another one leads nowhere. All of them when left out. */
   readonly fields?: ReadonlySet<string> | undefined
   /** Only the given parts of the account are known; a path to another part stays as it is. */
@@ -19,7 +19,7 @@ export type Caller = Omit<Scope, 'doc'> & {
  *
  * @throws WorkExceeded
  */
-export function fold(expression: Expression, scope: Caller): Expression {
+export function fold(expression: Expression, scope: FoldScope): Expression {
   switch (expression.kind) {
     case 'literal':
       return expression
@@ -48,10 +48,10 @@ export function fold(expression: Expression, scope: Caller): Expression {
   }
 }
 
-/** Of a partial account the members that are there are known, and nothing below or beside them is. */
-const isKnown = (path: Path, { account }: Caller): boolean => valueAt(account, path.keys) !== undefined
+/** Of a partial account the members that are there are known, and nothing below or next to them is. */
+const isKnown = (path: Path, { account }: FoldScope): boolean => valueAt(account, path.keys) !== undefined
 
-function foldDocumentPath(path: Path, { fields }: Caller): Expression {
+function foldDocumentPath(path: Path, { fields }: FoldScope): Expression {
   const [first] = path.keys
   // The document itself is an object: true, and equal to nothing.
   if (first === undefined) return literal({})
@@ -61,28 +61,28 @@ function foldDocumentPath(path: Path, { fields }: Caller): Expression {
 const NO_SCOPE: Scope = { resource: '', account: {} }
 
 /** A literal when every direct part is one; the parts have been folded. */
-function settled(expression: Expression, { work }: Caller): Expression {
+function settled(expression: Expression, { work }: FoldScope): Expression {
   if (!partsOf(expression).every((part) => part.kind === 'literal')) return expression
   work?.spend(stepsOf(expression))
   return literal(evaluate(expression, NO_SCOPE))
 }
 
 /** Leaves out known items that decide nothing; a known item that decides ends the chain. */
-function foldChain(kind: 'and' | 'or', items: readonly Expression[], scope: Caller): Expression {
-  const kept: Expression[] = []
+function foldChain(kind: 'and' | 'or', items: readonly Expression[], scope: FoldScope): Expression {
+  const remaining: Expression[] = []
   for (const [at, item] of items.entries()) {
     const folded = fold(item, scope)
     const known = folded.kind === 'literal'
     const decides = known && truthy(folded.value) === (kind === 'or')
-    if (!known || decides || at === items.length - 1) kept.push(folded)
+    if (!known || decides || at === items.length - 1) remaining.push(folded)
     if (decides) break
   }
-  const [first, ...more] = kept
-  return first && more.length === 0 ? first : { kind, items: kept }
+  const [first, ...more] = remaining
+  return first && more.length === 0 ? first : { kind, items: remaining }
 }
 
 /** Known to be false when one side is a value that nothing can compare with. */
-function foldComparison(comparison: Comparison, scope: Caller): Expression {
+function foldComparison(comparison: Comparison, scope: FoldScope): Expression {
   const hopeless = [comparison.left, comparison.right].some(
     (side) => side.kind === 'literal' && !comparable(side.value, comparison.operator),
   )

@@ -16,21 +16,21 @@ export const truthy = (value: unknown): boolean => Boolean(value)
 /** `==` as in `equal`; an order exists between two numbers and between two strings (by code point). */
 export function compare(operator: Operator, left: unknown, right: unknown): boolean {
   if (operator === '==') return equal(left, right)
-  const order = orderOf(left, right)
-  if (order === undefined) return false
-  if (operator === '<') return order < 0
-  if (operator === '<=') return order <= 0
-  return operator === '>' ? order > 0 : order >= 0
+  const comparison = compareValues(left, right)
+  if (comparison === undefined) return false
+  if (operator === '<') return comparison < 0
+  if (operator === '<=') return comparison <= 0
+  return operator === '>' ? comparison > 0 : comparison >= 0
 }
 
-function orderOf(left: unknown, right: unknown): number | undefined {
+function compareValues(left: unknown, right: unknown): number | undefined {
   if (typeof left === 'number' && typeof right === 'number') return left < right ? -1 : left > right ? 1 : 0
-  if (typeof left === 'string' && typeof right === 'string') return codePointOrder(left, right)
+  if (typeof left === 'string' && typeof right === 'string') return compareCodePoints(left, right)
   return undefined
 }
 
 /** MongoDB compares UTF-8 bytes, which is the order of code points; JavaScript's `<` compares UTF-16 units. */
-function codePointOrder(left: string, right: string): number {
+function compareCodePoints(left: string, right: string): number {
   const length = Math.min(left.length, right.length)
   for (let at = 0; at < length; at++) {
     const [a, b] = [left.charCodeAt(at), right.charCodeAt(at)]

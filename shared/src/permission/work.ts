@@ -1,4 +1,4 @@
-import { type Call, type Comparison, type Expression, partsOf } from './expression.ts'
+import { type Comparison, type Expression, type MethodCall, partsOf } from './expression.ts'
 import { valueAt } from './values.ts'
 
 /** The longest string of a document that an expression searches or orders, in bytes of UTF-8. */
@@ -44,7 +44,7 @@ export function stepsOf(expression: Expression): number {
   return expression.kind === 'compare' ? 1 + comparisonSteps(expression) : 1
 }
 
-function callSteps({ method, target, argument }: Call): number {
+function callSteps({ method, target, argument }: MethodCall): number {
   const sought = lengthOf(argument, MAX_SOUGHT_BYTES)
   return method === 'startsWith' ? sought : searchSteps(lengthOf(target, MAX_SEARCHED_BYTES), sought)
 }
@@ -119,7 +119,7 @@ function valuePaths(expression: Expression): (readonly string[])[] {
 }
 
 /** Whether what the path leads to is within the limit. */
-export function isWithin({ keys, maxBytes, maxItems }: OperandLimit, doc: object): boolean {
+export function fits({ keys, maxBytes, maxItems }: OperandLimit, doc: object): boolean {
   const value = valueAt(doc, keys)
   if (Array.isArray(value)) return value.length <= maxItems
   if (typeof value !== 'string' || value.length * 3 <= maxBytes) return true

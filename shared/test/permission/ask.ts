@@ -14,7 +14,7 @@ export interface Documents {
 }
 
 /** An expression, asked for reading a resource. */
-export interface Question {
+export interface RuleQuestion {
   source: string
   account: object
   resource?: string
@@ -43,21 +43,21 @@ export async function connectDocuments() {
 }
 
 /** What the expression comes to. */
-export function comesTo({ source, account, resource = 'a' }: Question, doc: Doc): unknown {
+export function comesTo({ source, account, resource = 'a' }: RuleQuestion, doc: Doc): unknown {
   const parsed = parse(source)
   if ('error' in parsed) throw new Error(`${source}: ${parsed.error.message}`)
   return evaluate(parsed.expression, { resource, account, doc })
 }
 
 /** The ids of the documents that the expression grants, by the evaluator. */
-export function granted(question: Question, { docs }: Documents): number[] {
+export function granted(question: RuleQuestion, { docs }: Documents): number[] {
   const workspace = workspaceOf(question.account)
   return docs.filter((doc) => grants(comesTo(question, doc), workspace)).map(({ _id }) => _id)
 }
 
 /** The same by MongoDB. */
 export async function found(
-  { source, account, resource = 'a' }: Question,
+  { source, account, resource = 'a' }: RuleQuestion,
   documents: Documents,
 ): Promise<number[]> {
   const { docs, collection } = documents

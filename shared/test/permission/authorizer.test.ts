@@ -72,7 +72,8 @@ describe('a caller', () => {
     const caller = callerWith()
     for (const _time of ['first', 'second'])
       await expect((async () => authorizer.require(caller, 'jobs', 'write'))()).rejects.toMatchObject({
-        ...{ code: 'forbidden', message: 'The role may not write jobs.' },
+        code: 'forbidden',
+        message: 'The role may not write jobs.',
       })
     expect(asked).toHaveLength(1)
   })
@@ -89,20 +90,21 @@ describe('a role', () => {
 
   test('that is not there any more lets nobody do anything', async () => {
     await expect(authorizer.decide(callerWith({ _id: 9 }), 'jobs', 'read')).rejects.toMatchObject({
-      ...{ code: 'forbidden', message: 'The role no longer exists.' },
+      code: 'forbidden',
+      message: 'The role no longer exists.',
     })
   })
 
   test('that could not be fetched is fetched again', async () => {
     const path = '/internal/roles/3/versions/6'
-    roles[path] = new Error('away')
+    roles[path] = new Error('unavailable')
     const caller = callerWith({ version: 6 })
-    await expect(authorizer.decide(caller, 'jobs', 'read')).rejects.toThrow('away')
+    await expect(authorizer.decide(caller, 'jobs', 'read')).rejects.toThrow('unavailable')
     roles[path] = { permissions: [{ schema: 'true', read: WORKSPACE }] }
     expect(await authorizer.decide(caller, 'jobs', 'read')).toEqual({ kind: 'all' })
   })
 
-  test('is one of the last 10,000 that are kept', async () => {
+  test('is one of the last 10,000 that are cached', async () => {
     const versions = Array.from({ length: 10_001 }, (_, version) => version)
     for (const version of versions) roles[`/internal/roles/3/versions/${version}`] = { permissions: [] }
     for (const version of versions) await authorizer.decide(callerWith({ version }), 'jobs', 'read')

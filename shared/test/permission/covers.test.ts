@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
 import { covers } from '@parley/shared/permission/covers'
 import { decide, type PermissionEntry } from '@parley/shared/permission/decide'
-import { DEFAULT_ROLES } from '@parley/shared/permission/default-roles'
+import { DEFAULT_ROLES } from '@parley/shared/permission/entry'
 import fc from 'fast-check'
 import { ACCOUNT } from './arbitraries.ts'
 
 const ALL = '{{account.workspace._id}}'
-const held = (...permissions: PermissionEntry[]) => ({ permissions, account: ACCOUNT })
+const grantor = (...permissions: PermissionEntry[]) => ({ permissions, account: ACCOUNT })
 const entriesOf = (name: string) => [...(DEFAULT_ROLES.find((role) => role.name === name)?.permissions ?? [])]
 
 describe('of the roles that a workspace is made with', () => {
@@ -15,49 +15,49 @@ describe('of the roles that a workspace is made with', () => {
     ['MEMBER', ['MEMBER', 'VIEWER', 'PROVIDER']],
     ['VIEWER', ['VIEWER']],
     ['PROVIDER', ['PROVIDER']],
-  ])('%s may give away %j', (giver, expected) => {
-    const given = DEFAULT_ROLES.filter(({ permissions }) => covers(held(...entriesOf(giver)), permissions))
+  ])('%s may grant %j', (giver, expected) => {
+    const given = DEFAULT_ROLES.filter(({ permissions }) => covers(grantor(...entriesOf(giver)), permissions))
     expect(given.map(({ name }) => name)).toEqual(expected)
   })
 })
 
-const orders = "{{resource}} == 'orders'"
-const own = { schema: orders, read: '{{doc.owner}} == {{account._id}}', write: '' }
+const one = "{{resource}} == 'orders'"
+const own = { schema: one, read: '{{doc.owner}} == {{account._id}}', write: '' }
 
 describe('somebody may grant', () => {
   test.each([
     ['what denies', [], [{ schema: 'true', read: '', write: 'false' }]],
     ['what does not parse', [], [{ schema: 'true', read: '1 +' }]],
     ['what never applies', [], [{ schema: 'false', read: 'true' }]],
-    ['an entry that they hold', [own], [own]],
-    ['an entry that they hold, written with other spaces', [own], [{ ...own, schema: ` ${orders} ` }]],
-    ['a condition on what they hold whole', [{ schema: orders, read: ALL }], [own]],
+    ['an entry that they have', [own], [own]],
+    ['an entry that they have, written with other spaces', [own], [{ ...own, schema: ` ${one} ` }]],
+    ['a condition on what they have whole', [{ schema: one, read: ALL }], [own]],
     [
       'one of several resources',
       [{ schema: "{{resource}} in ['orders', 'bills']", read: 'true' }],
-      [{ schema: orders, read: ALL }],
+      [{ schema: one, read: ALL }],
     ],
     [
-      'by an entry that looks at the role, if they hold all of the resource anyway',
+      'by an entry that looks at the role, if they have all of the resource anyway',
       [{ schema: 'true', read: ALL }],
       [{ schema: "{{account.role.name}} == 'x'", read: ALL }],
     ],
   ])('%s', (_what, permissions, granted) => {
-    expect(covers(held(...permissions), granted)).toBe(true)
+    expect(covers(grantor(...permissions), granted)).toBe(true)
   })
 })
 
 describe('nobody may grant', () => {
   test.each([
-    ['what they do not hold', [], [own]],
-    ['a write where they read', [{ schema: orders, read: ALL }], [{ schema: orders, write: ALL }]],
+    ['what they do not have', [], [own]],
+    ['a write where they read', [{ schema: one, read: ALL }], [{ schema: one, write: ALL }]],
     [
-      'everything where they hold one resource',
-      [{ schema: orders, read: ALL }],
+      'everything where they have one resource',
+      [{ schema: one, read: ALL }],
       [{ schema: 'true', read: ALL }],
     ],
     [
-      'a resource that has no name yet, where they hold all that have one',
+      'a resource that has no name yet, where they have all that have one',
       [{ schema: "{{resource}} != 'new'", read: ALL }],
       [{ schema: "{{resource}} == 'new'", read: ALL }],
     ],
@@ -69,11 +69,11 @@ describe('nobody may grant', () => {
     ],
     [
       'what depends on a context that they do not have',
-      [{ schema: orders, read: ALL }],
+      [{ schema: one, read: ALL }],
       [{ schema: '{{account.context.level}} == 9', read: ALL }],
     ],
   ])('%s', (_what, permissions, granted) => {
-    expect(covers(held(...permissions), granted)).toBe(false)
+    expect(covers(grantor(...permissions), granted)).toBe(false)
   })
 })
 

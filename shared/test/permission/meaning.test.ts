@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { decide, type PermissionEntry } from '@parley/shared/permission/decide'
-import { DEFAULT_ROLES } from '@parley/shared/permission/default-roles'
-import { validateEntry } from '@parley/shared/permission/entry'
+import { DEFAULT_ROLES, validateEntry } from '@parley/shared/permission/entry'
 import { comesTo, connectDocuments, type Doc, found } from './ask.ts'
 
 const ACCOUNT = {
@@ -197,7 +196,8 @@ describe('an expression comes to the value that JavaScript would give, where it 
       text: 'a\u{1f600}bb',
       at: new Date(7),
     },
-    ...{ list: [1, 'a', null, { x: 1 }, [1], 'a'], deep: { list: [{ x: 1 }], x: { y: 2 } } },
+    list: [1, 'a', null, { x: 1 }, [1], 'a'],
+    deep: { list: [{ x: 1 }], x: { y: 2 } },
     bare: Object.assign(Object.create(null), { x: 3 }),
     made: Object.assign(Object.create({ x: 4 }), { y: 5 }),
   }

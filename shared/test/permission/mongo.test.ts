@@ -42,10 +42,10 @@ describe('MongoDB and the evaluator', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(open, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (sources) => {
         const asked = sources.map((source) => ({ source, account: ACCOUNT }))
-        const answers = await Promise.all(asked.map((question) => found(question, random)))
+        const results = await Promise.all(asked.map((question) => found(question, random)))
         for (const [at, question] of asked.entries()) {
           const expected = granted(question, random)
-          expect({ ...question, ids: answers[at] }).toEqual({ ...question, ids: expected })
+          expect({ ...question, ids: results[at] }).toEqual({ ...question, ids: expected })
           compared += DOCUMENTS
           matched += expected.length
         }
@@ -60,8 +60,8 @@ describe('MongoDB and the evaluator', () => {
   const calls = ['indexOf(doc.b)', 'includes(doc.b)', 'startsWith(doc.b)', 'indexOf(account.none)']
   test.each([
     ...values,
-    ...['==', '!=', '<', '<=', '>', '>='].flatMap((order) =>
-      ['doc.b', 'doc.n.x', '1', "'a'", 'null', 'true'].map((side) => `doc.a ${order} ${side}`),
+    ...['==', '!=', '<', '<=', '>', '>='].flatMap((operator) =>
+      ['doc.b', 'doc.n.x', '1', "'a'", 'null', 'true'].map((side) => `doc.a ${operator} ${side}`),
     ),
     ...calls.flatMap((call) => [
       `doc.a.${call}`,

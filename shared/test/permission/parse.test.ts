@@ -137,10 +137,10 @@ test('an escaped backslash is one, whatever stands behind it', () => {
   })
 })
 
-test('the newest 1,000 sources are kept parsed, refusals too', () => {
-  const [kept, refused] = [parse('0 == 1000'), parse('0 ==')]
+test('the newest 1,000 sources are cached parsed, refusals too', () => {
+  const [cached, refused] = [parse('0 == 1000'), parse('0 ==')]
   for (let n = 0; n < 998; n++) parse(`0 == ${n}`)
-  expect(parse('0 == 1000')).toBe(kept)
+  expect(parse('0 == 1000')).toBe(cached)
   expect(parse('0 ==')).toBe(refused)
   for (let n = 0; n < 999; n++) parse(`1 == ${n}`)
   expect(parse('0 ==')).toBe(refused)

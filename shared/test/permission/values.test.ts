@@ -2,8 +2,11 @@ import { describe, expect, test } from '@jest/globals'
 import { call, compare, equal, grants, valueAt, workspaceOf } from '@parley/shared/permission/values'
 
 const doc = {
-  ...{ none: null, text: 'text', at: new Date(7) },
-  ...{ list: [1], deep: { list: [{ x: 1 }], x: { y: 2 } } },
+  none: null,
+  text: 'text',
+  at: new Date(7),
+  list: [1],
+  deep: { list: [{ x: 1 }], x: { y: 2 } },
   bare: Object.assign(Object.create(null), { x: 3 }),
   made: Object.assign(Object.create({ x: 4 }), { y: 5 }),
 }

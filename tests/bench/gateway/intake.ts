@@ -119,7 +119,11 @@ async function register() {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
-      ...{ name: 'Bench', email: 'bench@example.com', phone: '1', password: 'p', namespace: 'bench' },
+      name: 'Bench',
+      email: 'bench@example.com',
+      phone: '1',
+      password: 'p',
+      namespace: 'bench',
     }),
   })
   return registration.parse(await answer.json())
@@ -133,7 +137,10 @@ async function load(door: 'gateway' | 'webhook', token: string): Promise<number>
   const until = performance.now() + DURATION * 1_000
   const goesOn = () => performance.now() < until
   const { perSecond, failures } = await asFastAsPossible({
-    ...{ port: PORTS[door], connections: CONNECTIONS, requests, goesOn },
+    port: PORTS[door],
+    connections: CONNECTIONS,
+    requests,
+    goesOn,
   })
   if (failures > 0) throw new Error(`${door} failed ${failures} requests`)
   return perSecond

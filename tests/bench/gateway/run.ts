@@ -51,7 +51,9 @@ try {
 async function startAll(): Promise<string> {
   const keys = makeServiceKeys()
   const environment = (name: 'gateway' | 'identity') => ({
-    ...{ PORT: String(PORTS[name]), LOG_LEVEL: 'warn', REDIS_URL: servers.redis.url },
+    PORT: String(PORTS[name]),
+    LOG_LEVEL: 'warn',
+    REDIS_URL: servers.redis.url,
     SERVICE_KEY: JSON.stringify(keys.own[name]),
     SERVICE_JWKS: JSON.stringify(keys.jwks),
   })
@@ -85,7 +87,11 @@ async function register(): Promise<string> {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
-      ...{ name: 'Bench', email: 'bench@example.com', phone: '1', password: 'p', namespace: 'bench' },
+      name: 'Bench',
+      email: 'bench@example.com',
+      phone: '1',
+      password: 'p',
+      namespace: 'bench',
     }),
   })
   return z.object({ accessToken: z.string() }).parse(await answer.json()).accessToken
@@ -107,7 +113,9 @@ async function startPeers(): Promise<void> {
   peer('bare-http.mjs', PORTS.bare)
   peer('undici.mjs', PORTS.undici)
   const [command, args] = await nginxCommand({
-    ...{ directory, port: PORTS.nginx, upstreamPort: PORTS.upstream },
+    directory,
+    port: PORTS.nginx,
+    upstreamPort: PORTS.upstream,
     tokenCheckPort: PORTS.tokenCheck,
   })
   run(...onLastCore(args, command), {})

@@ -13,7 +13,11 @@ export const bodyCases: fc.Arbitrary<FuzzCase> = fc
     const body = fc.oneof({ arbitrary: almost(valid), weight: 5 }, { arbitrary: naughtyValue, weight: 1 })
     return fc.tuple(pathOf(operation), asJson(body)).map(
       ([target, body]): FuzzCase => ({
-        ...{ kind: 'body', caller, method: operation.method, target, body },
+        kind: 'body',
+        caller,
+        method: operation.method,
+        target,
+        body,
         headers: headersOf({ operation, caller, hasBody: true }),
       }),
     )

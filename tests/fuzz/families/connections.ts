@@ -49,7 +49,12 @@ const MESSAGES: readonly string[] = [
 
 const messages = fc.constantFrom(...MESSAGES).map(
   (raw): FuzzCase => ({
-    ...{ kind: 'connection', caller: 'WORKSPACE_ADMIN', method: 'GET', target: '/', headers: [], raw },
+    kind: 'connection',
+    caller: 'WORKSPACE_ADMIN',
+    method: 'GET',
+    target: '/',
+    headers: [],
+    raw,
   }),
 )
 
@@ -59,7 +64,7 @@ const delivery: fc.Arbitrary<Delivery> = fc.oneof(
   fc
     .tuple(fc.integer({ min: 2, max: 10 }), fc.constantFrom(0.5, 0.9))
     .map(([pieces, cutAfter]) => ({ pieces, cutAfter })),
-  fc.constant({ cutAnswer: true as const }),
+  fc.constant({ cutResponse: true as const }),
   fc.constant({ halfClosed: true as const }),
 )
 const deliveries = fc

@@ -60,27 +60,31 @@ export const ENCODINGS: readonly Content[] = [
   { encoding: 'gzip', body: latin(gzipSync(Buffer.alloc(BOMB_BYTES, 0x20))) },
 ]
 /** Bodies whose end two readers would find in two places. */
-export const FRAMINGS: readonly { more: readonly Header[]; wanted?: readonly number[]; body?: string }[] = [
+export const FRAMINGS: readonly {
+  more: readonly Header[]
+  expectedStatuses?: readonly number[]
+  body?: string
+}[] = [
   {
     more: [
       ['content-length', '{{length}}'],
       ['content-length', '0'],
     ],
-    wanted: [400],
+    expectedStatuses: [400],
   },
   {
     more: [
       ['content-length', '{{length}}'],
       ['transfer-encoding', 'chunked'],
     ],
-    wanted: [400],
+    expectedStatuses: [400],
   },
   {
     more: [
       ['transfer-encoding', 'chunked'],
       ['content-length', '4'],
     ],
-    wanted: [400],
+    expectedStatuses: [400],
   },
   ...['-1', '+1', '1e1', '0x1', '1,1', '1 1', 'x', '', '99999999999999999999'].map((value) => ({
     more: [['content-length', value]] as const,

@@ -28,7 +28,10 @@ const base = (operations: typeof fuzzedOperations) =>
     const body = validBody(operation)?.map(jsonText) ?? fc.constant(undefined)
     return fc.tuple(pathOf(operation), body).map(
       ([target, body]): FuzzCase => ({
-        ...{ kind: 'header', caller, method: operation.method, target },
+        kind: 'header',
+        caller,
+        method: operation.method,
+        target,
         headers: headersOf({ operation, caller, hasBody: body !== undefined }),
         ...(body === undefined ? {} : { body }),
       }),
@@ -59,11 +62,11 @@ const contents = fc.tuple(base(operationsWithBody), fc.constantFrom(...CONTENTS,
   }),
 )
 const framings = fc.tuple(base(operationsWithBody), fc.constantFrom(...FRAMINGS)).map(
-  ([one, { more, body, wanted }]): FuzzCase => ({
+  ([one, { more, body, expectedStatuses }]): FuzzCase => ({
     ...one,
     headers: [...without(one, 'content-length', 'x-request-id'), ...more],
     ...(body === undefined ? {} : { body }),
-    ...(wanted === undefined ? {} : { wanted }),
+    ...(expectedStatuses === undefined ? {} : { expectedStatuses }),
   }),
 )
 const methods = fc

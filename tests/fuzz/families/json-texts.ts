@@ -177,7 +177,10 @@ export const jsonCases: fc.Arbitrary<FuzzCase> = fc
   .chain(([operation, caller]) =>
     fc.tuple(pathOf(operation), body).map(
       ([target, body]): FuzzCase => ({
-        ...{ kind: 'json', caller, method: operation.method, target },
+        kind: 'json',
+        caller,
+        method: operation.method,
+        target,
         headers: headersOf({ operation, caller, hasBody: true }),
         ...body,
       }),

@@ -21,7 +21,9 @@ export const operationCases: fc.Arbitrary<FuzzCase> = fc
       const text = value === undefined ? undefined : jsonText(value)
       const asked = parts.filter((part) => part !== null).slice(0, 3)
       return {
-        ...{ kind: 'operation', caller, method: operation.method },
+        kind: 'operation',
+        caller,
+        method: operation.method,
         target: asked.length === 0 ? path : `${path}?${asked.join('&')}`,
         headers: headersOf({ operation, caller, hasBody: text !== undefined }),
         ...(text === undefined ? {} : { body: text }),

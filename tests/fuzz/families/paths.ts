@@ -192,6 +192,10 @@ export const pathCases: fc.Arbitrary<FuzzCase> = fc
   )
   .map(
     ([target, method, caller]): FuzzCase => ({
-      ...{ kind: 'path', caller, method, target, headers: ordinaryHeaders({ caller }) },
+      kind: 'path',
+      caller,
+      method,
+      target,
+      headers: ordinaryHeaders({ caller }),
     }),
   )

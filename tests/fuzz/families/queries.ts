@@ -188,7 +188,10 @@ export const queryCases: fc.Arbitrary<FuzzCase> = fc
     )
     return fc.tuple(pathOf(operation), query).map(
       ([path, query]): FuzzCase => ({
-        ...{ kind: 'query', caller, method: operation.method, target: `${path}?${query}` },
+        kind: 'query',
+        caller,
+        method: operation.method,
+        target: `${path}?${query}`,
         headers: ordinaryHeaders({ caller }),
       }),
     )

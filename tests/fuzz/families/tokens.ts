@@ -81,7 +81,11 @@ export const tokenCases: fc.Arbitrary<FuzzCase> = fc
   .chain((operation) =>
     fc.tuple(pathOf(operation), authorization).map(
       ([target, sent]): FuzzCase => ({
-        ...{ kind: 'token', caller: 'nobody', method: operation.method, target, wanted: REFUSED },
+        kind: 'token',
+        caller: 'nobody',
+        method: operation.method,
+        target,
+        expectedStatuses: REFUSED,
         headers: [
           ['host', 'parley.test'],
           ['x-request-id', '{{request-id}}'],

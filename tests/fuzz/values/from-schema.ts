@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { resolved } from '../../openapi/read-document.ts'
-import { keptObject, keptString, naughtyNumber, naughtyString, naughtyValue } from './naughty-values.ts'
+import {
+  naughtyNumber,
+  naughtyString,
+  naughtyValue,
+  storableObject,
+  storableString,
+} from './naughty-values.ts'
 
 interface Schema {
   $ref?: string
@@ -75,7 +81,7 @@ function text({ format, pattern, minLength = 0, maxLength = 4_096 }: Schema): fc
   if (format === 'uri') return fc.constantFrom(...TARGETS)
   if (format === 'date-time') return fc.constantFrom(...TIMES)
   if (pattern !== undefined) return fc.oneof(fc.stringMatching(new RegExp(pattern)), naughtyString)
-  return keptString.map((each) => [...each.padEnd(minLength, 'x')].slice(0, maxLength).join(''))
+  return storableString.map((each) => [...each.padEnd(minLength, 'x')].slice(0, maxLength).join(''))
 }
 
 function members(schema: Schema, level: number): fc.Arbitrary<unknown> {
@@ -85,7 +91,7 @@ function members(schema: Schema, level: number): fc.Arbitrary<unknown> {
     return required.includes(name) ? value : fc.oneof(value, fc.constant<[string, unknown][]>([]))
   })
   const entries = fc.tuple(...described).map((all) => all.flat())
-  const more = additionalProperties ? keptObject.map(Object.entries) : fc.constant([])
+  const more = additionalProperties ? storableObject.map(Object.entries) : fc.constant([])
   return fc.tuple(entries, more).map(([own, further]) => Object.fromEntries([...further, ...own]))
 }
 
@@ -126,8 +132,9 @@ interface Change {
 function changedAt(value: unknown, [first, ...rest]: Path, change: Change): unknown {
   if (first === undefined) return changedHere(value, change)
   const entries = Object.entries(value as object)
-  const kept = rest.length > 0 || change.how !== 'remove' ? entries : entries.filter(([key]) => key !== first)
-  const next = kept.map(([key, inner]): [string, unknown] => [
+  const remaining =
+    rest.length > 0 || change.how !== 'remove' ? entries : entries.filter(([key]) => key !== first)
+  const next = remaining.map(([key, inner]): [string, unknown] => [
     key,
     key === first ? changedAt(inner, rest, change) : inner,
   ])

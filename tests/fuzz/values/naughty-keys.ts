@@ -1,5 +1,5 @@
 /** Keys of free-form objects that are kept as they are. */
-export const KEPT_KEYS: readonly string[] = [
+export const STORABLE_KEYS: readonly string[] = [
   ...[
     '_bsontype',
     'toBSON',

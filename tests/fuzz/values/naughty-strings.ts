@@ -1,5 +1,5 @@
 /** Strings that are well-formed, may be stored anywhere, and have to come back as they are. */
-export const KEPT_STRINGS: readonly string[] = [
+export const STORABLE_STRINGS: readonly string[] = [
   ...[
     '',
     ' ',

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { raw } from './json-text.ts'
-import { KEPT_KEYS, REFUSED_KEYS } from './naughty-keys.ts'
-import { KEPT_STRINGS, REFUSED_STRINGS } from './naughty-strings.ts'
+import { REFUSED_KEYS, STORABLE_KEYS } from './naughty-keys.ts'
+import { REFUSED_STRINGS, STORABLE_STRINGS } from './naughty-strings.ts'
 
 const ZEROS = ['0', '-0', '0.0', '-0.0', '0e0']
 const EDGES = ['9007199254740991', '9007199254740992', '9007199254740993', '-9007199254740992', '2147483648']
@@ -19,13 +19,13 @@ const HUGE = [
 ]
 const NUMBERS = [...ZEROS, ...EDGES, ...HUGE]
 
-export const keptString = fc.oneof(
-  { arbitrary: fc.constantFrom(...KEPT_STRINGS), weight: 4 },
+export const storableString = fc.oneof(
+  { arbitrary: fc.constantFrom(...STORABLE_STRINGS), weight: 4 },
   { arbitrary: fc.string({ unit: 'binary', maxLength: 40 }), weight: 2 },
   { arbitrary: fc.string({ maxLength: 40 }), weight: 1 },
 )
 export const naughtyString = fc.oneof(
-  { arbitrary: keptString, weight: 6 },
+  { arbitrary: storableString, weight: 6 },
   { arbitrary: fc.constantFrom(...REFUSED_STRINGS), weight: 1 },
 )
 export const naughtyNumber = fc.oneof(fc.constantFrom(...NUMBERS).map(raw), fc.integer(), fc.maxSafeInteger())
@@ -52,7 +52,7 @@ const scalar = fc.oneof(
     ...STORE_LIKE,
   ),
 )
-const keptKey = fc.oneof(fc.constantFrom(...KEPT_KEYS), fc.string({ maxLength: 8 }))
+const storableKey = fc.oneof(fc.constantFrom(...STORABLE_KEYS), fc.string({ maxLength: 8 }))
 const objectOf = (key: fc.Arbitrary<string>, value: fc.Arbitrary<unknown>): fc.Arbitrary<object> =>
   fc.array(fc.tuple(key, value), { maxLength: 5 }).map((entries) => Object.fromEntries(entries))
 
@@ -64,18 +64,18 @@ const deep = fc
 /** Any JSON value that somebody might not have thought of. */
 export const naughtyValue: fc.Arbitrary<unknown> = fc.oneof(
   { arbitrary: scalar, weight: 8 },
-  { arbitrary: objectOf(fc.oneof(keptKey, fc.constantFrom(...REFUSED_KEYS)), scalar), weight: 3 },
+  { arbitrary: objectOf(fc.oneof(storableKey, fc.constantFrom(...REFUSED_KEYS)), scalar), weight: 3 },
   { arbitrary: fc.array(scalar, { maxLength: 4 }), weight: 2 },
   { arbitrary: deep, weight: 1 },
 )
 
-const keptScalar = fc.oneof(
-  keptString,
+const storableScalar = fc.oneof(
+  storableString,
   fc.integer(),
   fc.constantFrom<unknown>(null, true, [], {}, ...STORE_LIKE, 1.5, 2 ** 53 - 1),
 )
 /** An object that a free-form field keeps as it is. */
-export const keptObject: fc.Arbitrary<object> = objectOf(
-  keptKey,
-  fc.oneof(keptScalar, objectOf(keptKey, keptScalar), fc.array(keptScalar, { maxLength: 3 })),
+export const storableObject: fc.Arbitrary<object> = objectOf(
+  storableKey,
+  fc.oneof(storableScalar, objectOf(storableKey, storableScalar), fc.array(storableScalar, { maxLength: 3 })),
 )

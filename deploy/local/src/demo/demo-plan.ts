@@ -22,7 +22,7 @@ export function planThreads(size: { messages: number; threads: number; run: stri
 }
 
 /** One message of a thread. */
-export function planMessage({
+function planMessage({
   thread,
   sequence,
   run,

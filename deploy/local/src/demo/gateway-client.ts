@@ -6,8 +6,16 @@ const REQUEST_MS = 15_000
 const registered = z.looseObject({ accessToken: z.string(), workspace: z.looseObject({ host: z.string() }) })
 
 const dispatcherCount = z.object({
-  ...{ accepted: z.int(), inFlight: z.int(), sent: z.int(), delivered: z.int(), read: z.int() },
-  ...{ done: z.int(), failed: z.int(), dead: z.int(), unrouted: z.int(), rejected: z.int() },
+  accepted: z.int(),
+  inFlight: z.int(),
+  sent: z.int(),
+  delivered: z.int(),
+  read: z.int(),
+  done: z.int(),
+  failed: z.int(),
+  dead: z.int(),
+  unrouted: z.int(),
+  rejected: z.int(),
   /** Accepted less all others. */
   difference: z.int(),
   /** Of the accepted ones those that the audit has not come to yet. */

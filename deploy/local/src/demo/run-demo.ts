@@ -1,12 +1,10 @@
 import { waitUntil } from '../wait-until.ts'
-import { connectLine } from './connect-line.ts'
-import { planThreads } from './demo-plan.ts'
+import { CHANNEL_EXT_ID, planThreads } from './demo-plan.ts'
 import { type DispatcherCount, type GatewayClient, registerWorkspace } from './gateway-client.ts'
-import { dispatchersOf, type Kill, killProcess } from './kill-process.ts'
 import { postThreads } from './post-threads.ts'
 import { isReconciled, latencies, type Reconciliation, reconcile } from './reconciliation.ts'
-import type { RunningSystem } from './running-system.ts'
-import { misbehave, readTroubles, type Troubles } from './simulator-client.ts'
+import { dispatchersOf, type Kill, killProcess, type RunningSystem } from './running-system.ts'
+import { misbehave, readTroubles, registerWebhook, type Troubles } from './simulator-client.ts'
 import { awaitReceived, createArrivalLog, simulatorPosition } from './watch-simulator.ts'
 
 const IN_FLIGHT = 32
@@ -94,7 +92,9 @@ async function sendAll(
   await log.read()
   const reconciliation = reconcile(posted, log.received)
   return {
-    ...{ reconciliation, count, kill },
+    reconciliation,
+    count,
+    kill,
     troubles: await readTroubles(line.simulatorUrl, line.phoneNumberId),
     latency: latencies(posted, log.received),
     reconciled:
@@ -128,4 +128,28 @@ async function settledCount(gateway: GatewayClient, messages: number): Promise<D
   }
   await waitUntil(isSettled, { timeoutMs: SETTLE_MS, intervalMs: SETTLE_CHECK_MS })
   return count
+}
+
+/**
+ * Configures a channel that sends to the simulator under a phone number of its own, and configures
+ * the simulator to post the statuses of its sends there.
+ */
+async function connectLine(options: {
+  gateway: Pick<GatewayClient, 'putChannel' | 'providerUrl'>
+  phoneNumberId: string
+  simulatorUrl: string
+}): Promise<void> {
+  const { gateway, phoneNumberId, simulatorUrl } = options
+  const appSecret = crypto.randomUUID()
+  const apiUrl = new URL('/v23.0', simulatorUrl).href
+  await gateway.putChannel({
+    name: 'Demo',
+    description: 'Sends to the bundled WhatsApp simulator',
+    extId: CHANNEL_EXT_ID,
+    hook: 'whatsapp',
+    callback: 'whatsapp',
+    handlerUrl: 'native:agents/echo',
+    config: { phoneNumberId, accessToken: 'demo', apiUrl, appSecret, verifyToken: crypto.randomUUID() },
+  })
+  await registerWebhook(simulatorUrl, { phoneNumberId, url: gateway.providerUrl(CHANNEL_EXT_ID), appSecret })
 }

@@ -25,7 +25,7 @@ export async function simulatorPosition(simulatorUrl: string): Promise<number> {
 }
 
 /** What has arrived so far, and the means to look again. */
-export interface ArrivalLog {
+interface ArrivalLog {
   /** In the order of arrival. */
   readonly received: readonly Arrival[]
   /** How many different messages are among them. */

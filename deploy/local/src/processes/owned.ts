@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { waitUntil } from '../wait-until.ts'
 
@@ -7,7 +7,7 @@ import { waitUntil } from '../wait-until.ts'
 const OWNER = 'PARLEY_OWNER'
 const KILL_MS = 5_000
 
-export interface OwnedProcess {
+interface OwnedProcess {
   pid: number
   command: string
 }
@@ -79,4 +79,30 @@ function listFromPs() {
     const [command = ''] = text.split(/ \w+=/)
     return pid === undefined || owner === undefined ? [] : [{ pid: Number(pid), command, owner }]
   })
+}
+
+/**
+ * Starts a process that belongs to `directory`, apart from the terminal's signals, with its output in
+ * `logFile` (the previous run's stays beside it as `.previous`).
+ */
+export function spawnOwned(options: {
+  directory: string
+  command: string
+  args: string[]
+  env: Record<string, string>
+  logFile: string
+}): ChildProcess {
+  const { directory, command, args, env, logFile } = options
+  if (existsSync(logFile)) renameSync(logFile, `${logFile}.previous`)
+  const log = openSync(logFile, 'w', 0o600)
+  try {
+    return spawn(command, args, {
+      cwd: directory,
+      detached: true,
+      stdio: ['ignore', log, log],
+      env: { ...process.env, ...env, ...ownerMark(directory) },
+    })
+  } finally {
+    closeSync(log)
+  }
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const SCRIPT = fileURLToPath(new URL('reaper.ts', import.meta.url))
 
-export interface Reaper {
+interface Reaper {
   /** Lets it stop what is still there, and end. */
   close(): Promise<void>
 }

@@ -1,14 +1,17 @@
+import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
+import type { ContainerRuntimeClient } from 'testcontainers'
 import { SetupError } from '../setup-error.ts'
 import { waitUntil } from '../wait-until.ts'
-import type { Engine } from './find-engine.ts'
 import type { Server, ServerContext, ServerPlan } from './server.ts'
 
 const READY_MS = 90_000
 const STOP_MS = 15_000
+const TIMEOUT_MS = 5_000
 
-export interface ContainerOptions {
+interface ContainerOptions {
   name: string
   image: string
   port: number
@@ -16,7 +19,7 @@ export interface ContainerOptions {
   context: ServerContext
 }
 
-export interface ContainerSettings {
+interface ContainerSettings {
   url: string
   command: string[]
   /** The folder under `docker/` with its data, and where the container sees it. */
@@ -61,7 +64,11 @@ async function startContainer(options: ContainerOptions, settings: ContainerSett
   const ended = async () => void (await engine.container.getById(container.getId()).wait())
   let exited = ended()
   return {
-    ...{ name, url: settings.url, source: `Docker (${image})`, pid: undefined, stop },
+    name,
+    url: settings.url,
+    source: `Docker (${image})`,
+    pid: undefined,
+    stop,
     get exited() {
       return exited
     },
@@ -94,4 +101,29 @@ function failWith(what: string): (error: unknown) => never {
   return (error) => {
     throw new SetupError(`${what}: ${error instanceof Error ? error.message : String(error)}`)
   }
+}
+
+/** A Docker engine (or one that speaks its language) on this machine. */
+export type Engine = ContainerRuntimeClient
+
+/** The engine that responds within 5 s, if there is one whose containers are reached on this machine. */
+export async function findEngine(): Promise<Engine | undefined> {
+  if (!mayHaveEngine()) return undefined
+  const { getContainerRuntimeClient } = await import('testcontainers')
+  const none = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), TIMEOUT_MS).unref())
+  const engine = await Promise.race([getContainerRuntimeClient().catch(() => undefined), none])
+  return engine && ['localhost', '127.0.0.1'].includes(engine.info.containerRuntime.host) ? engine : undefined
+}
+
+/** Looking for a socket first spares loading the library where there can't be an engine. */
+function mayHaveEngine(): boolean {
+  const sockets = [
+    '/var/run/docker.sock',
+    join(process.env.XDG_RUNTIME_DIR ?? '/run', 'docker.sock'),
+    join(process.env.XDG_RUNTIME_DIR ?? '/run', 'podman/podman.sock'),
+    join(homedir(), '.docker/run/docker.sock'),
+    join(homedir(), '.docker/desktop/docker.sock'),
+    join(homedir(), '.colima/default/docker.sock'),
+  ]
+  return process.env.DOCKER_HOST !== undefined || sockets.some((socket) => existsSync(socket))
 }

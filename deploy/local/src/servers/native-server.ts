@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { stopOwned } from '../processes/owned.ts'
-import { spawnOwned } from '../processes/spawn-owned.ts'
+import { spawnOwned, stopOwned } from '../processes/owned.ts'
 import { SetupError } from '../setup-error.ts'
 import { waitUntil } from '../wait-until.ts'
 import type { Server } from './server.ts'
@@ -13,7 +12,7 @@ interface Run {
   exited: Promise<void>
 }
 
-export interface NativeServerOptions {
+interface NativeServerOptions {
   name: string
   url: string
   source: string

@@ -1,18 +1,17 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect } from 'amqplib'
-import { planContainer } from './container-server.ts'
-import { planExternalServer } from './external-server.ts'
+import { type Engine, planContainer } from './container-server.ts'
 import { findBinary } from './find-binary.ts'
-import type { Engine } from './find-engine.ts'
 import { startNativeServer } from './native-server.ts'
-import { type BrokerSettings, readBrokerSettings } from './rabbitmq-settings.ts'
-import type { Server, ServerContext, ServerPlan } from './server.ts'
+import { planExternalServer, type Server, type ServerContext, type ServerPlan } from './server.ts'
 
 const IMAGE = 'rabbitmq:4.1'
 const CHECK_MS = 5_000
 // The one in /usr/sbin would switch to another user.
 const FOLDERS = ['/usr/lib/rabbitmq/bin', '/opt/homebrew/sbin', '/usr/local/sbin']
+const USER = 'parley'
 
 /** RabbitMQ: `AMQP_URL`, a Docker engine, or `rabbitmq-server` on this machine. */
 export function planRabbitmq(
@@ -52,7 +51,10 @@ export async function startNativeBroker(options: {
   await writeFile(join(directory, 'enabled_plugins'), '[].\n')
   const url = brokerUrl(settings, ports.amqp as number)
   return startNativeServer({
-    ...{ name: 'RabbitMQ', url, source: 'rabbitmq-server on this machine', directory },
+    name: 'RabbitMQ',
+    url,
+    source: 'rabbitmq-server on this machine',
+    directory,
     logFile: join(directory, 'console.log'),
     command: findBinary('rabbitmq-server', FOLDERS) ?? 'rabbitmq-server',
     args: [],
@@ -123,4 +125,65 @@ async function checkBroker(url: string): Promise<void> {
   const connection = await connect(url, { timeout: CHECK_MS })
   connection.on('error', () => undefined)
   await connection.close()
+}
+
+interface BrokerSettings {
+  user: string
+  password: string
+  /** The text of rabbitmq.conf. */
+  configuration: string
+  /** The text of the definitions that it loads at its start. */
+  definitions: string
+}
+
+/** The settings of a private broker. Its password is made once and stored in `directory`. */
+async function readBrokerSettings(options: {
+  directory: string
+  vhosts: string[]
+  /** Where the broker itself will find the definitions. */
+  definitionsPath: string
+}): Promise<BrokerSettings> {
+  const password = await readPassword(join(options.directory, 'password'))
+  return {
+    user: USER,
+    password,
+    configuration: [
+      `load_definitions = ${options.definitionsPath}`,
+      'vm_memory_high_watermark.absolute = 1GB',
+      'disk_free_limit.absolute = 50MB',
+      'log.file.level = warning',
+      '',
+    ].join('\n'),
+    definitions: JSON.stringify(definitions(password, ['/', ...options.vhosts]), null, 2),
+  }
+}
+
+async function readPassword(file: string): Promise<string> {
+  const stored = await readFile(file, 'utf8').catch(() => '')
+  if (/^[0-9a-f]{48}$/.test(stored)) return stored
+  const password = randomBytes(24).toString('hex')
+  await writeFile(file, password, { mode: 0o600 })
+  return password
+}
+
+function definitions(password: string, vhosts: string[]) {
+  return {
+    users: [
+      {
+        name: USER,
+        password_hash: hashPassword(password),
+        hashing_algorithm: 'rabbit_password_hashing_sha256',
+        tags: ['administrator'],
+      },
+    ],
+    vhosts: vhosts.map((name) => ({ name })),
+    permissions: vhosts.map((vhost) => ({ user: USER, vhost, configure: '.*', write: '.*', read: '.*' })),
+  }
+}
+
+/** RabbitMQ's form: salt, then SHA-256 over salt and password. */
+function hashPassword(password: string): string {
+  const salt = randomBytes(4)
+  const hash = createHash('sha256').update(salt).update(password).digest()
+  return Buffer.concat([salt, hash]).toString('base64')
 }

@@ -3,12 +3,10 @@ import { mkdir } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { planContainer } from './container-server.ts'
-import { planExternalServer } from './external-server.ts'
+import { type Engine, planContainer } from './container-server.ts'
 import { findBinary } from './find-binary.ts'
-import type { Engine } from './find-engine.ts'
 import { startNativeServer } from './native-server.ts'
-import type { ServerContext, ServerPlan } from './server.ts'
+import { planExternalServer, type ServerContext, type ServerPlan } from './server.ts'
 
 const IMAGE = 'redis:8.2'
 const CHECK_MS = 2_000
@@ -37,7 +35,8 @@ export function planRedis(context: ServerContext, engine: Engine | undefined): S
   const isReady = () => respondsToPing(port)
   if (engine) {
     return planContainer({ name: 'Redis', image: IMAGE, engine, context, port }, async () => ({
-      ...{ url, isReady },
+      url,
+      isReady,
       // What comes through the published port does not come from the container's own loopback address.
       command: [
         'redis-server',
@@ -62,7 +61,12 @@ export function planRedis(context: ServerContext, engine: Engine | undefined): S
       const command = findBinary('redis-server') ?? 'redis-server'
       const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', join(directory, 'data')]
       return startNativeServer({
-        ...{ name: 'Redis', url, source: 'redis-server on this machine', directory, command, isReady },
+        name: 'Redis',
+        url,
+        source: 'redis-server on this machine',
+        directory,
+        command,
+        isReady,
         logFile: join(directory, 'redis.log'),
         args: [...place, ...OPTIONS, ...preserveEnvironment(command)],
         env: {},

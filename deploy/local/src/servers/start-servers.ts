@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { stopOwned } from '../processes/owned.ts'
 import { installPackages } from './apt.ts'
 import { choosePorts } from './choose-ports.ts'
-import { findEngine } from './find-engine.ts'
+import { findEngine } from './container-server.ts'
 import { planMongodb } from './mongodb.ts'
 import { planRabbitmq } from './rabbitmq.ts'
 import { planRedis } from './redis.ts'
@@ -20,7 +20,7 @@ export interface Servers {
   stop(): Promise<void>
 }
 
-export interface StartServersOptions {
+interface StartServersOptions {
   /** Holds all their state; what was left running for it by a run that was killed is stopped first. */
   directory: string
   say(line: string): void

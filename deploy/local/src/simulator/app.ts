@@ -1,15 +1,13 @@
-import express, { type ErrorRequestHandler, type Express } from 'express'
+import type { ErrorRequestHandler, Express } from 'express'
+import express from 'express'
 import { createBehaviours } from './behaviours.ts'
-import { controlRoutes } from './control-routes.ts'
-import { createCustomerWindows } from './customer-windows.ts'
-import { inspectionRoutes } from './inspection-routes.ts'
-import { createLimits } from './limits.ts'
+import { controlRoutes, inspectionRoutes } from './control-routes.ts'
+import { createCustomerWindows, createLimits } from './limits.ts'
 import { messageRoutes } from './message-routes.ts'
 import { MetaError } from './meta-error.ts'
-import { openSendLog } from './send-log.ts'
+import { createTroubleLog, openSendLog } from './send-log.ts'
 import { createStatusPoster } from './status-poster.ts'
 import { createTemplates } from './templates.ts'
-import { createTroubleLog } from './trouble-log.ts'
 
 export interface Simulator {
   app: Express

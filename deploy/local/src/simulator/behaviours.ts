@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { chance } from './chance.ts'
 import type { StatusBehaviour } from './status-poster.ts'
 
 const MAX_NUMBERS = 10_000
 const MAX_RULES = 20
 const MAX_PEOPLE = 1_000
+const UNIT = 2 ** 32
 
 const count = z.int().min(1).max(1_000_000)
 const milliseconds = z.int().min(0).max(120_000)
@@ -63,7 +63,7 @@ export const behaviour = z.strictObject({
   customerWindow: z.boolean().default(false),
 })
 
-export type Behaviour = z.output<typeof behaviour>
+type Behaviour = z.output<typeof behaviour>
 type Which = Pick<Behaviour['dropAnswers'][number], 'to' | 'share' | 'forMs'>
 
 export interface SendFailure {
@@ -74,7 +74,7 @@ export interface SendFailure {
 }
 
 /** What happens to one send. */
-export interface Turn {
+interface Turn {
   failure: SendFailure | undefined
   stallMs: number
   dropsResponse: boolean
@@ -139,4 +139,12 @@ function turnOf({ behaviour: configured, count: turn }: Entry, send: { to: strin
     strictTemplates: configured.strictTemplates,
     customerWindow: configured.customerWindow,
   }
+}
+
+/** A number from 0 to 1, always the same for the same seed and turn, evenly spread over the turns. */
+export function chance(seed: number, turn: number): number {
+  let mixed = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(turn + 1, 0xc2b2ae35)
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x7feb352d)
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b)
+  return ((mixed ^ (mixed >>> 16)) >>> 0) / UNIT
 }

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import express, { type RequestHandler, Router } from 'express'
+import express, { type ErrorRequestHandler, type RequestHandler, Router } from 'express'
 import { z } from 'zod'
 import { type Behaviours, behaviour } from './behaviours.ts'
-import type { CustomerWindows } from './customer-windows.ts'
-import { invalidQuestions } from './invalid-questions.ts'
+import type { CustomerWindows } from './limits.ts'
+import type { Send, SendLog, TroubleLog } from './send-log.ts'
 import type { StatusPoster } from './status-poster.ts'
 import { type Templates, template } from './templates.ts'
+
+const MAX_PAGE = 10_000
 
 const phoneNumberId = z.string().min(1).max(128)
 const behaviourBody = behaviour.extend({ phoneNumberId: phoneNumberId.optional() })
@@ -22,6 +24,12 @@ const inboundBody = z.strictObject({
   /** When it was written, for the 24 hours; now when not given. */
   at: z.iso.datetime({ offset: true }).optional(),
 })
+const listQuery = z.strictObject({
+  after: z.coerce.number().int().min(0).default(0),
+  limit: z.coerce.number().int().min(1).max(MAX_PAGE).default(1_000),
+  phoneNumberId: phoneNumberId.optional(),
+})
+const summaryQuery = z.strictObject({ phoneNumberId: phoneNumberId.optional() })
 
 interface Parts {
   behaviours: Pick<Behaviours, 'set'>
@@ -63,4 +71,44 @@ function inbound({ statuses, windows }: Pick<Parts, 'statuses' | 'windows'>): Re
     const id = `wamid.${randomBytes(24).toString('base64url')}`
     res.json({ id, posted: statuses.deliver({ id, ...message }) })
   }
+}
+
+/** What was sent: for the demo and the tests, no part of Meta's API. */
+export function inspectionRoutes({ sends, troubles }: { sends: SendLog; troubles: TroubleLog }): Router {
+  const router = Router()
+  router.get('/sends', (req, res) => {
+    const query = listQuery.parse(req.query)
+    const data = sends.list(query)
+    res.json({ data, next: data.at(-1)?.n ?? query.after })
+  })
+  router.get('/summary', (req, res) => {
+    const { phoneNumberId } = summaryQuery.parse(req.query)
+    const counts = { ...summaryOf(sends.all(phoneNumberId)), ...troubles.troubles(phoneNumberId) }
+    res.json({ ...counts, last: sends.last() })
+  })
+  router.use(invalidQuestions)
+  return router
+}
+
+/** `repeated` counts the sends that carry callback data which an earlier one carried already. */
+function summaryOf(sends: readonly Send[]) {
+  const known = new Set<string>()
+  let repeated = 0
+  for (const { opaque } of sends) {
+    if (opaque !== null && known.has(opaque)) repeated++
+    else if (opaque !== null) known.add(opaque)
+  }
+  return {
+    sends: sends.length,
+    templates: sends.filter(({ type }) => type === 'template').length,
+    texts: sends.filter(({ type }) => type === 'text').length,
+    recipients: new Set(sends.map(({ to }) => to)).size,
+    repeated,
+  }
+}
+
+/** Says what is wrong with a request to the routes that are no part of Meta's API. */
+const invalidQuestions: ErrorRequestHandler = (error, _req, res, next) => {
+  if (!(error instanceof z.ZodError)) return next(error)
+  res.status(400).json({ error: { message: z.prettifyError(error) } })
 }

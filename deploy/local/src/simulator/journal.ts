@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-export interface Journal {
+interface Journal {
   /** Resolves once the entry has been handed to the operating system; entries are written in order. */
   append(entry: object): Promise<void>
   /** Writes what is waiting and closes the file. */

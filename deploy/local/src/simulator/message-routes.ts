@@ -1,14 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from 'express'
 import type { Behaviours, SendFailure } from './behaviours.ts'
-import type { CustomerWindows } from './customer-windows.ts'
-import type { Limits } from './limits.ts'
+import type { CustomerWindows, Limits } from './limits.ts'
 import { MetaError } from './meta-error.ts'
-import type { SendLog } from './send-log.ts'
+import type { SendLog, TroubleLog } from './send-log.ts'
 import { readSend } from './send-request.ts'
 import type { StatusPoster } from './status-poster.ts'
 import type { Templates } from './templates.ts'
-import type { TroubleLog } from './trouble-log.ts'
 
 const MAX_BODY_BYTES = 256 * 1024
 const VERSION = /^v\d{1,2}\.\d{1,2}$/
@@ -81,7 +79,10 @@ function sendMessage({ sends, troubles, behaviours, statuses, templates, windows
 
 function metaErrorOf({ status, code, subcode, retryAfterSeconds }: SendFailure): MetaError {
   return new MetaError({
-    ...{ status, code, message: 'Failed as configured', details: 'The simulator is configured to fail' },
+    status,
+    code,
+    message: 'Failed as configured',
+    details: 'The simulator is configured to fail',
     ...(subcode === undefined ? {} : { subcode }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   })

@@ -31,7 +31,7 @@ const schema = z.discriminatedUnion('type', [
   z.looseObject({ ...envelope, type: z.literal('text'), text }),
 ])
 
-export interface SendRequest {
+interface SendRequest {
   /** The recipient as it was sent. */
   input: string
   content: Omit<NewSend, 'phoneNumberId'>

@@ -28,7 +28,7 @@ export interface StatusBehaviour {
 }
 
 /** A text that a person writes to a number. */
-export interface InboundText {
+interface InboundText {
   id: string
   phoneNumberId: string
   from: string

@@ -12,7 +12,7 @@ export const template = z.strictObject({
   languages: z.array(z.string().min(2).max(16)).min(1).max(100).optional(),
   parameters: z.int().min(0).max(100),
 })
-export type Template = z.output<typeof template>
+type Template = z.output<typeof template>
 
 export interface Templates {
   /** Adds a template, or replaces the one of that name. Returns false when there are 10,000 others already. */

@@ -14,13 +14,13 @@ export const PROCESSES = [
   'dispatcher',
   'simulator',
 ] as const
-export type ProcessName = (typeof PROCESSES)[number]
+type ProcessName = (typeof PROCESSES)[number]
 
 /** The services that the gateway has in front of it. */
-export type UpstreamName = Exclude<ServiceName, 'gateway'>
+type UpstreamName = Exclude<ServiceName, 'gateway'>
 
 /** An instance of a service other than the first, such as `dispatcher-2`. */
-export type FurtherInstance = `${UpstreamName}-${number}`
+type FurtherInstance = `${UpstreamName}-${number}`
 
 /** How many instances of each service run; 1 by default. */
 export type InstanceCounts = Partial<Record<UpstreamName, number>>
@@ -47,7 +47,7 @@ export interface ProcessPlan {
   env: Record<string, string>
 }
 
-export interface SystemSettings {
+interface SystemSettings {
   directory: string
   ports: Record<ProcessName, number> & Partial<Record<FurtherInstance, number>>
   instances: InstanceCounts
@@ -137,13 +137,21 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
       PASSWORD_MIN_LENGTH: '1',
     },
     webhook: {
-      ...{ MONGO_URL, AMQP_URL, REDIS_URL, IDENTITY_URL, CONFIGURATION_URL },
+      MONGO_URL,
+      AMQP_URL,
+      REDIS_URL,
+      IDENTITY_URL,
+      CONFIGURATION_URL,
       SIGNING_SECRET: secrets.signingSecret,
       SECRET_KEYS: secrets.secretKeys,
     },
     configuration: { MONGO_URL, AMQP_URL, IDENTITY_URL, SECRET_KEYS: secrets.secretKeys },
     dispatcher: {
-      ...{ MONGO_URL, AMQP_URL, REDIS_URL, IDENTITY_URL, CONFIGURATION_URL },
+      MONGO_URL,
+      AMQP_URL,
+      REDIS_URL,
+      IDENTITY_URL,
+      CONFIGURATION_URL,
       GATEWAY_URL: urlOf('gateway', ports),
       WEBHOOK_URL: urlOf('webhook', ports),
       SIGNING_SECRET: secrets.signingSecret,

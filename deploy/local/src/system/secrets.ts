@@ -1,10 +1,9 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { publicJwk } from '@parley/shared/config'
 import { SERVICES, type ServiceName } from '@parley/shared/internal-token'
 import { z } from 'zod'
 import { SetupError } from '../setup-error.ts'
-import { writeAtomically } from '../write-atomically.ts'
 
 const KEY_BYTES = 32
 
@@ -64,4 +63,11 @@ function readSecrets(file: string): z.output<typeof storedSchema> {
         'backup, or move the whole folder away to begin with an empty one.',
     )
   }
+}
+
+/** Writes a file that only this user may read, under its final name only when it is whole. */
+export function writeAtomically(file: string, text: string): void {
+  const whole = `${file}.${randomUUID()}`
+  writeFileSync(whole, text, { mode: 0o600 })
+  renameSync(whole, file)
 }

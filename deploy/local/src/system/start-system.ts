@@ -1,12 +1,12 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { z } from 'zod'
 import { stopOwned } from '../processes/owned.ts'
 import { choosePorts } from '../servers/choose-ports.ts'
 import type { Servers } from '../servers/start-servers.ts'
 import { SetupError } from '../setup-error.ts'
 import { waitUntil } from '../wait-until.ts'
-import { writeAtomically } from '../write-atomically.ts'
-import { NodeProcess } from './node-process.ts'
+import { NodeProcess, type Restartable, restartOnExit } from './node-process.ts'
 import {
   type FrontPorts,
   furtherInstances,
@@ -16,16 +16,14 @@ import {
   planInstances,
   planProcesses,
 } from './plan-processes.ts'
-import { type Restartable, restartOnExit } from './restart-on-exit.ts'
-import { loadSecrets } from './secrets.ts'
-import { describeHealth, isReady } from './system-health.ts'
+import { loadSecrets, writeAtomically } from './secrets.ts'
 
 const READY_MS = 60_000
 const READY_CHECK_MS = 200
 const LEFTOVER_GRACE_MS = 10_000
 const STOP_MS = 25_000
 
-export interface SystemOptions {
+interface SystemOptions {
   /** Holds the secrets, the ports, the simulator's journal and `run.json`. */
   directory: string
   /** The gateway's. */
@@ -42,7 +40,7 @@ export interface SystemOptions {
   signal?: AbortSignal
 }
 
-export type ProcessState = {
+type ProcessState = {
   pid: number | undefined
   url: string
   /** Of a service. */
@@ -85,7 +83,11 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const names = [...inner, ...further, ...withMetrics.map(metricsOf)]
   const ports = await choosePorts({ file, names, say })
   const settings = {
-    ...{ directory, secrets, logLevel, instances, inFront },
+    directory,
+    secrets,
+    logLevel,
+    instances,
+    inFront,
     ports: { ...ports, gateway: port },
     metricsPorts: Object.fromEntries(withMetrics.map((name) => [name, ports[metricsOf(name)] ?? 0])),
     mongoUrl: servers.mongo.url,
@@ -185,4 +187,38 @@ function describeRun(servers: Omit<Servers, 'stop'>, processes: NodeProcess[]): 
     redisUrl: redis.url,
     processes: Object.fromEntries(named.map(([name, process]) => [name, stateOf(process)])),
   }
+}
+
+const TIMEOUT_MS = 5_000
+const healthSchema = z.object({
+  status: z.string(),
+  dependencies: z.record(z.string(), z.string()).default({}),
+})
+
+interface Addressed {
+  name: string
+  url: string
+}
+
+/** Whether a process says that it is ready, and that nothing it depends on is unavailable. */
+export async function isReady(url: string): Promise<boolean> {
+  const response = await askHealth(url)
+  return healthSchema.safeParse(await response.json()).data?.status === 'ready'
+}
+
+/** One line for people: whether a process responds, and which of its dependencies are unavailable. */
+async function describeHealth({ name, url }: Addressed): Promise<string> {
+  try {
+    const response = await askHealth(url)
+    const health = healthSchema.safeParse(await response.json())
+    const states = Object.entries(health.data?.dependencies ?? {})
+    const unavailable = states.flatMap(([dependency, state]) => (state === 'up' ? [] : [dependency]))
+    return `  ${name}: ${unavailable.length > 0 ? `${unavailable.join(', ')} unavailable` : 'responds'}`
+  } catch {
+    return `  ${name}: does not respond at ${url}`
+  }
+}
+
+function askHealth(url: string): Promise<Response> {
+  return fetch(new URL('/health/ready', url), { signal: AbortSignal.timeout(TIMEOUT_MS) })
 }

@@ -48,8 +48,14 @@ export async function startGuardedMongod(
   if (key !== undefined) await writeFile(keyFile, key, { mode: 0o600 })
   const { command, args, env } = await mongod.command(directory)
   const server = await startNativeServer({
-    ...{ name: 'MongoDB', url: `mongodb://127.0.0.1:${port}/?directConnection=true`, source: mongod.source },
-    ...{ directory, command, env, signal, logFile: join(directory, 'mongod.log') },
+    name: 'MongoDB',
+    url: `mongodb://127.0.0.1:${port}/?directConnection=true`,
+    source: mongod.source,
+    directory,
+    command,
+    env,
+    signal,
+    logFile: join(directory, 'mongod.log'),
     args: [
       ...args,
       ...['--dbpath', mongod.pathForMongod(data), '--quiet'],

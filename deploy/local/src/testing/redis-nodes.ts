@@ -101,7 +101,10 @@ export async function asked<T>(
   const account = { ...(username ? { username } : {}), ...(password ? { password } : {}) }
   // A user that may do little may not be allowed to ask for what the client looks at when it connects.
   const redis = new Redis(port, '127.0.0.1', {
-    ...{ ...account, lazyConnect: true, enableReadyCheck: false, retryStrategy: () => null },
+    ...account,
+    lazyConnect: true,
+    enableReadyCheck: false,
+    retryStrategy: () => null,
   })
   redis.on('error', () => {})
   try {

@@ -86,7 +86,9 @@ export async function startService<S extends z.ZodRawShape>(options: {
   await untilReady(listening.url)
   return {
     url: listening.url,
-    ...{ app: service.app, registry: service.registry, requests },
+    app: service.app,
+    registry: service.registry,
+    requests,
     close: async () => {
       await listening.close()
       await service.close()

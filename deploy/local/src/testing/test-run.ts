@@ -37,7 +37,10 @@ export async function startTestRun(signal: AbortSignal): Promise<TestRun> {
     const say = (line: string) => void process.stderr.write(`${line}\n`)
     const servers = join(directory, 'servers')
     const prepared = await prepareServers({
-      ...{ directory: servers, say, vhosts: VHOSTS, signal },
+      directory: servers,
+      say,
+      vhosts: VHOSTS,
+      signal,
       testCommands: true,
     })
     const host = new ServerHost(prepared)

@@ -13,6 +13,9 @@ const GLOBALS = new URL('./jest-globals.ts', import.meta.url).href
 const require = createRequire(import.meta.url)
 const runner = require.resolve('jest-circus/runner')
 
+// Opened before anything is counted: as a pipe, each is a resource from its first use on.
+for (const stream of [process.stdout, process.stderr]) stream.write('')
+
 let files = 0
 
 // A test file gets modules of its own wherever tests keep state: its helpers, and jest's globals.

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { behaviour, createBehaviours } from '@parley/local/simulator/behaviours'
-import { chance } from '@parley/local/simulator/chance'
+import { behaviour, chance, createBehaviours } from '@parley/local/simulator/behaviours'
 import { createLimits } from '@parley/local/simulator/limits'
 import type { MetaError } from '@parley/local/simulator/meta-error'
 

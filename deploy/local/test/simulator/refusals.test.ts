@@ -83,7 +83,8 @@ describe('the 24 hours after a person wrote', () => {
   const HOUR_MS = 3_600_000
   const wrote = (phoneNumberId: string, from: string, hoursAgo: number) =>
     simulator.post('/simulator/inbound', {
-      ...{ phoneNumberId, from },
+      phoneNumberId,
+      from,
       at: new Date(Date.now() - hoursAgo * HOUR_MS).toISOString(),
     })
 

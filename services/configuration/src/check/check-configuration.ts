@@ -1,25 +1,26 @@
 import { encodeCursor, parameterError, readQuery } from '@parley/shared/list-query'
+import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
-import { documentFilter } from '../access/document-filter.ts'
+import { documentFilter } from '../access/access.ts'
+import { after as afterParameter } from '../description/parameters.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
-import { listCursor, positionIn } from '../documents/list-query.ts'
 import type { Lookup } from '../references/find-referenced.ts'
+import { listCursor, positionIn } from '../requests/list-query.ts'
 import { allResources, definitions } from '../resources/all-resources.ts'
 import { RESOURCES, type ResourceName } from '../resources/definition.ts'
 import { findPage, type Position } from '../store/find-page.ts'
 import { checkActions } from './check-actions.ts'
 import { checkChannels, checkTasks } from './check-channels.ts'
 import { checkReferences } from './check-references.ts'
-import { checkSteps, checkWorkflows } from './check-steps.ts'
-import type { Batch, Finding } from './finding.ts'
-import { loadStepGraph } from './step-graph.ts'
+import { checkSteps, checkWorkflows, loadStepGraph } from './check-steps.ts'
+import { type Batch, type Finding, finding } from './finding.ts'
 
 const BATCH = 200
 const MAX_FINDINGS = 500
 const MAX_MS = 3_000
-const ORDER = 'check'
+const SORT_TEXT = 'check'
 const checkQuery = z.object({ after: listCursor.optional() })
 
 const checks: Partial<Record<ResourceName, (batch: Batch) => Finding[] | Promise<Finding[]>>> = {
@@ -75,7 +76,7 @@ async function* batches({ database, authorizer, caller }: Lookup, start: Start) 
       const documents = page.documents.map(({ doc }) => doc)
       yield {
         batch: { database, workspace, definition, documents },
-        next: after && encodeCursor([ORDER, definition.name, after.id]),
+        next: after && encodeCursor([SORT_TEXT, definition.name, after.id]),
       }
     } while (after)
   }
@@ -88,9 +89,35 @@ async function checkBatch(batch: Batch): Promise<Finding[]> {
 
 function startOf(cursor: z.output<typeof checkQuery>['after']): Start {
   if (cursor === undefined) return { resource: RESOURCES[0] }
-  const { value, id } = positionIn(cursor, ORDER)
+  const { value, id } = positionIn(cursor, SORT_TEXT)
   if (typeof value !== 'string' || !Object.hasOwn(definitions, value)) {
     throw parameterError('after', 'is not a cursor of a check', 'invalid_cursor')
   }
   return { resource: value as ResourceName, after: { value: null, id } }
+}
+
+export const checkOperation: DescribedOperation = {
+  method: 'GET',
+  path: '/rest/check',
+  id: 'checkConfiguration',
+  tag: 'configuration',
+  summary: 'List what is wrong with the configuration',
+  description: 'Up to 500 findings, or what is found in 3 seconds; `next` goes on from there.',
+  parameters: [afterParameter],
+  response: {
+    schema: z.object({ data: z.array(finding), next: z.string().nullable() }).meta({ id: 'FindingPage' }),
+    example: {
+      data: [
+        {
+          code: 'dangling_reference',
+          resource: 'assistant',
+          _id: 1,
+          path: '/job',
+          message: 'there is no jobs/7',
+        },
+      ],
+      next: null,
+    },
+  },
+  errors: ['validation_failed'],
 }

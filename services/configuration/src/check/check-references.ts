@@ -1,6 +1,6 @@
-import { type FoundReference, referencesIn } from '../references/references-in.ts'
+import { type FoundReference, referencesIn } from '../references/find-referenced.ts'
 import type { ResourceName } from '../resources/definition.ts'
-import { LIVE } from '../store/indexes.ts'
+import { LIVE } from '../store/stored-document.ts'
 import type { Batch, Finding } from './finding.ts'
 
 const IDS_PER_QUERY = 5_000

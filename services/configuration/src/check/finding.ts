@@ -1,23 +1,27 @@
-import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
+import { safeInteger } from '@parley/shared/json-object'
+import { z } from 'zod'
+import { RESOURCES, type ResourceDefinition } from '../resources/definition.ts'
 import type { Database } from '../store/database.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
-import type { StepGraph } from './step-graph.ts'
 
-/** Something in one document that is not as it should be, and where (a JSON Pointer). */
-export interface Finding {
-  code:
-    | 'dangling_reference'
-    | 'unreachable_step'
-    | 'step_cycle'
-    | 'bad_spec'
-    | 'bad_handler'
-    | 'shadowed'
-    | 'not_checked'
-  resource: ResourceName
-  _id: number
-  path: string
-  message: string
-}
+export const finding = z.object({
+  code: z.enum([
+    'dangling_reference',
+    'unreachable_step',
+    'step_cycle',
+    'bad_spec',
+    'bad_handler',
+    'shadowed',
+    'not_checked',
+  ]),
+  resource: z.enum(RESOURCES),
+  _id: safeInteger,
+  path: z.string().describe('Where in the document, as a JSON Pointer'),
+  message: z.string(),
+})
+
+/** Something in one document that is not as it should be. */
+export type Finding = z.infer<typeof finding>
 
 /** Some documents of one resource, and what it takes to look around them. */
 export interface Batch {
@@ -26,4 +30,16 @@ export interface Batch {
   definition: ResourceDefinition
   documents: readonly ResourceDocument[]
   steps: StepGraph
+}
+
+/** How a workspace's steps follow each other. */
+export interface StepGraph {
+  /** The step after each step; null where it is the last. */
+  next: ReadonlyMap<number, number | null>
+  /** The steps that a workflow or another step leads to. */
+  entered: ReadonlySet<number>
+  /** Every cycle, from its lowest step, by that step. */
+  cycles: ReadonlyMap<number, readonly number[]>
+  /** There are more than 200,000 steps; what lies beyond is missing here. */
+  cut: boolean
 }

@@ -1,12 +1,11 @@
 import { safeInteger } from '@parley/shared/json-object'
-import { queryFlag as flag } from '@parley/shared/list-query'
-import type { Parameter } from '@parley/shared/openapi/operation'
-import { queryParameters } from '@parley/shared/openapi/query-parameters'
+import { queryFlag } from '@parley/shared/list-query'
+import { type OperationParameter, queryParameters } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
-import { kindsOf, listParametersOf } from '../documents/list-query.ts'
+import { kindsOf, listParametersOf } from '../requests/list-query.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 
-export const ifMatch: Parameter = {
+export const ifMatch: OperationParameter = {
   in: 'header',
   name: 'If-Match',
   description: 'Only where the document still has this tag; 412 otherwise',
@@ -14,28 +13,28 @@ export const ifMatch: Parameter = {
 }
 
 /** On PUT, `*` only creates; on GET, a response whose tag is known already is 304. */
-export const ifNoneMatch = (description: string): Parameter => ({
+export const ifNoneMatch = (description: string): OperationParameter => ({
   in: 'header',
   name: 'If-None-Match',
   description,
   schema: z.string(),
 })
 
-export const prefer: Parameter = {
+export const prefer: OperationParameter = {
   in: 'header',
   name: 'Prefer',
   description: '`handling=strict` refuses references to what is not there (422)',
   schema: z.string(),
 }
 
-export const queryFlag = (name: string, description: string): Parameter => ({
+export const flagParameter = (name: string, description: string): OperationParameter => ({
   in: 'query',
   name,
   description,
-  schema: flag,
+  schema: queryFlag,
 })
 
-export const after: Parameter = {
+export const after: OperationParameter = {
   in: 'query',
   name: 'after',
   description: 'The `next` of the page before',
@@ -43,7 +42,7 @@ export const after: Parameter = {
 }
 
 /** How a path names a document. */
-export function idParameter({ keyed }: ResourceDefinition): Parameter {
+export function idParameter({ keyed }: ResourceDefinition): OperationParameter {
   const integer = 'An integer from 0 to 2^53-1'
   return {
     in: 'path',
@@ -58,7 +57,7 @@ export function idParameter({ keyed }: ResourceDefinition): Parameter {
 }
 
 /** The parameter for references to replace by documents; none where there are no references. */
-export function populateParameter({ references }: ResourceDefinition): Parameter[] {
+export function populateParameter({ references }: ResourceDefinition): OperationParameter[] {
   const fields = [...new Set(references.map(({ field }) => field))]
   if (fields.length === 0) return []
   return [
@@ -72,7 +71,7 @@ export function populateParameter({ references }: ResourceDefinition): Parameter
 }
 
 /** What a list can be narrowed and ordered by. */
-export function listParameters(definition: ResourceDefinition): Parameter[] {
+export function listParameters(definition: ResourceDefinition): OperationParameter[] {
   const filters = Object.entries(kindsOf(definition)).map(([name, kind]) => [
     name,
     kind === 'integers' ? 'Only those whose list has this' : 'Only those with this value',

@@ -1,4 +1,5 @@
 import { safeInteger } from '@parley/shared/json-object'
+import type { ResponseHeader } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
@@ -9,7 +10,7 @@ const docId = safeInteger.describe('Unique within workspace and resource')
 const key = z.string().optional().describe('The path id it was created under, where that is no integer')
 
 /** The schemas of one resource as callers send and get it. */
-export interface ResourceSchemas {
+interface ResourceSchemas {
   /** What POST and PUT take. */
   sent: z.ZodObject
   /** What PATCH takes (RFC 7396): any of the fields, null to remove one. */
@@ -25,10 +26,42 @@ const anyDocument = z
   .looseObject({ _id: docId })
   .meta({ id: 'AnyDocument', description: 'A document of any resource' })
 
+/** The time in examples. */
+export const EXAMPLE_TIME = '2026-11-20T11:36:37.235Z'
+
+export const etag: ResponseHeader = {
+  name: 'ETag',
+  description: 'The version of the document, for conditional requests',
+}
+const applied: ResponseHeader = {
+  name: 'Preference-Applied',
+  description: 'Repeats the preference that was followed',
+}
+
+/** What the descriptions of a resource's operations have in common. */
+export function resourceDescription(definition: ResourceDefinition) {
+  const { name, title, example } = definition
+  const schemas = resourceSchemas(definition)
+  const stored = { _id: 1, ...example, createdAt: EXAMPLE_TIME, updatedAt: EXAMPLE_TIME }
+  const [firstField = ''] = Object.keys(example)
+  return {
+    collection: `/rest/${name}`,
+    path: `/rest/${name}/{id}`,
+    /** The document of the example after it was created. */
+    stored,
+    firstField,
+    /** The title with its article. */
+    one: `${/^[AEIOU]/.test(title) ? 'an' : 'a'} ${title.toLowerCase()}`,
+    schemas,
+    /** What every write sends back. */
+    written: { schema: schemas.document, example: stored, headers: [etag, applied] },
+  }
+}
+
 const made = new Map<ResourceName, ResourceSchemas>()
 
 /** The schemas of a resource, made once from its definition. */
-export function resourceSchemas(definition: ResourceDefinition): ResourceSchemas {
+function resourceSchemas(definition: ResourceDefinition): ResourceSchemas {
   const known = made.get(definition.name)
   if (known !== undefined) return known
   const { title, schema, keyed, description } = definition

@@ -5,8 +5,7 @@ import type { SecretBox } from '@parley/shared/sealed-value'
 import { validate } from '@parley/shared/validate'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import type { Actor } from '../resources/task-transitions.ts'
-import { requireFewSecrets } from '../secrets/count-secrets.ts'
-import { sealFields } from '../secrets/seal-fields.ts'
+import { requireFewSecrets, sealFields } from '../secrets/seal-fields.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
 
 /**

@@ -1,20 +1,28 @@
 import type { Caller } from '@parley/shared/internal-token'
+import { safeInteger } from '@parley/shared/json-object'
 import { queryFlag, readQuery } from '@parley/shared/list-query'
+import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { Request, RequestHandler } from 'express'
 import { z } from 'zod'
-import { requireReadable, requireWritable, type WriteAccess, writeAccess } from '../access/access.ts'
-import { documentFilter } from '../access/document-filter.ts'
+import {
+  documentFilter,
+  requireReadable,
+  requireWritable,
+  type WriteAccess,
+  writeAccess,
+} from '../access/access.ts'
+import { flagParameter, idParameter, ifMatch, ifNoneMatch } from '../description/parameters.ts'
+import { resourceDescription } from '../description/resource-schemas.ts'
 import { referrersOf } from '../references/referrers.ts'
 import { parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
-import type { Address, Author } from '../store/stored-document.ts'
+import { type Address, type Author, authorOf } from '../store/stored-document.ts'
 import { changeDocument } from '../store/write-document.ts'
-import { authorOf } from './author.ts'
 import type { Dependencies } from './dependencies.ts'
-import { locate } from './locate.ts'
 import { requirePreconditions } from './preconditions.ts'
+import { locate } from './store-document.ts'
 
 const deleteQuery = z.object({ force: queryFlag })
 
@@ -79,4 +87,27 @@ async function remove(
       return undefined
     },
   })
+}
+
+const deleted = z
+  .object({ _id: safeInteger, deleted: z.literal(true) })
+  .meta({ id: 'Deleted', description: 'What was deleted' })
+
+export function deleteOperation(definition: ResourceDefinition): DescribedOperation {
+  const { path, one } = resourceDescription(definition)
+  return {
+    method: 'DELETE',
+    path,
+    id: `delete${definition.title}`,
+    tag: definition.name,
+    summary: `Delete ${one}`,
+    parameters: [
+      idParameter(definition),
+      { ...flagParameter('force', 'Also where others still refer to it'), example: 'true' },
+      ifMatch,
+      ifNoneMatch('A tag that the document must not have'),
+    ],
+    response: { schema: deleted, example: { _id: 1, deleted: true } },
+    errors: ['invalid_id', 'not_found', 'still_referenced', 'precondition_failed', 'validation_failed'],
+  }
 }

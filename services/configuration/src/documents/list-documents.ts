@@ -1,13 +1,16 @@
+import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
-import { documentFilter } from '../access/document-filter.ts'
+import { z } from 'zod'
+import { documentFilter } from '../access/access.ts'
+import { listParameters } from '../description/parameters.ts'
+import { resourceDescription } from '../description/resource-schemas.ts'
 import { populate } from '../references/populate.ts'
+import { cursorAfter, listQuery } from '../requests/list-query.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
-import { presentAll } from '../secrets/present-all.ts'
-import { cachingOf, presenterFor } from '../secrets/presenter.ts'
+import { cachingOf, presentAll, presenterFor } from '../secrets/presenter.ts'
 import { findPage } from '../store/find-page.ts'
 import type { Dependencies } from './dependencies.ts'
-import { cursorAfter, listQuery } from './list-query.ts'
 
 /** `GET /rest/{resource}`: one page of what the caller may read, and the cursor of the next. */
 export function listDocuments(
@@ -34,5 +37,23 @@ export function listDocuments(
       data: documents,
       next: page.end === undefined ? null : cursorAfter(query.sort, page.end),
     })
+  }
+}
+
+export function listOperation(definition: ResourceDefinition): DescribedOperation {
+  const { name, title } = definition
+  const { collection, stored, schemas } = resourceDescription(definition)
+  const page = z
+    .object({ data: z.array(schemas.read), next: z.string().nullable() })
+    .meta({ id: `${title}Page` })
+  return {
+    method: 'GET',
+    path: collection,
+    id: `list${name[0]?.toUpperCase() + name.slice(1)}`,
+    tag: name,
+    summary: `List ${name}`,
+    parameters: listParameters(definition),
+    response: { schema: page, example: { data: [stored], next: null } },
+    errors: ['validation_failed'],
   }
 }

@@ -1,30 +1,33 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import { noParameters, readQuery } from '@parley/shared/list-query'
+import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
 import { validate } from '@parley/shared/validate'
 import type { Request, RequestHandler } from 'express'
 import {
+  documentFilter,
   requireMayBecome,
   requireReadable,
   requireWritable,
   type WriteAccess,
   writeAccess,
 } from '../access/access.ts'
-import { documentFilter } from '../access/document-filter.ts'
-import type { Lookup } from '../references/find-referenced.ts'
-import { prefersStrict, requireReferences } from '../references/require-references.ts'
+import { idParameter, ifMatch, ifNoneMatch, prefer } from '../description/parameters.ts'
+import { resourceDescription } from '../description/resource-schemas.ts'
+import { type Lookup, prefersStrict, requireReferences } from '../references/find-referenced.ts'
 import { parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentWritten } from '../secrets/presenter.ts'
-import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
+import { authorOf, type LiveDocument, type ResourceDocument } from '../store/stored-document.ts'
 import { changeDocument } from '../store/write-document.ts'
-import { authorOf } from './author.ts'
 import { buildDocument, parsePatch, withoutOwnFields } from './body.ts'
 import type { Dependencies } from './dependencies.ts'
-import { locate } from './locate.ts'
-import { mergePatch } from './merge-patch.ts'
 import { requirePreconditions, sendDocument } from './preconditions.ts'
+import { locate } from './store-document.ts'
+
+/** The media types of a merge patch. */
+export const PATCH_TYPES = ['application/json', 'application/merge-patch+json']
 
 /** `PATCH /rest/{resource}/{id}`: merges the body into the document (RFC 7396). */
 export function patchDocument(
@@ -71,5 +74,46 @@ function merging(options: {
     const doc = buildDocument({ secrets, definition, workspace, current: current.doc, id, fields })
     requireMayBecome(access, doc)
     return doc
+  }
+}
+
+/** `patch` applied to `target` as RFC 7396 has it; neither is changed. Remaining keys stay in their places. */
+export function mergePatch(target: JsonObject, patch: JsonObject): JsonObject {
+  const merged = new Map(Object.entries(target))
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(key)
+    else merged.set(key, isObject(value) ? mergePatch(objectOr(merged.get(key)), value) : value)
+  }
+  // Object.fromEntries defines its keys, so that a `__proto__` stays one.
+  return Object.fromEntries(merged)
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const objectOr = (value: unknown): JsonObject => (isObject(value) ? value : {})
+
+export function patchOperation(definition: ResourceDefinition): DescribedOperation {
+  const { path, one, firstField, schemas, written } = resourceDescription(definition)
+  return {
+    method: 'PATCH',
+    path,
+    id: `patch${definition.title}`,
+    tag: definition.name,
+    summary: `Change ${one}`,
+    description: 'Merges the body into the document (RFC 7396): null removes a field.',
+    parameters: [
+      idParameter(definition),
+      ifMatch,
+      ifNoneMatch('A tag that the document must not have'),
+      prefer,
+    ],
+    body: {
+      schema: schemas.patch,
+      example: { [firstField]: definition.example[firstField] },
+      types: PATCH_TYPES,
+    },
+    response: written,
+    errors: ['invalid_id', 'not_found', 'precondition_failed'],
   }
 }

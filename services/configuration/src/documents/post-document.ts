@@ -1,12 +1,15 @@
 import { noParameters, readQuery } from '@parley/shared/list-query'
+import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { requireMayBecome, writeAccess } from '../access/access.ts'
-import { prefersStrict, requireReferences } from '../references/require-references.ts'
+import { prefer } from '../description/parameters.ts'
+import { resourceDescription } from '../description/resource-schemas.ts'
+import { prefersStrict, requireReferences } from '../references/find-referenced.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentWritten } from '../secrets/presenter.ts'
+import { authorOf } from '../store/stored-document.ts'
 import { createDocument } from '../store/write-document.ts'
-import { authorOf } from './author.ts'
 import { buildDocument, parseBody } from './body.ts'
 import type { Dependencies } from './dependencies.ts'
 import { sendDocument } from './preconditions.ts'
@@ -33,5 +36,20 @@ export function postDocument(
     }
     const created = await createDocument({ database, ids, definition, workspace, author, build })
     sendDocument(req, res, presentWritten(secrets, workspace, created))
+  }
+}
+
+export function postOperation(definition: ResourceDefinition): DescribedOperation {
+  const { collection, one, schemas, written } = resourceDescription(definition)
+  return {
+    method: 'POST',
+    path: collection,
+    id: `create${definition.title}`,
+    tag: definition.name,
+    summary: `Create ${one}`,
+    description: 'Under the next free id.',
+    parameters: [prefer],
+    body: { schema: schemas.sent, example: definition.example },
+    response: written,
   }
 }

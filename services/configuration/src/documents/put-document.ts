@@ -1,15 +1,23 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import { noParameters, readQuery } from '@parley/shared/list-query'
+import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
 import type { Request, RequestHandler } from 'express'
-import { requireMayBecome, requireWritable, type WriteAccess, writeAccess } from '../access/access.ts'
-import { documentFilter } from '../access/document-filter.ts'
-import { prefersStrict, requireReferences } from '../references/require-references.ts'
+import {
+  documentFilter,
+  requireMayBecome,
+  requireWritable,
+  type WriteAccess,
+  writeAccess,
+} from '../access/access.ts'
+import { idParameter, ifMatch, ifNoneMatch, prefer } from '../description/parameters.ts'
+import { resourceDescription } from '../description/resource-schemas.ts'
+import { prefersStrict, requireReferences } from '../references/find-referenced.ts'
 import { parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentWritten } from '../secrets/presenter.ts'
-import { authorOf } from './author.ts'
+import { authorOf } from '../store/stored-document.ts'
 import { buildDocument, parseBody } from './body.ts'
 import type { Dependencies } from './dependencies.ts'
 import { requirePreconditions, sendDocument } from './preconditions.ts'
@@ -59,5 +67,26 @@ function replacing(options: {
     const doc = buildDocument({ secrets, definition, workspace, current: current?.doc, id, key, fields })
     requireMayBecome(access, doc)
     return doc
+  }
+}
+
+export function putOperation(definition: ResourceDefinition): DescribedOperation {
+  const { path, one, schemas, written } = resourceDescription(definition)
+  return {
+    method: 'PUT',
+    path,
+    id: `put${definition.title}`,
+    tag: definition.name,
+    summary: `Replace ${one}, or create it`,
+    description: 'Creates the document where there is none under the id; 200 either way.',
+    parameters: [
+      idParameter(definition),
+      ifMatch,
+      ifNoneMatch('`*` only creates; 412 where the document is there'),
+      prefer,
+    ],
+    body: { schema: schemas.sent, example: definition.example },
+    response: written,
+    errors: ['invalid_id', 'precondition_failed'],
   }
 }

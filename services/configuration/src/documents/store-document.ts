@@ -1,10 +1,15 @@
 import { Problem } from '@parley/shared/problem'
 import type { PathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
-import type { Author, LiveDocument, ResourceDocument } from '../store/stored-document.ts'
+import type { Database } from '../store/database.ts'
+import {
+  type Author,
+  type LiveDocument,
+  liveDocument,
+  type ResourceDocument,
+} from '../store/stored-document.ts'
 import { changeDocument, createDocument, KeyTaken } from '../store/write-document.ts'
 import type { Dependencies } from './dependencies.ts'
-import { locate } from './locate.ts'
 
 const MAX_ATTEMPTS = 20
 
@@ -54,4 +59,19 @@ function replace({ database }: Needed, storing: Storing, id: number): Promise<Li
   const { definition, workspace, author, build, guard } = storing
   const next = (current: LiveDocument | undefined) => build(id, current)
   return changeDocument({ database, definition, address: { workspace, id }, author, guard, next })
+}
+
+/** The live document that a path names, if there is one. */
+export async function locate(options: {
+  database: Database
+  definition: ResourceDefinition
+  workspace: number
+  path: PathId
+}): Promise<LiveDocument | undefined> {
+  const { database, definition, workspace, path } = options
+  const named =
+    path.key === undefined
+      ? { _id: { workspace, id: path.id } }
+      : { '_id.workspace': workspace, 'doc.key': path.key }
+  return liveDocument(await database.documents(definition.name).findOne(named))
 }

@@ -1,19 +1,21 @@
+import { safeInteger } from '@parley/shared/json-object'
 import { idCursor, readQuery } from '@parley/shared/list-query'
+import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { Problem } from '@parley/shared/problem'
 import { unescapeKeys } from '@parley/shared/safe-keys'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import { allows, requireReadable } from '../access/access.ts'
+import { after, idParameter } from '../description/parameters.ts'
+import { EXAMPLE_TIME, resourceDescription } from '../description/resource-schemas.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
-import { locate } from '../documents/locate.ts'
+import { locate } from '../documents/store-document.ts'
 import { type PathId, parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
-import { presentAll } from '../secrets/present-all.ts'
-import { type Reveal, revealAt } from '../secrets/reveal.ts'
-import { collectPage } from '../store/collect-page.ts'
-import type { Database } from '../store/database.ts'
-import type { FieldChange, HistoryEntry } from '../store/history-entry.ts'
+import { presentAll, type Reveal, revealAt } from '../secrets/presenter.ts'
+import type { Database, FieldChange, HistoryEntry } from '../store/database.ts'
+import { collectPage } from '../store/find-page.ts'
 
 const PAGE = 50
 const historyQuery = z.object({ after: idCursor.optional() })
@@ -78,4 +80,42 @@ function revealChange({ path, before, after }: FieldChange, options: Reveal): Fi
 function idOf(path: PathId): number {
   if (path.id === undefined) throw new Problem('not_found')
   return path.id
+}
+
+const change = z.object({
+  path: z.string().describe('A JSON Pointer'),
+  before: z.unknown().optional(),
+  after: z.unknown().optional(),
+})
+const entry = z.object({
+  version: z.number().int(),
+  operation: z.enum(['created', 'updated', 'deleted']),
+  at: z.iso.datetime(),
+  by: z.object({ _id: safeInteger, username: z.string() }),
+  changes: z.array(change).nullable().describe('Null where they are not known'),
+})
+const history = z
+  .object({ data: z.array(entry), next: z.string().nullable() })
+  .meta({ id: 'History', description: 'What happened to a document, the latest first' })
+
+export function historyOperation(definition: ResourceDefinition): DescribedOperation {
+  const { name, title, example } = definition
+  const { path, one, firstField } = resourceDescription(definition)
+  const created: z.input<typeof entry> = {
+    version: 1,
+    operation: 'created',
+    at: EXAMPLE_TIME,
+    by: { _id: 1, username: 'ana@example.com' },
+    changes: [{ path: `/${firstField}`, after: example[firstField] }],
+  }
+  return {
+    method: 'GET',
+    path: `${path}/history`,
+    id: `read${title}History`,
+    tag: name,
+    summary: `Read what happened to ${one}`,
+    parameters: [idParameter(definition), after],
+    response: { schema: history, example: { data: [created], next: null } },
+    errors: ['invalid_id', 'not_found', 'validation_failed'],
+  }
 }

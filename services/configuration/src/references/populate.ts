@@ -5,14 +5,13 @@ import mongoose from 'mongoose'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
 import { presenterFor } from '../secrets/presenter.ts'
 import { liveDocument, type ResourceDocument } from '../store/stored-document.ts'
-import { findReferenced, type Lookup } from './find-referenced.ts'
-import { applies, referencesIn } from './references-in.ts'
+import { applies, findReferenced, type Lookup, referencesIn } from './find-referenced.ts'
 
 const { calculateObjectSize } = mongoose.mongo.BSON
 const MAX_DOCUMENTS = 2_000
 const MAX_BYTES = 8 * 1024 * 1024
 
-export type PopulateLookup = Lookup & { secrets: Pick<SecretBox, 'open'> }
+type PopulateLookup = Lookup & { secrets: Pick<SecretBox, 'open'> }
 
 /** The reference fields that `_populate` names, separated by commas. Throws `validation_failed`. */
 export function populatedFields(definition: ResourceDefinition, text: string | undefined): string[] {

@@ -4,13 +4,12 @@ import { allows } from '../access/access.ts'
 import { allResources } from '../resources/all-resources.ts'
 import type { Reference, ResourceDefinition, ResourceName } from '../resources/definition.ts'
 import type { Database } from '../store/database.ts'
-import { LIVE, listIndex } from '../store/indexes.ts'
-import { keyPath, liveDocument } from '../store/stored-document.ts'
+import { keyPath, LIVE, listIndex, liveDocument } from '../store/stored-document.ts'
 
 const LISTED_PER_FIELD = 20
 
 /** A document that refers to another one. */
-export interface Referrer {
+interface Referrer {
   resource: ResourceName
   _id: number
   field: string

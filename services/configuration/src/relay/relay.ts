@@ -1,9 +1,13 @@
 import type { Log } from '@parley/shared/log'
+import { allResources } from '../resources/all-resources.ts'
 import type { Database } from '../store/database.ts'
-import type { StartingPoint } from '../store/relay-state.ts'
-import { createRelayState, type RelayName, type RelayState } from '../store/relay-state.ts'
+import {
+  createRelayState,
+  type RelayName,
+  type RelayState,
+  type StartingPoint,
+} from '../store/relay-state.ts'
 import { type DocumentChange, nextChanges, openChangeStream } from './change-stream.ts'
-import { snapshot } from './snapshot.ts'
 
 const RENEW_MS = 3_000
 const RETRY_MS = 1_000
@@ -11,6 +15,7 @@ const RETRY_MS = 1_000
 const SAVE_IDLE_MS = 10_000
 /** The oplog has moved on, or the token is of another history: what was missed can't be read any more. */
 const LOST_CODES = [222, 260, 280, 286]
+const BATCH = 100
 
 export interface Relay {
   /** How long ago the oldest write was that is being dealt with, in seconds; 0 when there is none. */
@@ -139,4 +144,19 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
     const timer = setTimeout(done, milliseconds)
     signal.addEventListener('abort', done)
   })
+}
+
+/** Every document there is as its last change, deleted ones included, at most 100 at a time. */
+async function* snapshot(database: Pick<Database, 'documents'>): AsyncGenerator<DocumentChange[]> {
+  for (const { name: resource } of allResources) {
+    let changes: DocumentChange[] = []
+    for await (const stored of database.documents(resource).find().batchSize(BATCH)) {
+      changes.push({ resource, stored })
+      if (changes.length === BATCH) {
+        yield changes
+        changes = []
+      }
+    }
+    if (changes.length > 0) yield changes
+  }
 }

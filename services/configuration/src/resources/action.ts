@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { ResourceDefinition } from './definition.ts'
-import { text, url } from './fields.ts'
+import { type ResourceDefinition, text, url } from './definition.ts'
 
 export const action: ResourceDefinition = {
   name: 'actions',

@@ -1,9 +1,13 @@
-import { jsonObject } from '@parley/shared/json-object'
-import { jsonSchemaOf } from '@parley/shared/openapi/json-schema'
+import { type JsonObject, jsonObject } from '@parley/shared/json-object'
+import { jsonSchemaOf } from '@parley/shared/openapi/operation'
+import type { FieldError } from '@parley/shared/problem'
+import { MASK } from '@parley/shared/sealed-value'
 import { z } from 'zod'
-import type { ResourceDefinition } from './definition.ts'
-import { extId, optionalId, optionalText, text, url } from './fields.ts'
-import { errorsOfSigningSecrets } from './signing-secrets.ts'
+import { extId, optionalId, optionalText, type ResourceDefinition, text, url, valueAt } from './definition.ts'
+
+/** What Standard Webhooks asks of a signing secret. */
+const LEAST_BYTES = 24
+const BASE64 = /^(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=)?$/
 
 const knownSettings = z.looseObject({ assistantId: optionalId, streamResponseBy: optionalText })
 
@@ -41,4 +45,31 @@ export const channel: ResourceDefinition = {
   indexed: { extId: 'text', name: 'text', 'config.assistantId': 'integer' },
   references: [{ field: 'config.assistantId', to: 'assistant' }],
   errorsOfChange: errorsOfSigningSecrets,
+}
+
+/** The new signing secrets of a channel that are too short to withstand guessing; those it has already stay valid. */
+function errorsOfSigningSecrets(change: {
+  from: JsonObject | undefined
+  to: JsonObject
+  sent: JsonObject
+}): FieldError[] {
+  const sealed = secretsIn(change.to)
+  const before = new Set(secretsIn(change.from ?? {}))
+  return secretsIn(change.sent).flatMap((secret, at) => {
+    const isNew = secret !== MASK && !before.has(secret) && !before.has(sealed[at])
+    if (!isNew || typeof secret !== 'string' || bytesOf(secret) >= LEAST_BYTES) return []
+    const message = `expected at least ${LEAST_BYTES} bytes`
+    return [{ path: `/config/signingSecrets/${at}`, code: 'too_small', message }]
+  })
+}
+
+function secretsIn(doc: JsonObject): unknown[] {
+  const secrets = valueAt(doc, 'config.signingSecrets')
+  return Array.isArray(secrets) ? secrets : []
+}
+
+/** A secret is the bytes that it writes in base64, after `whsec_`; any other text counts as it is. */
+function bytesOf(secret: string): number {
+  const text = secret.replace(/^whsec_/, '')
+  return BASE64.test(text) ? Buffer.from(text, 'base64').length : Buffer.byteLength(text)
 }

@@ -1,7 +1,6 @@
 import { jsonObject } from '@parley/shared/json-object'
 import { z } from 'zod'
-import { RESOURCES, type Reference, type ResourceDefinition } from './definition.ts'
-import { id, text } from './fields.ts'
+import { id, RESOURCES, type Reference, type ResourceDefinition, text } from './definition.ts'
 
 /** An owner's type is free text; where it names a resource, in the singular or the plural, it is a reference. */
 const owners: Reference[] = RESOURCES.map((to) => ({

@@ -1,7 +1,8 @@
 import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
-import type { JsonObject } from '@parley/shared/json-object'
-import type { Fault } from '@parley/shared/problem'
-import type { z } from 'zod'
+import { type JsonObject, safeInteger } from '@parley/shared/json-object'
+import { MAX_ID_CHARACTERS } from '@parley/shared/message'
+import type { FieldError } from '@parley/shared/problem'
+import { z } from 'zod'
 import type { Actor } from './task-transitions.ts'
 
 export const RESOURCES = CONFIGURATION_RESOURCES
@@ -47,5 +48,32 @@ export interface ResourceDefinition {
     to: JsonObject
     /** What `to` was made of, with the secrets as they were sent. */
     sent: JsonObject
-  }): Fault[]
+  }): FieldError[]
 }
+
+/** The value at the end of a dotted path through own properties of objects; undefined when it leads nowhere. */
+export function valueAt(start: unknown, path: string): unknown {
+  let value = start
+  for (const key of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
+    value = (value as Record<string, unknown>)[key]
+  }
+  return value
+}
+
+/** A required string; empty ones count. */
+export const text = z.string()
+/** What messages name a channel or a thread by. */
+export const extId = z.string().max(MAX_ID_CHARACTERS)
+export const optionalText = z.string().nullish()
+
+/** The id of another document, whether or not there is one. */
+export const id = safeInteger
+export const optionalId = safeInteger.nullish()
+export const optionalIds = z.array(safeInteger).nullish()
+
+/** What `URL.canParse` takes, `native:agents/<type>` included. */
+export const url = z
+  .string()
+  .refine((value) => URL.canParse(value), { error: 'expected a URL' })
+  .meta({ format: 'uri' })

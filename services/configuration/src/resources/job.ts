@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { ResourceDefinition } from './definition.ts'
-import { optionalId, optionalIds, text } from './fields.ts'
+import { optionalId, optionalIds, type ResourceDefinition, text } from './definition.ts'
 
 export const job: ResourceDefinition = {
   name: 'jobs',

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { ResourceDefinition } from './definition.ts'
-import { optionalId, text } from './fields.ts'
+import { optionalId, type ResourceDefinition, text } from './definition.ts'
 
 export const step: ResourceDefinition = {
   name: 'steps',

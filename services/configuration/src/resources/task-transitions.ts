@@ -29,7 +29,7 @@ const TRANSITIONS: Readonly<Record<Actor, Readonly<Record<TaskStatus | 'none', r
   },
 }
 
-export interface Transition {
+interface Transition {
   by: Actor
   /** Undefined where the task is not there yet. */
   from: TaskStatus | undefined

@@ -1,7 +1,6 @@
 import { jsonObject } from '@parley/shared/json-object'
 import { z } from 'zod'
-import type { ResourceDefinition } from './definition.ts'
-import { extId, id, text } from './fields.ts'
+import { extId, id, type ResourceDefinition, text } from './definition.ts'
 import { isTransition, reachable, TASK_STATUSES, type TaskStatus } from './task-transitions.ts'
 
 /** By thread and status, so that a thread with many ended tasks costs no more. */

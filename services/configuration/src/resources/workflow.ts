@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { ResourceDefinition } from './definition.ts'
-import { optionalId, optionalIds, optionalText, text } from './fields.ts'
+import { optionalId, optionalIds, optionalText, type ResourceDefinition, text } from './definition.ts'
 
 export const workflow: ResourceDefinition = {
   name: 'workflows',

@@ -1,10 +1,12 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Caller } from '@parley/shared/internal-token'
-import { MASK, mapSecrets, type SecretBox } from '@parley/shared/sealed-value'
+import { isSecretKey, MASK, mapSecrets, openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { allows } from '../access/access.ts'
 import type { ResourceName } from '../resources/definition.ts'
 import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
-import { reveal } from './reveal.ts'
+
+const SLICE_MS = 20
 
 /** Shows a stored document of one resource as its caller may see it. */
 export type Present = (doc: ResourceDocument) => ResourceDocument
@@ -47,4 +49,36 @@ export function isMasked(shown: ResourceDocument): boolean {
     return leaf
   })
   return masked
+}
+
+/** Presents one after another, and yields to the event loop every 20 ms: opening many secrets takes long. */
+export async function presentAll<T, R>(items: readonly T[], present: (item: T) => R): Promise<R[]> {
+  const shown: R[] = []
+  let since = performance.now()
+  for (const item of items) {
+    shown.push(present(item))
+    if (performance.now() - since < SLICE_MS) continue
+    await setImmediate()
+    since = performance.now()
+  }
+  return shown
+}
+
+/** How a stored document is shown: to those who may write it with its secrets, to others with them masked. */
+export interface Reveal {
+  secrets: Pick<SecretBox, 'open'>
+  workspace: number
+  writable: boolean
+}
+
+function reveal<T>(doc: T, { secrets, workspace, writable }: Reveal): T {
+  return writable ? openSecrets(doc, secrets, workspace) : mapSecrets(doc, () => MASK)
+}
+
+/** One value out of a document, by where it lies (a JSON Pointer). */
+export function revealAt<T>(path: string, value: T, options: Reveal): T {
+  // Wrapped in the key that makes it secret, where one of those above it does.
+  const key = path.split('/').find(isSecretKey)
+  if (key === undefined) return reveal(value, options)
+  return reveal({ [key]: value }, options)[key] as T
 }

@@ -1,7 +1,11 @@
 import { pointerSegment } from '@parley/shared/json-body'
 import type { JsonObject } from '@parley/shared/json-object'
-import type { Fault } from '@parley/shared/problem'
+import { type FieldError, Problem } from '@parley/shared/problem'
 import { isSealed, MASK, mapSecrets, type SecretBox, type SecretLeaf } from '@parley/shared/sealed-value'
+
+// To seal or to open one takes some 60 microseconds.
+const MAX_IN_DOCUMENT = 200
+const MAX_IN_IMPORT = 2_000
 
 /**
  * What a caller sent with its secrets sealed. One that has not changed, or is masked, stays as it is sealed,
@@ -13,9 +17,9 @@ export function sealFields(options: {
   fields: JsonObject
   /** The stored document, its secrets sealed. */
   current: JsonObject | undefined
-}): { fields: JsonObject; errors: Fault[] } {
+}): { fields: JsonObject; errors: FieldError[] } {
   const { secrets, workspace, current } = options
-  const errors: Fault[] = []
+  const errors: FieldError[] = []
   const fields = mapSecrets(options.fields, (leaf, path) => {
     const stored = leafAt(current, path)
     if (leaf === MASK && stored === undefined) {
@@ -55,4 +59,25 @@ function leafAt(root: JsonObject | undefined, path: readonly string[]): SecretLe
     value = (value as JsonObject)[key]
   }
   return typeof value === 'object' || value === null ? undefined : (value as SecretLeaf | undefined)
+}
+
+/** Throws `validation_failed` for a document with more than 200 secrets. */
+export function requireFewSecrets(fields: object): void {
+  requireAtMost(MAX_IN_DOCUMENT, fields, 'document')
+}
+
+/** Throws `validation_failed` for an import with more than 2,000 secrets. */
+export function requireFewSecretsInImport(resources: object): void {
+  requireAtMost(MAX_IN_IMPORT, resources, 'import')
+}
+
+function requireAtMost(most: number, value: object, where: string): void {
+  let count = 0
+  mapSecrets(value, (leaf) => {
+    count++
+    return leaf
+  })
+  if (count <= most) return
+  const message = `at most ${most} secrets are taken in one ${where}, and there are ${count}`
+  throw new Problem('validation_failed', { errors: [{ path: '', code: 'too_many_secrets', message }] })
 }

@@ -1,20 +1,23 @@
 import type { Log } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
 import { Problem } from '@parley/shared/problem'
-import type mongoose from 'mongoose'
+import { LRUCache } from 'lru-cache'
+import mongoose from 'mongoose'
 import { allResources } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
-import type { HistoryEntry } from './history-entry.ts'
-import { indexesOf } from './indexes.ts'
-import { createRecentDocuments, type RecentDocuments } from './recent-documents.ts'
 import { beginRelays, type StoredRelay } from './relay-state.ts'
-import type { StoredDocument } from './stored-document.ts'
+import { type Address, type Authorship, indexesOf, type StoredDocument } from './stored-document.ts'
+
+const { calculateObjectSize } = mongoose.mongo.BSON
+const MAX_DOCUMENTS = 10_000
+const MAX_BYTES = 32 * 1024 * 1024
+const MAX_DOCUMENT_BYTES = 256 * 1024
 
 export type Documents = mongoose.mongo.Collection<StoredDocument>
 export type Counters = mongoose.mongo.Collection<Counter>
 
 /** The last id given out in one workspace and resource. */
-export interface Counter {
+interface Counter {
   _id: { workspace: number; resource: ResourceName }
   value: number
 }
@@ -84,5 +87,45 @@ async function enablePreImages(db: mongoose.mongo.Db, { name }: ResourceDefiniti
     if ((error as { code?: unknown }).code !== EXISTS) throw error
     await db.command({ collMod: name, changeStreamPreAndPostImages })
     return false
+  }
+}
+
+/** One place (a JSON Pointer) at which two states differ; a side that has nothing there is left out. */
+export interface FieldChange {
+  path: string
+  before?: unknown
+  after?: unknown
+}
+
+/** One version of one document: who made it, when, and what changed. */
+export interface HistoryEntry extends Authorship {
+  _id: { workspace: number; resource: ResourceName; id: number; version: number }
+  /** Null where it isn't known; a change without its values where they are too large to be stored. */
+  changes: FieldChange[] | null
+}
+
+/**
+ * What this process wrote last, so that the next write of it needs no read. It may be out of date: only a write
+ * that is conditional on its version may rest on it.
+ */
+interface RecentDocuments {
+  get(resource: ResourceName, address: Address): StoredDocument | undefined
+  set(resource: ResourceName, stored: StoredDocument): void
+  forget(resource: ResourceName, address: Address): void
+}
+
+/** Holds at most 10,000 documents and 32 MiB, none over 256 KiB. */
+function createRecentDocuments(): RecentDocuments {
+  const documents = new LRUCache<string, StoredDocument>({
+    max: MAX_DOCUMENTS,
+    maxSize: MAX_BYTES,
+    maxEntrySize: MAX_DOCUMENT_BYTES,
+    sizeCalculation: (stored) => calculateObjectSize(stored),
+  })
+  const nameOf = (resource: ResourceName, { workspace, id }: Address) => `${resource}/${workspace}/${id}`
+  return {
+    get: (resource, address) => documents.get(nameOf(resource, address)),
+    set: (resource, stored) => void documents.set(nameOf(resource, stored._id), stored),
+    forget: (resource, address) => void documents.delete(nameOf(resource, address)),
   }
 }

@@ -6,7 +6,7 @@ export type StartingPoint =
   | { resumeAfter: mongoose.mongo.ResumeToken }
   | { startAtOperationTime: mongoose.mongo.Timestamp }
 
-export const RELAYS = ['history', 'events'] as const
+const RELAYS = ['history', 'events'] as const
 export type RelayName = (typeof RELAYS)[number]
 
 const LEASE_SECONDS = 10

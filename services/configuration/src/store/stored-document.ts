@@ -1,7 +1,8 @@
+import type { Caller } from '@parley/shared/internal-token'
 import type { JsonObject } from '@parley/shared/json-object'
 import { escapeKeys, unescapeKeys } from '@parley/shared/safe-keys'
-import type { ResourceDefinition } from '../resources/definition.ts'
-import { valueAt } from '../resources/value-at.ts'
+import type mongoose from 'mongoose'
+import { type ResourceDefinition, valueAt } from '../resources/definition.ts'
 
 /** Ids count per workspace and resource; two workspaces may have the same. */
 export interface Address {
@@ -112,4 +113,56 @@ function indexKeys(definition: ResourceDefinition, doc: ResourceDocument): Recor
     keys[field.replaceAll('.', '_')] = typeof value === 'string' ? indexedText(value) : value
   }
   return keys
+}
+
+/** Whom the history names for what a caller writes. */
+export const authorOf = ({ account }: Caller): Author => ({ _id: account._id, username: account.username })
+
+/** Fields in index order, all ascending. */
+type IndexKey = Record<string, 1>
+
+/** What deleted documents are left out of. */
+export const LIVE = { deleted: false } as const
+
+/**
+ * The index that serves a list of one workspace: equality on `filter`, then in the order of `sort`, then by
+ * id. It doubles as the hint.
+ */
+export function listIndex(options: { filter?: string | undefined; sort: string }): IndexKey {
+  const fields = [...(options.filter ? [options.filter] : []), options.sort, '_id']
+  return Object.fromEntries(['_id.workspace', ...fields.map(keyPath)].map((path) => [path, 1] as const))
+}
+
+/** The index that finds the documents with these values in `fields`, lowest id first. It doubles as the hint. */
+export function lookupIndex(fields: readonly string[]): IndexKey {
+  return Object.fromEntries(
+    ['_id.workspace', ...[...fields, '_id'].map(keyPath)].map((path) => [path, 1] as const),
+  )
+}
+
+/** Tells whether a message was applied, and lets no second document apply it. */
+const APPLIED = {
+  key: { '_id.workspace': 1, applied: 1 },
+  unique: true,
+  partialFilterExpression: { applied: { $exists: true } },
+} as const
+
+/** Every index of one resource's collection. */
+export function indexesOf(definition: ResourceDefinition): mongoose.mongo.IndexDescription[] {
+  const fields = Object.keys(definition.indexed)
+  const lists = [
+    listIndex({ sort: '_id' }),
+    listIndex({ sort: 'updatedAt' }),
+    ...fields.map((filter) => listIndex({ filter, sort: '_id' })),
+    ...fields.map((filter) => listIndex({ filter, sort: 'updatedAt' })),
+    ...(definition.lookups ?? []).map(lookupIndex),
+  ]
+  const indexes: mongoose.mongo.IndexDescription[] = lists.map((key) => ({
+    key,
+    partialFilterExpression: LIVE,
+  }))
+  if (definition.appliesMessages) indexes.push(APPLIED)
+  if (!definition.keyed) return indexes
+  const key = { '_id.workspace': 1, 'doc.key': 1 } as const
+  return [...indexes, { key, unique: true, partialFilterExpression: { 'doc.key': { $exists: true } } }]
 }

@@ -1,7 +1,6 @@
 import { Problem } from '@parley/shared/problem'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import type { Database } from './database.ts'
-import { duplicateOf } from './duplicate-key.ts'
 import type { IdCounter } from './id-counter.ts'
 import {
   type Address,
@@ -18,6 +17,7 @@ import {
 const MAX_ATTEMPTS = 200
 const OUT_OF_RANGE = 'ERR_OUT_OF_RANGE'
 const TOO_LARGE_CODES = [10_334, 17_419, 17_420]
+const DUPLICATE_KEY = 11_000
 
 /** Another document took the key between the look-up and the write. */
 export class KeyTaken extends Error {}
@@ -152,4 +152,11 @@ function writeError(error: unknown): unknown {
     })
   }
   return error
+}
+
+/** Which unique index refused a write: that of `_id`, or another; undefined when the error is something else. */
+function duplicateOf(error: unknown): 'id' | 'key' | undefined {
+  const { code, keyPattern } = error as { code?: unknown; keyPattern?: Record<string, unknown> }
+  if (code !== DUPLICATE_KEY) return undefined
+  return keyPattern !== undefined && '_id' in keyPattern ? 'id' : 'key'
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@parley/shared/json-object'
+import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { Problem } from '@parley/shared/problem'
 import type { TaskSubmission } from '@parley/shared/task-submission'
 import { buildDocument, withoutOwnFields } from '../documents/body.ts'
@@ -11,14 +11,12 @@ import {
   type ResourceDocument,
 } from '../store/stored-document.ts'
 import { AlreadyApplied, changeDocument, createDocument, KeyTaken } from '../store/write-document.ts'
-import { advance } from './advance.ts'
-import { findTask, isApplied } from './find-task.ts'
-import { firstTask, readDocument } from './first-task.ts'
+import { findTask, firstTask, isApplied, readDocument } from './find-task.ts'
 
 const MAX_ATTEMPTS = 20
 
 /** The author in history and events for changes that a submission made. */
-export const RUNTIME: Author = { _id: 0, username: 'runtime' }
+const RUNTIME: Author = { _id: 0, username: 'runtime' }
 
 export type Outcome =
   /** The thread's task has it. */
@@ -113,3 +111,35 @@ function built(
 ): ResourceDocument {
   return buildDocument({ secrets, definition, workspace, by: 'runtime', ...document })
 }
+
+/** What a submission meets. */
+interface Meeting {
+  /** The fields of an active task. */
+  task: JsonObject
+  submit: JsonObject
+  /** The step that the task is at; undefined where there is none under that id. */
+  step: JsonObject | undefined
+  /** There was such a workflow, and somebody deleted it. */
+  workflowDeleted: boolean
+}
+
+/**
+ * The fields of the task after a submission: it is recorded in `context.steps` under the step's id, and the task
+ * moves to the step's `next`, or is completed where there is none. It is cancelled by `cancel: true` in the
+ * submission, and when its workflow was deleted. A task at a step that is not there stays: what comes next is
+ * not known.
+ */
+export function advance({ task, submit, step, workflowDeleted }: Meeting): JsonObject {
+  const recorded = { ...task, context: withStep(task.context, String(task.currentStep), submit) }
+  if (submit.cancel === true || workflowDeleted) return { ...recorded, status: 'cancelled' }
+  if (step === undefined) return recorded
+  if (typeof step.next === 'number') return { ...recorded, currentStep: step.next }
+  return { ...recorded, status: 'completed' }
+}
+
+function withStep(context: unknown, step: string, submit: JsonObject): JsonObject {
+  const around = objectOr(context)
+  return { ...around, steps: { ...objectOr(around.steps), [step]: submit } }
+}
+
+const objectOr = (value: unknown): JsonObject => jsonObject.safeParse(value).data ?? {}

@@ -4,13 +4,13 @@ import { consumeBatches } from '@parley/shared/messaging/consumer'
 import type { DeadLetter } from '@parley/shared/messaging/deliveries'
 import { createPublisher } from '@parley/shared/messaging/publisher'
 import { declareTasks, TASKS_QUEUE } from '@parley/shared/messaging/topology'
+import { parseJson } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
-import type { TaskSubmission } from '@parley/shared/task-submission'
+import { TASK_SUBMISSION_TYPE, type TaskSubmission, taskSubmission } from '@parley/shared/task-submission'
 import { isUnavailable } from '@parley/shared/unavailable'
 import type { ConsumeMessage } from 'amqplib'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { applySubmission } from './apply-submission.ts'
-import { readSubmission } from './read-submission.ts'
 
 const THREADS_AT_ONCE = 16
 const MAX_FAILURES = 20
@@ -103,5 +103,32 @@ async function sideBySide<T>(items: readonly T[], work: (item: T) => Promise<voi
   for (let at = 0; at < items.length; at += THREADS_AT_ONCE) {
     const results = await Promise.allSettled(items.slice(at, at + THREADS_AT_ONCE).map(work))
     for (const result of results) if (result.status === 'rejected') throw result.reason
+  }
+}
+
+export type SubmissionReading =
+  | { kind: 'submission'; submission: TaskSubmission }
+  | { kind: 'rejected'; reason: string }
+
+/** Reads a delivery of queue `tasks`. */
+export function readSubmission({
+  content,
+  properties,
+}: Pick<ConsumeMessage, 'content' | 'properties'>): SubmissionReading {
+  if (properties.type !== TASK_SUBMISSION_TYPE) {
+    return { kind: 'rejected', reason: `unknown message type ${JSON.stringify(properties.type)}` }
+  }
+  const parsed = taskSubmission.safeParse(jsonIn(content))
+  if (!parsed.success) {
+    return { kind: 'rejected', reason: `body field /${parsed.error.issues[0]?.path.join('/')} is wrong` }
+  }
+  return { kind: 'submission', submission: parsed.data }
+}
+
+function jsonIn(content: Buffer): unknown {
+  try {
+    return parseJson(content.toString())
+  } catch {
+    return undefined
   }
 }

@@ -1,19 +1,25 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { queryFlag, readQuery } from '@parley/shared/list-query'
+import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler, Response } from 'express'
 import { z } from 'zod'
-import { documentFilter } from '../access/document-filter.ts'
+import { documentFilter } from '../access/access.ts'
+import { flagParameter } from '../description/parameters.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
-import { presentAll } from '../secrets/present-all.ts'
-import { maskSecrets, type Present, presenterFor } from '../secrets/presenter.ts'
+import { maskSecrets, type Present, presentAll, presenterFor } from '../secrets/presenter.ts'
 import type { Database } from '../store/database.ts'
 import { findPage, type PageQuery, type Position } from '../store/find-page.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
-import { FORMAT_VERSION, TRANSFERRED } from './transferred.ts'
+import {
+  configurationExample,
+  configurationSchema,
+  FORMAT_VERSION,
+  TRANSFERRED,
+} from './configuration-format.ts'
 
 const PAGE = 200
 const exportQuery = z.object({ secrets: queryFlag })
@@ -97,4 +103,16 @@ async function* pages(database: Database, workspace: number, { definition, visib
 /** Without the times: two workspaces of the same configuration export the same. */
 function transferable({ createdAt, updatedAt, ...doc }: ResourceDocument): object {
   return doc
+}
+
+export const exportOperation: DescribedOperation = {
+  method: 'GET',
+  path: '/rest/export',
+  id: 'exportConfiguration',
+  tag: 'configuration',
+  summary: 'Export the configuration',
+  description: 'As far as the caller may read it, in the form of an import.',
+  parameters: [flagParameter('secrets', 'Shows the secrets that the caller may write; else `••••`')],
+  response: { schema: configurationSchema, example: configurationExample },
+  errors: ['validation_failed'],
 }

@@ -1,16 +1,19 @@
 import type { Caller } from '@parley/shared/internal-token'
+import { safeInteger } from '@parley/shared/json-object'
 import { queryFlag, readQuery } from '@parley/shared/list-query'
-import { type Fault, Problem } from '@parley/shared/problem'
+import type { DescribedOperation } from '@parley/shared/openapi/operation'
+import { type FieldError, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
-import { type WriteAccess, writeAccess } from '../access/access.ts'
-import { documentFilter } from '../access/document-filter.ts'
-import { authorOf } from '../documents/author.ts'
+import { documentFilter, type WriteAccess, writeAccess } from '../access/access.ts'
+import { flagParameter } from '../description/parameters.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { storeDocument } from '../documents/store-document.ts'
-import type { ResourceName } from '../resources/definition.ts'
+import { RESOURCES, type ResourceName } from '../resources/definition.ts'
+import { authorOf } from '../store/stored-document.ts'
 import { KeyTaken } from '../store/write-document.ts'
+import { configurationExample, configurationSchema } from './configuration-format.ts'
 import { type Imported, parseImport, requireNone } from './parse-import.ts'
 import { importedDocument, type PlannedStep, planStep } from './plan-import.ts'
 
@@ -54,7 +57,7 @@ export function importConfiguration(dependencies: Dependencies): RequestHandler 
 }
 
 /** The validation errors of one document, to be returned with those of all others; other errors are thrown. */
-function errorsIn(error: unknown): readonly Fault[] {
+function errorsIn(error: unknown): readonly FieldError[] {
   const errors = error instanceof Problem ? error.options.errors : undefined
   if (errors === undefined) throw error
   return errors
@@ -102,4 +105,39 @@ function summaryOf(plan: readonly PlannedStep[]): Record<PlannedStep['action'], 
   const summary = { create: 0, update: 0, unchanged: 0 }
   for (const { action } of plan) summary[action]++
   return summary
+}
+
+const count = z.number().int()
+const importPlan = z
+  .object({
+    dryRun: z.boolean(),
+    summary: z.object({ create: count, update: count, unchanged: count }),
+    plan: z.array(
+      z.object({
+        resource: z.enum(RESOURCES),
+        _id: safeInteger,
+        action: z.enum(['create', 'update', 'unchanged']),
+        changes: z.array(z.string()).describe('Where it changes, as JSON Pointers'),
+      }),
+    ),
+  })
+  .meta({ id: 'ImportPlan', description: 'What an import does, or would do' })
+
+export const importOperation: DescribedOperation = {
+  method: 'POST',
+  path: '/rest/import',
+  id: 'importConfiguration',
+  tag: 'configuration',
+  summary: 'Import a configuration',
+  description: 'Each document under its own id; others stay. With an error anywhere nothing is applied.',
+  parameters: [flagParameter('dryRun', 'Only returns what it would do')],
+  body: { schema: configurationSchema, example: configurationExample },
+  response: {
+    schema: importPlan,
+    example: {
+      dryRun: true,
+      summary: { create: 0, update: 1, unchanged: 0 },
+      plan: [{ resource: 'steps', _id: 1, action: 'update', changes: ['/next'] }],
+    },
+  },
 }

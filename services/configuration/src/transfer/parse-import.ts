@@ -1,13 +1,13 @@
 import { type JsonObject, jsonObject, safeInteger } from '@parley/shared/json-object'
-import { type Fault, Problem } from '@parley/shared/problem'
-import { faultsOf, validate } from '@parley/shared/validate'
+import { type FieldError, Problem } from '@parley/shared/problem'
+import { fieldErrorsOf, validate } from '@parley/shared/validate'
 import { z } from 'zod'
 import { withoutOwnFields } from '../documents/body.ts'
 import { parsePathId } from '../requests/path-id.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
-import { requireFewSecretsInImport } from '../secrets/count-secrets.ts'
-import { FORMAT_VERSION, TRANSFERRED } from './transferred.ts'
+import { requireFewSecretsInImport } from '../secrets/seal-fields.ts'
+import { FORMAT_VERSION, TRANSFERRED } from './configuration-format.ts'
 
 /** One document that is to be there after an import. */
 export interface Imported {
@@ -35,7 +35,7 @@ const importSchema = z.strictObject({
 export function parseImport(body: unknown): Imported[] {
   const { resources } = validate(importSchema, body)
   requireFewSecretsInImport(resources)
-  const errors: Fault[] = []
+  const errors: FieldError[] = []
   const imported = TRANSFERRED.flatMap((name) => {
     const seen = new Set<unknown>()
     return (resources[name] ?? []).flatMap((entry, at) => {
@@ -50,7 +50,7 @@ export function parseImport(body: unknown): Imported[] {
 }
 
 /** Throws `validation_failed` where there are errors, with their number. */
-export function requireNone(errors: readonly Fault[]): void {
+export function requireNone(errors: readonly FieldError[]): void {
   if (errors.length === 0) return
   const detail = `The import has ${errors.length} errors; nothing was applied.`
   throw new Problem('validation_failed', { detail, errors: errors })
@@ -59,12 +59,12 @@ export function requireNone(errors: readonly Fault[]): void {
 function parseEntry(
   definition: ResourceDefinition,
   entry: JsonObject,
-  { path, errors }: { path: string; errors: Fault[] },
+  { path, errors }: { path: string; errors: FieldError[] },
 ): Imported[] {
   const fields = withoutOwnFields(entry)
   const own = ownFields.safeParse(entry)
   for (const { error } of [own, definition.schema.safeParse(fields)]) {
-    if (error) errors.push(...faultsOf(error).map((error) => ({ ...error, path: path + error.path })))
+    if (error) errors.push(...fieldErrorsOf(error).map((error) => ({ ...error, path: path + error.path })))
   }
   if (!own.success) return []
   const key = own.data.key ?? undefined

@@ -14,7 +14,7 @@ export interface Delivery {
   content: PersonalContent
 }
 
-/** A way to reach the person. */
+/** Sends to the person by one protocol. */
 export interface Callback {
   /** Whether the other side reports later what became of a send. */
   reports: boolean

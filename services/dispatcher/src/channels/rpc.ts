@@ -2,10 +2,10 @@ import type { Outcome } from '../message/outcome.ts'
 import { type Callback, DELIVERY_MS, type Delivery } from './callback.ts'
 import type { Channel } from './channels.ts'
 import { outcomeOfFailure, retryAfterOf } from './http/call-outcome.ts'
-import { type Answer, CallError, type HttpClient } from './http/http-client.ts'
+import { CallError, type HttpClient, type HttpResponse } from './http/http-client.ts'
 import type { Signer } from './signing.ts'
 
-const MAX_ANSWER_BYTES = 64 * 1024
+const MAX_RESPONSE_BYTES = 64 * 1024
 const RETRYABLE_STATUSES = new Set([408, 425, 429])
 
 /** Sends by a signed POST to the channel's `config.callbackUrl`; a 2xx means delivered. */
@@ -33,7 +33,7 @@ export function createRpcCallback(options: { http: Pick<HttpClient, 'post'>; sig
           headers: { ...headers, 'content-type': 'application/json' },
           body: payload,
           timeoutMs: DELIVERY_MS,
-          maxBytes: MAX_ANSWER_BYTES,
+          maxBytes: MAX_RESPONSE_BYTES,
         })
         return outcomeOfStatus(answer)
       } catch (error) {
@@ -63,7 +63,7 @@ function payloadOf({ channel, messageId, message, id, content }: Delivery): stri
 }
 
 /** What an RPC endpoint's status means: 2xx took it; 408, 425, 429 and 5xx may work later; the rest will not. */
-export function outcomeOfStatus(answer: Pick<Answer, 'status' | 'headers'>): Outcome {
+export function outcomeOfStatus(answer: Pick<HttpResponse, 'status' | 'headers'>): Outcome {
   const { status } = answer
   if (status >= 200 && status < 300) return { kind: 'accepted', delivered: true }
   const code = `http_${status}`

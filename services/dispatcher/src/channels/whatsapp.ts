@@ -5,9 +5,9 @@ import type { PersonalContent } from '../message/message-record.ts'
 import type { Outcome } from '../message/outcome.ts'
 import { type Callback, DELIVERY_MS } from './callback.ts'
 import { outcomeOfFailure, retryAfterOf } from './http/call-outcome.ts'
-import type { Answer, HttpClient } from './http/http-client.ts'
+import type { HttpClient, HttpResponse } from './http/http-client.ts'
 
-const MAX_ANSWER_BYTES = 64 * 1024
+const MAX_RESPONSE_BYTES = 64 * 1024
 const DEFAULT_API_URL = 'https://graph.facebook.com/v23.0'
 
 /** What a channel of WhatsApp's needs in its `config`. */
@@ -49,7 +49,7 @@ export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback
             biz_opaque_callback_data: id,
           }),
           timeoutMs: DELIVERY_MS,
-          maxBytes: MAX_ANSWER_BYTES,
+          maxBytes: MAX_RESPONSE_BYTES,
         })
         return outcomeOf(answer)
       } catch (error) {
@@ -92,7 +92,7 @@ const CALLER_CODES = new Set([100, 131008, 131009, 131021, 131026, 131047, 13105
 const GATEWAY_STATUSES = new Set([502, 504])
 
 /** What Meta's answer means for the send. */
-export function outcomeOf(answer: Answer): Outcome {
+export function outcomeOf(answer: HttpResponse): Outcome {
   const body = jsonOrUndefined(answer.body)
   const taken = accepted.safeParse(body)
   if (answer.status === 200 && taken.success) {
@@ -111,7 +111,7 @@ export function outcomeOf(answer: Answer): Outcome {
   return permanent(code, 'channel', reason)
 }
 
-function outcomeOfCode(code: number, answer: Answer): Outcome {
+function outcomeOfCode(code: number, answer: HttpResponse): Outcome {
   const reason = `The provider refused it with code ${code}.`
   const slow = SLOW_CODES.get(code)
   if (slow !== undefined) {

@@ -2,10 +2,10 @@ import { DELIVERY_MS } from '../channels/callback.ts'
 import type { MessageRecord, Send } from '../message/message-record.ts'
 
 /** A claimed send that has not left by then, because its slots went by, leaves no more. */
-export const LEAVE_WITHIN_MS = 3_000
+export const SEND_DEADLINE_MS = 3_000
 const CLOCKS_MS = 1_500
 /** How long a claim may be at work: until it leaves and as long as the longest call, with a margin for clocks. */
-const CLAIM_MS = LEAVE_WITHIN_MS + DELIVERY_MS + CLOCKS_MS
+const CLAIM_MS = SEND_DEADLINE_MS + DELIVERY_MS + CLOCKS_MS
 const STATUS_CHECK_MS = 2_000
 const MARKER_CHECK_MS = 500
 

@@ -1,18 +1,18 @@
 import { isUnavailable } from '@parley/shared/unavailable'
-import { createSlots } from '../channels/send-rate-limit/send-rate.ts'
+import { createSendSlots } from '../channels/send-rate-limit/send-rate.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { nextToSend } from '../message/progress.ts'
 import { stateOfSends } from '../message/send-state.ts'
-import type { Calling } from './calling.ts'
 import { type DeliverOptions, MessageRun } from './message-run.ts'
 import { type Planned, type Prepared, prepare } from './prepare.ts'
-import { type RunResult, resultInLane } from './run-result.ts'
 import { sendNext } from './send.ts'
 import { settleCrash, settleEnd, settleFailed } from './settle-attempt.ts'
+import type { Calling } from './thread-run.ts'
+import { type RunResult, resultForThread } from './thread-run.ts'
 import { waitForEndpoint, waitUntilDue } from './wait.ts'
 import { type LeasedMessages, Superseded } from './written-message.ts'
 
-/** Delivers one message as far as it gets while its lease holds. Waits for others by `calling`. Never rejects. */
+/** Delivers one message as far as it gets while its lease is valid. Waits for others by `calling`. Never rejects. */
 export type DeliverMessage = (
   record: MessageRecord,
   leased: LeasedMessages,
@@ -23,19 +23,19 @@ const TROUBLE_PAUSE_MS = 1_000
 
 /** Makes the function that delivers a message: prepare, then send and settle, one send after the other. */
 export function createDeliverMessage(options: DeliverOptions): DeliverMessage {
-  const slots = createSlots()
+  const slots = createSendSlots()
   return async (record, leased, calling) => {
     const run = new MessageRun({ record, leased, calling, options, slots })
     try {
       const result = await deliver(run)
-      return resultInLane(record, run.record.lane, result)
+      return resultForThread(record, run.record.lane, result)
     } catch (error) {
       const again = { kind: 'reload', at: options.now() + TROUBLE_PAUSE_MS, for: 'server' } as const
       if (error instanceof Superseded || isUnavailable(error))
-        return resultInLane(record, run.record.lane, again)
+        return resultForThread(record, run.record.lane, again)
       options.log.error({ err: error, messageId: record._id }, 'message could not be run')
       const result = await settleCrash(run).catch(() => again)
-      return resultInLane(record, run.record.lane, result)
+      return resultForThread(record, run.record.lane, result)
     }
   }
 }

@@ -1,16 +1,16 @@
 import type { Log } from '@parley/shared/log'
 import type { Channels } from '../channels/channels.ts'
 import type { Endpoints } from '../channels/endpoints/endpoints.ts'
-import type { Handle } from '../channels/handlers/handle.ts'
-import { SendRate, type Slots } from '../channels/send-rate-limit/send-rate.ts'
+import type { Handle } from '../channels/handle.ts'
+import { SendRate, type SendSlots } from '../channels/send-rate-limit/send-rate.ts'
 import type { SendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
 import type { Submit } from '../channels/submit.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { handled } from '../message/progress.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { Calling } from './calling.ts'
 import type { Planned } from './prepare.ts'
 import type { DeliveryRoutes } from './route.ts'
+import type { Calling } from './thread-run.ts'
 import { type LeasedMessages, WrittenMessage } from './written-message.ts'
 
 /** Whether a missing status says that a send did not happen. */
@@ -54,7 +54,7 @@ export class MessageRun {
     leased: LeasedMessages
     calling: Calling
     options: DeliverOptions
-    slots: Slots
+    slots: SendSlots
   }) {
     this.message = new WrittenMessage({ ...run.options, record: run.record, leased: run.leased })
     this.leased = run.leased

@@ -1,8 +1,9 @@
 import type { Replica } from '@parley/shared/config-replica/replica'
 import type { Log } from '@parley/shared/log'
 import type { Publisher } from '@parley/shared/messaging/publisher'
+import { partitionQueue } from '@parley/shared/messaging/topology'
 import type { SecretBox } from '@parley/shared/sealed-value'
-import type { Tracing } from '@parley/shared/tracing'
+import { type Tracing, withTrace } from '@parley/shared/tracing'
 import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import { type Channels, createChannels } from '../channels/channels.ts'
@@ -10,7 +11,7 @@ import { createEndpoints } from '../channels/endpoints/endpoints.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
 import { createFunctions } from '../channels/functions/functions.ts'
 import { createSpecReader } from '../channels/functions/spec-reader.ts'
-import { createHandle } from '../channels/handlers/handle.ts'
+import { createHandle } from '../channels/handle.ts'
 import { createHttpClient, type HttpClient } from '../channels/http/http-client.ts'
 import { type CallKind, observeCalls } from '../channels/http/observe-calls.ts'
 import { createRpcCallback } from '../channels/rpc.ts'
@@ -23,11 +24,10 @@ import type { MessageRecord } from '../message/message-record.ts'
 import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts'
 import { createDeliverMessage, type DeliverMessage } from './deliver-message.ts'
 import type { StatusArrival } from './message-run.ts'
-import { traceDeliveries } from './trace-deliveries.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-/** How long a message that has ended is kept, in milliseconds. */
+/** The retention of a message that has ended, in milliseconds. */
 export const retentionOf = ({ MESSAGES_KEPT_DAYS }: Pick<Config, 'MESSAGES_KEPT_DAYS'>): number =>
   MESSAGES_KEPT_DAYS * DAY_MS
 
@@ -36,12 +36,12 @@ export interface Outbound {
   run: DeliverMessage
   channels: Channels
   metrics: Metrics
-  /** Fetches what providers keep. */
+  /** Fetches media from providers. */
   media: HttpClient
   close(): Promise<void>
 }
 
-/** Wires the runner of messages to the ways that they leave by. */
+/** Wires the delivery of messages to handlers, providers, actions and tasks. */
 export function createOutbound(options: {
   config: Config
   replica: Replica
@@ -64,7 +64,12 @@ export function createOutbound(options: {
   const endpoints = createEndpoints({ now: Date.now, opened: metrics.breakerOpened })
   showBreakers(registry, endpoints)
   const run = createDeliverMessage({
-    ...{ metrics, channels, endpoints, read, statuses, log },
+    metrics,
+    channels,
+    endpoints,
+    read,
+    statuses,
+    log,
     handle: createHandle({ http: calls('handler'), signer }),
     callbacks: {
       whatsapp: createWhatsappCallback(calls('whatsapp')),
@@ -72,7 +77,9 @@ export function createOutbound(options: {
     },
     functions: createFunctions({
       findAction: createFindAction({ replica, specs }),
-      ...{ specs, http: calls('function'), signer },
+      specs,
+      http: calls('function'),
+      signer,
     }),
     submit: createSubmit(publisher),
     sendRateLimit: createSendRateLimit(redis, log),
@@ -89,5 +96,31 @@ export function createOutbound(options: {
       http.close()
       return specs.close()
     },
+  }
+}
+
+/**
+ * The same runner; each run is a span of the trace that the message came in with, named and described by
+ * OpenTelemetry's conventions for RabbitMQ, and what it calls belongs to it.
+ */
+export function traceDeliveries(run: DeliverMessage, tracing: Tracing): DeliverMessage {
+  return (record, leased, calling) => {
+    const queue = partitionQueue(record.partition)
+    const span = tracing.start(`process ${queue}`, {
+      kind: 'consumer',
+      parent: record.traceparent,
+      attributes: {
+        'messaging.system': 'rabbitmq',
+        'messaging.operation.name': 'process',
+        'messaging.operation.type': 'process',
+        'messaging.destination.name': queue,
+        'messaging.message.id': record._id,
+      },
+    })
+    return withTrace(span.traceparent, async () => {
+      const result = await run(record, leased, calling)
+      span.end({ attributes: { 'parley.result': result.kind } })
+      return result
+    })
   }
 }

@@ -3,12 +3,12 @@ import { parseJson } from '@parley/shared/parse-json'
 import type { Channel, Channels } from '../channels/channels.ts'
 import { type Admission, callEndOf, type Endpoints } from '../channels/endpoints/endpoints.ts'
 import type { Functions } from '../channels/functions/functions.ts'
-import type { Handle, Handled } from '../channels/handlers/handle.ts'
+import type { Handle, Handled } from '../channels/handle.ts'
 import type { MessageRecord, Send } from '../message/message-record.ts'
 import { hasAnswer, planSends } from '../message/plan.ts'
-import type { End } from '../message/progress.ts'
-import { ranAgainAt } from '../message/replayed.ts'
-import { type Calling, waitFor } from './calling.ts'
+import type { MessageEnd } from '../message/progress.ts'
+import { ranAgainAt } from '../message/progress.ts'
+import { type Calling, waitFor } from './thread-run.ts'
 import { type LeasedMessages, Superseded } from './written-message.ts'
 
 const LOOKUP_AGAIN_MS = 1_000
@@ -26,8 +26,8 @@ export interface Planned {
 /** What there is to do with a message. */
 export type Prepared =
   | ({ kind: 'ready' } & Planned)
-  | { kind: 'end'; end: End; answer?: string }
-  /** What is missing may turn up in a moment (milliseconds since the epoch). */
+  | { kind: 'end'; end: MessageEnd; answer?: string }
+  /** What is missing may be configured in a moment (milliseconds since the epoch). */
   | { kind: 'later'; at: number; planned?: Planned }
   /** The handler may not be called at the moment. */
   | { kind: 'refused'; channel: Channel; admission: Extract<Admission, { kind: 'wait' }> }
@@ -40,7 +40,7 @@ export type Prepared =
       ms: number
     }
 
-interface Options {
+interface PrepareOptions {
   record: MessageRecord
   channels: Channels
   handle: Handle
@@ -57,7 +57,7 @@ interface Options {
  * looks at the functions among them before anything leaves. A message whose sends are planned already is not
  * handled again. Rejects with `unavailable` when configuration is unavailable.
  */
-export async function prepare(options: Options): Promise<Prepared> {
+export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const { record, channels, leased, now } = options
   // Whoever runs a message again may have mended something a moment ago.
   const needs = { notBefore: ranAgainAt(record) }
@@ -66,9 +66,9 @@ export async function prepare(options: Options): Promise<Prepared> {
   const message = parseJson(record.body) as WebhookMessage
   if (record.state !== 'received') {
     const { sends, answer } = record
-    const answered =
+    const handledMessage =
       answer === undefined ? message : { ...message, answer: parseJson(answer) as WebhookMessage['answer'] }
-    return checked({ channel, message: answered, sends }, options, needs)
+    return checked({ channel, message: handledMessage, sends }, options, needs)
   }
   if (hasAnswer(message.answer)) return planned({ channel, message }, options, needs)
   const started = performance.now()
@@ -81,7 +81,7 @@ export async function prepare(options: Options): Promise<Prepared> {
   return planned({ channel, message: { ...message, answer: handled.answer }, answer }, options, needs)
 }
 
-/** Before anything was sent a missing channel may still turn up; after 10 s it counts. */
+/** Before anything was sent a missing channel may still be configured; after 10 s the message is unrouted. */
 function withoutChannel(record: MessageRecord, at: number): Prepared {
   if (record.state !== 'received') {
     return { kind: 'end', end: { state: 'dead', reason: 'The channel is gone.', fault: 'channel' } }
@@ -95,7 +95,7 @@ function withoutChannel(record: MessageRecord, at: number): Prepared {
 
 function planned(
   found: Omit<Planned, 'sends'>,
-  options: Options,
+  options: PrepareOptions,
   needs: { notBefore: number },
 ): Prepared | Promise<Prepared> {
   const sends = planSends(options.record._id, found.message.answer)
@@ -104,10 +104,10 @@ function planned(
   return { kind: 'end', end: { state: 'done' }, ...(answer === undefined ? {} : { answer }) }
 }
 
-/** While nothing has left, functions that can't be called keep all of the answer from being sent. */
+/** While nothing has left, a function that can't be called stops the whole answer from being sent. */
 function checked(
   planned: Planned,
-  options: Options,
+  options: PrepareOptions,
   needs: { notBefore: number },
 ): Prepared | Promise<Prepared> {
   const { sends } = planned
@@ -119,7 +119,7 @@ function checked(
 
 /** Built-in agents are called whatever happens; an endpoint, when it may be. */
 async function handledBy(
-  { record, handle, endpoints, calling }: Options,
+  { record, handle, endpoints, calling }: PrepareOptions,
   { channel, message }: Pick<Planned, 'channel' | 'message'>,
 ): Promise<Handled | Extract<Admission, { kind: 'wait' }>> {
   const handled = () => calling(() => handle({ channel, messageId: record._id, message }))
@@ -138,7 +138,7 @@ async function handledBy(
 
 async function withFunctions(
   planned: Planned,
-  { record, functions, calling, now }: Options,
+  { record, functions, calling, now }: PrepareOptions,
   needs: { notBefore: number },
 ): Promise<Prepared> {
   const { sends, answer, ...found } = planned
@@ -163,7 +163,7 @@ async function withFunctions(
     // Arguments are the caller's, unless the channel's handler made them up.
     const fault =
       failure.fault === 'caller' && (answer ?? record.answer) !== undefined ? 'channel' : failure.fault
-    const end: End = { state: 'dead', reason: failure.reason, fault }
+    const end: MessageEnd = { state: 'dead', reason: failure.reason, fault }
     return { kind: 'end', end, ...(answer === undefined ? {} : { answer }) }
   }
   return { kind: 'ready', ...planned }

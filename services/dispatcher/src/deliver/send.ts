@@ -3,13 +3,13 @@ import { type Admission, callEndOf } from '../channels/endpoints/endpoints.ts'
 import type { Send } from '../message/message-record.ts'
 import { INTERRUPTED, type Outcome, SUBMITTED } from '../message/outcome.ts'
 import { claimed } from '../message/progress.ts'
-import { waitFor } from './calling.ts'
-import { claimOf, LEAVE_WITHIN_MS } from './claim.ts'
+import { claimOf, SEND_DEADLINE_MS } from './claim.ts'
 import type { MessageRun } from './message-run.ts'
 import type { Planned } from './prepare.ts'
 import { type DeliveryRoute, routeOf } from './route.ts'
-import type { RunResult } from './run-result.ts'
 import { type StepResult, settleSend } from './settle-attempt.ts'
+import type { RunResult } from './thread-run.ts'
+import { waitFor } from './thread-run.ts'
 import { waitForEndpoint } from './wait.ts'
 import { Superseded } from './written-message.ts'
 
@@ -135,7 +135,7 @@ async function waitForRate(
 /** Waits for the slot of a claimed send. Throws {@link Superseded} when it must not leave any more. */
 async function waitForSlot(run: MessageRun, { keys }: DeliveryRoute, send: Send): Promise<void> {
   const claimedAt = performance.now()
-  const mayLeave = () => run.leased.isLeased() && performance.now() - claimedAt < LEAVE_WITHIN_MS
+  const mayLeave = () => run.leased.isLeased() && performance.now() - claimedAt < SEND_DEADLINE_MS
   if (keys !== undefined) await run.rate.atSlot(send.id, { keys, mayLeave })
   if (!mayLeave()) throw new Superseded()
 }

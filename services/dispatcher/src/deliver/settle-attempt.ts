@@ -1,12 +1,14 @@
-import type { Progress } from '../message/message-record.ts'
+import type { Log } from '@parley/shared/log'
+import { parseTraceparent } from '@parley/shared/tracing'
+import type { MessageRecord, Progress } from '../message/message-record.ts'
 import { CRASHED, type Outcome } from '../message/outcome.ts'
-import { attemptOf, type End, ended, settledSend, unsettled } from '../message/progress.ts'
+import { attemptOf, ended, type MessageEnd, settledSend, unsettled } from '../message/progress.ts'
 import { isSettled } from '../message/send-state.ts'
 import { settle, settleFailure } from '../message/settle.ts'
-import { reportEnd } from './message-line.ts'
+import { type Metrics, observeLatency } from '../metrics/metrics.ts'
 import type { MessageRun } from './message-run.ts'
 import type { Prepared } from './prepare.ts'
-import type { RunResult } from './run-result.ts'
+import type { RunResult } from './thread-run.ts'
 import { letPass, waitUntilDue } from './wait.ts'
 import { Superseded } from './written-message.ts'
 
@@ -67,7 +69,11 @@ export function settleCrash(run: MessageRun): Promise<RunResult> {
 }
 
 /** Commits the message's end. */
-export async function settleEnd(run: MessageRun, end: End, answer = run.record.answer): Promise<RunResult> {
+export async function settleEnd(
+  run: MessageRun,
+  end: MessageEnd,
+  answer = run.record.answer,
+): Promise<RunResult> {
   const { retentionMs, now } = run.options
   const options = { end, at: now(), retentionMs, ...(answer === undefined ? {} : { answer }) }
   const progress = ended(run.record, options)
@@ -91,4 +97,40 @@ function resultAfter(run: MessageRun, progress: Progress): StepResult {
 function closed({ options, record }: MessageRun, progress: Progress): RunResult {
   reportEnd(options, record, progress)
   return { kind: 'closed' }
+}
+
+/** Reports that a message has reached its end, by one wide line and the metrics. */
+export function reportEnd(
+  {
+    log,
+    metrics,
+    now,
+  }: { log: Log; metrics: Pick<Metrics, 'settled' | 'sent' | 'delivered'>; now: () => number },
+  record: MessageRecord,
+  progress: Progress,
+): void {
+  metrics.settled(progress.state, progress.fault)
+  observeLatency(metrics, record, { from: 'sending', to: progress.state, at: now() })
+  log.info(messageLine(record, progress, now()), 'message')
+}
+
+/** The thread may be a phone number, so it is not in it. */
+function messageLine(record: MessageRecord, progress: Progress, now: number): object {
+  const { _id, workspace, channel, partition, receivedAt, requestId, traceparent } = record
+  const traceId = parseTraceparent(traceparent)?.traceId
+  const { state, reason, fault, sends, attempts } = progress
+  return {
+    messageId: _id,
+    workspace,
+    channel,
+    partition,
+    requestId,
+    traceId,
+    state,
+    reason,
+    fault,
+    sends: sends.length,
+    attempts: attempts.length,
+    ms: now - receivedAt.getTime(),
+  }
 }

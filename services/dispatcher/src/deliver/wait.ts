@@ -2,7 +2,7 @@ import type { Admission } from '../channels/endpoints/endpoints.ts'
 import type { Progress } from '../message/message-record.ts'
 import { postponed } from '../message/progress.ts'
 import type { MessageRun } from './message-run.ts'
-import type { RunResult } from './run-result.ts'
+import type { RunResult } from './thread-run.ts'
 
 const STATUS_CHECK_MS = 2_000
 

@@ -9,7 +9,7 @@ const RELEASE_FOR_MS = 10_000
 /** Somebody else has written the message, or the lease is gone. */
 export class Superseded extends Error {}
 
-/** What an instance has of the messages of a partition, and the way to write them. */
+/** Writes the messages of a partition while this instance has its lease. */
 export interface LeasedMessages {
   /** Whether they are this instance's to run: judged on the monotonic clock, right before each use. */
   isLeased(): boolean
@@ -32,7 +32,7 @@ export interface LeasedMessages {
 
 type CommitOptions = Parameters<LeasedMessages['commit']>[2]
 
-/** A message as it stands in the store, as far as this instance knows, and the ways to write it. */
+/** A message as it stands in the store, as far as this instance knows, and how it is written. */
 export class WrittenMessage {
   record: MessageRecord
   readonly #leased: LeasedMessages
@@ -49,7 +49,7 @@ export class WrittenMessage {
   }
 
   /**
-   * Commits what may only happen while the lease holds; tries again while the database is unavailable and it does.
+   * Commits what may only happen while the lease is valid; retries while it is and the database is unavailable.
    * Throws {@link Superseded}.
    */
   async commitUnderLease(progress: Progress, options?: CommitOptions): Promise<void> {
@@ -57,7 +57,7 @@ export class WrittenMessage {
   }
 
   /**
-   * Commits the outcome of a send, which is true whoever holds the lease, so it is tried for a minute. False when
+   * Commits the outcome of a send, which is true whoever has the lease, so it is tried for a minute. False when
    * somebody else has written the message since.
    */
   commitFact(progress: Progress, options?: CommitOptions): Promise<boolean> {

@@ -4,7 +4,7 @@ import type { ConsumeMessage } from 'amqplib'
 import { type MessageRecord, threadKey } from '../message/message-record.ts'
 import type { Threads } from '../schedule/threads.ts'
 import type { IntakeStore, StoreResult } from './intake-store.ts'
-import { type Reading, readDelivery } from './read-delivery.ts'
+import { type DeliveryReading, readDelivery } from './read-delivery.ts'
 import type { StoreDeliveries } from './store-deliveries.ts'
 import type { WriteBehind } from './write-behind.ts'
 
@@ -12,7 +12,7 @@ const RETRY_MS = 500
 
 /** A delivery, read, with its place among all of the partition. */
 export interface Arrived {
-  reading: Reading
+  reading: DeliveryReading
   redelivered: boolean
   /** The delivery of one that is not a message: a message is wholly in its reading. */
   delivery: ConsumeMessage | undefined
@@ -24,7 +24,7 @@ export interface Arrived {
 export interface Intake {
   /**
    * Resolves when the delivery may be acked, with a dead letter when it can't be stored; rejects when it is left to
-   * the next holder of the lease.
+   * the next owner of the lease.
    */
   take(delivery: ConsumeMessage): Promise<DeadLetter | undefined>
   /** Rejects whatever is not given to the write-behind yet. */
@@ -33,10 +33,10 @@ export interface Intake {
 
 interface IntakeOptions {
   partition: number
-  /** Whether the lease holds. */
+  /** Whether the lease is valid. */
   isLeased(): boolean
   /** The order of the first delivery under this lease; each later one has the next. */
-  firstOrder: number
+  firstSequenceNumber: number
   store: Pick<IntakeStore, 'known'>
   /** Stores what must not run before it is stored. Rejects when it could not: the same may be given again. */
   storeFirst: StoreDeliveries
@@ -60,13 +60,13 @@ class PartitionIntake implements Intake {
   #arrived: Arrived[] = []
   /** How many messages of a thread are being stored to be read back: what follows must stay behind them. */
   readonly #readBack = new Map<string, number>()
-  #nextOrder: number
+  #nextSequenceNumber: number
   #working = false
   #closed = false
 
   constructor(options: IntakeOptions) {
     this.#options = options
-    this.#nextOrder = options.firstOrder
+    this.#nextSequenceNumber = options.firstSequenceNumber
     options.threads.on('dropped', (records) => {
       for (const record of records) this.#storeAndReadBack(record)
     })
@@ -74,7 +74,7 @@ class PartitionIntake implements Intake {
 
   take(delivery: ConsumeMessage): Promise<DeadLetter | undefined> {
     const safe = Promise.withResolvers<DeadLetter | undefined>()
-    const order = this.#nextOrder++
+    const order = this.#nextSequenceNumber++
     const reading = readDelivery(delivery)
     const { redelivered } = delivery.fields
     const origin = reading.kind === 'message' ? undefined : delivery
@@ -117,7 +117,7 @@ class PartitionIntake implements Intake {
     const mayBeStored = await this.#idsThatMayBeStored(batch)
     if (!this.#active()) throw abandoned()
     const first: Arrived[] = []
-    const fresh: Message[] = []
+    const fresh: ArrivedMessage[] = []
     for (const arrived of batch) {
       if (!isMessage(arrived)) first.push(arrived)
       else if (this.#joinsRunning(arrived)) continue
@@ -154,13 +154,13 @@ class PartitionIntake implements Intake {
   }
 
   /** Whether another delivery of the same message runs unstored: then both are safe at once. */
-  #joinsRunning({ reading, safe }: Message): boolean {
+  #joinsRunning({ reading, safe }: ArrivedMessage): boolean {
     const result = this.#options.writeBehind.resultOf(reading.message._id)
     if (result !== undefined) settleWith(result, safe)
     return result !== undefined
   }
 
-  #run(arrived: Message): void {
+  #run(arrived: ArrivedMessage): void {
     if (this.#joinsRunning(arrived)) return
     const { partition, writeBehind, threads } = this.#options
     const { reading, order, safe } = arrived
@@ -201,8 +201,8 @@ function settleWith(result: Promise<StoreResult>, safe: Arrived['safe']): void {
   void result.then((result) => (result === 'abandoned' ? safe.reject(abandoned()) : safe.resolve(undefined)))
 }
 
-const abandoned = () => new Error('left to the next holder of the lease')
+const abandoned = () => new Error('left to the next owner of the lease')
 
-type Message = Arrived & { reading: { kind: 'message' } }
+type ArrivedMessage = Arrived & { reading: { kind: 'message' } }
 
-const isMessage = (arrived: Arrived): arrived is Message => arrived.reading.kind === 'message'
+const isMessage = (arrived: Arrived): arrived is ArrivedMessage => arrived.reading.kind === 'message'

@@ -3,10 +3,10 @@ import { consumeEach } from '@parley/shared/messaging/consumer'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { partitionQueue } from '@parley/shared/messaging/topology'
 import type { DeliverMessage } from '../deliver/deliver-message.ts'
-import { countWaiting } from '../schedule/count-waiting.ts'
+import type { WaitingCounts } from '../message/message-record.ts'
 import type { Partition } from '../schedule/partitions.ts'
 import { recoverThreads } from '../schedule/recover-threads.ts'
-import { createThreads } from '../schedule/threads.ts'
+import { createThreads, type Threads } from '../schedule/threads.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Committer } from '../store/commit.ts'
 import type { Lease } from '../store/lease-store.ts'
@@ -15,12 +15,12 @@ import type { IntakeStore } from './intake-store.ts'
 import { storeDeliveries } from './store-deliveries.ts'
 import { createWriteBehind } from './write-behind.ts'
 
-/** Under way without being stored, of one partition. */
+/** Deliveries of one partition that are not acked yet. */
 const PREFETCH = 100
 /** Work of this process and its database: what waits for an answer of others is not among it. */
 const THREADS_AT_ONCE = 64
 /** Orders of a lease term start at term × 2^32: higher than those of every earlier term. */
-const ORDERS_PER_TERM = 2 ** 32
+const SEQUENCE_NUMBERS_PER_TERM = 2 ** 32
 
 /** Starts working a partition: recovers what is open in the store, consumes what arrives, runs its threads. */
 export function openPartition(options: {
@@ -55,7 +55,7 @@ export function openPartition(options: {
   const intake = createIntake({
     partition,
     isLeased,
-    firstOrder: term * ORDERS_PER_TERM,
+    firstSequenceNumber: term * SEQUENCE_NUMBERS_PER_TERM,
     store,
     storeFirst: storeDeliveries({ partition, collections, isLeased }),
     writeBehind,
@@ -92,4 +92,28 @@ export function openPartition(options: {
       consumer.abandon()
     },
   }
+}
+
+/** Beyond so many open messages of a partition the count says this many. */
+const MOST = 10_000
+
+/**
+ * What the open messages of a partition wait for: those that are first in their threads by memory, the rest by a
+ * bounded count over the index. Costs the same with any backlog. Without an answer of the database it is only the
+ * first ones.
+ */
+export async function countWaiting(options: {
+  messages: Collections['messages']
+  partition: number
+  threads: Pick<Threads, 'waiting' | 'count'>
+}): Promise<WaitingCounts> {
+  const { messages, partition, threads } = options
+  const open = await messages
+    .countDocuments({ partition, open: true }, { limit: MOST, maxTimeMS: 2_000 })
+    .catch(() => 0)
+  const counts = threads.waiting()
+  const behind = open - threads.count()
+  if (behind <= 0) return counts
+  const oldestAt = Math.min(...[...counts.values()].map((one) => one.oldestAt), Date.now())
+  return counts.set('thread', { messages: behind, oldestAt })
 }

@@ -1,10 +1,10 @@
-import { SharedUse } from '../round-robin/shared-use.ts'
+import { SharedUse } from '../round-robin/ready-threads.ts'
 
-/** What one workspace may have under way without being stored, of the 100 that a partition may have. */
+/** Unstored messages in flight that one workspace may have, of the 100 that a partition may have. */
 export const SHARE = 20
 
 /**
- * Says when a workspace has its share of what a partition may have under way unstored. What is beyond it is stored at
+ * Says when a workspace has its share of the unstored messages of a partition. What is beyond it is stored at
  * once, so that the queue goes on as fast as the store takes batches, and what others have behind it does not wait
  * until it has been run. Storing early costs a second write, so it is done only where other workspaces are active.
  */

@@ -2,7 +2,7 @@ import { acceptedMessage, MESSAGE_TYPE } from '@parley/shared/message'
 import type { ConsumeMessage } from 'amqplib'
 import { z } from 'zod'
 import type { MessageRecord } from '../message/message-record.ts'
-import { REPLAY_TYPE } from '../message/replayed.ts'
+import { REPLAY_TYPE } from '../message/progress.ts'
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 
@@ -24,24 +24,24 @@ const knownProperties = z.compile(propertiesSchema)
 const knownMessage = z.compile(acceptedMessage)
 
 /** A delivery as it will be stored, or why it can't be. */
-export type Reading =
+export type DeliveryReading =
   | { kind: 'message'; message: Omit<MessageRecord, 'partition' | 'order'> }
   | { kind: 'replay'; workspace: number; messageId: string }
   | { kind: 'rejected'; reason: string }
 
-/** Reads a delivery of exchange `messages`. Fields that a later version adds are kept and do no harm. */
-export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'properties'>): Reading {
+/** Reads a delivery of exchange `messages`. Fields that a later version adds are stored and ignored. */
+export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'properties'>): DeliveryReading {
   const { properties, content } = delivery
   if (properties.type === REPLAY_TYPE) return readReplay(content)
   if (properties.type !== MESSAGE_TYPE)
-    return rejected(`unknown message type ${JSON.stringify(properties.type)}`)
-  if (content.length > MAX_BODY_BYTES) return rejected(`body of ${content.length} bytes`)
+    return unreadable(`unknown message type ${JSON.stringify(properties.type)}`)
+  if (content.length > MAX_BODY_BYTES) return unreadable(`body of ${content.length} bytes`)
   if (!knownProperties.validate(properties))
-    return rejected(`property ${faultIn(propertiesSchema, properties)?.join('.')} is wrong`)
+    return unreadable(`property ${invalidPath(propertiesSchema, properties)?.join('.')} is wrong`)
   const body = content.toString()
   const message = parseJson(body)
   if (!knownMessage.validate(message))
-    return rejected(`body field /${faultIn(acceptedMessage, message)?.join('/')} is wrong`)
+    return unreadable(`body field /${invalidPath(acceptedMessage, message)?.join('/')} is wrong`)
   const { messageId, headers } = properties as z.input<typeof propertiesSchema>
   const { workspace, channel, channelId, thread, source, requestId, traceparent } = headers
   const at = new Date()
@@ -79,16 +79,16 @@ function acceptedBefore(at: Date, timestamp: unknown): { acceptedAt?: Date } {
 
 const replaySchema = z.object({ workspace: z.number().int(), messageId: z.string().min(1).max(128) })
 
-function readReplay(content: Buffer): Reading {
+function readReplay(content: Buffer): DeliveryReading {
   const replay = replaySchema.safeParse(parseJson(content.toString()))
-  return replay.success ? { kind: 'replay', ...replay.data } : rejected('a replay without a message')
+  return replay.success ? { kind: 'replay', ...replay.data } : unreadable('a replay without a message')
 }
 
 /** Where the first fault is. */
-const faultIn = (schema: z.ZodType, value: unknown): PropertyKey[] | undefined =>
+const invalidPath = (schema: z.ZodType, value: unknown): PropertyKey[] | undefined =>
   schema.safeParse(value).error?.issues[0]?.path
 
-function rejected(reason: string): Reading {
+function unreadable(reason: string): DeliveryReading {
   return { kind: 'rejected', reason }
 }
 

@@ -1,12 +1,12 @@
 import type { ConsumeMessage } from 'amqplib'
 import type { MessageRecord } from '../message/message-record.ts'
+import { isReplayable, replayed } from '../message/progress.ts'
 import type { Collections } from '../store/collections.ts'
-import { applyReplays } from './apply-replays.ts'
 import type { Arrived } from './intake.ts'
-import { storeBatch } from './store-batch.ts'
+import { storeBatch } from './intake-store.ts'
 
-// Longer than the log stream is kept: whoever counts the log comes to it within that time.
-const REJECTION_RETENTION_MS = 8 * 24 * 60 * 60 * 1_000
+// Longer than the retention of the log stream: the auditor reads each entry of the log within that time.
+const UNREADABLE_RETENTION_MS = 8 * 24 * 60 * 60 * 1_000
 
 interface StoreOptions {
   partition: number
@@ -23,7 +23,7 @@ export type StoreDeliveries = (arrived: Arrived[]) => Promise<{
 }>
 
 /**
- * Stores deliveries, and notes the ids of what can't be stored. One that comes again keeps its place, so
+ * Stores deliveries, and notes the ids of what can't be stored. One that comes again has its sequence number again, so
  * that what an earlier attempt stored is recognised.
  */
 export function storeDeliveries(options: StoreOptions): StoreDeliveries {
@@ -45,20 +45,47 @@ export function storeDeliveries(options: StoreOptions): StoreDeliveries {
     const reopened = await applyReplays(messages, replays)
     for (const { delivery, reading } of arrived) {
       if (reading.kind === 'rejected' && delivery !== undefined)
-        await recordRejected(collections.rejected, { delivery, reason: reading.reason })
+        await recordUnreadable(collections.rejected, { delivery, reason: reading.reason })
     }
     return { stored, earlier: [...known, ...reopened] }
   }
 }
 
 /** Writes the id of a message down before it becomes a dead letter, so that it can be counted there. */
-async function recordRejected(
+async function recordUnreadable(
   rejected: Collections['rejected'],
   { delivery, reason }: { delivery: Pick<ConsumeMessage, 'properties'>; reason: string },
 ): Promise<void> {
   const { messageId } = delivery.properties
   if (typeof messageId !== 'string') return
   const at = new Date()
-  const rejection = { reason, at, expiresAt: new Date(at.getTime() + REJECTION_RETENTION_MS) }
-  await rejected.updateOne({ _id: messageId }, { $set: rejection }, { upsert: true })
+  const found = { reason, at, expiresAt: new Date(at.getTime() + UNREADABLE_RETENTION_MS) }
+  await rejected.updateOne({ _id: messageId }, { $set: found }, { upsert: true })
+}
+
+/** The request to run a message again, and its place among what arrives. */
+export interface Replay {
+  workspace: number
+  messageId: string
+  order: number
+}
+
+/**
+ * Opens the messages that are to run again, and returns those that are open now, also when an earlier attempt
+ * with the same replays opened them. What may not be replayed any more stays as it is.
+ */
+export async function applyReplays(
+  messages: Collections['messages'],
+  replays: Replay[],
+): Promise<MessageRecord[]> {
+  if (replays.length === 0) return []
+  const sequenceNumbers = new Map(replays.map(({ messageId, order }) => [messageId, order]))
+  const filter = { $or: replays.map(({ messageId, workspace }) => ({ _id: messageId, workspace })) }
+  const found = await messages.find(filter).toArray()
+  const opening = found.filter(isReplayable).map((record) => {
+    const next = replayed(record, { at: new Date(), order: sequenceNumbers.get(record._id) ?? record.order })
+    return { replaceOne: { filter: { _id: record._id, revision: record.revision }, replacement: next } }
+  })
+  if (opening.length > 0) await messages.bulkWrite(opening, { ordered: false })
+  return messages.find({ ...filter, open: true }, { projection: { body: 0 } }).toArray()
 }

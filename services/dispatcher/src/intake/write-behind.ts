@@ -18,10 +18,10 @@ const CHECK_EVERY_MS = 100
  *
  * - `running`: it is in memory alone. Progress changes it there.
  * - `queued`: it waits for an insert. Progress still changes it, and is inserted with it.
- * - `inserting`: the statement is under way, with the message as it was. Progress waits for the result.
+ * - `inserting`: the statement is running, with the message as it was. Progress waits for the result.
  * - `stored`: we have inserted it. Progress is committed to the store.
  * - `known`: its id was in the store already. Progress is refused, and the thread reads the store.
- * - `abandoned`: the lease has ended, or we stop. Progress is refused; the broker delivers it to the next holder.
+ * - `abandoned`: the lease has ended, or we stop. Progress is refused; the broker delivers it to the next owner of the lease.
  *
  * A message becomes `queued` when it ends, when it must be in the store before something happens (a claim), when
  * its thread has it no longer in memory, and after half a second. The last three states are final.
@@ -52,7 +52,7 @@ export interface WriteBehind extends LeasedMessages {
 export function createWriteBehind(options: {
   /** Of this term of the lease alone, so that a claim of another term is never taken for one of this. */
   writer: string
-  /** Whether the lease holds. */
+  /** Whether the lease is valid. */
   isLeased(): boolean
   store: Pick<IntakeStore, 'insert'>
   committer: Committer
@@ -62,7 +62,7 @@ export function createWriteBehind(options: {
 
 class PartitionWriteBehind implements WriteBehind {
   readonly #options: Parameters<typeof createWriteBehind>[0]
-  /** In the order of their arrival. Each leaves when its state is final. */
+  /** In the sequence in which they were received. Each is removed when its state is final. */
   readonly #unstored = new ChurnMap<string, Unstored>()
   readonly #shares = new PrefetchShares()
   readonly #timer: NodeJS.Timeout

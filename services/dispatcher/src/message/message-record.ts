@@ -1,6 +1,4 @@
-import type { WaitingFor } from './waiting-for.ts'
-
-/** Where a message stands. `received`, `handled` and `sending` are under way; the others are ends of our work. */
+/** Where a message stands. `received`, `handled` and `sending` are in flight; the others are ends of our work. */
 export const MESSAGE_STATES = [
   'received',
   'handled',
@@ -70,9 +68,9 @@ export interface MessageRecord {
   workspace: number
   partition: number
   thread: string
-  /** There once later messages of its thread may pass it: its own id. */
+  /** Its own id, once later messages of its thread may pass it: it is then a thread of its own. */
   lane?: string
-  /** Place among all messages of the partition: lease term × 2^32 + arrival. */
+  /** Sequence number in the partition: lease term × 2^32, plus how many came before in that term. */
   order: number
   /** Counts writes; every write names the revision that it is based on. */
   revision: number
@@ -92,7 +90,7 @@ export interface MessageRecord {
   due?: Date
   /** What `due` is waited for. */
   waitingFor?: WaitingFor
-  /** How often the step under way was tried without success. */
+  /** How often the current step was tried without success. */
   tries: number
   receivedAt: Date
   /** When the webhook accepted it, to a second, where that was earlier. */
@@ -127,7 +125,41 @@ export function advanced(record: MessageRecord, progress: Progress): MessageReco
   return next
 }
 
-/** The key of a thread inside the dispatcher: threads of two workspaces never meet, and lanes go side by side. */
+/** The key of a thread inside the dispatcher: threads of two workspaces never meet, and a message that others may pass has its own key. */
 export function threadKey({ workspace, thread, lane }: Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>) {
   return lane === undefined ? `${workspace}/${thread}` : `${workspace}/${thread}\0${lane}`
 }
+
+/** What a message may wait for before it is run (again). */
+const WAITING_FOR = [
+  /** Its next try, after one that failed. */
+  'retry',
+  /** The rate of its provider's number. */
+  'rate',
+  /** An endpoint that did not answer lately: its circuit breaker is open. */
+  'circuit_breaker',
+  /** Other calls to the same host to end. */
+  'host',
+  /** A status of a send whose outcome is uncertain. */
+  'status',
+  /** A channel or an action that may be configured in a moment. */
+  'configuration',
+  /** The broker or the store, which is unavailable. */
+  'server',
+] as const
+export type WaitingFor = (typeof WAITING_FOR)[number]
+
+/** The same, or inside of the dispatcher. */
+export const WAITING = [
+  ...WAITING_FOR,
+  /** The answer of a handler or an endpoint, which is being called. */
+  'answer',
+  /** Its workspace's place in the round robin. */
+  'turn',
+  /** Those before it in its thread, or room in memory. */
+  'thread',
+] as const
+export type Waiting = (typeof WAITING)[number]
+
+/** How many messages wait for something, and when the oldest of them came (milliseconds since the epoch). */
+export type WaitingCounts = Map<Waiting, { messages: number; oldestAt: number }>

@@ -6,18 +6,19 @@ import type {
   MessageState,
   Progress,
   Send,
+  SendState,
   TimelineEntry,
+  WaitingFor,
 } from './message-record.ts'
 import type { Outcome } from './outcome.ts'
 import { later, stateOfSends } from './send-state.ts'
 import type { Settlement } from './settle.ts'
-import type { WaitingFor } from './waiting-for.ts'
 
 const MAX_ATTEMPTS = 50
 const MAX_TIMELINE = 50
 
 /** How a message ends, and why. */
-export interface End {
+export interface MessageEnd {
   state: Exclude<MessageState, 'received' | 'handled' | 'sending'>
   reason?: string
   fault?: Fault
@@ -25,7 +26,7 @@ export interface End {
 
 interface When {
   at: number
-  /** How long an ended message is kept, in milliseconds. */
+  /** The retention of an ended message, in milliseconds. */
   retentionMs: number
 }
 
@@ -96,8 +97,8 @@ export function nextToSend(sends: Send[]): number | undefined {
   return index < 0 ? undefined : index
 }
 
-/** The message's progress when it reaches an end: nothing is left to run, and it is kept for a while. */
-export function ended(record: MessageRecord, options: { end: End; answer?: string } & When): Progress {
+/** The message's progress when it reaches an end: nothing is left to run, and its retention begins. */
+export function ended(record: MessageRecord, options: { end: MessageEnd; answer?: string } & When): Progress {
   const { end, at, retentionMs } = options
   const entry = {
     at: new Date(at),
@@ -138,4 +139,43 @@ export function withEntry(timeline: TimelineEntry[], entry: TimelineEntry): Time
 function withAttempt(attempts: Attempt[], attempt: Attempt): Attempt[] {
   const latest = attempts.length < MAX_ATTEMPTS ? attempts : attempts.slice(1 - MAX_ATTEMPTS)
   return [...latest, attempt]
+}
+
+/** What `type` says on the broker of the request to run a message again. */
+export const REPLAY_TYPE = 'message.replay.v1'
+
+/** The states from which a message may be run again. */
+export const REPLAYABLE = ['dead', 'failed', 'unrouted'] as const satisfies MessageState[]
+
+export const isReplayable = ({ state, open }: Pick<MessageRecord, 'state' | 'open'>): boolean =>
+  open !== true && (REPLAYABLE as readonly MessageState[]).includes(state)
+
+const RUN_AGAIN = 'It is run again.'
+
+/** When a message was last run again, in milliseconds since the epoch; 0 for never. */
+export function ranAgainAt({ timeline }: Pick<MessageRecord, 'timeline'>): number {
+  const entry = timeline.findLast(({ state, reason }) => state === 'received' && reason === RUN_AGAIN)
+  return entry?.at.getTime() ?? 0
+}
+
+const DONE: SendState[] = ['sent', 'delivered', 'read']
+
+/**
+ * A message that is to run again, at a new place in its partition. It goes on at the first send that did not get
+ * there; what did is not sent again. Where nothing was planned yet, it is handled anew.
+ */
+export function replayed(record: MessageRecord, { at, order }: { at: Date; order: number }): MessageRecord {
+  const { reason: _reason, fault: _fault, due: _due, waitingFor: _for, expiresAt: _at, ...rest } = record
+  const entry = { at, state: 'received' as const, reason: RUN_AGAIN }
+  return {
+    ...rest,
+    state: record.sends.length > 0 ? 'handled' : 'received',
+    open: true,
+    order,
+    tries: 0,
+    revision: record.revision + 1,
+    updatedAt: at,
+    sends: record.sends.map((send) => (DONE.includes(send.state) ? send : { ...send, state: 'pending' })),
+    timeline: withEntry(record.timeline, entry),
+  }
 }

@@ -4,7 +4,7 @@ const RANK: Record<SendState, number> = { pending: 0, claimed: 1, sent: 2, faile
 
 /**
  * The later of two states: statuses move forward only, whatever order they come in. What was delivered did not
- * fail, whatever a stray status says; what failed may still turn out to have been delivered.
+ * fail, whatever a late status says; a later status may say that what failed was delivered.
  */
 export function later(left: SendState | undefined, right: SendState): SendState {
   return left !== undefined && RANK[left] > RANK[right] ? left : right

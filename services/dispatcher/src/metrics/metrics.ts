@@ -1,4 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { MessageRecord, MessageState } from '../message/message-record.ts'
+import { ranAgainAt } from '../message/progress.ts'
 
 const CALL_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const ACCEPTED_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 21_600]
@@ -10,7 +12,7 @@ export interface Metrics {
   settled(state: string, fault: string | undefined): void
   /** A send waited so long for the rate of its number. */
   waited(seconds: number): void
-  /** A call to what a workspace configured ended with this status, or failed in this way. */
+  /** A call to what a workspace configured ended with this status, or with this failure. */
   called(kind: string, outcome: string, seconds: number): void
   /** All sends of a message left, so many seconds after it was accepted. */
   sent(seconds: number): void
@@ -78,4 +80,22 @@ export function showBreakers(registry: Registry, endpoints: { open(): number }):
       this.set(endpoints.open())
     },
   })
+}
+
+const SENT = new Set<MessageState>(['sent', 'delivered', 'read', 'done'])
+const DELIVERED = new Set<MessageState>(['delivered', 'read'])
+
+/**
+ * Observes how long a message took when it goes from one state to another. One that was run again is left out: when
+ * that was asked for says nothing about us.
+ */
+export function observeLatency(
+  metrics: Pick<Metrics, 'sent' | 'delivered'>,
+  record: Pick<MessageRecord, 'timeline' | 'receivedAt' | 'acceptedAt'>,
+  { from, to, at }: { from: MessageState; to: MessageState; at: number },
+): void {
+  if (ranAgainAt(record) > 0) return
+  const seconds = Math.max(0, at - (record.acceptedAt ?? record.receivedAt).getTime()) / 1_000
+  if (SENT.has(to) && !SENT.has(from)) metrics.sent(seconds)
+  if (DELIVERED.has(to) && !DELIVERED.has(from)) metrics.delivered(seconds)
 }

@@ -1,24 +1,25 @@
 import type { Broker } from '@parley/shared/messaging/connection'
 import {
+  DEAD_LETTER_QUEUE,
   PARTITIONS,
   partitionQueue,
-  REJECTED_QUEUE,
   STATUS_QUEUES,
   TASKS_QUEUE,
 } from '@parley/shared/messaging/topology'
-import { within } from '@parley/shared/within'
+import { withTimeout } from '@parley/shared/with-timeout'
 import { Gauge, type Registry } from 'prom-client'
+import { WAITING, type WaitingCounts } from '../message/message-record.ts'
 
 const QUEUES = [
   ...Array.from({ length: PARTITIONS }, (_, partition) => partitionQueue(partition)),
-  ...[...STATUS_QUEUES, TASKS_QUEUE, REJECTED_QUEUE],
+  ...[...STATUS_QUEUES, TASKS_QUEUE, DEAD_LETTER_QUEUE],
 ]
 const BROKER_MS = 2_000
 
 /** What the metrics look at when they are read. */
 interface Shown {
   broker: Pick<Broker, 'withChannel'>
-  partitionsHeld(): number
+  partitionsLeased(): number
   /** Of each queue that this instance works, when what it has in hand was published, in milliseconds since the epoch. */
   oldest(): Map<string, number | undefined>
   /** What the audit last found; undefined before the first audit. */
@@ -41,7 +42,7 @@ export function showState(registry: Registry, shown: Shown): void {
   })
   new Gauge({
     name: 'parley_queue_age_seconds',
-    help: 'How long the oldest message has waited in the queues that this copy works',
+    help: 'How long the oldest message has waited in the queues that this instance works',
     labelNames: ['queue'],
     registers,
     collect() {
@@ -52,10 +53,10 @@ export function showState(registry: Registry, shown: Shown): void {
   })
   new Gauge({
     name: 'parley_partitions_held',
-    help: 'Partitions whose lease this copy holds; 8 over all copies',
+    help: 'Partitions whose lease this instance has; each partition counts once over all instances',
     registers,
     collect() {
-      this.set(shown.partitionsHeld())
+      this.set(shown.partitionsLeased())
     },
   })
   new Gauge({
@@ -78,5 +79,57 @@ function depthsOf(broker: Shown['broker']): Promise<[queue: string, messages: nu
       ),
     ),
   )
-  return within(BROKER_MS, asked)
+  return withTimeout(BROKER_MS, asked)
+}
+
+/** Counted at most this often, whoever reads the metrics. */
+const COUNTED_FOR_MS = 5_000
+
+/** Shows what the open messages of this instance's partitions wait for: each partition is counted by the instance that has its lease. */
+export function showWaiting(registry: Registry, count: () => Promise<WaitingCounts[]>): void {
+  let counted: Promise<WaitingCounts> | undefined
+  let countedAt = Number.NEGATIVE_INFINITY
+  const latest = (): Promise<WaitingCounts> => {
+    const now = performance.now()
+    if (counted !== undefined && now - countedAt < COUNTED_FOR_MS) return counted
+    countedAt = now
+    counted = count().then(summed)
+    return counted
+  }
+  const registers = [registry]
+  new Gauge({
+    name: 'parley_messages_waiting',
+    help: 'Open messages of the partitions that this instance works, by what they wait for; at most 10,000 of a partition are counted',
+    labelNames: ['for'],
+    registers,
+    async collect() {
+      const counts = await latest()
+      for (const reason of WAITING) this.set({ for: reason }, counts.get(reason)?.messages ?? 0)
+    },
+  })
+  new Gauge({
+    name: 'parley_oldest_waiting_seconds',
+    help: 'How long ago the oldest of the waiting messages came, by what it waits for',
+    labelNames: ['for'],
+    registers,
+    async collect() {
+      const counts = await latest()
+      for (const reason of WAITING) {
+        const at = counts.get(reason)?.oldestAt
+        this.set({ for: reason }, at === undefined ? 0 : Math.max(0, Date.now() - at) / 1_000)
+      }
+    },
+  })
+}
+
+function summed(all: WaitingCounts[]): WaitingCounts {
+  const sum: WaitingCounts = new Map()
+  for (const [reason, { messages, oldestAt }] of all.flatMap((counts) => [...counts])) {
+    const before = sum.get(reason) ?? { messages: 0, oldestAt }
+    sum.set(reason, {
+      messages: before.messages + messages,
+      oldestAt: Math.min(before.oldestAt, oldestAt),
+    })
+  }
+  return sum
 }

@@ -2,9 +2,9 @@ import { defined } from '@parley/shared/defined'
 import { insertNew } from '@parley/shared/insert-new'
 import type { AuditedMessage } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
+import type { EmptyQueues } from './locate.ts'
 import { locate, placed } from './locate.ts'
-import type { LogEntry } from './log-entry.ts'
-import type { EmptyQueues } from './queue-watch.ts'
+import type { LogEntry } from './read-log.ts'
 
 const LOOK_AGAIN_MS = 1_000
 

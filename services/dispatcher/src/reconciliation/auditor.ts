@@ -7,10 +7,10 @@ import type { mongo } from 'mongoose'
 import type { Collections } from '../store/collections.ts'
 import { createLeaseStore, type Lease } from '../store/lease-store.ts'
 import { auditEntries } from './audit-entries.ts'
-import { type Position, readPosition, writeAudit } from './audit-position.ts'
-import type { LogEntry } from './log-entry.ts'
-import { type Lost, publishAgain } from './publish-again.ts'
-import { emptyQueuesOf } from './queue-watch.ts'
+import { type LogPosition, readPosition, writeAudit } from './audit-state.ts'
+import { emptyQueuesOf } from './locate.ts'
+import { type LostMessage, publishAgain } from './publish-again.ts'
+import type { LogEntry } from './read-log.ts'
 import { readLog } from './read-log.ts'
 import { removeEnded } from './remove-ended.ts'
 import { createTrace } from './trace-missing.ts'
@@ -87,7 +87,7 @@ interface Audit {
   stop(): Promise<void>
 }
 
-/** What the holder of the lease does. */
+/** What the owner of the lease does. */
 function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   const { collections, lease, broker, publisher, log } = options
   const stopping = new AbortController()
@@ -110,7 +110,7 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   })
   const trace = createTrace({
     ...shared,
-    publishAgain: (lost: Lost[]) => publishAgain({ lost, broker, publisher }),
+    publishAgain: (lost: LostMessage[]) => publishAgain({ lost, broker, publisher }),
   })
   const failed = (what: string) => (error: Error) =>
     log.warn({ reason: error.message }, `${what} failed; it is tried again`)
@@ -139,7 +139,7 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   }
 }
 
-const waitFor = ({ acceptedAt }: Position, now: number): number =>
+const waitFor = ({ acceptedAt }: LogPosition, now: number): number =>
   Math.min(BEHIND_MS, Math.max(0, acceptedAt.getTime() + BEHIND_MS - now))
 
 /** What is older may have been stored, have ended and been removed. */

@@ -1,6 +1,6 @@
 import { defined } from '@parley/shared/defined'
 import type { mongo } from 'mongoose'
-import type { MessageState } from '../message/message-record.ts'
+import { MESSAGE_STATES, type MessageState } from '../message/message-record.ts'
 import type { Place, RemovedHour } from '../store/audit-records.ts'
 import { type Collections, STATE_INDEX } from '../store/collections.ts'
 import { GRACE_MS, lostBefore } from './trace-missing.ts'
@@ -18,7 +18,7 @@ export interface Count {
 }
 
 /** What is counted: one workspace, and of that a channel or the hours from `from` to before `to`. */
-export interface Counted {
+export interface CountScope {
   workspace: number
   channel?: string | undefined
   from?: Date | undefined
@@ -29,11 +29,11 @@ export type By = 'channel' | 'hour'
 
 /**
  * Counts a workspace's messages by channel or by hour, all at one moment: what the audit has found, what the store
- * holds, and what was removed. At most 5,000 rows each, the greatest keys first.
+ * has, and what was removed. At most 5,000 rows each, the greatest keys first.
  */
 export async function countMessages(
   { audited, messages, removed }: Pick<Collections, 'audited' | 'messages' | 'removed'>,
-  options: { counted: Counted; by: By; session: mongo.ClientSession; now: number },
+  options: { counted: CountScope; by: By; session: mongo.ClientSession; now: number },
 ): Promise<Count[]> {
   const { counted, by, session, now } = options
   const limits = { session, maxTimeMS: QUERY_MS }
@@ -42,26 +42,29 @@ export async function countMessages(
   const ends = [{ $sort: { _id: -1 as const } }, { $limit: MAX_ROWS }]
   // One after another: a session is one conversation.
   const places = await audited
-    .aggregate<Group>([{ $match: hours }, groupBy(key, '$place'), ...ends], limits)
+    .aggregate<CountedGroup>([{ $match: hours }, groupBy(key, '$place'), ...ends], limits)
     .toArray()
   const lost = await audited
-    .aggregate<Group>(
+    .aggregate<CountedGroup>(
       [{ $match: { $and: [hours, lostBefore(now, GRACE_MS)] } }, groupBy(key, 'lost'), ...ends],
       limits,
     )
     .toArray()
   const stored = by === 'channel' ? key : { $dateTrunc: { date: '$receivedAt', unit: 'hour' } }
   const states = await messages
-    .aggregate<Group>([{ $match: matchOf(counted, 'receivedAt') }, groupBy(stored, '$state'), ...ends], {
-      ...limits,
-      hint: STATE_INDEX,
-    })
+    .aggregate<CountedGroup>(
+      [{ $match: matchOf(counted, 'receivedAt') }, groupBy(stored, '$state'), ...ends],
+      {
+        ...limits,
+        hint: STATE_INDEX,
+      },
+    )
     .toArray()
   const gone = await removed.find(hours, { ...limits, limit: MAX_ROWS, sort: { hour: -1 } }).toArray()
   return [...[...places, ...lost, ...states].map(countOf), ...gone.flatMap((hour) => countsOf(hour, by))]
 }
 
-interface Group {
+interface CountedGroup {
   _id: { key: string | Date; what: Count['what'] }
   count: number
 }
@@ -72,7 +75,7 @@ function groupBy(key: unknown, what: string) {
   }
 }
 
-function matchOf({ workspace, channel, from, to }: Counted, field: 'hour' | 'receivedAt'): object {
+function matchOf({ workspace, channel, from, to }: CountScope, field: 'hour' | 'receivedAt'): object {
   const range = {
     ...(from === undefined ? {} : { $gte: from }),
     ...(to === undefined ? {} : { $lt: to }),
@@ -84,7 +87,7 @@ function matchOf({ workspace, channel, from, to }: Counted, field: 'hour' | 'rec
   }
 }
 
-function countOf({ _id, count }: Group): Count {
+function countOf({ _id, count }: CountedGroup): Count {
   return { key: _id.key instanceof Date ? _id.key.getTime() : _id.key, what: _id.what, count }
 }
 
@@ -94,4 +97,65 @@ function countsOf({ channel, hour, places, states }: RemovedHour, by: By): Count
   // What was missing when its time was over is lost.
   const all = { ...found, ...states, ...(missing === undefined ? {} : { missing, lost: missing }) }
   return Object.entries(all).map(([what, count]) => ({ key, what: what as Count['what'], count }))
+}
+
+/** What came in against what became of it. */
+export interface Balance {
+  /** Different ids, whether the audit has come to them yet or not. */
+  accepted: number
+  done: number
+  sent: number
+  delivered: number
+  read: number
+  failed: number
+  dead: number
+  unrouted: number
+  rejected: number
+  inFlight: number
+  /** Accepted less all that is above; anything but 0 is a fault. */
+  difference: number
+  /** Of the accepted ones those that are stored, but were not seen in the log (yet). */
+  unaudited: number
+}
+
+const ENDS = ['done', 'sent', 'delivered', 'read', 'failed', 'dead', 'unrouted'] as const
+
+/**
+ * Adds up counts. An id of the log that is in the store counts by its state there; one that is nowhere is in flight
+ * until its time is over, then it is missing from the sum, as is one that the store has lost.
+ */
+export function balance(counts: Pick<Count, 'what' | 'count'>[]): Balance {
+  const sum = (what: Count['what']) =>
+    counts.reduce((total, one) => total + (one.what === what ? one.count : 0), 0)
+  const ends = Object.fromEntries(ENDS.map((state) => [state, sum(state)])) as Pick<
+    Balance,
+    (typeof ENDS)[number]
+  >
+  const stored = MESSAGE_STATES.reduce((total, state) => total + sum(state), 0)
+  const working = sum('received') + sum('handled') + sum('sending')
+  const unaudited = Math.max(0, stored - sum('stored'))
+  const vanished = Math.max(0, sum('stored') - stored)
+  return {
+    accepted: sum('stored') + unaudited + sum('rejected') + sum('missing'),
+    ...ends,
+    rejected: sum('rejected'),
+    inFlight: working + sum('missing') - sum('lost'),
+    difference: sum('lost') + vanished,
+    unaudited,
+  }
+}
+
+/** One balance for each channel or hour, in the order of their keys. */
+export function balances(counts: Count[]): Array<Balance & { key: Count['key'] }> {
+  return [...Map.groupBy(counts, ({ key }) => key)]
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([key, ofKey]) => ({ key, ...balance(ofKey) }))
+}
+
+/** The sum of balances. */
+export function total(balances: Balance[]): Balance {
+  const zero = balance([])
+  const fields = Object.keys(zero) as (keyof Balance)[]
+  const sum = (field: keyof Balance) => balances.reduce((before, one) => before + one[field], 0)
+  return Object.fromEntries(fields.map((field) => [field, sum(field)])) as unknown as Balance
 }

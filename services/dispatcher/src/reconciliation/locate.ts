@@ -1,6 +1,8 @@
+import type { Broker } from '@parley/shared/messaging/connection'
+import { partitionQueue } from '@parley/shared/messaging/topology'
 import { type AuditedMessage, hourOf } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
-import type { LogEntry } from './log-entry.ts'
+import type { LogEntry } from './read-log.ts'
 
 type Located = Omit<AuditedMessage, 'trace'>
 type Sought = Pick<LogEntry, 'messageId' | 'workspace' | 'channel' | 'acceptedAt'>
@@ -42,4 +44,20 @@ export async function locate(
 export function placed(entry: Sought, place: 'rejected' | 'missing'): Located {
   const { messageId, workspace, channel, acceptedAt } = entry
   return { _id: messageId, workspace, channel, hour: hourOf(acceptedAt), place }
+}
+
+/** Which partitions have nothing waiting at the broker at this moment. Rejects while the broker is unavailable. */
+export type EmptyQueues = (partitions: Iterable<number>) => Promise<Set<number>>
+
+/** Asks the broker how many messages wait in the queues of partitions. */
+export function emptyQueuesOf(broker: Pick<Broker, 'withChannel'>): EmptyQueues {
+  return (partitions) =>
+    broker.withChannel(async (channel) => {
+      const empty = new Set<number>()
+      for (const partition of new Set(partitions)) {
+        const { messageCount } = await channel.checkQueue(partitionQueue(partition))
+        if (messageCount === 0) empty.add(partition)
+      }
+      return empty
+    })
 }

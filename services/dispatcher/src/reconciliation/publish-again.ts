@@ -2,14 +2,14 @@ import type { Broker } from '@parley/shared/messaging/connection'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { DISPATCHER_EXCHANGE, LOG_QUEUE, partitionQueue } from '@parley/shared/messaging/topology'
 import type { Channel, ConsumeMessage } from 'amqplib'
-import type { AuditedMessage, Trace } from '../store/audit-records.ts'
-import { offsetOf } from './log-entry.ts'
+import type { AuditedMessage, MissingTrace } from '../store/audit-records.ts'
+import { offsetOf } from './read-log.ts'
 
 const PREFETCH = 50
 const SPAN = 2_000
 const READ_MS = 5_000
 
-export type Lost = Pick<AuditedMessage, '_id'> & { trace: Trace }
+export type LostMessage = Pick<AuditedMessage, '_id'> & { trace: MissingTrace }
 
 /**
  * Puts lost messages, as the log has them, back into the queues of their partitions under their own ids: one that
@@ -17,7 +17,7 @@ export type Lost = Pick<AuditedMessage, '_id'> & { trace: Trace }
  * have any more; of the rest nothing is known yet.
  */
 export async function publishAgain(options: {
-  lost: Lost[]
+  lost: LostMessage[]
   broker: Pick<Broker, 'withChannel'>
   publisher: Pick<Publisher, 'publish'>
 }): Promise<{ published: string[]; gone: string[] }> {

@@ -1,9 +1,9 @@
 import type { Log } from '@parley/shared/log'
 import { type Consumer, consumeBatches } from '@parley/shared/messaging/consumer'
-import { LOG_QUEUE } from '@parley/shared/messaging/topology'
+import { LOG_QUEUE, PARTITIONS, partitionKey } from '@parley/shared/messaging/topology'
 import type { Channel, ConsumeMessage } from 'amqplib'
-import type { Position } from './audit-position.ts'
-import { type LogEntry, offsetOf, readLogEntry } from './log-entry.ts'
+import { REPLAY_TYPE } from '../message/progress.ts'
+import type { LogPosition } from './audit-state.ts'
 
 const PREFETCH = 500
 const SILENCE_MS = 5_000
@@ -16,14 +16,14 @@ const NO_BODY = Buffer.alloc(0)
  */
 export function readLog(options: {
   /** The last entry that was read. */
-  position(): Promise<Position | undefined>
+  position(): Promise<LogPosition | undefined>
   /** Works a batch whole, or rejects: then the same batch comes again. */
-  work(entries: LogEntry[], last: Position): Promise<void>
+  work(entries: LogEntry[], last: LogPosition): Promise<void>
   isLeased(): boolean
   log: Log
 }): Pick<Consumer, 'attach' | 'close'> {
   const { log } = options
-  let expected: Position | undefined
+  let expected: LogPosition | undefined
   let anew = false
   let silence: NodeJS.Timeout | undefined
   const readAnew = (channel: Pick<Channel, 'close'>) => {
@@ -79,11 +79,46 @@ export function readLog(options: {
   }
 }
 
-function positionOf(delivery: ConsumeMessage): Position {
+function positionOf(delivery: ConsumeMessage): LogPosition {
   const { messageId, timestamp } = delivery.properties
   return {
     offset: offsetOf(delivery),
     messageId: typeof messageId === 'string' ? messageId : '',
+    acceptedAt: new Date(typeof timestamp === 'number' ? timestamp * 1_000 : 0),
+  }
+}
+
+/** An accepted message as the log stream has it. */
+export interface LogEntry {
+  messageId: string
+  workspace: number | null
+  channel: string
+  partition: number
+  offset: number
+  acceptedAt: Date
+}
+
+const MAX_ID = 128
+const partitions = new Map(Array.from({ length: PARTITIONS }, (_, n) => [partitionKey(n), n]))
+
+/** A delivery's place in the log stream. */
+export function offsetOf({ properties }: Pick<ConsumeMessage, 'properties'>): number {
+  return Number(properties.headers?.['x-stream-offset'])
+}
+
+/** Reads an entry of the log; undefined for what does not count: statuses, replay requests, and what has no id. */
+export function readLogEntry(delivery: Pick<ConsumeMessage, 'fields' | 'properties'>): LogEntry | undefined {
+  const { messageId, type, headers, timestamp } = delivery.properties
+  const partition = partitions.get(delivery.fields.routingKey)
+  if (partition === undefined || type === REPLAY_TYPE) return undefined
+  if (typeof messageId !== 'string' || messageId.length === 0 || messageId.length > MAX_ID) return undefined
+  const { workspace, channel } = (headers ?? {}) as Record<string, unknown>
+  return {
+    messageId,
+    workspace: Number.isSafeInteger(workspace) ? (workspace as number) : null,
+    channel: typeof channel === 'string' ? channel : '',
+    partition,
+    offset: offsetOf(delivery),
     acceptedAt: new Date(typeof timestamp === 'number' ? timestamp * 1_000 : 0),
   }
 }

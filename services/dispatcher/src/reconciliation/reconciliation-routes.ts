@@ -1,5 +1,6 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import { readQuery } from '@parley/shared/list-query'
+import { type DescribedOperation, queryParameters } from '@parley/shared/openapi/operation'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { Router } from 'express'
@@ -7,9 +8,8 @@ import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { hourOf } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
-import { balances, total } from './balance.ts'
-import { countMessages } from './count.ts'
-import { reconciliationDifference } from './reconciliation-difference.ts'
+import { reconciliationDifference } from './audit-state.ts'
+import { balances, countMessages, total } from './count.ts'
 
 const time = z.iso.datetime({ offset: true }).transform((text) => hourOf(new Date(text)))
 
@@ -59,4 +59,55 @@ export function reconciliationRoutes(options: {
     })
     .all(methodNotAllowed('GET'))
   return router
+}
+
+const count = z.number().int()
+const balance = {
+  accepted: count,
+  done: count,
+  sent: count,
+  delivered: count,
+  read: count,
+  failed: count,
+  dead: count,
+  unrouted: count,
+  rejected: count,
+  inFlight: count,
+  difference: count.describe('Accepted less all others; anything but 0 is a fault'),
+  unaudited: count.describe('Stored, but not seen in the log yet'),
+}
+const none = Object.fromEntries(Object.keys(balance).map((name) => [name, 0]))
+const example = { ...none, accepted: 3, sent: 3 }
+
+export const reconciliationOperation: DescribedOperation = {
+  method: 'GET',
+  path: '/rest/messages/conservation',
+  id: 'readConservation',
+  tag: 'messages',
+  summary: 'What was accepted against what became of it',
+  description: 'Counted by id: in all, for each channel and for each hour.',
+  parameters: queryParameters(reconciliationQuery, {
+    channel: 'Only what names this external id',
+    from: 'From this hour on',
+    to: 'Until before this hour',
+  }),
+  response: {
+    schema: z
+      .object({
+        ...balance,
+        auditedUpTo: z.iso.datetime().nullable(),
+        checkedSecondsAgo: z.number().nullable(),
+        channels: z.array(z.object({ channel: z.string(), ...balance })),
+        hours: z.array(z.object({ hour: z.iso.datetime(), ...balance })),
+      })
+      .meta({ id: 'Conservation' }),
+    example: {
+      ...example,
+      auditedUpTo: '2026-11-20T11:36:37.316Z',
+      checkedSecondsAgo: 1,
+      channels: [{ channel: 'support-line', ...example }],
+      hours: [{ hour: '2026-11-20T11:00:00.000Z', ...example }],
+    },
+  },
+  errors: ['validation_failed'],
 }

@@ -16,7 +16,7 @@ interface RemoveOptions {
 }
 
 /**
- * Removes the messages whose time is over, with their attempts, and their places in the audit. What they add up to
+ * Removes the messages whose retention has ended, with their attempts, and their places in the audit. What they add up to
  * in each hour is written in the same transaction, 500 at a time, so that the count stays whole.
  */
 export async function removeEnded(options: RemoveOptions): Promise<void> {
@@ -77,14 +77,14 @@ async function removeUnstored(options: RemoveOptions): Promise<number> {
   return found.length
 }
 
-type Counted = Pick<AuditedMessage, 'workspace' | 'channel' | 'hour'> & {
+type RemovedMessage = Pick<AuditedMessage, 'workspace' | 'channel' | 'hour'> & {
   place?: Place
   state?: MessageState
 }
 
 async function addUp(
   removed: Collections['removed'],
-  counted: Counted[],
+  counted: RemovedMessage[],
   session: mongo.ClientSession,
 ): Promise<void> {
   const hours = Map.groupBy(counted, ({ workspace, channel, hour }) =>
@@ -101,7 +101,7 @@ async function addUp(
   await removed.bulkWrite(updates, { session })
 }
 
-function sumsOf(group: Counted[]): Record<string, number> {
+function sumsOf(group: RemovedMessage[]): Record<string, number> {
   const sums: Record<string, number> = {}
   for (const { place, state } of group) {
     const field = place === undefined ? `states.${state}` : `places.${place}`

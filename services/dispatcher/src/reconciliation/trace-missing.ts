@@ -2,9 +2,9 @@ import type { Log } from '@parley/shared/log'
 import type { mongo } from 'mongoose'
 import type { AuditedMessage } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
+import type { EmptyQueues } from './locate.ts'
 import { locate } from './locate.ts'
-import type { Lost } from './publish-again.ts'
-import type { EmptyQueues } from './queue-watch.ts'
+import type { LostMessage } from './publish-again.ts'
 
 /** How long after its queue ran empty a message may take to be stored, in milliseconds. */
 export const GRACE_MS = 60_000
@@ -14,7 +14,7 @@ const MAX_TIMES = 5
 // Whoever published it has a clock of its own.
 const CLOCKS_MS = 60 * 60 * 1_000
 
-type Missing = AuditedMessage & Lost
+type MissingMessage = AuditedMessage & LostMessage
 
 /** What counts as lost: nowhere, and past its time or published again already. */
 export function lostBefore(at: number, graceMs = GRACE_MS): mongo.Filter<AuditedMessage> {
@@ -30,7 +30,7 @@ export function lostBefore(at: number, graceMs = GRACE_MS): mongo.Filter<Audited
 export function createTrace(options: {
   collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
   emptyQueues: EmptyQueues
-  publishAgain(lost: Lost[]): Promise<{ published: string[]; gone: string[] }>
+  publishAgain(lost: LostMessage[]): Promise<{ published: string[]; gone: string[] }>
   retentionMs: number
   graceMs?: number
   now(): number
@@ -38,12 +38,12 @@ export function createTrace(options: {
 }): () => Promise<number> {
   const { collections, emptyQueues, retentionMs, graceMs = GRACE_MS, now, log } = options
   const { audited } = collections
-  const isLost = ({ trace }: Missing) =>
+  const isLost = ({ trace }: MissingMessage) =>
     trace.emptyAt !== undefined &&
     trace.emptyAt.getTime() <= now() - graceMs &&
     trace.published < MAX_TIMES &&
     trace.acceptedAt.getTime() > now() - retentionMs + CLOCKS_MS
-  const giveBack = async (missing: Missing[]) => {
+  const giveBack = async (missing: MissingMessage[]) => {
     const lost = missing.filter(isLost).slice(0, MAX_PUBLISHED)
     if (lost.length === 0) return
     for (const { _id, workspace, channel } of lost)
@@ -58,7 +58,7 @@ export function createTrace(options: {
       .find({ place: 'missing' })
       .sort({ place: 1, hour: 1 })
       .limit(MAX_TRACED)
-      .toArray()) as Missing[]
+      .toArray()) as MissingMessage[]
     if (missing.length === 0) return 0
     const left = await settleFound(collections, missing)
     await noteEmpty(audited, left, { emptyQueues, now })
@@ -69,8 +69,8 @@ export function createTrace(options: {
 
 async function settleFound(
   collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>,
-  missing: Missing[],
-): Promise<Missing[]> {
+  missing: MissingMessage[],
+): Promise<MissingMessage[]> {
   const sought = missing.map(({ _id, trace, workspace, channel }) => ({
     messageId: _id,
     workspace,
@@ -91,7 +91,7 @@ async function settleFound(
 /** The time runs from when the queue is first seen empty after the message went into it. */
 async function noteEmpty(
   audited: Collections['audited'],
-  missing: Missing[],
+  missing: MissingMessage[],
   { emptyQueues, now }: { emptyQueues: EmptyQueues; now(): number },
 ): Promise<void> {
   const waiting = missing.filter(({ trace }) => trace.emptyAt === undefined)

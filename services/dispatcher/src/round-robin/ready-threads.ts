@@ -1,7 +1,4 @@
-import { Fifo } from './fifo.ts'
-import { SharedUse } from './shared-use.ts'
-
-/** What is ready to run: whose it is decides when its turn comes. */
+/** What is ready to run: its workspace and channel decide when it runs. */
 interface Claimant {
   workspace: number
   /** The channel of its first message; undefined while that has to be read from the store. */
@@ -17,29 +14,29 @@ export interface Limits {
 
 interface Counts {
   running: number
-  /** Under way, and waiting for somebody's answer. */
+  /** In flight, and waiting for somebody's answer. */
   waiting: number
 }
 
-interface Channel<T> extends Counts {
+interface ChannelQueue<T> extends Counts {
   name: string | undefined
   ready: Fifo<T>
-  hasTurn: boolean
+  isQueued: boolean
 }
 
-interface Workspace<T> extends Counts {
+interface WorkspaceQueue<T> extends Counts {
   id: number
-  /** Channels that have something ready and room to run it, in the order of their turns. */
-  turns: Fifo<Channel<T>>
-  channels: Map<string | undefined, Channel<T>>
-  hasTurn: boolean
+  /** Channels that have something ready and room to run it, in the order in which they run. */
+  readyChannels: Fifo<ChannelQueue<T>>
+  channels: Map<string | undefined, ChannelQueue<T>>
+  isQueued: boolean
 }
 
 /** A place among what runs. */
-export interface Slot {
+export interface RunSlot {
   /** Gives the place to others while an answer is waited for; false when too many wait already. */
   leave(): boolean
-  /** Takes it again, also beyond the limits: the work is under way, and nothing new starts meanwhile. */
+  /** Takes it again, also beyond the limits: the work has begun, and nothing new starts meanwhile. */
   enter(): void
   /** Gives it up. */
   end(): void
@@ -47,13 +44,13 @@ export interface Slot {
 
 /**
  * Ready threads, started by round robin over workspaces and, within one, over its channels: whoever has 50,000 ready
- * delays another workspace's by one turn. A workspace or channel at its limit is passed over. Each operation costs
+ * delays another workspace's by one of its own. A workspace or channel at its limit is passed over. Each operation costs
  * the same at any number of threads.
  */
 export class ReadyThreads<T extends Claimant> {
   readonly #limits: Record<keyof Counts, Limits>
-  readonly #turns = new Fifo<Workspace<T>>()
-  readonly #workspaces = new Map<number, Workspace<T>>()
+  readonly #readyWorkspaces = new Fifo<WorkspaceQueue<T>>()
+  readonly #workspaces = new Map<number, WorkspaceQueue<T>>()
   readonly #all: Counts = { running: 0, waiting: 0 }
   readonly #use = new SharedUse()
   /** What one workspace may run while others are active. */
@@ -65,7 +62,7 @@ export class ReadyThreads<T extends Claimant> {
   }
 
   /** Those that were taken and have not ended. */
-  get underWay(): number {
+  get inFlight(): number {
     return this.#all.running + this.#all.waiting
   }
 
@@ -78,11 +75,11 @@ export class ReadyThreads<T extends Claimant> {
   }
 
   /** The next one that may run, with its place; undefined when there is none, or no room. */
-  take(): { item: T; slot: Slot } | undefined {
+  take(): { item: T; slot: RunSlot } | undefined {
     while (this.#all.running < this.#limits.running.all) {
-      const workspace = this.#turns.take()
+      const workspace = this.#readyWorkspaces.take()
       if (workspace === undefined) return undefined
-      workspace.hasTurn = false
+      workspace.isQueued = false
       const next = this.#isFull(workspace) ? undefined : this.#takeFrom(workspace)
       this.#offer(workspace)
       if (next !== undefined) return next
@@ -90,9 +87,13 @@ export class ReadyThreads<T extends Claimant> {
     return undefined
   }
 
-  #takeFrom(workspace: Workspace<T>): { item: T; slot: Slot } | undefined {
-    for (let channel = workspace.turns.take(); channel !== undefined; channel = workspace.turns.take()) {
-      channel.hasTurn = false
+  #takeFrom(workspace: WorkspaceQueue<T>): { item: T; slot: RunSlot } | undefined {
+    for (
+      let channel = workspace.readyChannels.take();
+      channel !== undefined;
+      channel = workspace.readyChannels.take()
+    ) {
+      channel.isQueued = false
       if (this.#isChannelFull(channel)) continue
       const item = channel.ready.take()
       if (item === undefined) continue
@@ -103,7 +104,7 @@ export class ReadyThreads<T extends Claimant> {
     return undefined
   }
 
-  #slotOf(workspace: Workspace<T>, channel: Channel<T>): Slot {
+  #slotOf(workspace: WorkspaceQueue<T>, channel: ChannelQueue<T>): RunSlot {
     const groups = [this.#all, workspace, channel]
     let counted: keyof Counts = 'running'
     const move = (to: keyof Counts | undefined) => {
@@ -142,55 +143,110 @@ export class ReadyThreads<T extends Claimant> {
   }
 
   /** Puts those at the end of their lines that have something ready and room to run it. */
-  #offer(workspace: Workspace<T>, channel?: Channel<T>): void {
+  #offer(workspace: WorkspaceQueue<T>, channel?: ChannelQueue<T>): void {
     if (
       channel !== undefined &&
-      !channel.hasTurn &&
+      !channel.isQueued &&
       channel.ready.size > 0 &&
       !this.#isChannelFull(channel)
     ) {
-      channel.hasTurn = true
-      workspace.turns.push(channel)
+      channel.isQueued = true
+      workspace.readyChannels.push(channel)
     }
-    if (workspace.hasTurn || workspace.turns.size === 0 || this.#isFull(workspace)) return
-    workspace.hasTurn = true
-    this.#turns.push(workspace)
+    if (workspace.isQueued || workspace.readyChannels.size === 0 || this.#isFull(workspace)) return
+    workspace.isQueued = true
+    this.#readyWorkspaces.push(workspace)
   }
 
-  #isFull({ running }: Workspace<T>): boolean {
+  #isFull({ running }: WorkspaceQueue<T>): boolean {
     return running >= (this.#use.isShared() ? this.#shared : this.#limits.running.workspace)
   }
 
   /** What is still to be read from the store counts for its workspace alone. */
-  #isChannelFull({ name, running }: Channel<T>): boolean {
+  #isChannelFull({ name, running }: ChannelQueue<T>): boolean {
     return name !== undefined && running >= this.#limits.running.channel
   }
 
-  #workspaceOf(id: number): Workspace<T> {
+  #workspaceOf(id: number): WorkspaceQueue<T> {
     const known = this.#workspaces.get(id)
     if (known !== undefined) return known
-    const made: Workspace<T> = {
+    const made: WorkspaceQueue<T> = {
       id,
       running: 0,
       waiting: 0,
-      hasTurn: false,
-      turns: new Fifo(),
+      isQueued: false,
+      readyChannels: new Fifo(),
       channels: new Map(),
     }
     this.#workspaces.set(id, made)
     return made
   }
 
-  #forget(workspace: Workspace<T>, channel: Channel<T>): void {
+  #forget(workspace: WorkspaceQueue<T>, channel: ChannelQueue<T>): void {
     if (channel.running + channel.waiting + channel.ready.size === 0) workspace.channels.delete(channel.name)
     if (workspace.channels.size === 0) this.#workspaces.delete(workspace.id)
   }
 }
 
-function channelOf<T>(workspace: Workspace<T>, name: string | undefined): Channel<T> {
+function channelOf<T>(workspace: WorkspaceQueue<T>, name: string | undefined): ChannelQueue<T> {
   const known = workspace.channels.get(name)
   if (known !== undefined) return known
-  const made: Channel<T> = { name, running: 0, waiting: 0, ready: new Fifo(), hasTurn: false }
+  const made: ChannelQueue<T> = { name, running: 0, waiting: 0, ready: new Fifo(), isQueued: false }
   workspace.channels.set(name, made)
   return made
+}
+
+/** How long a workspace counts as active after something of it. */
+export const ACTIVE_MS = 5 * 60_000
+
+/** Whether more than one workspace has been active lately; what one may have is bounded more closely then. */
+export class SharedUse {
+  readonly #now: () => number
+  #last: number | undefined
+  /** When two things in a row were of two workspaces. */
+  #changedAt = Number.NEGATIVE_INFINITY
+
+  /** `now` is monotonic, in milliseconds. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  seen(workspace: number): void {
+    if (this.#last !== undefined && this.#last !== workspace) this.#changedAt = this.#now()
+    this.#last = workspace
+  }
+
+  isShared(): boolean {
+    return this.#now() - this.#changedAt < ACTIVE_MS
+  }
+}
+
+const COMPACT_FROM = 1_024
+
+/** A first-in-first-out queue whose `take` costs the same at any length (`Array.shift` does not). */
+export class Fifo<T> {
+  #items: T[] = []
+  #taken = 0
+
+  get size(): number {
+    return this.#items.length - this.#taken
+  }
+
+  push(item: T): void {
+    this.#items.push(item)
+  }
+
+  take(): T | undefined {
+    if (this.#taken === this.#items.length) {
+      this.#items = []
+      this.#taken = 0
+      return undefined
+    }
+    const item = this.#items[this.#taken++]
+    if (this.#taken >= COMPACT_FROM && this.#taken * 2 >= this.#items.length) {
+      this.#items = this.#items.slice(this.#taken)
+      this.#taken = 0
+    }
+    return item
+  }
 }

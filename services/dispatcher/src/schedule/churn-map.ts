@@ -2,8 +2,8 @@ const REBUILT_FROM = 1_024
 
 /**
  * A map whose entries live for a moment, in the order that they were set in. A `Map` moves to a new table whenever
- * many were deleted, and each old table, which V8 lets refer to the next, keeps what follows alive until a full
- * collection. Here a deleted key keeps an empty place until the map is built anew.
+ * many were deleted, and each old table, which V8 lets refer to the next, retains what follows until a full
+ * collection. Here a deleted key stays as an empty entry until the map is built anew.
  */
 export class ChurnMap<K, V extends object> {
   #entries = new Map<K, V | undefined>()

@@ -10,7 +10,7 @@ interface Usage {
 
 /**
  * How much of a partition's memory each workspace has: at most a quarter of all, so that the backlog of one does not
- * keep out another's, and a thousandth in any case.
+ * crowd out another's, and a thousandth in any case.
  */
 export class MemoryShare {
   readonly #most: Usage

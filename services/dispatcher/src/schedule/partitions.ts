@@ -2,14 +2,13 @@ import { every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import { PARTITIONS } from '@parley/shared/messaging/topology'
 import type { ChannelModel } from 'amqplib'
-import type { WaitingCounts } from '../message/waiting-for.ts'
+import type { WaitingCounts } from '../message/message-record.ts'
 import type { Lease, LeaseStore } from '../store/lease-store.ts'
-import { fairShare } from './fair-share.ts'
 
 const TICK_MS = 1_000
 /** While partitions are missing: whoever hands one over must not wait long for its successor. */
 const SHORT_TICK_MS = 250
-/** An instance that reconnects within this time keeps its partitions. */
+/** An instance that reconnects within this time stays the owner of its partitions. */
 const WITHOUT_BROKER_MS = 3_000
 
 /** A partition that this instance works under a lease. */
@@ -38,7 +37,7 @@ export interface Partitions {
 
 /**
  * Works this instance's share of the partitions: each second it says that it lives, renews its leases, gives up what
- * it no longer holds, hands over what is beyond its share and takes what is free below it. Without a broker for 3 s its
+ * it no longer has, hands over what is beyond its share and takes what is free below it. Without a broker for 3 s its
  * share is nothing, unless no instance has one: then what is in the store is still worked.
  */
 export function startPartitions(options: {
@@ -141,4 +140,15 @@ export function startPartitions(options: {
       await leases.leave().catch(() => {})
     },
   }
+}
+
+/**
+ * How many of `partitions` the instance named `instance` should have, so that all instances have the same number within
+ * one; the earlier names take what is left over. An instance that is not on the list has none.
+ */
+export function fairShare(options: { partitions: number; instances: string[]; instance: string }): number {
+  const { partitions, instances, instance } = options
+  const position = [...instances].sort().indexOf(instance)
+  if (position < 0) return 0
+  return Math.floor(partitions / instances.length) + (position < partitions % instances.length ? 1 : 0)
 }

@@ -10,8 +10,8 @@ type Head = Pick<MessageRecord, 'workspace' | 'thread' | 'lane' | 'order' | 'due
 
 /**
  * Wakes every thread of a partition, or of one workspace in it, that has open messages, then calls `complete`. It
- * walks an index over (workspace, thread, lane, order) and jumps from lane to lane, so that one with 100,000 messages
- * costs one page; and from workspace to workspace, page by page in turns, so that a large backlog does not delay
+ * walks an index over (workspace, thread, lane, order) and jumps from thread to thread, so that one with 100,000 messages
+ * costs one page; and from workspace to workspace, page by page by round robin, so that a large backlog does not delay
  * the others' recovery. Goes on, pausing, while the database is unavailable; ends when `active` says so.
  */
 export async function recoverThreads(options: {
@@ -79,7 +79,7 @@ function behind({ thread, lane }: Head): object {
   return { $or: [{ thread: { $gt: thread } }, { thread, lane: { $gt: lane ?? '' } }] }
 }
 
-/** The first message of each lane of a thread is its head. Returns the last head of the page. */
+/** The first message of each thread, or of each lane in it, is its head. Returns the last head of the page. */
 function wakeAll(page: Head[], threads: Pick<Threads, 'wake'>, last: Head | undefined): Head | undefined {
   for (const head of page) {
     if (last === undefined || threadKey(last) !== threadKey(head))

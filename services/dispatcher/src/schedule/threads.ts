@@ -1,21 +1,21 @@
 import { EventEmitter } from 'node:events'
-import { type Calling, callingFrom } from '../deliver/calling.ts'
-import type { RunResult } from '../deliver/run-result.ts'
+import type { RunResult } from '../deliver/thread-run.ts'
+import { type Calling, callingFrom } from '../deliver/thread-run.ts'
+import type { Waiting, WaitingCounts, WaitingFor } from '../message/message-record.ts'
 import { type MessageRecord, threadKey } from '../message/message-record.ts'
-import type { Waiting, WaitingCounts, WaitingFor } from '../message/waiting-for.ts'
-import { type Limits, ReadyThreads, type Slot } from '../round-robin/ready-threads.ts'
+import { type Limits, ReadyThreads, type RunSlot } from '../round-robin/ready-threads.ts'
 import { ChurnMap } from './churn-map.ts'
 import { DueQueue } from './due-queue.ts'
 import { MemoryShare } from './memory-share.ts'
 
-/** Which thread of which workspace, or which lane next to it. */
+/** Which thread of which workspace, or which message of it that others may pass. */
 export type ThreadRef = Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>
 
 interface Thread extends ThreadRef {
   key: string
   /** The first open messages, the head in front. */
   queue: MessageRecord[]
-  /** The store may hold open messages behind those in `queue`. */
+  /** The store may have open messages behind those in `queue`. */
   more: boolean
   loading: boolean
   state: 'ready' | 'running' | 'waiting'
@@ -37,7 +37,7 @@ interface ThreadEvents {
 export interface Threads extends Pick<EventEmitter<ThreadEvents>, 'on'> {
   /** A message is next in its thread. False when it is not in memory, but to be read from the store. */
   add(record: MessageRecord): boolean
-  /** The store holds open messages of this thread; its head is not due before `due` (milliseconds). */
+  /** The store has open messages of this thread; its head is not due before `due` (milliseconds). */
   wake(ref: ThreadRef, due?: number, waitingFor?: WaitingFor): void
   /** Every thread with open messages, or every one of the workspace, has been woken. */
   complete(workspace?: number): void
@@ -54,7 +54,7 @@ interface ThreadsOptions {
   load(ref: ThreadRef, limit: number): Promise<MessageRecord[]>
   /** Never rejects. Waits for answers of others by `calling`. */
   run(record: MessageRecord, calling: Calling): Promise<RunResult>
-  /** Threads that run side by side, without those that wait for an answer. */
+  /** Threads that run concurrently, without those that wait for an answer. */
   concurrency: number
   maxThreads?: number
   now?: () => number
@@ -68,7 +68,7 @@ const MAX_RESIDENT_CHARACTERS = 8 * 1024 * 1024
 const MAX_THREADS = 100_000
 
 /**
- * Runs threads side by side, in turns for their workspaces, and each thread's messages one after another. Memory is
+ * Runs threads concurrently, by round robin over workspaces, and each thread's messages one after another. Memory is
  * bounded: of a waiting thread only the head is in it; beyond 8 MiB of bodies or 100,000 threads, and a quarter of
  * that for one workspace, only the store remembers.
  */
@@ -84,7 +84,7 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
   #idle = () => {}
   readonly #ready: ReadyThreads<Thread>
   readonly #memory: MemoryShare
-  /** False while the store may hold threads that memory doesn't know: then only the store's order counts. */
+  /** False while the store may have threads that memory doesn't know: then only the store's order counts. */
   #complete = false
   /** The same for single workspaces: threads of these did not fit, or are being read again. */
   readonly #overflowed = new Set<number>()
@@ -157,7 +157,7 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
   async stop(): Promise<void> {
     this.#stopped = true
     this.#waiting.stop()
-    if (this.#ready.underWay > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
+    if (this.#ready.inFlight > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
   }
 
   #isKnown(workspace: number): boolean {
@@ -212,14 +212,14 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
     }
   }
 
-  #ended(slot: Slot): void {
+  #ended(slot: RunSlot): void {
     slot.end()
     this.#pump()
-    if (this.#ready.underWay === 0) this.#idle()
+    if (this.#ready.inFlight === 0) this.#idle()
   }
 
   /** Runs the thread's head; then it goes to the end of the line, so that a long thread delays nobody. */
-  async #runHead(thread: Thread, slot: Slot): Promise<void> {
+  async #runHead(thread: Thread, slot: RunSlot): Promise<void> {
     if (thread.queue.length === 0 && thread.more && !(await this.#load(thread))) {
       return this.#wait(thread, this.#now() + LOAD_AGAIN_MS, 'server')
     }
@@ -236,21 +236,21 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
 
   #follow(thread: Thread, result: RunResult): void {
     if (result.kind === 'closed' || result.kind === 'left') {
-      if (result.kind === 'left') this.wake(laneOf(thread, result.lane), result.at, result.for)
+      if (result.kind === 'left') this.wake(ownRef(thread, result.lane), result.at, result.for)
       this.#count(thread, { characters: -(thread.queue.shift()?.body.length ?? 0) })
       if (thread.queue.length > 0 || thread.more) this.#makeReady(thread)
       else this.#end(thread)
     } else if (result.kind === 'wait') {
-      this.#keep(thread, this.#memory.fits(thread.workspace, 'characters') ? [result.record] : [])
+      this.#retain(thread, this.#memory.fits(thread.workspace, 'characters') ? [result.record] : [])
       this.#wait(thread, result.until, result.for)
     } else {
-      this.#keep(thread, [])
+      this.#retain(thread, [])
       this.#wait(thread, result.at, result.for)
     }
   }
 
-  /** Holds only `queue` of the thread in memory; the rest is read again when it is needed. */
-  #keep(thread: Thread, queue: MessageRecord[]): void {
+  /** Retains only `queue` of the thread in memory; the rest is read again when it is needed. */
+  #retain(thread: Thread, queue: MessageRecord[]): void {
     this.#count(thread, { characters: charactersOf(queue) - charactersOf(thread.queue) })
     thread.more ||= queue.length === 0 || thread.queue.length > queue.length
     const dropped = thread.queue.slice(queue.length)
@@ -320,6 +320,6 @@ function charactersOf(records: MessageRecord[]): number {
   return records.reduce((sum, { body }) => sum + body.length, 0)
 }
 
-function laneOf({ workspace, thread }: ThreadRef, lane: string): ThreadRef {
+function ownRef({ workspace, thread }: ThreadRef, lane: string): ThreadRef {
   return { workspace, thread, lane }
 }

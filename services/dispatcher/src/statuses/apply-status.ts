@@ -2,7 +2,7 @@ import type { MessageRecord, Progress, Send, SendState } from '../message/messag
 import { nextToSend, withEntry } from '../message/progress.ts'
 import { later, stateOfSends } from '../message/send-state.ts'
 
-/** News of one send, from the provider. */
+/** A status of one send, from the provider. */
 export interface SendStatus {
   /** The send's position in its message. */
   index: number
@@ -31,7 +31,7 @@ export function applyStatuses(record: MessageRecord, statuses: SendStatus[]): Pr
   return { ...progress, ...endedAs({ record, sends, statuses }) }
 }
 
-/** What an ended message's state becomes. Given up for dead, it comes to life when all its sends got there. */
+/** What an ended message's state becomes. A dead message leaves that state when all of its sends turn out to have been taken. */
 function endedAs(options: {
   record: MessageRecord
   sends: Send[]

@@ -1,8 +1,8 @@
 import { every } from '@parley/shared/every'
+import type { Targets } from '@parley/shared/internal-client'
 import type { Log } from '@parley/shared/log'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { STATUS_QUEUES } from '@parley/shared/messaging/topology'
-import type { Targets } from '@parley/shared/targets'
 import type { Collections } from '../store/collections.ts'
 import { sendMarker } from './status-marker.ts'
 
@@ -22,7 +22,7 @@ interface StatusWatch {
   close(): Promise<void>
 }
 
-interface Marker {
+interface QueueMarker {
   /** The last one that was sent; 0 for none. */
   number: number
   sentAt: number
@@ -33,7 +33,7 @@ interface Marker {
 /**
  * Checks each second that providers can hand in statuses (gateway, webhook, broker), and how far the status queues
  * are consumed: it puts a marker into each, and what was queued before the marker is applied once it has come back.
- * That holds whichever instance consumes, also one that stands still for a while: then the marker waits as well. No
+ * That holds whichever instance consumes, also one that is suspended for a while: then the marker waits as well. No
  * queue has to be empty for it, so a steady flow of statuses delays nothing.
  */
 export function watchStatuses(options: {
@@ -46,7 +46,7 @@ export function watchStatuses(options: {
   now?: () => number
 }): StatusWatch {
   const { instance, publisher, gateways, webhooks, instances, log, now = Date.now } = options
-  const markers: Marker[] = STATUS_QUEUES.map(() => ({
+  const markers: QueueMarker[] = STATUS_QUEUES.map(() => ({
     number: 0,
     sentAt: 0,
     isBack: true,
@@ -57,8 +57,8 @@ export function watchStatuses(options: {
   const checkIntake = async () => {
     const isWhole =
       (await publisher.isUp()) &&
-      (await oneAnswers(gateways, '/health/live')) &&
-      (await oneAnswers(webhooks, '/health/ready'))
+      (await anyResponds(gateways, '/health/live')) &&
+      (await anyResponds(webhooks, '/health/ready'))
     if (!isWhole && since !== undefined)
       log.warn('delivery statuses are delayed: gateway, webhook or broker is unavailable')
     since = isWhole ? (since ?? now()) : undefined
@@ -91,16 +91,16 @@ export function watchStatuses(options: {
   }
 }
 
-/** Whether one of the instances answers: the next one, or another when that does not. */
-async function oneAnswers(targets: Targets, path: string): Promise<boolean> {
+/** Whether one of the instances responds: the next one, or another when that does not. */
+async function anyResponds(targets: Targets, path: string): Promise<boolean> {
   const first = targets.next()
-  if (await answers(new URL(path, first))) return true
+  if (await responds(new URL(path, first))) return true
   targets.suspect(first)
   const other = targets.next()
-  return other.host !== first.host && answers(new URL(path, other))
+  return other.host !== first.host && responds(new URL(path, other))
 }
 
-async function answers(url: URL): Promise<boolean> {
+async function responds(url: URL): Promise<boolean> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
     await response.body?.cancel()

@@ -13,11 +13,11 @@ export interface AuditedMessage {
   hour: Date
   place: Place
   /** Of a message that is not in the store. */
-  trace?: Trace
+  trace?: MissingTrace
 }
 
 /** What is needed to find a message that is not in the store again. */
-export interface Trace {
+export interface MissingTrace {
   partition: number
   /** Its place in the log stream. */
   offset: number
@@ -29,7 +29,7 @@ export interface Trace {
 }
 
 /** A message that the dispatcher could not store. */
-export interface RejectedMessage {
+export interface UnreadableMessage {
   _id: string
   reason: string
   at: Date
@@ -50,7 +50,7 @@ export interface AuditState {
   checkedAt?: Date
 }
 
-/** What was counted in an hour and is not kept any more. */
+/** What was counted in an hour and has been removed since. */
 export interface RemovedHour {
   _id: { workspace: number | null; channel: string; hour: Date }
   workspace: number | null

@@ -1,7 +1,7 @@
 import type { DocumentReplica } from '@parley/shared/config-replica/replica-store'
 import { type Connection, mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
-import type { AuditedMessage, AuditState, RejectedMessage, RemovedHour } from './audit-records.ts'
+import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from './audit-records.ts'
 
 /** The lease of one partition, or of a task that one instance does for all. */
 export interface PartitionLease {
@@ -31,7 +31,7 @@ export interface Collections {
   auditors: mongo.Collection<PartitionLease>
   audit: mongo.Collection<AuditState>
   audited: mongo.Collection<AuditedMessage>
-  rejected: mongo.Collection<RejectedMessage>
+  rejected: mongo.Collection<UnreadableMessage>
   removed: mongo.Collection<RemovedHour>
 }
 
@@ -55,7 +55,7 @@ export function collectionsOf(connection: Connection): Collections {
 const INSTANCE_FORGOTTEN_SECONDS = 60
 const REMOVED_HOUR_RETENTION_SECONDS = 400 * 24 * 60 * 60
 
-/** The open messages of each lane of each thread, in order. */
+/** The open messages of each thread, by sequence number; `lane` is set on those that others may pass. */
 const OPEN_INDEX = { partition: 1, workspace: 1, thread: 1, lane: 1, order: 1 } as const
 /** The channel at its end lets the states of a workspace be counted from the index alone. */
 export const STATE_INDEX = { workspace: 1, state: 1, receivedAt: -1, _id: -1, channel: 1 } as const

@@ -5,7 +5,7 @@ const MAX_CHARACTERS = 4 * 1024 * 1024
 const MAX_ITEMS = 200
 const MAX_QUEUED = 10_000
 
-interface Waiting<Item, Result> {
+interface QueuedItem<Item, Result> {
   item: Item
   resolve(result: Result): void
   reject(error: unknown): void
@@ -13,8 +13,8 @@ interface Waiting<Item, Result> {
 
 /**
  * Group commit: what is given within `gatherMs` milliseconds, and while an earlier batch is worked, is worked as one
- * batch of up to 200 items or 4 Mi characters (but always one), since single statements would hold the message path
- * to a few hundred a second. At most `atOnce` batches are worked side by side; with one, in order. When a batch
+ * batch of up to 200 items or 4 Mi characters (but always one), since with single statements the message path would
+ * do only a few hundred a second. At most `atOnce` batches are worked concurrently; with one, in sequence. When a batch
  * rejects, all of its items do; so does one beyond 10,000 that wait.
  */
 export function group<Item, Result>(options: {
@@ -24,7 +24,7 @@ export function group<Item, Result>(options: {
   atOnce: number
 }): (item: Item) => Promise<Result> {
   const { work, charactersOf, gatherMs, atOnce } = options
-  let queue: Array<Waiting<Item, Result>> = []
+  let queue: Array<QueuedItem<Item, Result>> = []
   let working = 0
   const workAll = async () => {
     working++
@@ -37,7 +37,7 @@ export function group<Item, Result>(options: {
     }
     working--
   }
-  const workOne = async (batch: Array<Waiting<Item, Result>>) => {
+  const workOne = async (batch: Array<QueuedItem<Item, Result>>) => {
     try {
       const results = await work(batch.map(({ item }) => item))
       for (const [at, { resolve }] of batch.entries()) resolve(results[at] as Result)
@@ -57,7 +57,7 @@ export function group<Item, Result>(options: {
 }
 
 function batchSize<Item>(
-  queue: Array<Pick<Waiting<Item, unknown>, 'item'>>,
+  queue: Array<Pick<QueuedItem<Item, unknown>, 'item'>>,
   charactersOf: (item: Item) => number,
 ): number {
   let characters = 0

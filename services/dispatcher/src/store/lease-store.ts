@@ -1,8 +1,8 @@
 import type { Collections } from './collections.ts'
 
-/** How long a lease holds without being renewed, in milliseconds. */
+/** How long a lease is valid without being renewed, in milliseconds. */
 const LEASE_MS = 10_000
-// A holder stops this much earlier than the database lets the next one in.
+// An owner stops this much earlier than the database lets the next one in.
 const SAFETY_MS = 1_500
 const INSTANCE_ALIVE_MS = 10_000
 

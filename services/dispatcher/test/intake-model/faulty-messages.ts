@@ -2,12 +2,12 @@ import { mongo } from 'mongoose'
 import type { Collections } from '../../src/store/collections.ts'
 
 /** `before`: nothing is written or read; `after`: it is, and the answer is lost. */
-export type StoreFault = 'before' | 'after'
+export type StoreFailure = 'before' | 'after'
 
 /** What stands between one instance and MongoDB. */
 export interface StoreLine {
   /** The next statements fail like this, one each. */
-  faults: StoreFault[]
+  failures: StoreFailure[]
   /** Each statement takes this much longer on its way, and its answer as well, in milliseconds. */
   slowMs: number
   /** The process is dead: nothing goes out, and no answer comes back. */
@@ -15,9 +15,9 @@ export interface StoreLine {
   inFlight: number
 }
 
-export const newStoreLine = (): StoreLine => ({ faults: [], slowMs: 0, isDead: false, inFlight: 0 })
+export const newStoreLine = (): StoreLine => ({ failures: [], slowMs: 0, isDead: false, inFlight: 0 })
 
-/** Messages in the real MongoDB, over a line that a test disturbs. `inserted` is told what MongoDB has, at once. */
+/** Messages in the real MongoDB, over a line that a test disturbs. `inserted` is called with what MongoDB has, at once. */
 export function faultyMessages(
   messages: Collections['messages'],
   line: StoreLine,
@@ -27,13 +27,13 @@ export function faultyMessages(
     if (line.isDead) return never()
     line.inFlight++
     try {
-      const fault = line.faults.shift()
+      const failure = line.failures.shift()
       await pause(line.slowMs)
       if (line.isDead) throw lost()
-      if (fault === 'before') throw lost()
+      if (failure === 'before') throw lost()
       const result = await work()
       await pause(line.slowMs)
-      if (fault === 'after') throw lost()
+      if (failure === 'after') throw lost()
       return result
     } finally {
       line.inFlight--

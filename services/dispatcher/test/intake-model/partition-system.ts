@@ -14,7 +14,7 @@ import { workStatuses } from '../../src/statuses/work-statuses.ts'
 import type { Collections } from '../../src/store/collections.ts'
 import { createCommitter, statusWriter } from '../../src/store/commit.ts'
 import type { Lease } from '../../src/store/lease-store.ts'
-import { faultyMessages, newStoreLine, type StoreFault, type StoreLine } from './faulty-messages.ts'
+import { faultyMessages, newStoreLine, type StoreFailure, type StoreLine } from './faulty-messages.ts'
 import { MemoryQueue } from './memory-queue.ts'
 
 const THREADS = 2
@@ -31,11 +31,11 @@ interface Instance {
   partition: Partition
   writer: string
   line: StoreLine
-  lease: Lease & { isHeld: boolean }
+  lease: Lease & { isLeased: boolean }
 }
 
 /** How the provider takes the next send. */
-export type ProviderFault = 'refuses' | 'answer lost'
+export type ProviderFailure = 'refuses' | 'answer lost'
 
 /**
  * One partition of the real dispatcher on the real MongoDB: the consumer, the intake, the threads, the runner and the
@@ -53,10 +53,10 @@ export class PartitionSystem {
   readonly #queue: MemoryQueue
   readonly #stored = new Set<string>()
   readonly #instances: Instance[] = []
-  readonly #providerFaults: ProviderFault[] = []
+  readonly #providerFailures: ProviderFailure[] = []
   readonly #applyStatuses: ReturnType<typeof workStatuses>
   #providerMs = 0
-  #statusesUnderWay = 0
+  #statusesInFlight = 0
   #term = 0
 
   /** Each system has a workspace and a partition of its own, so that many can share a database. */
@@ -67,7 +67,8 @@ export class PartitionSystem {
     this.#rejected = collections.rejected
     const committer = createCommitter(this.#messages, statusWriter('provider'))
     this.#applyStatuses = workStatuses({
-      ...{ collections: options.collections, committer },
+      collections: options.collections,
+      committer,
       metrics: createMetrics(new Registry()),
     })
     this.#queue = new MemoryQueue((id) => {
@@ -98,28 +99,28 @@ export class PartitionSystem {
     this.#queue.marksRedelivered = marks
   }
 
-  disturbStore(faults: StoreFault[], slowMs: number): void {
+  disturbStore(failures: StoreFailure[], slowMs: number): void {
     const { line } = this.#current
-    line.faults = [...faults]
+    line.failures = [...failures]
     line.slowMs = slowMs
   }
 
-  disturbProvider(faults: ProviderFault[], ms: number): void {
-    this.#providerFaults.splice(0, this.#providerFaults.length, ...faults)
+  disturbProvider(failures: ProviderFailure[], ms: number): void {
+    this.#providerFailures.splice(0, this.#providerFailures.length, ...failures)
     this.#providerMs = ms
   }
 
   /** The lease runs out unnoticed, another instance takes over, and the old one notices later. */
   loseLease(noticedAfterMs: number): void {
     const old = this.#current
-    old.lease.isHeld = false
+    old.lease.isLeased = false
     setTimeout(() => old.partition.abandon(), noticedAfterMs)
     this.#open()
   }
 
   async handOver(): Promise<void> {
     await this.#current.partition.release()
-    this.#current.lease.isHeld = false
+    this.#current.lease.isLeased = false
     this.#open()
   }
 
@@ -127,7 +128,7 @@ export class PartitionSystem {
   async kill(): Promise<void> {
     const { line, partition, writer } = this.#current
     line.isDead = true
-    this.#current.lease.isHeld = false
+    this.#current.lease.isLeased = false
     partition.abandon()
     while (line.inFlight > 0) await pause(1)
     await this.#messages.updateMany(
@@ -162,7 +163,7 @@ export class PartitionSystem {
   }
 
   async #isDone(): Promise<boolean> {
-    if (this.#queue.size > 0 || this.#statusesUnderWay > 0) return false
+    if (this.#queue.size > 0 || this.#statusesInFlight > 0) return false
     const ended = { workspace: this.#workspace, open: { $exists: false } }
     return (await this.#messages.countDocuments(ended)) === this.published.length
   }
@@ -183,9 +184,12 @@ export class PartitionSystem {
     const messages = faultyMessages(this.#messages, line, (ids) => {
       for (const id of ids) this.#stored.add(id)
     })
-    const lease = { partition: this.#workspace, term, isHeld: true, isValid: () => lease.isHeld }
+    const lease = { partition: this.#workspace, term, isLeased: true, isValid: () => lease.isLeased }
     const partition = openPartition({
-      ...{ lease, instance: 'i', log, collections: { messages, rejected: this.#rejected } },
+      lease,
+      instance: 'i',
+      log,
+      collections: { messages, rejected: this.#rejected },
       store: createIntakeStore(messages, log),
       deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },
       committer: createCommitter(messages, 'i'),
@@ -202,8 +206,12 @@ export class PartitionSystem {
       metrics: createMetrics(new Registry()),
       channels: {
         find: async () => ({
-          ...{ _id: 1, workspace: this.#workspace, hook: 'whatsapp', callback: 'whatsapp' },
-          ...{ handlerUrl: 'native:agents/echo', config: {} },
+          _id: 1,
+          workspace: this.#workspace,
+          hook: 'whatsapp',
+          callback: 'whatsapp',
+          handlerUrl: 'native:agents/echo',
+          config: {},
         }),
       },
       handle: never,
@@ -215,7 +223,7 @@ export class PartitionSystem {
       sendRateLimit: { slot: never, anotherSlot: never, count: never, slowDown: never },
       statuses: {
         clearSince: () => 0,
-        consumedUntil: () => (this.#statusesUnderWay > 0 ? 0 : Date.now()),
+        consumedUntil: () => (this.#statusesInFlight > 0 ? 0 : Date.now()),
       },
       log,
       uncertainWindow: UNCERTAIN_MS,
@@ -226,8 +234,8 @@ export class PartitionSystem {
 
   async #deliver(id: string, line: StoreLine): Promise<Outcome> {
     if (line.isDead) return new Promise(() => {})
-    const fault = this.#providerFaults.shift()
-    if (fault === 'refuses')
+    const failure = this.#providerFailures.shift()
+    if (failure === 'refuses')
       return {
         kind: 'retryable',
         code: '130429',
@@ -236,7 +244,7 @@ export class PartitionSystem {
         retryAfterSeconds: 0.02,
       }
     this.sent.push(id)
-    this.#statusesUnderWay++
+    this.#statusesInFlight++
     const ms = this.#providerMs
     const record = await this.#messages.findOne({ _id: id })
     const state = record?.sends[0]?.state
@@ -244,20 +252,25 @@ export class PartitionSystem {
     setTimeout(() => void this.#reportSent(id), ms)
     await pause(ms)
     if (line.isDead) return new Promise(() => {})
-    if (fault === 'answer lost')
+    if (failure === 'answer lost')
       return { kind: 'uncertain', code: 'no_answer', fault: 'provider', reason: 'no answer' }
     return { kind: 'accepted', providerId: 'p', delivered: false }
   }
 
   async #reportSent(id: string): Promise<void> {
     const body = {
-      ...{ workspace: this.#workspace, channel: 'c', providerId: 'p', opaque: `${id}:0`, status: 'sent' },
-      ...{ at: new Date().toISOString(), recipient: null },
+      workspace: this.#workspace,
+      channel: 'c',
+      providerId: 'p',
+      opaque: `${id}:0`,
+      status: 'sent',
+      at: new Date().toISOString(),
+      recipient: null,
     }
     const content = Buffer.from(JSON.stringify(body))
     const delivery = { content, properties: { type: STATUS_TYPE } } as ConsumeMessage
     await this.#applyStatuses([delivery])
-    this.#statusesUnderWay--
+    this.#statusesInFlight--
   }
 }
 

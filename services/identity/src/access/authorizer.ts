@@ -30,7 +30,7 @@ export function scopeOf(caller: Caller, decision: Decision): Record<string, unkn
   return { $and: [workspace, decision.kind === 'some' ? decision.filter : NOTHING] }
 }
 
-interface Wanted<T> {
+interface Lookup<T> {
   authorizer: Authorizer
   caller: Caller
   resource: string
@@ -39,8 +39,8 @@ interface Wanted<T> {
 }
 
 /** The document if the caller may read it; otherwise throws `not_found`. */
-export async function findReadable<T extends { _id: number }>(wanted: Wanted<T>): Promise<T> {
-  const { authorizer, caller, resource, model, id } = wanted
+export async function findReadable<T extends { _id: number }>(lookup: Lookup<T>): Promise<T> {
+  const { authorizer, caller, resource, model, id } = lookup
   const readable = scopeOf(caller, await authorizer.decide(caller, resource, 'read'))
   const document = (await model.findOne({ $and: [readable, { _id: id }] }).lean()) as T | null
   if (document === null) throw new Problem('not_found')
@@ -52,10 +52,10 @@ export async function findReadable<T extends { _id: number }>(wanted: Wanted<T>)
  * this document is closed to them, `not_found` when they may not even read it.
  */
 export async function findWritable<T extends { _id: number }>(
-  wanted: Wanted<T>,
+  lookup: Lookup<T>,
 ): Promise<{ document: T; decision: Decision }> {
-  const decision = await wanted.authorizer.require(wanted.caller, wanted.resource, 'write')
-  const document = await findReadable(wanted)
+  const decision = await lookup.authorizer.require(lookup.caller, lookup.resource, 'write')
+  const document = await findReadable(lookup)
   requireSelected(decision, document)
   return { document, decision }
 }

@@ -10,8 +10,8 @@ import { type Authorizing, selects } from './authorizer.ts'
 type RoleModels = Pick<Models, 'roles' | 'roleVersions'>
 
 /**
- * Throws `forbidden` when the caller may not give this role away: their own anyone may, any other only who may write
- * it and holds all that it holds. Otherwise whoever may make tokens or users could make themselves an admin.
+ * Throws `forbidden` when the caller may not assign this role: their own anyone may, any other only who may write
+ * it and has all that it has. Otherwise whoever may make tokens or users could make themselves an admin.
  */
 export async function requireMayGive(
   { models, authorizer }: Authorizing & { models: RoleModels },
@@ -24,29 +24,29 @@ export async function requireMayGive(
     throw new Problem('forbidden', {
       detail: 'Only who may write roles may give another role than their own.',
     })
-  await requireHolds(models, caller, role.permissions)
+  await requirePermissions(models, caller, role.permissions)
 }
 
-/** Throws `forbidden` when these permissions grant something that the caller does not hold. */
-export async function requireHolds(
+/** Throws `forbidden` when these permissions grant something that the caller does not have. */
+export async function requirePermissions(
   models: RoleModels,
   caller: Caller,
   permissions: readonly PermissionEntry[],
 ): Promise<void> {
-  if (!covers(await heldBy(models, caller), permissions))
+  if (!covers(await permissionsOf(models, caller), permissions))
     throw new Problem('forbidden', { detail: 'Nobody grants more than they hold.' })
 }
 
-/** Throws `forbidden` when whoever has this role holds something that the caller does not hold. */
+/** Throws `forbidden` when whoever has this role has something that the caller does not have. */
 export async function requireMayManage(models: RoleModels, caller: Caller, role: number): Promise<void> {
   if (role === caller.role._id) return
   const managed = await models.roles.findById(role).lean()
-  if (managed !== null && !covers(await heldBy(models, caller), managed.permissions))
+  if (managed !== null && !covers(await permissionsOf(models, caller), managed.permissions))
     throw new Problem('forbidden', { detail: 'Nobody manages somebody who holds more than they do.' })
 }
 
-/** What the caller holds, by the very version of the role that the gateway named. */
-async function heldBy({ roleVersions }: RoleModels, { account, workspace, role }: Caller) {
+/** What the caller may, by the very version of the role that the gateway named. */
+async function permissionsOf({ roleVersions }: RoleModels, { account, workspace, role }: Caller) {
   const found = await roleVersions.findById(roleVersionId(role._id, role.version)).lean()
   if (found === null) throw new Problem('forbidden', { detail: 'The role no longer exists.' })
   const named = { _id: role._id, name: role.name }
@@ -55,7 +55,7 @@ async function heldBy({ roleVersions }: RoleModels, { account, workspace, role }
 
 /**
  * Throws `last_admin` when, as `transaction` sees it, nobody in the workspace may write all users and roles.
- * Two of these at the same time conflict, so that neither relies on the admin whom the other takes away.
+ * Two of these at the same time conflict, so that neither relies on the admin whom the other removes.
  */
 export async function requireAdminLeft(
   models: Pick<Models, 'accounts' | 'roles' | 'workspaces'>,

@@ -1,18 +1,21 @@
 import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
+import { methodNotAllowed } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
-import type { RequestHandler } from 'express'
+import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
-import { requireSelected } from '../access/authorizer.ts'
-import { requireMayGive } from '../access/privileges.ts'
+import { findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
+import { requireMayGive, requireMayManage } from '../access/privileges.ts'
 import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
-import { requireRecentPassword } from '../password-change/current-password.ts'
+import { requireRecentPassword } from '../password-change/change-password.ts'
+import { page, pathId } from '../requests.ts'
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { type ApiToken, apiTokenView, newApiSecret } from '../store/api-token.ts'
 import { audit } from '../store/audit.ts'
+import { announce } from '../store/change.ts'
 import { takeIds } from '../store/ids.ts'
 
 const DAY_MS = 86_400_000
@@ -27,8 +30,8 @@ export const newApiToken = z.strictObject({
 })
 
 /**
- * `POST /api/auth/tokens`: the only answer that ever holds the token. It takes a login within the last ten minutes or
- * the password, and a token that is made with a token ends with it at the latest.
+ * `POST /api/auth/tokens`: the only response that ever contains the token. It takes a login within the last ten
+ * minutes or the password, and a token that is made with a token ends with it at the latest.
  */
 export function createApiToken(administration: Administration): RequestHandler {
   const { connection, models, authorizer } = administration
@@ -64,7 +67,7 @@ async function newRecord(
     ...fields
   }: Pick<ApiToken, 'name' | 'hash' | 'role'> & { expiresInDays: number | null | undefined },
 ): Promise<ApiToken> {
-  const { tokens } = await takeIds({ counters: models.counters, from: 'ids', wanted: { tokens: 1 } })
+  const { tokens } = await takeIds({ counters: models.counters, from: 'ids', amounts: { tokens: 1 } })
   const createdAt = new Date()
   const ends = await endsOf(models, caller, createdAt, expiresInDays)
   return {
@@ -88,4 +91,47 @@ async function endsOf(
   const maker = caller.token === undefined ? undefined : await models.apiTokens.findById(caller.token).lean()
   const latest = maker?.expiresAt
   return asked === undefined || (latest !== undefined && latest < asked) ? latest : asked
+}
+
+/** `/api/auth/tokens`: long-lived tokens of the caller's workspace. */
+export function apiTokenRoutes(administration: Administration, body: RequestHandler): Router {
+  const { models, authorizer } = administration
+  const router = Router({ caseSensitive: true })
+  router
+    .route('/api/auth/tokens')
+    .post(body, createApiToken(administration))
+    .get(async (req, res) => {
+      const caller = callerOf(res)
+      const filter = scopeOf(caller, await authorizer.require(caller, 'tokens', 'read'))
+      res.json(await page({ req, model: models.apiTokens, filter, view: apiTokenView }))
+    })
+    .all(methodNotAllowed('GET', 'POST'))
+  router.route('/api/auth/tokens/:id').delete(revokeApiToken(administration)).all(methodNotAllowed('DELETE'))
+  return router
+}
+
+/** Ends a token: it stops working in under 2 s. */
+function revokeApiToken({ connection, models, authorizer }: Administration): RequestHandler {
+  return async (req, res) => {
+    const caller = callerOf(res)
+    const { document: token } = await findWritable({
+      authorizer,
+      caller,
+      resource: 'tokens',
+      model: models.apiTokens,
+      id: pathId(req),
+    })
+    if (token.account !== caller.account._id) await requireMayManage(models, caller, token.role)
+    await inTransaction(connection, async (transaction) => {
+      await models.apiTokens.deleteOne({ _id: token._id }, { session: transaction })
+      await announce(models.changes, transaction, { kind: 'token', key: String(token._id) })
+      await audit(models, transaction, caller, {
+        action: 'delete',
+        resource: 'tokens',
+        document: token._id,
+        details: { name: token.name, role: token.role },
+      })
+    })
+    res.json({ _id: token._id, deleted: true })
+  }
 }

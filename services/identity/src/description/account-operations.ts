@@ -2,7 +2,7 @@ import { jsonObject } from '@parley/shared/json-object'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { anyObject } from '../accounts/me.ts'
-import { acceptance } from '../invitations/accept-invitation.ts'
+import { acceptance } from '../invitations/invitation-routes.ts'
 import { passwordChange } from '../password-change/change-password.ts'
 import { registration } from '../registration/register.ts'
 import { credentials } from '../sessions/login.ts'
@@ -32,7 +32,7 @@ const account = z.object({
   _id: id,
   provider: z.string().describe('The authentication provider'),
   username: z.string().describe('The email, exactly as it was sent'),
-  passwordHash: z.string().describe('Told once, here; of no use without a key that is kept elsewhere'),
+  passwordHash: z.string().describe('Returned once, here; of no use without a key that is stored elsewhere'),
   salt: z.string(),
   name: z.string(),
   profile: id,
@@ -86,7 +86,7 @@ export const accountOperations: readonly DescribedOperation[] = [
         namespace: 'acme',
       },
     },
-    answer: {
+    response: {
       schema: registered,
       example: {
         _id: 1,
@@ -112,7 +112,7 @@ export const accountOperations: readonly DescribedOperation[] = [
       schema: credentials.meta({ id: 'Credentials', description: 'With `username` or `email`' }),
       example: { username: 'ana@example.com', password: PASSWORD },
     },
-    answer: { schema: sessionTokens, example: tokensExample, headers: NO_STORE },
+    response: { schema: sessionTokens, example: tokensExample, headers: NO_STORE },
     errors: ['invalid_credentials'],
   },
   {
@@ -123,7 +123,7 @@ export const accountOperations: readonly DescribedOperation[] = [
     summary: 'Go on with a session',
     description: 'Trades a refresh token for its successor. Using an old one again ends the session.',
     body: { schema: refreshBody, example: { refreshToken: tokensExample.refreshToken } },
-    answer: { schema: sessionTokens, example: tokensExample, headers: NO_STORE },
+    response: { schema: sessionTokens, example: tokensExample, headers: NO_STORE },
     errors: ['invalid_refresh_token'],
   },
   {
@@ -136,7 +136,7 @@ export const accountOperations: readonly DescribedOperation[] = [
       schema: acceptance(MIN_PASSWORD),
       example: { token: 'c2VjcmV0LW9mLXRoZS1pbnZpdGF0aW9u', name: 'Bruno Lima', password: PASSWORD },
     },
-    answer: {
+    response: {
       schema: z.object({ ...user.shape, ...sessionTokens.shape }).meta({ id: 'AcceptedInvitation' }),
       example: { ...userExample, ...tokensExample },
       headers: NO_STORE,
@@ -150,7 +150,7 @@ export const accountOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'Who is calling',
     body: { schema: anyObject.unwrap(), example: {}, optional: true },
-    answer: {
+    response: {
       schema: me,
       example: { ...who, workspace: workspaceExample, role: roleExample, context: {} },
       headers: NO_STORE,
@@ -170,7 +170,7 @@ export const accountOperations: readonly DescribedOperation[] = [
       schema: passwordChange(MIN_PASSWORD),
       example: { currentPassword: PASSWORD, newPassword: 'paper staple' },
     },
-    answer: { schema: z.object({ changed: z.literal(true) }), example: { changed: true } },
+    response: { schema: z.object({ changed: z.literal(true) }), example: { changed: true } },
     errors: ['invalid_credentials'],
   },
   {
@@ -182,7 +182,7 @@ export const accountOperations: readonly DescribedOperation[] = [
     description:
       'Ends the session of the refresh token, else that of the bearer token; with `everywhere` all.',
     body: { schema: logoutBody.unwrap(), example: { everywhere: false }, optional: true },
-    answer: {
+    response: {
       schema: z.object({ loggedOut: z.literal(true) }),
       example: { loggedOut: true },
       headers: NO_STORE,
@@ -194,12 +194,12 @@ export const accountOperations: readonly DescribedOperation[] = [
     id: 'readSigningKeys',
     tag: 'operation',
     summary: 'The keys that access tokens are verified with',
-    answer: {
+    response: {
       schema: z
         .object({ keys: z.array(z.looseObject({ kid: z.string(), kty: z.string() })) })
         .meta({ id: 'SigningKeys' }),
       example: { keys: [{ kid: AT, kty: 'EC', crv: 'P-256', x: 'eA', y: 'eQ', use: 'sig', alg: 'ES256' }] },
-      headers: [{ name: 'Cache-Control', description: 'How long they may be kept' }],
+      headers: [{ name: 'Cache-Control', description: 'How long they may be cached' }],
     },
   },
 ]

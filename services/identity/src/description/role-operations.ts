@@ -1,6 +1,6 @@
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
-import { explanationWanted } from '../roles/explain-role.ts'
+import { explanationBody } from '../roles/explain-role.ts'
 import { partOfRole, wholeRole } from '../roles/save-role.ts'
 import {
   deleted,
@@ -15,7 +15,7 @@ import {
 const tag = 'administration'
 const collection = '/rest/roles'
 const path = `${collection}/{id}`
-const answer = { schema: role, example: roleExample }
+const response = { schema: role, example: roleExample }
 const name = 'CHANNEL_EDITOR'
 
 const part = {
@@ -48,7 +48,7 @@ export const roleOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'List roles',
     parameters: pageParameters,
-    answer: pageOf('Role', role, roleExample),
+    response: pageOf('Role', role, roleExample),
     errors: ['validation_failed'],
   },
   {
@@ -61,7 +61,7 @@ export const roleOperations: readonly DescribedOperation[] = [
       schema: wholeRole.meta({ id: 'RoleBody' }),
       example: { name, permissions: permissionsExample },
     },
-    answer,
+    response,
     errors: ['name_taken'],
   },
   {
@@ -71,7 +71,7 @@ export const roleOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'Read a role',
     parameters: [idParameter],
-    answer,
+    response,
     errors: ['invalid_id', 'not_found'],
   },
   {
@@ -83,7 +83,7 @@ export const roleOperations: readonly DescribedOperation[] = [
     description: 'In effect within 2 seconds, for all who have it.',
     parameters: [idParameter],
     body: { schema: wholeRole.meta({ id: 'RoleBody' }), example: { name, permissions: permissionsExample } },
-    answer,
+    response,
     errors: ['invalid_id', 'not_found', 'name_taken', 'last_admin', 'precondition_failed'],
   },
   {
@@ -95,7 +95,7 @@ export const roleOperations: readonly DescribedOperation[] = [
     description: 'What is not sent stays.',
     parameters: [idParameter],
     body: { schema: partOfRole.meta({ id: 'RolePatch' }), example: { permissions: permissionsExample } },
-    answer,
+    response,
     errors: ['invalid_id', 'not_found', 'name_taken', 'last_admin', 'precondition_failed'],
   },
   {
@@ -106,7 +106,7 @@ export const roleOperations: readonly DescribedOperation[] = [
     summary: 'Delete a role',
     description: 'Refused while somebody or something has it.',
     parameters: [idParameter],
-    answer: { schema: deleted, example: { _id: 1, deleted: true } },
+    response: { schema: deleted, example: { _id: 1, deleted: true } },
     errors: ['invalid_id', 'not_found', 'still_referenced'],
   },
   {
@@ -117,10 +117,10 @@ export const roleOperations: readonly DescribedOperation[] = [
     summary: 'Explain a role',
     parameters: [idParameter],
     body: {
-      schema: explanationWanted.meta({ id: 'ExplanationBody' }),
+      schema: explanationBody.meta({ id: 'ExplanationBody' }),
       example: { resource: 'channels' },
     },
-    answer: {
+    response: {
       schema: explanation,
       example: {
         result: 'The caller may read all of channels (entry 1), and may write all of channels (entry 1).',

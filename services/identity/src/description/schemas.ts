@@ -1,6 +1,5 @@
 import { jsonObject, safeInteger } from '@parley/shared/json-object'
-import type { Parameter } from '@parley/shared/openapi/operation'
-import { queryParameters } from '@parley/shared/openapi/query-parameters'
+import { type OperationParameter, queryParameters } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { pageQuery } from '../requests.ts'
 
@@ -14,7 +13,7 @@ export const deleted = z
   .object({ _id: id, deleted: z.literal(true) })
   .meta({ id: 'Deleted', description: 'What was deleted' })
 
-export const idParameter: Parameter = {
+export const idParameter: OperationParameter = {
   in: 'path',
   name: 'id',
   description: 'An integer from 0 to 2^53-1',

@@ -17,7 +17,7 @@ const token = z
     lastUsedAt: time.nullable().describe('To the minute'),
   })
   .meta({ id: 'ApiToken', description: 'A long-lived token, without its secret' })
-const created = z.object({ ...token.shape, token: z.string().describe('Told once, here') })
+const created = z.object({ ...token.shape, token: z.string().describe('Returned once, here') })
 
 const example = {
   _id: 1,
@@ -37,7 +37,7 @@ export const tokenOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'List API tokens',
     parameters: pageParameters,
-    answer: pageOf('ApiToken', token, example),
+    response: pageOf('ApiToken', token, example),
     errors: ['validation_failed'],
   },
   {
@@ -47,12 +47,12 @@ export const tokenOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'Make an API token',
     description:
-      'It takes a login within the last ten minutes, or `currentPassword`. A role other than one’s own takes one that may write `roles` and holds all that it holds.',
+      'It takes a login within the last ten minutes, or `currentPassword`. A role other than one’s own takes one that may write `roles` and has all that it has.',
     body: {
       schema: newApiToken.meta({ id: 'ApiTokenBody' }),
       example: { name: 'Provider', role: 'PROVIDER', expiresInDays: 365 },
     },
-    answer: {
+    response: {
       schema: created.meta({ id: 'NewApiToken' }),
       example: { ...example, token: 'parley_c2VjcmV0' },
       headers: NO_STORE,
@@ -66,7 +66,7 @@ export const tokenOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'End an API token',
     parameters: [idParameter],
-    answer: { schema: deleted, example: { _id: 1, deleted: true } },
+    response: { schema: deleted, example: { _id: 1, deleted: true } },
     errors: ['invalid_id', 'not_found'],
   },
 ]

@@ -3,7 +3,7 @@ import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { newInvitation } from '../invitations/invitation-routes.ts'
 import { newUser } from '../users/create-user.ts'
-import { userChange } from '../users/update-user.ts'
+import { userChange } from '../users/user-routes.ts'
 import {
   AT,
   deleted,
@@ -50,7 +50,7 @@ export const userExample = {
 const invitation = z
   .object({ _id: id, email: z.string(), role: id, account: id, createdAt: time, expiresAt: time })
   .meta({ id: 'Invitation', description: 'A place in the workspace that waits for somebody' })
-const invited = z.object({ ...invitation.shape, token: z.string().describe('Told once, here') })
+const invited = z.object({ ...invitation.shape, token: z.string().describe('Returned once, here') })
 const invitationExample = {
   _id: 1,
   email: 'carla@example.com',
@@ -68,7 +68,7 @@ const users: DescribedOperation[] = [
     tag,
     summary: 'List users',
     parameters: pageParameters,
-    answer: pageOf('User', user, userExample),
+    response: pageOf('User', user, userExample),
     errors: ['validation_failed'],
   },
   {
@@ -87,7 +87,7 @@ const users: DescribedOperation[] = [
         role: 'VIEWER',
       },
     },
-    answer: { schema: user, example: userExample },
+    response: { schema: user, example: userExample },
     errors: ['email_taken'],
   },
   {
@@ -97,7 +97,7 @@ const users: DescribedOperation[] = [
     tag,
     summary: 'Read a user',
     parameters: [idParameter],
-    answer: { schema: user, example: userExample },
+    response: { schema: user, example: userExample },
     errors: ['invalid_id', 'not_found'],
   },
   {
@@ -108,7 +108,7 @@ const users: DescribedOperation[] = [
     summary: 'Change a user',
     parameters: [idParameter],
     body: { schema: userChange.meta({ id: 'UserPatch' }), example: { name: 'Bruno de Lima' } },
-    answer: { schema: user, example: { ...userExample, name: 'Bruno de Lima' } },
+    response: { schema: user, example: { ...userExample, name: 'Bruno de Lima' } },
     errors: ['invalid_id', 'not_found', 'last_admin'],
   },
   {
@@ -119,7 +119,7 @@ const users: DescribedOperation[] = [
     summary: 'Remove a user',
     description: 'Their sessions and API tokens end with them.',
     parameters: [idParameter],
-    answer: { schema: deleted, example: { _id: 2, deleted: true } },
+    response: { schema: deleted, example: { _id: 2, deleted: true } },
     errors: ['invalid_id', 'not_found', 'last_admin'],
   },
 ]
@@ -132,7 +132,7 @@ const invitations: DescribedOperation[] = [
     tag,
     summary: 'List invitations',
     parameters: pageParameters,
-    answer: pageOf('Invitation', invitation, invitationExample),
+    response: pageOf('Invitation', invitation, invitationExample),
     errors: ['validation_failed'],
   },
   {
@@ -146,7 +146,7 @@ const invitations: DescribedOperation[] = [
       schema: newInvitation.meta({ id: 'InvitationBody' }),
       example: { email: 'carla@example.com', role: 'VIEWER' },
     },
-    answer: {
+    response: {
       schema: invited.meta({ id: 'NewInvitation' }),
       example: { ...invitationExample, token: 'c2VjcmV0LW9mLXRoZS1pbnZpdGF0aW9u' },
       headers: NO_STORE,
@@ -160,7 +160,7 @@ const invitations: DescribedOperation[] = [
     tag,
     summary: 'Withdraw an invitation',
     parameters: [idParameter],
-    answer: { schema: deleted, example: { _id: 1, deleted: true } },
+    response: { schema: deleted, example: { _id: 1, deleted: true } },
     errors: ['invalid_id', 'not_found'],
   },
 ]

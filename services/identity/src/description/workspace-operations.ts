@@ -6,7 +6,7 @@ import { AT, id, idParameter, pageOf, pageParameters, time, workspace, workspace
 
 const tag = 'administration'
 const path = '/rest/workspaces/{id}'
-const answer = { schema: workspace, example: workspaceExample }
+const response = { schema: workspace, example: workspaceExample }
 
 const act = z
   .object({
@@ -37,7 +37,7 @@ export const workspaceOperations: readonly DescribedOperation[] = [
     id: 'listWorkspaces',
     tag,
     summary: 'List workspaces: the one that the caller is in',
-    answer: pageOf('Workspace', workspace, workspaceExample),
+    response: pageOf('Workspace', workspace, workspaceExample),
   },
   {
     method: 'GET',
@@ -46,7 +46,7 @@ export const workspaceOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'Read the workspace',
     parameters: [idParameter],
-    answer,
+    response,
     errors: ['invalid_id', 'not_found'],
   },
   {
@@ -60,7 +60,7 @@ export const workspaceOperations: readonly DescribedOperation[] = [
       schema: workspaceChange.meta({ id: 'WorkspacePatch' }),
       example: { context: { team: 'support' } },
     },
-    answer: { ...answer, example: { ...workspaceExample, context: { team: 'support' } } },
+    response: { ...response, example: { ...workspaceExample, context: { team: 'support' } } },
     errors: ['invalid_id', 'not_found'],
   },
   {
@@ -71,7 +71,7 @@ export const workspaceOperations: readonly DescribedOperation[] = [
     summary: 'List what was done',
     description: 'The latest first.',
     parameters: pageParameters,
-    answer: pageOf('AuditEntry', act, actExample),
+    response: pageOf('AuditEntry', act, actExample),
     errors: ['validation_failed'],
   },
 ]

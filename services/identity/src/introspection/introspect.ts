@@ -18,7 +18,7 @@ const question = z.union([
   z.strictObject({ tokenHash: z.string() }),
 ])
 
-/** `POST /internal/introspect`, for the gateway: whether a session or an API token holds, and who is behind it. */
+/** `POST /internal/introspect`, for the gateway: whether a session or an API token is valid, and who is behind it. */
 export function introspectRoute({
   models,
   verifier,
@@ -32,14 +32,14 @@ export function introspectRoute({
     requireService(verifier, 'gateway'),
     jsonBody({ maxBytes: MAX_BODY_BYTES }),
     async (req, res) => {
-      const confirmed = await answer(models, parse(question, req.body))
+      const confirmed = await confirm(models, parse(question, req.body))
       res.json(confirmed === undefined ? { active: false } : { active: true, ...confirmed })
     },
   )
   return router
 }
 
-function answer(models: Models, asked: z.output<typeof question>): Promise<Confirmed | undefined> {
+function confirm(models: Models, asked: z.output<typeof question>): Promise<Confirmed | undefined> {
   return 'tokenHash' in asked ? confirmApiToken(models, asked.tokenHash) : confirmSession(models, asked)
 }
 
@@ -65,7 +65,7 @@ async function confirmSession(
 }
 
 /**
- * The caller of an API token: the account that made it, in the token's own role. None once the account holds less than
+ * The caller of an API token: the account that made it, in the token's own role. None once the account has less than
  * the token. Notes that it was used.
  */
 async function confirmApiToken(models: Models, hash: string): Promise<Confirmed | undefined> {
@@ -80,15 +80,15 @@ async function confirmApiToken(models: Models, hash: string): Promise<Confirmed 
   return { caller: { ...caller, token: token._id }, ...end }
 }
 
-/** Whether the account holds all that a role holds which it gave to a token. */
+/** Whether the account has all that a role has which it gave to a token. */
 async function mayStillGive(models: Models, account: Account, given: number): Promise<boolean> {
   if (account.role === given) return true
   const roles: Role[] = await models.roles.find({ _id: { $in: [account.role, given] } }).lean()
   const own = roles.find(({ _id }) => _id === account.role)
   const role = roles.find(({ _id }) => _id === given)
   if (own === undefined || role === undefined) return false
-  const holder = { ...account, workspace: { _id: account.workspace }, role: { _id: own._id, name: own.name } }
-  return covers({ permissions: own.permissions, account: holder }, role.permissions)
+  const owner = { ...account, workspace: { _id: account.workspace }, role: { _id: own._id, name: own.name } }
+  return covers({ permissions: own.permissions, account: owner }, role.permissions)
 }
 
 /** The account as services get to know it: with its workspace, and the role at today's version. */

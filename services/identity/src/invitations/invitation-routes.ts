@@ -7,14 +7,16 @@ import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
 import { findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
 import { requireMayGive, requireMayManage } from '../access/privileges.ts'
-import { emailAddress, usernameKey } from '../accounts/user-fields.ts'
+import { emailAddress, label, newPassword, usernameKey, userView } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
-import { page, pathId } from '../requests.ts'
+import { authBody, page, pathId } from '../requests.ts'
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
+import { startSession, type TokenDependencies } from '../sessions/tokens.ts'
 import { invitationView } from '../store/account.ts'
 import { audit } from '../store/audit.ts'
 import { takeIds } from '../store/ids.ts'
 import { tokenHash } from '../store/session.ts'
+import { newAccount, refusingTakenEmail } from '../users/create-user.ts'
 
 const LIFETIME_MS = 7 * 86_400_000
 const SECRET_BYTES = 32
@@ -38,7 +40,7 @@ export function invitationRoutes(administration: Administration, body: RequestHa
   return router
 }
 
-/** The answer is the only one that holds the secret with which the invitation is accepted. */
+/** The response is the only one that contains the secret with which the invitation is accepted. */
 function invite({ connection, models, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
@@ -51,7 +53,7 @@ function invite({ connection, models, authorizer }: Administration): RequestHand
     const { invitations: _id } = await takeIds({
       counters: models.counters,
       from: 'ids',
-      wanted: { invitations: 1 },
+      amounts: { invitations: 1 },
     })
     const now = Date.now()
     const invitation = {
@@ -95,4 +97,45 @@ function withdraw({ connection, models, authorizer }: Administration): RequestHa
     })
     res.json({ _id: document._id, deleted: true })
   }
+}
+
+/** What accepting takes; a password has at least `min` characters. */
+export const acceptance = (min: number) =>
+  z.strictObject({
+    token: z.string(),
+    name: label,
+    phone: z.string().nullish(),
+    password: newPassword(min),
+  })
+
+/** `POST /api/auth/accept-invitation`: makes the invited user, once, and logs them in. */
+export function acceptInvitationRoute(dependencies: Administration & TokenDependencies): Router {
+  const { connection, models, passwords } = dependencies
+  const body = acceptance(dependencies.minPasswordLength)
+  const router = Router({ caseSensitive: true })
+  router.post('/api/auth/accept-invitation', authBody(), async (req, res) => {
+    const { token, name, phone, password } = parse(body, req.body)
+    const invitation = await models.invitations.findOne({ hash: tokenHash(token) }).lean()
+    if (invitation === null || invitation.expiresAt.getTime() <= Date.now())
+      throw new Problem('invalid_invitation')
+    const { email, role, workspace } = invitation
+    const stored = await passwords.hash(password)
+    const account = await newAccount(models, { name, email, phone: phone ?? '', workspace, role }, stored)
+    await refusingTakenEmail(() =>
+      inTransaction(connection, async (transaction) => {
+        const options = { session: transaction }
+        const { deletedCount } = await models.invitations.deleteOne({ _id: invitation._id }, options)
+        if (deletedCount === 0) throw new Problem('invalid_invitation')
+        await giveRole(models, transaction, role)
+        await models.accounts.insertOne(account, options)
+        const who = { workspace: { _id: workspace }, account: { _id: account._id } }
+        const details = { invitation: invitation._id, invitedBy: invitation.account, role }
+        const act = { action: 'accept', resource: 'invitations', document: invitation._id, details }
+        await audit(models, transaction, who, act)
+      }),
+    )
+    const started = await startSession(dependencies, account._id)
+    res.set('cache-control', 'no-store').json({ ...userView(account), ...started })
+  })
+  return router
 }

@@ -1,15 +1,17 @@
+import type { Caller } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
-import { Router } from 'express'
+import { type Request, Router } from 'express'
 import { z } from 'zod'
-import { newPassword } from '../accounts/user-fields.ts'
+import { newPassword, usernameKey } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { authBody } from '../requests.ts'
 import { revokeSessions } from '../sessions/revoke.ts'
+import type { Account } from '../store/account.ts'
 import { audit } from '../store/audit.ts'
-import { requireCurrentPassword } from './current-password.ts'
+import { slowDownGuessing } from '../throttles.ts'
 
 /** What a change takes; a new password has at least `min` characters. */
 export const passwordChange = (min: number) =>
@@ -31,7 +33,7 @@ export function changePasswordRoute(administration: Administration): Router {
     const caller = callerOf(res)
     // An API token is for programs; what it could do here would outlive its being revoked.
     if (caller.session === undefined) throw new Problem('forbidden')
-    const keep = caller.session
+    const except = caller.session
     const sent = parse(body, req.body)
     const account = await requireCurrentPassword(administration, {
       req,
@@ -44,7 +46,7 @@ export function changePasswordRoute(administration: Administration): Router {
       await models.accounts.updateOne({ _id: account._id }, set, { session: transaction })
       if (sent.keepApiTokens !== true)
         await models.apiTokens.deleteMany({ account: account._id }, { session: transaction })
-      await revokeSessions(models, transaction, { account: account._id, keep })
+      await revokeSessions(models, transaction, { account: account._id, except })
       const details = { keepApiTokens: sent.keepApiTokens === true }
       const act = { action: 'change password', resource: 'users', document: account._id, details }
       await audit(models, transaction, caller, act)
@@ -52,4 +54,36 @@ export function changePasswordRoute(administration: Administration): Router {
     res.json({ changed: true })
   })
   return router
+}
+
+/** For so long after a login nobody is asked for their password again. */
+const RECENT_MS = 10 * 60_000
+
+type Dependencies = Pick<Administration, 'models' | 'passwords' | 'throttles'>
+
+/** The caller's account. Throws `invalid_credentials` unless `password` is its own; slowed down as a login is. */
+export async function requireCurrentPassword(
+  { models, passwords, throttles }: Dependencies,
+  { req, caller, password }: { req: Request; caller: Caller; password: string },
+): Promise<Account> {
+  const key = usernameKey(caller.account.username)
+  await slowDownGuessing(throttles, req, key)
+  const account = await models.accounts.findById(caller.account._id).lean()
+  if (!(await passwords.verify(password, account ?? undefined)) || account === null)
+    throw new Problem('invalid_credentials')
+  await throttles.account.forgive(key)
+  return account
+}
+
+/** Throws `password_required` unless the caller logged in within the last ten minutes, or sends their password. */
+export async function requireRecentPassword(
+  dependencies: Dependencies,
+  sent: { req: Request; caller: Caller; password: string | null | undefined },
+): Promise<void> {
+  const { password, caller } = sent
+  if (password != null) return void (await requireCurrentPassword(dependencies, { ...sent, password }))
+  const session =
+    caller.session === undefined ? null : await dependencies.models.sessions.findById(caller.session).lean()
+  if (session === null || Date.now() - session.createdAt.getTime() > RECENT_MS)
+    throw new Problem('password_required', { detail: 'Send currentPassword, or log in again.' })
 }

@@ -1,7 +1,10 @@
 import { createHmac } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import type { Keyring } from '@parley/shared/keyring'
+import { Problem } from '@parley/shared/problem'
 import bcrypt from 'bcryptjs'
-import type { HashPool } from './hash-pool.ts'
+import { Piscina } from 'piscina'
+import type { HashTask } from './hash-worker.ts'
 
 /** A password as it is stored. */
 export interface StoredPassword {
@@ -49,4 +52,60 @@ export function createPasswords(options: {
 
 function peppered(password: string, pepper: Buffer): string {
   return createHmac('sha256', pepper).update(password).digest('base64')
+}
+
+const MAX_WORKERS = 4
+// About 15 s of work at the usual cost on one worker.
+const MAX_WAITING = 256
+// Below the time after which the gateway gives up.
+const MAX_WAIT_MS = 20_000
+const NANOSECONDS = 1_000_000n
+
+/** Runs bcrypt in worker threads, with one core left free for the event loop where there are two or more. */
+export class HashPool {
+  readonly #pool: Piscina<HashTask, string | boolean | undefined>
+
+  constructor() {
+    const threads = Math.min(MAX_WORKERS, Math.max(1, availableParallelism() - 1))
+    this.#pool = new Piscina({
+      filename: new URL('./hash-worker.ts', import.meta.url).href,
+      minThreads: threads,
+      maxThreads: threads,
+    })
+    // An idle worker that ends is replaced; a task whose worker ends is rejected.
+    this.#pool.on('error', () => {})
+  }
+
+  /** How many wait for a worker. */
+  get waiting(): number {
+    return this.#pool.queueSize
+  }
+
+  /** The bcrypt hash of `input`. Throws `unavailable` when 256 wait, or after 20 s. */
+  async hash(input: string, cost: number): Promise<string> {
+    return String(await this.#run({ input, cost }))
+  }
+
+  /** Whether `input` has that hash. Throws `unavailable` when 256 wait, or after 20 s. */
+  async compare(input: string, hash: string): Promise<boolean> {
+    return (await this.#run({ input, hash })) === true
+  }
+
+  /** Ends the workers; what they were at, and what waits, is rejected. */
+  close(): Promise<void> {
+    return this.#pool.destroy()
+  }
+
+  async #run(work: { input: string } & ({ cost: number } | { hash: string })): Promise<string | boolean> {
+    if (this.waiting >= MAX_WAITING) throw overloaded()
+    // A signal would also end a worker that has just begun, so the worker looks at the time itself.
+    const startBy = process.hrtime.bigint() + BigInt(MAX_WAIT_MS) * NANOSECONDS
+    const result = await this.#pool.run({ ...work, startBy })
+    if (result === undefined) throw overloaded()
+    return result
+  }
+}
+
+function overloaded(): Problem {
+  return new Problem('unavailable', { detail: 'Too many passwords are being checked.' })
 }

@@ -1,6 +1,6 @@
 import { ACCESS_TOKEN } from '@parley/shared/access-token'
 import { isDuplicate } from '@parley/shared/insert-new'
-import { DEFAULT_ROLES } from '@parley/shared/permission/default-roles'
+import { DEFAULT_ROLES } from '@parley/shared/permission/entry'
 import { Problem } from '@parley/shared/problem'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
@@ -110,8 +110,8 @@ interface Plan {
 
 /** Takes the ids for one registration. */
 function takeRegistrationIds(models: Pick<Models, 'counters'>): Promise<Plan['ids']> {
-  const wanted = { accounts: 1, profiles: 1, workspaces: 1, roles: DEFAULT_ROLES.length }
-  return takeIds({ counters: models.counters, from: 'ids', wanted })
+  const amounts = { accounts: 1, profiles: 1, workspaces: 1, roles: DEFAULT_ROLES.length }
+  return takeIds({ counters: models.counters, from: 'ids', amounts })
 }
 
 /** The documents of a new user: a workspace of their own, its four roles, and a first session. */

@@ -14,7 +14,7 @@ import { apiTokenView } from '../store/api-token.ts'
 import { roleView } from '../store/role.ts'
 
 /** What is to be explained. */
-export const explanationWanted = z.strictObject({
+export const explanationBody = z.strictObject({
   resource: z.string(),
   id: z.union([z.number().int(), z.string()]).nullish(),
   doc: jsonObject.nullish(),
@@ -22,7 +22,7 @@ export const explanationWanted = z.strictObject({
 
 /**
  * `POST /rest/roles/{id}/explain`: what each entry of the role comes to for the caller's account. With `id` the
- * document is looked at if this service holds the resource; of any other it can be sent along as `doc`, without
+ * document is looked at if this service has the resource; of any other it can be sent along as `doc`, without
  * which the answer says what depends on it.
  */
 export function explainRole(administration: Administration): RequestHandler {
@@ -36,7 +36,7 @@ export function explainRole(administration: Administration): RequestHandler {
       model: models.roles,
       id: pathId(req),
     })
-    const { resource, id, doc: sent } = parse(explanationWanted, req.body)
+    const { resource, id, doc: sent } = parse(explanationBody, req.body)
     const doc = await documentOf(administration, caller, { resource, id, sent })
     const account = {
       ...caller.account,
@@ -62,14 +62,14 @@ async function documentOf(
   { resource, id, sent }: Asked,
 ): Promise<object | undefined> {
   if (typeof id !== 'number') return sent ?? undefined
-  const wanted = { authorizer, caller, resource, id }
+  const lookup = { authorizer, caller, resource, id }
   const { workspace } = caller
-  if (resource === 'users') return userView(await findReadable({ ...wanted, model: models.accounts }))
+  if (resource === 'users') return userView(await findReadable({ ...lookup, model: models.accounts }))
   const own = { workspace: workspace._id }
   if (resource === 'roles')
-    return { ...roleView(await findReadable({ ...wanted, model: models.roles })), ...own }
+    return { ...roleView(await findReadable({ ...lookup, model: models.roles })), ...own }
   if (resource === 'tokens')
-    return { ...apiTokenView(await findReadable({ ...wanted, model: models.apiTokens })), ...own }
-  if (resource === 'audit') return findReadable({ ...wanted, model: models.audit })
+    return { ...apiTokenView(await findReadable({ ...lookup, model: models.apiTokens })), ...own }
+  if (resource === 'audit') return findReadable({ ...lookup, model: models.audit })
   return sent ?? undefined
 }

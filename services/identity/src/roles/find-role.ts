@@ -32,6 +32,6 @@ export async function giveRole(
 }
 
 function unknownRole(): Problem {
-  const fault = { path: '/role', code: 'unknown_role', message: 'is not a role of this workspace' }
-  return new Problem('validation_failed', { errors: [fault] })
+  const fieldError = { path: '/role', code: 'unknown_role', message: 'is not a role of this workspace' }
+  return new Problem('validation_failed', { errors: [fieldError] })
 }

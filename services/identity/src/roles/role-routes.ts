@@ -30,8 +30,8 @@ export function roleRoutes(administration: Administration, body: RequestHandler)
   router
     .route('/roles/:id')
     .get(async (req, res) => {
-      const wanted = { authorizer, caller: callerOf(res), resource: 'roles', id: pathId(req) }
-      res.json(roleView(await findReadable({ ...wanted, model: models.roles })))
+      const lookup = { authorizer, caller: callerOf(res), resource: 'roles', id: pathId(req) }
+      res.json(roleView(await findReadable({ ...lookup, model: models.roles })))
     })
     .put(body, changeRole(administration, wholeRole))
     .patch(body, changeRole(administration, partOfRole))

@@ -1,7 +1,7 @@
 import { isDuplicate } from '@parley/shared/insert-new'
 import type { PermissionEntry } from '@parley/shared/permission/decide'
 import { validateEntry } from '@parley/shared/permission/entry'
-import { type Fault, Problem } from '@parley/shared/problem'
+import { type FieldError, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
@@ -9,7 +9,7 @@ import type { RequestHandler } from 'express'
 import type { ClientSession } from 'mongoose'
 import { z } from 'zod'
 import { findWritable, requireSelected } from '../access/authorizer.ts'
-import { requireAdminLeft, requireHolds, requireMayManage } from '../access/privileges.ts'
+import { requireAdminLeft, requireMayManage, requirePermissions } from '../access/privileges.ts'
 import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { pathId } from '../requests.ts'
@@ -19,15 +19,15 @@ import { takeIds } from '../store/ids.ts'
 import type { Models } from '../store/models.ts'
 import { type Role, roleView, versionOf } from '../store/role.ts'
 
-/** `POST /rest/roles`: a role that holds at most what the caller holds. */
+/** `POST /rest/roles`: a role that has at most what the caller has. */
 export function createRole({ connection, models, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
     const decision = await authorizer.require(caller, 'roles', 'write')
     const { name, permissions } = parse(wholeRole, req.body)
     requireEntriesParse(permissions)
-    await requireHolds(models, caller, permissions)
-    const { roles: _id } = await takeIds({ counters: models.counters, from: 'ids', wanted: { roles: 1 } })
+    await requirePermissions(models, caller, permissions)
+    const { roles: _id } = await takeIds({ counters: models.counters, from: 'ids', amounts: { roles: 1 } })
     const now = new Date()
     const workspace = caller.workspace._id
     const role = { _id, workspace, name, version: 1, permissions, createdAt: now, updatedAt: now }
@@ -35,7 +35,7 @@ export function createRole({ connection, models, authorizer }: Administration): 
     await refusingTakenName(() =>
       inTransaction(connection, async (transaction) => {
         await models.roles.insertOne(role, { session: transaction })
-        await keepVersion(models, transaction, role)
+        await storeVersion(models, transaction, role)
         const details = { name, permissions }
         await audit(models, transaction, caller, {
           action: 'create',
@@ -52,7 +52,7 @@ export function createRole({ connection, models, authorizer }: Administration): 
 /**
  * `PUT` and `PATCH /rest/roles/{id}`: every change is a new version, in effect within 2 s; the versions before
  * stay readable for services. Refused when nobody would be left who may write users and roles, and when the role
- * holds, before or after, more than the caller.
+ * has, before or after, more than the caller.
  */
 export function changeRole(
   { connection, models, authorizer }: Administration,
@@ -70,7 +70,7 @@ export function changeRole(
     const { name = before.name, permissions = before.permissions } = parse(body, req.body)
     requireEntriesParse(permissions)
     await requireMayManage(models, caller, before._id)
-    await requireHolds(models, caller, permissions)
+    await requirePermissions(models, caller, permissions)
     const version = before.version + 1
     const role = { ...before, name, permissions, version, updatedAt: new Date() }
     requireSelected(decision, role)
@@ -82,7 +82,7 @@ export function changeRole(
           { session: transaction },
         )
         if (matchedCount === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
-        await keepVersion(models, transaction, role)
+        await storeVersion(models, transaction, role)
         await requireAdminLeft(models, transaction, role.workspace)
         // Not of this role alone: an API token ends that is stronger than its maker has become.
         await announce(models.changes, transaction, { kind: 'workspace', key: String(role.workspace) })
@@ -95,7 +95,7 @@ export function changeRole(
   }
 }
 
-async function keepVersion(models: Models, transaction: ClientSession, role: Role): Promise<void> {
+async function storeVersion(models: Models, transaction: ClientSession, role: Role): Promise<void> {
   await models.roleVersions.insertOne(versionOf(role), { session: transaction })
 }
 
@@ -122,7 +122,7 @@ export const partOfRole = wholeRole.partial()
 
 /** Throws `validation_failed` with the column for every expression that does not parse. */
 function requireEntriesParse(entries: readonly PermissionEntry[]): void {
-  const faults: Fault[] = entries.flatMap((entry, at) =>
+  const fieldErrors: FieldError[] = entries.flatMap((entry, at) =>
     validateEntry(entry).map(({ path, column, message }) => ({
       path: `/permissions/${at}${path}`,
       code: 'bad_expression',
@@ -130,5 +130,5 @@ function requireEntriesParse(entries: readonly PermissionEntry[]): void {
       column,
     })),
   )
-  if (faults.length > 0) throw new Problem('validation_failed', { errors: faults })
+  if (fieldErrors.length > 0) throw new Problem('validation_failed', { errors: fieldErrors })
 }

@@ -15,13 +15,13 @@ export async function revokeSession(
   await announce(models.changes, transaction, { kind: 'session', key: session })
 }
 
-/** Ends every session of an account, within `transaction`, but for the one that is to be kept. */
+/** Ends every session of an account, within `transaction`, except one. */
 export async function revokeSessions(
   models: SessionModels,
   transaction: ClientSession,
-  { account, keep }: { account: number; keep?: string },
+  { account, except }: { account: number; except?: string },
 ): Promise<void> {
-  const others = { account, _id: { $ne: keep ?? '' }, revokedAt: { $exists: false } }
+  const others = { account, _id: { $ne: except ?? '' }, revokedAt: { $exists: false } }
   const revoked = { $set: { revokedAt: new Date() } }
   await models.sessions.updateMany(others, revoked, { session: transaction })
   await announce(models.changes, transaction, { kind: 'account', key: String(account) })

@@ -36,7 +36,7 @@ export async function startSession(
   return { ...issued, tokenType: 'Bearer', refreshToken: refresh.token }
 }
 
-/** The one token that may follow on `token`: told apart from a guess, and the same however often it is asked. */
+/** The one token that may follow on `token`: distinguished from a guess, and the same however often it is asked. */
 export function successorOf(session: Session, token: string): string {
   return createHmac('sha256', Buffer.from(session.secret, 'base64url')).update(token).digest('base64url')
 }

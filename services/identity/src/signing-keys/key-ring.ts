@@ -74,7 +74,7 @@ export interface KeyRing {
 
 const FRESH_MS = 5_000
 
-/** Reads the keys, at most once in 5 s; with the database away the ones last read go on. */
+/** Reads the keys, at most once in 5 s; with the database unavailable the ones last read go on. */
 export function createKeyRing(rings: Model<KeyRingDocument>, keys: Keyring): KeyRing {
   let known: { ring: KeyRingDocument; key: KeyObject } | undefined
   let readAt = Number.NEGATIVE_INFINITY

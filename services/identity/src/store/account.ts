@@ -75,7 +75,7 @@ export interface Invitation {
   role: number
   /** The account that invited. */
   account: number
-  /** Only the secret's hash is kept. */
+  /** Only the secret's hash is stored. */
   hash: string
   createdAt: Date
   /** Then the database removes it. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Schema } from 'mongoose'
 import { tokenHash } from './session.ts'
 
-/** A long-lived token for a program; only its hash is kept. */
+/** A long-lived token for a program; only its hash is stored. */
 export interface ApiToken {
   _id: number
   workspace: number
@@ -38,7 +38,7 @@ apiTokenSchema.index({ workspace: 1, _id: 1 })
 apiTokenSchema.index({ account: 1 })
 apiTokenSchema.index({ role: 1 })
 
-/** By this a token is told from an access token, and found by scanners of leaked secrets. */
+/** By this a token is distinguished from an access token, and found by scanners of leaked secrets. */
 const PREFIX = 'parley_'
 const SECRET_BYTES = 32
 

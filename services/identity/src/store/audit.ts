@@ -48,7 +48,7 @@ export async function audit(
   caller: Actor,
   act: Act,
 ): Promise<void> {
-  const { entries } = await takeIds({ counters: models.counters, from: 'audit', wanted: { entries: 1 } })
+  const { entries } = await takeIds({ counters: models.counters, from: 'audit', amounts: { entries: 1 } })
   const entry = {
     _id: entries,
     workspace: caller.workspace._id,

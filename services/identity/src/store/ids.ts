@@ -12,24 +12,24 @@ export const counterSchema = new Schema<CounterDocument>(
 )
 
 /**
- * Takes ids from the counter document `from`: how many of each kind is wanted, and the first of each kind
+ * Takes ids from the counter document `from`: how many of each kind are taken, and the first of each kind
  * comes back. Never part of a transaction, where every writer would wait for every other: an id that is not
  * used in the end is lost.
  */
 export async function takeIds<K extends string>(options: {
   counters: Model<CounterDocument>
   from: string
-  wanted: Record<K, number>
+  amounts: Record<K, number>
 }): Promise<Record<K, number>> {
-  const { counters, from, wanted } = options
-  const kinds = Object.keys(wanted) as K[]
+  const { counters, from, amounts } = options
+  const kinds = Object.keys(amounts) as K[]
   const after = await counters
     .findOneAndUpdate(
       { _id: from },
-      { $inc: Object.fromEntries(kinds.map((kind) => [`counts.${kind}`, wanted[kind]])) },
+      { $inc: Object.fromEntries(kinds.map((kind) => [`counts.${kind}`, amounts[kind]])) },
       { upsert: true, returnDocument: 'after' },
     )
     .lean()
-  const firsts = kinds.map((kind) => [kind, Number(after?.counts[kind]) - wanted[kind] + 1])
+  const firsts = kinds.map((kind) => [kind, Number(after?.counts[kind]) - amounts[kind] + 1])
   return Object.fromEntries(firsts) as Record<K, number>
 }

@@ -14,7 +14,7 @@ export interface Role {
   updatedAt: Date
 }
 
-/** What a role was at one version; kept for ever, so that a version once named can always be read. */
+/** What a role was at one version; retained for ever, so that a version once named can always be read. */
 export interface RoleVersion {
   _id: string
   role: number

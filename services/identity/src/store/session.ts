@@ -13,7 +13,7 @@ export interface Session {
   revokedAt?: Date
 }
 
-/** A refresh token that was given out; only its hash is kept. */
+/** A refresh token that was given out; only its hash is stored. */
 export interface RefreshToken {
   /** The token's hash. */
   _id: string

@@ -11,7 +11,7 @@ export interface Workspace {
   host: string
   status: string
   context: Record<string, unknown>
-  /** Counts changes that could take its last admin away. */
+  /** Counts changes that could remove its last admin. */
   adminChecks?: number
   createdAt: Date
   updatedAt: Date

@@ -61,8 +61,8 @@ export async function newAccount(
   user: { name: string; email: string; phone: string; workspace: number; role: number },
   password: StoredPassword,
 ): Promise<Account> {
-  const wanted = { accounts: 1, profiles: 1 }
-  const ids = await takeIds({ counters: models.counters, from: 'ids', wanted })
+  const amounts = { accounts: 1, profiles: 1 }
+  const ids = await takeIds({ counters: models.counters, from: 'ids', amounts })
   const { email, ...fields } = user
   const now = new Date()
   return {

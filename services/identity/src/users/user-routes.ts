@@ -1,16 +1,19 @@
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
+import { parse } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
-import { findReadable, findWritable, scopeOf } from '../access/authorizer.ts'
-import { requireAdminLeft, requireMayManage } from '../access/privileges.ts'
-import { userView } from '../accounts/user-fields.ts'
+import { z } from 'zod'
+import { findReadable, findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
+import { requireAdminLeft, requireMayGive, requireMayManage } from '../access/privileges.ts'
+import { label, userView } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
-import { page, pathId } from '../requests.ts'
+import { page, pathId, smallContext } from '../requests.ts'
+import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { revokeSessions } from '../sessions/revoke.ts'
 import { audit } from '../store/audit.ts'
+import { announce } from '../store/change.ts'
 import { createUser } from './create-user.ts'
-import { updateUser } from './update-user.ts'
 
 /** `/rest/users`: the users of the caller's workspace. */
 export function userRoutes(administration: Administration, body: RequestHandler): Router {
@@ -28,8 +31,8 @@ export function userRoutes(administration: Administration, body: RequestHandler)
   router
     .route('/users/:id')
     .get(async (req, res) => {
-      const wanted = { authorizer, caller: callerOf(res), resource: 'users', id: pathId(req) }
-      res.json(userView(await findReadable({ ...wanted, model: models.accounts })))
+      const lookup = { authorizer, caller: callerOf(res), resource: 'users', id: pathId(req) }
+      res.json(userView(await findReadable({ ...lookup, model: models.accounts })))
     })
     .patch(body, updateUser(administration))
     .delete(deleteUser(administration))
@@ -64,5 +67,55 @@ export function deleteUser({ connection, models, authorizer }: Administration): 
       })
     })
     res.json({ _id: user._id, deleted: true })
+  }
+}
+
+/** What may change of a user. */
+export const userChange = z.strictObject({
+  name: label.optional(),
+  phone: z.string().optional(),
+  role: roleReference.optional(),
+  context: smallContext.optional(),
+})
+
+/**
+ * `PATCH /rest/users/{id}`: a new role takes effect in under 2 s; the last admin retains theirs. Refused for a user who
+ * has more than the caller.
+ */
+export function updateUser({ connection, models, authorizer }: Administration): RequestHandler {
+  const stored = connection.collection<{ _id: number; role: number }>(models.accounts.collection.name)
+  return async (req, res) => {
+    const caller = callerOf(res)
+    const { document: user, decision } = await findWritable({
+      authorizer,
+      caller,
+      resource: 'users',
+      model: models.accounts,
+      id: pathId(req),
+    })
+    const { role: reference, ...sent } = parse(userChange, req.body)
+    const given = reference === undefined ? undefined : await findRole(models, caller, reference)
+    const role = given?._id ?? user.role
+    await requireMayManage(models, caller, user.role)
+    if (given !== undefined && role !== user.role) await requireMayGive({ models, authorizer }, caller, given)
+    const change = { ...sent, role, updatedAt: new Date() }
+    requireSelected(decision, { ...user, ...change })
+    await inTransaction(connection, async (transaction) => {
+      const unpromoted = { _id: user._id, role: user.role }
+      const { matchedCount } = await stored.updateOne(unpromoted, { $set: change }, { session: transaction })
+      if (matchedCount === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
+      if (role !== user.role) {
+        await giveRole(models, transaction, role)
+        await requireAdminLeft(models, transaction, user.workspace)
+      }
+      await announce(models.changes, transaction, { kind: 'account', key: String(user._id) })
+      await audit(models, transaction, caller, {
+        action: 'update',
+        resource: 'users',
+        document: user._id,
+        details: { fields: Object.keys(sent), ...(role === user.role ? {} : { from: user.role, to: role }) },
+      })
+    })
+    res.json(userView({ ...user, ...change } as typeof user))
   }
 }

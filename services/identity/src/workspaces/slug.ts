@@ -46,7 +46,7 @@ export async function freeSlug(
     const { number } = await takeIds({
       counters: models.counters,
       from: `slug/${base}`,
-      wanted: { number: 1 },
+      amounts: { number: 1 },
     })
     slug = `${base}-${number + 1}`
   }

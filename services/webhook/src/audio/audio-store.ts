@@ -2,18 +2,18 @@ import type { Readable } from 'node:stream'
 import { insertNew } from '@parley/shared/insert-new'
 import type { WebhookMessage } from '@parley/shared/message'
 import { Problem } from '@parley/shared/problem'
-import { within } from '@parley/shared/within'
+import { withTimeout } from '@parley/shared/with-timeout'
 import { type Connection, mongo } from 'mongoose'
 import { z } from 'zod'
 
 const BUCKET = 'audio'
 const LARGE_BYTES = 128 * 1024
 const CHUNK_BYTES = 1024 * 1024
-const KEPT_MS = 30 * 24 * 60 * 60 * 1_000
+const RETAINED_MS = 30 * 24 * 60 * 60 * 1_000
 const READ_MS = 3_000
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)[;,]/
 
-/** What a message holds in the place of audio that is kept beside it. */
+/** What a message has in the place of audio that is stored apart from it. */
 export const audioReference = z.object({
   id: z.string(),
   bytes: z.number().int().describe('Of the text that came in as audio'),
@@ -40,21 +40,21 @@ interface StoredChunk {
 
 export interface AudioStore {
   /**
-   * Keeps audio under the message's id for 30 days, and returns the message with a reference in its place (`audio`
+   * Stores audio under the message's id for 30 days, and returns the message with a reference in its place (`audio`
    * null, `audioRef`). Rejects with `unavailable` when it is not safe in time.
    */
-  keep(options: {
+  store(options: {
     message: WebhookMessage
     audio: string
     messageId: string
     workspace: number
-    withinMs: number
+    remainingMs: number
   }): Promise<WebhookMessage>
   /** The audio of a workspace's message, exactly as it came in; undefined when there is none. */
   open(workspace: number, id: string): Promise<{ bytes: number; content: Readable } | undefined>
 }
 
-/** The audio of a message, when it has over 128 KiB: then it is to be kept beside the message. */
+/** The audio of a message, when it has over 128 KiB: then it is to be stored apart from the message. */
 export function largeAudioOf({ audio }: WebhookMessage): string | undefined {
   return typeof audio === 'string' && Buffer.byteLength(audio) > LARGE_BYTES ? audio : undefined
 }
@@ -62,17 +62,19 @@ export function largeAudioOf({ audio }: WebhookMessage): string | undefined {
 /** Large audio in GridFS, so that messages stay small. */
 export function createAudioStore(connection: Connection): AudioStore {
   return {
-    async keep({ message, audio, messageId, workspace, withinMs }) {
+    async store({ message, audio, messageId, workspace, remainingMs }) {
       const content = Buffer.from(audio)
-      await within(withinMs, write(connection, { id: messageId, workspace, content })).catch((cause) => {
-        throw new Problem('unavailable', { detail: 'The audio could not be kept in time.', cause })
-      })
+      await withTimeout(remainingMs, write(connection, { id: messageId, workspace, content })).catch(
+        (cause) => {
+          throw new Problem('unavailable', { detail: 'The audio could not be stored in time.', cause })
+        },
+      )
       const contentType = DATA_URL.exec(audio)?.[1] ?? null
       const audioRef: AudioReference = { id: messageId, bytes: content.length, contentType }
       return { ...message, audio: null, audioRef }
     },
     async open(workspace, id) {
-      const file = await within(READ_MS, filesOf(connection).findOne({ _id: id }))
+      const file = await withTimeout(READ_MS, filesOf(connection).findOne({ _id: id }))
       if (file === null || file.metadata.workspace !== workspace) return undefined
       const bucket = new mongo.GridFSBucket(connected(connection), { bucketName: BUCKET })
       // The driver's types know only ObjectIds; GridFS takes any.
@@ -87,7 +89,7 @@ async function write(
   connection: Connection,
   { id, workspace, content }: { id: string; workspace: number; content: Buffer },
 ): Promise<void> {
-  const expiresAt = new Date(Date.now() + KEPT_MS)
+  const expiresAt = new Date(Date.now() + RETAINED_MS)
   const chunks: StoredChunk[] = []
   for (let at = 0; at < content.length; at += CHUNK_BYTES) {
     const data = new mongo.Binary(content.subarray(at, at + CHUNK_BYTES))

@@ -1,13 +1,13 @@
 /** Why there is no room for more of a body: its sender's bodies together have too much, or those of all. */
 export type NoRoom = 'sender' | 'all'
 
-/** What bodies being read may hold in memory together, beyond a share that each has for free. */
+/** What bodies being read may take of memory together, beyond a share that each has for free. */
 export interface BodyBudget {
   /** Opens the account of one body of the sender that `sender` names. */
-  open(sender: string): BodyHold
+  open(sender: string): BodyReservation
 }
 
-export interface BodyHold {
+export interface BodyReservation {
   /** Counts bytes in; says why, when there is no room for them. */
   take(bytes: number): NoRoom | undefined
   /** Gives back everything that was taken. */

@@ -1,8 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { checkBytes } from '@parley/shared/json-body'
+import { parseJson } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
-import type { BodyBudget, BodyHold, NoRoom } from './body-budget.ts'
+import type { BodyBudget, BodyReservation, NoRoom } from './body-budget.ts'
 
 const LINGER_MS = 5_000
 
@@ -33,7 +35,7 @@ export function readBody(req: IncomingMessage, limits: BodyLimits): Buffer | Pro
 }
 
 async function receive(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
-  const hold = limits.budget.open(limits.sender)
+  const reservation = limits.budget.open(limits.sender)
   let timer: NodeJS.Timeout | undefined
   try {
     if (Number(req.headers['content-length']) > limits.maxBytes && !isEncoded(req))
@@ -41,7 +43,7 @@ async function receive(req: IncomingMessage, limits: BodyLimits): Promise<Buffer
     const source = decoded(req, limits.inflate)
     return await new Promise<Buffer>((resolve, reject) => {
       timer = setTimeout(() => reject(new Problem('body_timeout')), limits.timeoutMs)
-      collect(source, { maxBytes: limits.maxBytes, take: hold.take, resolve, reject })
+      collect(source, { maxBytes: limits.maxBytes, take: reservation.take, resolve, reject })
       req.once('error', (cause) => reject(new Problem('malformed_body', { cause })))
       req.once('close', () => {
         if (!req.complete) reject(new Problem('malformed_body', { detail: 'The body broke off.' }))
@@ -52,7 +54,7 @@ async function receive(req: IncomingMessage, limits: BodyLimits): Promise<Buffer
     throw error
   } finally {
     clearTimeout(timer)
-    hold.close()
+    reservation.close()
   }
 }
 
@@ -60,7 +62,7 @@ function collect(
   source: Readable,
   options: {
     maxBytes: number
-    take: BodyHold['take']
+    take: BodyReservation['take']
     resolve(body: Buffer): void
     reject(error: Error): void
   },
@@ -104,7 +106,7 @@ function decoded(req: IncomingMessage, inflate: boolean): Readable {
   return req.pipe(DECODERS[encoding as keyof typeof DECODERS]())
 }
 
-/** What is still coming is thrown away, so that the sender gets to read the answer; endless senders are cut off. */
+/** What is still coming is discarded, so that the sender gets to read the response; endless senders are cut off. */
 function letGo(req: IncomingMessage): void {
   req.unpipe()
   req.resume()
@@ -113,4 +115,18 @@ function letGo(req: IncomingMessage): void {
   }, LINGER_MS)
   cut.unref()
   req.once('close', () => clearTimeout(cut))
+}
+
+/**
+ * Parses JSON whose depth was checked before anything recurses; undefined for an empty body. Throws `too_deep`,
+ * `too_many_members` and `malformed_json`.
+ */
+export function parseBytes(bytes: Buffer, maxMembers?: number): unknown {
+  if (bytes.length === 0) return undefined
+  checkBytes(bytes, maxMembers)
+  try {
+    return parseJson(bytes.toString())
+  } catch (cause) {
+    throw new Problem('malformed_json', { cause })
+  }
 }

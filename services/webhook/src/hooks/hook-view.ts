@@ -33,7 +33,7 @@ export function hookView(options: HookViewOptions): object {
   }
 }
 
-// A path holds no encoded control character, slash or backslash: whoever reads it might take it for another one.
+// A path has no encoded control character, slash or backslash: whoever reads it might take it for another one.
 const UNADDRESSABLE = /[\p{Cc}/\\]|^\.{0,2}$/u
 
 function urlOf({ channel, origin, slug }: HookViewOptions): string | null {

@@ -4,7 +4,7 @@ import { idCursor, pageLimit, readQuery } from '@parley/shared/list-query'
 import { methodNotAllowed } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
-import { within } from '@parley/shared/within'
+import { withTimeout } from '@parley/shared/with-timeout'
 import { type Request, Router } from 'express'
 import { z } from 'zod'
 import { channelFields } from '../channels.ts'
@@ -13,7 +13,7 @@ import { hookView } from './hook-view.ts'
 
 /** What pages of webhooks are asked for by. */
 export const hookQuery = z.object({ limit: pageLimit, after: idCursor.optional() })
-const answerSchema = z.object({ data: z.array(channelFields), next: z.number().nullable() })
+const responseSchema = z.object({ data: z.array(channelFields), next: z.number().nullable() })
 const NOTES_MS = 3_000
 
 /** GET /rest/hooks: the webhooks of the caller's channels, `limit` at a time, lowest channel id first. */
@@ -36,10 +36,10 @@ export function hookRoutes(options: {
       const { limit, after } = readQuery(hookQuery, req)
       const workspace = caller.workspace._id
       const path = `/internal/workspaces/${workspace}/channels?limit=${limit}&after=${after ?? ''}`
-      const { data, next } = answerSchema.parse(await configuration.get(path))
+      const { data, next } = responseSchema.parse(await configuration.get(path))
       const visible = data.filter((channel) => readable.kind !== 'some' || readable.test(channel))
       const ids = visible.map(({ _id }) => `${workspace}/${_id}`)
-      const notes = await within(NOTES_MS, hooks.find({ _id: { $in: ids } }).toArray())
+      const notes = await withTimeout(NOTES_MS, hooks.find({ _id: { $in: ids } }).toArray())
       const origin = publicUrl ?? originOf(req)
       const slug = caller.workspace.host.split('.', 1)[0] ?? ''
       const views = visible.map((channel) =>
@@ -61,7 +61,7 @@ export function hookRoutes(options: {
 
 const HOST = /^[\w.:[\]-]{1,255}$/
 
-/** Where the caller reached the gateway, which says so in headers of its own; empty when it can't be told. */
+/** Where the caller reached the gateway, which says so in headers of its own; empty when it is not known. */
 function originOf(req: Request): string {
   const { 'x-forwarded-proto': proto = 'http', 'x-forwarded-host': host = req.headers.host } = req.headers
   return typeof host === 'string' && HOST.test(host) ? `${proto}://${host}` : ''

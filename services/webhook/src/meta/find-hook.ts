@@ -1,5 +1,5 @@
 import { MAX_ID_CHARACTERS } from '@parley/shared/message'
-import { within } from '@parley/shared/within'
+import { withTimeout } from '@parley/shared/with-timeout'
 import type { Request } from 'express'
 import type { Channel, Channels } from '../channels.ts'
 import type { Workspaces } from '../workspaces.ts'
@@ -11,7 +11,7 @@ export type FindHook = (req: Request) => Promise<Channel | undefined>
 
 /**
  * The channel that `/{slug}/{channelExtId}` addresses; undefined when there is none, for an unknown workspace
- * after the same look-up. Rejects with `unavailable` when it can't be told within 2.5 s.
+ * after the same look-up. Rejects with `unavailable` when it is not known within 2.5 s.
  */
 export function createFindHook(options: {
   workspaces: Workspaces
@@ -26,6 +26,6 @@ export function createFindHook(options: {
       const workspace = await workspaces.find(String(slug))
       return channels.find(workspace ?? NOBODY, String(channelExtId))
     })()
-    return within(FIND_MS, found)
+    return withTimeout(FIND_MS, found)
   }
 }

@@ -6,17 +6,17 @@ export interface Update {
   /** Where it stands in the payload, as a JSON Pointer. */
   path: string
   raw: unknown
-  /** The contacts named beside it. */
+  /** The contacts named with it. */
   contacts: unknown[]
 }
 
-/** The updates of a payload in order, and the paths of what should have held some but could not be read. */
+/** The updates of a payload in order, and the paths of what should have contained some but could not be read. */
 export function updatesIn(payload: unknown): { updates: Update[]; malformed: string[] } {
   const updates: Update[] = []
   const malformed: string[] = []
-  const walk = (holder: unknown, key: string, path: string, visit: (one: unknown, at: string) => void) => {
-    if (!isJsonObject(holder)) return void malformed.push(path)
-    const items = own(holder, key)
+  const walk = (parent: unknown, key: string, path: string, visit: (one: unknown, at: string) => void) => {
+    if (!isJsonObject(parent)) return void malformed.push(path)
+    const items = own(parent, key)
     if (items === undefined) return
     if (!Array.isArray(items)) return void malformed.push(`${path}/${key}`)
     items.forEach((item, index) => {

@@ -1,21 +1,30 @@
+import { unstorable } from '@parley/shared/json-body'
 import type { Log } from '@parley/shared/log'
+import { MAX_ID_CHARACTERS } from '@parley/shared/message'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import type { Request, RequestHandler, Response } from 'express'
 import type { Counter } from 'prom-client'
 import type { BodyBudget } from '../body/body-budget.ts'
-import { parseBytes } from '../body/parse-bytes.ts'
-import { readBody } from '../body/read-body.ts'
+import { parseBytes, readBody } from '../body/read-body.ts'
 import { type Channel, configText } from '../channels.ts'
 import type { HookLog } from '../hooks/hook-notes.ts'
 import type { ConfirmedIds } from '../idempotency.ts'
-import { type MessagePublication, traceparentOf } from '../publication.ts'
+import {
+  derivedMessageId,
+  type MessagePublication,
+  messagePublication,
+  type Provenance,
+  statusPublication,
+  traceparentOf,
+} from '../publication.ts'
 import type { FindHook } from './find-hook.ts'
 import { isJsonObject } from './own.ts'
-import { updatesIn } from './payload.ts'
-import { publicationOf } from './publication-of.ts'
+import { type Update, updatesIn } from './payload.ts'
 import { isSigned } from './signature.ts'
+import { toMessage } from './to-message.ts'
+import { toStatus } from './to-status.ts'
 
 const MAX_BYTES = 3 * 1024 * 1024
 const MAX_UPDATES = 1_000
@@ -134,3 +143,31 @@ async function publishNew(
   if (failure !== undefined) throw failure.reason
   return publications.length - pending.length
 }
+
+/** Why an update is left out: it can't be read or stored, or one of its ids has more than 1,024 characters. */
+type SkipReason = 'malformed' | 'id_too_long'
+
+/** An update as it is published, or why it is not. */
+export function publicationOf(
+  { kind, raw, contacts }: Update,
+  { extId, provenance }: { extId: string; provenance: Provenance },
+): MessagePublication | SkipReason {
+  if (unstorable(raw).length > 0) return 'malformed'
+  const origin = { source: 'meta', workspace: provenance.workspace, channel: extId } as const
+  if (kind === 'status') {
+    const status = toStatus({ workspace: provenance.workspace, channel: extId, raw })
+    if (status === undefined) return 'malformed'
+    if (areTooLong(status.providerId, status.opaque, status.recipient)) return 'id_too_long'
+    const messageId = derivedMessageId({ ...origin, id: status.providerId, status: status.status })
+    return statusPublication({ messageId, status, provenance })
+  }
+  const read = toMessage({ extId, raw, contacts: contacts.filter((one) => unstorable(one).length === 0) })
+  if (read === undefined) return 'malformed'
+  if (areTooLong(read.id, read.message.thread.extId)) return 'id_too_long'
+  const body = Buffer.from(JSON.stringify(read.message))
+  const messageId = derivedMessageId({ ...origin, id: read.id })
+  return messagePublication({ messageId, message: read.message, body, provenance })
+}
+
+const areTooLong = (...ids: (string | null | undefined)[]): boolean =>
+  ids.some((id) => (id?.length ?? 0) > MAX_ID_CHARACTERS)

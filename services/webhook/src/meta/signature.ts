@@ -3,7 +3,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 const HEADER = /^sha256=([0-9a-f]{64})$/i
 const DIGEST_BYTES = 32
 
-/** Compares two texts in a time that tells nothing about them; false, after the same work, when one is missing. */
+/** Compares two texts in a time that reveals nothing about them; false, after the same work, when one is missing. */
 export function sameText(one: string | undefined, other: string | undefined): boolean {
   const same = timingSafeEqual(hash(one), hash(other))
   return same && one !== undefined && other !== undefined && other !== ''

@@ -5,8 +5,7 @@ import { validate } from '@parley/shared/validate'
 import type { Request } from 'express'
 import { z } from 'zod'
 import type { BodyBudget } from '../body/body-budget.ts'
-import { parseBytes } from '../body/parse-bytes.ts'
-import { readBody } from '../body/read-body.ts'
+import { parseBytes, readBody } from '../body/read-body.ts'
 import { audioSpan } from './audio-span.ts'
 
 const MIB = 1024 * 1024
@@ -34,8 +33,8 @@ export function readMessage(
 export function parseMessage(bytes: Buffer): WebhookMessage {
   if (bytes.length > MAX_BYTES) requireAudioMakesIt(bytes)
   const body = parseBytes(bytes)
-  const faults = unstorable(body)
-  if (faults.length > 0) throw new Problem('validation_failed', { errors: faults })
+  const fieldErrors = unstorable(body)
+  if (fieldErrors.length > 0) throw new Problem('validation_failed', { errors: fieldErrors })
   const message = validate(compiledMessage, body)
   if (Buffer.byteLength(message.audio ?? '') > MAX_AUDIO_BYTES) throw tooLarge()
   return message

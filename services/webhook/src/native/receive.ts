@@ -9,8 +9,12 @@ import { type AudioStore, largeAudioOf } from '../audio/audio-store.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
 import type { Channels } from '../channels.ts'
 import type { Idempotency } from '../idempotency.ts'
-import { derivedMessageId } from '../message-id.ts'
-import { type MessagePublication, messagePublication, traceparentOf } from '../publication.ts'
+import {
+  derivedMessageId,
+  type MessagePublication,
+  messagePublication,
+  traceparentOf,
+} from '../publication.ts'
 import { parseMessage, readMessage } from './read-message.ts'
 
 // Together with what Redis may take afterwards, the answer is there within 5 s of the body.
@@ -22,7 +26,7 @@ interface NativeIntake {
   idempotency: Idempotency
   authorizer: Authorizer
   channels: Pick<Channels, 'known'>
-  audio: Pick<AudioStore, 'keep'>
+  audio: Pick<AudioStore, 'store'>
   budget: BodyBudget
   bodyTimeoutMs: number
 }
@@ -80,9 +84,9 @@ function accept(intake: NativeIntake, accepted: Accepted): Promise<void> {
 
 async function acceptWithAudio(intake: NativeIntake, accepted: Accepted, audio: string): Promise<void> {
   const { messageId, message, workspace, deadline } = accepted
-  const withinMs = deadline - performance.now()
-  const kept = await intake.audio.keep({ message, audio, messageId, workspace, withinMs })
-  const body = Buffer.from(JSON.stringify(kept))
+  const remainingMs = deadline - performance.now()
+  const stored = await intake.audio.store({ message, audio, messageId, workspace, remainingMs })
+  const body = Buffer.from(JSON.stringify(stored))
   await intake.publisher.publish(publicationOf(intake, { ...accepted, body }), deadline)
 }
 

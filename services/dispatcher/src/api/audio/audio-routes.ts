@@ -31,7 +31,7 @@ export function audioRoutes(
   options: Sources & { messages: Collections['messages']; authorizer: Authorizer },
 ): Router {
   const { messages, authorizer } = options
-  let underWay = 0
+  let inFlight = 0
   const router = Router({ caseSensitive: true })
   router
     .route('/:id/audio')
@@ -40,10 +40,10 @@ export function audioRoutes(
       const projection = { workspace: 1, channel: 1, source: 1, body: 1 }
       const record: Found | null = await messages.findOne(filter, { projection, maxTimeMS: QUERY_MS })
       if (record === null) throw new Problem('not_found')
-      if (underWay >= MAX_AT_ONCE)
+      if (inFlight >= MAX_AT_ONCE)
         throw new Problem('unavailable', { detail: 'Too much audio is being fetched.' })
-      underWay++
-      const { bytes, contentType } = await read(record, options).finally(() => underWay--)
+      inFlight++
+      const { bytes, contentType } = await read(record, options).finally(() => inFlight--)
       res.set({
         'content-type': contentType,
         'content-length': String(bytes.length),

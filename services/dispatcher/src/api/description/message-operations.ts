@@ -1,7 +1,10 @@
 import { safeInteger } from '@parley/shared/json-object'
 import { acceptedMessage } from '@parley/shared/message'
-import type { DescribedOperation, Parameter } from '@parley/shared/openapi/operation'
-import { queryParameters } from '@parley/shared/openapi/query-parameters'
+import {
+  type DescribedOperation,
+  type OperationParameter,
+  queryParameters,
+} from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { MESSAGE_STATES } from '../../message/message-record.ts'
 import { replayRequest } from '../messages/replay-routes.ts'
@@ -13,7 +16,7 @@ const ID = '48341280-0a59-806f-9695-a1f7fc5fde77'
 const time = z.iso.datetime()
 const state = z.enum(MESSAGE_STATES)
 
-const idParameter: Parameter = {
+const idParameter: OperationParameter = {
   in: 'path',
   name: 'id',
   required: true,
@@ -129,7 +132,7 @@ export const messageOperations: readonly DescribedOperation[] = [
       limit: 'How many at a time',
       after: 'The `next` of the page before',
     }),
-    answer: {
+    response: {
       schema: z.object({ data: z.array(summary), next: z.string().nullable() }).meta({ id: 'MessagePage' }),
       example: { data: [summaryExample], next: null },
     },
@@ -142,7 +145,7 @@ export const messageOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'Read a message',
     parameters: [idParameter],
-    answer: { schema: detail, example: detailExample },
+    response: { schema: detail, example: detailExample },
     errors: ['not_found'],
   },
   {
@@ -153,7 +156,7 @@ export const messageOperations: readonly DescribedOperation[] = [
     summary: "Read a message's audio",
     description: 'The bytes, wherever they are kept: in the message, with us, or with the provider.',
     parameters: [idParameter],
-    answer: {
+    response: {
       schema: z.string().meta({ format: 'binary' }),
       example: 'OggS',
       types: [
@@ -180,7 +183,7 @@ export const messageOperations: readonly DescribedOperation[] = [
       example: { state: 'unrouted', channel: 'support-line', limit: 100 },
       optional: true,
     },
-    answer: {
+    response: {
       schema: z
         .object({ replayed: z.number().int(), more: z.boolean().describe('Whether the limit left some out') })
         .meta({ id: 'Replayed' }),
@@ -196,7 +199,7 @@ export const messageOperations: readonly DescribedOperation[] = [
     summary: 'Run a message again',
     description: 'It goes on at the first send that did not get there.',
     parameters: [idParameter],
-    answer: {
+    response: {
       schema: z.object({ _id: z.string(), replayed: z.literal(true) }),
       example: { _id: ID, replayed: true },
     },

@@ -9,7 +9,9 @@ export const PROBE_MS = 20_000
 /** How a call ended: any answer says that the endpoint works; `unknown` when it was not made. */
 export type CallEnd = 'answered' | 'unanswered' | 'unknown'
 
-export type Entry = { kind: 'entered'; end(end: CallEnd): boolean } | { kind: 'refused'; until: number }
+export type BreakerEntry =
+  | { kind: 'entered'; end(end: CallEnd): boolean }
+  | { kind: 'refused'; until: number }
 
 /**
  * The circuit breaker of one endpoint: `closed` until five calls in a row brought no answer, then `open`, then
@@ -29,14 +31,15 @@ export class CircuitBreaker {
 
   state(): 'closed' | 'open' | 'half_open' {
     if (this.#openings === 0) return 'closed'
-    return this.#now() < this.#openUntil ? 'open' : 'half_open'
+    return isAhead(this.#openUntil, { now: this.#now(), atMost: MAX_OPEN_MS }) ? 'open' : 'half_open'
   }
 
   /** Whether a call may be made; one that entered has to be ended, which says whether the breaker opened by it. */
-  enter(): Entry {
+  enter(): BreakerEntry {
     const now = this.#now()
     if (this.state() === 'open') return { kind: 'refused', until: this.#openUntil }
-    if (now < this.#probeUntil) return { kind: 'refused', until: this.#probeUntil }
+    if (isAhead(this.#probeUntil, { now, atMost: PROBE_MS }))
+      return { kind: 'refused', until: this.#probeUntil }
     if (this.state() === 'half_open') this.#probeUntil = now + PROBE_MS
     const openings = this.#openings
     return { kind: 'entered', end: (end) => this.#end(end, openings) }
@@ -49,7 +52,7 @@ export class CircuitBreaker {
       this.#openUntil = 0
       this.#probeUntil = 0
     }
-    // A call that was under way when the breaker opened says nothing new.
+    // A call that was in flight when the breaker opened says nothing new.
     if (end === 'answered' || openings !== this.#openings) return false
     this.#probeUntil = 0
     if (end === 'unknown' || ++this.#failures < FAILURES) return false
@@ -57,4 +60,9 @@ export class CircuitBreaker {
     this.#openings++
     return true
   }
+}
+
+/** A time that is further ahead than it can have been set was set by a clock that was set back since. */
+function isAhead(time: number, { now, atMost }: { now: number; atMost: number }): boolean {
+  return now < time && time <= now + atMost
 }

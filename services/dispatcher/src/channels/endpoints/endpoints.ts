@@ -5,7 +5,7 @@ import { type CallEnd, CircuitBreaker } from './circuit-breaker.ts'
 /** Calls of one workspace to one host at once, of one instance. */
 const CALLS_AT_ONCE = 256
 const MAX_ENDPOINTS = 10_000
-/** Those beyond it queue for so long; then they wait without being in the way, like those of an open breaker. */
+/** A call beyond {@link CALLS_AT_ONCE} queues for so long; then its message waits, and its thread leaves its place to others. */
 const QUEUE_MS = 2_000
 const MAX_QUEUED = 1_000
 /** Those that wait for one endpoint ask again one after another, so that they neither crowd it nor this process. */
@@ -37,7 +37,7 @@ interface Host extends Line {
 }
 
 /**
- * Bounds what one workspace has under way at one host, and leaves endpoints alone that do not answer. An endpoint is
+ * Bounds the calls of one workspace in flight at one host, and stops calls to endpoints that do not answer. An endpoint is
  * origin and path as one workspace calls it: two handlers on one host fail apart, and nobody can open the breaker of
  * another workspace by a slow call of their own. All in memory of this instance; the least used are forgotten.
  */
@@ -73,7 +73,7 @@ export function createEndpoints(options: { now: () => number; opened(): void }):
         host.calls++
         return enterAt(host, { key, name })
       }
-      const reason = `${CALLS_AT_ONCE} calls to ${name} are under way.`
+      const reason = `${CALLS_AT_ONCE} calls to ${name} are in flight.`
       const busy = (): Admission => {
         return { kind: 'wait', until: turnOf(host, now() + BUSY_MS), for: 'host', reason }
       }

@@ -1,7 +1,8 @@
+import { type Schema, Validator } from '@cfworker/json-schema'
 import type { JsonObject } from '@parley/shared/json-object'
-import { linearPattern } from './linear-patterns.ts'
-import { isObject, memberOf, pointedAt, type SpecDocument } from './spec-document.ts'
-import { SpecError } from './spec-error.ts'
+import { LRUCache } from 'lru-cache'
+import { RE2JS } from 're2js'
+import { ArgsError, isObject, memberOf, pointedAt, type SpecDocument, SpecError } from './spec-document.ts'
 
 const MAX_SCHEMAS = 20_000
 const VALUES = [
@@ -42,7 +43,7 @@ export function argumentSchema(document: SpecDocument, schema: unknown): JsonObj
       throw new SpecError('has a dynamic reference')
     const reference = memberOf(given, '$ref')
     if (typeof reference !== 'string') return convertMembers(given)
-    // Beside a reference nothing else counted up to 3.0.
+    // Up to OpenAPI 3.0 the other members of an object with a reference are ignored.
     return { ...(document.dialect === '3.0' ? {} : convertMembers(given)), ...refer(reference) }
   }
   const convertMembers = (given: JsonObject): JsonObject => {
@@ -93,4 +94,81 @@ function modern(made: JsonObject, given: JsonObject): JsonObject {
     delete made[bound]
   }
   return memberOf(given, 'nullable') === true ? { anyOf: [{ type: 'null' }, made] } : made
+}
+
+/** Throws {@link ArgsError} where a value does not fit; `at` is where it lies in the arguments. */
+export type CheckValue = (value: unknown, at: string) => void
+
+/** A check by a schema of JSON Schema 2020-12, which is interpreted: no code is made of it. */
+export function checkBy(schema: JsonObject): CheckValue {
+  const validator = new Validator(schema as Schema, '2020-12')
+  return (value, at) => {
+    const error = errorsOf(validator, value).at(-1)
+    if (error === undefined) return
+    const inner = error.instanceLocation.slice(1)
+    // The name comes from the schema: it is required, and so not in the value.
+    const missing = error.keyword === 'required' ? /"([^"]*)"/.exec(error.error)?.[1] : undefined
+    if (missing !== undefined) throw new ArgsError(`${at}${inner}/${missing}`, 'is missing')
+    const rule = error.keyword === 'false' ? 'is not allowed' : `breaks "${error.keyword}" of the schema`
+    throw new ArgsError(`${at}${inner}`, rule)
+  }
+}
+
+/** The errors, the innermost last. Some mistakes in a schema show only when it is applied. */
+function errorsOf(validator: Validator, value: unknown) {
+  try {
+    return withLinearPatterns(() => validator.validate(value).errors)
+  } catch (error) {
+    if (error instanceof SpecError) throw error
+    throw new SpecError('has a schema that can not be applied')
+  }
+}
+
+const MAX_PATTERNS = 1_000
+const MAX_SHOWN = 100
+
+const compiled = new LRUCache<string, RE2JS>({ max: MAX_PATTERNS })
+
+/** A pattern of a schema, in JavaScript's syntax, matched in time linear in the text. Throws {@link SpecError}. */
+export function linearPattern(source: string): RE2JS {
+  const known = compiled.get(source)
+  if (known !== undefined) return known
+  const pattern = compile(source)
+  compiled.set(source, pattern)
+  return pattern
+}
+
+function compile(source: string): RE2JS {
+  try {
+    return RE2JS.compile(RE2JS.translateRegExp(source))
+  } catch {
+    const shown = JSON.stringify(source.slice(0, MAX_SHOWN))
+    throw new SpecError(`has a pattern that RE2, which matches in linear time, does not take: ${shown}`)
+  }
+}
+
+/**
+ * Runs `work`, in which every `new RegExp(pattern)` is matched in linear time: the interpreter of schemas makes its
+ * patterns by the global constructor and takes no other. Nothing else runs meanwhile, since `work` is synchronous.
+ */
+export function withLinearPatterns<T>(work: () => T): T {
+  const native = globalThis.RegExp
+  globalThis.RegExp = LinearRegExp as unknown as RegExpConstructor
+  try {
+    return work()
+  } finally {
+    globalThis.RegExp = native
+  }
+}
+
+class LinearRegExp {
+  readonly #pattern: RE2JS
+
+  constructor(source: string) {
+    this.#pattern = linearPattern(source)
+  }
+
+  test(text: string): boolean {
+    return this.#pattern.matcher(text).find()
+  }
 }

@@ -24,8 +24,8 @@ export type Action = z.output<typeof actionSchema> & { key: string; workspace: n
 
 type FoundAction =
   | { kind: 'found'; action: Action }
-  /** No action has the operation; `spoilt` names one whose spec could not be worked with. */
-  | { kind: 'unknown'; spoilt?: string }
+  /** No action has the operation; `badSpec` names one whose spec could not be read. */
+  | { kind: 'unknown'; badSpec?: string }
 
 /**
  * Finds the action that has an operation among those of the channel's assistant and of its job, in their order, 100
@@ -73,14 +73,14 @@ export function createFindAction(options: {
     return operations
   }
   const findAmong = async (actions: Action[], operationId: string): Promise<FoundAction> => {
-    let spoilt: string | undefined
+    let badSpec: string | undefined
     for (const action of actions) {
       const operations =
         action.specType === 'openapi3-yaml' ? await operationsOf(action) : `is of type ${action.specType}`
-      if (typeof operations === 'string') spoilt ??= `The spec of action ${action._id} ${operations}.`
+      if (typeof operations === 'string') badSpec ??= `The spec of action ${action._id} ${operations}.`
       else if (operations.has(operationId)) return { kind: 'found', action }
     }
-    return { kind: 'unknown', ...defined({ spoilt }) }
+    return { kind: 'unknown', ...defined({ badSpec }) }
   }
   return async (channel, operationId, { notBefore = 0 } = {}) => {
     const found = await findAmong(await actionsOf(channel, { notBefore }), operationId)

@@ -8,12 +8,12 @@ import { outcomeOfCall, outcomeOfStatus } from '../rpc.ts'
 import type { Signer } from '../signing.ts'
 import type { Action, FindAction } from './find-action.ts'
 import type { SpecReader } from './spec-reader.ts'
-import type { SpecAnswer } from './spec-task.ts'
+import type { SpecResult } from './spec-task.ts'
 
-const MAX_ANSWER_BYTES = 1024 * 1024
+const MAX_RESPONSE_BYTES = 1024 * 1024
 const NATIVE = 'native:request'
 
-type Failure = Exclude<Outcome, { kind: 'accepted' }>
+type FailedOutcome = Exclude<Outcome, { kind: 'accepted' }>
 
 /** A function of an answer, with the message whose answer it is in. */
 interface FunctionCall {
@@ -32,7 +32,7 @@ export interface Functions {
    * Whether a function could be called as it stands: undefined when it could. Code `unknown_operation` when no
    * action has it. Rejects with `unavailable`.
    */
-  check(call: FunctionCall, options: { notBefore?: number | undefined }): Promise<Failure | undefined>
+  check(call: FunctionCall, options: { notBefore?: number | undefined }): Promise<FailedOutcome | undefined>
   /** Gets an attempt ready; rejects with `unavailable` while configuration is unavailable. */
   open(call: FunctionCall): Promise<FunctionAttempt>
 }
@@ -48,7 +48,7 @@ interface FunctionAttempt {
 interface Ready {
   action: Action
   args: object
-  answer: Extract<SpecAnswer, { kind: 'request' | 'fits' }>
+  answer: Extract<SpecResult, { kind: 'request' | 'fits' }>
 }
 
 /**
@@ -65,14 +65,14 @@ export function createFunctions(options: {
   const ready = async (
     { channel, message, content }: FunctionCall,
     needs?: { notBefore?: number | undefined },
-  ): Promise<Ready | Failure> => {
+  ): Promise<Ready | FailedOutcome> => {
     const { name, position } = content
     const found = await findAction(channel, name, needs)
-    if (found.kind === 'unknown') return unknownOperation(name, found.spoilt)
+    if (found.kind === 'unknown') return unknownOperation(name, found.badSpec)
     const { action } = found
     const native = action.moduleUrl === NATIVE
     if (!native && !/^https?:/.test(action.moduleUrl))
-      return faultOf(
+      return channelFailure(
         'bad_module',
         `The module of action ${action._id} is neither ${NATIVE} nor an http(s) URL.`,
       )
@@ -90,7 +90,7 @@ export function createFunctions(options: {
     return readyOrNot(await specs.ask(task), { action, args, name })
   }
   const post = async (call: FunctionCall, { action, args, answer }: Ready) => {
-    const common = { timeoutMs: DELIVERY_MS, maxBytes: MAX_ANSWER_BYTES }
+    const common = { timeoutMs: DELIVERY_MS, maxBytes: MAX_RESPONSE_BYTES }
     const key = { 'idempotency-key': call.id }
     if (answer.kind === 'request') {
       const { request } = answer
@@ -140,7 +140,7 @@ function moduleBody(call: FunctionCall, { action, args }: { action: Action; args
 function readyOrNot(
   answer: Awaited<ReturnType<SpecReader['ask']>>,
   { action, args, name }: { action: Action; args: object; name: string },
-): Ready | Failure {
+): Ready | FailedOutcome {
   const operation = `Operation ${JSON.stringify(name)} of action ${action._id}`
   switch (answer.kind) {
     case 'request':
@@ -151,7 +151,7 @@ function readyOrNot(
       return { kind: 'permanent', code: 'bad_args', fault: 'caller', reason }
     }
     case 'bad_spec':
-      return faultOf('bad_spec', `The spec of action ${action._id} ${answer.reason}.`)
+      return channelFailure('bad_spec', `The spec of action ${action._id} ${answer.reason}.`)
     default: {
       const reason = `${operation} takes too long to read.`
       return { kind: 'retryable', code: 'slow_spec', fault: 'channel', reason }
@@ -159,11 +159,11 @@ function readyOrNot(
   }
 }
 
-function unknownOperation(name: string, spoilt = ''): Failure {
+function unknownOperation(name: string, badSpec = ''): FailedOutcome {
   const reason = `No action of the channel's assistant has an operation named ${JSON.stringify(name)}.`
-  return faultOf('unknown_operation', spoilt === '' ? reason : `${reason} ${spoilt}`)
+  return channelFailure('unknown_operation', badSpec === '' ? reason : `${reason} ${badSpec}`)
 }
 
-function faultOf(code: string, reason: string): Failure {
+function channelFailure(code: string, reason: string): FailedOutcome {
   return { kind: 'permanent', code, fault: 'channel', reason }
 }

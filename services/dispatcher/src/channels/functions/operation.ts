@@ -1,9 +1,8 @@
 import type { JsonObject } from '@parley/shared/json-object'
-import { argumentSchema } from './argument-schema.ts'
-import { type CheckValue, checkBy } from './check-value.ts'
+import { withoutTrailingSlashes } from '@parley/shared/server-url'
+import { argumentSchema, type CheckValue, checkBy } from './argument-schema.ts'
 import { type Parameter, parametersOf } from './parameter.ts'
-import { isObject, memberOf, resolved, type SpecDocument } from './spec-document.ts'
-import { SpecError } from './spec-error.ts'
+import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 const MAX_OPERATIONS = 2_000
@@ -69,4 +68,25 @@ function bodyOf(document: SpecDocument, given: unknown): Operation['body'] {
     check: checkBy(argumentSchema(document, schema)),
     names: new Set(isObject(properties) ? Object.keys(properties) : []),
   }
+}
+
+/** The URL that an operation's path comes behind: its own, its path's or its document's first server. */
+export function serverUrl({ root }: SpecDocument, { operation, item }: FoundOperation): string {
+  const servers = [operation, item, root].map((owner) => memberOf(owner, 'servers')).find(isServerList)
+  const server = servers?.[0]
+  const template = memberOf(server, 'url')
+  if (typeof template !== 'string') throw new SpecError('names no server')
+  const variables = memberOf(server, 'variables')
+  const text = template.replaceAll(/\{([^{}]*)\}/g, (_whole, name: string) => {
+    const value = memberOf(memberOf(variables, name), 'default')
+    return String(value ?? '')
+  })
+  if (!URL.canParse(text) || !/^https?:/.test(text))
+    throw new SpecError('has a server without an http(s) URL')
+  const { protocol, host, pathname } = new URL(text)
+  return `${protocol}//${host}${withoutTrailingSlashes(pathname)}`
+}
+
+function isServerList(value: unknown): value is unknown[] {
+  return Array.isArray(value) && value.length > 0 && isObject(value[0])
 }

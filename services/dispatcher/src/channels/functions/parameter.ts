@@ -1,8 +1,6 @@
 import type { JsonObject } from '@parley/shared/json-object'
-import { argumentSchema } from './argument-schema.ts'
-import { type CheckValue, checkBy } from './check-value.ts'
-import { isObject, memberOf, resolved, type SpecDocument } from './spec-document.ts'
-import { SpecError } from './spec-error.ts'
+import { argumentSchema, type CheckValue, checkBy } from './argument-schema.ts'
+import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
 
 const PLACES = ['path', 'query', 'header', 'cookie'] as const
 const STYLES: Record<(typeof PLACES)[number], string[]> = {

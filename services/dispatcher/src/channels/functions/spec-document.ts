@@ -1,6 +1,5 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import { load } from 'js-yaml'
-import { SpecError } from './spec-error.ts'
 
 /** Longer specs are not worked with. */
 export const MAX_SPEC_CHARACTERS = 512 * 1024
@@ -72,4 +71,17 @@ export function memberOf(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
     ? (value as JsonObject)[key]
     : undefined
+}
+
+/** An action's spec can't be worked with; the message says why. */
+export class SpecError extends Error {}
+
+/** Arguments don't fit the operation; `path` is a JSON Pointer into them. */
+export class ArgsError extends Error {
+  readonly path: string
+
+  constructor(path: string, reason: string) {
+    super(reason)
+    this.path = path
+  }
 }

@@ -1,10 +1,8 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import { parseJson } from '@parley/shared/parse-json'
 import { buildRequest, type CallRequest } from './build-request.ts'
-import { type FoundOperation, type Operation, operationsOf, readOperation } from './operation.ts'
-import { serverUrl } from './server-url.ts'
-import { parseSpec, type SpecDocument } from './spec-document.ts'
-import { ArgsError, SpecError } from './spec-error.ts'
+import { type FoundOperation, type Operation, operationsOf, readOperation, serverUrl } from './operation.ts'
+import { ArgsError, parseSpec, type SpecDocument, SpecError } from './spec-document.ts'
 
 /** What can be asked of a spec; `key` names the version of the action that it belongs to. */
 export type SpecTask = { workspace: number; key: string; spec: string } & (
@@ -13,7 +11,7 @@ export type SpecTask = { workspace: number; key: string; spec: string } & (
   | { kind: 'request'; operationId: string; args: string; native: boolean }
 )
 
-export type SpecAnswer =
+export type SpecResult =
   | { kind: 'operations'; ids: string[] }
   | { kind: 'request'; request: Omit<CallRequest, 'target'> & { url: string } }
   /** Only checked: the arguments fit. */
@@ -35,7 +33,7 @@ export function readSpec(text: string): ReadSpec {
 }
 
 /** Answers a task; `read` gives the parsed spec. */
-export function answerTask(task: SpecTask, read: () => ReadSpec): SpecAnswer {
+export function runSpecTask(task: SpecTask, read: () => ReadSpec): SpecResult {
   try {
     const spec = read()
     if (task.kind === 'operations') return { kind: 'operations', ids: [...spec.found.keys()] }

@@ -1,11 +1,11 @@
 import { Piscina } from 'piscina'
-import type { SpecAnswer, SpecTask } from './spec-task.ts'
+import type { SpecResult, SpecTask } from './spec-task.ts'
 
 const MAX_HEAP_MB = 128
 const START_MS = 30_000
 
 /** What became of a task: `too_slow` beyond its deadline or its memory, `not_started` when no thread could be had. */
-export type TaskEnd = SpecAnswer | { kind: 'too_slow' } | { kind: 'not_started' }
+export type TaskEnd = SpecResult | { kind: 'too_slow' } | { kind: 'not_started' }
 
 /** One worker thread, which works one task at a time. */
 export interface SpecThread {
@@ -22,7 +22,7 @@ export interface SpecThread {
  * a task may, would count for the task.
  */
 export function createSpecThread({ taskMs }: { taskMs: number }): SpecThread {
-  const pool = new Piscina<SpecTask | undefined, SpecAnswer>({
+  const pool = new Piscina<SpecTask | undefined, SpecResult>({
     filename: new URL('./spec-worker.ts', import.meta.url).href,
     minThreads: 0,
     maxThreads: 1,

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { answerTask, type ReadSpec, readSpec, type SpecAnswer, type SpecTask } from './spec-task.ts'
+import { type ReadSpec, readSpec, runSpecTask, type SpecResult, type SpecTask } from './spec-task.ts'
 
 const MAX_SPECS = 1_000
 const MAX_CHARACTERS = 8 * 1024 * 1024
@@ -7,9 +7,9 @@ const MAX_CHARACTERS = 8 * 1024 * 1024
 const specs = new LRUCache<string, ReadSpec>({ max: MAX_SPECS, maxSize: MAX_CHARACTERS })
 
 /** Answers a task in a worker thread; without one it only shows that the thread has started. */
-export default function work(task: SpecTask | undefined): SpecAnswer | undefined {
+export default function work(task: SpecTask | undefined): SpecResult | undefined {
   if (task === undefined) return undefined
-  return answerTask(task, () => {
+  return runSpecTask(task, () => {
     const known = specs.get(task.key)
     if (known !== undefined) return known
     const spec = readSpec(task.spec)

@@ -1,9 +1,9 @@
 import type { Outcome } from '../../message/outcome.ts'
-import { type Answer, CallError } from './http-client.ts'
+import { CallError, type HttpResponse } from './http-client.ts'
 
 /** The other side's `Retry-After` in seconds or as an HTTP date (RFC 9110), where it is there and sane. */
 export function retryAfterOf(
-  answer: Pick<Answer, 'headers'>,
+  answer: Pick<HttpResponse, 'headers'>,
   now = Date.now(),
 ): { retryAfterSeconds?: number } {
   const header = answer.headers['retry-after']

@@ -6,7 +6,7 @@ import { urlToHttpOptions } from 'node:url'
 import { LRUCache } from 'lru-cache'
 import { isPublicAddress } from './public-address.ts'
 
-/** To one host, of all workspaces: each of them has fewer calls under way there. */
+/** To one host, of all workspaces: each of them has fewer calls in flight there. */
 const MAX_SOCKETS = 1_024
 const IDLE_SOCKET_MS = 4_000
 const MAX_TARGETS = 1_000
@@ -26,7 +26,7 @@ export class CallError extends Error {
   }
 }
 
-export interface Answer {
+export interface HttpResponse {
   status: number
   headers: IncomingHttpHeaders
   body: string
@@ -47,14 +47,14 @@ export interface Call {
  * All throw {@link CallError}.
  */
 export interface HttpClient {
-  post(call: Omit<Call, 'method'> & { body: string }): Promise<Answer>
-  send(call: Call): Promise<Answer>
+  post(call: Omit<Call, 'method'> & { body: string }): Promise<HttpResponse>
+  send(call: Call): Promise<HttpResponse>
   /** GETs the bytes as they come. */
-  getBytes(call: Omit<Call, 'method' | 'body'>): Promise<Omit<Answer, 'body'> & { body: Buffer }>
+  getBytes(call: Omit<Call, 'method' | 'body'>): Promise<Omit<HttpResponse, 'body'> & { body: Buffer }>
   close(): void
 }
 
-/** An HTTP client with kept-alive connections that lets only public targets and `allowed` ranges through. */
+/** An HTTP client with keep-alive connections that lets only public targets and `allowed` ranges through. */
 export function createHttpClient(options: { allowed: BlockList; lookup?: LookupFunction }): HttpClient {
   const agentOptions = {
     keepAlive: true,
@@ -104,14 +104,14 @@ function filtering(lookup: LookupFunction, allowed: BlockList): LookupFunction {
  * `timeout` would also time each request, which costs more and is done here for the whole exchange.
  */
 function closingIdle<A extends Agent>(agent: A): A {
-  const keep = agent.keepSocketAlive.bind(agent)
+  const leaveOpen = agent.keepSocketAlive.bind(agent)
   const reuse = agent.reuseSocket.bind(agent)
   agent.keepSocketAlive = (socket) => {
-    const isKept = keep(socket)
+    const staysOpen = leaveOpen(socket)
     // The other side may have named a shorter time.
     if (socket instanceof Socket && (socket.timeout || Number.POSITIVE_INFINITY) > IDLE_SOCKET_MS)
       socket.setTimeout(IDLE_SOCKET_MS)
-    return isKept
+    return staysOpen
   }
   agent.reuseSocket = (socket, request) => {
     if (socket instanceof Socket) socket.setTimeout(0)
@@ -158,7 +158,7 @@ function exchange(
         clearTimeout(late)
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body })
       }
-      readAnswer(response, { maxBytes: call.maxBytes, done, fail })
+      readBody(response, { maxBytes: call.maxBytes, done, fail })
     })
     outgoing.end(body)
   })
@@ -179,7 +179,7 @@ function failureOf(error: unknown, connected: boolean): CallError {
   return new CallError(connected ? 'no_answer' : 'not_sent', error)
 }
 
-function readAnswer(
+function readBody(
   response: IncomingMessage,
   { maxBytes, done, fail }: { maxBytes: number; done(body: Buffer): void; fail(error: unknown): void },
 ): void {

@@ -1,8 +1,7 @@
 import type { Log } from '@parley/shared/log'
 import type { Redis } from 'ioredis'
-import { createLocalRate, type Finding } from './local-rate.ts'
+import { LRUCache } from 'lru-cache'
 import { createRemoteClock } from './remote-clock.ts'
-import { createStagger } from './stagger.ts'
 
 /** What a send counts against: the number it leaves from, and that number together with the person. */
 export interface RateKeys {
@@ -11,17 +10,17 @@ export interface RateKeys {
 }
 
 /** When a send may leave. */
-export type Slot =
-  /** At this time (milliseconds since the epoch), which is kept free for it. */
+export type SendSlot =
+  /** At this time (milliseconds since the epoch), which is reserved for it. */
   | { kind: 'reserved'; at: number }
   /** Not before this time; ask again then. */
   | { kind: 'later'; at: number }
 
 export interface SendRateLimit {
   /** Finds the next slot for a send. Never rejects: with Redis unavailable this instance goes on alone, at an eighth of each number's rate. */
-  slot(keys: RateKeys): Promise<Slot>
+  slot(keys: RateKeys): Promise<SendSlot>
   /** Another slot for a send whose slot of `missedAt` went by unused: the person's rate moves by as much as it is later. */
-  anotherSlot(keys: RateKeys, missedAt: number): Promise<Extract<Slot, { kind: 'reserved' }>>
+  anotherSlot(keys: RateKeys, missedAt: number): Promise<Extract<SendSlot, { kind: 'reserved' }>>
   /** Counts what came in on the number: it takes of the same rate. */
   count(keys: RateKeys): Promise<void>
   /** The provider says that it was too fast: halves the number's rate for 3 s. */
@@ -33,7 +32,7 @@ export const NUMBER_INTERVAL_MS = 1_000 / 74
 /** One send to a person each 6 s, after a burst of 45. */
 export const PERSON_INTERVAL_MS = 6_000
 export const PERSON_BURST = 45
-/** How far ahead a slot is kept; whoever would wait longer asks again. */
+/** How far ahead a slot is reserved; whoever would wait longer asks again. */
 const RESERVE_MS = 1_000
 /**
  * So much less than a person's burst allows: a send that was long on its journey must not bring the next one too close.
@@ -52,7 +51,7 @@ const ALONE = 8
 const LIMITS = [NUMBER_INTERVAL_MS, PERSON_INTERVAL_MS, PERSON_TOLERANCE_MS, RESERVE_MS]
 
 /**
- * GCRA on two keys; a slot is taken only when the number alone decides, so that a person holds up nobody else. A
+ * GCRA on two keys; a slot is taken only when the number alone decides, so that one person delays nobody else. A
  * person's rate counts from slot to slot: when it was asked for says nothing.
  */
 const SLOT_SCRIPT = `
@@ -101,16 +100,20 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
   let unavailable = false
   const reportUnavailable = (nowUnavailable: boolean) => {
     if (nowUnavailable !== unavailable)
-      log.warn(nowUnavailable ? 'redis is away; this copy paces alone' : 'redis is back; pacing together')
+      log.warn(
+        nowUnavailable
+          ? "redis is unavailable: this instance sends at an eighth of each number's rate until it is back"
+          : 'redis is back: all instances share the rate of each number again',
+      )
     unavailable = nowUnavailable
   }
   const clock = createRemoteClock()
   /** How long the last answer took: another slot must not have gone by before it is known. */
   let roundTrip = 0
   const stagger = createStagger(STAGGER_MS)
-  const find = async (keys: RateKeys, missedAt?: number): Promise<Finding> => {
-    const asked = Date.now()
-    const late = missedAt === undefined ? undefined : Math.min(Math.max(0, asked - missedAt), MAX_LATE_MS)
+  const find = async (keys: RateKeys, missedAt?: number): Promise<RateDecision> => {
+    const sentAt = Date.now()
+    const late = missedAt === undefined ? undefined : Math.min(Math.max(0, sentAt - missedAt), MAX_LATE_MS)
     try {
       const began = performance.now()
       const request = late === undefined ? 'first' : 'another'
@@ -123,14 +126,15 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
         roundTrip,
         late ?? 0,
       )
-      const [kind, at, theirs] = answer as [Finding['kind'], number, number]
-      clock.observe({ asked, answered: Date.now(), theirs })
+      const [kind, at, theirs] = answer as [RateDecision['kind'], number, number]
+      clock.observe({ sentAt, receivedAt: Date.now(), theirs })
       roundTrip = performance.now() - began
       reportUnavailable(false)
       return { kind, at: clock.toOurs(at) }
     } catch {
       reportUnavailable(true)
-      return alone(keys, { now: Date.now(), late })
+      const decision = alone(keys, { now: performance.now(), late })
+      return { ...decision, at: decision.at + wallClockAhead() }
     }
   }
   return {
@@ -154,4 +158,63 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
 /** All keys of a number in one slot of a cluster. */
 function redisKeys({ number, person }: RateKeys): [string, string, string] {
   return [`pace:{${number}}`, `pace:{${number}}:${person}`, `pace:{${number}}:slow`]
+}
+
+const MAX_NUMBERS = 100_000
+
+/**
+ * Gives sends that must ask again for a number's slot a time each, `spacing` milliseconds apart and none before
+ * `notBefore`: ten thousand waiting threads that ask at once would leave no time for anything else.
+ */
+export function createStagger(spacing: number): (number: string, notBefore: number) => number {
+  const last = new LRUCache<string, number>({ max: MAX_NUMBERS })
+  return (number, notBefore) => {
+    const ahead = wallClockAhead()
+    const time = Math.max((last.get(number) ?? 0) + spacing, notBefore - ahead)
+    last.set(number, time)
+    return time + ahead
+  }
+}
+
+/**
+ * How far the wall clock is ahead of the monotonic one at the moment. What is remembered is on the monotonic clock: by
+ * the other, once it is set back, everybody would wait for its time to come again.
+ */
+const wallClockAhead = () => Date.now() - performance.now()
+
+const MAX_KEYS = 100_000
+
+/** What was found for a send: a slot that is reserved for it, or whose limit it waits for until when at least. */
+export type RateDecision = { kind: 'reserved' | 'number_busy' | 'person_busy'; at: number }
+
+/**
+ * The rate of one instance on its own (GCRA: the generic cell rate algorithm of ITU-T I.371): at most one send each
+ * `numberInterval` milliseconds from a number, and one each `personInterval` to a person, up to `personTolerance` early.
+ */
+export function createLocalRate(limits: {
+  numberInterval: number
+  personInterval: number
+  personTolerance: number
+  reserve: number
+}): (keys: RateKeys, request: { now: number; late?: number | undefined }) => RateDecision {
+  const { numberInterval, personInterval, personTolerance, reserve } = limits
+  const numbers = new LRUCache<string, number>({ max: MAX_KEYS })
+  const persons = new LRUCache<string, number>({ max: MAX_KEYS })
+  return (keys, { now, late }) => {
+    const pair = `${keys.number} ${keys.person}`
+    const number = Math.max(numbers.get(keys.number) ?? 0, now)
+    // It missed its slot by so much: another is given at once, and moves the person's rate by as much as it is later.
+    if (late !== undefined) {
+      numbers.set(keys.number, number + numberInterval)
+      persons.set(pair, (persons.get(pair) ?? now) + number - now + late)
+      return { kind: 'reserved', at: number }
+    }
+    const person = Math.max(persons.get(pair) ?? 0, number)
+    const personFree = person - personTolerance
+    if (personFree > number) return { kind: 'person_busy', at: personFree }
+    if (number - now > reserve) return { kind: 'number_busy', at: number - reserve / 2 }
+    numbers.set(keys.number, number + numberInterval)
+    persons.set(pair, person + personInterval)
+    return { kind: 'reserved', at: number }
+  }
 }

@@ -1,21 +1,20 @@
 import { LRUCache } from 'lru-cache'
 import type { Metrics } from '../../metrics/metrics.ts'
-import { awaitSlot, CLAIM_AHEAD_MS, SLOT_LATE_MS } from './await-slot.ts'
-import type { RateKeys, SendRateLimit, Slot } from './send-rate-limit.ts'
+import type { RateKeys, SendRateLimit, SendSlot } from './send-rate-limit.ts'
 
 const MAX_SLOTS = 20_000
 /** No slot is given out for so far ahead; such a one is by a clock that was set back since. */
 const MAX_AHEAD_MS = 60_000
 
 /** Of sends that have not left yet, by the send's id. */
-export interface Slots {
-  /** The slot that is kept for it; used or gone by. */
+export interface SendSlots {
+  /** The slot that is reserved for it, which may have gone by. */
   reserved: LRUCache<string, number>
   /** When it first asked for one. */
   asked: LRUCache<string, number>
 }
 
-export const createSlots = (): Slots => ({
+export const createSendSlots = (): SendSlots => ({
   reserved: new LRUCache({ max: MAX_SLOTS }),
   asked: new LRUCache({ max: MAX_SLOTS }),
 })
@@ -23,15 +22,15 @@ export const createSlots = (): Slots => ({
 /** Limits the sends of one message to the rate of where they go. */
 export class SendRate {
   readonly #sendRateLimit: SendRateLimit
-  readonly #slots: Slots
+  readonly #slots: SendSlots
   readonly #metrics: Pick<Metrics, 'waited'>
   readonly #now: () => number
-  /** When the send under way may leave. */
+  /** When the send that is being made may leave. */
   #slotAt = Number.POSITIVE_INFINITY
 
   constructor(options: {
     sendRateLimit: SendRateLimit
-    slots: Slots
+    slots: SendSlots
     metrics: Pick<Metrics, 'waited'>
     now: () => number
   }) {
@@ -63,11 +62,9 @@ export class SendRate {
   }
 
   /** The one that is reserved for it; another where that has gone by. */
-  async #slotOf(sendId: string, keys: RateKeys): Promise<Slot> {
+  async #slotOf(sendId: string, keys: RateKeys): Promise<SendSlot> {
     const reserved = this.#slots.reserved.get(sendId)
-    const late = this.#now() - (reserved ?? 0)
-    if (reserved !== undefined && late <= SLOT_LATE_MS && late >= -MAX_AHEAD_MS)
-      return { kind: 'reserved', at: reserved }
+    if (reserved !== undefined && !isMissed(reserved, this.#now())) return { kind: 'reserved', at: reserved }
     const slot =
       reserved === undefined
         ? await this.#sendRateLimit.slot(keys)
@@ -75,4 +72,35 @@ export class SendRate {
     if (slot.kind === 'reserved') this.#slots.reserved.set(sendId, slot.at)
     return slot
   }
+}
+
+/** A slot that is used later than this would make up for lost time, and so break the rate. */
+export const SLOT_LATE_MS = 40
+/** A send is claimed this long before its slot, or a database that takes its time would make it late. */
+export const CLAIM_AHEAD_MS = 250
+
+/** Waits for the slot of a claimed send; where claiming took so long that it has gone by, for another one. */
+export async function awaitSlot(options: {
+  /** Milliseconds since the epoch. */
+  at: number
+  keys: RateKeys
+  sendRateLimit: Pick<SendRateLimit, 'anotherSlot'>
+  now(): number
+  mayLeave(): boolean
+}): Promise<void> {
+  const { keys, sendRateLimit, now, mayLeave } = options
+  let { at } = options
+  await pause(at - now())
+  while (isMissed(at, now()) && mayLeave()) {
+    at = (await sendRateLimit.anotherSlot(keys, at)).at
+    await pause(at - now())
+  }
+}
+
+/** Whether a slot has gone by, or was given by a clock that was set back since. */
+const isMissed = (at: number, now: number): boolean => now - at > SLOT_LATE_MS || at - now > MAX_AHEAD_MS
+
+async function pause(milliseconds: number): Promise<void> {
+  if (milliseconds <= 0 || milliseconds > MAX_AHEAD_MS) return
+  await new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

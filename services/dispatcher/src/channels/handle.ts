@@ -1,0 +1,102 @@
+import { checkBytes, MAX_DEPTH } from '@parley/shared/json-body'
+import { MAX_FUNCTIONS, type WebhookMessage, webhookMessage } from '@parley/shared/message'
+import { parseJson } from '@parley/shared/parse-json'
+import { Problem } from '@parley/shared/problem'
+import type { Outcome } from '../message/outcome.ts'
+import type { Answer } from '../message/plan.ts'
+import type { Channel } from './channels.ts'
+import { outcomeOfFailure } from './http/call-outcome.ts'
+import { CallError, type HttpClient } from './http/http-client.ts'
+import { outcomeOfStatus } from './rpc.ts'
+import type { Signer } from './signing.ts'
+
+const HANDLER_MS = 10_000
+const MAX_RESPONSE_BYTES = 1024 * 1024
+const NATIVE = 'native:agents/'
+
+export type Handled = { kind: 'answer'; answer: Answer } | Exclude<Outcome, { kind: 'accepted' }>
+
+/** Has a channel's handler make the answer to a message. Never throws. */
+export type Handle = (options: {
+  channel: Channel
+  messageId: string
+  message: WebhookMessage
+}) => Promise<Handled>
+
+/** Handlers: built-in agents by `native:agents/<type>`, others by a signed POST of the bare message (10 s). */
+export function createHandle(options: { http: Pick<HttpClient, 'post'>; signer: Signer }): Handle {
+  return (call) => {
+    const { handlerUrl } = call.channel
+    if (handlerUrl.startsWith(NATIVE)) return handleNatively(handlerUrl.slice(NATIVE.length), call.message)
+    if (/^https?:/.test(handlerUrl)) return handleByPost(options, call)
+    return Promise.resolve(
+      permanent('unknown_handler', 'The handler is neither an http(s) URL nor a built-in agent.'),
+    )
+  }
+}
+
+async function handleNatively(type: string, message: WebhookMessage): Promise<Handled> {
+  const agent = nativeAgents.get(type)
+  if (agent !== undefined) return { kind: 'answer', answer: await agent(message) }
+  const known = [...nativeAgents.keys()].join(', ')
+  return permanent(
+    'unknown_agent',
+    `There is no built-in agent of type ${JSON.stringify(type)}; known: ${known}.`,
+  )
+}
+
+async function handleByPost(
+  { http, signer }: { http: Pick<HttpClient, 'post'>; signer: Signer },
+  { channel, messageId, message }: Parameters<Handle>[0],
+): Promise<Handled> {
+  const payload = JSON.stringify(message)
+  try {
+    const headers = signer.headers({ channel, id: messageId, payload, at: new Date() })
+    const answer = await http.post({
+      url: channel.handlerUrl,
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: payload,
+      timeoutMs: HANDLER_MS,
+      maxBytes: MAX_RESPONSE_BYTES,
+    })
+    const outcome = outcomeOfStatus(answer)
+    return outcome.kind === 'accepted' ? messageIn(answer.body) : outcome
+  } catch (error) {
+    if (error instanceof CallError && error.failure === 'answer_too_large')
+      return permanent('bad_answer', `The handler's answer is larger than ${MAX_RESPONSE_BYTES} bytes.`)
+    return outcomeOfFailure(error)
+  }
+}
+
+function messageIn(body: string): Handled {
+  try {
+    // Before anything recurses.
+    checkBytes(Buffer.from(body))
+    const message = webhookMessage.safeParse(parseJson(body))
+    if (message.success) return { kind: 'answer', answer: message.data.answer }
+    const [issue] = message.error.issues
+    const path = issue?.path.join('/') ?? ''
+    if (issue?.code === 'too_big')
+      return permanent('bad_answer', `The handler's answer has more than ${MAX_FUNCTIONS} functions.`)
+    return permanent('bad_answer', `The handler's answer is not a message: /${path} is wrong.`)
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'too_deep')
+      return permanent('bad_answer', `The handler's answer nests deeper than ${MAX_DEPTH} levels.`)
+    if (error instanceof Problem && error.code === 'too_many_members')
+      return permanent('bad_answer', `The handler's answer is too large. ${error.message}`)
+    return permanent('bad_answer', "The handler's answer is not JSON.")
+  }
+}
+
+function permanent(code: string, reason: string): Handled {
+  return { kind: 'permanent', code, fault: 'channel', reason }
+}
+
+/** A built-in agent: makes the answer to a message. */
+type NativeAgent = (message: WebhookMessage) => Promise<Answer>
+
+/** Answers with the input itself. */
+const echo: NativeAgent = async (message) => ({ message: message.input ?? '' })
+
+/** The built-in agents by the type that `native:agents/<type>` names. */
+export const nativeAgents: ReadonlyMap<string, NativeAgent> = new Map([['echo', echo]])

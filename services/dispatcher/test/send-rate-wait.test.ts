@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { createLog } from '@parley/shared/log'
+import { Registry } from 'prom-client'
+import type { Callback } from '../src/channels/callback.ts'
+import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
+import type { SendSlot } from '../src/channels/send-rate-limit/send-rate-limit.ts'
+import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
+import type { RunResult } from '../src/deliver/thread-run.ts'
+import type { LeasedMessages } from '../src/deliver/written-message.ts'
+import { advanced, type MessageRecord } from '../src/message/message-record.ts'
+import { createMetrics } from '../src/metrics/metrics.ts'
+import { newRecord } from './new-record.ts'
+
+const START = Date.parse('2026-01-01T00:00:00Z')
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+beforeEach(() => {
+  jest.useFakeTimers({ now: START })
+})
+afterEach(() => {
+  jest.useRealTimers()
+})
+
+/** A runner whose database takes its time and whose number's slots are given; times count from the start. */
+const never = async () => {
+  throw new Error('the message carries its answer, which is a text')
+}
+
+function limitedRunner(options: { commitMs: number; slots: SendSlot[] }) {
+  const sent: number[] = []
+  const released: number[] = []
+  const slots = options.slots.map((slot) => ({ ...slot, at: START + slot.at }))
+  const asked: string[] = []
+  const sends: Callback = {
+    reports: true,
+    rateKeys: () => ({ number: 'n', person: 'p' }),
+    deliver: async () => {
+      sent.push(Date.now() - START)
+      return { kind: 'accepted', providerId: 'x', delivered: false }
+    },
+  }
+  const run = createDeliverMessage({
+    metrics: createMetrics(new Registry()),
+    channels: {
+      find: async () => ({
+        _id: 1,
+        workspace: 1,
+        hook: 'whatsapp',
+        callback: 'whatsapp',
+        handlerUrl: 'native:agents/echo',
+        config: {},
+      }),
+    },
+    handle: never,
+    callbacks: { whatsapp: sends, rpc: sends },
+    functions: { check: never, open: never },
+    endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
+    submit: never,
+    read: async () => null,
+    sendRateLimit: {
+      slot: async () => {
+        asked.push('first')
+        return slots.shift() ?? { kind: 'later', at: Date.now() + 60_000 }
+      },
+      anotherSlot: async () => {
+        asked.push('another')
+        return { kind: 'reserved', at: slots.shift()?.at ?? Date.now() }
+      },
+      count: async () => {},
+      slowDown: async () => {},
+    },
+    statuses: { clearSince: () => START, consumedUntil: Date.now },
+    log: createLog({ service: 'test', level: 'silent' }),
+    uncertainWindow: 10_000,
+    retentionMs: 1,
+    now: Date.now,
+  })
+  const leased: LeasedMessages = {
+    isLeased: () => true,
+    commit: async (record, progress) => {
+      await pause(options.commitMs)
+      return advanced(record, progress)
+    },
+    release: async (_record, index) => void released.push(index),
+  }
+  /** Runs the message as its thread does: again at the time that it asks for. */
+  const runThrough = async (record: MessageRecord): Promise<RunResult> => {
+    const runOnce = (record: MessageRecord) => run(record, leased, (call) => call())
+    for (let result = await runOnce(record); ; result = await runOnce(result.record)) {
+      if (result.kind !== 'wait') return result
+      await pause(result.until - Date.now())
+    }
+  }
+  const message = newRecord({
+    receivedAt: new Date(START),
+    body: JSON.stringify({ extId: 'c', user: { phone: '1' }, thread: {}, answer: { message: 'hi' } }),
+  })
+  return { sent, released, asked, slotsLeft: () => slots.length, through: () => runThrough(message) }
+}
+
+test('a database that takes 120 ms neither makes a send miss its slot nor lets it leave before', async () => {
+  const reserved = [400, 700].map((at): SendSlot => ({ kind: 'reserved', at }))
+  const runner = limitedRunner({ commitMs: 120, slots: reserved })
+  const done = runner.through()
+  await jest.advanceTimersByTimeAsync(5_000)
+  expect(await done).toEqual({ kind: 'closed' })
+  expect([runner.sent, runner.slotsLeft()]).toEqual([[400], 1])
+})
+
+test('a slot that has gone by while the database stood still is left, and another one waited for', async () => {
+  const reserved = [400, 2_000, 3_000].map((at): SendSlot => ({ kind: 'reserved', at }))
+  const runner = limitedRunner({ commitMs: 600, slots: reserved })
+  const done = runner.through()
+  await jest.advanceTimersByTimeAsync(10_000)
+  expect(await done).toEqual({ kind: 'closed' })
+  // The person's rate is charged once for it, not for each slot that went by.
+  expect([runner.sent, runner.asked]).toEqual([[3_000], ['first', 'another', 'another']])
+})
+
+test('a send whose slots have gone by for too long does not leave under its old claim, which is taken back', async () => {
+  const reserved = [400, 2_000, 9_000].map((at): SendSlot => ({ kind: 'reserved', at }))
+  const runner = limitedRunner({ commitMs: 600, slots: reserved })
+  const done = runner.through()
+  await jest.advanceTimersByTimeAsync(10_000)
+  expect((await done).kind).toBe('reload')
+  expect([runner.sent, runner.released]).toEqual([[], [0]])
+})
+
+test('a slot of now is used at once', async () => {
+  const runner = limitedRunner({ commitMs: 0, slots: [{ kind: 'reserved', at: 0 }] })
+  const done = runner.through()
+  await jest.advanceTimersByTimeAsync(100)
+  expect(await done).toEqual({ kind: 'closed' })
+  expect(runner.sent).toEqual([0])
+})

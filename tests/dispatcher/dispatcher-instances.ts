@@ -1,0 +1,117 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { buildApp } from '@parley/dispatcher/app'
+import { config } from '@parley/dispatcher/config'
+import type { PartitionLease } from '@parley/dispatcher/store/collections'
+import { CHECKOUT } from '@parley/local/checkout'
+import { listen, makeServiceKeys, startService } from '@parley/local/testing/service-under-test'
+import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
+import { PARTITIONS, partitionOf } from '@parley/shared/messaging/topology'
+import { connect } from 'amqplib'
+import mongoose from 'mongoose'
+import { channelTo, dispatcherEnvironment } from './dispatcher-environment.ts'
+import { publishMessages } from './publish-messages.ts'
+
+/** A call as the endpoint saw it; milliseconds. */
+export interface Call {
+  messageId: string
+  thread: string
+  began: number
+  ended: number
+}
+
+/** Instances of the dispatcher, as processes or in this one, and an endpoint that writes down every call. */
+export async function startDispatcherInstances() {
+  const { mongoUrl, amqpUrl, redisUrl } = await testServers()
+  const database = freshDatabase('dispatcher')
+  const calls: Call[] = []
+  const responding = { ms: 30 }
+  const endpoint = await listen((req, res) => {
+    let text = ''
+    req.on('data', (chunk: Buffer) => {
+      text += chunk
+    })
+    req.on('end', async () => {
+      const began = performance.now()
+      const { messageId, thread } = JSON.parse(text) as { messageId: string; thread: { extId: string } }
+      const call: Call = { messageId, thread: thread.extId, began, ended: Number.POSITIVE_INFINITY }
+      calls.push(call)
+      await pause(responding.ms)
+      call.ended = performance.now()
+      res.writeHead(200).end('{}')
+    })
+  })
+  const inner = await listen((req, res) => {
+    res.writeHead(200, { 'content-type': 'application/json' })
+    res.end(JSON.stringify(req.url?.includes('/channels') ? { data: [channelTo(endpoint.url)] } : {}))
+  })
+  const environment = dispatcherEnvironment({ mongoUrl, amqpUrl, redisUrl, database, innerUrl: inner.url })
+  const client = await mongoose.mongo.MongoClient.connect(mongoUrl)
+  const leases = client.db(database).collection<PartitionLease>('partitions')
+  const connection = await connect(amqpUrl)
+  const channel = await connection.createConfirmChannel()
+  const processes = new Set<ChildProcess>()
+  return {
+    calls,
+    /** How long the endpoint takes for a call. */
+    responding,
+    /** Starts an instance in this process, and waits until it is ready. */
+    startHere: () =>
+      startService({ name: 'dispatcher', config, build: buildApp, keys: makeServiceKeys(), environment }),
+    /** Starts an instance as a process. */
+    startProcess(): ChildProcess {
+      const child = spawn(process.execPath, [join(CHECKOUT, 'services/dispatcher/src/server.ts')], {
+        stdio: 'inherit',
+        env: { ...process.env, ...environment },
+      })
+      processes.add(child)
+      return child
+    },
+    publish: (messages: Iterable<{ messageId: string; thread: string }>) =>
+      publishMessages(channel, messages),
+    /** The partitions of each instance whose lease has not run out. */
+    async owners(): Promise<Map<string, number[]>> {
+      const leased = await leases
+        .find({ owner: { $ne: null }, $expr: { $gt: ['$expiresAt', '$$NOW'] } })
+        .toArray()
+      const byOwner = Map.groupBy(leased, ({ owner }) => owner ?? '')
+      return new Map([...byOwner].map(([owner, all]) => [owner, all.map(({ _id }) => _id)]))
+    },
+    async close() {
+      for (const child of processes) {
+        if (child.exitCode !== null || child.signalCode !== null) continue
+        const gone = once(child, 'exit')
+        child.kill('SIGKILL')
+        await gone
+      }
+      await connection.close()
+      await endpoint.close()
+      await inner.close()
+      await releaseDatabase(client.db(database))
+      await client.close()
+    },
+  }
+}
+
+export type DispatcherInstances = Awaited<ReturnType<typeof startDispatcherInstances>>
+
+/** How many partitions each of `instances` leases when the shares are even, the largest first. */
+export function evenShares(instances: number): number[] {
+  return Array.from({ length: instances }, (_, n) => Math.floor((PARTITIONS + instances - 1 - n) / instances))
+}
+
+/** The partition of one of the test's threads. */
+export const partitionOfThread = (thread: string): number => partitionOf(1, thread)
+
+/** Pairs of calls within one thread that were under way at the same time. */
+export function overlaps(calls: Call[]): Array<[Call, Call]> {
+  return [...Map.groupBy(calls, ({ thread }) => thread).values()].flatMap((ofThread) => {
+    const byStart = ofThread.toSorted((a, b) => a.began - b.began)
+    return byStart.flatMap((call, index): Array<[Call, Call]> => {
+      const next = byStart[index + 1]
+      return next !== undefined && next.began < call.ended ? [[call, next]] : []
+    })
+  })
+}

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import {
+  type DispatcherInstances,
+  overlaps,
+  partitionOfThread,
+  startDispatcherInstances,
+} from './dispatcher-instances.ts'
+
+const THREADS = Array.from({ length: 64 }, (_, n) => `thread-${n}`)
+// 15 s on a machine of its own; here other tests run beside it.
+const TAKE_OVER_MS = 25_000
+/** A hand-over waits for what is under way, which takes its time while other tests run. */
+const SHARED_AGAIN = { timeoutMs: 90_000 }
+
+let world: DispatcherInstances
+let flow: NodeJS.Timeout
+let published = 0
+
+beforeAll(async () => {
+  world = await startDispatcherInstances()
+  world.startProcess()
+  await untilOwners(1)
+  flow = setInterval(() => {
+    const thread = THREADS[published % THREADS.length] ?? ''
+    void world.publish([{ messageId: `${published++}`, thread }])
+  }, 10)
+})
+afterAll(async () => {
+  clearInterval(flow)
+  await world.close()
+})
+
+const untilOwners = (count: number) =>
+  eventually(async () => {
+    const owners = await world.owners()
+    const sizes = [...owners.values()].map(({ length }) => length)
+    return owners.size === count && sizes.every((size) => size === 8 / count) ? owners : undefined
+  }, SHARED_AGAIN)
+
+const untilDelivered = (ids: string[]) =>
+  eventually(() => {
+    const delivered = new Set(world.calls.map(({ messageId }) => messageId))
+    return ids.every((id) => delivered.has(id)) ? true : undefined
+  }, SHARED_AGAIN)
+
+/** Messages that are called again: of such a one the first call was under way when its caller went away. */
+const again = () =>
+  [...Map.groupBy(world.calls, ({ messageId }) => messageId).values()].filter(({ length }) => length > 1)
+
+describe('when a dispatcher', () => {
+  test('is killed, another one takes over its partitions within 15 s', async () => {
+    const [survivor] = (await world.owners()).keys()
+    const doomed = world.startProcess()
+    const owners = await untilOwners(2)
+    const orphaned = new Set(
+      [...owners].flatMap(([owner, partitions]) => (owner === survivor ? [] : partitions)),
+    )
+    doomed.kill('SIGKILL')
+    const killedAt = performance.now()
+    const after = THREADS.filter((thread) => orphaned.has(partitionOfThread(thread)))
+    await world.publish(after.map((thread) => ({ messageId: `after ${thread}`, thread })))
+    await untilDelivered(after.map((thread) => `after ${thread}`))
+    expect(performance.now() - killedAt).toBeLessThan(TAKE_OVER_MS)
+    expect([...(await world.owners()).keys()]).toEqual([survivor])
+    expect(overlaps(world.calls)).toEqual([])
+  })
+
+  test('sleeps until its leases have run out and wakes up, no thread runs in two places and nothing is missing', async () => {
+    const sleeper = world.startProcess()
+    await untilOwners(2)
+    sleeper.kill('SIGSTOP')
+    const stoppedAt = performance.now()
+    await untilOwners(1)
+    sleeper.kill('SIGCONT')
+    const wokenAt = performance.now()
+    await untilOwners(2)
+    clearInterval(flow)
+    await untilDelivered(Array.from({ length: published }, (_, n) => `${n}`))
+    expect(overlaps(world.calls)).toEqual([])
+    // What it had under way when it fell asleep is called again under the same id by whoever took over, and not by
+    // it when it woke. (A slow database may have others called again, at any time.)
+    const slept = again().filter((calls) => (calls[0]?.began ?? 0) < stoppedAt)
+    expect(slept.filter((calls) => (calls.at(-1)?.began ?? 0) > wokenAt)).toEqual([])
+  }, 300_000)
+})
