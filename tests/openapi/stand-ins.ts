@@ -61,7 +61,7 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
   deleteRole: idFrom('createRole'),
   readMessage: (run) => messageIn(run, ['dead', 'unrouted']),
   readAudio: async (run) => {
-    const body = { extId: 'support-line', user: {}, thread: { extId: 'audio' }, response: {}, audio: OGG }
+    const body = { extId: 'support-line', user: {}, thread: { extId: 'audio' }, answer: {}, audio: OGG }
     await run.call('POST', '/api/hooks/whatsapp', body)
     return eventually(async () => {
       const { data } = await run.call('GET', '/rest/messages?thread=audio')
