@@ -72,6 +72,9 @@ describe('when a dispatcher', () => {
     sleeper.kill('SIGSTOP')
     const stoppedAt = performance.now()
     await untilOwners(1)
+    // Each thread's messages are called in order: once this one is, what the sleeper had in flight was called again.
+    await world.publish(THREADS.map((thread) => ({ messageId: `asleep ${thread}`, thread })))
+    await untilDelivered(THREADS.map((thread) => `asleep ${thread}`))
     sleeper.kill('SIGCONT')
     const wokenAt = performance.now()
     await untilOwners(2)
