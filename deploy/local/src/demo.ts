@@ -69,7 +69,7 @@ function reportOf(result: DemoResult): string {
     line('  responses lost', figure(troubles.dropped)),
     line(`  ${kill.victim} killed, back after`, duration(kill.readyAfterMs)),
     '',
-    'Conservation',
+    'Reconciliation',
     ...reconciliationLines(reconciliation),
     '',
     'As the dispatcher counts them',
@@ -108,10 +108,13 @@ function latencyLine(name: string, values: readonly number[]): string {
   return line(`  ${name}`, duration(percentile(values, 0.5)), duration(percentile(values, 0.99)))
 }
 
-const line = (label: string, ...figures: string[]): string =>
-  label.padEnd(LABEL) + figures.map((text) => text.padStart(FIGURE)).join('')
+function line(label: string, ...figures: string[]): string {
+  return label.padEnd(LABEL) + figures.map((text) => text.padStart(FIGURE)).join('')
+}
 
-const figure = (count: number): string => count.toLocaleString('en-US')
+function figure(count: number): string {
+  return count.toLocaleString('en-US')
+}
 
 function duration(milliseconds: number | undefined): string {
   if (milliseconds === undefined) return '–'
