@@ -1,26 +1,19 @@
-import { withTimeout } from './with-timeout.ts'
-
 /**
- * Runs `run` again and again, `pauseMs` after it last ended. A run that rejects, or takes longer than `boundMs`, is
- * given to `failed`, and the next one follows all the same; `run` does not go on after its `signal` aborts. `stop`
- * waits for the run under way, and may be called more than once.
+ * Runs `run` again and again, `pauseMs` after it last ended. A run that rejects is given to `failed`, and the next
+ * one follows all the same; `run` bounds its own waits, and does not go on after its `signal` aborts. `stop` waits for
+ * the run under way, and may be called more than once.
  */
 export function every(options: {
   pauseMs: number | (() => number)
   run(signal: AbortSignal): Promise<unknown>
   failed(error: Error): void
-  boundMs?: number
 }): { stop(): Promise<void> } {
-  const { pauseMs, run, failed, boundMs } = options
+  const { pauseMs, run, failed } = options
   const stopping = new AbortController()
   const { signal } = stopping
-  const bounded = () => {
-    if (boundMs === undefined) return run(signal)
-    return withTimeout(boundMs, run(AbortSignal.any([signal, AbortSignal.timeout(boundMs)])))
-  }
   const loop = (async () => {
     while (!signal.aborted) {
-      await bounded().catch(failed)
+      await run(signal).catch(failed)
       await pause(typeof pauseMs === 'number' ? pauseMs : pauseMs(), signal)
     }
   })()

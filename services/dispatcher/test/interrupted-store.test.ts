@@ -3,16 +3,14 @@ import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testi
 import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import mongoose from 'mongoose'
-import { Registry } from 'prom-client'
-import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
 import type { RunResult } from '../src/deliver/thread-run.ts'
 import { createIntakeStore } from '../src/intake/intake-store.ts'
 import { createWriteBehind, type WriteBehind } from '../src/intake/write-behind.ts'
 import type { MessageRecord } from '../src/message/message-record.ts'
-import { createMetrics } from '../src/metrics/metrics.ts'
 import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
 import { createCommitter } from '../src/store/commit.ts'
+import { deliveryOptions } from './delivery-options.ts'
 import { newRecord } from './new-record.ts'
 
 const APP = 'interrupted-store'
@@ -76,40 +74,13 @@ function startInstance(options: { term: number; isLeased?: () => boolean; delive
       return { kind: 'accepted', providerId: 'p', delivered: false } as const
     },
   }
-  const run = createDeliverMessage({
-    metrics: createMetrics(new Registry()),
-    channels: {
-      find: async () => ({
-        _id: 1,
-        workspace: 1,
-        hook: 'whatsapp',
-        callback: 'whatsapp',
-        handlerUrl: 'native:agents/echo',
-        config: {},
-      }),
-    },
-    handle: never,
-    callbacks: { whatsapp: callback, rpc: callback },
-    functions: { check: never, open: never },
-    endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
-    submit: never,
-    read: (_id) => messages.findOne({ _id }),
-    sendRateLimit: { slot: never, anotherSlot: never, count: never, slowDown: never },
-    statuses: { clearSince: () => 0, consumedUntil: Date.now },
-    log,
-    uncertainWindow: 60_000,
-    retentionMs: 60_000,
-    now: Date.now,
-  })
+  const run = createDeliverMessage(deliveryOptions(callback, { read: (_id) => messages.findOne({ _id }) }))
   return {
     writeBehind,
     run: (record: MessageRecord): Promise<RunResult> => run(record, writeBehind, (call) => call()),
   }
 }
 
-const never = async () => {
-  throw new Error('the message carries its answer, which is a text')
-}
 const stored = async (_id: string) => (await messages.findOne({ _id })) as MessageRecord
 
 describe('a message', () => {

@@ -1,14 +1,11 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
-import { createLog } from '@parley/shared/log'
-import { Registry } from 'prom-client'
 import type { Callback } from '../src/channels/callback.ts'
-import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
 import type { SendSlot } from '../src/channels/send-rate-limit/send-rate-limit.ts'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
 import type { RunResult } from '../src/deliver/thread-run.ts'
 import type { LeasedMessages } from '../src/deliver/written-message.ts'
 import { advanced, type MessageRecord } from '../src/message/message-record.ts'
-import { createMetrics } from '../src/metrics/metrics.ts'
+import { deliveryOptions } from './delivery-options.ts'
 import { newRecord } from './new-record.ts'
 
 const START = Date.parse('2026-01-01T00:00:00Z')
@@ -22,10 +19,6 @@ afterEach(() => {
 })
 
 /** A runner whose database takes its time and whose number's slots are given; times count from the start. */
-const never = async () => {
-  throw new Error('the message carries its answer, which is a text')
-}
-
 function limitedRunner(options: { commitMs: number; slots: SendSlot[] }) {
   const sent: number[] = []
   const released: number[] = []
@@ -39,42 +32,26 @@ function limitedRunner(options: { commitMs: number; slots: SendSlot[] }) {
       return { kind: 'accepted', providerId: 'x', delivered: false }
     },
   }
-  const run = createDeliverMessage({
-    metrics: createMetrics(new Registry()),
-    channels: {
-      find: async () => ({
-        _id: 1,
-        workspace: 1,
-        hook: 'whatsapp',
-        callback: 'whatsapp',
-        handlerUrl: 'native:agents/echo',
-        config: {},
-      }),
-    },
-    handle: never,
-    callbacks: { whatsapp: sends, rpc: sends },
-    functions: { check: never, open: never },
-    endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
-    submit: never,
-    read: async () => null,
-    sendRateLimit: {
-      slot: async () => {
-        asked.push('first')
-        return slots.shift() ?? { kind: 'later', at: Date.now() + 60_000 }
+  const run = createDeliverMessage(
+    deliveryOptions(sends, {
+      read: async () => null,
+      sendRateLimit: {
+        slot: async () => {
+          asked.push('first')
+          return slots.shift() ?? { kind: 'later', at: Date.now() + 60_000 }
+        },
+        anotherSlot: async () => {
+          asked.push('another')
+          return { kind: 'reserved', at: slots.shift()?.at ?? Date.now() }
+        },
+        count: async () => {},
+        slowDown: async () => {},
       },
-      anotherSlot: async () => {
-        asked.push('another')
-        return { kind: 'reserved', at: slots.shift()?.at ?? Date.now() }
-      },
-      count: async () => {},
-      slowDown: async () => {},
-    },
-    statuses: { clearSince: () => START, consumedUntil: Date.now },
-    log: createLog({ service: 'test', level: 'silent' }),
-    uncertainWindow: 10_000,
-    retentionMs: 1,
-    now: Date.now,
-  })
+      statuses: { clearSince: () => START, consumedUntil: Date.now },
+      uncertainWindow: 10_000,
+      retentionMs: 1,
+    }),
+  )
   const leased: LeasedMessages = {
     isLeased: () => true,
     commit: async (record, progress) => {

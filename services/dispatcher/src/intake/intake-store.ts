@@ -1,5 +1,5 @@
+import { insertNew } from '@parley/shared/insert-new'
 import type { Log } from '@parley/shared/log'
-import { mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { Collections } from '../store/collections.ts'
 import { group } from '../store/group.ts'
@@ -84,8 +84,6 @@ function resultOf(record: MessageRecord | undefined, stored: Set<MessageRecord>)
   return stored.has(record) ? 'stored' : 'known'
 }
 
-const DUPLICATE_KEY = 11_000
-
 /**
  * Inserts a batch. `stored` are those that this batch brought in, also when an earlier attempt with the same
  * batch did so and its answer was lost: the stored one has the same order and the same revision. `known` are open
@@ -97,7 +95,7 @@ export async function storeBatch(
   records: MessageRecord[],
 ): Promise<{ stored: MessageRecord[]; known: MessageRecord[] }> {
   if (records.length === 0) return { stored: [], known: [] }
-  const duplicates = await insert(messages, records)
+  const duplicates = await insertNew(messages, records)
   if (duplicates.length === 0) return { stored: records, known: [] }
   const ids = duplicates.map(({ _id }) => _id)
   const earlier = await messages.find({ _id: { $in: ids } }, { projection: { body: 0 } }).toArray()
@@ -113,20 +111,4 @@ export async function storeBatch(
 
 function isSame(record: MessageRecord, inStore: MessageRecord | undefined): boolean {
   return inStore?.order === record.order && inStore.revision === record.revision
-}
-
-/** Inserts what is not there yet and returns the rest. */
-async function insert(messages: Collections['messages'], records: MessageRecord[]): Promise<MessageRecord[]> {
-  try {
-    await messages.insertMany(records, { ordered: false })
-    return []
-  } catch (error) {
-    if (!(error instanceof mongo.MongoBulkWriteError)) throw error
-    const failures = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors]
-    const allAccountedFor = error.insertedCount + failures.length === records.length
-    const durable = error.result.getWriteConcernError() === undefined
-    // A lost connection comes as the same error, with nothing said of single documents.
-    if (!allAccountedFor || !durable || failures.some(({ code }) => code !== DUPLICATE_KEY)) throw error
-    return failures.flatMap(({ index }) => records[index] ?? [])
-  }
 }

@@ -1,4 +1,5 @@
 import { acceptedMessage, MESSAGE_TYPE } from '@parley/shared/message'
+import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { ConsumeMessage } from 'amqplib'
 import { z } from 'zod'
 import type { MessageRecord } from '../message/message-record.ts'
@@ -39,7 +40,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
   if (!knownProperties.validate(properties))
     return unreadable(`property ${invalidPath(propertiesSchema, properties)?.join('.')} is wrong`)
   const body = content.toString()
-  const message = parseJson(body)
+  const message = jsonOrUndefined(body)
   if (!knownMessage.validate(message))
     return unreadable(`body field /${invalidPath(acceptedMessage, message)?.join('/')} is wrong`)
   const { messageId, headers } = properties as z.input<typeof propertiesSchema>
@@ -80,7 +81,7 @@ function acceptedBefore(at: Date, timestamp: unknown): { acceptedAt?: Date } {
 const replaySchema = z.object({ workspace: z.number().int(), messageId: z.string().min(1).max(128) })
 
 function readReplay(content: Buffer): DeliveryReading {
-  const replay = replaySchema.safeParse(parseJson(content.toString()))
+  const replay = replaySchema.safeParse(jsonOrUndefined(content.toString()))
   return replay.success ? { kind: 'replay', ...replay.data } : unreadable('a replay without a message')
 }
 
@@ -90,12 +91,4 @@ const invalidPath = (schema: z.ZodType, value: unknown): PropertyKey[] | undefin
 
 function unreadable(reason: string): DeliveryReading {
   return { kind: 'rejected', reason }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -4,7 +4,7 @@ import { DISPATCHER_EXCHANGE, STATUS_QUEUES } from '@parley/shared/messaging/top
 import { z } from 'zod'
 import type { Collections } from '../store/collections.ts'
 
-/** What no provider says of a send. A dispatcher that does not know markers ignores it, as any state it does not follow. */
+/** A status that no provider reports. To a dispatcher of a version without markers it is one that changes nothing. */
 const MARKER_STATUS = 'parley.marker'
 
 const markerSchema = z.object({
@@ -35,6 +35,7 @@ export function sendMarker(publisher: Pick<Publisher, 'publish'>, marker: Status
   const routingKey = STATUS_QUEUES[marker.queue]
   if (routingKey === undefined) return
   const publication = { exchange: DISPATCHER_EXCHANGE, routingKey, type: STATUS_TYPE }
+  // Whoever waits for it sends the next one after a while, whether this one was lost on its way there or back.
   publisher.publish({ ...publication, body: Buffer.from(JSON.stringify(body)) }).catch(() => {})
 }
 

@@ -3,7 +3,6 @@ import { MESSAGE_TYPE } from '@parley/shared/message'
 import { STATUS_TYPE } from '@parley/shared/message-status'
 import type { ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
-import { createEndpoints } from '../../src/channels/endpoints/endpoints.ts'
 import { createDeliverMessage } from '../../src/deliver/deliver-message.ts'
 import { createIntakeStore } from '../../src/intake/intake-store.ts'
 import { openPartition } from '../../src/intake/open-partition.ts'
@@ -14,6 +13,7 @@ import { workStatuses } from '../../src/statuses/work-statuses.ts'
 import type { Collections } from '../../src/store/collections.ts'
 import { createCommitter, statusWriter } from '../../src/store/commit.ts'
 import type { Lease } from '../../src/store/lease-store.ts'
+import { deliveryOptions } from '../delivery-options.ts'
 import { faultyMessages, newStoreLine, type StoreFailure, type StoreLine } from './faulty-messages.ts'
 import { MemoryQueue } from './memory-queue.ts'
 
@@ -22,10 +22,6 @@ const UNCERTAIN_MS = 30
 const SETTLE_MS = 40_000
 const log = createLog({ service: 'test', level: 'silent' })
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-const never = async () => {
-  throw new Error('the message carries its answer, which is a text')
-}
-
 /** An instance that works the partition, or did. */
 interface Instance {
   partition: Partition
@@ -202,34 +198,16 @@ export class PartitionSystem {
   #runner(messages: Collections['messages'], line: StoreLine) {
     const deliver = (messageId: string) => this.#deliver(messageId, line)
     const callback = { reports: true, deliver: (call: { messageId: string }) => deliver(call.messageId) }
-    return createDeliverMessage({
-      metrics: createMetrics(new Registry()),
-      channels: {
-        find: async () => ({
-          _id: 1,
-          workspace: this.#workspace,
-          hook: 'whatsapp',
-          callback: 'whatsapp',
-          handlerUrl: 'native:agents/echo',
-          config: {},
-        }),
-      },
-      handle: never,
-      callbacks: { whatsapp: callback, rpc: callback },
-      functions: { check: never, open: never },
-      endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
-      submit: never,
-      read: (_id) => messages.findOne({ _id }),
-      sendRateLimit: { slot: never, anotherSlot: never, count: never, slowDown: never },
-      statuses: {
-        clearSince: () => 0,
-        consumedUntil: () => (this.#statusesInFlight > 0 ? 0 : Date.now()),
-      },
-      log,
-      uncertainWindow: UNCERTAIN_MS,
-      retentionMs: 60_000,
-      now: Date.now,
-    })
+    return createDeliverMessage(
+      deliveryOptions(callback, {
+        read: (_id) => messages.findOne({ _id }),
+        statuses: {
+          clearSince: () => 0,
+          consumedUntil: () => (this.#statusesInFlight > 0 ? 0 : Date.now()),
+        },
+        uncertainWindow: UNCERTAIN_MS,
+      }),
+    )
   }
 
   async #deliver(id: string, line: StoreLine): Promise<Outcome> {

@@ -1,0 +1,42 @@
+import { createLog } from '@parley/shared/log'
+import { Registry } from 'prom-client'
+import type { Callback } from '../src/channels/callback.ts'
+import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
+import type { DeliverOptions } from '../src/deliver/message-run.ts'
+import { createMetrics } from '../src/metrics/metrics.ts'
+
+const never = async () => {
+  throw new Error('the message carries its answer, which is a text')
+}
+
+/** What delivering a message that carries its answer takes: a WhatsApp channel, its callback, and what a test has of its own. */
+export function deliveryOptions(
+  callback: Callback,
+  own: Pick<DeliverOptions, 'read'> & Partial<DeliverOptions>,
+): DeliverOptions {
+  return {
+    metrics: createMetrics(new Registry()),
+    channels: {
+      find: async (workspace) => ({
+        _id: 1,
+        workspace,
+        hook: 'whatsapp',
+        callback: 'whatsapp',
+        handlerUrl: 'native:agents/echo',
+        config: {},
+      }),
+    },
+    handle: never,
+    callbacks: { whatsapp: callback, rpc: callback },
+    functions: { check: never, open: never },
+    endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
+    submit: never,
+    sendRateLimit: { slot: never, anotherSlot: never, count: never, slowDown: never },
+    statuses: { clearSince: () => 0, consumedUntil: Date.now },
+    log: createLog({ service: 'test', level: 'silent' }),
+    uncertainWindow: 60_000,
+    retentionMs: 60_000,
+    now: Date.now,
+    ...own,
+  }
+}
