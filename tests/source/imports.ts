@@ -8,6 +8,7 @@ const DISPATCHER = [
   ['api', 'intake', 'statuses', 'reconciliation'],
   ['schedule'],
   ['deliver'],
+  ['agents'],
   ['channels'],
   ['replica'],
   ['store'],

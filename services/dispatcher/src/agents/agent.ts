@@ -1,0 +1,47 @@
+import type { JsonObject } from '@parley/shared/json-object'
+
+/** The built-in agents that need a model; each adds to the one before it. */
+export const AGENT_TYPES = ['chat', 'functionCall', 'taskManager'] as const
+export type AgentType = (typeof AGENT_TYPES)[number]
+
+/** What an assistant is and works at, read from configuration for one turn; secrets opened only in `configs`. */
+export interface Agent {
+  workspace: number
+  type: AgentType
+  assistant: {
+    _id: number
+    name: string
+    description: string
+    backstory: string
+  }
+  /** The current step's, else the assistant's. */
+  job?: { _id: number; role: string; goal: string; description: string }
+  /** Of the assistant, its job and the step's job, in this order, each once, 100 at most. */
+  actions: AgentAction[]
+  /** The assistant's configs by name, secrets opened. */
+  configs: ReadonlyMap<string, JsonObject>
+  /** The thread's active task, for `taskManager`. */
+  task?: {
+    _id: number
+    name: string
+    state: JsonObject
+    workflow: { _id: number; name: string; description: string; instructions?: string }
+    step?: { _id: number; name: string; description: string; instructions: string; submitWhen: string }
+    /** The names of the workflow's steps, in its order. */
+    steps: string[]
+  }
+  /** What it may start while there is no active task, for `taskManager`. */
+  workflows: { _id: number; name: string; description: string; isDefault: boolean }[]
+}
+
+export interface AgentAction {
+  _id: number
+  version: number
+  name: string
+  description: string
+  specType: string
+  moduleUrl: string
+  spec: string
+  /** The configs of the action by name (`credentials`), secrets opened. */
+  configs: ReadonlyMap<string, JsonObject>
+}

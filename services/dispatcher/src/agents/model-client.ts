@@ -1,0 +1,48 @@
+import type { JsonObject } from '@parley/shared/json-object'
+import type { ToolCall, Turn } from '../message/turn.ts'
+import type { ConversationItem } from './conversation.ts'
+
+/** A tool as a model is told of it. */
+export interface ToolDescription {
+  /** Unique among the tools of a call, and valid for every provider: `^[a-zA-Z0-9_-]{1,64}$`. */
+  name: string
+  description: string
+  /** JSON Schema of the arguments, an object. */
+  inputSchema: JsonObject
+}
+
+/** Which model answers, and with whose key. */
+export interface ModelChoice {
+  provider: 'openai' | 'anthropic' | 'google' | 'openai-compatible'
+  model: string
+  baseUrl?: string
+  apiKey?: string
+  temperature?: number
+  maxOutputTokens?: number
+}
+
+export interface ModelRequest {
+  workspace: number
+  /** The system text. */
+  system: string
+  conversation: ConversationItem[]
+  tools: ToolDescription[]
+  timeoutMs: number
+  signal: AbortSignal
+  /** Told each piece of text as it comes. */
+  onDelta?: (text: string) => void
+}
+
+/** What came of one call of one model. */
+export type ModelResult =
+  | { kind: 'answered'; turn: Omit<Turn, 'at' | 'calls'> & { calls: Omit<ToolCall, 'result'>[] } }
+  /** Another try, or the next fallback, may do better. */
+  | { kind: 'retryable'; code: string; reason: string; retryAfterSeconds?: number }
+  /** The provider's text, without key and prompt. */
+  | { kind: 'refused'; code: string; reason: string }
+
+/** Calls language models. */
+export interface ModelClient {
+  /** One call, no retries; within `timeoutMs`. Never rejects. */
+  ask(choice: ModelChoice, request: ModelRequest): Promise<ModelResult>
+}

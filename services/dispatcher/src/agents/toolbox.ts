@@ -1,0 +1,44 @@
+import type { WebhookMessage } from '@parley/shared/message'
+import type { Channel } from '../channels/channels.ts'
+import type { PersonalContent } from '../message/message-record.ts'
+import type { ToolResult } from '../message/turn.ts'
+import type { Agent } from './agent.ts'
+import type { ToolDescription } from './model-client.ts'
+
+/** The tools that one agent may call in one turn, 128 at most. */
+export interface Toolbox {
+  descriptions: ToolDescription[]
+  /**
+   * What a call of a tool is. The arguments (JSON text of a model) are checked against the tool's schema: what does not
+   * fit, and a tool that is not there, is `invalid`, with a text that lets the model correct it.
+   */
+  open(call: { tool: string; args: string }): Promise<OpenedTool>
+}
+
+export type OpenedTool =
+  /** Goes to the person by the channel's callback. */
+  | { kind: 'say'; content: PersonalContent }
+  /** A person is to take over. */
+  | { kind: 'handOff'; reason: string }
+  /** Over HTTP, to an action's server, an MCP server, or configuration (the task tools). */
+  | {
+      kind: 'call'
+      /** What it calls, for circuit breaker and limits; undefined for our own services. */
+      url?: string
+      /** One attempt within 12 s, with `id` as the idempotency key. Never rejects. */
+      deliver(id: string): Promise<ToolOutcome>
+    }
+  | { kind: 'invalid'; reason: string }
+
+export type ToolOutcome =
+  | { kind: 'answered'; result: ToolResult }
+  /** It could not be reached; tried again for 30 s at most. */
+  | { kind: 'unreached'; reason: string }
+
+/** Makes the toolbox of an agent. Rejects with `unavailable`. */
+export type OpenToolbox = (call: {
+  agent: Agent
+  channel: Channel
+  messageId: string
+  message: WebhookMessage
+}) => Promise<Toolbox>

@@ -1,0 +1,39 @@
+/** One turn of an agent: what a model answered, and what came of the tools that it called. */
+export interface Turn {
+  at: Date
+  provider: string
+  model: string
+  inputTokens: number
+  outputTokens: number
+  /** How long the model took, in milliseconds. */
+  ms: number
+  /** Why the model stopped, as the AI SDK names it: `stop`, `tool-calls`, `length`, … */
+  finishReason: string
+  /** What it said; empty when it only called tools. */
+  text: string
+  calls: ToolCall[]
+}
+
+/** A call of a tool by a model. */
+export interface ToolCall {
+  /** The provider's id of the call. */
+  id: string
+  /** The tool's name as the model was given it. */
+  tool: string
+  /** The arguments as JSON text, as the model wrote them. */
+  args: string
+  /** There once the tool has run, or can't. */
+  result?: ToolResult
+}
+
+/** What a model is told of a call. */
+export interface ToolResult {
+  /** `failed` is an answer too: the model decides what follows. */
+  state: 'done' | 'failed'
+  /** The HTTP status, where it was a call over HTTP that was answered. */
+  status?: number
+  /** At most 16 KiB. */
+  text: string
+  /** There was more. */
+  cut?: true
+}
