@@ -8,6 +8,8 @@ import { type FieldError, Problem } from './problem.ts'
 export const MAX_DEPTH = 32
 /** How many members, objects and arrays a body may have together. */
 export const MAX_MEMBERS = 20_000
+/** A member counts once for each so many bytes of its key that are begun: V8 and MongoDB work on every byte of it. */
+const KEY_BYTES = 32
 /** How many commas it may have: items of arrays cost less than members. */
 const MAX_ITEMS = 110_000
 
@@ -79,21 +81,29 @@ const COLON = 0x3a
 
 /**
  * Throws when the bytes are not UTF-8, nest deeper than {@link MAX_DEPTH}, or have more members, objects and arrays than `maxMembers`
- * ({@link MAX_MEMBERS} when left out), or more than 110,000 items: each costs many times its bytes.
+ * ({@link MAX_MEMBERS} when left out; a long key counts as several), or more than 110,000 items: each costs many times
+ * its bytes.
  */
 export function checkBytes(bytes: Buffer, maxMembers = MAX_MEMBERS): void {
   let depth = 0
   let members = 0
   let items = 0
   let inString = false
+  let stringAt = 0
+  let stringBytes = 0
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i]
     if (inString) {
       if (byte === BACKSLASH) i++
-      else if (byte === QUOTE) inString = false
-    } else if (byte === QUOTE) inString = true
-    else if (byte === COMMA) items++
-    else if (byte === COLON) members++
+      else if (byte === QUOTE) {
+        inString = false
+        stringBytes = i - stringAt
+      }
+    } else if (byte === QUOTE) {
+      inString = true
+      stringAt = i
+    } else if (byte === COMMA) items++
+    else if (byte === COLON) members += Math.ceil(stringBytes / KEY_BYTES)
     else if (byte === 0x7b || byte === 0x5b) {
       members++
       if (++depth > MAX_DEPTH)
@@ -101,7 +111,7 @@ export function checkBytes(bytes: Buffer, maxMembers = MAX_MEMBERS): void {
     } else if (byte === 0x7d || byte === 0x5d) depth--
   }
   if (members > maxMembers || items > MAX_ITEMS) {
-    const detail = `At most ${maxMembers} members, objects and arrays are taken, and ${MAX_ITEMS} items.`
+    const detail = `At most ${maxMembers} members, objects and arrays are taken, and ${MAX_ITEMS} items; a member counts once for each ${KEY_BYTES} bytes of its key.`
     throw new Problem('too_many_members', { detail })
   }
   if (!isUtf8(bytes)) throw new Problem('malformed_json', { detail: 'The body is not UTF-8.' })

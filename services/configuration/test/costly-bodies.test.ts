@@ -39,6 +39,7 @@ describe('a body', () => {
     for (const value of [
       ofMembers(MEMBERS),
       { list: Array.from({ length: 110_001 }, () => 1) },
+      Object.fromEntries(Array.from({ length: MEMBERS / 4 }, (_, at) => [`${at}${'k'.repeat(140)}`, 1])),
       { list: Array.from({ length: MEMBERS }, () => []) },
     ]) {
       const { status, json } = await put(config(value))
@@ -52,7 +53,7 @@ describe('a body', () => {
 
   test('a body with thousands of errors gets a short response with their number', async () => {
     const unknown = Object.fromEntries(
-      Array.from({ length: 19_000 }, (_, at) => [`${'x'.repeat(100)}${at}`, 1]),
+      Array.from({ length: 19_000 }, (_, at) => [`${'x'.repeat(20)}${at}`, 1]),
     )
     const one = await put({ ...bodies.jobs, ...unknown }, 'jobs/1')
     expect([one.status, one.json.code, one.text.length < 2_000]).toEqual([422, 'validation_failed', true])
@@ -84,6 +85,13 @@ describe('secrets', () => {
     expect(responses.map(({ status, json }) => [status, json.errors[0].code])).toEqual(
       responses.map(() => [422, 'too_many_secrets']),
     )
+  })
+
+  test('the secrets of a document have at most 524,288 characters together', async () => {
+    const long = (characters: number) => Array.from({ length: 128 }, () => 's'.repeat(characters))
+    expect((await put(config({ apiKey: long(4_096) }))).status).toBe(200)
+    const { status, json } = await put(config({ apiKey: long(4_097) }))
+    expect([status, json.errors[0].code]).toEqual([422, 'too_many_secrets'])
   })
 
   test('an import has at most 2,000 secrets', async () => {
