@@ -27,9 +27,12 @@ async function longestTurn(work: () => Promise<unknown>): Promise<number> {
     if (!done) setImmediate(tick)
   }
   setImmediate(tick)
-  await work()
-  done = true
-  return longest
+  try {
+    await work()
+    return longest
+  } finally {
+    done = true
+  }
 }
 
 describe('a body', () => {
@@ -65,8 +68,8 @@ describe('a body', () => {
     expect(many.text.length).toBeLessThan(20_000)
   })
 
-  test('an error about a key of a megabyte contains the key cut', async () => {
-    const { status, text } = await put({ ...bodies.jobs, ['k'.repeat(1_000_000)]: 1 }, 'jobs/1')
+  test('an error about a key of half a megabyte contains the key cut', async () => {
+    const { status, text } = await put({ ...bodies.jobs, ['k'.repeat(500_000)]: 1 }, 'jobs/1')
     expect([status, text.length < 2_000]).toEqual([422, true])
   })
 })
@@ -107,7 +110,7 @@ describe('secrets', () => {
 
 test('the costliest valid bodies do not block other callers', async () => {
   const long = Object.fromEntries(
-    Array.from({ length: MEMBERS - 10 }, (_, at) => [`k${at}${'x'.repeat(90)}`, at]),
+    Array.from({ length: MEMBERS - 10 }, (_, at) => [`k${at}${'x'.repeat(20)}`, at]),
   )
   const costly = [
     config(long),
