@@ -16,7 +16,7 @@ const lockFile = join(checkout, 'package-lock.json')
 // The hash of the lock file that npm ci last installed.
 const installedLock = join(checkout, 'node_modules/.installed-lock')
 const installLock = join(checkout, '.local/install.lock')
-// Half of what a process does at its start is to compile its modules.
+// Without it each process compiles its modules at every start.
 const compileCache = join(checkout, '.local/compile-cache')
 const PARENT_CHECK_MS = 500
 const LOCK_CHECK_MS = 500
