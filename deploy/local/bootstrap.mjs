@@ -16,6 +16,8 @@ const lockFile = join(checkout, 'package-lock.json')
 // The hash of the lock file that npm ci last installed.
 const installedLock = join(checkout, 'node_modules/.installed-lock')
 const installLock = join(checkout, '.local/install.lock')
+// Without it each process compiles its modules at every start.
+const compileCache = join(checkout, '.local/compile-cache')
 const PARENT_CHECK_MS = 500
 const LOCK_CHECK_MS = 500
 const LOCK_MS = 600_000
@@ -62,7 +64,7 @@ function run(command, args, stdio) {
   const child = spawn(command, args, {
     cwd: checkout,
     stdio,
-    env: { ...process.env, PATH: `${binaries}:${process.env.PATH}` },
+    env: { NODE_COMPILE_CACHE: compileCache, ...process.env, PATH: `${binaries}:${process.env.PATH}` },
   })
   const forward = (signal) => void child.kill(signal)
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']

@@ -1,34 +1,36 @@
 import { addressKey } from '@parley/shared/addresses'
+import type { PendingResponse } from '@parley/shared/exchange'
 import { createInternalClient } from '@parley/shared/internal-client'
 import { createInternalSigner } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
+import { createObserver } from '@parley/shared/observe-requests'
 import { connectRedis } from '@parley/shared/redis'
 import { createApp, type Service } from '@parley/shared/service-app'
 import { createTracing } from '@parley/shared/tracing'
-import type { Request, RequestHandler } from 'express'
+import type { Request } from 'express'
 import { Registry } from 'prom-client'
 import { createAccessTokens } from './access-tokens.ts'
 import { awaitBody } from './await-body.ts'
 import { createCallers } from './callers.ts'
-import { canonicalPath } from './canonical-path.ts'
 import { clientAddress } from './client-address.ts'
 import type { GatewayConfig } from './config.ts'
-import { cors } from './cors.ts'
+import { createCors } from './cors.ts'
 import { documentation } from './documentation.ts'
 import { forwarding } from './forward.ts'
 import { gatekeeper } from './gatekeeper.ts'
 import { followInstances } from './instances.ts'
 import { createKeySet } from './key-set.ts'
+import { createListener } from './listener.ts'
 import { createRateLimits } from './rate-limit/rate-limits.ts'
 import { createRedisCount, settleRegularly } from './rate-limit/settle.ts'
 import { gatewayReadiness } from './readiness.ts'
-import { unambiguousHeaders } from './request-headers.ts'
 import { followRevocations } from './revocations.ts'
 import { createRouter, routes } from './routes.ts'
+import { requireUnambiguous } from './unambiguous.ts'
 
 const TWO_YEARS_SECONDS = 63_072_000
 
-/** Wires the gateway: path, route, caller, then on to the service. Nothing here reads a body. */
+/** Wires the gateway: a listener for what goes to services, an Express app for what it answers itself. */
 export async function buildApp(config: GatewayConfig, log: Log): Promise<Service> {
   const registry = new Registry()
   const tracing = await createTracing('gateway', config)
@@ -52,43 +54,57 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
   const { limits, counters } = createRateLimits(config, registry)
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const settling = redis && settleRegularly(counters, createRedisCount(redis))
-  const forward = forwarding({ timeoutMs: config.UPSTREAM_TIMEOUT_MS, log })
+  const forwarded = forwarding({ timeoutMs: config.UPSTREAM_TIMEOUT_MS, log })
+  const observe = createObserver({ log, registry, tracing })
+  const trustedProxies = config.TRUSTED_PROXIES
+  const secureTransport = strictTransport(config.PUBLIC_URL)
+  const cors = createCors({ origins: config.CORS_ORIGINS, findRoute })
 
-  const app = createApp({
+  const own = createApp({
     log,
     registry,
     tracing,
+    observe,
     readiness: gatewayReadiness({ services, keySet, callers, redis }),
     routes: (express) => {
-      express.use(strictTransport(config.PUBLIC_URL), unambiguousHeaders(), canonicalPath())
-      const trustedProxies = config.TRUSTED_PROXIES
-      const origins = config.CORS_ORIGINS
+      express.use((req, res, next) => {
+        secureTransport(res)
+        requireUnambiguous(req)
+        next()
+      })
       const admit = (req: Request) => limits.page(addressKey(clientAddress(req, trustedProxies)))
       express.use(documentation({ admit }))
-      if (origins.length > 0) express.use(cors({ origins, findRoute }))
-      express.use(gatekeeper({ findRoute, services, callers, signer, limits, trustedProxies }))
-      express.use(awaitBody({ timeoutMs: config.BODY_TIMEOUT_MS }))
-      express.use(forward.middleware)
+      express.use((req, res, next) => {
+        if (!cors(req, res, req.path)) next()
+      })
     },
   })
+  const listener = createListener({
+    findRoute,
+    observe,
+    log,
+    secureTransport,
+    cors,
+    admit: gatekeeper({ services, callers, signer, limits, trustedProxies }),
+    awaitBody: awaitBody({ timeoutMs: config.BODY_TIMEOUT_MS }),
+    forward: forwarded.forward,
+    own,
+  })
   return {
-    app,
+    app: Object.assign(listener, { locals: own.locals, router: own.router }),
     registry,
     close: async () => {
       const following = Object.values(services).map((instances) => instances.close())
       await Promise.all([revocations.close(), settling?.close(), ...following])
       redis?.disconnect()
-      forward.close()
+      await forwarded.close()
       await tracing.close()
     },
   }
 }
 
 /** Makes browsers use TLS only, where `publicUrl` says that TLS ends in front of the gateway. */
-function strictTransport(publicUrl: string | undefined): RequestHandler {
-  const isSecure = publicUrl?.startsWith('https:') === true
-  return (_req, res, next) => {
-    if (isSecure) res.setHeader('strict-transport-security', `max-age=${TWO_YEARS_SECONDS}`)
-    next()
-  }
+function strictTransport(publicUrl: string | undefined): (res: PendingResponse) => void {
+  if (publicUrl?.startsWith('https:') !== true) return () => undefined
+  return (res) => void res.setHeader('strict-transport-security', `max-age=${TWO_YEARS_SECONDS}`)
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
+import type { PendingResponse, ReceivedRequest } from '@parley/shared/exchange'
 import { Problem, sendProblem } from '@parley/shared/problem'
-import type { RequestHandler, Response } from 'express'
 import { abandon, type CallerClass, classOf } from './forward.ts'
+import { hasArrived } from './upstream-client.ts'
 
 // Small enough that bodies which never end leave half of the upstream connections of their class to others.
 const LIMITS: Record<CallerClass, { perCaller: number; total: number }> = {
@@ -12,19 +13,22 @@ const LIMITS: Record<CallerClass, { perCaller: number; total: number }> = {
 const LEAST_PROGRESS = 1_024
 const LOOKS = 3
 
+/** Calls `proceed` when the body is there; throws the problem of one that can't be waited for. */
+export type AwaitBody = (req: ReceivedRequest, res: PendingResponse, proceed: () => void) => void
+
 /**
  * Lets a request go on when its body has arrived, or as much of it as the connection buffers (64 KiB): until then it
  * takes no connection to a service. Refuses with `rate_limited` a caller with too many unfinished bodies; answers
  * `body_timeout` and closes the connection when a body takes longer than `timeoutMs`, or when less than 1 KiB of it
  * arrives in a third of that time.
  */
-export function awaitBody({ timeoutMs }: { timeoutMs: number }): RequestHandler {
+export function awaitBody({ timeoutMs }: { timeoutMs: number }): AwaitBody {
   const unfinished = {
     anonymous: createUnfinishedBodies(LIMITS.anonymous),
     authenticated: createUnfinishedBodies(LIMITS.authenticated),
   }
-  return (req, res, next) => {
-    if (hasArrived(req)) return next()
+  return (req, res, proceed) => {
+    if (hasArrived(req)) return proceed()
     const giveUp = () => refuse(req, res)
     const { name, key } = classOf(res)
     const end = unfinished[name].begin(key, { giveUp })
@@ -36,16 +40,9 @@ export function awaitBody({ timeoutMs }: { timeoutMs: number }): RequestHandler 
     for (const event of ['end', 'close'] as const) req.once(event, stop)
     res.once('close', stop)
     whenBuffered(req, () => {
-      if (!res.headersSent) next()
+      if (!res.headersSent) proceed()
     })
   }
-}
-
-/** Whether the body, if there is one, has come together with the headers, as small ones mostly do. */
-function hasArrived(req: IncomingMessage): boolean {
-  if (req.complete) return true
-  const { 'content-length': length, 'transfer-encoding': coding } = req.headers
-  return coding === undefined && (length === undefined || req.readableLength >= Number(length))
 }
 
 function whenBuffered(req: IncomingMessage, proceed: () => void): void {
@@ -78,9 +75,9 @@ function watchProgress(
 }
 
 /** The rest of the body is not waited for, so the connection can't be used again. */
-function refuse(req: Parameters<RequestHandler>[0], res: Response): void {
+function refuse(req: ReceivedRequest, res: PendingResponse): void {
   if (res.headersSent || res.destroyed) return void req.socket.destroy()
-  res.set('connection', 'close')
+  res.setHeader('connection', 'close')
   sendProblem(req, res, new Problem('body_timeout'))
   abandon(res)
 }

@@ -1,13 +1,12 @@
-import { Agent, type ClientRequest } from 'node:http'
-import type { Socket } from 'node:net'
 import { addressKey } from '@parley/shared/addresses'
+import type { PendingResponse, ReceivedRequest } from '@parley/shared/exchange'
 import type { Caller } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
 import { Problem, sendProblem } from '@parley/shared/problem'
-import type { Request, RequestHandler, Response } from 'express'
 import { createProxyMiddleware, type Plugin } from 'http-proxy-middleware'
 import type { Instances } from './instances.ts'
-import { outgoingHeaders, stripResponseHeaders } from './outgoing-headers.ts'
+import { outgoingHeaders } from './outgoing-headers.ts'
+import { createUpstreamClient, type UpstreamClient } from './upstream-client.ts'
 import { createUpstreamSlots, type SlotLimits, type UpstreamSlots } from './upstream-slots.ts'
 
 /** What the earlier steps pass to {@link forwarding}. */
@@ -20,11 +19,15 @@ export interface Forwarding {
   internalToken: string | undefined
 }
 
+interface Forwarder {
+  /** `refuse` hears why a request was not sent. */
+  forward(req: ReceivedRequest, res: PendingResponse, refuse: (error: unknown) => void): void
+  close(): Promise<void>
+}
+
 /** Callers whose token was verified are bounded apart from all others. */
 export type CallerClass = 'anonymous' | 'authenticated'
 
-const CONNECT_MS = 3_000
-const MAX_FREE_SOCKETS = 128
 const WAIT_MS = 10_000
 // Each class has its own, so that requests without a token can't block requests with one.
 const LIMITS: Record<CallerClass, SlotLimits> = {
@@ -32,45 +35,49 @@ const LIMITS: Record<CallerClass, SlotLimits> = {
   authenticated: { total: 512, perCaller: 256, waiting: 2_048, waitingPerCaller: 1_024, waitMs: WAIT_MS },
 }
 
-class UpstreamTimeout extends Error {}
-
 /**
- * Streams a request to `res.locals.forwarding.target` and the response back, over connections that are kept
- * alive. A service that can't be reached is 503, one that is silent for `timeoutMs` 504; a response that
- * breaks off cuts the caller's connection. Where a service has no room for a request within 10 s, that is 429 when the
- * caller's own requests are what fills it, else 503.
+ * Streams a request to `res.locals.forwarding.target` and the response back. A service that can't be reached is 503,
+ * one that is silent for `timeoutMs` 504; a response that breaks off cuts the caller's connection. Where a service has
+ * no room for a request within 10 s, that is 429 when the caller's own requests are what fills it, else 503.
  */
-export function forwarding(options: { timeoutMs: number; log: Log }): {
-  middleware: RequestHandler
-  close(): void
-} {
-  const agent = new Agent({ keepAlive: true, maxFreeSockets: MAX_FREE_SOCKETS })
-  const watching = watchForSilence(agent, options.timeoutMs)
-  const proxy = createProxyMiddleware<Request, Response>({
+export function forwarding(options: { timeoutMs: number; log: Log }): Forwarder {
+  const client = createUpstreamClient(options)
+  const proxy = createProxyMiddleware<ReceivedRequest, PendingResponse>({
     router: (_req, res) => forwardingOf(res).target,
-    agent,
-    changeOrigin: true,
     ejectPlugins: true,
-    plugins: [events(options.log)],
+    plugins: [through(client), reportErrors(options.log)],
   })
   const slotsOf = slotsByService()
-  const middleware: RequestHandler = (req, res, next) => {
-    const { address, internalToken, instances } = forwardingOf(res)
-    const { name, key } = classOf(res)
-    const go = (release: () => void) => {
-      // A caller may hang up while it waits.
-      if (res.destroyed || res.writableEnded) return release()
-      res.once('close', release)
-      req.headers = outgoingHeaders(req, { requestId: String(res.locals.requestId), address, internalToken })
-      void proxy(req, res, next)
-    }
-    slotsOf(instances, name).take(key, { go, refuse: next })
+  return {
+    forward(req, res, refuse) {
+      const { name, key } = classOf(res)
+      const go = (release: () => void) => {
+        // A caller may hang up while it waits.
+        if (res.destroyed || res.writableEnded) return release()
+        res.once('close', release)
+        void proxy(req, res, refuse)
+      }
+      slotsOf(forwardingOf(res).instances, name).take(key, { go, refuse })
+    },
+    close: () => client.close(),
   }
-  const close = () => {
-    clearInterval(watching)
-    agent.destroy()
+}
+
+/** Puts the client in the place of the middleware's own, which is its last step and has no name. */
+function through(client: UpstreamClient): Plugin<ReceivedRequest, PendingResponse> {
+  return (server) => {
+    server.before('web', '', (request, response, _options, _server, _head, callback) => {
+      const [req, res] = [request as ReceivedRequest, response as PendingResponse]
+      const { target, address, internalToken } = forwardingOf(res)
+      const requestId = String(res.locals.requestId)
+      const headers = outgoingHeaders(req, { requestId, address, internalToken })
+      const fail = (error: Error) => callback?.(error, req, res, target)
+      const end = client.send({ target, headers, req, res, fail })
+      res.locals.abandon = end
+      res.once('close', end)
+      return true
+    })
   }
-  return { middleware, close }
 }
 
 /** The caller whose share of the limits a request takes: an API token, an account or an address. */
@@ -100,68 +107,37 @@ function slotsByService(): (service: object, name: CallerClass) => UpstreamSlots
 
 /** Ends the request to the service, if it was sent. */
 export function abandon({ locals }: { locals: Record<string, unknown> }): void {
-  const proxyReq = locals.proxyReq as ClientRequest | undefined
-  proxyReq?.destroy()
+  const end = locals.abandon as (() => void) | undefined
+  end?.()
 }
 
 function forwardingOf(res: { locals: Record<string, unknown> } | undefined): Forwarding {
   return res?.locals.forwarding as Forwarding
 }
 
-function events(log: Log): Plugin<Request, Response> {
+function reportErrors(log: Log): Plugin<ReceivedRequest, PendingResponse> {
   return (server) => {
-    server.on('proxyReq', (proxyReq, _req, res) => {
-      res.locals.proxyReq = proxyReq
-      if (proxyReq.socket?.connecting) limitConnect(proxyReq.socket)
-    })
-    server.on('proxyRes', (proxyRes, _req, res) => {
-      stripResponseHeaders(proxyRes.headers)
-      proxyRes.headers['cache-control'] ??= 'no-store'
-      if (!res.shouldKeepAlive) proxyRes.headers.connection = 'close'
-    })
     server.on('error', (error, req, res) => {
       if (req === undefined || res === undefined || !('locals' in res)) return
-      sendError({ error, req, res, log })
+      sendUpstreamError({ error, req, res, log })
     })
   }
 }
 
-/**
- * Cuts connections that are in use and on which nothing came or went for `timeoutMs`, give or take a twentieth. It
- * looks at all of them now and then: the agent's own `timeout`, which sets and takes away a timer and listeners for
- * each request, was a twelfth of what a request cost.
- */
-function watchForSilence(agent: Agent, timeoutMs: number): NodeJS.Timeout {
-  const seen = new WeakMap<Socket, { bytes: number; since: number }>()
-  const look = () => {
-    const now = performance.now()
-    for (const socket of socketsIn(agent.freeSockets)) seen.delete(socket)
-    for (const socket of socketsIn(agent.sockets)) {
-      const bytes = socket.bytesRead + socket.bytesWritten
-      const last = seen.get(socket)
-      if (last?.bytes !== bytes) seen.set(socket, { bytes, since: now })
-      else if (now - last.since >= timeoutMs) socket.destroy(new UpstreamTimeout())
-    }
-  }
-  return setInterval(look, timeoutMs / 20).unref()
-}
-
-const socketsIn = (byHost: NodeJS.ReadOnlyDict<Socket[]>): Socket[] =>
-  Object.values(byHost).flatMap((sockets) => sockets ?? [])
-
-function connectTimeout(): Error {
-  return Object.assign(new Error('the connection was not made in time'), { code: 'ETIMEDOUT' })
-}
-
-function limitConnect(socket: Socket): void {
-  const timer = setTimeout(() => socket.destroy(connectTimeout()), CONNECT_MS)
-  for (const event of ['connect', 'close'] as const) socket.once(event, () => clearTimeout(timer))
-}
-
-function sendError({ error, req, res, log }: { error: Error; req: Request; res: Response; log: Log }): void {
+function sendUpstreamError({
+  error,
+  req,
+  res,
+  log,
+}: {
+  error: Error
+  req: ReceivedRequest
+  res: PendingResponse
+  log: Log
+}): void {
   if (res.destroyed || res.writableEnded) return
   const { target, instances } = forwardingOf(res)
-  if (isUnreachable(error)) instances.suspect(target)
+  if (UNREACHABLE.has(codeOf(error))) instances.suspect(target)
   log.warn(
     { requestId: res.locals.requestId, target: target.host, reason: error.message },
     'upstream failed: the caller got an error; see the log of that service',
@@ -170,14 +146,21 @@ function sendError({ error, req, res, log }: { error: Error; req: Request; res: 
   sendProblem(req, res, problemOf(error))
 }
 
-const UNREACHABLE = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'ETIMEDOUT'])
+const UNREACHABLE = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+const SILENT = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
-function isUnreachable(error: Error): boolean {
-  return UNREACHABLE.has((error as NodeJS.ErrnoException).code ?? '')
-}
+const codeOf = (error: Error): string => (error as NodeJS.ErrnoException).code ?? ''
 
 function problemOf(error: Error): Problem {
-  if (error instanceof UpstreamTimeout) return new Problem('upstream_timeout', { cause: error })
-  const { code } = error as { code?: string }
-  return new Problem(code?.startsWith('HPE_') ? 'bad_gateway' : 'unavailable', { cause: error })
+  const code = codeOf(error)
+  if (SILENT.has(code)) return new Problem('upstream_timeout', { cause: error })
+  const isNonsense = error.name === 'HTTPParserError' || code === 'UND_ERR_HEADERS_OVERFLOW'
+  return new Problem(isNonsense ? 'bad_gateway' : 'unavailable', { cause: error })
 }

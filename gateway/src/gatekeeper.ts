@@ -1,17 +1,16 @@
 import type { BlockList } from 'node:net'
 import { addressKey } from '@parley/shared/addresses'
+import type { PendingResponse, ReceivedRequest } from '@parley/shared/exchange'
 import type { InternalSigner } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
-import type { Request, RequestHandler, Response } from 'express'
 import { type Callers, internalTokenFor, type KnownCaller } from './callers.ts'
 import { clientAddress } from './client-address.ts'
 import type { Forwarding } from './forward.ts'
 import type { Instances } from './instances.ts'
 import type { RateLimits } from './rate-limit/rate-limits.ts'
-import type { FindRoute, Route, Upstream } from './routes.ts'
+import type { Route, Upstream } from './routes.ts'
 
 interface Gatekeeping {
-  findRoute: FindRoute
   services: Record<Upstream, Instances>
   callers: Callers
   signer: InternalSigner
@@ -21,38 +20,55 @@ interface Gatekeeping {
 
 const BEARER = /^Bearer +([\w-]+(?:\.[\w-]+\.[\w-]+)?)$/i
 
+/** A request for a route of the table. */
+export interface Routed {
+  route: Route
+  /** Without the query. */
+  path: string
+  req: ReceivedRequest
+  res: PendingResponse
+}
+
 /**
- * Finds a request's route and, where the route requires it, its caller; checks the rate limits; sets
- * `res.locals.forwarding`.
+ * Checks a request's method and size, finds its caller where the route requires one, checks the rate limits, and sets
+ * `res.locals.forwarding`. Throws the problem of a request that is refused; a promise is returned only for a caller
+ * who is not known yet, because a promise for each request costs time.
  */
-export function gatekeeper(gatekeeping: Gatekeeping): RequestHandler {
+export function gatekeeper(gatekeeping: Gatekeeping): (routed: Routed) => Promise<void> | undefined {
   const { callers, trustedProxies } = gatekeeping
-  return (req, res, next) => {
-    const route = routeOf(gatekeeping, req, res)
-    const asked = { route, req, res, address: clientAddress(req, trustedProxies) }
+  return (routed) => {
+    const { route, req } = routed
+    requireRoute(routed)
+    const asked = { ...routed, address: clientAddress(req, trustedProxies) }
     const token = route.access === 'public' ? undefined : bearerIn(req.headers.authorization)
     const known = token === undefined ? undefined : callers.known(token)
-    // Most callers are known. They go on in the same tick, because a promise for each request costs time.
-    if (known !== undefined) {
-      letThrough(gatekeeping, asked, known)
-      return next()
-    }
-    return callerFor(gatekeeping, asked, token).then((caller) => {
-      letThrough(gatekeeping, asked, caller)
-      next()
-    })
+    if (known === undefined)
+      return callerFor(gatekeeping, asked, token).then((caller) => letThrough(gatekeeping, asked, caller))
+    letThrough(gatekeeping, asked, known)
+    return undefined
   }
+}
+
+function requireRoute({ route, req, res }: Routed): void {
+  res.locals.route = route.path
+  if (!route.methods.includes(req.method ?? ''))
+    throw new Problem('method_not_allowed', { headers: { allow: route.methods.join(', ') } })
+  if (Number(req.headers['content-length']) > route.maxBytes) throw new Problem('body_too_large')
+}
+
+interface Asked extends Routed {
+  address: string
 }
 
 /** Counts the request, and sets its target and the caller that it is made for. */
 function letThrough(
   { services, limits, signer }: Gatekeeping,
-  { route, req, res, address }: Asked,
+  { route, path, res, address }: Asked,
   known: KnownCaller | undefined,
 ): void {
   const instances = services[route.upstream]
   const forwarding: Forwarding = { target: instances.next(), instances, address, internalToken: undefined }
-  if (known === undefined) limits.anonymous(route, req.path, addressKey(address))
+  if (known === undefined) limits.anonymous(route, path, addressKey(address))
   else {
     res.locals.caller = known.caller
     limits.caller(route, known.caller)
@@ -60,23 +76,6 @@ function letThrough(
     forwarding.internalToken = internalTokenFor(route.upstream, { caller, cached, signer })
   }
   res.locals.forwarding = forwarding
-}
-
-function routeOf({ findRoute }: Gatekeeping, req: Request, res: Response): Route {
-  const route = findRoute(req.path, req.method)
-  if (route === undefined) throw new Problem('not_found')
-  res.locals.route = route.path
-  if (!route.methods.includes(req.method))
-    throw new Problem('method_not_allowed', { headers: { allow: route.methods.join(', ') } })
-  if (Number(req.headers['content-length']) > route.maxBytes) throw new Problem('body_too_large')
-  return route
-}
-
-interface Asked {
-  route: Route
-  req: Request
-  res: Response
-  address: string
 }
 
 /** The caller; undefined on a public path, and where an optional token is not valid. */

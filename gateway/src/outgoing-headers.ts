@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 
 const HOP_BY_HOP = new Set([
   'connection',
@@ -11,16 +11,13 @@ const HOP_BY_HOP = new Set([
   'http2-settings',
   'proxy-authenticate',
   'proxy-authorization',
+  'transfer-encoding',
 ])
-const OURS = new Set(['forwarded', 'x-real-ip', 'authorization'])
+const OURS = new Set(['forwarded', 'x-real-ip', 'authorization', 'host'])
 const OUR_PREFIXES = ['x-forwarded-', 'x-internal-']
-// What frames or addresses a message is for every hop, whatever the Connection header says (RFC 9110, 7.6.1).
-const END_TO_END = new Set(['content-length', 'transfer-encoding', 'host'])
+// Whatever the Connection header says (RFC 9110, 7.6.1): without its length a body would be framed in another way.
+const LENGTH = 'content-length'
 const LEAKING = new Set(['server', 'x-powered-by'])
-
-// The body of these is sent in chunks on a reused connection when it has no length; that of the others stays
-// framed by its own header, because without one it would run into the next request.
-const CHUNKED_BY_DEFAULT = new Set(['POST', 'PUT', 'PATCH'])
 
 interface Outgoing {
   requestId: string
@@ -30,19 +27,17 @@ interface Outgoing {
 
 /**
  * The headers for a service: the caller's but for what is not theirs to say (hop-by-hop fields and those that
- * `Connection` names, everything about where the request came from, and names with an underscore, which some readers
+ * `Connection` names, how a body without a length is framed, everything about where the request came from, and names with an underscore, which some readers
  * take for a hyphen), and the gateway's own: where the request came from, its id, and on whose behalf it is made.
  */
 export function outgoingHeaders(
-  { method = '', headers }: Pick<IncomingMessage, 'method' | 'headers'>,
+  { headers }: Pick<IncomingMessage, 'headers'>,
   { requestId, address, internalToken }: Outgoing,
 ): IncomingHttpHeaders {
   const named = namedByConnection(headers)
   const outgoing: IncomingHttpHeaders = {}
   for (const name in headers)
-    if (isTheirs(name) && (!named.includes(name) || END_TO_END.has(name))) outgoing[name] = headers[name]
-  if (outgoing['transfer-encoding'] === 'chunked' && CHUNKED_BY_DEFAULT.has(method))
-    delete outgoing['transfer-encoding']
+    if (isTheirs(name) && (name === LENGTH || !named.includes(name))) outgoing[name] = headers[name]
   outgoing['x-request-id'] = requestId
   outgoing['x-forwarded-for'] = address
   outgoing['x-forwarded-proto'] = 'http'
@@ -57,12 +52,15 @@ const isTheirs = (name: string): boolean =>
   !name.includes('_') &&
   !OUR_PREFIXES.some((prefix) => name.startsWith(prefix))
 
-/** Takes out of a service's headers what concerns only its connection, or tells what it runs on. */
-export function stripResponseHeaders(headers: IncomingHttpHeaders): void {
+/** Sets on `res` the headers of a service's response, but for what concerns only its connection or says what it runs on. */
+export function setResponseHeaders(res: ServerResponse, headers: IncomingHttpHeaders): void {
   const named = namedByConnection(headers)
-  for (const name in headers)
-    if (HOP_BY_HOP.has(name) || LEAKING.has(name) || (named.includes(name) && !END_TO_END.has(name)))
-      delete headers[name]
+  for (const name in headers) {
+    const value = headers[name]
+    if (value === undefined || HOP_BY_HOP.has(name) || LEAKING.has(name)) continue
+    if (name === LENGTH || !named.includes(name)) res.setHeader(name, value)
+  }
+  if (headers['cache-control'] === undefined) res.setHeader('cache-control', 'no-store')
 }
 
 function namedByConnection({ connection }: IncomingHttpHeaders): string[] {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { isCanonical } from '../src/canonical-path.ts'
+import { isCanonical } from '../src/unambiguous.ts'
 import { type GatewaySystem, startSystem } from './gateway-system.ts'
 
 const REFUSED = [

@@ -6,6 +6,7 @@ import { baseConfig, parseConfig } from '@parley/shared/config'
 import { respondToClientErrors } from '@parley/shared/http-server'
 import { createInternalVerifier, type InternalVerifier } from '@parley/shared/internal-token'
 import { createLog } from '@parley/shared/log'
+import type { ServiceApp } from '@parley/shared/service-app'
 import { z } from 'zod'
 import {
   type CallOptions,
@@ -36,7 +37,7 @@ export type BackendName = 'webhook' | 'configuration' | 'dispatcher'
 export interface GatewaySystem {
   url: string
   /** The gateway's own, for a test that serves it otherwise. */
-  app: RequestListener
+  app: ServiceApp
   keys: ServiceKeys
   identity: IdentityServer
   /** Starts a further instance of identity, which the gateway does not know; the caller closes it. */

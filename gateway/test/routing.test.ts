@@ -51,6 +51,20 @@ describe('a request reaches its service', () => {
     expect([status, json.role.name]).toEqual([200, 'WORKSPACE_ADMIN'])
   })
 
+  test('and passes no Express app, which has only what the gateway answers itself', async () => {
+    const passed: string[] = []
+    const { router } = system.app
+    router.use((req, _res, next) => {
+      passed.push(req.path)
+      next()
+    })
+    router.stack.unshift(...router.stack.splice(-1))
+    for (const path of ['/rest/jobs', '/openapi.json', '/rest/nothing'])
+      await system.call('GET', path, { token })
+    router.stack.shift()
+    expect(passed).toEqual(['/openapi.json', '/rest/nothing'])
+  })
+
   test('with its query unchanged', async () => {
     const path = '/rest/channels?limit=2&name=a%20b&sort=-updatedAt&x=[1]'
     expect((await system.call('GET', path, { token })).json.url).toBe(path)

@@ -1,26 +1,29 @@
-import type { Request, RequestHandler, Response } from 'express'
 import { Histogram, type Registry } from 'prom-client'
+import { type PendingResponse, pathOf, type ReceivedRequest } from './exchange.ts'
 import type { Caller } from './internal-token.ts'
 import type { Log } from './log.ts'
 import { parseTraceparent, type Tracing, untraced } from './tracing.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-/** What is recorded of every request: one duration in the metrics, one span, one line in the log. */
-export function observeRequests(options: { log: Log; registry: Registry; tracing: Tracing }): RequestHandler {
+/** Records a request when it ends: one duration in the metrics, one span, one line in the log. */
+export type Observe = (req: ReceivedRequest, res: PendingResponse) => void
+
+/** Registers the metric, so it is made once for each registry. */
+export function createObserver(options: { log: Log; registry: Registry; tracing: Tracing }): Observe {
   const { log, registry, tracing } = options
   const observe = requestDurations(registry)
   const isTracing = tracing !== untraced
-  return (req, res, next) => {
+  return (req, res) => {
     const started = performance.now()
     const span = isTracing
-      ? tracing.start(req.method, { kind: 'server', parent: traceparentOf(req) })
+      ? tracing.start(req.method ?? '', { kind: 'server', parent: traceparentOf(req) })
       : undefined
     // Whoever goes on with the work reads it from the request.
     if (span?.traceparent !== undefined) req.headers.traceparent = span.traceparent
     res.on('close', () => {
       const ms = performance.now() - started
-      const { method } = req
+      const { method = '' } = req
       const { statusCode: status } = res
       const route = routeOf(req, res)
       observe({ method, route, status, seconds: ms / 1_000 })
@@ -35,16 +38,15 @@ export function observeRequests(options: { log: Log; registry: Registry; tracing
         ...(status >= 500 ? { error: String(status) } : {}),
       })
     })
-    next()
   }
 }
 
-function traceparentOf(req: Request): string | undefined {
+function traceparentOf(req: ReceivedRequest): string | undefined {
   const { traceparent } = req.headers
   return typeof traceparent === 'string' ? traceparent : undefined
 }
 
-function line(req: Request, res: Response, ms: number): object {
+function line(req: ReceivedRequest, res: PendingResponse, ms: number): object {
   const caller = res.locals.caller as Caller | undefined
   return {
     requestId: res.locals.requestId,
@@ -59,19 +61,15 @@ function line(req: Request, res: Response, ms: number): object {
   }
 }
 
-function pathOf(req: Request): string {
-  return req.originalUrl.split('?', 1)[0] ?? '/'
-}
-
 /**
  * The pattern that a request matched, such as `/rest/channels/:id`; `unmatched` for what no route took. A handler
  * that failed has left its mount behind, so the mount is read from the path itself: it is as many segments as the
  * pattern does not cover.
  */
-function routeOf(req: Request, res: Response): string {
+function routeOf(req: ReceivedRequest, res: PendingResponse): string {
   const named: unknown = res.locals.route
   if (typeof named === 'string') return named
-  const pattern: unknown = req.route?.path
+  const pattern = (req as { route?: { path: unknown } }).route?.path
   if (typeof pattern !== 'string') return 'unmatched'
   const path = pathOf(req)
   if (path === pattern) return pattern

@@ -1,6 +1,7 @@
-import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { defined } from './defined.ts'
 import { type ErrorCode, errors } from './errors.ts'
+import { type PendingResponse, pathOf, type ReceivedRequest } from './exchange.ts'
 import type { Log } from './log.ts'
 import { isUnavailable } from './unavailable.ts'
 
@@ -88,20 +89,31 @@ export function problemHeaders(problem: Problem): Record<string, string> {
 }
 
 /** Sends `problem`; the query string is left out of `instance`, since it may hold secrets. */
-export function sendProblem(req: Request, res: Response, problem: Problem): void {
-  const instance = req.originalUrl.split('?', 1)[0] ?? '/'
-  res.status(problem.status).set(problemHeaders(problem))
-  res.end(JSON.stringify(problemBody(problem, { instance, requestId: res.locals.requestId ?? '' })))
+export function sendProblem(req: ReceivedRequest, res: PendingResponse, problem: Problem): void {
+  res.statusCode = problem.status
+  for (const [name, value] of Object.entries(problemHeaders(problem))) res.setHeader(name, value)
+  res.end(JSON.stringify(problemBody(problem, { instance: pathOf(req), requestId: requestIdOf(res) })))
 }
 
-/** Last in the chain: turns whatever was thrown into a problem; what is ours to mend is logged as an error. */
+const requestIdOf = ({ locals }: PendingResponse): string => String(locals.requestId ?? '')
+
+/** Last in the chain: answers whatever was thrown with {@link sendError}. */
 export function problemHandler(log: Log): ErrorRequestHandler {
-  return (error, req, res, _next) => {
-    const problem = toProblem(error)
-    logProblem(log, problem, { error, requestId: res.locals.requestId })
-    if (res.headersSent) return void res.destroy()
-    sendProblem(req, res, problem)
-  }
+  return (error, req, res, _next) => sendError({ error, req, res, log })
+}
+
+/** Answers with the problem that `error` is; what is ours to mend is logged as an error. */
+export function sendError(failed: {
+  error: unknown
+  req: ReceivedRequest
+  res: PendingResponse
+  log: Log
+}): void {
+  const { error, req, res, log } = failed
+  const problem = toProblem(error)
+  logProblem(log, problem, { error, requestId: res.locals.requestId })
+  if (res.headersSent) return void res.destroy()
+  sendProblem(req, res, problem)
 }
 
 /** What the caller did wrong is the request's own line; that a part is unavailable is known without a stack. */

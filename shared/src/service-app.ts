@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
+import type { RequestListener } from 'node:http'
+import express, { type Express, type RequestHandler } from 'express'
 import { Gauge, type Registry } from 'prom-client'
+import type { PendingResponse, ReceivedRequest } from './exchange.ts'
 import type { Caller, InternalVerifier, ServiceName } from './internal-token.ts'
 import type { Log } from './log.ts'
-import { observeRequests } from './observe-requests.ts'
+import { createObserver, type Observe } from './observe-requests.ts'
 import { Problem, problemHandler } from './problem.ts'
 import type { Tracing } from './tracing.ts'
 import { withTimeout } from './with-timeout.ts'
@@ -21,9 +23,12 @@ export interface Readiness {
   optionalMs?: number
 }
 
+/** An Express app, or a listener in front of one, with the state and the routes of that. */
+export type ServiceApp = RequestListener & Pick<Express, 'locals' | 'router'>
+
 /** A wired service: the app, what it depends on, and how to let go of it. */
 export interface Service {
-  app: Express
+  app: ServiceApp
   /** What `/metrics` shows of it. */
   registry: Registry
   /** Flushes what is in flight and closes every connection. */
@@ -43,9 +48,11 @@ export function createApp(options: {
   registry: Registry
   tracing: Tracing
   readiness: Readiness
+  /** Where requests that do not pass the app are observed too; one of its own when left out. */
+  observe?: Observe
   routes(app: Express): void
 }): Express {
-  const { log, registry, tracing } = options
+  const { log, registry, tracing, observe = createObserver({ log, registry, tracing }) } = options
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', false)
@@ -56,7 +63,6 @@ export function createApp(options: {
   showReadiness(registry, options.readiness)
   app.use((req, res, next) => {
     nameRequest(req, res)
-    requireHost(req)
     next()
   })
   app.get('/health/live', (_req, res) => {
@@ -65,7 +71,10 @@ export function createApp(options: {
   })
   app.get('/health/ready', readinessHandler(options.readiness))
   // Probes would drown the rest.
-  app.use(observeRequests({ log, registry, tracing }))
+  app.use((req, res, next) => {
+    observe(req, res)
+    next()
+  })
   options.routes(app)
   app.use(() => {
     throw new Problem('not_found')
@@ -76,17 +85,19 @@ export function createApp(options: {
 
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
 
-function nameRequest(req: Request, res: Response): void {
+/** Gives a request its id, the caller's where that is sane. Refuses one that does not name exactly one host. */
+export function nameRequest(req: ReceivedRequest, res: PendingResponse): void {
   const sent = req.headers['x-request-id']
   const id = typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID()
   req.headers['x-request-id'] = id
   res.locals.requestId = id
   res.setHeader('x-request-id', id)
   res.setHeader('x-content-type-options', 'nosniff')
+  requireHost(req)
 }
 
 /** One host is named in every request of HTTP/1.1, and never two, of which each reader may take another. */
-function requireHost({ rawHeaders, httpVersion }: Request): void {
+function requireHost({ rawHeaders, httpVersion }: ReceivedRequest): void {
   let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (isHost(rawHeaders[at])) hosts++
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) throw new Problem('malformed_request')

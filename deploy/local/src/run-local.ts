@@ -6,7 +6,7 @@ import { portProblem } from './servers/choose-ports.ts'
 import { type Servers, startServers } from './servers/start-servers.ts'
 import { SetupError } from './setup-error.ts'
 import { loadSecrets } from './system/secrets.ts'
-import { type System, startSystem } from './system/start-system.ts'
+import { loadProcesses, type System, startSystem } from './system/start-system.ts'
 
 const DEFAULT_PORT = 8080
 const MAX_PORT = 65_535
@@ -24,6 +24,7 @@ export async function runLocal(options: {
   requireSecretsOfData(directory)
   // Before there is any data, which could not be read without them.
   loadSecrets(join(directory, 'secrets.json'))
+  const loaded = loadProcesses(directory)
   let servers: Servers | undefined
   let system: System | undefined
   try {
@@ -31,13 +32,15 @@ export async function runLocal(options: {
     servers = await startServers({ directory: join(directory, 'servers'), say, signal })
     say('Starting the services …')
     const logLevel = process.env.LOG_LEVEL ?? 'warn'
-    system = await startSystem({ directory, port, servers, say, logLevel, instances: INSTANCES, signal })
+    const settings = { directory, port, servers, say, logLevel, instances: INSTANCES, signal }
+    system = await startSystem({ ...settings, loaded })
     say(describeSystem(system, servers))
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
     await system?.stop()
+    for (const child of Object.values(loaded)) child?.kill('SIGKILL')
     await servers?.stop()
   }
 }

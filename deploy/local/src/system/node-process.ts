@@ -3,10 +3,12 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { CHECKOUT } from '../checkout.ts'
 import { ownerMark } from '../processes/owned.ts'
 import type { ProcessPlan } from './plan-processes.ts'
 
+const BECOME = fileURLToPath(new URL('become-process.ts', import.meta.url))
 const MAX_LINE = 16_384
 const FIRST_DELAY_MS = 200
 const LAST_DELAY_MS = 10_000
@@ -23,14 +25,20 @@ export class NodeProcess {
   #child: ChildProcess
   #exited: Promise<void>
 
-  constructor(options: { plan: ProcessPlan; owner: string; say(line: string): void }) {
+  /** `loaded` has what {@link loadProcess} returned for the script; it is used for the first run. */
+  constructor(options: {
+    plan: ProcessPlan
+    owner: string
+    say(line: string): void
+    loaded?: ChildProcess | undefined
+  }) {
     this.name = options.plan.name
     this.url = options.plan.url
     this.metricsUrl = options.plan.metricsUrl
     this.#plan = options.plan
     this.#owner = options.owner
     this.#say = options.say
-    this.#child = this.#spawn()
+    this.#child = this.#become(options.loaded) ?? this.#spawn()
     this.#exited = exitOf(this.#child)
   }
 
@@ -59,14 +67,22 @@ export class NodeProcess {
   }
 
   #spawn(): ChildProcess {
-    const child = spawn(process.execPath, [this.#plan.script], {
-      cwd: CHECKOUT,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: { ...process.env, ...this.#plan.env, ...ownerMark(this.#owner) },
-    })
-    for (const stream of [child.stdout, child.stderr]) if (stream) this.#sayLines(stream)
+    const env = { ...this.#plan.env, ...ownerMark(this.#owner) }
+    const child = spawnNode([this.#plan.script], env)
+    this.#sayAll(child)
     return child
+  }
+
+  /** Nothing when it has ended already. */
+  #become(loaded: ChildProcess | undefined): ChildProcess | undefined {
+    if (loaded?.connected !== true) return undefined
+    loaded.send(this.#plan.env)
+    this.#sayAll(loaded)
+    return loaded
+  }
+
+  #sayAll({ stdout, stderr }: ChildProcess): void {
+    for (const stream of [stdout, stderr]) if (stream) this.#sayLines(stream)
   }
 
   #sayLines(stream: Readable): void {
@@ -74,6 +90,20 @@ export class NodeProcess {
       this.#say(`${this.name.padEnd(13)} ${line.slice(0, MAX_LINE)}`),
     )
   }
+}
+
+/** Starts a process that loads its modules and waits for a {@link NodeProcess} to take it over. */
+export function loadProcess({ script, owner }: { script: string; owner: string }): ChildProcess {
+  return spawnNode([BECOME, script], ownerMark(owner))
+}
+
+function spawnNode(args: string[], env: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, args, {
+    cwd: CHECKOUT,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { ...process.env, ...env },
+  })
 }
 
 async function exitOf(child: ChildProcess): Promise<void> {

@@ -14,7 +14,7 @@ export const PROCESSES = [
   'dispatcher',
   'simulator',
 ] as const
-type ProcessName = (typeof PROCESSES)[number]
+export type ProcessName = (typeof PROCESSES)[number]
 
 /** The services that the gateway has in front of it. */
 type UpstreamName = Exclude<ServiceName, 'gateway'>
@@ -67,11 +67,11 @@ export function planProcesses(settings: SystemSettings): ProcessPlan[] {
   const { ports } = settings
   const services: ServiceName[] = ['identity', 'webhook', 'configuration', 'dispatcher']
   return [
-    planService({ name: 'gateway', script: 'gateway/src/server.ts', settings }),
-    ...services.map((name) => planService({ name, script: `services/${name}/src/server.ts`, settings })),
+    planService({ name: 'gateway', settings }),
+    ...services.map((name) => planService({ name, settings })),
     {
       name: 'simulator',
-      script: join(CHECKOUT, 'deploy/local/src/simulator/server.ts'),
+      script: scriptOf('simulator'),
       url: urlOf('simulator', ports),
       env: {
         HOST,
@@ -87,18 +87,24 @@ export function planInstances(settings: SystemSettings): ProcessPlan[] {
   return furtherInstances(settings.instances).map(({ service, name }) => {
     const ports = { ...settings.ports, [service]: settings.ports[name] ?? 0 }
     const metricsPorts = { [service]: settings.metricsPorts[name] ?? 0 }
-    const script = `services/${service}/src/server.ts`
-    const plan = planService({ name: service, script, settings: { ...settings, ports, metricsPorts } })
+    const plan = planService({ name: service, settings: { ...settings, ports, metricsPorts } })
     return { ...plan, name }
   })
 }
 
-function planService(options: { name: ServiceName; script: string; settings: SystemSettings }): ProcessPlan {
-  const { name, script, settings } = options
+/** The file that a process runs. */
+export function scriptOf(name: ProcessName): string {
+  const folders: Partial<Record<ProcessName, string>> = { gateway: 'gateway', simulator: 'deploy/local' }
+  const folder = folders[name] ?? `services/${name}`
+  return join(CHECKOUT, folder, name === 'simulator' ? 'src/simulator/server.ts' : 'src/server.ts')
+}
+
+function planService(options: { name: ServiceName; settings: SystemSettings }): ProcessPlan {
+  const { name, settings } = options
   const metricsPort = settings.metricsPorts[name] ?? 0
   return {
     name,
-    script: join(CHECKOUT, script),
+    script: scriptOf(name),
     url: urlOf(name, settings.ports),
     metricsUrl: `http://${HOST}:${metricsPort}/metrics`,
     env: {

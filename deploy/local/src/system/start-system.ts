@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -6,7 +7,7 @@ import { choosePorts } from '../servers/choose-ports.ts'
 import type { Servers } from '../servers/start-servers.ts'
 import { SetupError } from '../setup-error.ts'
 import { waitUntil } from '../wait-until.ts'
-import { NodeProcess, type Restartable, restartOnExit } from './node-process.ts'
+import { loadProcess, NodeProcess, type Restartable, restartOnExit } from './node-process.ts'
 import {
   type FrontPorts,
   furtherInstances,
@@ -15,11 +16,12 @@ import {
   type ProcessPlan,
   planInstances,
   planProcesses,
+  scriptOf,
 } from './plan-processes.ts'
 import { loadSecrets, writeAtomically } from './secrets.ts'
 
 const READY_MS = 60_000
-const READY_CHECK_MS = 200
+const READY_CHECK_MS = 50
 const LEFTOVER_GRACE_MS = 10_000
 const STOP_MS = 25_000
 
@@ -36,8 +38,21 @@ interface SystemOptions {
   instances?: InstanceCounts
   /** Where others reach a process, when not at its own port: a proxy that the caller runs. */
   inFront?: FrontPorts
+  /** Processes that have loaded their modules already. */
+  loaded?: LoadedProcesses
   /** Aborting it stops what was started so far and rejects. */
   signal?: AbortSignal
+}
+
+type LoadedProcesses = Partial<Record<string, ChildProcess>>
+
+/**
+ * Lets all processes load their modules while something else is being waited for. What {@link startSystem} does not
+ * take over is the caller's to kill; all end with this process.
+ */
+export function loadProcesses(directory: string): LoadedProcesses {
+  const owner = join(directory, 'loading')
+  return Object.fromEntries(PROCESSES.map((name) => [name, loadProcess({ script: scriptOf(name), owner })]))
 }
 
 type ProcessState = {
@@ -103,7 +118,7 @@ async function superviseSystem(
   options: SystemOptions,
   plans: { first: ProcessPlan[]; further: ProcessPlan[]; owner: string },
 ): Promise<System> {
-  const { directory, servers, say, signal } = options
+  const { directory, servers, say, loaded = {}, signal } = options
   const { owner } = plans
   const stopping = new AbortController()
   const file = join(directory, 'run.json')
@@ -113,7 +128,7 @@ async function superviseSystem(
   const supervise = (subject: Restartable) =>
     supervised.push(restartOnExit(subject, { say, onRestart: write, signal: stopping.signal }))
   const start = (wave: ProcessPlan[]) => {
-    const started = wave.map((plan) => new NodeProcess({ plan, owner, say }))
+    const started = wave.map((plan) => new NodeProcess({ plan, owner, say, loaded: loaded[plan.name] }))
     processes.push(...started)
     started.forEach(supervise)
     write()

@@ -1,5 +1,5 @@
+import type { IncomingMessage } from 'node:http'
 import { Problem } from '@parley/shared/problem'
-import type { RequestHandler } from 'express'
 
 // RFC 3986's characters of a path; everything else has to come percent-encoded.
 const PATH = /^(?:\/(?:[\w\-.~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
@@ -7,6 +7,24 @@ const QUERY = /^[\x21\x22\x24-\x7e]*$/
 const EMPTY_OR_DOTS = /\/(?:\.{0,2})(?=\/)|\/\.{1,2}$/
 // Unreserved characters, slash, backslash and control characters: encoded, they only serve to hide something.
 const HIDDEN = /%(?:[01][0-9a-f]|2[def]|3[0-9]|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9aef])/i
+const AUTHORIZATION = 'authorization'
+
+/**
+ * Refuses what two readers may read in two ways: a target that is not canonical (absolute forms among them), a body in
+ * any transfer coding but `chunked`, and a second `Authorization`, of which each reader might take another one.
+ */
+export function requireUnambiguous({ url = '', headers, rawHeaders }: IncomingMessage): void {
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') throw new Problem('malformed_request')
+  let authorizations = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) if (isAuthorization(rawHeaders[at])) authorizations++
+  if (authorizations > 1) throw new Problem('malformed_request')
+  if (!isCanonical(url)) throw new Problem('invalid_path')
+}
+
+function isAuthorization(name = ''): boolean {
+  return name.length === AUTHORIZATION.length && name.toLowerCase() === AUTHORIZATION
+}
 
 /** Whether a request target is in the one form that every part of the system reads in the same way. */
 export function isCanonical(url: string): boolean {
@@ -23,13 +41,5 @@ function isUtf8(path: string): boolean {
     return true
   } catch {
     return false
-  }
-}
-
-/** Refuses targets that are not canonical, absolute forms among them. */
-export function canonicalPath(): RequestHandler {
-  return (req, _res, next) => {
-    if (!isCanonical(req.url)) throw new Problem('invalid_path')
-    next()
   }
 }
