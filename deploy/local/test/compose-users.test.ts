@@ -19,7 +19,7 @@ import {
 import { asked, type RedisNode, startRedisNode } from '../src/testing/redis-nodes.ts'
 import { eventually, type Listening, listen } from '../src/testing/service-under-test.ts'
 import { type Parley, type ParleyOptions, startParley } from '../src/testing/start-parley.ts'
-import { readComposeFile } from './compose-file.ts'
+import { readComposeFile } from '../../docker/compose-file.ts'
 
 const values = composeEnvironment(makeSecrets())
 const compose = readComposeFile(values)

@@ -14,7 +14,7 @@ import { addServerPasswords, composeEnvironment, environmentFile } from '../../d
 import { CHECKOUT } from '../src/checkout.ts'
 import { planProcesses } from '../src/system/plan-processes.ts'
 import { makeSecrets } from '../src/system/secrets.ts'
-import { readComposeFile } from './compose-file.ts'
+import { readComposeFile } from '../../docker/compose-file.ts'
 
 const shapes = { gateway, identity, webhook, configuration, dispatcher }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { CHECKOUT } from '../src/checkout.ts'
+import { CHECKOUT } from '@parley/local/checkout'
 
 const composeFile = z.object({
   services: z.record(
