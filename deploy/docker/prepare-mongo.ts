@@ -38,7 +38,8 @@ async function becomePrimary(admin: mongo.Db): Promise<void> {
   const hello = () => admin.command({ hello: 1 })
   if (!(await hello()).setName) {
     const { MEMBER } = environment
-    if (MEMBER === undefined) throw new Error('MongoDB is no replica set, and no MEMBER is set to make one of')
+    if (MEMBER === undefined)
+      throw new Error('MongoDB is no replica set, and no MEMBER is set to make one of')
     const members = [{ _id: 0, host: MEMBER }]
     await admin.command({ replSetInitiate: { _id: 'rs0', members } })
   }

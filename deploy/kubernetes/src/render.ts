@@ -81,6 +81,7 @@ export function checksumsOf(files: Files): { recorded: unknown; present: unknown
 export function resourcesOf(files: Files): { file: string; resource: Resource }[] {
   return [...files]
     .filter(([file]) => !file.endsWith('kustomization.yaml') && file !== CHECKSUMS)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([file, text]) => documentsIn(text).map((each) => ({ file, resource: each })))
 }
 
@@ -94,9 +95,12 @@ export function documentsIn(text: string): Resource[] {
 /** Helm's output by the part that an object belongs to and the template that it comes from. */
 function inParts(output: string): Files {
   const files: Files = new Map()
-  for (const text of output.split(/^---\n/m).filter((each) => each.trim() !== '')) {
+  const texts = output.split(/^---\n/m).filter((each) => each.trim() !== '')
+  const objects = texts.map((text) => ({ text, object: resource.parse(parse(text)) }))
+  // Helm gives hooks in any sequence.
+  for (const { text, object } of objects.toSorted(byName)) {
     const [, template = ''] = /^# Source: \w+\/templates\/(\S+)/.exec(text) ?? []
-    const path = `${partOf(resource.parse(parse(text)))}/${template}`
+    const path = `${partOf(object)}/${template}`
     files.set(path, `${files.get(path) ?? ''}---\n${text.trimEnd()}\n`)
   }
   for (const part of new Set([...files.keys()].map(dirname))) {
@@ -104,6 +108,10 @@ function inParts(output: string): Files {
     files.set(`${part}/kustomization.yaml`, kustomization(names.map((path) => path.slice(part.length + 1))))
   }
   return files
+}
+
+function byName({ object: a }: { object: Resource }, { object: b }: { object: Resource }): number {
+  return `${a.kind} ${a.metadata.name}` < `${b.kind} ${b.metadata.name}` ? -1 : 1
 }
 
 /** `before` has to be applied and done first; `scaling` and `monitoring` need KEDA and the Prometheus Operator. */
@@ -114,14 +122,18 @@ function partOf({ apiVersion, metadata }: Resource): string {
 }
 
 function kustomization(names: string[]): string {
-  const lines = ['apiVersion: kustomize.config.k8s.io/v1beta1', 'kind: Kustomization', `namespace: ${RELEASE}`]
+  const lines = [
+    'apiVersion: kustomize.config.k8s.io/v1beta1',
+    'kind: Kustomization',
+    `namespace: ${RELEASE}`,
+  ]
   return [...lines, 'resources:', ...names.toSorted().map((name) => `  - ${name}`), ''].join('\n')
 }
 
 /** Of all that a rendering is made from: its schema only checks values. */
 function chartChecksum(): string {
   const chart = filesOf(CHART, '{Chart.yaml,values.yaml,templates/*,files/*}')
-  const examples = filesOf(join(FOLDER, 'examples'), '*.yaml')
+  const examples = filesOf(join(FOLDER, 'examples'), `{${Object.values(EXAMPLES).flat().join(',')}}`)
   return checksumOf(new Map([...chart, ...examples]))
 }
 

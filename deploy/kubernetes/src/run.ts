@@ -29,7 +29,7 @@ await command()
 
 async function render(): Promise<void> {
   writeSchema(withSettings(readSchema()))
-  const helm = await findHelm()
+  const helm = await findHelm({ build: true })
   if (helm.command === undefined) throw new Error(`Nothing is rendered: ${helm.reason}`)
   writeRendered(await renderAll(helm.command))
   console.log('deploy/kubernetes/rendered and the settings in values.schema.json are up to date')
@@ -37,11 +37,17 @@ async function render(): Promise<void> {
 
 function secrets(): void {
   const environment = join(CHECKOUT, '.env')
-  if (!existsSync(environment)) writeAtomically(environment, environmentFile(composeEnvironment(makeSecrets())))
+  if (!existsSync(environment))
+    writeAtomically(environment, environmentFile(composeEnvironment(makeSecrets())))
   const stored = readFileSync(environment, 'utf8').matchAll(/^(\w+)='(.*)'$/gm)
   const env = Object.fromEntries([...stored].map(([, name = '', value = '']) => [name, value]))
   const file = join(STATE_DIRECTORY, 'kubernetes-secrets.yaml')
   mkdirSync(STATE_DIRECTORY, { recursive: true })
-  writeAtomically(file, kubernetesSecrets(env, values).map((secret) => stringify(secret)).join('---\n'))
+  writeAtomically(
+    file,
+    kubernetesSecrets(env, values)
+      .map((secret) => stringify(secret))
+      .join('---\n'),
+  )
   console.log(`Made ${file} from ${environment}. Back up .env: without it, stored data can not be read.`)
 }

@@ -36,7 +36,9 @@ const definitionsSchema = z.looseObject({
 export function kubernetesSecrets(values: Record<string, string>, at: ServerAddresses): Secret[] {
   const compose = readComposeFile(values)
   // Derived, so that it is the same each time.
-  const monitorPassword = createHmac('sha256', values.SIGNING_SECRET ?? '').update(MONITOR).digest('hex')
+  const monitorPassword = createHmac('sha256', values.SIGNING_SECRET ?? '')
+    .update(MONITOR)
+    .digest('hex')
   const services = SERVICES.map((name) => {
     const own = compose.services[name]?.environment ?? {}
     const entries = SECRET_KEYS.filter((key) => own[key] !== undefined).map((key) => [key, own[key]] as const)

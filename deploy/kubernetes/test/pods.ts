@@ -16,7 +16,10 @@ const podSpec = z.looseObject({
         .looseObject({
           sources: z.array(
             z.object({
-              secret: z.object({ name: z.string(), items: z.array(z.object({ key: z.string(), path: z.string() })) }),
+              secret: z.object({
+                name: z.string(),
+                items: z.array(z.object({ key: z.string(), path: z.string() })),
+              }),
             }),
           ),
         })

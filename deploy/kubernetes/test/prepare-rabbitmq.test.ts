@@ -63,7 +63,9 @@ test('the Job fails without the right password of the administrator, says why, a
 }, 60_000)
 
 test('the Job makes the users and the queues, any number of times, and prints no password', async () => {
-  const passwords = [...(secrets.get('parley-rabbitmq-users')?.DEFINITIONS ?? '').matchAll(/"password":"(\w+)"/g)]
+  const passwords = [
+    ...(secrets.get('parley-rabbitmq-users')?.DEFINITIONS ?? '').matchAll(/"password":"(\w+)"/g),
+  ]
   expect(passwords).toHaveLength(4)
   for (let times = 0; times < 2; times++) {
     const { status, stdout, stderr } = prepare()
@@ -81,11 +83,14 @@ test('the Job makes the users and the queues, any number of times, and prints no
 test('KEDA’s user sees how long the queues of messages are, and nothing else', async () => {
   const url = new URL(secrets.get('parley-keda')?.host ?? '')
   const authorization = `Basic ${Buffer.from(`${url.username}:${url.password}`).toString('base64')}`
-  const asked = (path: string, method = 'GET') => fetch(`${managementUrl}${path}`, { method, headers: { authorization } })
+  const asked = (path: string, method = 'GET') =>
+    fetch(`${managementUrl}${path}`, { method, headers: { authorization } })
   const pattern = encodeURIComponent('^messages\\.p[0-9]+$')
   const response = await asked(`/api/queues/%2F?page=1&use_regex=true&name=${pattern}&page_size=100`)
   const { items } = (await response.json()) as { items: { name: string }[] }
-  expect(items.map(({ name }) => name).toSorted()).toEqual(Array.from({ length: 8 }, (_, at) => `messages.p${at}`))
+  expect(items.map(({ name }) => name).toSorted()).toEqual(
+    Array.from({ length: 8 }, (_, at) => `messages.p${at}`),
+  )
   expect((await asked('/api/users')).status).toBe(UNAUTHORIZED)
   expect((await asked('/api/queues/%2F/messages.p0/contents', 'DELETE')).status).toBe(UNAUTHORIZED)
   expect((await asked('/api/definitions')).status).toBe(UNAUTHORIZED)

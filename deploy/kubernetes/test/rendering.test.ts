@@ -19,7 +19,6 @@ const componentOf = (labels: Record<string, string> = {}) => labels['app.kuberne
 // biome-ignore lint/suspicious/noExplicitAny: a manifest, whose schema is checked below
 const specOf = (resource: object): any => (resource as { spec?: unknown }).spec
 
-
 describe('the published schemas', () => {
   const named = all.map(
     ({ file, resource }) => [`${resource.kind} ${resource.metadata.name} in ${file}`, resource] as const,
@@ -98,9 +97,14 @@ describe('a service', () => {
       const [container] = template.spec.containers
       expect(container.livenessProbe.httpGet.path).toBe('/health/live')
       expect(container.startupProbe.httpGet.path).toBe('/health/live')
-      expect(container.readinessProbe).toMatchObject({ httpGet: { path: '/health/ready' }, timeoutSeconds: 5 })
+      expect(container.readinessProbe).toMatchObject({
+        httpGet: { path: '/health/ready' },
+        timeoutSeconds: 5,
+      })
     }
-    const budgets = byKind('PodDisruptionBudget').filter(({ metadata }) => componentOf(metadata.labels) === name)
+    const budgets = byKind('PodDisruptionBudget').filter(
+      ({ metadata }) => componentOf(metadata.labels) === name,
+    )
     expect(budgets.map((budget) => specOf(budget).maxUnavailable)).toEqual([1, 1])
   })
 
@@ -117,13 +121,12 @@ describe('a service', () => {
     expect(scaleTargetRef.name).toBe('parley-dispatcher')
     expect(triggers[0].metadata.query).toMatch(/^sum\(parley_messages_waiting\{/)
     const queues = new RegExp(triggers[1].metadata.queueName)
-    expect(['messages.p0', 'messages.p7', 'messages.log', 'messages.statuses.p1'].map((one) => queues.test(one))).toEqual([
-      true,
-      true,
-      false,
-      false,
-    ])
-    const [deployment] = byKind('Deployment').filter(({ metadata }) => metadata.name === 'parley-dispatcher').slice(1)
+    expect(
+      ['messages.p0', 'messages.p7', 'messages.log', 'messages.statuses.p1'].map((one) => queues.test(one)),
+    ).toEqual([true, true, false, false])
+    const [deployment] = byKind('Deployment')
+      .filter(({ metadata }) => metadata.name === 'parley-dispatcher')
+      .slice(1)
     expect(specOf(deployment!)).not.toHaveProperty('replicas')
   })
 })
@@ -149,15 +152,19 @@ describe('network policies', () => {
 
   test.each(SERVICES)('let %s be called by the services that have its URL, and no other', (name) => {
     const [http] = specs.get(name).ingress
-    expect(http.ports).toEqual([{ protocol: 'TCP', port: 'http' }])
-    expect(new Set(componentsIn(http.from))).toEqual(new Set(SERVICES.filter((one) => callsOf(one).includes(name))))
+    expect(http.ports).toEqual([{ protocol: 'TCP', port: 8080 }])
+    expect(new Set(componentsIn(http.from))).toEqual(
+      new Set(SERVICES.filter((one) => callsOf(one).includes(name))),
+    )
   })
 
   test.each(SERVICES)('let %s reach the servers whose URLs it has, and no other', (name) => {
     const ports = specs.get(name).egress.flatMap((rule: { ports?: { port: unknown }[] }) => rule.ports ?? [])
     const servers = { MONGO_URL: 27017, AMQP_URL: 5672, REDIS_URL: 6379 }
-    const expected = Object.entries(servers).flatMap(([key, port]) => (key in environmentOf(name) ? [port] : []))
-    const numbers = ports.map(({ port }: { port: unknown }) => port).filter((port: unknown) => port !== 'http')
+    const expected = Object.entries(servers).flatMap(([key, port]) =>
+      key in environmentOf(name) ? [port] : [],
+    )
+    const numbers = ports.map(({ port }: { port: unknown }) => port).filter((port: unknown) => port !== 8080)
     expect(new Set(numbers)).toEqual(new Set([53, ...expected]))
   })
 
@@ -166,8 +173,14 @@ describe('network policies', () => {
       .filter(({ resource }) => resource.kind === 'NetworkPolicy')
       .map(({ file, resource }) => {
         const { egress } = specOf(resource)
-        const peers = egress.flatMap(({ to }: { to?: Peer[] }) => to ?? []) as { ipBlock?: { cidr: string } }[]
-        return { file, name: resource.metadata.name, cidrs: peers.flatMap(({ ipBlock }) => ipBlock?.cidr ?? []) }
+        const peers = egress.flatMap(({ to }: { to?: Peer[] }) => to ?? []) as {
+          ipBlock?: { cidr: string }
+        }[]
+        return {
+          file,
+          name: resource.metadata.name,
+          cidrs: peers.flatMap(({ ipBlock }) => ipBlock?.cidr ?? []),
+        }
       })
       .filter(({ cidrs }) => cidrs.includes('0.0.0.0/0'))
     expect(blocks.map(({ name }) => name)).toEqual(['parley-dispatcher', 'parley-dispatcher'])
@@ -218,6 +231,10 @@ test('kustomize finds every file of a rendering', () => {
   for (const [file, text] of [...rendered].filter(([path]) => path.endsWith('kustomization.yaml'))) {
     const folder = file.slice(0, -'kustomization.yaml'.length)
     const inFolder = [...rendered.keys()].filter((path) => path.startsWith(folder) && path !== file)
-    expect(parse(text).resources.map((name: string) => `${folder}${name}`).toSorted()).toEqual(inFolder.toSorted())
+    expect(
+      parse(text)
+        .resources.map((name: string) => `${folder}${name}`)
+        .toSorted(),
+    ).toEqual(inFolder.toSorted())
   }
 })

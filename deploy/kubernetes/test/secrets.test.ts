@@ -58,7 +58,12 @@ describe.each(SERVICES)('the Deployment and the Secret of %s', (service) => {
     expect(own).toHaveLength(2)
     for (const workload of own) {
       const config = parseConfig(z.object(environmentOf(service)), environmentIn(workload))
-      expect(config).toMatchObject({ NODE_ENV: 'production', HOST: '0.0.0.0', PORT: 8080, METRICS_PORT: 9464 })
+      expect(config).toMatchObject({
+        NODE_ENV: 'production',
+        HOST: '0.0.0.0',
+        PORT: 8080,
+        METRICS_PORT: 9464,
+      })
     }
   })
 
@@ -66,7 +71,9 @@ describe.each(SERVICES)('the Deployment and the Secret of %s', (service) => {
     for (const workload of own) {
       const names = Object.keys(environmentIn(workload)).filter((name) => name !== 'NODE_EXTRA_CA_CERTS')
       expect(names.filter((name) => !(name.replace(/_FILE$/, '') in environmentOf(service)))).toEqual([])
-      const mounted = names.filter((name) => name.endsWith('_FILE')).map((name) => name.slice(0, -'_FILE'.length))
+      const mounted = names
+        .filter((name) => name.endsWith('_FILE'))
+        .map((name) => name.slice(0, -'_FILE'.length))
       expect(mounted.toSorted()).toEqual(Object.keys(contentOf(`parley-${service}`)).toSorted())
     }
   })
@@ -74,19 +81,23 @@ describe.each(SERVICES)('the Deployment and the Secret of %s', (service) => {
   test('lead to the servers that were named, as its own user', () => {
     const { MONGO_URL, AMQP_URL, REDIS_URL } = contentOf(`parley-${service}`)
     for (const url of [MONGO_URL, AMQP_URL, REDIS_URL].filter((one) => one !== undefined))
-      expect(url).toMatch(new RegExp(`^(mongodb\\+srv|amqps|rediss\\+cluster)://${service}:[0-9a-f]{48}@\\w+\\.example\\.net`))
+      expect(url).toMatch(
+        new RegExp(`^(mongodb\\+srv|amqps|rediss\\+cluster)://${service}:[0-9a-f]{48}@\\w+\\.example\\.net`),
+      )
   })
 })
 
 test('the jobs find every key that they mount', () => {
-  const jobs = workloads.filter(({ file }) => file.startsWith('operators/before/') || file.endsWith('system/jobs.yaml'))
+  const jobs = workloads.filter(
+    ({ file }) => file.startsWith('operators/before/') || file.endsWith('system/jobs.yaml'),
+  )
   expect(jobs.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['parley-prepare-mongodb', 'parley-prepare-rabbitmq', 'parley-rotate-keys']),
   )
   for (const { spec } of jobs)
+    // That of RabbitMQ's administrator is its operator's, or the provider's.
     for (const { projected } of spec.volumes)
       for (const { secret } of projected?.sources ?? [])
-        // That of RabbitMQ's administrator is its operator's, or the provider's.
         if (!/default-user|rabbitmq-admin/.test(secret.name))
           for (const { key } of secret.items) expect(Object.keys(contentOf(secret.name))).toContain(key)
 })

@@ -121,7 +121,7 @@ describe('the content of the image is enough to start', () => {
       encoding: 'utf8',
       env: {},
     })
-    expect(stderr).toMatch(/The configuration is wrong:[^]*ADMIN_PASSWORD/)
+    expect(stderr).toMatch(/The configuration is wrong:[\s\S]*ADMIN_PASSWORD/)
     expect(status).toBe(1)
   })
 })

@@ -112,7 +112,7 @@ securityContext:
   emptyDir: { sizeLimit: 64Mi }
 {{- with .Values.certificates.existingSecret }}
 - name: certificates
-  secret: { secretName: {{ . }}, defaultMode: 0440 }
+  secret: { secretName: {{ . }}, defaultMode: 288 } # 0440
 {{- end }}
 {{- end }}
 
