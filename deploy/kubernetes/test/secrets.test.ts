@@ -94,8 +94,8 @@ test('the jobs find every key that they mount', () => {
   expect(jobs.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['parley-prepare-mongodb', 'parley-prepare-rabbitmq', 'parley-rotate-keys']),
   )
+  // That of RabbitMQ's administrator is its operator's, or the provider's.
   for (const { spec } of jobs)
-    // That of RabbitMQ's administrator is its operator's, or the provider's.
     for (const { projected } of spec.volumes)
       for (const { secret } of projected?.sources ?? [])
         if (!/default-user|rabbitmq-admin/.test(secret.name))
