@@ -1,5 +1,6 @@
 // Makes MongoDB ready for the services: the replica set of one, its primary, and a user for each service. Safe to repeat.
 import { setTimeout as pause } from 'node:timers/promises'
+import { parseConfig } from '@parley/shared/config'
 import { mongo } from 'mongoose'
 import { z } from 'zod'
 
@@ -10,17 +11,19 @@ const USER_NOT_FOUND = 11
 const SERVICES = ['identity', 'webhook', 'configuration', 'dispatcher'] as const
 
 const password = z.string().min(1)
-const environment = z
-  .object({
+const environment = parseConfig(
+  z.object({
     MONGO_URL: z.string(),
-    MEMBER: z.string(),
+    // host:port of the one member; of no use where there is a replica set.
+    MEMBER: z.string().optional(),
     ADMIN_PASSWORD: password,
     IDENTITY_PASSWORD: password,
     WEBHOOK_PASSWORD: password,
     CONFIGURATION_PASSWORD: password,
     DISPATCHER_PASSWORD: password,
-  })
-  .parse(process.env)
+  }),
+  process.env,
+)
 
 await connected({}, async (admin) => {
   await becomePrimary(admin)
@@ -34,7 +37,10 @@ console.log('MongoDB is ready: a primary, and a user for each service')
 async function becomePrimary(admin: mongo.Db): Promise<void> {
   const hello = () => admin.command({ hello: 1 })
   if (!(await hello()).setName) {
-    const members = [{ _id: 0, host: environment.MEMBER }]
+    const { MEMBER } = environment
+    if (MEMBER === undefined)
+      throw new Error('MongoDB is no replica set, and no MEMBER is set to make one of')
+    const members = [{ _id: 0, host: MEMBER }]
     await admin.command({ replSetInitiate: { _id: 'rs0', members } })
   }
   const deadline = performance.now() + PRIMARY_MS

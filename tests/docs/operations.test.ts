@@ -7,6 +7,7 @@ import { type Parley, startParley } from '@parley/local/testing/start-parley'
 import { SERVICES } from '@parley/shared/internal-token'
 import { parse as parseYaml } from 'yaml'
 import { composeEnvironment } from '../../deploy/docker/compose-environment.ts'
+import { kubernetesSecrets } from '../../deploy/kubernetes/src/secrets.ts'
 import { environmentOf } from '../../docs/environment-page.ts'
 
 const read = (path: string) => readFileSync(join(CHECKOUT, path), 'utf8')
@@ -17,6 +18,8 @@ const pages = [
     .map((name) => `docs/${name}`),
 ]
 const operations = read('docs/operations.md')
+const values = composeEnvironment(makeSecrets())
+const addresses = { mongo: 'mongodb://a', amqp: 'amqp://a', redis: 'redis://a', management: 'http://a' }
 const namesIn = (text: string, pattern: RegExp) =>
   new Set([...text.matchAll(pattern)].map(([, name = '']) => name))
 const sorted = (names: Iterable<string>) => [...names].toSorted()
@@ -98,7 +101,8 @@ describe.each(pages)('%s', (page) => {
   test('names only environment variables that exist', () => {
     const known = new Set([
       ...SERVICES.flatMap((name) => Object.keys(environmentOf(name))),
-      ...Object.keys(composeEnvironment(makeSecrets())),
+      ...Object.keys(values),
+      ...kubernetesSecrets(values, addresses).flatMap(({ stringData }) => Object.keys(stringData)),
       ...namesIn(read('docker-compose.yml'), /\$\{(\w+):/g),
       ...namesIn(sizesOfRuns(), /^ {2}([A-Z][A-Z0-9_]+): /gm),
     ])

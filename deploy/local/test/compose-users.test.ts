@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createLog } from '@parley/shared/log'
 import { connectRedis } from '@parley/shared/redis'
@@ -8,6 +10,7 @@ import { Redis } from 'ioredis'
 import { mongo } from 'mongoose'
 import { type ParleyClient, parleyClient, succeeded } from '../../../tests/openapi/client.ts'
 import { composeEnvironment } from '../../docker/compose-environment.ts'
+import { readComposeFile } from '../../docker/compose-file.ts'
 import { CHECKOUT } from '../src/checkout.ts'
 import { makeSecrets } from '../src/system/secrets.ts'
 import {
@@ -19,7 +22,7 @@ import {
 import { asked, type RedisNode, startRedisNode } from '../src/testing/redis-nodes.ts'
 import { eventually, type Listening, listen } from '../src/testing/service-under-test.ts'
 import { type Parley, type ParleyOptions, startParley } from '../src/testing/start-parley.ts'
-import { readComposeFile } from './compose-file.ts'
+import { freshDirectory } from '../src/testing/test-servers.ts'
 
 const values = composeEnvironment(makeSecrets())
 const compose = readComposeFile(values)
@@ -93,12 +96,14 @@ const TESTER = { username: 'test', password: 'none' }
 
 /** Runs what Compose runs, with what Compose gives it. */
 function prepareMongo(server: GuardedServer, more: Record<string, string> = {}) {
-  const { command = [], environment = {} } = compose.services['mongo-replica-set'] ?? {}
-  return spawnSync(process.execPath, command, {
-    cwd: CHECKOUT,
-    encoding: 'utf8',
-    env: { ...environment, MONGO_URL: server.url, MEMBER: `127.0.0.1:${server.port}`, ...more },
-  })
+  const { environment = {} } = compose.services['mongo-replica-set'] ?? {}
+  const place = { MONGO_URL: server.url, MEMBER: `127.0.0.1:${server.port}` }
+  return runPrepareMongo({ ...environment, ...place, ...more })
+}
+
+function runPrepareMongo(env: Record<string, string>) {
+  const { command = [] } = compose.services['mongo-replica-set'] ?? {}
+  return spawnSync(process.execPath, command, { cwd: CHECKOUT, encoding: 'utf8', env })
 }
 
 /** A URL as Compose gives it to a service, leading to the server that stands in for its host. */
@@ -244,6 +249,17 @@ describe('MongoDB admits', () => {
       `:${values.IDENTITY_MONGO_PASSWORD}@`,
     )
     await expect(inMongo(wrong, async () => undefined)).rejects.toMatchObject({ code: 18 })
+  })
+
+  test('the job of Kubernetes, with passwords by file, into a replica set that is there', async () => {
+    const { MEMBER, ...environment } = compose.services['mongo-replica-set']?.environment ?? {}
+    const directory = freshDirectory('job-secrets')
+    const files = Object.entries({ ...environment, MONGO_URL: mongod.url }).map(([name, value]) => {
+      writeFileSync(join(directory, name), value)
+      return [`${name}_FILE`, join(directory, name)] as const
+    })
+    expect(MEMBER).toBe('mongo:27017')
+    expect(runPrepareMongo(Object.fromEntries(files))).toMatchObject({ status: 0, stderr: '' })
   })
 
   test('the job of Compose, which changes a service’s password, and nobody without that of admin', async () => {

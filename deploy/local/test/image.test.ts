@@ -57,10 +57,10 @@ describe('the image', () => {
     expect(inImage).toEqual(expect.arrayContaining(['package.json', 'package-lock.json', '.npmrc']))
   })
 
-  test('contains nothing else but the API document and the script that prepares MongoDB', () => {
+  test('contains nothing else but the API document and the scripts that prepare MongoDB and RabbitMQ', () => {
     const known = (file: string) =>
       PACKAGES.some((name) => isBelow(file, `${name}/src`)) ||
-      /^([\w/-]+\/)?package(-lock)?\.json$|^\.npmrc$|^docs\/openapi\.json$|^deploy\/docker\/prepare-mongo\.ts$/.test(
+      /^([\w/-]+\/)?package(-lock)?\.json$|^\.npmrc$|^docs\/openapi\.json$|^deploy\/docker\/prepare-(mongo|rabbitmq)\.ts$/.test(
         file,
       )
     expect(inImage.filter((file) => !known(file))).toEqual([])
@@ -115,13 +115,13 @@ describe('the content of the image is enough to start', () => {
     expect(status).toBe(1)
   })
 
-  test('the script that prepares MongoDB', () => {
-    const { status, stderr } = spawnSync(process.execPath, ['deploy/docker/prepare-mongo.ts'], {
+  test.each(['mongo', 'rabbitmq'])('the script that prepares %s', (server) => {
+    const { status, stderr } = spawnSync(process.execPath, [`deploy/docker/prepare-${server}.ts`], {
       cwd: root,
       encoding: 'utf8',
       env: {},
     })
-    expect(stderr).toMatch(/ADMIN_PASSWORD/)
+    expect(stderr).toMatch(/The configuration is wrong:[\s\S]*ADMIN_PASSWORD/)
     expect(status).toBe(1)
   })
 })

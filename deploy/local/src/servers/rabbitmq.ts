@@ -48,7 +48,7 @@ export async function startNativeBroker(options: {
   const { directory, settings, ports, signal } = options
   await writeFile(join(directory, 'rabbitmq.conf'), settings.configuration)
   await writeFile(join(directory, 'definitions.json'), settings.definitions, { mode: 0o600 })
-  await writeFile(join(directory, 'enabled_plugins'), '[].\n')
+  await writeFile(join(directory, 'enabled_plugins'), `[${settings.plugins ?? ''}].\n`)
   const url = brokerUrl(settings, ports.amqp as number)
   return startNativeServer({
     name: 'RabbitMQ',
@@ -134,6 +134,8 @@ interface BrokerSettings {
   configuration: string
   /** The text of the definitions that it loads at its start. */
   definitions: string
+  /** The plugins that are enabled, by commas; none by default. */
+  plugins?: string
 }
 
 /** The settings of a private broker. Its password is made once and stored in `directory`. */

@@ -68,12 +68,16 @@ export async function startGuardedMongod(
   return Object.assign(server, { port, logged: () => readFileSync(join(directory, 'mongod.log'), 'utf8') })
 }
 
-/** A RabbitMQ of its own that loads `definitions`, in which `account` is a user. The caller stops it. */
+/**
+ * A RabbitMQ of its own that loads `definitions`, in which `account` is a user; with its management API on
+ * `managementPort` when there is one. The caller stops it.
+ */
 export async function startGuardedBroker(options: {
   definitions: string
   account: { user: string; password: string }
+  managementPort?: number
 }): Promise<GuardedServer> {
-  const { definitions, account } = options
+  const { definitions, account, managementPort } = options
   const directory = freshDirectory('guarded-broker')
   const port = await findFreePort([])
   const distribution = await findFreePort([port])
@@ -82,8 +86,16 @@ export async function startGuardedBroker(options: {
     'amqp-distribution': distribution,
     'amqp-epmd': await findFreePort([port, distribution]),
   }
-  const configuration = `load_definitions = ${join(directory, 'definitions.json')}\ndisk_free_limit.absolute = 50MB\n`
-  const settings = { ...account, configuration, definitions }
+  const management =
+    managementPort === undefined
+      ? { lines: [], plugins: '' }
+      : {
+          lines: ['management.tcp.ip = 127.0.0.1', `management.tcp.port = ${managementPort}`],
+          plugins: 'rabbitmq_management',
+        }
+  const load = `load_definitions = ${join(directory, 'definitions.json')}`
+  const configuration = [load, 'disk_free_limit.absolute = 50MB', ...management.lines, ''].join('\n')
+  const settings = { ...account, configuration, definitions, plugins: management.plugins }
   const server = await startNativeBroker({ directory, settings, ports, signal: new AbortController().signal })
   const logs = join(directory, 'log')
   const logged = () =>

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { CHECKOUT } from '@parley/local/checkout'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { CHECKOUT } from '../src/checkout.ts'
 
 const composeFile = z.object({
   services: z.record(

@@ -1,0 +1,150 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { CHECKOUT } from '@parley/local/checkout'
+import { parse, parseAllDocuments } from 'yaml'
+import { z } from 'zod'
+
+const FOLDER = join(CHECKOUT, 'deploy/kubernetes')
+export const CHART = join(FOLDER, 'chart')
+const RENDERED = join(FOLDER, 'rendered')
+const CHECKSUMS = 'checksums.json'
+const RELEASE = 'parley'
+const RENDER_MS = 60_000
+
+/** What is rendered: the name of a folder, and the values files of `examples` that it is made with. */
+const EXAMPLES: Record<string, string[]> = {
+  operators: ['operators.yaml', 'keda-and-prometheus.yaml'],
+  managed: ['managed.yaml'],
+}
+
+/** A Kubernetes object, as far as a rendering is sorted by it. */
+export const resource = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({
+    name: z.string(),
+    labels: z.record(z.string(), z.string()).default({}),
+    annotations: z.record(z.string(), z.string()).default({}),
+  }),
+})
+export type Resource = z.output<typeof resource>
+
+/** Rendered files by their path in `rendered`. */
+export type Files = Map<string, string>
+
+/** Runs helm with values files, and more arguments. Rejects with helm's own error. */
+export async function runHelm(helm: string, values: string[], more: string[] = []): Promise<string> {
+  const args = ['template', RELEASE, CHART, '--namespace', RELEASE, '--include-crds', ...more]
+  const files = values.flatMap((name) => ['--values', join(FOLDER, 'examples', name)])
+  const { stdout } = await promisify(execFile)(helm, [...args, ...files], {
+    timeout: RENDER_MS,
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  return stdout
+}
+
+/** All files of `rendered`, as helm makes them now: a folder for each example, in it one for each part. */
+export async function renderAll(helm: string): Promise<Files> {
+  const files: Files = new Map()
+  for (const [example, values] of Object.entries(EXAMPLES)) {
+    for (const [path, text] of inParts(await runHelm(helm, values))) files.set(`${example}/${path}`, text)
+  }
+  const checksums = { chart: chartChecksum(), rendered: checksumOf(files) }
+  return files.set(CHECKSUMS, `${JSON.stringify(checksums, null, 2)}\n`)
+}
+
+/** The files that are committed. */
+export function readRendered(): Files {
+  return filesOf(RENDERED, '**/*.{yaml,json}')
+}
+
+export function writeRendered(files: Files): void {
+  rmSync(RENDERED, { recursive: true, force: true })
+  for (const [path, text] of files) {
+    mkdirSync(dirname(join(RENDERED, path)), { recursive: true })
+    writeFileSync(join(RENDERED, path), text)
+  }
+}
+
+/** The checksums that were recorded beside a rendering, and those of the chart and of the rendering as they are. */
+export function checksumsOf(files: Files): { recorded: unknown; present: unknown } {
+  return {
+    recorded: JSON.parse(files.get(CHECKSUMS) ?? '{}'),
+    present: { chart: chartChecksum(), rendered: checksumOf(files) },
+  }
+}
+
+/** Every object of a rendering, with the file that it is in; the files of kustomize itself are left out. */
+export function resourcesOf(files: Files): { file: string; resource: Resource }[] {
+  return [...files]
+    .filter(([file]) => !file.endsWith('kustomization.yaml') && file !== CHECKSUMS)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([file, text]) => documentsIn(text).map((each) => ({ file, resource: each })))
+}
+
+export function documentsIn(text: string): Resource[] {
+  return parseAllDocuments(text)
+    .map((document) => document.toJS())
+    .filter((value) => value !== null)
+    .map((value) => resource.parse(value))
+}
+
+/** Helm's output by the part that an object belongs to and the template that it comes from. */
+function inParts(output: string): Files {
+  const files: Files = new Map()
+  const texts = output.split(/^---\n/m).filter((each) => each.trim() !== '')
+  const objects = texts.map((text) => ({ text, object: resource.parse(parse(text)) }))
+  // Helm gives hooks in any sequence.
+  for (const { text, object } of objects.toSorted(byName)) {
+    const [, template = ''] = /^# Source: \w+\/templates\/(\S+)/.exec(text) ?? []
+    const path = `${partOf(object)}/${template}`
+    files.set(path, `${files.get(path) ?? ''}---\n${text.trimEnd()}\n`)
+  }
+  for (const part of new Set([...files.keys()].map(dirname))) {
+    const names = [...files.keys()].filter((path) => dirname(path) === part)
+    files.set(`${part}/kustomization.yaml`, kustomization(names.map((path) => path.slice(part.length + 1))))
+  }
+  return files
+}
+
+function byName({ object: a }: { object: Resource }, { object: b }: { object: Resource }): number {
+  return `${a.kind} ${a.metadata.name}` < `${b.kind} ${b.metadata.name}` ? -1 : 1
+}
+
+/** `before` has to be applied and done first; `scaling` and `monitoring` need KEDA and the Prometheus Operator. */
+function partOf({ apiVersion, metadata }: Resource): string {
+  if ('helm.sh/hook' in metadata.annotations) return 'before'
+  if (apiVersion.startsWith('keda.sh/')) return 'scaling'
+  return metadata.labels['app.kubernetes.io/component'] === 'monitoring' ? 'monitoring' : 'system'
+}
+
+function kustomization(names: string[]): string {
+  const lines = [
+    'apiVersion: kustomize.config.k8s.io/v1beta1',
+    'kind: Kustomization',
+    `namespace: ${RELEASE}`,
+  ]
+  return [...lines, 'resources:', ...names.toSorted().map((name) => `  - ${name}`), ''].join('\n')
+}
+
+/** Of all that a rendering is made from: its schema only checks values. */
+function chartChecksum(): string {
+  const chart = filesOf(CHART, '{Chart.yaml,values.yaml,templates/*,files/*}')
+  const examples = filesOf(join(FOLDER, 'examples'), `{${Object.values(EXAMPLES).flat().join(',')}}`)
+  return checksumOf(new Map([...chart, ...examples]))
+}
+
+function filesOf(directory: string, pattern: string): Files {
+  const paths = globSync(pattern, { cwd: directory }).toSorted()
+  return new Map(paths.map((path) => [path, readFileSync(join(directory, path), 'utf8')]))
+}
+
+function checksumOf(files: Files): string {
+  const hash = createHash('sha256')
+  const paths = [...files.keys()].filter((path) => path !== CHECKSUMS).toSorted()
+  for (const path of paths) hash.update(`${path}\0${files.get(path)}\0`)
+  return hash.digest('hex')
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import type { Resource } from '../src/render.ts'
+
+const podSpec = z.looseObject({
+  containers: z.array(
+    z.looseObject({
+      args: z.array(z.string()),
+      env: z.array(z.object({ name: z.string(), value: z.string() })),
+      volumeMounts: z.array(z.looseObject({ mountPath: z.string() })),
+    }),
+  ),
+  volumes: z.array(
+    z.looseObject({
+      name: z.string(),
+      projected: z
+        .looseObject({
+          sources: z.array(
+            z.object({
+              secret: z.object({
+                name: z.string(),
+                items: z.array(z.object({ key: z.string(), path: z.string() })),
+              }),
+            }),
+          ),
+        })
+        .optional(),
+    }),
+  ),
+})
+export type PodSpec = z.output<typeof podSpec>
+
+const withTemplate = z.object({ template: z.object({ spec: podSpec }) })
+const workload = z.object({
+  spec: z.union([
+    withTemplate.transform(({ template }) => template.spec),
+    z
+      .object({ jobTemplate: z.object({ spec: withTemplate }) })
+      .transform(({ jobTemplate }) => jobTemplate.spec.template.spec),
+  ]),
+})
+
+/** The spec of the pods that a resource makes: one, or none. Throws when a workload's is not as the chart makes it. */
+export function podSpecsIn(resource: Resource): PodSpec[] {
+  if (!['Deployment', 'Job', 'CronJob'].includes(resource.kind)) return []
+  return [workload.parse(resource).spec]
+}
