@@ -132,8 +132,11 @@ function boundedTurn(turn: Turn): Turn {
     const id = call.id === '' || ids.has(call.id) ? `call_${position}` : call.id.slice(0, 128)
     ids.add(id)
     const named = { ...call, id, tool: call.tool.slice(0, 128) }
-    room -= Buffer.byteLength(call.args)
-    if (room >= 0) return named
+    const bytes = Buffer.byteLength(call.args)
+    if (bytes <= room) {
+      room -= bytes
+      return named
+    }
     return { ...named, args: '{}', result: { state: 'failed', text: 'The arguments are too long.' } }
   })
   return { ...turn, text: cutTo(turn.text, MAX_TEXT_BYTES).text, calls }
