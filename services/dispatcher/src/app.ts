@@ -98,7 +98,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     registry,
     tracing,
     log,
-    read: (_id) => messages.findOne({ _id }),
+    collections,
   })
   const applyStatuses = workStatuses({
     collections,

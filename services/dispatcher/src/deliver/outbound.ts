@@ -1,4 +1,5 @@
 import type { Replica } from '@parley/shared/config-replica/replica'
+import { defined } from '@parley/shared/defined'
 import type { Log } from '@parley/shared/log'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { partitionQueue } from '@parley/shared/messaging/topology'
@@ -6,11 +7,15 @@ import type { SecretBox } from '@parley/shared/sealed-value'
 import { type Tracing, withTrace } from '@parley/shared/tracing'
 import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
+import { AGENT_TYPES } from '../agents/agent.ts'
+import { type AgentParts, createAgents } from '../agents/turns/agents.ts'
+import { createDescribeAssistant } from '../agents/turns/describe-assistant.ts'
 import { type Channels, createChannels } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
 import { createFunctions } from '../channels/functions/functions.ts'
 import { createSpecReader } from '../channels/functions/spec-reader.ts'
+import { createHandOffCallback } from '../channels/hand-off.ts'
 import { createHandle } from '../channels/handle.ts'
 import { createHttpClient, type HttpClient } from '../channels/http/http-client.ts'
 import { type CallKind, observeCalls } from '../channels/http/observe-calls.ts'
@@ -20,8 +25,8 @@ import { createSigner } from '../channels/signing.ts'
 import { createSubmit } from '../channels/submit.ts'
 import { createWhatsappCallback } from '../channels/whatsapp.ts'
 import type { Config } from '../config.ts'
-import type { MessageRecord } from '../message/message-record.ts'
 import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts'
+import type { Collections } from '../store/collections.ts'
 import { createDeliverMessage, type DeliverMessage } from './deliver-message.ts'
 import type { StatusArrival } from './message-run.ts'
 
@@ -49,12 +54,15 @@ export function createOutbound(options: {
   redis: Redis
   publisher: Pick<Publisher, 'publish'>
   statuses: StatusArrival
-  read(id: string): Promise<MessageRecord | null>
+  collections: Pick<Collections, 'messages'>
+  /** What agents with a model take; without it there are none. */
+  agentParts?: Omit<AgentParts, 'tellHandOff'>
   registry: Registry
   tracing: Tracing
   log: Log
 }): Outbound {
-  const { config, replica, secrets, redis, publisher, statuses, read, registry, tracing, log } = options
+  const { config, replica, secrets, redis, publisher, statuses, registry, tracing, log } = options
+  const { collections, agentParts } = options
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
   const metrics = createMetrics(registry)
   const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
@@ -63,14 +71,22 @@ export function createOutbound(options: {
   const channels = createChannels({ replica, secrets })
   const endpoints = createEndpoints({ now: Date.now, opened: metrics.breakerOpened })
   showBreakers(registry, endpoints)
+  const tellHandOff = createHandOffCallback({ http: calls('handler'), signer })
+  const agents = agentParts && createAgents({ ...agentParts, tellHandOff, collections, now: Date.now })
+  const describeAssistant = agentParts && createDescribeAssistant(agentParts)
   const run = createDeliverMessage({
     metrics,
     channels,
     endpoints,
-    read,
     statuses,
     log,
-    handle: createHandle({ http: calls('handler'), signer }),
+    ...defined({ agents }),
+    read: (_id) => collections.messages.findOne({ _id }),
+    handle: createHandle({
+      http: calls('handler'),
+      signer,
+      ...defined({ agentTypes: agents && AGENT_TYPES, describeAssistant }),
+    }),
     callbacks: {
       whatsapp: createWhatsappCallback(calls('whatsapp')),
       rpc: createRpcCallback({ http: calls('rpc'), signer }),
