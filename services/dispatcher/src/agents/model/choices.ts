@@ -72,8 +72,8 @@ export function transcriptionChoiceOf({
   if (value === undefined) return undefined
   const settings = modelSettings.safeParse(value)
   if (!settings.success) return missing(`The config transcription is wrong: ${issueOf(settings.error)}.`)
-  const answering = modelConfig.safeParse(firstOf(configs, ['model', 'AI_CHAT_PROVIDER'])?.value)
-  const first = answering.success ? answering.data : settings.data
+  const primary = modelConfig.safeParse(firstOf(configs, ['model', 'AI_CHAT_PROVIDER'])?.value)
+  const first = primary.success ? primary.data : settings.data
   return choiceOf(settings.data, { configs, first, name: 'transcription' })
 }
 

@@ -6,7 +6,7 @@ import { type LanguageModel, languageModelOf, type ModelCall } from './provider-
 import { presentable } from './provider-text.ts'
 
 /** Of text and arguments together: turns are stored with their message. */
-const MAX_ANSWER_CHARACTERS = 128 * 1024
+const MAX_RESPONSE_CHARACTERS = 128 * 1024
 const MAX_CALLS = 128
 const MAX_TOOL_NAME = 256
 
@@ -110,7 +110,7 @@ function resultOf(
     return refused('content_refused', 'The provider refuses the content.')
   if (finishReason === 'error') return retryable('broken_stream', 'The provider broke its answer off.')
   const characters = calls.reduce((sum, { args }) => sum + args.length, text.length)
-  if (calls.length > MAX_CALLS || characters > MAX_ANSWER_CHARACTERS)
+  if (calls.length > MAX_CALLS || characters > MAX_RESPONSE_CHARACTERS)
     return retryable('answer_too_large', "The model's answer is too large.")
   const isEmpty = text === '' && calls.length === 0
   if (isEmpty && (finishReason === 'other' || finishReason === 'interrupted'))

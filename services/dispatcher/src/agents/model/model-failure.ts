@@ -5,7 +5,7 @@ import type { ModelResult } from '../model-client.ts'
 /** Statuses beside 5xx after which another try may do better. */
 const RETRYABLE_STATUSES = new Set([408, 425, 429])
 /** What the SDK throws for an answer that is not what the provider's API promises. */
-const BAD_ANSWERS =
+const BAD_RESPONSES =
   /^AI_(InvalidResponseData|TypeValidation|JSONParse|EmptyResponseBody|NoContentGenerated)Error$/
 /** What it throws for a call that it can't make. */
 const BAD_REQUESTS =
@@ -46,7 +46,7 @@ export function failureOf(
   const stream = chain.find((one) => one instanceof StreamError)
   if (stream !== undefined && chain.length === 1) return failureOfStream(stream, present)
   const name = (name: RegExp) => chain.some((one) => one instanceof Error && name.test(one.name))
-  if (stream !== undefined || name(BAD_ANSWERS))
+  if (stream !== undefined || name(BAD_RESPONSES))
     return retryable('bad_answer', "The provider's answer can't be read.")
   if (name(BAD_REQUESTS))
     return refused('bad_request', withText('The call could not be made', messageOf(error), present))

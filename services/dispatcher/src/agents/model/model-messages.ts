@@ -7,7 +7,7 @@ import { uniqueCallId } from './call-id.ts'
 import type { ModelCall } from './provider-models.ts'
 
 type Messages = ModelCall['prompt']
-type AnsweredCall = ToolCall & { result: ToolResult }
+type CompletedCall = ToolCall & { result: ToolResult }
 
 /** Providers refuse other names of tools, also in what is said to have been called. */
 const TOOL_NAME_CHARACTERS = 64
@@ -53,7 +53,7 @@ function messageOfPerson({ text, images = [] }: Extract<ConversationItem, { role
   return files.length + texts.length === 0 ? [] : [{ role: 'user', content: [...texts, ...files] }]
 }
 
-function messagesOfAssistant(text: string, calls: AnsweredCall[]): Messages {
+function messagesOfAssistant(text: string, calls: CompletedCall[]): Messages {
   const toolCalls = calls.map(({ id, tool, args }) => ({
     type: 'tool-call' as const,
     toolCallId: id,

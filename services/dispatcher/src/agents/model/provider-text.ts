@@ -44,16 +44,18 @@ function containsPart(word: string, key: string | undefined): boolean {
 function withoutQuotations(text: string, prompt: string[]): string {
   const short = prompt.map((one) => one.trim()).filter((one) => one.length > 3 && one.length < QUOTATION)
   const rest = short.reduce((all, one) => all.replaceAll(one, REMOVED), text)
-  const places = new Map<string, number[]>()
-  for (let at = 0; at + QUOTATION <= rest.length; at++) {
-    const part = rest.slice(at, at + QUOTATION)
-    places.set(part, [...(places.get(part) ?? []), at])
-  }
-  const quoted = new Set<number>()
+  const parts = new Set<string>()
+  for (let at = 0; at + QUOTATION <= rest.length; at++) parts.add(rest.slice(at, at + QUOTATION))
+  const found = new Set<string>()
   for (const one of prompt)
-    for (let at = 0; at + QUOTATION <= one.length; at++)
-      for (const place of places.get(one.slice(at, at + QUOTATION)) ?? [])
-        for (let inside = 0; inside < QUOTATION; inside++) quoted.add(place + inside)
+    for (let at = 0; at + QUOTATION <= one.length; at++) {
+      const part = one.slice(at, at + QUOTATION)
+      if (parts.has(part)) found.add(part)
+    }
+  const quoted = new Set<number>()
+  for (let at = 0; at + QUOTATION <= rest.length; at++)
+    if (found.has(rest.slice(at, at + QUOTATION)))
+      for (let inside = 0; inside < QUOTATION; inside++) quoted.add(at + inside)
   const characters = Array.from({ length: rest.length }, (_, at) => (quoted.has(at) ? '\0' : rest.charAt(at)))
   return characters.join('').replaceAll(/\0+/g, REMOVED)
 }
@@ -61,10 +63,10 @@ function withoutQuotations(text: string, prompt: string[]): string {
 function cut(text: string): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= MAX_BYTES) return text
-  // A character that is cut in the middle becomes a replacement character, which is taken away.
+  // A character that is cut in the middle becomes a replacement character.
   return bytes
     .subarray(0, MAX_BYTES - 3)
     .toString()
-    .replace(/\ufffd+$/, '')
+    .replace(/\ufffd$/, '')
     .concat('…')
 }

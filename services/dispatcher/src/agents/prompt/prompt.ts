@@ -56,10 +56,10 @@ function job({ job }: Agent): string {
 
 function workOf({ type, task, workflows }: Agent): string[] {
   if (type !== 'taskManager') return []
-  return [task === undefined ? toStart(workflows) : underWay(task)]
+  return [task === undefined ? toStart(workflows) : currentWork(task)]
 }
 
-function underWay({ workflow, step, steps }: NonNullable<Agent['task']>): string {
+function currentWork({ workflow, step, steps }: NonNullable<Agent['task']>): string {
   const ofStep =
     step === undefined
       ? []
