@@ -13,7 +13,10 @@ export const PROCESSES = [
   'configuration',
   'dispatcher',
   'simulator',
+  'model-simulator',
 ] as const
+/** The processes that stand for providers: they have no metrics, and stop when all others have. */
+export const SIMULATORS: readonly string[] = ['simulator', 'model-simulator']
 type ProcessName = (typeof PROCESSES)[number]
 
 /** The services that the gateway has in front of it. */
@@ -42,7 +45,7 @@ export interface ProcessPlan {
   name: ProcessName | FurtherInstance
   script: string
   url: string
-  /** Of its metrics; the simulator has none. */
+  /** Of its metrics; simulators have none. */
   metricsUrl?: string
   env: Record<string, string>
 }
@@ -78,6 +81,12 @@ export function planProcesses(settings: SystemSettings): ProcessPlan[] {
         PORT: String(ports.simulator),
         DIRECTORY: join(settings.directory, 'simulator'),
       },
+    },
+    {
+      name: 'model-simulator',
+      script: join(CHECKOUT, 'deploy/local/src/model-simulator/server.ts'),
+      url: urlOf('model-simulator', ports),
+      env: { HOST, PORT: String(ports['model-simulator']) },
     },
   ]
 }
@@ -158,6 +167,10 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
       SECRET_KEYS: secrets.secretKeys,
       UNCERTAIN_WINDOW_SECONDS: '10',
       ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8,::1/128',
+      MODEL_PROVIDER: 'openai-compatible',
+      MODEL_NAME: 'simulator',
+      MODEL_BASE_URL: `${urlOf('model-simulator', ports)}/v1`,
+      MODEL_API_KEY: 'simulator',
     },
   }
   return environments[name]
