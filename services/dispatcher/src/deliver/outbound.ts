@@ -8,8 +8,10 @@ import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import { type Channels, createChannels } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
+import { createCredentialsOf } from '../channels/functions/credentials.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
 import { createFunctions } from '../channels/functions/functions.ts'
+import { createReadOperationCall } from '../channels/functions/operation-call.ts'
 import { createSpecReader } from '../channels/functions/spec-reader.ts'
 import { createHandle } from '../channels/handle.ts'
 import { createHttpClient, type HttpClient } from '../channels/http/http-client.ts'
@@ -77,9 +79,8 @@ export function createOutbound(options: {
     },
     functions: createFunctions({
       findAction: createFindAction({ replica, specs }),
-      specs,
-      http: calls('function'),
-      signer,
+      readCall: createReadOperationCall({ specs, http: calls('function'), signer }),
+      credentialsOf: createCredentialsOf({ replica, secrets }),
     }),
     submit: createSubmit(publisher),
     sendRateLimit: createSendRateLimit(redis, log),
