@@ -12,8 +12,10 @@ import { type AgentParts, createAgents } from '../agents/turns/agents.ts'
 import { createDescribeAssistant } from '../agents/turns/describe-assistant.ts'
 import { type Channels, createChannels } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
+import { createCredentialsOf } from '../channels/functions/credentials.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
 import { createFunctions } from '../channels/functions/functions.ts'
+import { createReadOperationCall } from '../channels/functions/operation-call.ts'
 import { createSpecReader } from '../channels/functions/spec-reader.ts'
 import { createHandOffCallback } from '../channels/hand-off.ts'
 import { createHandle } from '../channels/handle.ts'
@@ -93,9 +95,8 @@ export function createOutbound(options: {
     },
     functions: createFunctions({
       findAction: createFindAction({ replica, specs }),
-      specs,
-      http: calls('function'),
-      signer,
+      readCall: createReadOperationCall({ specs, http: calls('function'), signer }),
+      credentialsOf: createCredentialsOf({ replica, secrets }),
     }),
     submit: createSubmit(publisher),
     sendRateLimit: createSendRateLimit(redis, log),
