@@ -99,6 +99,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     tracing,
     log,
     collections,
+    configuration,
   })
   const applyStatuses = workStatuses({
     collections,

@@ -1,7 +1,7 @@
 import type { ModelResult } from '../model-client.ts'
 
 /** Calls of models of one instance that are in flight, or whose result was not fetched yet. */
-const MAX_CALLS = 4_096
+export const MAX_CALLS = 4_096
 /** Of them, those of one workspace. */
 const MAX_OF_WORKSPACE = MAX_CALLS / 2
 /** A result that nobody fetches is dropped: its message is run elsewhere. */
