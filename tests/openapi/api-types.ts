@@ -1148,6 +1148,18 @@ export interface components {
             config: {
                 assistantId?: number | null;
                 streamResponseBy?: string | null;
+                maxTurns?: number | null;
+                turnTimeoutSeconds?: number | null;
+                messageTimeoutSeconds?: number | null;
+                gatherMs?: number | null;
+                historyTokens?: number | null;
+                historyLimit?: number | null;
+                dailyTokens?: number | null;
+                fallbackMessage?: string | null;
+                handOffUrl?: string | null;
+                handlerTimeoutSeconds?: number | null;
+                handlerContext?: boolean | null;
+                typing?: boolean | null;
             } & {
                 [key: string]: unknown;
             };
@@ -1169,6 +1181,18 @@ export interface components {
             config: {
                 assistantId?: number | null;
                 streamResponseBy?: string | null;
+                maxTurns?: number | null;
+                turnTimeoutSeconds?: number | null;
+                messageTimeoutSeconds?: number | null;
+                gatherMs?: number | null;
+                historyTokens?: number | null;
+                historyLimit?: number | null;
+                dailyTokens?: number | null;
+                fallbackMessage?: string | null;
+                handOffUrl?: string | null;
+                handlerTimeoutSeconds?: number | null;
+                handlerContext?: boolean | null;
+                typing?: boolean | null;
             } & {
                 [key: string]: unknown;
             };
@@ -1190,6 +1214,18 @@ export interface components {
             config?: ({
                 assistantId?: number | null;
                 streamResponseBy?: string | null;
+                maxTurns?: number | null;
+                turnTimeoutSeconds?: number | null;
+                messageTimeoutSeconds?: number | null;
+                gatherMs?: number | null;
+                historyTokens?: number | null;
+                historyLimit?: number | null;
+                dailyTokens?: number | null;
+                fallbackMessage?: string | null;
+                handOffUrl?: string | null;
+                handlerTimeoutSeconds?: number | null;
+                handlerContext?: boolean | null;
+                typing?: boolean | null;
             } & {
                 [key: string]: unknown;
             }) | null;
@@ -1264,6 +1300,18 @@ export interface components {
                     config: {
                         assistantId?: number | null;
                         streamResponseBy?: string | null;
+                        maxTurns?: number | null;
+                        turnTimeoutSeconds?: number | null;
+                        messageTimeoutSeconds?: number | null;
+                        gatherMs?: number | null;
+                        historyTokens?: number | null;
+                        historyLimit?: number | null;
+                        dailyTokens?: number | null;
+                        fallbackMessage?: string | null;
+                        handOffUrl?: string | null;
+                        handlerTimeoutSeconds?: number | null;
+                        handlerContext?: boolean | null;
+                        typing?: boolean | null;
                     } & {
                         [key: string]: unknown;
                     };
@@ -1589,6 +1637,7 @@ export interface components {
             /** Format: date-time */
             due?: string;
             waitingFor?: string;
+            gatheredInto?: string;
             /** Format: date-time */
             receivedAt: string;
             /** Format: date-time */
@@ -1686,6 +1735,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             })[];
+            turns?: components["schemas"]["Turn"][];
         };
         MessagePage: {
             data: components["schemas"]["MessageSummary"][];
@@ -1704,6 +1754,7 @@ export interface components {
             /** Format: date-time */
             due?: string;
             waitingFor?: string;
+            gatheredInto?: string;
             /** Format: date-time */
             receivedAt: string;
             /** Format: date-time */
@@ -1979,6 +2030,31 @@ export interface components {
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
+        };
+        ToolResult: {
+            /** @enum {string} */
+            state: "done" | "failed";
+            status?: number;
+            text: string;
+            /** @constant */
+            cut?: true;
+        };
+        Turn: {
+            /** Format: date-time */
+            at: string;
+            provider: string;
+            model: string;
+            inputTokens: number;
+            outputTokens: number;
+            ms: number;
+            finishReason: string;
+            text: string;
+            calls: {
+                id: string;
+                tool: string;
+                args: unknown;
+                result?: components["schemas"]["ToolResult"];
+            }[];
         };
         User: {
             _id: number;

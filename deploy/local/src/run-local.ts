@@ -79,6 +79,7 @@ function describeSystem(system: System, servers: Servers): string {
   const rows = [
     ['gateway', gateway?.url ?? '', 'the public address'],
     ['simulator', inner.simulator?.url ?? '', 'WhatsApp Cloud API simulator'],
+    ['model-simulator', inner['model-simulator']?.url ?? '', 'language model simulator'],
     ...instances.map((name) => [name, inner[name]?.url ?? '', 'service']),
     ...[servers.mongo, servers.rabbitmq, servers.redis].map(({ name, url, source }) => [
       name,

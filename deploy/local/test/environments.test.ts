@@ -25,7 +25,10 @@ const parse = (name: ServiceName, environment: Record<string, string>) =>
     .safeParse(Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== '')))
 
 describe('npm start gives each service a valid environment', () => {
-  const ports = { gateway: 1, identity: 2, webhook: 3, configuration: 4, dispatcher: 5, simulator: 6 }
+  const ports = {
+    ...{ gateway: 1, identity: 2, webhook: 3, configuration: 4, dispatcher: 5 },
+    ...{ simulator: 6, 'model-simulator': 7 },
+  }
   const plans = planProcesses({
     ...{
       directory: '/state',

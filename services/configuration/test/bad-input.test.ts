@@ -103,6 +103,38 @@ test('settings that the runtime knows are checked where they are there', async (
     expect((await send(config)).status).toBe(200)
 })
 
+test.each([
+  ['maxTurns', 1, 32],
+  ['turnTimeoutSeconds', 1, 300],
+  ['messageTimeoutSeconds', 1, 3_600],
+  ['gatherMs', 0, 30_000],
+  ['historyTokens', 0, 200_000],
+  ['historyLimit', 0, 200],
+  ['dailyTokens', 1, Number.MAX_SAFE_INTEGER],
+  ['handlerTimeoutSeconds', 1, 120],
+])("a channel's %s is a whole number from %d to %d", async (name, min, max) => {
+  const send = (value: unknown) => put('/rest/channels/6', { ...bodies.channels, config: { [name]: value } })
+  for (const value of [min, max, null]) expect([value, (await send(value)).status]).toEqual([value, 200])
+  for (const value of [min - 1, max + 1, min + 0.5, '7', true]) {
+    const { status, json } = await send(value)
+    expect([value, status, json.errors?.[0]?.path]).toEqual([value, 422, `/config/${name}`])
+  }
+})
+
+test.each([
+  ['handlerContext', [true, false, null], ['true', 1]],
+  ['typing', [true, false, null], ['no', 0]],
+  ['fallbackMessage', ['Sorry.', '', null], [7, {}]],
+  ['handOffUrl', ['https://example.com/hand-off', null], ['here', 7]],
+])("a channel's %s has its type", async (name, right, wrong) => {
+  const send = (value: unknown) => put('/rest/channels/6', { ...bodies.channels, config: { [name]: value } })
+  for (const value of right) expect([value, (await send(value)).status]).toEqual([value, 200])
+  for (const value of wrong) {
+    const { status, json } = await send(value)
+    expect([value, status, json.errors?.[0]?.path]).toEqual([value, 422, `/config/${name}`])
+  }
+})
+
 test('URLs are what URL.canParse takes', async () => {
   const send = (handlerUrl: unknown) => put('/rest/channels/7', { ...bodies.channels, handlerUrl })
   for (const url of [

@@ -34,7 +34,11 @@ export interface ConfigurationServer {
   /** Calls as an account of a workspace (1) in a role (WORKSPACE_ADMIN). */
   call(method: string, path: string, options?: CallOptions): Promise<JsonResponse>
   /** Calls as a service that speaks for itself. */
-  callAs(service: ServiceName, path: string): Promise<JsonResponse>
+  callAs(
+    service: ServiceName,
+    path: string,
+    options?: { method?: string; body?: unknown },
+  ): Promise<JsonResponse>
   close(): Promise<void>
 }
 
@@ -81,7 +85,8 @@ export async function startConfiguration(options: Options = {}): Promise<Configu
       const token = sign('gateway', callerIn(Object.keys(roles), options))
       return call(server.url + path, method, token, options)
     },
-    callAs: (name, path) => call(server.url + path, 'GET', sign(name), {}),
+    callAs: (name, path, { method = 'GET', body } = {}) =>
+      call(server.url + path, method, sign(name), body === undefined ? {} : { body }),
     close: async () => {
       await server.close()
       await identity.close()

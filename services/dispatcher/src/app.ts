@@ -98,7 +98,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     registry,
     tracing,
     log,
-    read: (_id) => messages.findOne({ _id }),
+    collections,
+    configuration,
   })
   const applyStatuses = workStatuses({
     collections,

@@ -10,6 +10,7 @@ import {
   servicesConfig,
 } from '@parley/shared/config'
 import { secretKeysConfig } from '@parley/shared/sealed-value'
+import { withoutTrailingSlashes } from '@parley/shared/server-url'
 import { signingSecretKey } from '@parley/shared/signing-secret'
 import { z } from 'zod'
 
@@ -41,6 +42,24 @@ export const config = {
   ALLOWED_PRIVATE_TARGETS: targetList.describe(
     'Private addresses or CIDR ranges that handlers and callbacks may be at, separated by commas',
   ),
+  MODEL_PROVIDER: z
+    .enum(['openai', 'anthropic', 'google', 'openai-compatible'])
+    .optional()
+    .describe('Whose model answers for assistants that have no config `model` of their own'),
+  MODEL_NAME: z.string().min(1).optional().describe("That model's name; required with MODEL_PROVIDER"),
+  MODEL_BASE_URL: z
+    .url({ protocol: /^https?$/ })
+    .transform(withoutTrailingSlashes)
+    .optional()
+    .describe(
+      "Where its API is, such as http://models:8000/v1; the provider's own when not set. A private address must be in " +
+        'ALLOWED_PRIVATE_TARGETS',
+    ),
+  MODEL_API_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Its API key; it goes to this provider and base URL only, never to what a workspace names'),
   MESSAGES_KEPT_DAYS: integer({ min: 1, max: 3_650 })
     .default(30)
     .describe('How long a message that has reached its end is kept'),

@@ -6,6 +6,7 @@ import {
   type Send,
 } from '@parley/dispatcher/message/message-record'
 import { claimed, settledSend } from '@parley/dispatcher/message/progress'
+import type { Turn } from '@parley/dispatcher/message/turn'
 import { type Collections, collectionsOf } from '@parley/dispatcher/store/collections'
 import { type Committer, createCommitter } from '@parley/dispatcher/store/commit'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
@@ -165,3 +166,56 @@ describe('the progress of one send', () => {
     expect(Math.max(...(sizes.get(50) ?? []))).toBeLessThan(Math.max(...(sizes.get(5) ?? [])) + 50)
   })
 })
+
+describe('the turns of a message', () => {
+  const turnOf = (text: string, result?: string): Turn => ({
+    at: new Date('2026-01-01T00:00:00Z'),
+    provider: 'openai',
+    model: 'm',
+    inputTokens: 1,
+    outputTokens: 1,
+    ms: 1,
+    finishReason: 'stop',
+    text,
+    calls: [
+      {
+        id: 'c',
+        tool: 't',
+        args: '{"$x":1}',
+        ...(result === undefined ? {} : { result: { state: 'done', text: result } }),
+      },
+    ],
+  })
+
+  test('are stored as they are in memory, beside messages without any', async () => {
+    await messages.insertMany([newRecord({ _id: 'turns' }), newRecord({ _id: 'without', state: 'sending' })])
+    let record = await read('turns')
+    const lists = [
+      [turnOf('$one')],
+      [turnOf('$one', '$result')],
+      [turnOf('$one', '$result'), turnOf('two')],
+      [turnOf('other', 'x'), turnOf('two', 'y')],
+    ]
+    for (const turns of lists) {
+      // The turns that did not change are the same objects, as in the pipeline.
+      const before = record.turns ?? []
+      const next = turns.map((turn, at) =>
+        JSON.stringify(turn) === JSON.stringify(before[at]) ? (before[at] ?? turn) : turn,
+      )
+      const progress = progressTo({ turns: next })
+      const other = await read('without')
+      const written = await Promise.all([
+        committer.commit(record, progress),
+        committer.commit(other, progressTo()),
+      ])
+      expect(written).toEqual([true, true])
+      record = advanced(record, progress)
+      expect((await read('turns')).turns).toEqual(turns)
+      expect(await read('without')).not.toHaveProperty('turns')
+    }
+  })
+})
+
+async function read(_id: string): Promise<MessageRecord> {
+  return (await messages.findOne({ _id })) as MessageRecord
+}

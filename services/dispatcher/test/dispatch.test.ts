@@ -101,7 +101,7 @@ describe('a message without an answer', () => {
       'answered 302',
     ],
     ['HTML', (res: ServerResponse) => res.writeHead(200).end('<html></html>'), 'not JSON'],
-    ['another shape', (res: ServerResponse) => res.writeHead(200).end('{"answer":{}}'), 'not a message'],
+    ['another shape', (res: ServerResponse) => res.writeHead(200).end('{"text":""}'), 'not a message'],
   ])('is dead when the handler answers with %s', async (name, answer, reason) => {
     await line.world.putChannel(4, line.rpc({ extId: 'odd', handlerUrl: `${line.endpoint.url}/handler` }))
     line.endpoint.respond = (_call, res) => void answer(res)

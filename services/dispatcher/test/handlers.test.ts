@@ -149,3 +149,40 @@ describe('a handler in trouble', () => {
     expect((await world.message('h-half', 'delivered')).attempts[0]).toMatchObject({ code: 'no_answer' })
   })
 })
+
+describe('a handler may answer', () => {
+  test.each([
+    ['with the answer alone', '{"answer":{"message":"short"}}'],
+    ['with its text alone', '{"message":"short"}'],
+  ])('%s', async (name, body) => {
+    answer = (res) => res.end(body)
+    await world.post(`h-${name}`, message(`h-${name}`))
+    expect((await world.message(`h-${name}`, 'delivered')).answer).toEqual({ message: 'short' })
+  })
+
+  test('nothing else alone', async () => {
+    answer = (res) => res.end('{"text":"short"}')
+    await world.post('h-alone', message('h-alone'))
+    expect((await world.message('h-alone', 'dead')).reason).toContain('is not a message: /extId is wrong')
+  })
+
+  test('as late as its channel allows', async () => {
+    await world.putChannel(2, {
+      name: '',
+      description: '',
+      extId: 'patient',
+      hook: 'whatsapp',
+      callback: 'rpc',
+      handlerUrl: `${endpoint.url}/handler`,
+      config: { callbackUrl: `${endpoint.url}/callback`, handlerTimeoutSeconds: 1 },
+    })
+    answer = (res, sent) => {
+      if (asked > 1) res.end(sent.replace('"answer":{}', '"answer":{"message":"in time"}'))
+    }
+    const started = performance.now()
+    await world.post('h-impatient', { ...message('h-impatient'), extId: 'patient' })
+    const seen = await world.message('h-impatient', 'delivered')
+    expect(seen.attempts[0]).toMatchObject({ step: 'handler', code: 'no_answer' })
+    expect(performance.now() - started).toBeLessThan(9_000)
+  })
+})

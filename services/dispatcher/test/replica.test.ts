@@ -179,4 +179,59 @@ describe('a version', () => {
     expect(asked.length).toBe(3)
     await eventually(async () => ((await stored().read(job))[0]?.document === undefined ? true : undefined))
   })
+
+  test('of the configs of an owner is complete once they were read, also where there are none, and events add to it', async () => {
+    const asked: string[] = []
+    const config = { name: 'credentials', value: {}, owner: 5, ownerType: 'action' }
+    let answer: () => unknown = () => ({ data: [] })
+    const configuration = {
+      get: async (path: string) => {
+        asked.push(path)
+        return answer()
+      },
+    }
+    const log = createLog({ service: 'test', level: 'silent' })
+    const start = () =>
+      createReplica({ store: stored(), configuration, freshMs: 60_000, missesFreshMs: 0, log })
+    const owned = { resource: 'configs', workspace, owner: 5, ownerType: 'action' } as const
+    const first = start()
+    expect(await first.find(owned)).toEqual([])
+    expect(await first.find(owned)).toEqual([])
+    expect(asked).toEqual([`/internal/workspaces/${workspace}/configs?owner=5&ownerType=action`])
+    const entries = world.database.collection<DocumentReplica>('configured')
+    await eventually(async () => (await entries.findOne({ workspace, version: 0 })) ?? undefined)
+    answer = () => {
+      throw new Error('unavailable')
+    }
+    expect(await start().find(owned)).toEqual([])
+    for (const id of [3, 2]) {
+      const document = { ...config, _id: id }
+      await stored().save({ resource: 'configs', workspace, id, version: 1, document })
+    }
+    first.changed(workspace)
+    expect((await first.find(owned)).map(({ _id }) => _id)).toEqual([2, 3])
+    const moved = { ...config, _id: 3, owner: 6 }
+    await stored().save({ resource: 'configs', workspace, id: 3, version: 2, document: moved })
+    await stored().save({ resource: 'configs', workspace, id: 2, version: 2, document: null })
+    first.changed(workspace)
+    expect(await first.find(owned)).toEqual([])
+    await expect(first.find({ ...owned, owner: 6 })).rejects.toThrow('unavailable')
+    expect(asked.length).toBe(2)
+    answer = () => ({ data: [] })
+    expect(await first.find(owned, { notBefore: Date.now() + 1 })).toEqual([])
+    expect(asked.length).toBe(3)
+  })
+
+  test('of configs, steps and workflows comes with the events of their changes', async () => {
+    await world.put('steps', 1, { name: 's', description: '', instructions: '', submitWhen: '' })
+    await world.put('workflows', 1, { name: 'w', description: '' })
+    await world.put('configs', 1, {
+      name: 'c',
+      value: { apiKey: 'in the clear' },
+      owner: 1,
+      ownerType: 'action',
+    })
+    for (const resource of ['steps', 'workflows', 'configs']) await world.replicated(resource, 1)
+    expect((await world.replicated('configs', 1)).document).toContain('"apiKey":"sealed:')
+  })
 })

@@ -54,6 +54,7 @@ function limitedRunner(options: { commitMs: number; slots: SendSlot[] }) {
   )
   const leased: LeasedMessages = {
     isLeased: () => true,
+    ended: new AbortController().signal,
     commit: async (record, progress) => {
       await pause(options.commitMs)
       return advanced(record, progress)

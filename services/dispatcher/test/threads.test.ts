@@ -153,6 +153,25 @@ describe('threads', () => {
     await threads.stop()
   })
 
+  test('a thread that waits for something in flight takes no place, and runs again once that has ended', async () => {
+    const answer = Promise.withResolvers<void>()
+    const { threads, store, ran } = createWorld({
+      concurrency: 1,
+      result: (record, attempt) =>
+        record.thread === 'asks' && attempt === 1
+          ? { kind: 'pending', record, settled: answer.promise, for: 'model' }
+          : { kind: 'closed' },
+    })
+    threads.complete()
+    for (const thread of ['asks', 'asks', 'beside']) threads.add(store.insert(thread))
+    await until(() => ran.includes('m3'))
+    expect([ran, threads.waiting().get('model')?.messages]).toEqual([['m3'], 1])
+    answer.resolve()
+    await until(() => store.size() === 0)
+    expect(ran).toEqual(['m3', 'm1', 'm2'])
+    await threads.stop()
+  })
+
   test('a message that left its thread waits beside it, and runs once', async () => {
     let time = 1_000
     const { threads, store, ran } = createWorld({

@@ -11,6 +11,7 @@ import { withTimeout } from '../with-timeout.ts'
 const TRACE_MS = 30 * 24 * 60 * 60 * 1_000
 const READ_MS = 1_000
 const MAX_REPLICAS = 200
+const OWNER_ENTRY_VERSION = 0
 
 export type ReplicatedResource = (typeof CONFIGURATION_RESOURCES)[number]
 
@@ -41,6 +42,11 @@ export interface DocumentReplica {
   extIdHash?: string
   /** The document as JSON text, whatever its keys, its secrets sealed; not there once it is deleted. */
   document?: string
+  /**
+   * Of a config, and of the entry that says when configuration was last asked for all configs of the owner: owner and
+   * its type, hashed. That entry has no document, and version 0.
+   */
+  ownerHash?: string
   /** When configuration was last asked for it, or for all channels of its external id. */
   readAt?: Date
   storedAt: Date
@@ -48,11 +54,13 @@ export interface DocumentReplica {
   expiresAt?: Date
 }
 
-/** Which documents of a workspace: the one with an id, or the channels with an external id. */
+/** Which documents of a workspace: the one with an id, the channels with an external id, or the configs of an owner. */
 export type ReplicaQuery = { workspace: number } & (
   | { resource: ReplicatedResource; id: number }
   | { resource: 'channels'; extId: string }
+  | OwnerQuery
 )
+type OwnerQuery = { resource: 'configs'; owner: number; ownerType: string }
 
 /** One version of a document; `document` is null once it is deleted. */
 interface DocumentVersion {
@@ -65,7 +73,7 @@ interface DocumentVersion {
 
 /** The replicas in a service's database. A version older than the stored one is ignored. */
 export interface ReplicaStore {
-  /** The replicas, 200 at most, traces of deleted documents among them. Rejects after a second. */
+  /** The replicas, 200 at most, traces of deleted documents and the entry of an owner among them. Rejects after a second. */
   read(query: ReplicaQuery): Promise<DocumentReplica[]>
   /** Stores what an event says. */
   save(change: DocumentVersion): Promise<void>
@@ -88,6 +96,7 @@ export function createReplicaStore(options: {
   const filterOf = (query: ReplicaQuery): mongo.Filter<DocumentReplica> => {
     const { resource, workspace } = query
     if ('id' in query) return { _id: idOf(resource, workspace, query.id) }
+    if ('owner' in query) return { resource, workspace, ownerHash: ownerHashOf(query) }
     const extIdHash = hashOf(query.extId)
     return channelsOnly ? { workspace, extIdHash } : { resource, workspace, extIdHash }
   }
@@ -110,12 +119,45 @@ export function createReplicaStore(options: {
       for (const { version, ...document } of documents)
         await write({ resource, workspace, id: document._id as number, version, document }, readAt)
       await removeOthers(replicas, filterOf(query), { ids: documents.map(({ _id }) => _id), readAt })
+      if ('owner' in query) await markOwnerRead(replicas, { ...query, readAt })
     },
   }
 }
 
 function hashOf(extId: string): string {
   return createHash('sha256').update(extId).digest('base64url')
+}
+
+/** The type is free text. */
+function ownerHashOf({ owner, ownerType }: { owner: unknown; ownerType: unknown }): string {
+  return hashOf(`${owner} ${ownerType}`)
+}
+
+/** Whether it is the entry that says when all configs of an owner were read. */
+export const isOwnerEntry = ({ version }: DocumentReplica): boolean => version === OWNER_ENTRY_VERSION
+
+/** Stores that the replicas are all the configs of an owner, also where there are none. */
+async function markOwnerRead(
+  replicas: mongo.Collection<DocumentReplica>,
+  query: OwnerQuery & { workspace: number; readAt: Date },
+): Promise<void> {
+  const { resource, workspace, owner, readAt } = query
+  const ownerHash = ownerHashOf(query)
+  const expiresAt = new Date(Date.now() + TRACE_MS)
+  await replicas.replaceOne(
+    { _id: `${resource}/${workspace}/of/${ownerHash}` },
+    {
+      resource,
+      workspace,
+      id: owner,
+      version: OWNER_ENTRY_VERSION,
+      ownerHash,
+      readAt,
+      storedAt: readAt,
+      expiresAt,
+    },
+    { upsert: true },
+  )
 }
 
 /**
@@ -134,6 +176,9 @@ function contentOf(resource: string, document: object | null, readAt: Date | und
       ? { expiresAt: new Date(Date.now() + TRACE_MS) }
       : { document: { $literal: JSON.stringify(document) } }),
     ...defined({ extIdHash }),
+    ...(resource === 'configs' && document !== null
+      ? { ownerHash: ownerHashOf(document as { owner: unknown; ownerType: unknown }) }
+      : {}),
   }
 }
 
@@ -160,9 +205,9 @@ async function removeOthers(
   { ids, readAt }: { ids: number[]; readAt: Date },
 ): Promise<void> {
   await replicas.updateMany(
-    { ...filter, id: { $nin: ids }, storedAt: { $lt: readAt } },
+    { ...filter, id: { $nin: ids }, version: { $gt: OWNER_ENTRY_VERSION }, storedAt: { $lt: readAt } },
     {
-      $unset: { document: '', extIdHash: '', readAt: '' },
+      $unset: { document: '', extIdHash: '', ownerHash: '', readAt: '' },
       $set: { expiresAt: new Date(Date.now() + TRACE_MS) },
     },
   )

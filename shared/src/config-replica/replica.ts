@@ -8,6 +8,7 @@ import {
   type ConfigurationDocument,
   configurationDocument,
   type DocumentReplica,
+  isOwnerEntry,
   type ReplicaQuery,
   type ReplicaStore,
 } from './replica-store.ts'
@@ -23,7 +24,7 @@ const BACKGROUND_READS = 4
 /** The documents of configuration that a service works with. */
 export interface Replica {
   /**
-   * The documents, secrets sealed; empty when there are none. What was read before `notBefore` (milliseconds since
+   * The documents, secrets sealed; empty when there are none. The configs of an owner come lowest id first. What was read before `notBefore` (milliseconds since
    * the epoch) does not do as long as configuration answers. Rejects with `unavailable` when configuration is
    * unavailable and there is no replica, or when 1,000 look-ups are under way.
    */
@@ -45,6 +46,8 @@ interface Remembered {
   triedAt: number
   /** What was read before this did not do, for as long as configuration answered. */
   notBefore: number
+  /** There are such documents, or it is known that there are none. */
+  isKnown: boolean
 }
 
 /**
@@ -75,7 +78,8 @@ export function createReplica(options: {
       log.warn({ workspace: query.workspace, reason: error.message }, 'replicas not written')
     })
     const characters = documents.reduce((sum, document) => sum + JSON.stringify(document).length, 0)
-    return { documents, characters, at, readAt: readAt.getTime(), triedAt: at, notBefore }
+    const isKnown = documents.length > 0 || 'owner' in query
+    return { documents, characters, at, readAt: readAt.getTime(), triedAt: at, notBefore, isKnown }
   }
   const lookUp = async (query: ReplicaQuery, notBefore: number, last: Remembered | undefined) => {
     const at = performance.now()
@@ -83,8 +87,8 @@ export function createReplica(options: {
     const stored =
       replicas === undefined
         ? last && { ...last, notBefore, at: last.at > (changedAt.get(query.workspace) ?? 0) ? at : last.at }
-        : rememberedOf(replicas, { at, triedAt: last?.triedAt ?? 0, notBefore })
-    const isStored = stored !== undefined && stored.documents.length > 0
+        : rememberedOf(query, replicas, { at, triedAt: last?.triedAt ?? 0, notBefore })
+    const isStored = stored?.isKnown === true
     if (isStored && stored.readAt >= notBefore && (stored.readAt > 0 || 'id' in query)) return stored
     try {
       const response = await ask(query, notBefore)
@@ -112,8 +116,8 @@ export function createReplica(options: {
       return lookUp(query, notBefore, last).finally(() => lookups--)
     },
   })
-  const isFresh = ({ at, documents }: Remembered, { workspace }: ReplicaQuery) => {
-    const forMs = documents.length > 0 ? freshMs : missesFreshMs
+  const isFresh = ({ at, isKnown }: Remembered, { workspace }: ReplicaQuery) => {
+    const forMs = isKnown ? freshMs : missesFreshMs
     return at > Math.max(changedAt.get(workspace) ?? 0, performance.now() - forMs)
   }
   /** Shares the look-up under way, unless that one may have taken what was read before `notBefore`. */
@@ -140,7 +144,7 @@ export function createReplica(options: {
     const last = remembered.get(key, { allowStale: true })
     const suffices = last !== undefined && isFresh(last, query) && last.readAt >= notBefore
     const found = suffices ? last : await lookUpOnce(key, query, notBefore)
-    if (found.readAt < Date.now() - READ_AGAIN_MS && found.documents.length > 0) readAgain(key, query, found)
+    if (found.readAt < Date.now() - READ_AGAIN_MS && found.isKnown) readAgain(key, query, found)
     return found.documents
   }
   return {
@@ -156,34 +160,42 @@ export function createReplica(options: {
 }
 
 function keyOf(query: ReplicaQuery): string {
-  return 'id' in query
-    ? `${query.resource}/${query.workspace}/${query.id}`
-    : `extId/${query.workspace}/${query.extId}`
+  if ('id' in query) return `${query.resource}/${query.workspace}/${query.id}`
+  if ('owner' in query) return `owner/${query.workspace}/${query.owner}/${query.ownerType}`
+  return `extId/${query.workspace}/${query.extId}`
 }
 
 function pathOf(query: ReplicaQuery): string {
   const path = `/internal/workspaces/${query.workspace}/${query.resource}`
-  return 'id' in query ? `${path}/${query.id}` : `${path}?extId=${encodeURIComponent(query.extId)}`
+  if ('id' in query) return `${path}/${query.id}`
+  if ('owner' in query) return `${path}?owner=${query.owner}&ownerType=${encodeURIComponent(query.ownerType)}`
+  return `${path}?extId=${encodeURIComponent(query.extId)}`
 }
 
-const channelsResponse = z.object({ data: z.array(configurationDocument) })
+const listResponse = z.object({ data: z.array(configurationDocument) })
 
 function documentsOf(query: ReplicaQuery, response: unknown): ConfigurationDocument[] {
-  if ('extId' in query) return channelsResponse.parse(response).data
+  if (!('id' in query)) return listResponse.parse(response).data
   return response === undefined ? [] : [configurationDocument.parse(response)]
 }
 
+/** The configs of an owner are complete once there is the entry that says so; events have replaced them since. */
 function rememberedOf(
+  query: ReplicaQuery,
   replicas: DocumentReplica[],
   read: Pick<Remembered, 'at' | 'triedAt' | 'notBefore'>,
 ): Remembered {
+  const complete = 'owner' in query ? replicas.filter(isOwnerEntry) : replicas
+  const documents = replicas.flatMap(({ document, version }) =>
+    document === undefined ? [] : { ...(parseJson(document) as ConfigurationDocument), version },
+  )
+  if ('owner' in query) documents.sort((one, other) => one._id - other._id)
   return {
     ...read,
-    documents: replicas.flatMap(({ document, version }) =>
-      document === undefined ? [] : { ...(parseJson(document) as ConfigurationDocument), version },
-    ),
+    documents,
     characters: replicas.reduce((sum, { document }) => sum + (document?.length ?? 0), 0),
-    readAt: Math.min(...replicas.map(({ readAt }) => readAt?.getTime() ?? 0)),
+    readAt: Math.min(...complete.map(({ readAt }) => readAt?.getTime() ?? 0)),
+    isKnown: 'owner' in query ? complete.length > 0 : documents.length > 0,
   }
 }
 

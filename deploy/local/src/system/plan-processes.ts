@@ -13,8 +13,11 @@ export const PROCESSES = [
   'configuration',
   'dispatcher',
   'simulator',
+  'model-simulator',
 ] as const
 export type ProcessName = (typeof PROCESSES)[number]
+/** The processes that stand for providers: they have no metrics, and stop when all others have. */
+export const SIMULATORS: readonly string[] = ['simulator', 'model-simulator']
 
 /** The services that the gateway has in front of it. */
 type UpstreamName = Exclude<ServiceName, 'gateway'>
@@ -42,7 +45,7 @@ export interface ProcessPlan {
   name: ProcessName | FurtherInstance
   script: string
   url: string
-  /** Of its metrics; the simulator has none. */
+  /** Of its metrics; simulators have none. */
   metricsUrl?: string
   env: Record<string, string>
 }
@@ -79,6 +82,12 @@ export function planProcesses(settings: SystemSettings): ProcessPlan[] {
         DIRECTORY: join(settings.directory, 'simulator'),
       },
     },
+    {
+      name: 'model-simulator',
+      script: scriptOf('model-simulator'),
+      url: urlOf('model-simulator', ports),
+      env: { HOST, PORT: String(ports['model-simulator']) },
+    },
   ]
 }
 
@@ -94,9 +103,9 @@ export function planInstances(settings: SystemSettings): ProcessPlan[] {
 
 /** The file that a process runs. */
 export function scriptOf(name: ProcessName): string {
-  const folders: Partial<Record<ProcessName, string>> = { gateway: 'gateway', simulator: 'deploy/local' }
-  const folder = folders[name] ?? `services/${name}`
-  return join(CHECKOUT, folder, name === 'simulator' ? 'src/simulator/server.ts' : 'src/server.ts')
+  if (SIMULATORS.includes(name)) return join(CHECKOUT, 'deploy/local/src', name, 'server.ts')
+  const folder = name === 'gateway' ? name : `services/${name}`
+  return join(CHECKOUT, folder, 'src/server.ts')
 }
 
 function planService(options: { name: ServiceName; settings: SystemSettings }): ProcessPlan {
@@ -164,6 +173,10 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
       SECRET_KEYS: secrets.secretKeys,
       UNCERTAIN_WINDOW_SECONDS: '10',
       ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8,::1/128',
+      MODEL_PROVIDER: 'openai-compatible',
+      MODEL_NAME: 'simulator',
+      MODEL_BASE_URL: `${urlOf('model-simulator', ports)}/v1`,
+      MODEL_API_KEY: 'simulator',
     },
   }
   return environments[name]

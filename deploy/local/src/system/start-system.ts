@@ -16,6 +16,7 @@ import {
   type ProcessPlan,
   planInstances,
   planProcesses,
+  SIMULATORS,
   scriptOf,
 } from './plan-processes.ts'
 import { loadSecrets, writeAtomically } from './secrets.ts'
@@ -67,21 +68,22 @@ export interface RunFile {
   pid: number
   gatewayUrl: string
   simulatorUrl: string
+  modelSimulatorUrl: string
   mongoUrl: string
   amqpUrl: string
   redisUrl: string
-  /** The services, the simulator, and the servers as `mongodb`, `rabbitmq` and `redis`; further instances as
+  /** The services, the simulators, and the servers as `mongodb`, `rabbitmq` and `redis`; further instances as
    * `dispatcher-2` and so on. */
   processes: Record<string, ProcessState>
 }
 
 export interface System extends RunFile {
-  /** Stops the services and the simulator, 25 s each at most; the servers are the caller's to stop. */
+  /** Stops the services and the simulators, 25 s each at most; the servers are the caller's to stop. */
   stop(): Promise<void>
 }
 
 /**
- * Starts the services and the simulator on the given servers and waits until all are ready, at most 60 s and then
+ * Starts the services and the simulators on the given servers and waits until all are ready, at most 60 s and then
  * 60 s for the gateway. From then on whatever ends is started again, servers included. Throws a SetupError that says what is
  * not ready; nothing is left running then.
  */
@@ -94,7 +96,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const inner = PROCESSES.filter((name) => name !== 'gateway')
   const further = furtherInstances(instances).map(({ name }) => name)
   const file = join(directory, 'ports.json')
-  const withMetrics = [...PROCESSES.filter((name) => name !== 'simulator'), ...further]
+  const withMetrics = [...PROCESSES.filter((name) => !SIMULATORS.includes(name)), ...further]
   const names = [...inner, ...further, ...withMetrics.map(metricsOf)]
   const ports = await choosePorts({ file, names, say })
   const settings = {
@@ -172,10 +174,10 @@ async function waitUntilReady(processes: NodeProcess[], signal: AbortSignal | un
   throw new SetupError(`The system was not ready within ${READY_MS / 1_000} s:\n${health.join('\n')}`)
 }
 
-/** The gateway first, so that nothing new comes in; the simulator last, so that what is in flight gets out. */
+/** The gateway first, so that nothing new comes in; the simulators last, so that what is in flight gets out. */
 async function stopProcesses(processes: NodeProcess[]): Promise<void> {
   const first = processes.filter(({ name }) => name === 'gateway')
-  const last = processes.filter(({ name }) => name === 'simulator')
+  const last = processes.filter(({ name }) => SIMULATORS.includes(name))
   const between = processes.filter((each) => !first.includes(each) && !last.includes(each))
   for (const group of [first, between, last]) {
     await Promise.all(group.map((each) => each.stop({ graceMs: STOP_MS })))
@@ -197,6 +199,7 @@ function describeRun(servers: Omit<Servers, 'stop'>, processes: NodeProcess[]): 
     pid: process.pid,
     gatewayUrl: urls.gateway ?? '',
     simulatorUrl: urls.simulator ?? '',
+    modelSimulatorUrl: urls['model-simulator'] ?? '',
     mongoUrl: mongo.url,
     amqpUrl: rabbitmq.url,
     redisUrl: redis.url,

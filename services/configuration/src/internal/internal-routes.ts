@@ -1,5 +1,9 @@
+import { jsonBody } from '@parley/shared/json-body'
+import { safeInteger } from '@parley/shared/json-object'
 import { idCursor, pageLimit, readQuery } from '@parley/shared/list-query'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { taskOperation } from '@parley/shared/task-operation'
+import { validate } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
 import type { Dependencies } from '../documents/dependencies.ts'
@@ -8,20 +12,36 @@ import { parsePathId } from '../requests/path-id.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
 import { findPage } from '../store/find-page.ts'
-import type { LiveDocument } from '../store/stored-document.ts'
+import { type LiveDocument, liveDocument } from '../store/stored-document.ts'
+import { applyOperation } from '../tasks/apply-operation.ts'
+import { findTask } from '../tasks/find-task.ts'
 
 const MAX_CHANNELS = 200
+const MAX_CONFIGS = 200
 const channelQuery = z.object({
   extId: z.string().optional(),
   limit: pageLimit.unwrap().default(MAX_CHANNELS),
   after: z.union([z.literal('').transform(() => undefined), idCursor]).optional(),
 })
 
+const ownerQuery = z.object({ owner: safeInteger, ownerType: z.string() })
+const threadQuery = z.object({ thread: z.string() })
+/** 64 KiB of a submission or a value, in which each character may take several bytes. */
+const MAX_OPERATION_BYTES = 512 * 1024
+
 type Needed = Pick<Dependencies, 'database'>
 
-/** What other services read without an account behind them: `/workspaces/{workspace}/…`. */
-export function internalRoutes({ database }: Needed): Router {
+/** What other services read and do without an account behind them: `/workspaces/{workspace}/…`. */
+export function internalRoutes(dependencies: Dependencies): Router {
+  const { database } = dependencies
   const router = Router({ caseSensitive: true })
+  const body = jsonBody({ maxBytes: MAX_OPERATION_BYTES })
+  router
+    .route('/workspaces/:workspace/tasks/operations')
+    .post(body, taskOperations(dependencies))
+    .all(methodNotAllowed('POST'))
+  router.route('/workspaces/:workspace/tasks').get(activeTask({ database })).all(methodNotAllowed('GET'))
+  router.route('/workspaces/:workspace/configs').get(ownedConfigs({ database })).all(methodNotAllowed('GET'))
   router.route('/workspaces/:workspace/channels').get(channels({ database })).all(methodNotAllowed('GET'))
   router
     .route('/workspaces/:workspace/:resource/:id')
@@ -48,6 +68,43 @@ function channels({ database }: Needed): RequestHandler<{ workspace: string }> {
     })
     const data = page.documents.map(stored)
     res.json(extId === undefined ? { data, next: page.end?.id ?? null } : { data })
+  }
+}
+
+/** `GET …/configs?owner=&ownerType=`: all of that owner, lowest id first, at most 200. */
+function ownedConfigs({ database }: Needed): RequestHandler<{ workspace: string }> {
+  return async (req, res) => {
+    const { owner, ownerType } = readQuery(ownerQuery, req)
+    const page = await findPage(database, definitions.configs, {
+      workspace: workspaceOf(req.params),
+      filters: [
+        ['owner', owner],
+        ['ownerType', ownerType],
+      ],
+      sort: { field: '_id', descending: false },
+      limit: MAX_CONFIGS,
+      visible: {},
+    })
+    res.json({ data: page.documents.map(stored) })
+  }
+}
+
+/** `GET …/tasks?thread=`: the active task of a thread, of several the one with the lowest id. */
+function activeTask({ database }: Needed): RequestHandler<{ workspace: string }> {
+  return async (req, res) => {
+    const { thread } = readQuery(threadQuery, req)
+    const workspace = workspaceOf(req.params)
+    const found = liveDocument(await findTask(database, { workspace, thread, status: 'active' }))
+    if (found === undefined) throw new Problem('not_found')
+    res.json(stored(found))
+  }
+}
+
+/** `POST …/tasks/operations`: what an agent does with the task of its thread; always 200 with what came of it. */
+function taskOperations(dependencies: Dependencies): RequestHandler<{ workspace: string }> {
+  return async (req, res) => {
+    const given = validate(taskOperation, req.body)
+    res.json(await applyOperation(dependencies, { ...given, workspace: workspaceOf(req.params) }))
   }
 }
 

@@ -1,4 +1,5 @@
-import { type JsonObject, jsonObject } from '@parley/shared/json-object'
+import { CHANNEL_NUMBERS, type ChannelNumber } from '@parley/shared/channel-settings'
+import { type JsonObject, jsonObject, safeInteger } from '@parley/shared/json-object'
 import { jsonSchemaOf } from '@parley/shared/openapi/operation'
 import type { FieldError } from '@parley/shared/problem'
 import { MASK } from '@parley/shared/sealed-value'
@@ -9,7 +10,45 @@ import { extId, optionalId, optionalText, type ResourceDefinition, text, url, va
 const LEAST_BYTES = 24
 const BASE64 = /^(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=)?$/
 
-const knownSettings = z.looseObject({ assistantId: optionalId, streamResponseBy: optionalText })
+/** Whole numbers within their bounds. */
+const numberSetting = (name: ChannelNumber) => {
+  const { min, max, default: otherwise, description } = CHANNEL_NUMBERS[name]
+  return z
+    .number()
+    .int()
+    .min(min)
+    .max(max)
+    .nullish()
+    .describe(`${description}; ${otherwise} unless said otherwise`)
+}
+
+const knownSettings = z.looseObject({
+  assistantId: optionalId,
+  streamResponseBy: optionalText,
+  maxTurns: numberSetting('maxTurns'),
+  turnTimeoutSeconds: numberSetting('turnTimeoutSeconds'),
+  messageTimeoutSeconds: numberSetting('messageTimeoutSeconds'),
+  gatherMs: numberSetting('gatherMs'),
+  historyTokens: numberSetting('historyTokens'),
+  historyLimit: numberSetting('historyLimit'),
+  dailyTokens: safeInteger
+    .min(1)
+    .nullish()
+    .describe('How many tokens its agent may use in a day; no bound unless said otherwise'),
+  fallbackMessage: optionalText.describe('What the person gets when an agent meets one of its bounds'),
+  handOffUrl: url.nullish().describe('Where to tell, by signed POST, that a person is to take over'),
+  handlerTimeoutSeconds: numberSetting('handlerTimeoutSeconds'),
+  handlerContext: z
+    .boolean()
+    .nullish()
+    .describe(
+      "Whether a handler over HTTP gets the assistant, its job and the thread's task with each message",
+    ),
+  typing: z
+    .boolean()
+    .nullish()
+    .describe('Whether the person sees an agent that works as typing; true unless said otherwise'),
+})
 
 /** Free-form, but the settings that the runtime knows must have their types. */
 const settings = jsonObject

@@ -60,8 +60,13 @@ export async function firstTask(
   const assistant = await read('assistant', assistantId)
   const job = await read('jobs', assistant?.job)
   const workflow = await read('workflows', job?.defaultWorkflow)
-  const first = workflow?.firstStep ?? (workflow?.steps as number[] | null | undefined)?.[0]
-  if (workflow === undefined || first === undefined) return undefined
+  return workflow && taskOf(workflow, thread)
+}
+
+/** A new task of a workflow, at its first step; undefined where it has none. */
+export function taskOf(workflow: JsonObject, thread: string): JsonObject | undefined {
+  const first = workflow.firstStep ?? (workflow.steps as number[] | null | undefined)?.[0]
+  if (first === undefined) return undefined
   return {
     workflow: workflow._id,
     currentStep: first,
@@ -70,6 +75,40 @@ export async function firstTask(
     description: workflow.description,
     extId: thread,
   }
+}
+
+/** The task that something was applied to, if there is one still. */
+export async function appliedTask(
+  database: Pick<Database, 'documents'>,
+  { workspace, messageId }: { workspace: number; messageId: string },
+): Promise<JsonObject | undefined> {
+  const found = await database
+    .documents('tasks')
+    .findOne({ '_id.workspace': workspace, applied: messageId }, { maxTimeMS: MAX_MS })
+  return liveDocument(found)?.doc
+}
+
+const MAX_STEPS = 200
+
+/** The steps of a workflow in its order, 200 at most: those it lists, else those that its first step leads to. */
+export async function stepsOf(
+  database: Documents,
+  { workspace, workflow }: { workspace: number; workflow: JsonObject },
+): Promise<JsonObject[]> {
+  const listed = ((workflow.steps as number[] | null | undefined) ?? []).slice(0, MAX_STEPS)
+  const steps: JsonObject[] = []
+  const seen = new Set<unknown>()
+  const add = async (id: unknown) => {
+    if (seen.has(id) || steps.length >= MAX_STEPS) return undefined
+    seen.add(id)
+    const step = await readDocument(database, 'steps', { workspace, id })
+    if (step !== undefined) steps.push(step)
+    return step
+  }
+  for (const id of listed) await add(id)
+  if (listed.length > 0) return steps
+  for (let step = await add(workflow.firstStep); step !== undefined; ) step = await add(step.next)
+  return steps
 }
 
 /** The document that a reference leads to, if there is one. */

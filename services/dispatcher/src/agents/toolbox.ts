@@ -8,6 +8,8 @@ import type { ToolDescription } from './model-client.ts'
 /** The tools that one agent may call in one turn, 128 at most. */
 export interface Toolbox {
   descriptions: ToolDescription[]
+  /** What is missing of the tools, and why, in sentences for those who configure the assistant; 20 at most. */
+  notes?: readonly string[]
   /**
    * What a call of a tool is. The arguments (JSON text of a model) are checked against the tool's schema: what does not
    * fit, and a tool that is not there, is `invalid`, with a text that lets the model correct it.

@@ -1,33 +1,48 @@
+import { channelNumber } from '@parley/shared/channel-settings'
 import { checkBytes, MAX_DEPTH } from '@parley/shared/json-body'
-import { MAX_FUNCTIONS, type WebhookMessage, webhookMessage } from '@parley/shared/message'
+import { MAX_FUNCTIONS, threadOf, type WebhookMessage, webhookMessage } from '@parley/shared/message'
 import { parseJson } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 import type { Outcome } from '../message/outcome.ts'
 import type { Answer } from '../message/plan.ts'
 import type { Channel } from './channels.ts'
+import { CallError } from './http/call-error.ts'
 import { outcomeOfFailure } from './http/call-outcome.ts'
-import { CallError, type HttpClient } from './http/http-client.ts'
+import type { HttpClient } from './http/http-client.ts'
 import { outcomeOfStatus } from './rpc.ts'
 import type { Signer } from './signing.ts'
 
-const HANDLER_MS = 10_000
 const MAX_RESPONSE_BYTES = 1024 * 1024
 const NATIVE = 'native:agents/'
 
 export type Handled = { kind: 'answer'; answer: Answer } | Exclude<Outcome, { kind: 'accepted' }>
 
-/** Has a channel's handler make the answer to a message. Never throws. */
+/** Has a channel's handler make the answer to a message. Rejects with `unavailable` alone. */
 export type Handle = (options: {
   channel: Channel
   messageId: string
   message: WebhookMessage
 }) => Promise<Handled>
 
-/** Handlers: built-in agents by `native:agents/<type>`, others by a signed POST of the bare message (10 s). */
-export function createHandle(options: { http: Pick<HttpClient, 'post'>; signer: Signer }): Handle {
+/** What the channel's assistant is and works at in a thread, without secrets; null where there is none. */
+export type DescribeAssistant = (options: { channel: Channel; thread: string }) => Promise<object | null>
+
+interface HandleOptions {
+  http: Pick<HttpClient, 'post'>
+  signer: Signer
+  /** The types of agents that are worked in another way. */
+  agentTypes?: readonly string[]
+  describeAssistant?: DescribeAssistant
+}
+
+/**
+ * Handlers: built-in agents by `native:agents/<type>`, others by a signed POST of the bare message, within the
+ * channel's `handlerTimeoutSeconds`; with `handlerContext` the message has the `assistant` in it.
+ */
+export function createHandle(options: HandleOptions): Handle {
   return (call) => {
     const { handlerUrl } = call.channel
-    if (handlerUrl.startsWith(NATIVE)) return handleNatively(handlerUrl.slice(NATIVE.length), call.message)
+    if (handlerUrl.startsWith(NATIVE)) return handleNatively(options, call)
     if (/^https?:/.test(handlerUrl)) return handleByPost(options, call)
     return Promise.resolve(
       permanent('unknown_handler', 'The handler is neither an http(s) URL nor a built-in agent.'),
@@ -35,10 +50,14 @@ export function createHandle(options: { http: Pick<HttpClient, 'post'>; signer: 
   }
 }
 
-async function handleNatively(type: string, message: WebhookMessage): Promise<Handled> {
+async function handleNatively(
+  { agentTypes = [] }: HandleOptions,
+  { channel, message }: Parameters<Handle>[0],
+): Promise<Handled> {
+  const type = channel.handlerUrl.slice(NATIVE.length)
   const agent = nativeAgents.get(type)
   if (agent !== undefined) return { kind: 'answer', answer: await agent(message) }
-  const known = [...nativeAgents.keys()].join(', ')
+  const known = [...nativeAgents.keys(), ...agentTypes].join(', ')
   return permanent(
     'unknown_agent',
     `There is no built-in agent of type ${JSON.stringify(type)}; known: ${known}.`,
@@ -46,17 +65,19 @@ async function handleNatively(type: string, message: WebhookMessage): Promise<Ha
 }
 
 async function handleByPost(
-  { http, signer }: { http: Pick<HttpClient, 'post'>; signer: Signer },
+  { http, signer, describeAssistant }: HandleOptions,
   { channel, messageId, message }: Parameters<Handle>[0],
 ): Promise<Handled> {
-  const payload = JSON.stringify(message)
+  const described = channel.config.handlerContext === true ? describeAssistant : undefined
+  const assistant = await described?.({ channel, thread: threadOf(message, messageId) })
+  const payload = JSON.stringify(assistant === undefined ? message : { ...message, assistant })
   try {
     const headers = signer.headers({ channel, id: messageId, payload, at: new Date() })
     const answer = await http.post({
       url: channel.handlerUrl,
       headers: { ...headers, 'content-type': 'application/json' },
       body: payload,
-      timeoutMs: HANDLER_MS,
+      timeoutMs: channelNumber(channel.config, 'handlerTimeoutSeconds') * 1_000,
       maxBytes: MAX_RESPONSE_BYTES,
     })
     const outcome = outcomeOfStatus(answer)
@@ -72,7 +93,7 @@ function messageIn(body: string): Handled {
   try {
     // Before anything recurses.
     checkBytes(Buffer.from(body))
-    const message = webhookMessage.safeParse(parseJson(body))
+    const message = webhookMessage.safeParse(wholeMessage(parseJson(body)))
     if (message.success) return { kind: 'answer', answer: message.data.answer }
     const [issue] = message.error.issues
     const path = issue?.path.join('/') ?? ''
@@ -86,6 +107,14 @@ function messageIn(body: string): Handled {
       return permanent('bad_answer', `The handler's answer is too large. ${error.message}`)
     return permanent('bad_answer', "The handler's answer is not JSON.")
   }
+}
+
+/** An answer alone, or its text alone, is an answer to the message that was sent. */
+function wholeMessage(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Object.keys(value).length !== 1) return value
+  const rest = { extId: '', user: {}, thread: {} }
+  if ('answer' in value) return { ...rest, answer: value.answer }
+  return 'message' in value ? { ...rest, answer: value } : value
 }
 
 function permanent(code: string, reason: string): Handled {

@@ -10,6 +10,7 @@ import { settleCrash, settleEnd, settleFailed } from './settle-attempt.ts'
 import type { Calling } from './thread-run.ts'
 import { type RunResult, resultForThread } from './thread-run.ts'
 import { waitForEndpoint, waitUntilDue } from './wait.ts'
+import { workInTurns } from './work-in-turns.ts'
 import { type LeasedMessages, Superseded } from './written-message.ts'
 
 /** Delivers one message as far as it gets while its lease is valid. Waits for others by `calling`. Never rejects. */
@@ -61,6 +62,8 @@ async function deliver(run: MessageRun): Promise<RunResult> {
       return settleFailed(run, prepared)
     case 'ready':
       return sendAll(run, prepared)
+    case 'agent':
+      return workInTurns(run, prepared)
   }
 }
 

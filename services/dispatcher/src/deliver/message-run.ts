@@ -1,4 +1,5 @@
 import type { Log } from '@parley/shared/log'
+import type { Agents } from '../agents/turns/agents.ts'
 import type { Channels } from '../channels/channels.ts'
 import type { Endpoints } from '../channels/endpoints/endpoints.ts'
 import type { Handle } from '../channels/handle.ts'
@@ -25,6 +26,8 @@ export interface StatusArrival {
 export interface DeliverOptions extends DeliveryRoutes {
   channels: Channels
   handle: Handle
+  /** What works messages that need a model; without it there are no such agents. */
+  agents?: Agents
   endpoints: Pick<Endpoints, 'enter'>
   submit: Submit
   /** Reads a message that somebody else has written. */

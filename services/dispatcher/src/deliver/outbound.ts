@@ -1,4 +1,5 @@
 import type { Replica } from '@parley/shared/config-replica/replica'
+import type { InternalClient } from '@parley/shared/internal-client'
 import type { Log } from '@parley/shared/log'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { partitionQueue } from '@parley/shared/messaging/topology'
@@ -6,12 +7,25 @@ import type { SecretBox } from '@parley/shared/sealed-value'
 import { type Tracing, withTrace } from '@parley/shared/tracing'
 import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
+import { AGENT_TYPES } from '../agents/agent.ts'
+import { createLoadAgent } from '../agents/load-agent.ts'
+import { choicesOf, deploymentChoice } from '../agents/model/choices.ts'
+import { createModelClient } from '../agents/model/model-client.ts'
+import { promptOf, timeZoneOf } from '../agents/prompt/prompt.ts'
+import { createOpenToolbox } from '../agents/tools/open-toolbox.ts'
+import { createAgents } from '../agents/turns/agents.ts'
+import { createDescribeAssistant } from '../agents/turns/describe-assistant.ts'
+import { MAX_CALLS } from '../agents/turns/model-calls.ts'
 import { type Channels, createChannels } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
+import { createCredentialsOf } from '../channels/functions/credentials.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
 import { createFunctions } from '../channels/functions/functions.ts'
+import { createReadOperationCall } from '../channels/functions/operation-call.ts'
 import { createSpecReader } from '../channels/functions/spec-reader.ts'
+import { createHandOffCallback } from '../channels/hand-off.ts'
 import { createHandle } from '../channels/handle.ts'
+import { createGuardedFetch } from '../channels/http/guarded-fetch.ts'
 import { createHttpClient, type HttpClient } from '../channels/http/http-client.ts'
 import { type CallKind, observeCalls } from '../channels/http/observe-calls.ts'
 import { createRpcCallback } from '../channels/rpc.ts'
@@ -20,11 +34,13 @@ import { createSigner } from '../channels/signing.ts'
 import { createSubmit } from '../channels/submit.ts'
 import { createWhatsappCallback } from '../channels/whatsapp.ts'
 import type { Config } from '../config.ts'
-import type { MessageRecord } from '../message/message-record.ts'
 import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts'
+import type { Collections } from '../store/collections.ts'
 import { createDeliverMessage, type DeliverMessage } from './deliver-message.ts'
 import type { StatusArrival } from './message-run.ts'
 
+/** What a model or an MCP server may answer to one request, in bytes. */
+const MAX_STREAM_BYTES = 5 * 1024 * 1024
 const DAY_MS = 24 * 60 * 60 * 1_000
 
 /** The retention of a message that has ended, in milliseconds. */
@@ -49,12 +65,14 @@ export function createOutbound(options: {
   redis: Redis
   publisher: Pick<Publisher, 'publish'>
   statuses: StatusArrival
-  read(id: string): Promise<MessageRecord | null>
+  collections: Pick<Collections, 'messages'>
+  configuration: Pick<InternalClient, 'get' | 'post'>
   registry: Registry
   tracing: Tracing
   log: Log
 }): Outbound {
-  const { config, replica, secrets, redis, publisher, statuses, read, registry, tracing, log } = options
+  const { config, replica, secrets, redis, publisher, statuses, registry, tracing, log } = options
+  const { collections, configuration } = options
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
   const metrics = createMetrics(registry)
   const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
@@ -63,23 +81,48 @@ export function createOutbound(options: {
   const channels = createChannels({ replica, secrets })
   const endpoints = createEndpoints({ now: Date.now, opened: metrics.breakerOpened })
   showBreakers(registry, endpoints)
+  const tellHandOff = createHandOffCallback({ http: calls('handler'), signer })
+  const readCall = createReadOperationCall({ specs, http: calls('function'), signer })
+  const guarded = createGuardedFetch({
+    allowed: config.ALLOWED_PRIVATE_TARGETS,
+    maxBytes: MAX_STREAM_BYTES,
+    maxSockets: MAX_CALLS,
+  })
+  const { fetch } = guarded
+  const loadAgent = createLoadAgent({ replica, secrets, configuration })
+  const deployment = deploymentChoice(config)
+  const agents = createAgents({
+    loadAgent,
+    openToolbox: createOpenToolbox({ specs, readCall, configuration, fetch }),
+    choicesOf: (agent) => choicesOf(agent, deployment),
+    promptOf: (parts) => promptOf({ ...parts, timeZone: timeZoneOf(parts.channel) }),
+    model: createModelClient({ fetch }),
+    tellHandOff,
+    collections,
+    now: Date.now,
+  })
   const run = createDeliverMessage({
     metrics,
     channels,
     endpoints,
-    read,
     statuses,
     log,
-    handle: createHandle({ http: calls('handler'), signer }),
+    agents,
+    read: (_id) => collections.messages.findOne({ _id }),
+    handle: createHandle({
+      http: calls('handler'),
+      signer,
+      agentTypes: AGENT_TYPES,
+      describeAssistant: createDescribeAssistant({ loadAgent }),
+    }),
     callbacks: {
       whatsapp: createWhatsappCallback(calls('whatsapp')),
       rpc: createRpcCallback({ http: calls('rpc'), signer }),
     },
     functions: createFunctions({
       findAction: createFindAction({ replica, specs }),
-      specs,
-      http: calls('function'),
-      signer,
+      readCall,
+      credentialsOf: createCredentialsOf({ replica, secrets }),
     }),
     submit: createSubmit(publisher),
     sendRateLimit: createSendRateLimit(redis, log),
@@ -94,6 +137,7 @@ export function createOutbound(options: {
     media: calls('media'),
     close: () => {
       http.close()
+      guarded.close()
       return specs.close()
     },
   }

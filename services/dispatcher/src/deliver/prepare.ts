@@ -1,5 +1,6 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import { parseJson } from '@parley/shared/parse-json'
+import { type Agents, agentTypeOf } from '../agents/turns/agents.ts'
 import type { Channel, Channels } from '../channels/channels.ts'
 import { type Admission, callEndOf, type Endpoints } from '../channels/endpoints/endpoints.ts'
 import type { Functions } from '../channels/functions/functions.ts'
@@ -26,6 +27,8 @@ export interface Planned {
 /** What there is to do with a message. */
 export type Prepared =
   | ({ kind: 'ready' } & Planned)
+  /** An agent works it in turns. */
+  | { kind: 'agent'; agents: Agents; channel: Channel; message: WebhookMessage }
   | { kind: 'end'; end: MessageEnd; answer?: string }
   /** What is missing may be configured in a moment (milliseconds since the epoch). */
   | { kind: 'later'; at: number; planned?: Planned }
@@ -44,6 +47,7 @@ interface PrepareOptions {
   record: MessageRecord
   channels: Channels
   handle: Handle
+  agents?: Agents
   functions: Pick<Functions, 'check'>
   endpoints: Pick<Endpoints, 'enter'>
   calling: Calling
@@ -58,12 +62,13 @@ interface PrepareOptions {
  * handled again. Rejects with `unavailable` when configuration is unavailable.
  */
 export async function prepare(options: PrepareOptions): Promise<Prepared> {
-  const { record, channels, leased, now } = options
+  const { record, channels, agents, leased, now } = options
   // Whoever runs a message again may have mended something a moment ago.
   const needs = { notBefore: ranAgainAt(record) }
   const channel = await channels.find(record.workspace, record.channel, needs)
   if (channel === undefined) return withoutChannel(record, now())
   const message = parseJson(record.body) as WebhookMessage
+  if (record.turns !== undefined && agents !== undefined) return { kind: 'agent', agents, channel, message }
   if (record.state !== 'received') {
     const { sends, answer } = record
     const handledMessage =
@@ -71,6 +76,8 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
     return checked({ channel, message: handledMessage, sends }, options, needs)
   }
   if (hasAnswer(message.answer)) return planned({ channel, message }, options, needs)
+  if (agents !== undefined && agentTypeOf(channel) !== undefined)
+    return { kind: 'agent', agents, channel, message }
   const started = performance.now()
   if (!leased.isLeased()) throw new Superseded()
   const handled = await handledBy(options, { channel, message })

@@ -2,6 +2,7 @@ import type { Callback } from '../channels/callback.ts'
 import type { Channel } from '../channels/channels.ts'
 import type { Functions } from '../channels/functions/functions.ts'
 import type { RateKeys } from '../channels/send-rate-limit/send-rate-limit.ts'
+import type { CallKind } from '../message/call-result.ts'
 import type { FunctionContent, PersonalContent, Send } from '../message/message-record.ts'
 import type { Outcome } from '../message/outcome.ts'
 import type { Planned } from './prepare.ts'
@@ -14,6 +15,8 @@ export interface DeliveryRoute {
   keys?: RateKeys | undefined
   /** What it calls; undefined where that can't be said. */
   url: string | undefined
+  /** Where a model made it: what it is given of it. */
+  call?: CallKind
   deliver(): Promise<Outcome>
 }
 
@@ -29,9 +32,9 @@ export interface DeliveryRoutes {
 export async function routeOf(
   { callbacks, functions }: DeliveryRoutes,
   { channel, message }: Pick<Planned, 'channel' | 'message'>,
-  send: Pick<Send, 'id'> & { messageId: string; content: PersonalContent | FunctionContent },
+  send: Pick<Send, 'id' | 'of'> & { messageId: string; content: PersonalContent | FunctionContent },
 ): Promise<DeliveryRoute> {
-  const { id, messageId, content } = send
+  const { id, of, messageId, content } = send
   const call = { channel, messageId, message, id }
   if (content.kind === 'function') {
     const { url, deliver } = await functions.open({ ...call, content })
@@ -40,5 +43,6 @@ export async function routeOf(
   const callback = callbacks[channel.callback]
   const keys = callback.rateKeys?.(channel, message)
   const deliver = () => callback.deliver({ ...call, content })
-  return { reports: callback.reports, keys, url: callback.urlOf?.(channel), deliver }
+  const route: DeliveryRoute = { reports: callback.reports, keys, url: callback.urlOf?.(channel), deliver }
+  return of?.call === undefined ? route : { ...route, call: 'sent' }
 }

@@ -1,8 +1,11 @@
+import { defined } from '@parley/shared/defined'
 import { isUnavailable } from '@parley/shared/unavailable'
 import { type Admission, callEndOf } from '../channels/endpoints/endpoints.ts'
+import { CALL_FOR_MS, failedCall, triedSince } from '../message/call-result.ts'
 import type { Send } from '../message/message-record.ts'
 import { INTERRUPTED, type Outcome, SUBMITTED } from '../message/outcome.ts'
 import { claimed } from '../message/progress.ts'
+import { callSettled } from '../message/turn-progress.ts'
 import { claimOf, SEND_DEADLINE_MS } from './claim.ts'
 import type { MessageRun } from './message-run.ts'
 import type { Planned } from './prepare.ts'
@@ -16,19 +19,20 @@ import { Superseded } from './written-message.ts'
 const SUBMIT_AGAIN_MS = 5_000
 const TOO_FAST = '130429'
 
-interface NextSend {
+export interface NextSend {
   index: number
   send: Send
 }
 
 type Leave = Extract<Admission, { kind: 'entered' }>['leave']
 
-/** Makes the message's next send by its route, and settles it. */
+/** Makes the message's next send, which is no call of a model, by its route, and settles it. */
 export async function sendNext(run: MessageRun, planned: Planned, next: NextSend): Promise<StepResult> {
-  const { id, content } = next.send
+  const { id, of, content } = next.send
   if (content.kind === 'submit') return submitTask(run, planned, next.index)
+  if (content.kind === 'tool') throw new Error('a call of a model is made in its turn')
   const messageId = run.record._id
-  const found = () => routeOf(run.options, planned, { id, messageId, content })
+  const found = () => routeOf(run.options, planned, { id, messageId, content, ...defined({ of }) })
   // An action's spec is read by others, too.
   const route = content.kind === 'function' ? await run.calling(found) : await found()
   return sendBy(run, route, next)
@@ -54,11 +58,15 @@ async function submitTask(
   return settleSend(run, { index, reports: false, outcome: SUBMITTED, ms: performance.now() - started })
 }
 
-async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSend): Promise<StepResult> {
+/** Claims a send, makes it by its route when it may be made, and settles it. */
+export async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSend): Promise<StepResult> {
   const pause = await waitForStatus(run, route, next)
   if (pause !== undefined) return pause
   const admission = route.url === undefined ? undefined : await enter(run, route.url)
-  if (admission?.kind === 'wait') return waitForEndpoint(run, admission)
+  if (admission?.kind === 'wait') {
+    if (route.call === 'result') return waitToCall(run, next, admission)
+    return waitForEndpoint(run, admission)
+  }
   try {
     return await sendNow(run, route, { ...next, leave: admission?.leave })
   } finally {
@@ -69,7 +77,7 @@ async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSend): Pr
 /** A claimed send is not made again while its status may still arrive. */
 async function waitForStatus(
   run: MessageRun,
-  { reports }: DeliveryRoute,
+  { reports, call }: DeliveryRoute,
   { index, send }: NextSend,
 ): Promise<RunResult | undefined> {
   const { uncertainWindow, statuses, now } = run.options
@@ -84,7 +92,7 @@ async function waitForStatus(
   })
   if (claim.kind === 'free') return undefined
   if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
-  const settled = await settleSend(run, { index, reports, outcome: INTERRUPTED, ms: 0 })
+  const settled = await settleSend(run, { index, reports, outcome: INTERRUPTED, ms: 0, call })
   return settled.kind === 'next' ? { kind: 'reload', at: now(), for: 'status' } : settled
 }
 
@@ -114,7 +122,23 @@ async function sendNow(
   }
   const attempted = await attempt(run, route)
   leave?.(callEndOf(attempted.outcome))
-  return settleSend(run, { index, reports: route.reports, ...attempted })
+  return settleSend(run, { index, reports: route.reports, call: route.call, ...attempted })
+}
+
+/** An endpoint that may not be called for too long counts as one that can't be reached. */
+async function waitToCall(
+  run: MessageRun,
+  { index, send }: NextSend,
+  admission: Extract<Admission, { kind: 'wait' }>,
+): Promise<StepResult> {
+  const { record, options } = run
+  const latest = triedSince(record, send) + CALL_FOR_MS
+  if (options.now() < latest)
+    return waitForEndpoint(run, { ...admission, until: Math.min(admission.until, latest) })
+  await run.message.commitMerged((current) =>
+    callSettled(current, { index, ...failedCall(admission.reason) }),
+  )
+  return { kind: 'next' }
 }
 
 /** Waits for a slot where the send is limited to a rate; a handler's answer is stored meanwhile. */

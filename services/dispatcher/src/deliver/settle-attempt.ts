@@ -1,10 +1,12 @@
 import type { Log } from '@parley/shared/log'
 import { parseTraceparent } from '@parley/shared/tracing'
-import type { MessageRecord, Progress } from '../message/message-record.ts'
+import { type CallKind, callDelay, givenAfter, triedSince } from '../message/call-result.ts'
+import type { Attempt, MessageRecord, Progress } from '../message/message-record.ts'
 import { CRASHED, type Outcome } from '../message/outcome.ts'
 import { attemptOf, ended, type MessageEnd, settledSend, unsettled } from '../message/progress.ts'
 import { isSettled } from '../message/send-state.ts'
-import { settle, settleFailure } from '../message/settle.ts'
+import { type Settlement, settle, settleFailure } from '../message/settle.ts'
+import { callSettled, endDecided, HANDED_OFF } from '../message/turn-progress.ts'
 import { type Metrics, observeLatency } from '../metrics/metrics.ts'
 import type { MessageRun } from './message-run.ts'
 import type { Prepared } from './prepare.ts'
@@ -20,9 +22,16 @@ export type StepResult = RunResult | { kind: 'next' }
 /** Commits the outcome of a send. Statuses of it that came meanwhile are merged: neither may undo the other. */
 export async function settleSend(
   run: MessageRun,
-  attempted: { index: number; outcome: Outcome; reports: boolean; ms: number },
+  attempted: {
+    index: number
+    outcome: Outcome
+    reports: boolean
+    ms: number
+    /** Where a model made the send. */
+    call?: CallKind | undefined
+  },
 ): Promise<StepResult> {
-  const { index, reports, ms } = attempted
+  const { index, reports, ms, call } = attempted
   const { uncertainWindow, retentionMs, now } = run.options
   for (let merges = 0; merges < MAX_MERGES; merges++) {
     const { tries, sends } = run.record
@@ -31,16 +40,46 @@ export async function settleSend(
     const outcome: Outcome = isSettled(sends[index])
       ? { kind: 'accepted', delivered: false }
       : attempted.outcome
-    const settlement = settle({ outcome, tries, reports, uncertainWindow })
+    const settlement = settlementOf({ outcome, tries, reports, uncertainWindow }, call)
+    const given = call && settledCall(run.record, { kind: call, index, outcome, settlement, attempt, at })
     const progress =
-      settlement.kind === 'settled'
+      given ??
+      (settlement.kind === 'settled'
         ? settledSend(run.record, { index, settlement, attempt, at, retentionMs })
-        : letPass(run, unsettled(run.record, { index, settlement, attempt, at, retentionMs }))
-    const deferrable = settlement.kind === 'settled'
+        : letPass(run, unsettled(run.record, { index, settlement, attempt, at, retentionMs })))
+    const deferrable = given === undefined && settlement.kind === 'settled'
     if (await run.message.commitFact(progress, { deferrable })) return resultAfter(run, progress)
     await run.message.mergeStatuses()
   }
   throw new Superseded()
+}
+
+/** What a model waits for is tried again sooner than anything else. */
+function settlementOf(attempted: Parameters<typeof settle>[0], call: CallKind | undefined): Settlement {
+  const settlement = settle(attempted)
+  if (call !== 'result' || settlement.kind !== 'retry') return settlement
+  return { ...settlement, delay: callDelay(attempted.tries) }
+}
+
+/** The progress after a call of a model whose result it is given; undefined while it is tried on. */
+function settledCall(
+  record: MessageRecord,
+  options: {
+    kind: CallKind
+    index: number
+    outcome: Outcome
+    settlement: Settlement
+    attempt: Attempt
+    at: number
+  },
+): Progress | undefined {
+  const { kind, index, attempt, at } = options
+  const send = record.sends[index]
+  const triedFor = send === undefined ? 0 : at - triedSince(record, send)
+  const given = givenAfter({ ...options, triedFor })
+  if (given === undefined) return undefined
+  const progress = callSettled(record, { index, attempt, ...given })
+  return kind === 'handOff' ? endDecided({ ...record, ...progress }, { ending: HANDED_OFF, at }) : progress
 }
 
 /** Commits that the message's handler or one of its functions failed. */
@@ -79,6 +118,17 @@ export async function settleEnd(
   const progress = ended(run.record, options)
   await run.message.commitUnderLease(progress, { deferrable: true })
   return closed(run, progress)
+}
+
+/** Commits the message's end, with what the provider's statuses wrote meanwhile, before anything else happens. */
+export async function settleEndMerged(
+  run: MessageRun,
+  end: MessageEnd,
+  change: (record: MessageRecord) => MessageRecord,
+): Promise<RunResult> {
+  const { retentionMs, now } = run.options
+  await run.message.commitMerged((record) => ended(change(record), { end, at: now(), retentionMs }))
+  return closed(run, run.record)
 }
 
 function resultAfter(run: MessageRun, progress: Progress): StepResult {

@@ -7,6 +7,8 @@ export type RunResult =
   | { kind: 'closed' }
   /** The head is to be run again at this time (milliseconds since the epoch). */
   | { kind: 'wait'; record: MessageRecord; until: number; for?: WaitingFor }
+  /** The head is to be run again once this settles, which it does in any case; meanwhile the thread takes no place. */
+  | { kind: 'pending'; record: MessageRecord; settled: Promise<void>; for: WaitingFor }
   /** What is in memory may be out of date: read the thread anew at this time. */
   | { kind: 'reload'; at: number; for?: WaitingFor }
   /** The head waits as a thread of its own (its `lane`), to be run again at this time; the next message may run. */

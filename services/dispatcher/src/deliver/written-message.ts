@@ -5,6 +5,7 @@ import { isStatusWriter } from '../store/commit.ts'
 const COMMIT_PAUSE_MS = 250
 const FACT_FOR_MS = 60_000
 const RELEASE_FOR_MS = 10_000
+const MAX_MERGES = 20
 
 /** Somebody else has written the message, or the lease is gone. */
 export class Superseded extends Error {}
@@ -13,6 +14,8 @@ export class Superseded extends Error {}
 export interface LeasedMessages {
   /** Whether they are this instance's to run: judged on the monotonic clock, right before each use. */
   isLeased(): boolean
+  /** Aborts when they are not this instance's to run any more, as far as that is known. */
+  readonly ended: AbortSignal
   /**
    * As `Committer.commit`; resolves with the message as it then is, or undefined when somebody else has written.
    * With `deferrable` it may be stored later, or never should this process die: the message then runs again from what
@@ -57,6 +60,18 @@ export class WrittenMessage {
   }
 
   /**
+   * As {@link commitUnderLease}; what the provider's statuses wrote meanwhile is merged, and the progress made anew
+   * of it.
+   */
+  async commitMerged(progressOf: (record: MessageRecord) => Progress): Promise<void> {
+    for (let merges = 0; merges < MAX_MERGES; merges++) {
+      if (await this.#commit(progressOf(this.record), () => this.#leased.isLeased())) return
+      await this.mergeStatuses()
+    }
+    throw new Superseded()
+  }
+
+  /**
    * Commits the outcome of a send, which is true whoever has the lease, so it is tried for a minute. False when
    * somebody else has written the message since.
    */
@@ -89,7 +104,7 @@ export class WrittenMessage {
     this.record = written
   }
 
-  async #commit(progress: Progress, allowed: () => boolean, options: CommitOptions): Promise<boolean> {
+  async #commit(progress: Progress, allowed: () => boolean, options?: CommitOptions): Promise<boolean> {
     while (allowed()) {
       try {
         const written = await this.#leased.commit(this.record, progress, options)

@@ -66,6 +66,7 @@ class PartitionWriteBehind implements WriteBehind {
   readonly #unstored = new ChurnMap<string, Unstored>()
   readonly #shares = new PrefetchShares()
   readonly #timer: NodeJS.Timeout
+  readonly #end = new AbortController()
   #closed = false
 
   constructor(options: Parameters<typeof createWriteBehind>[0]) {
@@ -79,6 +80,10 @@ class PartitionWriteBehind implements WriteBehind {
 
   isLeased(): boolean {
     return this.#options.isLeased()
+  }
+
+  get ended(): AbortSignal {
+    return this.#end.signal
   }
 
   begin(record: MessageRecord): Promise<StoreResult> {
@@ -131,6 +136,7 @@ class PartitionWriteBehind implements WriteBehind {
 
   abandon(): void {
     this.#closed = true
+    this.#end.abort()
     clearInterval(this.#timer)
     for (const unstored of this.#unstored.values()) this.#settle(unstored, 'abandoned')
   }

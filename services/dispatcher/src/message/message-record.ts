@@ -1,3 +1,5 @@
+import type { Turn } from './turn.ts'
+
 /** Where a message stands. `received`, `handled` and `sending` are in flight; the others are ends of our work. */
 export const MESSAGE_STATES = [
   'received',
@@ -30,7 +32,12 @@ export interface FunctionContent {
 interface SubmitContent {
   kind: 'submit'
 }
-export type SendContent = PersonalContent | FunctionContent | SubmitContent
+/** A call of a tool by a model; its arguments are in the turn that the send names. */
+export interface ToolContent {
+  kind: 'tool'
+  name: string
+}
+export type SendContent = PersonalContent | FunctionContent | SubmitContent | ToolContent
 
 /** Where a send stands: not yet tried, claimed by an attempt, taken by the provider, or what its statuses say. */
 export type SendState = 'pending' | 'claimed' | 'sent' | 'delivered' | 'read' | 'failed'
@@ -43,6 +50,15 @@ export interface Send {
   state: SendState
   /** The provider's id of what it accepted. */
   providerId?: string
+  /** The position of the turn that it belongs to, and of the call among the turn's. */
+  of?: { turn: number; call?: number }
+}
+
+/** How a message ends, whatever becomes of its sends. */
+export interface Ending {
+  state: 'done' | 'dead'
+  reason: string
+  fault?: Fault
 }
 
 export interface TimelineEntry {
@@ -106,12 +122,31 @@ export interface MessageRecord {
   sends: Send[]
   timeline: TimelineEntry[]
   attempts: Attempt[]
+  /** What its agent's model answered, where a model works it. */
+  turns?: Turn[]
+  /** How it ends once its sends are settled, where that is decided already. */
+  ending?: Ending
+  /** The later message of its thread whose answer is also the answer to this one. */
+  gatheredInto?: string
 }
 
 /** The part of a message that the pipeline changes, once it is stored. */
 export type Progress = Pick<MessageRecord, 'state' | 'tries' | 'sends' | 'timeline' | 'attempts'> &
   Partial<
-    Pick<MessageRecord, 'lane' | 'open' | 'due' | 'waitingFor' | 'reason' | 'fault' | 'answer' | 'expiresAt'>
+    Pick<
+      MessageRecord,
+      | 'lane'
+      | 'open'
+      | 'due'
+      | 'waitingFor'
+      | 'reason'
+      | 'fault'
+      | 'answer'
+      | 'expiresAt'
+      | 'turns'
+      | 'ending'
+      | 'gatheredInto'
+    >
   >
 
 /** The message after a write of its progress. */
@@ -146,6 +181,10 @@ const WAITING_FOR = [
   'configuration',
   /** The broker or the store, which is unavailable. */
   'server',
+  /** The answer of a language model, or room to ask one. */
+  'model',
+  /** Further messages of its thread, which get one answer with it. */
+  'gathering',
 ] as const
 export type WaitingFor = (typeof WAITING_FOR)[number]
 

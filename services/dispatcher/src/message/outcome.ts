@@ -1,9 +1,10 @@
 import type { Fault } from './message-record.ts'
+import type { ToolResult } from './turn.ts'
 
 /** What came of one attempt at a handler or a send. */
 export type Outcome =
-  /** The other side took it; `delivered` when that is all there is to wait for. */
-  | { kind: 'accepted'; providerId?: string; delivered: boolean }
+  /** The other side took it; `delivered` when that is all there is to wait for; `result` where a model called a tool. */
+  | { kind: 'accepted'; providerId?: string; delivered: boolean; result?: ToolResult }
   /** It did not happen, and may work later; `retryAfterSeconds` is the time that the other side asks for. */
   | { kind: 'retryable'; code: string; fault: Fault; reason: string; retryAfterSeconds?: number }
   /** It did not happen, and trying again would not change that. */

@@ -22,6 +22,7 @@ export interface MessageEnd {
   state: Exclude<MessageState, 'received' | 'handled' | 'sending'>
   reason?: string
   fault?: Fault
+  gatheredInto?: string
 }
 
 interface When {
@@ -68,6 +69,16 @@ export function unsettled(
   return { ...carried(record), open: true, tries: record.tries + 1, attempts, sends, due, waitingFor }
 }
 
+/** The message's progress after a model did not answer: `tries` says which one is asked next, at once or when it is due. */
+export function modelTried(
+  record: MessageRecord,
+  { attempt, tries, due }: { attempt: Attempt; tries: number; due: number | undefined },
+): Progress {
+  const attempts = withAttempt(record.attempts, attempt)
+  const tried = { ...carried(record), open: true as const, tries, attempts }
+  return due === undefined ? tried : { ...tried, due: new Date(due), waitingFor: 'retry' }
+}
+
 /** The message's progress while nothing is tried until `due`, which counts as no try. */
 export function postponed(
   record: MessageRecord,
@@ -87,8 +98,20 @@ export function settledSend(
   const state = later(record.sends[index]?.state, delivered ? 'delivered' : 'sent')
   const sends = withSend(record.sends, index, { state, ...defined({ providerId }) })
   const next = { ...record, sends, tries: 0, attempts: withAttempt(record.attempts, attempt) }
-  if (nextToSend(sends) !== undefined) return { ...carried(next), open: true }
-  return ended(next, { end: { state: stateOfSends(sends) }, ...options })
+  const end = endOf(next)
+  return end === undefined ? { ...carried(next), open: true } : ended(next, { end, ...options })
+}
+
+/** How a message ends as it stands; undefined while there is something to send, or a model to ask. */
+export function endOf({
+  sends,
+  turns,
+  ending,
+}: Pick<MessageRecord, 'sends' | 'turns' | 'ending'>): MessageEnd | undefined {
+  if (nextToSend(sends) !== undefined) return undefined
+  if (ending !== undefined) return ending
+  const isAnswered = turns === undefined || turns.at(-1)?.calls.length === 0
+  return isAnswered ? { state: stateOfSends(sends) } : undefined
 }
 
 /** The position of the first send that is not settled. */
@@ -121,12 +144,14 @@ export function attemptOf(options: { step: string; outcome: Outcome; at: number;
   return { at: new Date(at), step, outcome: outcome.kind, ms: Math.round(ms), ...code }
 }
 
-function carried(record: MessageRecord): Progress {
-  const { state, tries, sends, timeline, attempts, answer } = record
-  return { state, tries, sends, timeline, attempts, ...defined({ answer }) }
+/** The message's progress without any change. */
+export function carried(record: MessageRecord): Progress {
+  const { state, tries, sends, timeline, attempts, answer, turns, ending } = record
+  const progress = { state, tries, sends, timeline, attempts, ...defined({ answer }) }
+  return turns === undefined ? progress : { ...progress, turns, ...defined({ ending }) }
 }
 
-function withSend(sends: Send[], index: number, change: Partial<Send>): Send[] {
+export function withSend(sends: Send[], index: number, change: Partial<Send>): Send[] {
   return sends.map((send, at) => (at === index ? { ...send, ...change } : send))
 }
 
@@ -136,7 +161,7 @@ export function withEntry(timeline: TimelineEntry[], entry: TimelineEntry): Time
   return [...timeline.slice(0, 1), ...timeline.slice(timeline.length - MAX_TIMELINE + 2), entry]
 }
 
-function withAttempt(attempts: Attempt[], attempt: Attempt): Attempt[] {
+export function withAttempt(attempts: Attempt[], attempt: Attempt): Attempt[] {
   const latest = attempts.length < MAX_ATTEMPTS ? attempts : attempts.slice(1 - MAX_ATTEMPTS)
   return [...latest, attempt]
 }
@@ -160,22 +185,31 @@ export function ranAgainAt({ timeline }: Pick<MessageRecord, 'timeline'>): numbe
 
 const DONE: SendState[] = ['sent', 'delivered', 'read']
 
+/** A call whose result the model was given is over, whatever came of it. */
+function isOver({ turns }: MessageRecord, { state, content, of }: Send): boolean {
+  if (DONE.includes(state)) return true
+  if (content.kind !== 'tool' || of?.call === undefined) return false
+  return turns?.[of.turn]?.calls[of.call]?.result !== undefined
+}
+
 /**
  * A message that is to run again, at a new place in its partition. It goes on at the first send that did not get
- * there; what did is not sent again. Where nothing was planned yet, it is handled anew.
+ * there; what did is not sent again. Where nothing was planned yet, it is handled anew; a model is asked on from the
+ * last turn that is stored.
  */
 export function replayed(record: MessageRecord, { at, order }: { at: Date; order: number }): MessageRecord {
-  const { reason: _reason, fault: _fault, due: _due, waitingFor: _for, expiresAt: _at, ...rest } = record
+  const { reason: _reason, fault: _fault, due: _due, waitingFor: _for, expiresAt: _at, ...others } = record
+  const { ending: _ending, ...rest } = others
   const entry = { at, state: 'received' as const, reason: RUN_AGAIN }
   return {
     ...rest,
-    state: record.sends.length > 0 ? 'handled' : 'received',
+    state: record.sends.length > 0 || record.turns !== undefined ? 'handled' : 'received',
     open: true,
     order,
     tries: 0,
     revision: record.revision + 1,
     updatedAt: at,
-    sends: record.sends.map((send) => (DONE.includes(send.state) ? send : { ...send, state: 'pending' })),
+    sends: record.sends.map((send) => (isOver(record, send) ? send : { ...send, state: 'pending' })),
     timeline: withEntry(record.timeline, entry),
   }
 }

@@ -17,7 +17,7 @@ export function later(left: SendState | undefined, right: SendState): SendState 
 export function stateOfSends(sends: Send[]): 'sent' | 'delivered' | 'read' | 'failed' | 'done' {
   const calls = sends.filter(({ content }) => content.kind !== 'submit')
   if (calls.length === 0) return 'done'
-  const personal = calls.filter(({ content }) => content.kind !== 'function')
+  const personal = calls.filter(({ content }) => content.kind !== 'function' && content.kind !== 'tool')
   if (personal.length === 0) return 'delivered'
   if (personal.some(({ state }) => state === 'failed')) return 'failed'
   const least = Math.min(...personal.map(({ state }) => RANK[state]))

@@ -7,7 +7,15 @@ import { declareChanges } from '@parley/shared/messaging/topology'
 import type { Channel } from 'amqplib'
 
 /** The resources that the dispatcher works with. Configuration has the originals. */
-export const REPLICATED_RESOURCES = ['channels', 'assistant', 'actions', 'jobs'] as const
+export const REPLICATED_RESOURCES = [
+  'channels',
+  'assistant',
+  'actions',
+  'jobs',
+  'configs',
+  'steps',
+  'workflows',
+] as const
 
 /** Changes to the configuration for the replicas in the database: whichever process takes them. */
 const CHANGES_QUEUE = 'dispatcher.configuration'

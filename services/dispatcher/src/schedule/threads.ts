@@ -241,12 +241,20 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
       if (thread.queue.length > 0 || thread.more) this.#makeReady(thread)
       else this.#end(thread)
     } else if (result.kind === 'wait') {
-      this.#retain(thread, this.#memory.fits(thread.workspace, 'characters') ? [result.record] : [])
+      this.#retainHead(thread, result.record)
       this.#wait(thread, result.until, result.for)
+    } else if (result.kind === 'pending') {
+      this.#retainHead(thread, result.record)
+      this.#markWaiting(thread, result.for)
+      void result.settled.then(() => this.#makeReady(thread))
     } else {
       this.#retain(thread, [])
       this.#wait(thread, result.at, result.for)
     }
+  }
+
+  #retainHead(thread: Thread, head: MessageRecord): void {
+    this.#retain(thread, this.#memory.fits(thread.workspace, 'characters') ? [head] : [])
   }
 
   /** Retains only `queue` of the thread in memory; the rest is read again when it is needed. */
@@ -276,11 +284,15 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
   }
 
   #wait(thread: Thread, due: number, waitingFor: WaitingFor = 'retry'): void {
+    this.#markWaiting(thread, waitingFor)
+    this.#waiting.push(thread, due)
+  }
+
+  #markWaiting(thread: Thread, waitingFor: WaitingFor): void {
     thread.state = 'waiting'
     thread.waitingFor = waitingFor
     const head = thread.queue[0]
     if (head !== undefined) thread.since = head.receivedAt.getTime()
-    this.#waiting.push(thread, due)
   }
 
   #end(thread: Thread): void {

@@ -38,7 +38,7 @@ function endedAs(options: {
   statuses: SendStatus[]
 }): Partial<Progress> {
   const { record, sends, statuses } = options
-  if (nextToSend(sends) !== undefined) return {}
+  if (nextToSend(sends) !== undefined || record.ending !== undefined) return {}
   const state = stateOfSends(sends)
   if (state === record.state) return {}
   const last = statuses.at(-1)

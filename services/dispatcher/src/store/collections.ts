@@ -85,6 +85,10 @@ export async function prepareDatabase(connection: Connection, partitions: number
   ])
   await collections.replicas.createIndexes([
     { key: { workspace: 1, resource: 1, extIdHash: 1 } },
+    {
+      key: { workspace: 1, resource: 1, ownerHash: 1 },
+      partialFilterExpression: { ownerHash: { $exists: true } },
+    },
     { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
   ])
   await collections.audited.createIndexes([

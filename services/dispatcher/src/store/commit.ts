@@ -1,5 +1,6 @@
 import type { mongo } from 'mongoose'
 import type { Attempt, MessageRecord, Progress, Send, TimelineEntry } from '../message/message-record.ts'
+import type { Turn } from '../message/turn.ts'
 import type { Collections } from './collections.ts'
 import { group } from './group.ts'
 
@@ -21,6 +22,9 @@ interface Change {
   /** The one send that changed, and its position. */
   send?: Send
   position?: number
+  /** The one turn that changed or is new, and its position. */
+  turn?: Turn
+  turnAt?: number
   /** What is appended. */
   timeline: TimelineEntry[]
   attempts: Attempt[]
@@ -57,8 +61,10 @@ export const isStatusWriter = (writer: string | undefined): boolean =>
 export function createCommitter(messages: Collections['messages'], writer: string): Committer {
   const write = group<Commit, boolean>({
     work: (batch) => writeBatch(messages, batch),
-    charactersOf: ({ change: { set, send } }) =>
-      (set.answer?.length ?? 0) + JSON.stringify(set.sends ?? send ?? null).length,
+    charactersOf: ({ change: { set, send, turn } }) =>
+      (set.answer?.length ?? 0) +
+      JSON.stringify(set.sends ?? send ?? null).length +
+      (set.turns === undefined && turn === undefined ? 0 : JSON.stringify(set.turns ?? turn).length),
     gatherMs: GATHER_MS,
     atOnce: AT_ONCE,
   })
@@ -78,7 +84,7 @@ export function createCommitter(messages: Collections['messages'], writer: strin
  * store. Before a message is handled its plan is in memory only, so all is written.
  */
 function changeOf(record: Partial<Progress>, progress: Progress): Change {
-  const { sends, timeline, attempts, answer, ...set } = progress
+  const { sends, timeline, attempts, answer, turns, ...set } = progress
   const change: Change = { set, timeline: [], attempts: [] }
   const isPlanned = record.state !== undefined && record.state !== 'received'
   const position = isPlanned ? onlyChange(record.sends ?? [], sends) : undefined
@@ -91,7 +97,22 @@ function changeOf(record: Partial<Progress>, progress: Progress): Change {
   const tried = isPlanned ? appended(record.attempts ?? [], attempts) : undefined
   if (tried === undefined) change.set.attempts = attempts
   else change.attempts = tried
+  if (turns !== undefined && turns !== record.turns)
+    changeTurns(change, isPlanned ? record.turns : undefined, turns)
   return change
+}
+
+/** Mostly it is one turn that changes, or is new; the others may be large. */
+function changeTurns(change: Change, before: Turn[] | undefined, turns: Turn[]): void {
+  if (before === undefined) {
+    change.set.turns = turns
+    return
+  }
+  const added = appended(before, turns)
+  const position = added?.length === 1 ? before.length : onlyChange(before, turns)
+  const turn = position === undefined ? undefined : turns[position]
+  if (position === undefined || turn === undefined) change.set.turns = turns
+  else Object.assign(change, { turn, turnAt: position })
 }
 
 /** The position of the only element that differs, -1 when none does, undefined for more. */
@@ -124,31 +145,36 @@ const WITHOUT_OPTIONAL = OPTIONAL.reduce<unknown>(
   '$$ROOT',
 )
 
-/** The sends with the one that changed in its place. */
-const SENDS = {
+/** The list of a message with the one element that changed in its place; the list as it is where none did. */
+const withChanged = (list: string, element: string, position: string) => ({
   $cond: [
-    { $eq: [{ $type: '$$change.position' }, 'missing'] },
-    '$sends',
+    { $eq: [{ $type: position }, 'missing'] },
+    list,
     {
       $concatArrays: [
-        { $cond: [{ $eq: ['$$change.position', 0] }, [], { $slice: ['$sends', '$$change.position'] }] },
-        ['$$change.send'],
-        { $slice: ['$sends', { $add: ['$$change.position', 1] }, { $add: [{ $size: '$sends' }, 1] }] },
+        { $cond: [{ $eq: [position, 0] }, [], { $slice: [list, position] }] },
+        [element],
+        { $slice: [list, { $add: [position, 1] }, { $add: [{ $size: list }, 1] }] },
       ],
     },
   ],
-}
-const CHANGED = {
+})
+const SENDS = withChanged('$sends', '$$change.send', '$$change.position')
+const TURNS = withChanged('$turns', '$$change.turn', '$$change.turnAt')
+const changedWith = (lists: object) => ({
   $mergeObjects: [
     WITHOUT_OPTIONAL,
     {
       sends: SENDS,
       timeline: { $concatArrays: ['$timeline', '$$change.timeline'] },
       attempts: { $concatArrays: ['$attempts', '$$change.attempts'] },
+      ...lists,
     },
     '$$change.set',
   ],
-}
+})
+const CHANGED = changedWith({})
+const CHANGED_WITH_TURNS = changedWith({ turns: TURNS })
 
 /**
  * One statement for the whole batch: each message finds its own change by its id, and takes it where it stands at
@@ -164,7 +190,9 @@ function updateOf(batch: Commit[]): mongo.BSON.Document[] {
   const at = { $indexOfArray: [{ $literal: batch.map(({ id }) => id) }, '$_id'] }
   const base = { $arrayElemAt: [{ $literal: batch.map(({ revision }) => revision) }, '$$at'] }
   const change = { $arrayElemAt: [{ $literal: changes }, '$$at'] }
-  const changed = { $let: { vars: { change }, in: CHANGED } }
+  // Most batches have no turn, and most messages never do.
+  const hasTurn = batch.some((one) => one.change.turn !== undefined)
+  const changed = { $let: { vars: { change }, in: hasTurn ? CHANGED_WITH_TURNS : CHANGED } }
   const next = { $cond: [{ $eq: ['$revision', base] }, changed, '$$ROOT'] }
   return [{ $replaceWith: { $let: { vars: { at }, in: next } } }]
 }

@@ -59,6 +59,9 @@ export function faultyMessages(
   const overridden: Record<string, unknown> = {
     insertMany,
     find,
+    // What only reads is not disturbed.
+    countDocuments: (...args: Parameters<typeof messages.countDocuments>) => messages.countDocuments(...args),
+    aggregate: (...args: Parameters<typeof messages.aggregate>) => messages.aggregate(...args),
     findOne: (...args: Parameters<typeof messages.findOne>) => over(() => messages.findOne(...args)),
     updateMany: (...args: Parameters<typeof messages.updateMany>) => over(() => messages.updateMany(...args)),
     updateOne: (...args: Parameters<typeof messages.updateOne>) => over(() => messages.updateOne(...args)),

@@ -40,10 +40,47 @@ const summary = z
       .string()
       .optional()
       .describe('What that is waited for: `retry`, `status`, `circuit_breaker`'),
+    gatheredInto: z
+      .string()
+      .optional()
+      .describe('The later message of its thread whose answer is also the answer to this one'),
     receivedAt: time,
     updatedAt: time,
   })
   .meta({ id: 'MessageSummary', description: 'A message, and where it stands' })
+
+const toolResult = z
+  .object({
+    state: z.enum(['done', 'failed']),
+    status: z.number().int().optional().describe('Of HTTP, where it was answered over HTTP'),
+    text: z.string().describe('At most 16 KiB'),
+    cut: z.literal(true).optional().describe('There was more'),
+  })
+  .meta({ id: 'ToolResult', description: 'What the model was given of a call' })
+
+const turn = z
+  .object({
+    at: time,
+    provider: z.string(),
+    model: z.string(),
+    inputTokens: z.number(),
+    outputTokens: z.number(),
+    ms: z.number().describe('How long the model took'),
+    finishReason: z.string().describe('`stop`, `tool-calls`, `length`, …'),
+    text: z.string().describe('What it said; empty when it only called tools'),
+    calls: z.array(
+      z.object({
+        id: z.string().describe("The provider's id of the call"),
+        tool: z.string(),
+        args: z.unknown().describe('As the model wrote them; a text where that is no JSON'),
+        result: toolResult.optional(),
+      }),
+    ),
+  })
+  .meta({
+    id: 'Turn',
+    description: "What an agent's model answered, and what came of the tools that it called",
+  })
 
 const detail = z
   .object({
@@ -71,12 +108,15 @@ const detail = z
         at: time,
         step: z
           .string()
-          .describe('`handler`, the id of a send, or `message` where something went wrong on our side'),
+          .describe(
+            '`handler`, `model`, the id of a send, or `message` where something went wrong on our side',
+          ),
         outcome: z.enum(['accepted', 'retryable', 'permanent', 'uncertain']),
         code: z.string().optional(),
         ms: z.number(),
       }),
     ),
+    turns: z.array(turn).optional().describe('Where an agent with a model works the message'),
   })
   .meta({ id: 'Message', description: 'A message with all that happened to it' })
 
@@ -197,7 +237,8 @@ export const messageOperations: readonly DescribedOperation[] = [
     id: 'replayMessage',
     tag,
     summary: 'Run a message again',
-    description: 'It goes on at the first send that did not get there.',
+    description:
+      'It goes on at the first send that did not get there; an agent goes on after its last stored turn.',
     parameters: [idParameter],
     response: {
       schema: z.object({ _id: z.string(), replayed: z.literal(true) }),

@@ -41,7 +41,7 @@ export function messageRoutes(options: {
       const found = await messages
         .find(
           { $and: [allowed, defined({ state }), filterOf(asked), asked.after ? beyond(asked.after) : {}] },
-          { projection: { body: 0, answer: 0 }, maxTimeMS: QUERY_MS },
+          { projection: { body: 0, answer: 0, turns: 0 }, maxTimeMS: QUERY_MS },
         )
         .sort({ receivedAt: -1, _id: -1 })
         .limit(asked.limit + 1)

@@ -1,6 +1,7 @@
 import { defined } from '@parley/shared/defined'
-import { parseJson } from '@parley/shared/parse-json'
+import { jsonOrUndefined, parseJson } from '@parley/shared/parse-json'
 import type { MessageRecord, Send } from '../../message/message-record.ts'
+import type { Turn } from '../../message/turn.ts'
 
 /** A message in a list: where it stands, without its contents. */
 export function summaryOf(record: MessageRecord): object {
@@ -12,7 +13,7 @@ export function summaryOf(record: MessageRecord): object {
     source: record.source,
     state: record.state,
     ...(record.reason === undefined ? {} : { reason: record.reason, fault: record.fault ?? null }),
-    ...defined({ due: record.due, waitingFor: record.waitingFor }),
+    ...defined({ due: record.due, waitingFor: record.waitingFor, gatheredInto: record.gatheredInto }),
     receivedAt: record.receivedAt,
     updatedAt: record.updatedAt,
   }
@@ -29,7 +30,14 @@ export function detailOf(record: MessageRecord): object {
     sends: record.sends.filter(({ content }) => content.kind !== 'submit'),
     ...submissionOf(record.sends),
     attempts: record.attempts,
+    ...defined({ turns: record.turns?.map(turnOf) }),
   }
+}
+
+/** The arguments as JSON, where the model wrote JSON. */
+function turnOf({ calls, ...turn }: Turn): object {
+  const shown = calls.map((call) => ({ ...call, args: jsonOrUndefined(call.args) ?? call.args }))
+  return { ...turn, calls: shown }
 }
 
 /** What was submitted is in the answer; here is whether it has been handed over. */

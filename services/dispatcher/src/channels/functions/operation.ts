@@ -22,7 +22,7 @@ export interface Operation {
   method: string
   path: string
   parameters: Parameter[]
-  body?: { type: string; required: boolean; check: CheckValue; names: Set<string> }
+  body?: { type: string; required: boolean; schema: unknown; check: CheckValue; names: Set<string> }
 }
 
 /** All operations of a document by their id; of two with one id the first counts. Throws {@link SpecError}. */
@@ -65,6 +65,7 @@ function bodyOf(document: SpecDocument, given: unknown): Operation['body'] {
   return {
     type: type === '*/*' ? 'application/json' : type,
     required: memberOf(given, 'required') === true,
+    schema,
     check: checkBy(argumentSchema(document, schema)),
     names: new Set(isObject(properties) ? Object.keys(properties) : []),
   }

@@ -13,6 +13,7 @@ const STYLES: Record<(typeof PLACES)[number], string[]> = {
 const NOT_PARAMETERS = ['accept', 'content-type', 'authorization', 'idempotency-key']
 const OF_THE_CONNECTION =
   /^(?:host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|proxy-.*)$/
+const MAX_DESCRIPTION = 1_024
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
 
 /** A parameter of an operation. */
@@ -23,6 +24,8 @@ export interface Parameter {
   /** How arrays and objects are written; `json` where the parameter says that it is JSON. */
   style: string
   explode: boolean
+  description?: string
+  schema: unknown
   check: CheckValue
 }
 
@@ -55,9 +58,12 @@ function parameterOf(document: SpecDocument, given: unknown): Parameter | undefi
     throw new SpecError(`has a parameter ${JSON.stringify(name)} of style ${JSON.stringify(style)}`)
   const explode = memberOf(given, 'explode') ?? style === 'form'
   const schema = memberOf(media ?? given, 'schema') ?? true
+  const description = memberOf(given, 'description')
   return {
     name,
     place,
+    ...(typeof description === 'string' ? { description: description.slice(0, MAX_DESCRIPTION) } : {}),
+    schema,
     required: place === 'path' || memberOf(given, 'required') === true,
     style,
     explode: explode === true,

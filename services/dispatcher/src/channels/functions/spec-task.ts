@@ -1,19 +1,34 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import { parseJson } from '@parley/shared/parse-json'
+import { argumentSchema, checkBy } from './argument-schema.ts'
 import { buildRequest, type CallRequest } from './build-request.ts'
 import { type FoundOperation, type Operation, operationsOf, readOperation, serverUrl } from './operation.ts'
+import { type ListedTool, operationTools, serverTools, type ToolList } from './operation-tools.ts'
+import { type SecurityScheme, securityOf } from './security.ts'
 import { ArgsError, parseSpec, type SpecDocument, SpecError } from './spec-document.ts'
 
 /** What can be asked of a spec; `key` names the version of the action that it belongs to. */
 export type SpecTask = { workspace: number; key: string; spec: string } & (
   | { kind: 'operations' }
+  /** The operations as tools of a language model. */
+  | { kind: 'tools' }
+  /** The tools that an MCP server has listed; `spec` is them as JSON text. */
+  | { kind: 'server_tools' }
+  /** Arguments against the schema that is in `spec` as JSON text. */
+  | { kind: 'fits'; args: string }
   /** The arguments come as JSON text. `native`: the operation's own server is to be called. */
   | { kind: 'request'; operationId: string; args: string; native: boolean }
 )
 
 export type SpecResult =
   | { kind: 'operations'; ids: string[] }
-  | { kind: 'request'; request: Omit<CallRequest, 'target'> & { url: string } }
+  | ({ kind: 'tools' } & ToolList)
+  | {
+      kind: 'request'
+      request: Omit<CallRequest, 'target'> & { url: string }
+      /** What credentials may fill at that URL. */
+      security: SecurityScheme[][]
+    }
   /** Only checked: the arguments fit. */
   | { kind: 'fits' }
   | { kind: 'bad_spec'; reason: string }
@@ -35,18 +50,35 @@ export function readSpec(text: string): ReadSpec {
 /** Answers a task; `read` gives the parsed spec. */
 export function runSpecTask(task: SpecTask, read: () => ReadSpec): SpecResult {
   try {
+    if (task.kind === 'server_tools')
+      return { kind: 'tools', ...serverTools(parseJson(task.spec) as ListedTool[]) }
+    if (task.kind === 'fits') return fits(task)
     const spec = read()
     if (task.kind === 'operations') return { kind: 'operations', ids: [...spec.found.keys()] }
+    const readOnce = (id: string, found: FoundOperation) => {
+      const operation = spec.ready.get(id) ?? readOperation(spec.document, found)
+      spec.ready.set(id, operation)
+      return operation
+    }
+    if (task.kind === 'tools')
+      return { kind: 'tools', ...operationTools(spec.document, spec.found, readOnce) }
     const found = spec.found.get(task.operationId)
     if (found === undefined) throw new SpecError('has no such operation')
-    const operation = spec.ready.get(task.operationId) ?? readOperation(spec.document, found)
-    spec.ready.set(task.operationId, operation)
+    const operation = readOnce(task.operationId, found)
     const { target, ...request } = buildRequest(operation, parseJson(task.args) as JsonObject)
     if (!task.native) return { kind: 'fits' }
-    return { kind: 'request', request: { ...request, url: serverUrl(spec.document, found) + target } }
+    const url = serverUrl(spec.document, found) + target
+    const security = securityOf(spec.document, found, url)
+    return { kind: 'request', request: { ...request, url }, security }
   } catch (error) {
     if (error instanceof ArgsError) return { kind: 'bad_args', path: error.path, reason: error.message }
     // Whatever else a spec sets off is the spec's: a stack overflow, for one.
     return { kind: 'bad_spec', reason: error instanceof SpecError ? error.message : 'can not be worked with' }
   }
+}
+
+function fits({ spec, args }: { spec: string; args: string }): SpecResult {
+  const root = parseJson(spec) as JsonObject
+  checkBy(argumentSchema({ dialect: '2020-12', root }, root))(parseJson(args), '')
+  return { kind: 'fits' }
 }

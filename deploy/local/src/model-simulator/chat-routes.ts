@@ -1,0 +1,130 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import express, { type Request, type RequestHandler, type Response, Router } from 'express'
+import { type ChatRequest, chatRequest, lastOfPerson, textOf } from './chat-request.ts'
+import { type Completion, chunksOf, completionOf } from './completion.ts'
+import { ProviderError } from './provider-error.ts'
+import type { RequestLog } from './request-log.ts'
+import { replyByRules } from './rules.ts'
+import type { Script, ScriptedResponse } from './script.ts'
+
+const MAX_BODY_BYTES = 32 * 1024 * 1024
+const KEY_CHARACTERS = 4
+const SHOWN_TEXT = 200
+
+interface Parts {
+  script: Pick<Script, 'next'>
+  requests: Pick<RequestLog, 'add'>
+}
+
+/** POST /v1/chat/completions */
+export function chatRoutes({ script, requests }: Parts): Router {
+  const router = Router()
+  router.post('/chat/completions', express.json({ limit: MAX_BODY_BYTES }), (async (req, res) => {
+    const request = chatRequest.parse(req.body)
+    const { text: lastUserText } = lastOfPerson(request.messages)
+    requests.add({
+      path: '/v1/chat/completions',
+      model: request.model,
+      stream: request.stream === true,
+      messages: request.messages.length,
+      lastUserText: lastUserText.slice(0, SHOWN_TEXT),
+      key: keyOf(req),
+      body: request,
+    })
+    checkResults(request)
+    const text = () => request.messages.map(textOf).join('\n')
+    const scripted = script.next({ path: 'chat', model: request.model, lastUserText, text })
+    await failAsScripted(scripted, res)
+    if (res.closed || scripted?.broken === 'silent') return
+    await reply(res, { request, scripted })
+  }) satisfies RequestHandler)
+  return router
+}
+
+/** The end of a key, as the log shows it. */
+export function keyOf({ headers }: Pick<Request, 'headers'>): string | null {
+  const key = headers.authorization?.replace(/^Bearer /, '')
+  return key === undefined || key === '' ? null : key.slice(-KEY_CHARACTERS)
+}
+
+/** Each call needs its result right after it, as OpenAI demands. */
+function checkResults({ messages }: ChatRequest): void {
+  messages.forEach((message, at) => {
+    const ids = (message.tool_calls ?? []).map(({ id }) => id)
+    const results = messages.slice(at + 1, at + 1 + ids.length).map((one) => one.tool_call_id)
+    if (ids.some((id) => !results.includes(id)) || new Set(ids).size < ids.length)
+      throw new ProviderError({
+        status: 400,
+        message:
+          "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.",
+      })
+  })
+}
+
+/** Waits, and throws the error of the script where it has one. */
+export async function failAsScripted(scripted: ScriptedResponse | undefined, res: Response): Promise<void> {
+  if (scripted === undefined) return
+  if (scripted.delayMs > 0) await pause(scripted.delayMs)
+  const { error, broken } = scripted
+  if (error?.location !== undefined) res.set('location', error.location)
+  if (error !== undefined) throw new ProviderError(error)
+  if (broken === 'cut') res.destroy()
+  if (broken === 'nothing') res.status(200).end()
+}
+
+async function reply(
+  res: Response,
+  { request, scripted }: { request: ChatRequest; scripted: ScriptedResponse | undefined },
+): Promise<void> {
+  if (res.writableEnded) return
+  const completion = completionOf(request, contentOf(request, scripted), scripted)
+  if (request.stream === true) return stream(res, { request, scripted, completion })
+  const body = JSON.stringify(completion)
+  if (scripted?.broken === 'malformed') return void res.type('json').send(`${body.slice(0, -2)}]`)
+  if (scripted?.broken !== 'half') return void res.type('json').send(body)
+  res.type('json').set('content-length', String(Buffer.byteLength(body)))
+  res.write(body.slice(0, body.length / 2), () => res.destroy())
+}
+
+/** What the script says; by the rules where it says nothing. */
+function contentOf(request: ChatRequest, scripted: ScriptedResponse | undefined) {
+  const { text, calls, characters } = scripted ?? {}
+  if (text === undefined && calls === undefined && characters === undefined) return replyByRules(request)
+  return {
+    text: characters === undefined ? (text ?? '') : 'x'.repeat(characters),
+    calls: (calls ?? []).map(({ id, name, arguments: args }, index) => ({
+      id: id ?? `call_${request.messages.length}_${index}`,
+      name,
+      arguments: typeof args === 'string' ? args : JSON.stringify(args),
+    })),
+  }
+}
+
+async function stream(
+  res: Response,
+  options: { request: ChatRequest; scripted: ScriptedResponse | undefined; completion: Completion },
+): Promise<void> {
+  const { request, scripted, completion } = options
+  const chunks = chunksOf(completion, { withUsage: request.stream_options?.include_usage === true })
+  const shown = scripted?.broken === 'half' ? chunks.slice(0, Math.ceil(chunks.length / 2)) : chunks
+  res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
+  for (const chunk of shown) {
+    if (res.closed) return
+    const text = JSON.stringify(chunk)
+    const isWritten = res.write(`data: ${scripted?.broken === 'malformed' ? text.slice(0, -2) : text}\n\n`)
+    if (!isWritten && !res.closed) await drained(res)
+    if (scripted !== undefined && scripted.chunkDelayMs > 0) await pause(scripted.chunkDelayMs)
+  }
+  if (scripted?.broken === 'half') return void res.destroy()
+  res.end('data: [DONE]\n\n')
+}
+
+function drained(res: Response): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      res.off('drain', done).off('close', done)
+      resolve()
+    }
+    res.once('drain', done).once('close', done)
+  })
+}

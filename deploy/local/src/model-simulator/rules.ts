@@ -1,0 +1,102 @@
+import { type ChatMessage, type ChatRequest, type ChatTool, lastOfPerson, textOf } from './chat-request.ts'
+
+/** What the simulated model says. */
+export interface Reply {
+  text: string
+  calls: { id: string; name: string; arguments: string }[]
+}
+
+/** How the dispatcher's prompt says when a step is complete. */
+const SUBMIT_WHEN = /\bcall the tool submit, when: (.+)$/m
+const MAX_DEPTH = 4
+
+/**
+ * A modest assistant. It calls each tool whose name the person mentions, one in each reply, with the JSON object that
+ * follows the name, else with made-up arguments; it submits when the person quotes the condition of the step; else it
+ * repeats what the tools, or the person, said.
+ */
+export function replyByRules({ messages, tools = [] }: Pick<ChatRequest, 'messages' | 'tools'>): Reply {
+  const { text, after } = lastOfPerson(messages)
+  const called = after.flatMap((one) => one.tool_calls ?? []).map((call) => call.function.name)
+  const open = tools.map((one) => one.function).filter(({ name }) => !called.includes(name))
+  const mentioned = open
+    .map((tool) => ({ tool, at: positionOf(tool.name, text) }))
+    .filter(({ at }) => at >= 0)
+    .sort((one, other) => one.at - other.at)[0]
+  if (mentioned !== undefined) return call(messages, mentioned.tool, argumentsAt(text, mentioned))
+  const submit = open.find(({ name }) => name === 'submit')
+  if (submit !== undefined && quotesCondition(messages, text)) return call(messages, submit, { said: text })
+  return { text: repeated(text, after), calls: [] }
+}
+
+function call(messages: ChatMessage[], { name }: ChatTool, args: unknown): Reply {
+  // The same for the same conversation, so that a call that is repeated is the same.
+  return { text: '', calls: [{ id: `call_${messages.length}`, name, arguments: JSON.stringify(args) }] }
+}
+
+/** Where a text has this name as a word of its own; -1 where it does not. */
+function positionOf(name: string, text: string): number {
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+    const around = [text.charAt(at - 1), text.charAt(at + name.length)]
+    if (!around.some((character) => /[\w-]/.test(character))) return at
+  }
+  return -1
+}
+
+function argumentsAt(text: string, { tool, at }: { tool: ChatTool; at: number }): unknown {
+  const rest = text.slice(at + tool.name.length).trimStart()
+  for (let end = rest.startsWith('{') ? rest.indexOf('}') : -1; end >= 0; end = rest.indexOf('}', end + 1)) {
+    try {
+      return JSON.parse(rest.slice(0, end + 1))
+    } catch {
+      // An inner brace.
+    }
+  }
+  return sampleOf(tool.parameters ?? {}, text, 0)
+}
+
+interface Schema {
+  type?: unknown
+  enum?: unknown[]
+  required?: string[]
+  properties?: Record<string, Schema>
+}
+
+/** What a schema asks for, as little of it as will do. */
+function sampleOf(schema: Schema, text: string, depth: number): unknown {
+  if (schema.enum !== undefined && schema.enum.length > 0) return schema.enum[0]
+  switch (schema.type) {
+    case 'integer':
+    case 'number':
+      return 1
+    case 'boolean':
+      return true
+    case 'array':
+      return []
+    case 'string':
+      return text
+    default: {
+      const names = depth < MAX_DEPTH ? (schema.required ?? []) : []
+      return Object.fromEntries(
+        names.map((name) => [
+          name,
+          sampleOf(schema.properties?.[name] ?? { type: 'string' }, text, depth + 1),
+        ]),
+      )
+    }
+  }
+}
+
+function quotesCondition(messages: ChatMessage[], text: string): boolean {
+  const system = messages
+    .filter(({ role }) => role === 'system' || role === 'developer')
+    .map(textOf)
+    .join('\n')
+  const condition = SUBMIT_WHEN.exec(system)?.[1]?.trim().toLowerCase()
+  return condition !== undefined && text.toLowerCase().includes(condition)
+}
+
+function repeated(text: string, after: ChatMessage[]): string {
+  const results = after.filter(({ role }) => role === 'tool').map(textOf)
+  return results.length === 0 ? `You said: ${text}` : `The tools said: ${results.join('; ')}`
+}

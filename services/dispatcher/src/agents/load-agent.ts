@@ -1,0 +1,281 @@
+import type { Replica } from '@parley/shared/config-replica/replica'
+import type { ConfigurationDocument, ReplicatedResource } from '@parley/shared/config-replica/replica-store'
+import type { InternalClient } from '@parley/shared/internal-client'
+import { type JsonObject, jsonObject } from '@parley/shared/json-object'
+import { MASK, mapSecrets, openSecrets, type SecretBox } from '@parley/shared/sealed-value'
+import { z } from 'zod'
+import type { Channel } from '../channels/channels.ts'
+import type { Agent, AgentAction, AgentType } from './agent.ts'
+
+const MAX_ACTIONS = 100
+const MAX_CONFIGS = 200
+const MAX_STEPS = 200
+const MAX_WORKFLOWS = 50
+/** The config of an assistant that names what it may start besides its job's default workflow. */
+const WORKFLOWS_CONFIG = 'workflows'
+
+const ids = z.array(z.number()).nullish()
+const id = z.number().nullish()
+const assistantSchema = z.looseObject({
+  _id: z.number(),
+  name: z.string(),
+  description: z.string(),
+  backstory: z.string(),
+  actions: ids,
+  configs: ids,
+  job: id,
+})
+const jobSchema = z.looseObject({
+  _id: z.number(),
+  role: z.string(),
+  goal: z.string(),
+  description: z.string(),
+  actions: ids,
+  defaultWorkflow: id,
+})
+const actionSchema = z.looseObject({
+  _id: z.number(),
+  version: z.number(),
+  name: z.string(),
+  description: z.string(),
+  specType: z.string(),
+  moduleUrl: z.string(),
+  spec: z.string(),
+})
+const taskSchema = z.looseObject({
+  _id: z.number(),
+  name: z.string(),
+  workflow: z.number(),
+  currentStep: z.number(),
+  context: z.unknown(),
+})
+const stepSchema = z.looseObject({
+  _id: z.number(),
+  name: z.string(),
+  description: z.string(),
+  instructions: z.string(),
+  submitWhen: z.string(),
+  job: id,
+  next: id,
+})
+const workflowSchema = z.looseObject({
+  _id: z.number(),
+  name: z.string(),
+  description: z.string(),
+  instructions: z.string().nullish(),
+  steps: ids,
+  firstStep: id,
+})
+const configSchema = z.looseObject({ name: z.string(), value: jsonObject })
+
+/** Of which assistant, for which thread. */
+interface AgentQuery {
+  channel: Channel
+  type: AgentType
+  thread: string
+  /** What was read before (milliseconds since the epoch) does not do as long as configuration answers. */
+  notBefore?: number
+}
+
+/**
+ * What an agent is, for one turn. `missing` where the channel names no assistant, or one that is not there; anything
+ * else that was deleted is left out. Rejects with `unavailable`.
+ */
+export type LoadAgent = (
+  query: AgentQuery,
+) => Promise<{ kind: 'found'; agent: Agent } | { kind: 'missing'; reason: string }>
+
+/** Agents from the replicas of configuration; a thread's task is read from configuration itself. */
+export function createLoadAgent(options: {
+  replica: Pick<Replica, 'find'>
+  secrets: Pick<SecretBox, 'open'>
+  configuration: Pick<InternalClient, 'get'>
+}): LoadAgent {
+  const { replica, secrets, configuration } = options
+  return async ({ channel, type, thread, notBefore = 0 }) => {
+    const { workspace } = channel
+    const { assistantId } = channel.config
+    if (typeof assistantId !== 'number')
+      return { kind: 'missing', reason: 'The channel names no assistant in config.assistantId.' }
+    const read = reader({ replica, workspace, notBefore })
+    const assistant = await read.one('assistant', assistantId, assistantSchema)
+    if (assistant === undefined)
+      return { kind: 'missing', reason: `There is no assistant ${assistantId}, which the channel names.` }
+    const ownConfigs = await configsOf(read, assistant)
+    const configs = openConfigs(ownConfigs, { secrets, workspace })
+    const ownJob = await read.one('jobs', assistant.job, jobSchema)
+    const isTasked = type === 'taskManager'
+    const task = isTasked ? await activeTask(configuration, { workspace, thread }) : undefined
+    const step = task && (await read.one('steps', task.currentStep, stepSchema))
+    const stepJob = await read.one('jobs', step?.job, jobSchema)
+    const job = stepJob ?? ownJob
+    const actionIds = [assistant.actions, ownJob?.actions, stepJob?.actions].flatMap((some) => some ?? [])
+    const { _id, name, description, backstory } = assistant
+    return {
+      kind: 'found',
+      agent: {
+        workspace,
+        type,
+        assistant: { _id, name, description, backstory },
+        ...(job === undefined ? {} : { job: shownJob(job) }),
+        actions: await actionsOf(read, actionIds, { secrets, workspace }),
+        configs,
+        ...(task === undefined ? {} : { task: await taskOf(read, task, step) }),
+        workflows: isTasked ? await workflowsOf(read, ownJob?.defaultWorkflow, configs) : [],
+      },
+    }
+  }
+}
+
+interface Reader {
+  /** The document; undefined where there is no id, no document, or none of that shape. */
+  one<S extends z.ZodType>(
+    resource: ReplicatedResource,
+    id: number | null | undefined,
+    schema: S,
+  ): Promise<z.output<S> | undefined>
+  ownedConfigs(owner: number, ownerType: string): Promise<ConfigurationDocument[]>
+}
+
+function reader(options: { replica: Pick<Replica, 'find'>; workspace: number; notBefore: number }): Reader {
+  const { replica, workspace, notBefore } = options
+  return {
+    async one(resource, id, schema) {
+      if (typeof id !== 'number') return undefined
+      const [document] = await replica.find({ resource, workspace, id }, { notBefore })
+      return schema.safeParse(document).data
+    },
+    ownedConfigs: (owner, ownerType) =>
+      replica.find({ resource: 'configs', workspace, owner, ownerType }, { notBefore }),
+  }
+}
+
+/** Those that the assistant names, then those that name it as their owner. */
+async function configsOf(read: Reader, assistant: z.output<typeof assistantSchema>): Promise<unknown[]> {
+  const named = (assistant.configs ?? []).slice(0, MAX_CONFIGS)
+  return [
+    ...(await Promise.all(named.map((id) => read.one('configs', id, configSchema)))),
+    ...(await read.ownedConfigs(assistant._id, 'assistant')),
+  ]
+}
+
+/** By name; of several the first. */
+function openConfigs(
+  configs: readonly unknown[],
+  { secrets, workspace }: { secrets: Pick<SecretBox, 'open'>; workspace: number },
+): Map<string, JsonObject> {
+  const opened = new Map<string, JsonObject>()
+  for (const one of configs) {
+    const { data } = configSchema.safeParse(one)
+    if (data !== undefined && !opened.has(data.name))
+      opened.set(data.name, openSecrets(data.value, secrets, workspace))
+  }
+  return opened
+}
+
+async function actionsOf(
+  read: Reader,
+  given: readonly number[],
+  opening: { secrets: Pick<SecretBox, 'open'>; workspace: number },
+): Promise<AgentAction[]> {
+  const distinct = [...new Set(given)].slice(0, MAX_ACTIONS)
+  const actions = await Promise.all(
+    distinct.map(async (id): Promise<AgentAction | undefined> => {
+      const action = await read.one('actions', id, actionSchema)
+      if (action === undefined) return undefined
+      const { _id, version, name, description, specType, moduleUrl, spec } = action
+      const configs = openConfigs(await read.ownedConfigs(_id, 'action'), opening)
+      return { _id, version, name, description, specType, moduleUrl, spec, configs }
+    }),
+  )
+  return actions.filter((action) => action !== undefined)
+}
+
+async function activeTask(
+  configuration: Pick<InternalClient, 'get'>,
+  { workspace, thread }: { workspace: number; thread: string },
+): Promise<z.output<typeof taskSchema> | undefined> {
+  const path = `/internal/workspaces/${workspace}/tasks?thread=${encodeURIComponent(thread)}`
+  return taskSchema.safeParse(await configuration.get(path)).data
+}
+
+/** A task whose workflow was deleted says so: what is submitted next cancels it. */
+async function taskOf(
+  read: Reader,
+  task: z.output<typeof taskSchema>,
+  step: z.output<typeof stepSchema> | undefined,
+): Promise<NonNullable<Agent['task']>> {
+  const found = await read.one('workflows', task.workflow, workflowSchema)
+  const { _id, name, context } = task
+  const state = jsonObject.safeParse(jsonObject.safeParse(context).data?.state).data ?? {}
+  return {
+    _id,
+    name,
+    state: mapSecrets(state, () => MASK),
+    workflow: found === undefined ? deletedWorkflow(task.workflow) : shownWorkflow(found),
+    ...(step === undefined ? {} : { step: shownStep(step) }),
+    steps: found === undefined ? [] : await stepNames(read, found),
+  }
+}
+
+function deletedWorkflow(_id: number): NonNullable<Agent['task']>['workflow'] {
+  return {
+    _id,
+    name: '(deleted)',
+    description: 'This workflow was deleted; what is submitted cancels the task.',
+  }
+}
+
+function shownWorkflow(workflow: z.output<typeof workflowSchema>): NonNullable<Agent['task']>['workflow'] {
+  const { _id, name, description, instructions } = workflow
+  return { _id, name, description, ...(instructions ? { instructions } : {}) }
+}
+
+function shownStep(step: z.output<typeof stepSchema>): NonNullable<NonNullable<Agent['task']>['step']> {
+  const { _id, name, description, instructions, submitWhen } = step
+  return { _id, name, description, instructions, submitWhen }
+}
+
+function shownJob({ _id, role, goal, description }: z.output<typeof jobSchema>): NonNullable<Agent['job']> {
+  return { _id, role, goal, description }
+}
+
+/** Those that the workflow lists, else those that its first step leads to; 200 at most. */
+async function stepNames(read: Reader, workflow: z.output<typeof workflowSchema>): Promise<string[]> {
+  const listed = (workflow.steps ?? []).slice(0, MAX_STEPS)
+  if (listed.length > 0) {
+    const steps = await Promise.all(listed.map((id) => read.one('steps', id, stepSchema)))
+    return steps.flatMap((step) => (step === undefined ? [] : step.name))
+  }
+  const names: string[] = []
+  const seen = new Set<number>()
+  let next = workflow.firstStep
+  while (typeof next === 'number' && !seen.has(next) && seen.size < MAX_STEPS) {
+    seen.add(next)
+    const step: z.output<typeof stepSchema> | undefined = await read.one('steps', next, stepSchema)
+    if (step === undefined) break
+    names.push(step.name)
+    next = step.next
+  }
+  return names
+}
+
+const workflowsConfig = z.looseObject({ ids: z.array(z.number()) })
+
+/** As configuration finds them when a task is to be started. */
+async function workflowsOf(
+  read: Reader,
+  defaultId: number | null | undefined,
+  configs: ReadonlyMap<string, JsonObject>,
+): Promise<Agent['workflows']> {
+  const named = workflowsConfig.safeParse(configs.get(WORKFLOWS_CONFIG)).data?.ids ?? []
+  const distinct = [...new Set([...(typeof defaultId === 'number' ? [defaultId] : []), ...named])]
+  const found = await Promise.all(
+    distinct.slice(0, MAX_WORKFLOWS).map((id) => read.one('workflows', id, workflowSchema)),
+  )
+  return found.flatMap((workflow) => {
+    if (workflow === undefined) return []
+    const { _id, name, description } = workflow
+    return { _id, name, description, isDefault: _id === defaultId }
+  })
+}

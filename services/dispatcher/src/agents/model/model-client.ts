@@ -1,0 +1,150 @@
+import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../model-client.ts'
+import { uniqueCallId } from './call-id.ts'
+import { failureOf, refused, retryable, StreamError } from './model-failure.ts'
+import { messagesOf } from './model-messages.ts'
+import { type LanguageModel, languageModelOf, type ModelCall } from './provider-models.ts'
+import { presentable } from './provider-text.ts'
+
+/** Of text and arguments together: turns are stored with their message. */
+const MAX_RESPONSE_CHARACTERS = 128 * 1024
+const MAX_CALLS = 128
+const MAX_TOOL_NAME = 256
+
+type Usage = Awaited<ReturnType<LanguageModel['doGenerate']>>['usage']
+
+/** What a model said, before anything of it is checked. */
+interface Said {
+  text: string
+  calls: { id: string; tool: string; args: string }[]
+  usage: Usage
+  finishReason: string
+}
+
+/**
+ * Calls models by the providers of the AI SDK, below its `generateText`: that parses and checks the arguments which the
+ * toolbox checks anyway, loads files that a model names, and takes nearly twice the processor time. Streams only when
+ * somebody reads along.
+ */
+export function createModelClient({ fetch }: { fetch: typeof globalThis.fetch }): ModelClient {
+  return {
+    async ask(choice, request) {
+      const started = performance.now()
+      const deadline = AbortSignal.timeout(request.timeoutMs)
+      const signal = AbortSignal.any([request.signal, deadline])
+      try {
+        signal.throwIfAborted()
+        const model = await languageModelOf(choice, fetch)
+        const call = callOf(choice, request, signal)
+        const said =
+          request.onDelta === undefined
+            ? await whole(model, call)
+            : await streamed(model, call, request.onDelta)
+        return resultOf(said, { choice, request, ms: performance.now() - started })
+      } catch (error) {
+        return failureOf(error, {
+          timeoutMs: request.timeoutMs,
+          timedOut: deadline.aborted,
+          cancelled: request.signal.aborted,
+          present: (text) => presentable(text, { key: choice.apiKey, prompt: textsOf(request) }),
+        })
+      }
+    },
+  }
+}
+
+function callOf(choice: ModelChoice, request: ModelRequest, abortSignal: AbortSignal): ModelCall {
+  const { temperature, maxOutputTokens } = choice
+  const tools = request.tools.map(({ name, description, inputSchema }) => ({
+    type: 'function' as const,
+    name,
+    description,
+    inputSchema,
+  }))
+  return {
+    prompt: messagesOf(request),
+    abortSignal,
+    // What people write is not to stay with the provider.
+    providerOptions: { openai: { store: false } },
+    ...(tools.length > 0 && { tools }),
+    ...(temperature !== undefined && { temperature }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+  }
+}
+
+async function whole(model: LanguageModel, call: ModelCall): Promise<Said> {
+  const { content, usage, finishReason } = await model.doGenerate(call)
+  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+  const calls = content.flatMap((part) => (part.type === 'tool-call' ? [callSaid(part)] : []))
+  return { text: texts.join(''), calls, usage, finishReason: finishReason.unified }
+}
+
+async function streamed(
+  model: LanguageModel,
+  call: ModelCall,
+  onDelta: (text: string) => void,
+): Promise<Said> {
+  const { stream } = await model.doStream(call)
+  const said: Pick<Said, 'text' | 'calls'> = { text: '', calls: [] }
+  let end: Pick<Said, 'usage' | 'finishReason'> | undefined
+  for await (const part of stream) {
+    if (part.type === 'error') throw new StreamError(part.error)
+    if (part.type === 'tool-call') said.calls.push(callSaid(part))
+    if (part.type === 'finish') end = { usage: part.usage, finishReason: part.finishReason.unified }
+    if (part.type !== 'text-delta') continue
+    said.text += part.delta
+    onDelta(part.delta)
+  }
+  if (end === undefined) throw new StreamError(undefined)
+  return { ...said, ...end }
+}
+
+function callSaid(part: { toolCallId: string; toolName: string; input: string }): Said['calls'][number] {
+  return { id: part.toolCallId, tool: part.toolName.slice(0, MAX_TOOL_NAME), args: part.input }
+}
+
+function resultOf(
+  { text, calls, usage, finishReason }: Said,
+  { choice, request, ms }: { choice: ModelChoice; request: ModelRequest; ms: number },
+): ModelResult {
+  if (finishReason === 'content-filter')
+    return refused('content_refused', 'The provider refuses the content.')
+  if (finishReason === 'error') return retryable('broken_stream', 'The provider broke its answer off.')
+  const characters = calls.reduce((sum, { args }) => sum + args.length, text.length)
+  if (calls.length > MAX_CALLS || characters > MAX_RESPONSE_CHARACTERS)
+    return retryable('answer_too_large', "The model's answer is too large.")
+  const isEmpty = text === '' && calls.length === 0
+  if (isEmpty && (finishReason === 'other' || finishReason === 'interrupted'))
+    return retryable('empty_answer', 'The model answered nothing.')
+  const taken = new Set(
+    request.conversation.flatMap((item) => (item.role === 'assistant' ? item.calls : [])).map(({ id }) => id),
+  )
+  return {
+    kind: 'answered',
+    turn: {
+      provider: choice.provider,
+      model: choice.model,
+      inputTokens: countOf(usage.inputTokens.total),
+      outputTokens: countOf(usage.outputTokens.total),
+      ms: Math.round(ms),
+      finishReason,
+      text: text.toWellFormed(),
+      calls: calls.map((call) => ({ ...call, id: uniqueCallId(call.id, taken) })),
+    },
+  }
+}
+
+/** A provider may say anything. */
+function countOf(tokens: number | undefined): number {
+  return tokens !== undefined && Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0
+}
+
+function textsOf({ system, conversation }: ModelRequest): string[] {
+  return [
+    system,
+    ...conversation.flatMap((item) => {
+      if (item.role === 'data') return [item.json]
+      if (item.role === 'person') return [item.text]
+      return [item.text, ...item.calls.flatMap(({ args, result }) => [args, result.text])]
+    }),
+  ]
+}

@@ -1,0 +1,91 @@
+import { jsonObject } from '@parley/shared/json-object'
+import { jsonOrUndefined } from '@parley/shared/parse-json'
+import type { ToolCall, ToolResult } from '../../message/turn.ts'
+import type { ConversationItem } from '../conversation.ts'
+import type { ModelRequest } from '../model-client.ts'
+import { uniqueCallId } from './call-id.ts'
+import type { ModelCall } from './provider-models.ts'
+
+type Messages = ModelCall['prompt']
+type CompletedCall = ToolCall & { result: ToolResult }
+
+/** Providers refuse other names of tools, also in what is said to have been called. */
+const TOOL_NAME_CHARACTERS = 64
+
+/** What a model is given: the system text, then the conversation, with call ids that are unique in it. */
+export function messagesOf({
+  system,
+  conversation,
+}: Pick<ModelRequest, 'system' | 'conversation'>): Messages {
+  const ids = new Set<string>()
+  const messages = conversation.flatMap((item) => messagesOfItem(item, ids))
+  // Some providers refuse a conversation that the assistant begins: the history may be cut there.
+  const beginning: Messages =
+    messages[0]?.role === 'user' ? [] : [userText('(Earlier messages are left out.)')]
+  return [{ role: 'system', content: system }, ...beginning, ...messages]
+}
+
+function messagesOfItem(item: ConversationItem, ids: Set<string>): Messages {
+  switch (item.role) {
+    case 'data':
+      // The mark can't be closed from inside.
+      return [userText(`<data>\n${item.json.replaceAll('<', '\\u003c')}\n</data>`)]
+    case 'person':
+      return messageOfPerson(item)
+    case 'assistant':
+      return messagesOfAssistant(
+        item.text,
+        item.calls.map((call) => ({ ...call, id: uniqueCallId(call.id, ids) })),
+      )
+  }
+}
+
+const userText = (text: string): Messages[number] => ({ role: 'user', content: [{ type: 'text', text }] })
+
+function messageOfPerson({ text, images = [] }: Extract<ConversationItem, { role: 'person' }>): Messages {
+  const files = images.map(({ mediaType, data }) => ({
+    type: 'file' as const,
+    mediaType,
+    data: { type: 'data' as const, data: new Uint8Array(data) },
+  }))
+  // Providers refuse empty texts.
+  const texts = text === '' ? [] : [{ type: 'text' as const, text }]
+  return files.length + texts.length === 0 ? [] : [{ role: 'user', content: [...texts, ...files] }]
+}
+
+function messagesOfAssistant(text: string, calls: CompletedCall[]): Messages {
+  const toolCalls = calls.map(({ id, tool, args }) => ({
+    type: 'tool-call' as const,
+    toolCallId: id,
+    toolName: nameOf(tool),
+    input: argumentsOf(args),
+  }))
+  const texts = text === '' ? [] : [{ type: 'text' as const, text }]
+  if (texts.length + toolCalls.length === 0) return []
+  const said: Messages = [{ role: 'assistant', content: [...texts, ...toolCalls] }]
+  if (calls.length === 0) return said
+  const results = calls.map(({ id, tool, result }) => ({
+    type: 'tool-result' as const,
+    toolCallId: id,
+    toolName: nameOf(tool),
+    output: {
+      type: result.state === 'done' ? ('text' as const) : ('error-text' as const),
+      value: textOf(result),
+    },
+  }))
+  return [...said, { role: 'tool', content: results }]
+}
+
+const nameOf = (tool: string): string =>
+  tool.replaceAll(/[^\w-]/g, '_').slice(0, TOOL_NAME_CHARACTERS) || 'unknown'
+
+/** Providers take objects only; what was wrong with others stands in the result. */
+function argumentsOf(args: string): object {
+  const parsed = jsonObject.safeParse(jsonOrUndefined(args))
+  return parsed.success ? parsed.data : {}
+}
+
+function textOf({ state, status, text, cut }: ToolResult): string {
+  const beginning = state === 'failed' && status !== undefined ? `HTTP ${status}\n` : ''
+  return `${beginning}${text}${cut ? '\n[The result is longer; the rest is left out.]' : ''}` || '(empty)'
+}

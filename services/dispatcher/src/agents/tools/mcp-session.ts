@@ -1,0 +1,102 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+
+const MAX_BYTES = 2 * 1024 * 1024
+const MAX_REQUESTS = 20
+const END_MS = 2_000
+
+/** A server, and what its requests carry besides the protocol's own headers. */
+export interface McpTarget {
+  url: string
+  headers: Record<string, string>
+}
+
+/**
+ * Connects to a server over Streamable HTTP, has `work` done, and ends the session, all within `timeoutMs`. A server
+ * may answer with 2 MiB and cause 20 requests; it gets no stream of its own, and redirects end the session.
+ */
+export async function withMcpSession<T>(
+  options: { fetch: typeof fetch; target: McpTarget; timeoutMs: number },
+  work: (client: Client, request: { signal: AbortSignal; timeout: number }) => Promise<T>,
+): Promise<T> {
+  const { target, timeoutMs } = options
+  // Only processes that run agents load it.
+  const [sdk, http] = await Promise.all([
+    import('@modelcontextprotocol/sdk/client/index.js'),
+    import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+  ])
+  const end = new AbortController()
+  const timer = setTimeout(() => end.abort(new Error('no answer in time')), timeoutMs)
+  const transport = new http.StreamableHTTPClientTransport(new URL(target.url), {
+    fetch: boundedFetch(options.fetch, end),
+    requestInit: { headers: target.headers },
+    reconnectionOptions: {
+      maxRetries: 0,
+      initialReconnectionDelay: 1_000,
+      maxReconnectionDelay: 1_000,
+      reconnectionDelayGrowFactor: 1,
+    },
+  })
+  // Its default makes code of the schemas that servers send.
+  const jsonSchemaValidator = { getValidator: () => accepting }
+  const client = new sdk.Client({ name: 'parley', version: '1' }, { jsonSchemaValidator })
+  const request = { signal: end.signal, timeout: timeoutMs }
+  try {
+    return await untilAborted(end.signal, async () => {
+      // The type of its session id does not go with exactOptionalPropertyTypes.
+      await client.connect(transport as Parameters<Client['connect']>[0], request)
+      return work(client, request)
+    })
+  } finally {
+    clearTimeout(timer)
+    void transport
+      .terminateSession()
+      .catch(() => undefined)
+      .finally(() => client.close())
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the SDK's own type is generic over what it takes for valid.
+const accepting = (data: any) => ({ valid: true, data, errorMessage: undefined }) as const
+
+/** Rejects with the reason once the signal is aborted, whatever `work` does then. */
+function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    work().then(resolve, reject)
+  })
+}
+
+export class RedirectRefused extends Error {}
+
+/** The requests of one session: counted, without redirects, their responses bounded together. */
+function boundedFetch(fetch: typeof globalThis.fetch, end: AbortController): typeof globalThis.fetch {
+  let requests = 0
+  let bytes = 0
+  const counted = () =>
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        bytes += chunk.length
+        if (bytes <= MAX_BYTES) return controller.enqueue(chunk)
+        const tooLarge = new Error(`more than ${MAX_BYTES} bytes`)
+        controller.error(tooLarge)
+        end.abort(tooLarge)
+      },
+    })
+  return async (input, init = {}) => {
+    // A server without a stream of its own answers so.
+    if (init.method === 'GET') return new Response(null, { status: 405 })
+    if (++requests > MAX_REQUESTS) throw new Error(`more than ${MAX_REQUESTS} requests`)
+    const isEnd = init.method === 'DELETE'
+    const signal = isEnd
+      ? AbortSignal.timeout(END_MS)
+      : AbortSignal.any([end.signal, ...(init.signal ? [init.signal] : [])])
+    const response = await fetch(input, { ...init, redirect: 'manual', signal })
+    if (response.status >= 300 && response.status < 400) {
+      await response.body?.cancel()
+      throw new RedirectRefused('The server redirects, which is not followed.')
+    }
+    if (response.body === null) return response
+    const { status, headers } = response
+    return new Response(response.body.pipeThrough(counted()), { status, headers })
+  }
+}

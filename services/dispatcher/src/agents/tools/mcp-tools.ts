@@ -1,0 +1,268 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import type { JsonObject } from '@parley/shared/json-object'
+import { LRUCache } from 'lru-cache'
+import { DELIVERY_MS } from '../../channels/callback.ts'
+import { CREDENTIALS_CONFIG, headersFor, redacted } from '../../channels/functions/credentials.ts'
+import type { ListedTool } from '../../channels/functions/operation-tools.ts'
+import { MAX_TOOLS } from '../../channels/functions/operation-tools.ts'
+import type { SpecReader } from '../../channels/functions/spec-reader.ts'
+import { CallError } from '../../channels/http/call-error.ts'
+import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
+import type { AgentAction } from '../agent.ts'
+import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
+import { type McpTarget, RedirectRefused, withMcpSession } from './mcp-session.ts'
+import { type ActionTools, notesOf } from './operation-tools.ts'
+import { failed, resultOf, type Tool } from './tool.ts'
+
+const LIST_MS = 5_000
+const LISTED_FOR_MS = 60_000
+const FAILED_FOR_MS = 10_000
+const MAX_LISTS = 500
+const MAX_CHARACTERS = 16 * 1024 * 1024
+const MAX_PAGES = 10
+const MAX_SCHEMA_CHARACTERS = 32 * 1024
+const MAX_NAME = 256
+
+/** A tool with what its server says of it. */
+interface ServerTool extends ListedTool {
+  /** The server's own schema, which the arguments are checked by. */
+  schema: string
+  /** Whether calling it twice does no more than calling it once, as the server says. */
+  isRepeatable: boolean
+}
+
+/** What a server offers; without tools where it could not be asked, for the reason in `notes`. */
+interface Listing {
+  tools: ServerTool[]
+  notes: string[]
+}
+
+interface Server extends McpTarget {
+  workspace: number
+  action: number
+  key: string
+  secrets: string[]
+}
+
+/** The tools of an action's MCP server. Never rejects for what the server does; rejects with `unavailable`. */
+export type McpTools = (action: AgentAction, workspace: number) => Promise<ActionTools>
+
+/**
+ * Lists the tools of each version of an action once and works with that for a minute; a server that could not be asked
+ * is asked again after 10 s. `fetch` refuses private targets.
+ */
+export function createMcpTools(options: {
+  fetch: typeof fetch
+  specs: Pick<SpecReader, 'ask'>
+  listMs?: number
+  listedForMs?: number
+}): McpTools {
+  const { fetch, specs, listMs = LIST_MS, listedForMs = LISTED_FOR_MS } = options
+  const listings = new LRUCache<string, Listing, Server>({
+    max: MAX_LISTS,
+    maxSize: MAX_CHARACTERS,
+    ttl: listedForMs,
+    sizeCalculation: (listing) => JSON.stringify(listing).length,
+    ignoreFetchAbort: true,
+    fetchMethod: async (_key, _last, { context: server, options }) => {
+      try {
+        return await listingOf(specs, server, await listed(fetch, server, listMs))
+      } catch (error) {
+        options.ttl = Math.min(FAILED_FOR_MS, listedForMs)
+        const reason = redacted(reasonOf(error), server.secrets)
+        return { tools: [], notes: [`The tools of ${nameOf(server)} are missing: ${reason}`] }
+      }
+    },
+  })
+  return async (action, workspace) => {
+    const credentials = action.configs.get(CREDENTIALS_CONFIG)
+    const { headers, secrets } = headersFor(credentials)
+    const key = `${workspace}/${action._id}/${action.version}`
+    const server = { url: action.moduleUrl, headers, secrets, workspace, action: action._id, key }
+    if (!/^https?:/.test(server.url) || !URL.canParse(server.url))
+      return { tools: [], notes: [`The module of action ${action._id} is no http(s) URL.`] }
+    const listing = await listings.forceFetch(`${key} ${JSON.stringify(headers)}`, { context: server })
+    const tools = listing.tools.map(
+      (tool): Tool => ({ ...tool, open: (args) => openedCall({ fetch, specs, server, tool }, args) }),
+    )
+    return { tools, notes: listing.notes }
+  }
+}
+
+const nameOf = ({ action }: Server): string => `the MCP server of action ${action}`
+
+type Listed = Awaited<ReturnType<Client['listTools']>>['tools']
+
+async function listed(
+  fetch: typeof globalThis.fetch,
+  target: McpTarget,
+  timeoutMs: number,
+): Promise<{ tools: Listed; more: boolean }> {
+  return withMcpSession({ fetch, target, timeoutMs }, async (client, request) => {
+    const tools: Listed = []
+    let cursor: string | undefined
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
+      const page = await client.listTools(cursor === undefined ? {} : { cursor }, request)
+      tools.push(...page.tools)
+      cursor = page.nextCursor
+      if (cursor === undefined || tools.length > MAX_TOOLS) break
+    }
+    return { tools, more: cursor !== undefined }
+  })
+}
+
+/** The schemas are somebody else's, so they are worked with outside the event loop. */
+async function listingOf(
+  specs: Pick<SpecReader, 'ask'>,
+  server: Server,
+  { tools, more }: { tools: Listed; more: boolean },
+): Promise<Listing> {
+  const own = tools.slice(0, MAX_TOOLS).flatMap((tool) => {
+    const schema = schemaText(tool.inputSchema)
+    return schema === undefined || tool.name.length > MAX_NAME ? [] : [{ tool, schema }]
+  })
+  const plain = own.map(({ tool: { name, description = '', inputSchema } }) => ({
+    name,
+    description,
+    inputSchema,
+  }))
+  const { workspace, key } = server
+  const answer = await specs.ask({ kind: 'server_tools', workspace, key, spec: JSON.stringify(plain) })
+  if (answer.kind !== 'tools') return { tools: [], notes: [`The tools of ${nameOf(server)} can't be read.`] }
+  const left = tools.length - own.length + answer.left
+  const byName = new Map(own.map((one) => [one.tool.name, one] as const))
+  return {
+    tools: answer.tools.flatMap((tool) => {
+      const found = byName.get(tool.name)
+      if (found === undefined) return []
+      const { annotations } = found.tool
+      const isRepeatable = annotations?.readOnlyHint === true || annotations?.idempotentHint === true
+      return [{ ...tool, schema: found.schema, isRepeatable }]
+    }),
+    notes: [
+      ...notesOf({ ...answer, left }, nameOf(server)),
+      ...(more ? [`There are more tools of ${nameOf(server)}: its list goes on.`] : []),
+    ],
+  }
+}
+
+function schemaText(schema: unknown): string | undefined {
+  try {
+    const text = JSON.stringify(schema)
+    return text.length > MAX_SCHEMA_CHARACTERS ? undefined : text
+  } catch {
+    // It is nested too deeply.
+    return undefined
+  }
+}
+
+interface Opening {
+  fetch: typeof fetch
+  specs: Pick<SpecReader, 'ask'>
+  server: Server
+  tool: ServerTool
+}
+
+async function openedCall(opening: Opening, args: JsonObject): Promise<OpenedTool> {
+  const { specs, server, tool } = opening
+  const { workspace, key, url } = server
+  const checked = await specs.ask({
+    kind: 'fits',
+    workspace,
+    key: `${key}/${tool.name}`,
+    spec: tool.schema,
+    args: JSON.stringify(args),
+  })
+  // A schema that can't be applied here is the server's to apply.
+  if (checked.kind === 'bad_args')
+    return { kind: 'invalid', reason: `The argument ${checked.path || '/'} ${checked.reason}.` }
+  return { kind: 'call', url, deliver: (id) => called(opening, args, id) }
+}
+
+async function called({ fetch, server, tool }: Opening, args: JsonObject, id: string): Promise<ToolOutcome> {
+  const { url, secrets } = server
+  const target = { url, headers: { ...server.headers, 'idempotency-key': id } }
+  let isConnected = false
+  try {
+    const result = await withMcpSession({ fetch, target, timeoutMs: DELIVERY_MS }, (client, request) => {
+      isConnected = true
+      return client.callTool({ name: tool.name, arguments: args }, undefined, request)
+    })
+    const text = redacted(textOf(result), secrets)
+    return { kind: 'answered', result: resultOf(result.isError === true ? 'failed' : 'done', text) }
+  } catch (error) {
+    return outcomeOfError(error, { secrets, mayHaveRun: isConnected && !tool.isRepeatable })
+  }
+}
+
+/** The protocol has no idempotency key, so a call that may have run is not made again unless the server says that it may. */
+function outcomeOfError(
+  error: unknown,
+  { secrets, mayHaveRun }: { secrets: string[]; mayHaveRun: boolean },
+): ToolOutcome {
+  const reason = redacted(reasonOf(error), secrets)
+  const status = statusOf(error)
+  const isFinal = error instanceof RedirectRefused || isRefusedTarget(error) || isAnswer(error)
+  if (isFinal || (status !== undefined && status < 500)) return failed(reason, status)
+  const neverLeft = causesOf(error).some((one) => one instanceof CallError && one.failure === 'not_sent')
+  if (!mayHaveRun || neverLeft) return { kind: 'unreached', reason }
+  return failed(`No usable answer came, so the tool may have run or not. ${reason}`, status)
+}
+
+const REQUEST_TIMEOUT = -32_001
+const CONNECTION_CLOSED = -32_000
+
+/** An error that the server itself answered with, in the terms of JSON-RPC. */
+function isAnswer(error: unknown): boolean {
+  const { name, code } = error as { name?: unknown; code?: unknown }
+  return name === 'McpError' && code !== REQUEST_TIMEOUT && code !== CONNECTION_CLOSED
+}
+
+/** The HTTP status, where the SDK says it. */
+function statusOf(error: unknown): number | undefined {
+  const { code } = error as { code?: unknown }
+  return typeof code === 'number' && code >= 100 && code < 600 ? code : undefined
+}
+
+function isRefusedTarget(error: unknown): boolean {
+  return causesOf(error).some((one) => one instanceof CallError && one.failure === 'refused_target')
+}
+
+const MAX_CAUSES = 5
+
+function causesOf(error: unknown): unknown[] {
+  const causes: unknown[] = []
+  for (let one = error; one instanceof Error && causes.length < MAX_CAUSES; one = one.cause) causes.push(one)
+  return causes
+}
+
+function reasonOf(error: unknown): string {
+  const call = causesOf(error).find((one) => one instanceof CallError)
+  if (call !== undefined) return outcomeOfFailure(call).reason
+  return error instanceof Error ? error.message : 'It failed.'
+}
+
+/** What a result says, as text; what is no text is named. */
+function textOf(result: Awaited<ReturnType<Client['callTool']>>): string {
+  const { structuredContent } = result
+  const content = Array.isArray(result.content) ? (result.content as ContentBlock[]) : []
+  const texts = content.map(blockText)
+  if (texts.length > 0) return texts.join('\n')
+  return structuredContent === undefined ? 'It answered with nothing.' : JSON.stringify(structuredContent)
+}
+
+interface ContentBlock {
+  type: string
+  text?: string
+  mimeType?: string
+  data?: string
+  uri?: string
+  resource?: { uri?: string; text?: string }
+}
+
+function blockText({ type, text, mimeType, uri, resource }: ContentBlock): string {
+  if (type === 'text') return text ?? ''
+  if (type === 'resource') return resource?.text ?? `[resource ${resource?.uri}]`
+  if (type === 'resource_link') return `[resource ${uri}]`
+  return `[${type} ${mimeType ?? ''}]`
+}

@@ -1,0 +1,120 @@
+import type { InternalClient } from '@parley/shared/internal-client'
+import { checkBytes, unstorable } from '@parley/shared/json-body'
+import { type JsonObject, jsonObject } from '@parley/shared/json-object'
+import { threadOf } from '@parley/shared/message'
+import { parseJson } from '@parley/shared/parse-json'
+import { Problem } from '@parley/shared/problem'
+import type { ReadOperationCall } from '../../channels/functions/operation-call.ts'
+import { MAX_TOOLS } from '../../channels/functions/operation-tools.ts'
+import type { SpecReader } from '../../channels/functions/spec-reader.ts'
+import type { AgentAction } from '../agent.ts'
+import type { OpenToolbox, Toolbox } from '../toolbox.ts'
+import { createMcpTools } from './mcp-tools.ts'
+import { type ActionTools, createOperationTools, type ToolContext } from './operation-tools.ts'
+import { personTools } from './person-tools.ts'
+import { taskTools } from './task-tools.ts'
+import type { Tool } from './tool.ts'
+import { uniqueName } from './tool-names.ts'
+
+const MAX_ARGS_BYTES = 256 * 1024
+const MAX_NAMED = 50
+const MAX_NOTES = 20
+
+type Context = Parameters<OpenToolbox>[0]
+
+/**
+ * Makes toolboxes of the built-in tools of an agent's type, of the operations of its actions, and of their MCP
+ * servers. `fetch` refuses private targets; `listedForMs` is how long a server's list is worked with.
+ */
+export function createOpenToolbox(options: {
+  specs: Pick<SpecReader, 'ask'>
+  readCall: ReadOperationCall
+  configuration: Pick<InternalClient, 'post'>
+  fetch: typeof fetch
+  listMs?: number
+  listedForMs?: number
+}): OpenToolbox {
+  const { configuration } = options
+  const operationTools = createOperationTools(options)
+  const mcpTools = createMcpTools(options)
+  const toolsOf = (action: AgentAction, context: ToolContext): Promise<ActionTools> | ActionTools => {
+    if (action.specType === 'openapi3-yaml') return operationTools(action, context)
+    if (action.specType === 'mcp') return mcpTools(action, context.channel.workspace)
+    return { tools: [], notes: [`Action ${action._id} is of an unknown type, ${quoted(action.specType)}.`] }
+  }
+  return async (context) => {
+    const { agent } = context
+    if (agent.type === 'chat') return toolboxOf([], [])
+    const ofActions = await Promise.all(agent.actions.map((action) => toolsOf(action, context)))
+    const own = [
+      ...personTools,
+      ...(agent.type === 'taskManager' ? ownTaskTools(configuration, context) : []),
+    ]
+    return toolboxOf(
+      [...own, ...ofActions.flatMap(({ tools }) => tools)],
+      ofActions.flatMap(({ notes }) => notes),
+    )
+  }
+}
+
+function ownTaskTools(configuration: Pick<InternalClient, 'post'>, context: Context): Tool[] {
+  const { agent, channel, messageId, message } = context
+  return taskTools(configuration, {
+    workspace: agent.workspace,
+    channelId: channel._id,
+    assistantId: agent.assistant._id,
+    thread: threadOf(message, messageId),
+  })
+}
+
+/** The first 128 of the tools, each under a name of its own. */
+function toolboxOf(tools: readonly Tool[], given: readonly string[]): Toolbox {
+  const named = new Map<string, Tool>()
+  for (const tool of tools.slice(0, MAX_TOOLS)) named.set(uniqueName(tool.name, named), tool)
+  const left = tools.length - named.size
+  const all =
+    left > 0 ? [`${left} more tools are left out: at most ${MAX_TOOLS} are given.`, ...given] : given
+  const notes = all.slice(0, MAX_NOTES)
+  return {
+    descriptions: [...named].map(([name, { description, inputSchema }]) => ({
+      name,
+      description,
+      inputSchema,
+    })),
+    notes,
+    async open(call) {
+      const tool = named.get(call.tool)
+      if (tool === undefined)
+        return { kind: 'invalid', reason: unknownTool(call.tool, [...named.keys()], notes) }
+      const args = readArgs(call.args)
+      return typeof args === 'string' ? { kind: 'invalid', reason: args } : tool.open(args)
+    },
+  }
+}
+
+function unknownTool(name: string, known: readonly string[], notes: readonly string[]): string {
+  const some = known.slice(0, MAX_NAMED).join(', ')
+  const rest = known.length > MAX_NAMED ? ', …' : ''
+  const tools = known.length === 0 ? 'There are no tools.' : `The tools are: ${some}${rest}.`
+  return [`There is no tool ${quoted(name)}.`, tools, ...notes].join(' ')
+}
+
+const MAX_QUOTED = 100
+
+const quoted = (text: string): string => JSON.stringify(text.slice(0, MAX_QUOTED).toWellFormed())
+
+/** The arguments, or why they are none. */
+function readArgs(text: string): JsonObject | string {
+  const bytes = Buffer.from(text)
+  if (bytes.length > MAX_ARGS_BYTES) return `The arguments are longer than ${MAX_ARGS_BYTES} bytes.`
+  try {
+    // Before anything recurses.
+    checkBytes(bytes)
+    const args = jsonObject.safeParse(text.trim() === '' ? {} : parseJson(text)).data
+    if (args === undefined) return 'The arguments are not one JSON object.'
+    const [wrong] = unstorable(args)
+    return wrong === undefined ? args : `The argument ${wrong.path || '/'} ${wrong.message}.`
+  } catch (error) {
+    return error instanceof Problem ? `The arguments: ${error.message}` : 'The arguments are not JSON.'
+  }
+}

@@ -1,0 +1,124 @@
+import type { WebhookMessage } from '@parley/shared/message'
+import { LRUCache } from 'lru-cache'
+import type { Channel } from '../../channels/channels.ts'
+import { CREDENTIALS_CONFIG, redacted } from '../../channels/functions/credentials.ts'
+import type {
+  FailedOutcome,
+  ReadOperationCall,
+  ReadyOperation,
+} from '../../channels/functions/operation-call.ts'
+import type { ToolList } from '../../channels/functions/operation-tools.ts'
+import type { SpecReader } from '../../channels/functions/spec-reader.ts'
+import { CallError } from '../../channels/http/call-error.ts'
+import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
+import type { AgentAction } from '../agent.ts'
+import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
+import { failed, resultOf, type Tool } from './tool.ts'
+
+const MAX_LISTS = 1_000
+const MAX_CHARACTERS = 32 * 1024 * 1024
+
+/** Why a message is worked. */
+export interface ToolContext {
+  channel: Channel
+  messageId: string
+  message: WebhookMessage
+}
+
+/** The tools of one action; `notes` say what is missing of them. */
+export interface ActionTools {
+  tools: Tool[]
+  notes: string[]
+}
+
+/** The operations of an action's spec as tools. Rejects with `unavailable`. */
+export type OperationTools = (action: AgentAction, context: ToolContext) => Promise<ActionTools>
+
+/** Reads each version of a spec once, as long as there is room. */
+export function createOperationTools(options: {
+  specs: Pick<SpecReader, 'ask'>
+  readCall: ReadOperationCall
+}): OperationTools {
+  const { specs, readCall } = options
+  const lists = new LRUCache<string, ToolList>({
+    max: MAX_LISTS,
+    maxSize: MAX_CHARACTERS,
+    sizeCalculation: ({ tools }) => JSON.stringify(tools).length + 1,
+  })
+  const listOf = async (action: AgentAction, workspace: number): Promise<ToolList | string> => {
+    const key = keyOf(action, workspace)
+    const known = lists.get(key)
+    if (known !== undefined) return known
+    const answer = await specs.ask({ kind: 'tools', key, workspace, spec: action.spec })
+    if (answer.kind === 'bad_spec') return answer.reason
+    if (answer.kind !== 'tools') return 'takes too long to read'
+    lists.set(key, answer)
+    return answer
+  }
+  return async (action, context) => {
+    const { workspace } = context.channel
+    const list = await listOf(action, workspace)
+    if (typeof list === 'string') return { tools: [], notes: [`The spec of action ${action._id} ${list}.`] }
+    const open = (operationId: string) => async (args: object) => {
+      const called = { ...action, workspace, key: keyOf(action, workspace) }
+      const operation = await readCall({ ...context, action: called, operationId, args })
+      return 'kind' in operation ? openedFailure(operation) : openedCall(operation, action)
+    }
+    return {
+      tools: list.tools.map((tool) => ({ ...tool, open: open(tool.name) })),
+      notes: notesOf(list, `action ${action._id}`),
+    }
+  }
+}
+
+const keyOf = ({ _id, version }: AgentAction, workspace: number): string => `${workspace}/${_id}/${version}`
+
+/** What is not among the tools of an action or a server, and why. */
+export function notesOf({ left, broken }: ToolList, owner: string): string[] {
+  return [
+    ...(left > 0 ? [`${left} more tools of ${owner} are left out: there are too many.`] : []),
+    ...broken.map((reason) => `A tool of ${owner} is left out: it ${reason}.`),
+  ]
+}
+
+function openedFailure(failure: FailedOutcome): OpenedTool {
+  if (failure.code === 'bad_args') return { kind: 'invalid', reason: failure.reason }
+  const { kind, reason } = failure
+  return {
+    kind: 'call',
+    deliver: async () => (kind === 'permanent' ? failed(reason) : { kind: 'unreached', reason }),
+  }
+}
+
+function openedCall(operation: ReadyOperation, { configs }: AgentAction): OpenedTool {
+  const credentials = operation.asksForCredentials ? configs.get(CREDENTIALS_CONFIG) : undefined
+  return { kind: 'call', url: operation.url, deliver: (id) => delivered(operation, id, credentials) }
+}
+
+async function delivered(
+  operation: ReadyOperation,
+  id: string,
+  credentials: Parameters<ReadyOperation['send']>[1],
+): Promise<ToolOutcome> {
+  try {
+    const { response, secrets } = operation.send(id, credentials)
+    const { status, body } = await response
+    const text = body === '' ? `HTTP ${status} without a body.` : redacted(body, secrets)
+    return { kind: 'answered', result: resultOf(isOk(status) ? 'done' : 'failed', text, status) }
+  } catch (error) {
+    return outcomeOfError(error)
+  }
+}
+
+const isOk = (status: number): boolean => status >= 200 && status < 300
+
+function outcomeOfError(error: unknown): ToolOutcome {
+  if (error instanceof CallError && error.status !== undefined) {
+    const state = isOk(error.status) ? 'done' : 'failed'
+    const text = 'The answer is too large and was not read.'
+    return { kind: 'answered', result: { ...resultOf(state, text, error.status), cut: true } }
+  }
+  const failure = outcomeOfFailure(error)
+  // Functions are sent again under the same idempotency key.
+  return failure.kind === 'permanent' ? failed(failure.reason) : { kind: 'unreached', reason: failure.reason }
+}

@@ -1,0 +1,37 @@
+import type { JsonObject } from '@parley/shared/json-object'
+import type { ToolResult } from '../../message/turn.ts'
+import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
+
+/** Something that a model may call, before it has its final name. */
+export interface Tool {
+  /** What it is called where it comes from. */
+  name: string
+  description: string
+  inputSchema: JsonObject
+  /** Checks the arguments, which are an object, and gets the call ready. */
+  open(args: JsonObject): Promise<OpenedTool> | OpenedTool
+}
+
+const MAX_RESULT_BYTES = 16 * 1024
+
+/** What a model is told of a call: at most 16 KiB of the text. */
+export function resultOf(state: ToolResult['state'], text: string, status?: number): ToolResult {
+  const bytes = Buffer.from(text)
+  const cut = bytes.length > MAX_RESULT_BYTES
+  return {
+    state,
+    ...(status === undefined ? {} : { status }),
+    // The last character may be cut in two.
+    text: cut
+      ? bytes
+          .subarray(0, MAX_RESULT_BYTES)
+          .toString()
+          .replace(/\ufffd+$/, '')
+      : text,
+    ...(cut ? { cut: true } : {}),
+  }
+}
+
+export function failed(text: string, status?: number): ToolOutcome {
+  return { kind: 'answered', result: resultOf('failed', text, status) }
+}

@@ -1,0 +1,69 @@
+import type { WebhookMessage } from '@parley/shared/message'
+import type { Channel } from '../../channels/channels.ts'
+import type { HandOffCallback } from '../../channels/hand-off.ts'
+import type { MessageRecord } from '../../message/message-record.ts'
+import type { Collections } from '../../store/collections.ts'
+import { AGENT_TYPES, type Agent, type AgentType } from '../agent.ts'
+import type { ModelChoice, ModelClient } from '../model-client.ts'
+import type { OpenToolbox } from '../toolbox.ts'
+import { createGather, type Gather } from './gathering.ts'
+import { createReadHistory, type ReadHistory } from './history.ts'
+import { createModelCalls, type ModelCalls } from './model-calls.ts'
+
+/**
+ * Reads the agent of a channel for a thread, its task fresh. What was read before `notBefore` (milliseconds since the
+ * epoch) does not do. Rejects with `unavailable`.
+ */
+export type LoadAgent = (options: {
+  channel: Channel
+  type: AgentType
+  thread: string
+  notBefore?: number
+}) => Promise<{ kind: 'found'; agent: Agent } | { kind: 'missing'; reason: string }>
+
+/** What an agent takes that others build. */
+export interface AgentParts {
+  loadAgent: LoadAgent
+  openToolbox: OpenToolbox
+  /** The models of an agent, the first choice before its fallbacks. */
+  choicesOf(agent: Agent): { kind: 'choices'; choices: ModelChoice[] } | { kind: 'missing'; reason: string }
+  /** The system text, and the facts that are given as data. */
+  promptOf(options: { agent: Agent; channel: Channel; message: WebhookMessage; now: Date }): {
+    system: string
+    data: object
+  }
+  model: ModelClient
+  /** Tells the channel's `config.handOffUrl` that a person is to take over. */
+  tellHandOff: HandOffCallback
+  /** Gives the thread to a person. Idempotent; rejects with `unavailable`. */
+  handOff?(options: { record: MessageRecord; channel: Channel; reason: string }): Promise<void>
+}
+
+/** All that working messages by agents takes. */
+export interface Agents extends AgentParts {
+  calls: ModelCalls
+  readHistory: ReadHistory
+  gather: Gather
+}
+
+/** Puts the parts together with what this process has of its own: the calls in flight and the store. */
+export function createAgents(
+  options: AgentParts & { collections: Pick<Collections, 'messages'>; now: () => number },
+): Agents {
+  const { collections, now, ...parts } = options
+  return {
+    ...parts,
+    calls: createModelCalls({ now }),
+    readHistory: createReadHistory(collections),
+    gather: createGather(collections),
+  }
+}
+
+const NATIVE = 'native:agents/'
+
+/** The type of the agent that answers on a channel; undefined where it is no agent with a model. */
+export function agentTypeOf({ handlerUrl }: Pick<Channel, 'handlerUrl'>): AgentType | undefined {
+  if (!handlerUrl.startsWith(NATIVE)) return undefined
+  const type = handlerUrl.slice(NATIVE.length)
+  return AGENT_TYPES.find((one) => one === type)
+}

@@ -1,0 +1,49 @@
+import type { MessageRecord } from '../../message/message-record.ts'
+import { ranAgainAt } from '../../message/progress.ts'
+import type { TurnSettings } from './settings.ts'
+
+/** What the attempts of a message call a try to have a model answer. */
+export const MODEL_STEP = 'model'
+/** Over all runs of a message: each may have as many as its channel allows. */
+const MOST_TURNS = 64
+
+type Worked = Pick<MessageRecord, 'turns' | 'attempts' | 'timeline'>
+
+/** Why a message may not go on to a further turn; undefined when it may. */
+export function boundReached(
+  record: Worked,
+  { settings, now }: { settings: TurnSettings; now: number },
+): string | undefined {
+  const all = record.turns?.length ?? 0
+  const ofRun = turnsOfRun(record)
+  if (ofRun >= settings.maxTurns || all >= MOST_TURNS)
+    return `The agent did not come to an end within ${ofRun} turns (maxTurns).`
+  return timeIsOver(record, { settings, now })
+}
+
+/** Why an agent may do nothing more for a message; undefined while it has time. */
+export function timeIsOver(
+  record: Worked,
+  { settings: { messageMs }, now }: { settings: TurnSettings; now: number },
+): string | undefined {
+  if (now < deadlineOf(record, { messageMs, now })) return undefined
+  return `The agent did not come to an end within ${messageMs / 1_000} seconds (messageTimeoutSeconds).`
+}
+
+/**
+ * Until when the agent may work at the message, in milliseconds since the epoch. Time counts from the first turn or try
+ * that is stored of this run: what was waited before, behind others or for an instance, does not count.
+ */
+export function deadlineOf(record: Worked, { messageMs, now }: { messageMs: number; now: number }): number {
+  const since = ranAgainAt(record)
+  const begun = [
+    ...(record.turns ?? []).map(({ at, ms }) => ({ at: at.getTime(), ms })),
+    ...record.attempts.flatMap(({ at, ms, step }) => (step === MODEL_STEP ? { at: at.getTime(), ms } : [])),
+  ].filter(({ at }) => at >= since)
+  return Math.min(now, ...begun.map(({ at, ms }) => at - ms)) + messageMs
+}
+
+function turnsOfRun(record: Worked): number {
+  const since = ranAgainAt(record)
+  return (record.turns ?? []).filter(({ at }) => at.getTime() >= since).length
+}

@@ -1,0 +1,71 @@
+import type { WebhookMessage } from '@parley/shared/message'
+import type { MessageRecord, PersonalContent, Send } from '../../message/message-record.ts'
+import { isSettled } from '../../message/send-state.ts'
+import { settledTurns } from '../../message/turn-progress.ts'
+import type { ConversationItem } from '../conversation.ts'
+
+/** What one person says at once is cut there. */
+const MAX_INPUT_CHARACTERS = 64 * 1024
+const AUDIO = '[The person sent audio, which you can not hear.]'
+/** By this estimate, which needs no tokenizer, a text has this many characters for each token. */
+const CHARACTERS_PER_TOKEN = 4
+
+/** A message of the conversation, as far as it is needed to tell it. */
+export type ToldMessage = Pick<MessageRecord, 'turns' | 'sends'> & {
+  /** Undefined where it is too large to be read. */
+  message: Pick<WebhookMessage, 'input' | 'audio'> | undefined
+}
+
+/** What was said in one message, in order: by the person, then to the person, with the tools that were called. */
+export function itemsOf(told: ToldMessage): ConversationItem[] {
+  return [...personItems(told.message), ...turnItems(told), ...otherSends(told)]
+}
+
+/** What the person wrote or said; nothing where the message came from a caller of the API and carries its answer. */
+export function personItems(message: ToldMessage['message']): ConversationItem[] {
+  if (message === undefined) return [{ role: 'person', text: '[A message too long to be repeated.]' }]
+  const { input, audio } = message
+  const text = [input ?? '', input || !audio ? '' : AUDIO].filter((part) => part !== '').join('\n')
+  return text === '' ? [] : [{ role: 'person', text: text.slice(0, MAX_INPUT_CHARACTERS) }]
+}
+
+/** What a model answered so far, each call with its result. */
+export function turnItems(told: Pick<ToldMessage, 'turns' | 'sends'>): ConversationItem[] {
+  return settledTurns(told).map(({ text, calls }) => ({
+    role: 'assistant',
+    text,
+    calls: calls.flatMap(({ result, ...call }) => (result === undefined ? [] : { ...call, result })),
+  }))
+}
+
+/** How many tokens items take, by the estimate of four characters each. */
+export function tokensOf(items: ConversationItem[]): number {
+  const characters = items.reduce((sum, item) => sum + charactersOf(item), 0)
+  return Math.ceil(characters / CHARACTERS_PER_TOKEN)
+}
+
+/** Texts and templates that no turn has: of callers of the API, of handlers, or said at a bound. */
+function otherSends({ sends }: ToldMessage): ConversationItem[] {
+  const texts = sends.filter((send) => send.of === undefined && isSettled(send)).flatMap(textOf)
+  return texts.length === 0 ? [] : [{ role: 'assistant', text: texts.join('\n'), calls: [] }]
+}
+
+function textOf({ content }: Send): string[] {
+  if (content.kind !== 'text' && content.kind !== 'template') return []
+  return [textOfContent(content)]
+}
+
+function textOfContent(content: PersonalContent): string {
+  if (content.kind === 'text') return content.text
+  const { template, language, variables } = content
+  return `[Template ${template} (${language})${variables.map((one) => ` | ${one}`).join('')}]`
+}
+
+function charactersOf(item: ConversationItem): number {
+  if (item.role === 'person') return item.text.length
+  if (item.role === 'data') return item.json.length
+  return item.calls.reduce(
+    (sum, { tool, args, result }) => sum + tool.length + args.length + result.text.length,
+    item.text.length,
+  )
+}

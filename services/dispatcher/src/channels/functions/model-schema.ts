@@ -1,0 +1,90 @@
+import type { JsonObject } from '@parley/shared/json-object'
+import { isObject, memberOf, pointedAt, type SpecDocument } from './spec-document.ts'
+
+/** The longest schema of one tool, in characters of JSON. */
+export const MAX_SCHEMA_CHARACTERS = 32 * 1024
+const MAX_SCHEMAS = 2_000
+const MAX_DESCRIPTION = 1_024
+const MAX_TEXT = 200
+/** From the most that is said of a schema to the least. */
+const DEPTHS = [12, 6, 3, 1, 0]
+const NUMBERS = [
+  ...['multipleOf', 'maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum', 'maxLength', 'minLength'],
+  ...['maxItems', 'minItems', 'maxProperties', 'minProperties'],
+]
+const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
+const MAX_LISTED = 200
+
+/**
+ * A schema of a document as a language model is given it: it stands alone, without references, since not every
+ * provider takes those. A schema that comes back to itself, and what is nested deeper than fits 32 KiB, takes
+ * anything here; the whole schema still decides when the arguments are checked.
+ */
+export function modelSchema(document: SpecDocument, schema: unknown): JsonObject {
+  for (const depth of DEPTHS) {
+    const made = withinLimits(document, schema, depth)
+    if (made !== undefined && JSON.stringify(made).length <= MAX_SCHEMA_CHARACTERS) return made
+  }
+  return {}
+}
+
+class TooManySchemas extends Error {}
+
+function withinLimits(document: SpecDocument, schema: unknown, depth: number): JsonObject | undefined {
+  let left = MAX_SCHEMAS
+  const convert = (given: unknown, levels: number, within: readonly string[]): JsonObject => {
+    if (--left < 0) throw new TooManySchemas()
+    if (given === false) return { not: {} }
+    if (!isObject(given)) return {}
+    const reference = memberOf(given, '$ref')
+    if (typeof reference !== 'string') return convertMembers(given, levels, within)
+    if (within.includes(reference) || levels < 0) return {}
+    const target = convert(pointedAt(document.root, reference), levels, [...within, reference])
+    return document.dialect === '3.0' ? target : { ...target, ...convertMembers(given, levels, within) }
+  }
+  const convertMembers = (given: JsonObject, levels: number, within: readonly string[]): JsonObject => {
+    const made = scalarMembers(given)
+    if (levels <= 0) return made
+    const inner = (value: unknown) => convert(value, levels - 1, within)
+    for (const key of ['items', 'not']) if (isObject(given[key])) made[key] = inner(given[key])
+    const { additionalProperties } = given
+    if (typeof additionalProperties === 'boolean') made.additionalProperties = additionalProperties
+    else if (isObject(additionalProperties)) made.additionalProperties = inner(additionalProperties)
+    for (const key of LISTS) {
+      const list = memberOf(given, key)
+      if (Array.isArray(list)) made[key] = list.slice(0, MAX_LISTED).map(inner)
+    }
+    const properties = memberOf(given, 'properties')
+    if (isObject(properties))
+      made.properties = Object.fromEntries(
+        Object.entries(properties).map(([name, value]) => [name, inner(value)]),
+      )
+    return memberOf(given, 'nullable') === true ? { anyOf: [{ type: 'null' }, made] } : made
+  }
+  try {
+    return convert(schema, depth, [])
+  } catch (error) {
+    if (error instanceof TooManySchemas) return undefined
+    throw error
+  }
+}
+
+function scalarMembers(given: JsonObject): JsonObject {
+  const made: JsonObject = {}
+  const { type, format, pattern, description, required } = given
+  if (typeof type === 'string' || Array.isArray(type)) made.type = type
+  for (const [key, text] of Object.entries({ format, pattern }))
+    if (typeof text === 'string' && text.length <= MAX_TEXT) made[key] = text
+  if (typeof description === 'string') made.description = shortened(description, MAX_DESCRIPTION)
+  for (const key of NUMBERS) if (typeof given[key] === 'number') made[key] = given[key]
+  if (typeof given.uniqueItems === 'boolean') made.uniqueItems = given.uniqueItems
+  if (Object.hasOwn(given, 'const')) made.const = given.const
+  if (Array.isArray(given.enum)) made.enum = given.enum.slice(0, MAX_LISTED)
+  if (Array.isArray(required)) made.required = required
+  return made
+}
+
+/** At most `characters` of a text, with a mark where it goes on. */
+export function shortened(text: string, characters: number): string {
+  return text.length > characters ? `${text.slice(0, characters - 1).toWellFormed()}…` : text
+}

@@ -1,0 +1,157 @@
+import type { JsonObject } from '@parley/shared/json-object'
+import type { WebhookMessage } from '@parley/shared/message'
+import type { Outcome } from '../../message/outcome.ts'
+import { DELIVERY_MS } from '../callback.ts'
+import type { Channel } from '../channels.ts'
+import type { HttpClient, HttpResponse } from '../http/http-client.ts'
+import type { Signer } from '../signing.ts'
+import { type Credentialed, credentialsFor } from './credentials.ts'
+import type { Action } from './find-action.ts'
+import type { SpecReader } from './spec-reader.ts'
+import type { SpecResult } from './spec-task.ts'
+
+const MAX_RESPONSE_BYTES = 1024 * 1024
+const NATIVE = 'native:request'
+
+export type FailedOutcome = Exclude<Outcome, { kind: 'accepted' }>
+
+/** An operation of an action, to be called with these arguments because of a message. */
+export interface OperationCall {
+  channel: Channel
+  messageId: string
+  message: WebhookMessage
+  action: Pick<Action, '_id' | 'key' | 'workspace' | 'moduleUrl' | 'spec'>
+  operationId: string
+  args: object
+}
+
+/** An operation whose arguments fit. */
+export interface ReadyOperation {
+  /** What it calls, or the origin of that where each call has its own path. */
+  url: string
+  /** Whether it goes to the spec's own server, which asks for credentials. */
+  asksForCredentials: boolean
+  /** One attempt within 12 s; `id` is the idempotency key. Throws `CallError`. */
+  send(
+    id: string,
+    credentials: JsonObject | undefined,
+  ): { response: Promise<HttpResponse>; secrets: string[] }
+}
+
+/**
+ * Reads an operation and its arguments by the action's spec: an action of module `native:request` calls the server
+ * that its spec names; one with an http(s) module gets the call there as signed JSON. Nothing is imported or
+ * evaluated. Rejects with `unavailable`.
+ */
+export type ReadOperationCall = (call: OperationCall) => Promise<ReadyOperation | FailedOutcome>
+
+export function createReadOperationCall(options: {
+  specs: Pick<SpecReader, 'ask'>
+  http: Pick<HttpClient, 'send'>
+  signer: Signer
+}): ReadOperationCall {
+  const { specs, http, signer } = options
+  const limits = { timeoutMs: DELIVERY_MS, maxBytes: MAX_RESPONSE_BYTES }
+  return async (call) => {
+    const { action, operationId, args } = call
+    const native = action.moduleUrl === NATIVE
+    if (!native && !/^https?:/.test(action.moduleUrl))
+      return channelFailure(
+        'bad_module',
+        `The module of action ${action._id} is neither ${NATIVE} nor an http(s) URL.`,
+      )
+    const { key, workspace, spec } = action
+    const task = {
+      kind: 'request',
+      key,
+      workspace,
+      spec,
+      operationId,
+      args: JSON.stringify(args),
+      native,
+    } as const
+    const result = await specs.ask(task)
+    if (result.kind === 'request') {
+      const { request, security } = result
+      return {
+        url: originOf(request.url),
+        asksForCredentials: security.length > 0,
+        send(id, credentials) {
+          const filled = credentialsFor(security, credentials)
+          const sent = withCredentials(
+            { ...request, headers: { ...request.headers, 'idempotency-key': id } },
+            filled,
+          )
+          return { response: http.send({ ...sent, ...limits }), secrets: filled.secrets }
+        },
+      }
+    }
+    if (result.kind !== 'fits') return failureOf(result, call)
+    return {
+      url: action.moduleUrl,
+      asksForCredentials: false,
+      send(id) {
+        const body = moduleBody(call, id)
+        const signature = signer.headers({ channel: call.channel, id, payload: body, at: new Date() })
+        const headers = { ...signature, 'idempotency-key': id, 'content-type': 'application/json' }
+        const sent = { method: 'POST', url: action.moduleUrl, body, headers, ...limits }
+        return { response: http.send(sent), secrets: [] }
+      },
+    }
+  }
+}
+
+type SentRequest = Extract<SpecResult, { kind: 'request' }>['request']
+
+/** They come before what the arguments say of the same header or parameter. */
+function withCredentials(request: SentRequest, { headers, query, cookies }: Credentialed): SentRequest {
+  const names = Object.keys(headers)
+  const others = Object.entries(request.headers).filter(([name]) => !names.includes(name.toLowerCase()))
+  const url = new URL(request.url)
+  for (const [name, value] of query) url.searchParams.set(name, value)
+  const cookie = cookies.map((pair) => pair.map(encodeURIComponent).join('='))
+  const merged: Record<string, string> = { ...Object.fromEntries(others), ...headers }
+  if (cookie.length > 0)
+    merged.cookie = [...(merged.cookie === undefined ? [] : [merged.cookie]), ...cookie].join('; ')
+  return { ...request, url: query.length > 0 ? url.href : request.url, headers: merged }
+}
+
+const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : url)
+
+function moduleBody(call: OperationCall, id: string): string {
+  const { messageId, channel, message, action, operationId, args } = call
+  return JSON.stringify({
+    id,
+    messageId,
+    channel: channel._id,
+    extId: message.extId,
+    user: message.user,
+    thread: message.thread,
+    action: action._id,
+    operationId,
+    args,
+  })
+}
+
+function failureOf(
+  result: Exclude<Awaited<ReturnType<SpecReader['ask']>>, { kind: 'request' | 'fits' }>,
+  { action, operationId }: OperationCall,
+): FailedOutcome {
+  const operation = `Operation ${JSON.stringify(operationId)} of action ${action._id}`
+  switch (result.kind) {
+    case 'bad_args': {
+      const reason = `${operation}: the argument ${result.path || '/'} ${result.reason}.`
+      return { kind: 'permanent', code: 'bad_args', fault: 'caller', reason }
+    }
+    case 'bad_spec':
+      return channelFailure('bad_spec', `The spec of action ${action._id} ${result.reason}.`)
+    default: {
+      const reason = `${operation} takes too long to read.`
+      return { kind: 'retryable', code: 'slow_spec', fault: 'channel', reason }
+    }
+  }
+}
+
+export function channelFailure(code: string, reason: string): FailedOutcome {
+  return { kind: 'permanent', code, fault: 'channel', reason }
+}

@@ -1,0 +1,131 @@
+import type { JsonObject } from '@parley/shared/json-object'
+import { MAX_SCHEMA_CHARACTERS, modelSchema, shortened } from './model-schema.ts'
+import type { FoundOperation, Operation } from './operation.ts'
+import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
+
+/** The most tools that are listed of one action. */
+export const MAX_TOOLS = 128
+const MAX_CHARACTERS = 512 * 1024
+const MAX_DESCRIPTION = 1_024
+
+/** Something to call, as a model is told of it. */
+export interface ListedTool {
+  /** The operation's id, or what an MCP server calls it. */
+  name: string
+  description: string
+  inputSchema: JsonObject
+}
+
+/** What an action or a server offers. */
+export interface ToolList {
+  tools: ListedTool[]
+  /** How many there are beyond those that fit. */
+  left: number
+  /** Those that can't be worked with, 20 at most. */
+  broken: string[]
+}
+
+const MAX_BROKEN = 20
+
+/** The operations of a document as tools: 128 at most, 512 KiB together; what can't be read is left out. */
+export function operationTools(
+  document: SpecDocument,
+  found: ReadonlyMap<string, FoundOperation>,
+  read: (id: string, found: FoundOperation) => Operation,
+): ToolList {
+  return listTools([...found], ([id, one]) => ({
+    name: id,
+    description: descriptionOf(one),
+    inputSchema: inputSchemaOf(document, read(id, one)),
+  }))
+}
+
+/** The tools of an MCP server, whose schemas are theirs. */
+export function serverTools(listed: readonly ListedTool[]): ToolList {
+  return listTools(listed, ({ name, description, inputSchema }) => ({
+    name,
+    description: shortened(description, MAX_DESCRIPTION),
+    inputSchema: {
+      ...modelSchema({ dialect: '2020-12', root: inputSchema }, inputSchema),
+      type: 'object',
+    },
+  }))
+}
+
+function listTools<T>(items: readonly T[], toolOf: (item: T) => ListedTool): ToolList {
+  const tools: ListedTool[] = []
+  const broken: string[] = []
+  let characters = 0
+  let left = 0
+  for (const item of items) {
+    if (tools.length >= MAX_TOOLS || characters >= MAX_CHARACTERS) {
+      left++
+      continue
+    }
+    try {
+      const tool = toolOf(item)
+      tools.push(tool)
+      characters += tool.description.length + JSON.stringify(tool.inputSchema).length
+    } catch (error) {
+      if (!(error instanceof SpecError)) throw error
+      if (broken.length < MAX_BROKEN) broken.push(shortened(error.message, MAX_DESCRIPTION))
+    }
+  }
+  return { tools, left, broken }
+}
+
+function descriptionOf({ operation, method, path }: FoundOperation): string {
+  const texts = [memberOf(operation, 'summary'), memberOf(operation, 'description')]
+  const text = texts.filter((one) => typeof one === 'string' && one !== '').join('\n')
+  return shortened(text === '' ? `${method} ${path}` : text, MAX_DESCRIPTION)
+}
+
+/** One object of what `buildRequest` takes: the parameters, and the members of the body or `body` as a whole. */
+function inputSchemaOf(document: SpecDocument, { parameters, body }: Operation): JsonObject {
+  const properties = parameters.map(({ name, schema, description }) => {
+    const made = modelSchema(document, schema)
+    return [name, description === undefined ? made : { ...made, description }] as const
+  })
+  const required = parameters.filter((one) => one.required).map(({ name }) => name)
+  const ofBody = body === undefined ? undefined : bodySchema(document, body, required)
+  const made = {
+    type: 'object',
+    properties: { ...Object.fromEntries(properties), ...ofBody?.properties },
+    required: [...new Set([...required, ...(ofBody?.required ?? [])])],
+    additionalProperties: ofBody?.open ?? false,
+  }
+  // Many parameters, each within its own bound.
+  if (JSON.stringify(made).length <= 2 * MAX_SCHEMA_CHARACTERS) return made
+  throw new SpecError('has an operation whose parameters are too long to be shown')
+}
+
+interface BodySchema {
+  properties: JsonObject
+  required: string[]
+  open: boolean
+}
+
+function bodySchema(
+  document: SpecDocument,
+  body: NonNullable<Operation['body']>,
+  taken: readonly string[],
+): BodySchema {
+  const whole = modelSchema(document, body.schema)
+  const named = resolved(document, body.schema)
+  const clashes = [...body.names].some((name) => taken.includes(name))
+  const isFlat = body.names.size > 0 && isObject(whole.properties) && !clashes && !isComposed(named)
+  if (!isFlat && !body.names.has('body'))
+    return { properties: { body: whole }, required: body.required ? ['body'] : [], open: false }
+  const given = memberOf(whole, 'required')
+  const required = body.required && Array.isArray(given) ? given.filter((one) => typeof one === 'string') : []
+  return {
+    properties: isObject(whole.properties) ? whole.properties : {},
+    required,
+    open: memberOf(named, 'additionalProperties') !== false,
+  }
+}
+
+/** What such a schema asks for is not all in its properties. */
+function isComposed(schema: unknown): boolean {
+  return ['allOf', 'anyOf', 'oneOf'].some((key) => memberOf(schema, key) !== undefined)
+}

@@ -1,0 +1,100 @@
+import type { OpenedTool, Toolbox, ToolOutcome } from '../agents/toolbox.ts'
+import { agentTypeOf } from '../agents/turns/agents.ts'
+import { failedCall } from '../message/call-result.ts'
+import type { Outcome } from '../message/outcome.ts'
+import { ranAgainAt, withSend } from '../message/progress.ts'
+import type { ToolCall } from '../message/turn.ts'
+import { callSettled, endDecided, HANDED_OFF } from '../message/turn-progress.ts'
+import type { MessageRun } from './message-run.ts'
+import { type NextSend, sendBy, sendNext } from './send.ts'
+import type { StepResult } from './settle-attempt.ts'
+import type { AgentMessage } from './work-in-turns.ts'
+
+const GONE = 'The assistant is not there any more.'
+
+/**
+ * Makes a call of a model: it says something to the person, hands over to one, or calls a tool. What can't be called
+ * fails at once, and the model decides what follows. The tools are opened once for the calls of one run.
+ */
+export function createMakeCall(
+  run: MessageRun,
+  found: AgentMessage,
+): (next: NextSend) => Promise<StepResult> {
+  let toolbox: Promise<Toolbox | undefined> | undefined
+  return async (next) => {
+    const { turn = -1, call: position = -1 } = next.send.of ?? {}
+    const call = run.record.turns?.[turn]?.calls[position]
+    const opened = await run.calling(async () => {
+      toolbox ??= openToolbox(run, found)
+      return openCall(await toolbox, call)
+    })
+    switch (opened.kind) {
+      case 'invalid':
+        return settleFailedCall(run, next, opened.reason)
+      case 'say':
+        return say(run, found, { ...next, opened })
+      case 'handOff':
+        return handOff(run, found, { ...next, reason: opened.reason })
+      case 'call': {
+        const deliver = async () => outcomeOf(await opened.deliver(next.send.id))
+        return sendBy(run, { reports: false, url: opened.url, call: 'result', deliver }, next)
+      }
+    }
+  }
+}
+
+async function openToolbox(
+  { record }: MessageRun,
+  { agents, channel, message }: AgentMessage,
+): Promise<Toolbox | undefined> {
+  const type = agentTypeOf(channel)
+  if (type === undefined) return undefined
+  const { thread, _id: messageId } = record
+  const loaded = await agents.loadAgent({ channel, type, thread, notBefore: ranAgainAt(record) })
+  if (loaded.kind === 'missing') return undefined
+  return agents.openToolbox({ agent: loaded.agent, channel, messageId, message })
+}
+
+async function openCall(toolbox: Toolbox | undefined, call: ToolCall | undefined): Promise<OpenedTool> {
+  if (toolbox === undefined || call === undefined) return { kind: 'invalid', reason: GONE }
+  return toolbox.open({ tool: call.tool, args: call.args })
+}
+
+async function settleFailedCall(run: MessageRun, { index }: NextSend, reason: string): Promise<StepResult> {
+  await run.message.commitMerged((record) => callSettled(record, { index, ...failedCall(reason) }))
+  return { kind: 'next' }
+}
+
+/** From its claim on it is a send to the person, so that statuses of it are known for what they are. */
+function say(
+  run: MessageRun,
+  found: AgentMessage,
+  { index, send, opened }: NextSend & { opened: Extract<OpenedTool, { kind: 'say' }> },
+): Promise<StepResult> {
+  const { content } = opened
+  const sends = withSend(run.record.sends, index, { content })
+  run.message.record = { ...run.record, sends }
+  return sendNext(run, { ...found, sends }, { index, send: { ...send, content } })
+}
+
+/** First the thread is the person's; then the channel's own system is told, where there is one. */
+async function handOff(
+  run: MessageRun,
+  { agents, channel, message }: AgentMessage,
+  { index, send, reason }: NextSend & { reason: string },
+): Promise<StepResult> {
+  await agents.handOff?.({ record: run.record, channel, reason })
+  const told = agents.tellHandOff({ channel, messageId: run.record._id, message, id: send.id, reason })
+  if (told !== undefined) return sendBy(run, { reports: false, call: 'handOff', ...told }, { index, send })
+  await run.message.commitMerged((record) => {
+    const result = { state: 'done', text: 'A person takes over.' } as const
+    const progress = callSettled(record, { index, result, state: 'delivered' })
+    return endDecided({ ...record, ...progress }, { ending: HANDED_OFF, at: run.options.now() })
+  })
+  return { kind: 'next' }
+}
+
+function outcomeOf(outcome: ToolOutcome): Outcome {
+  if (outcome.kind === 'answered') return { kind: 'accepted', delivered: true, result: outcome.result }
+  return { kind: 'retryable', code: 'not_reached', fault: 'channel', reason: outcome.reason }
+}

@@ -1,0 +1,50 @@
+import type { WebhookMessage } from '@parley/shared/message'
+import type { Agents } from '../agents/turns/agents.ts'
+import { timeIsOver } from '../agents/turns/bounds.ts'
+import { turnSettingsOf } from '../agents/turns/settings.ts'
+import type { Channel } from '../channels/channels.ts'
+import { endOf, nextToSend } from '../message/progress.ts'
+import { createMakeCall } from './make-call.ts'
+import type { MessageRun } from './message-run.ts'
+import { giveUp, nextTurn } from './next-turn.ts'
+import { sendNext } from './send.ts'
+import { type StepResult, settleEnd } from './settle-attempt.ts'
+import type { RunResult } from './thread-run.ts'
+
+/** A message that an agent with a model works. */
+export interface AgentMessage {
+  agents: Agents
+  channel: Channel
+  message: WebhookMessage
+}
+
+/**
+ * Works a message in turns: the model is asked and what it answers is stored; its text is sent and its calls are made,
+ * each with its result stored; then it is asked again, until it answers without calls. A message goes on where the
+ * store says that it stands, whoever worked it before.
+ */
+export async function workInTurns(run: MessageRun, found: AgentMessage): Promise<RunResult> {
+  const makeCall = createMakeCall(run, found)
+  const step = async (): Promise<StepResult> => {
+    const { record } = run
+    const index = nextToSend(record.sends)
+    const send = index === undefined ? undefined : record.sends[index]
+    if (index === undefined || send === undefined) return endOrAsk(run, found)
+    if (send.content.kind !== 'tool') return sendNext(run, { ...found, sends: record.sends }, { index, send })
+    const late = send.state === 'pending' && record.ending === undefined ? tooLate(run, found) : undefined
+    return late === undefined ? makeCall({ index, send }) : giveUp(run, found, { reason: late })
+  }
+  for (;;) {
+    const result = await step()
+    if (result.kind !== 'next') return result
+  }
+}
+
+async function endOrAsk(run: MessageRun, found: AgentMessage): Promise<StepResult> {
+  const end = run.record.turns === undefined ? undefined : endOf(run.record)
+  return end === undefined ? nextTurn(run, found) : settleEnd(run, end)
+}
+
+function tooLate({ record, options }: MessageRun, { channel }: AgentMessage): string | undefined {
+  return timeIsOver(record, { settings: turnSettingsOf(channel.config), now: options.now() })
+}

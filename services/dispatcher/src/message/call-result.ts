@@ -1,0 +1,64 @@
+import type { MessageRecord, Send, SendState } from './message-record.ts'
+import type { Outcome } from './outcome.ts'
+import { ranAgainAt } from './progress.ts'
+import type { Settlement } from './settle.ts'
+import type { ToolResult } from './turn.ts'
+
+/** A call that does not come through is tried for so long, in milliseconds; then the model decides what follows. */
+export const CALL_FOR_MS = 30_000
+const DELAY_MS = 1_000
+const MAX_DELAY_MS = 8_000
+
+/**
+ * What the model is given of a call: the `result` that the tool answered with, or that something was `sent` to the
+ * person. A `handOff` ends the work, so that it is tried like any other send.
+ */
+export type CallKind = 'result' | 'sent' | 'handOff'
+
+/** What the model is given, and the state of the send behind it. */
+export interface GivenResult {
+  result: ToolResult
+  state: SendState
+  providerId?: string
+}
+
+/** What the model is given after an attempt at a call; undefined while it is tried on. */
+export function givenAfter(attempted: {
+  kind: CallKind
+  outcome: Outcome
+  settlement: Settlement
+  /** How long it has been tried, in milliseconds. */
+  triedFor: number
+}): GivenResult | undefined {
+  const { kind, outcome, settlement, triedFor } = attempted
+  if (outcome.kind === 'accepted') return accepted(outcome)
+  if (kind === 'handOff') return undefined
+  const isOver = settlement.kind === 'retry' && triedFor + settlement.delay > CALL_FOR_MS
+  return settlement.kind === 'dead' || isOver ? failedCall(outcome.reason) : undefined
+}
+
+export function failedCall(reason: string): GivenResult {
+  return { result: { state: 'failed', text: reason }, state: 'failed' }
+}
+
+/** How long to wait before a call is tried again, in milliseconds. */
+export function callDelay(tries: number): number {
+  return Math.min(DELAY_MS * 2 ** tries, MAX_DELAY_MS)
+}
+
+/** Since when a call is tried, or could have been, in milliseconds since the epoch. */
+export function triedSince(record: MessageRecord, { id, of }: Send): number {
+  const attempts = record.attempts.filter(({ at }) => at.getTime() >= ranAgainAt(record))
+  const first = attempts.find(({ step }) => step === id) ?? attempts.at(-1)
+  const turnAt = record.turns?.[of?.turn ?? -1]?.at.getTime() ?? 0
+  return Math.max(first?.at.getTime() ?? 0, turnAt, ranAgainAt(record))
+}
+
+function accepted({ providerId, delivered, result }: Extract<Outcome, { kind: 'accepted' }>): GivenResult {
+  if (result !== undefined) return { result, state: result.state === 'failed' ? 'failed' : 'delivered' }
+  const given: GivenResult = {
+    result: { state: 'done', text: 'Sent.' },
+    state: delivered ? 'delivered' : 'sent',
+  }
+  return providerId === undefined ? given : { ...given, providerId }
+}

@@ -1,0 +1,273 @@
+import { createLog } from '@parley/shared/log'
+import { MESSAGE_TYPE } from '@parley/shared/message'
+import type { ConsumeMessage } from 'amqplib'
+import type { Agent } from '../../src/agents/agent.ts'
+import type { ModelChoice, ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
+import type { OpenedTool } from '../../src/agents/toolbox.ts'
+import { type AgentParts, createAgents } from '../../src/agents/turns/agents.ts'
+import type { Callback, Delivery } from '../../src/channels/callback.ts'
+import { createDeliverMessage } from '../../src/deliver/deliver-message.ts'
+import type { DeliverOptions } from '../../src/deliver/message-run.ts'
+import { createIntakeStore } from '../../src/intake/intake-store.ts'
+import { openPartition } from '../../src/intake/open-partition.ts'
+import { applyReplays } from '../../src/intake/store-deliveries.ts'
+import type { MessageRecord } from '../../src/message/message-record.ts'
+import type { Outcome } from '../../src/message/outcome.ts'
+import type { Partition } from '../../src/schedule/partitions.ts'
+import type { Collections } from '../../src/store/collections.ts'
+import { createCommitter } from '../../src/store/commit.ts'
+import { deliveryOptions } from '../delivery-options.ts'
+import { faultyMessages, newStoreLine, type StoreLine } from '../intake-model/faulty-messages.ts'
+import { MemoryQueue } from '../intake-model/memory-queue.ts'
+
+const log = createLog({ service: 'test', level: 'silent' })
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** What a test has of its own. */
+export interface AgentBehaviour {
+  config?: Record<string, unknown>
+  /** What a model answers; a text is an answer without calls. */
+  model(request: ModelRequest, choice: ModelChoice): ModelResult | string | Promise<ModelResult | string>
+  /** What a tool is. */
+  open?(call: { tool: string; args: string }): OpenedTool
+  /** What becomes of something that is sent to the person. */
+  send?(delivery: Delivery): Outcome | Promise<Outcome>
+  parts?: Partial<AgentParts>
+  options?: Partial<DeliverOptions>
+  /** A process of a killed instance is not to be heard of again. */
+  reports?: boolean
+}
+
+interface Instance {
+  partition: Partition
+  writer: string
+  line: StoreLine
+  lease: { isLeased: boolean }
+}
+
+/** One of the calls of a turn, as a test names it. */
+export const toolCall = (tool: string, args: object = {}, id = `id-${tool}`) => ({
+  id,
+  tool,
+  args: JSON.stringify(args),
+})
+
+export function answered(
+  text: string,
+  calls: ReturnType<typeof toolCall>[] = [],
+): Extract<ModelResult, { kind: 'answered' }> {
+  const usage = { provider: 'openai', model: 'm', inputTokens: 10, outputTokens: 5, ms: 1 }
+  const finishReason = calls.length === 0 ? 'stop' : 'tool-calls'
+  return { kind: 'answered', turn: { ...usage, finishReason, text, calls } }
+}
+
+/** What the person said in the message that is being answered. */
+export function lastSaid({ conversation }: ModelRequest): string {
+  const said = conversation.findLast(({ role }) => role === 'person')
+  return said?.role === 'person' ? said.text : ''
+}
+
+/**
+ * One partition of the real dispatcher on the real MongoDB, whose channel is answered by an agent; model, tools and the
+ * person's side are functions of a test. Each system has a workspace and a partition of its own.
+ */
+export class AgentSystem {
+  /** What got to the person, by the ids of the sends. */
+  readonly sent: { id: string; text: string }[] = []
+  readonly #workspace: number
+  readonly #messages: Collections['messages']
+  readonly #collections: Collections
+  readonly #behaviour: AgentBehaviour
+  readonly #queue = new MemoryQueue(() => {})
+  readonly #instances: Instance[] = []
+  #term = 0
+  #sequenceNumber = 2 ** 40
+
+  constructor(options: { number: number; collections: Collections } & AgentBehaviour) {
+    this.#workspace = options.number
+    this.#collections = options.collections
+    this.#messages = options.collections.messages
+    this.#behaviour = options
+    this.#open()
+  }
+
+  /** The store's own messages, for what a test reads itself. */
+  get workspace(): number {
+    return this.#workspace
+  }
+
+  /** A person says something, or a caller of the API has it answered already. */
+  publish(id: string, { thread = 't', channel = 'c', ...message }: Record<string, unknown> = {}): void {
+    const headers = { workspace: this.#workspace, channel, thread, source: 'api' }
+    const body = { extId: channel, user: { phone: '1' }, thread: {}, answer: {}, input: id, ...message }
+    this.#queue.publish({
+      messageId: id,
+      content: Buffer.from(JSON.stringify(body)),
+      properties: { messageId: id, type: MESSAGE_TYPE, headers } as unknown as ConsumeMessage['properties'],
+    })
+  }
+
+  async stored(_id: string): Promise<MessageRecord | null> {
+    return this.#messages.findOne({ _id })
+  }
+
+  /** Waits until the message is as asked for. */
+  async until(
+    id: string,
+    isDone: (record: MessageRecord) => boolean = ({ open }) => open !== true,
+  ): Promise<MessageRecord> {
+    const deadline = performance.now() + 30_000
+    for (;;) {
+      const record = await this.stored(id)
+      if (record !== null && isDone(record)) return record
+      if (performance.now() > deadline) throw new Error(`${id} is ${JSON.stringify(record)}`)
+      await pause(10)
+    }
+  }
+
+  /** As an operator would; another instance goes on with it. */
+  async replay(messageId: string): Promise<void> {
+    await applyReplays(this.#messages, [
+      { workspace: this.#workspace, messageId, order: this.#sequenceNumber++ },
+    ])
+    await this.handOver()
+  }
+
+  /** The lease runs out unnoticed, another instance takes over, and the old one notices later. */
+  loseLease(noticedAfterMs: number): void {
+    const old = this.#current
+    old.lease.isLeased = false
+    setTimeout(() => old.partition.abandon(), noticedAfterMs)
+    this.#open()
+  }
+
+  async handOver(): Promise<void> {
+    await this.#current.partition.release()
+    this.#current.lease.isLeased = false
+    this.#open()
+  }
+
+  /** The process dies, its claims are over, and another instance takes over. */
+  async kill(): Promise<void> {
+    const { line, partition, writer, lease } = this.#current
+    line.isDead = true
+    lease.isLeased = false
+    partition.abandon()
+    while (line.inFlight > 0) await pause(1)
+    await this.#messages.updateMany(
+      { workspace: this.#workspace, writer, 'sends.state': 'claimed', due: { $exists: false } },
+      { $set: { updatedAt: new Date(Date.now() - 60_000) } },
+    )
+    this.#open()
+  }
+
+  get line(): StoreLine {
+    return this.#current.line
+  }
+
+  get waiting(): Promise<ReadonlyMap<string, { messages: number }>> {
+    return this.#current.partition.waiting()
+  }
+
+  async close(): Promise<void> {
+    await this.#current.partition.release()
+    for (const { partition } of this.#instances) partition.abandon()
+  }
+
+  get #current(): Instance {
+    return this.#instances.at(-1) as Instance
+  }
+
+  #open(): void {
+    const term = ++this.#term
+    const line = newStoreLine()
+    const messages = faultyMessages(this.#messages, line, () => {})
+    const lease = { partition: this.#workspace, term, isLeased: true, isValid: () => lease.isLeased }
+    const partition = openPartition({
+      lease,
+      instance: 'i',
+      log,
+      collections: { messages, rejected: this.#collections.rejected },
+      store: createIntakeStore(messages, log),
+      deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },
+      committer: createCommitter(messages, 'i'),
+      run: this.#runner(messages, line),
+    })
+    this.#instances.push({ partition, writer: `i/${term}`, line, lease })
+    partition.attach(this.#queue.connect())
+  }
+
+  /** Each instance has calls of its own; a dead one does nothing more. */
+  #runner(messages: Collections['messages'], line: StoreLine) {
+    const { config = {}, model, parts, options, reports = false } = this.#behaviour
+    const alive = async <T>(work: () => T | Promise<T>): Promise<T> => {
+      if (line.isDead) return new Promise(() => {})
+      const result = await work()
+      return line.isDead ? new Promise(() => {}) : result
+    }
+    const agents = createAgents({
+      collections: { messages },
+      now: Date.now,
+      loadAgent: async ({ type }) => ({ kind: 'found', agent: agentOf(this.#workspace, type) }),
+      choicesOf: () => ({ kind: 'choices', choices: [{ provider: 'openai', model: 'm' }] }),
+      promptOf: ({ agent }) => ({ system: agent.assistant.name, data: { now: 'then' } }),
+      model: {
+        ask: (choice, request) =>
+          alive(async () => {
+            const answer = await model(request, choice)
+            return typeof answer === 'string' ? answered(answer) : answer
+          }),
+      },
+      openToolbox: async () => ({
+        descriptions: [{ name: 'note', description: '', inputSchema: { type: 'object' } }],
+        open: async (call) => this.#openTool(call, alive),
+      }),
+      tellHandOff: () => undefined,
+      ...parts,
+    })
+    const callback: Callback = { reports, deliver: (delivery) => alive(() => this.#deliver(delivery)) }
+    const channel = {
+      _id: 1,
+      hook: 'rpc',
+      callback: 'rpc',
+      handlerUrl: 'native:agents/chat',
+      config,
+    } as const
+    return createDeliverMessage(
+      deliveryOptions(callback, {
+        agents,
+        read: (_id) => messages.findOne({ _id }),
+        channels: { find: async (workspace) => ({ ...channel, workspace }) },
+        ...options,
+      }),
+    )
+  }
+
+  #openTool(
+    call: { tool: string; args: string },
+    alive: <T>(work: () => T | Promise<T>) => Promise<T>,
+  ): OpenedTool {
+    const opened = this.#behaviour.open?.(call) ?? { kind: 'invalid', reason: `There is no ${call.tool}.` }
+    if (opened.kind !== 'call') return opened
+    return { ...opened, deliver: (id) => alive(() => opened.deliver(id)) }
+  }
+
+  async #deliver(delivery: Delivery): Promise<Outcome> {
+    const outcome = (await this.#behaviour.send?.(delivery)) ?? { kind: 'accepted', delivered: true }
+    const { id, content } = delivery
+    const text = content.kind === 'text' ? content.text : content.template
+    if (outcome.kind === 'accepted' || outcome.kind === 'uncertain') this.sent.push({ id, text })
+    return outcome
+  }
+}
+
+function agentOf(workspace: number, type: Agent['type']): Agent {
+  return {
+    workspace,
+    type,
+    assistant: { _id: 1, name: 'Ana', description: '', backstory: '' },
+    actions: [],
+    configs: new Map(),
+    workflows: [],
+  }
+}

@@ -1,0 +1,219 @@
+import { describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { boundReached, deadlineOf } from '../../src/agents/turns/bounds.ts'
+import { createModelCalls, type ModelCall } from '../../src/agents/turns/model-calls.ts'
+import { choiceOf, nextChoice, retryOf } from '../../src/agents/turns/model-retry.ts'
+import { turnSettingsOf } from '../../src/agents/turns/settings.ts'
+import { givenAfter, triedSince } from '../../src/message/call-result.ts'
+import type { Send } from '../../src/message/message-record.ts'
+import { settle } from '../../src/message/settle.ts'
+import type { Turn } from '../../src/message/turn.ts'
+import { cutTo, turnStored } from '../../src/message/turn-progress.ts'
+import { newRecord } from '../new-record.ts'
+
+const turnAt = (at: number, calls: Turn['calls'] = []): Turn => ({
+  at: new Date(at),
+  provider: 'openai',
+  model: 'm',
+  inputTokens: 1,
+  outputTokens: 1,
+  ms: 1_000,
+  finishReason: 'stop',
+  text: '',
+  calls,
+})
+
+describe('the settings of a channel', () => {
+  test('have defaults, and are within their bounds whatever is stored', () => {
+    expect(turnSettingsOf({})).toEqual({
+      maxTurns: 8,
+      turnMs: 60_000,
+      messageMs: 300_000,
+      gatherMs: 0,
+      historyTokens: 8_000,
+      historyLimit: 50,
+      fallbackMessage: '',
+    })
+    const odd = { maxTurns: 1e9, turnTimeoutSeconds: -1, messageTimeoutSeconds: '7', gatherMs: Number.NaN }
+    expect(turnSettingsOf(odd)).toMatchObject({
+      maxTurns: 32,
+      turnMs: 1_000,
+      messageMs: 300_000,
+      gatherMs: 0,
+    })
+  })
+})
+
+describe('tries of models', () => {
+  test.each([
+    ['the same model after half a second', { tries: 0, choices: 2 }, { tries: 1, delay: 500 }],
+    ['then after a second', { tries: 1, choices: 2 }, { tries: 2, delay: 1_000 }],
+    ['the next one at once', { tries: 2, choices: 2 }, { tries: 3, delay: 0 }],
+    [
+      'when the provider asks for it',
+      { tries: 0, choices: 2, retryAfterSeconds: 3 },
+      { tries: 1, delay: 3_000 },
+    ],
+    [
+      'the next one rather than long',
+      { tries: 0, choices: 2, retryAfterSeconds: 60 },
+      { tries: 3, delay: 0 },
+    ],
+    [
+      'the last one however long',
+      { tries: 3, choices: 2, retryAfterSeconds: 60 },
+      { tries: 4, delay: 60_000 },
+    ],
+    ['the first one again, when all have failed', { tries: 5, choices: 2 }, { tries: 6, delay: 1_000 }],
+    ['and later, when all have failed twice', { tries: 11, choices: 2 }, { tries: 12, delay: 5_000 }],
+  ])('ask %s', (_title, options, expected) => {
+    expect(retryOf(options)).toEqual(expected)
+  })
+
+  test('go through the models in order, and begin anew', () => {
+    expect(Array.from({ length: 8 }, (_, tries) => choiceOf(tries, 2))).toEqual([0, 0, 0, 1, 1, 1, 0, 0])
+    expect([nextChoice(0, 2), nextChoice(4, 2), nextChoice(1, 1)]).toEqual([3, undefined, undefined])
+  })
+})
+
+describe('a call that does not come through', () => {
+  const outcome = { kind: 'retryable', code: 'not_reached', fault: 'channel', reason: 'nobody' } as const
+  const after = (kind: 'result' | 'sent' | 'handOff', triedFor: number) =>
+    givenAfter({
+      kind,
+      outcome,
+      triedFor,
+      settlement: settle({ outcome, tries: 0, reports: false, uncertainWindow: 0 }),
+    })
+
+  test('is tried on within 30 seconds, then the model is told that it failed', () => {
+    expect([after('result', 0), after('sent', 29_000)]).toEqual([undefined, undefined])
+    expect(after('result', 29_500)).toEqual({ result: { state: 'failed', text: 'nobody' }, state: 'failed' })
+    expect(after('handOff', 60_000)).toBeUndefined()
+  })
+
+  test('counts from its first try, else from what came before it', () => {
+    const send: Send = {
+      id: 'm:1',
+      content: { kind: 'tool', name: 'x' },
+      state: 'pending',
+      of: { turn: 0, call: 0 },
+    }
+    const attempt = (step: string, at: number) => ({
+      at: new Date(at),
+      step,
+      outcome: 'accepted' as const,
+      ms: 1,
+    })
+    const record = newRecord({ turns: [turnAt(1_000)] })
+    expect(triedSince(record, send)).toBe(1_000)
+    expect(triedSince({ ...record, attempts: [attempt('m:0', 5_000)] }, send)).toBe(5_000)
+    const attempts = [attempt('m:0', 5_000), attempt('m:1', 6_000), attempt('m:1', 7_000)]
+    expect(triedSince({ ...record, attempts }, send)).toBe(6_000)
+  })
+})
+
+describe('the bounds of a message', () => {
+  const settings = turnSettingsOf({ maxTurns: 2, messageTimeoutSeconds: 10 })
+  const again = { at: new Date(5_000), state: 'received' as const, reason: 'It is run again.' }
+
+  test('count turns and time from its first turn or try', () => {
+    const record = newRecord({ turns: [turnAt(2_000)] })
+    expect(deadlineOf(record, { messageMs: 10_000, now: 3_000 })).toBe(11_000)
+    expect(boundReached(record, { settings, now: 10_999 })).toBeUndefined()
+    expect(boundReached(record, { settings, now: 11_000 })).toContain('messageTimeoutSeconds')
+    const two = { ...record, turns: [turnAt(2_000), turnAt(3_000)] }
+    expect(boundReached(two, { settings, now: 4_000 })).toContain('2 turns (maxTurns)')
+  })
+
+  test('do not count what was before it was run again, but for 64 turns in all', () => {
+    const record = newRecord({ turns: [turnAt(2_000), turnAt(3_000)], timeline: [again] })
+    expect(boundReached(record, { settings, now: 100_000 })).toBeUndefined()
+    const turns = Array.from({ length: 64 }, () => turnAt(2_000))
+    expect(boundReached({ ...record, turns }, { settings, now: 100_000 })).toContain('maxTurns')
+  })
+})
+
+describe('calls of models', () => {
+  const never = () => new Promise<never>(() => {})
+  const call = (own: Partial<ModelCall> & { key: string }): ModelCall => ({
+    workspace: 1,
+    ended: new AbortController().signal,
+    timeoutMs: 60_000,
+    choices: 1,
+    ask: never,
+    ...own,
+  })
+
+  test('are 2,048 of one workspace and 4,096 in all; whoever is beyond waits, one after another', async () => {
+    const calls = createModelCalls({ now: () => 0 })
+    const partition = new AbortController()
+    const ended = partition.signal
+    const ends = () => Promise.resolve({ kind: 'refused' as const, code: 'x', reason: 'x' })
+    const start = (workspace: number, n: number) =>
+      calls.start(call({ key: `${workspace}-${n}`, workspace, ended, ask: n === 0 ? ends : never })).kind
+    for (let n = 0; n < 2_048; n++) start(1, n)
+    expect([start(1, 5_000), start(2, 0)]).toEqual(['busy', 'started'])
+    for (let n = 1; n < 2_048; n++) start(2, n)
+    expect([calls.size(), start(3, 0)]).toEqual([4_096, 'busy'])
+    expect(calls.start(call({ key: 'x', workspace: 4 }))).toEqual({ kind: 'busy', until: 510 })
+    await eventually(async () => (calls.find('1-0')?.kind === 'ended' ? true : undefined))
+    expect(start(3, 0)).toBe('busy')
+    calls.forget('1-0')
+    expect(start(3, 0)).toBe('started')
+    partition.abort()
+  })
+
+  test('end in time, whatever the client does', async () => {
+    const calls = createModelCalls({ now: Date.now })
+    const rejecting = calls.start(call({ key: 'rejects', ask: () => Promise.reject(new Error('oops')) }))
+    if (rejecting.kind === 'started') await rejecting.settled
+    expect(calls.find('rejects')).toMatchObject({ kind: 'ended', result: { code: 'internal_error' } })
+    // The client has five seconds more than it was given.
+    const hanging = calls.start(call({ key: 'hangs', timeoutMs: -4_990 }))
+    if (hanging.kind === 'started') await hanging.settled
+    expect(calls.find('hangs')).toMatchObject({ result: { code: 'timeout' }, isTimedOut: true })
+  })
+
+  test('are aborted together when their partition is not worked here any more', async () => {
+    const calls = createModelCalls({ now: Date.now })
+    const partition = new AbortController()
+    const signals: AbortSignal[] = []
+    for (const key of ['a', 'b', 'c']) {
+      const ask = (signal: AbortSignal) => {
+        signals.push(signal)
+        return key === 'c' ? Promise.resolve({ kind: 'refused' as const, code: 'x', reason: 'x' }) : never()
+      }
+      calls.start(call({ key, ended: partition.signal, ask }))
+    }
+    await eventually(async () => (calls.find('c')?.kind === 'ended' ? true : undefined))
+    partition.abort()
+    expect([signals.map(({ aborted }) => aborted), calls.find('a'), calls.size()]).toEqual([
+      [true, true, false],
+      undefined,
+      1,
+    ])
+  })
+})
+
+describe('a turn', () => {
+  test('is sent in order: its text, then its calls, with ids that count on', () => {
+    const calls = ['a', 'b'].map((id) => ({ id, tool: 'x', args: '{}' }))
+    const { at: _at, ...turn } = { ...turnAt(0, calls), text: 'Hm.' }
+    const before: Send = { id: 'm:0', content: { kind: 'text', text: 'x' }, state: 'sent' }
+    const { sends } = turnStored(newRecord({ sends: [before], turns: [turnAt(1)] }), { turn, at: 5 })
+    expect(sends.slice(1)).toEqual([
+      { id: 'm:1', content: { kind: 'text', text: 'Hm.' }, state: 'pending', of: { turn: 1 } },
+      { id: 'm:2', content: { kind: 'tool', name: 'x' }, state: 'pending', of: { turn: 1, call: 0 } },
+      { id: 'm:3', content: { kind: 'tool', name: 'x' }, state: 'pending', of: { turn: 1, call: 1 } },
+    ])
+  })
+
+  test('is cut between characters', () => {
+    expect([cutTo('aé', 3), cutTo('aé', 2), cutTo('a😀', 4)]).toEqual([
+      { text: 'aé' },
+      { text: 'a', cut: true },
+      { text: 'a', cut: true },
+    ])
+  })
+})

@@ -1,0 +1,39 @@
+import { expect, test } from '@jest/globals'
+import { detailOf, summaryOf } from '../src/api/messages/view.ts'
+import type { Turn } from '../src/message/turn.ts'
+import { newRecord } from './new-record.ts'
+
+const turn: Turn = {
+  at: new Date('2026-01-01T00:00:01Z'),
+  provider: 'openai',
+  model: 'm',
+  inputTokens: 10,
+  outputTokens: 5,
+  ms: 900,
+  finishReason: 'tool-calls',
+  text: 'One moment.',
+  calls: [
+    { id: 'a', tool: 'findOrder', args: '{"id":7}', result: { state: 'done', status: 200, text: '{}' } },
+    { id: 'b', tool: 'findOrder', args: '{"id":' },
+  ],
+}
+
+test('a message shows the turns of its agent, with arguments as JSON where they are', () => {
+  const { calls, ...rest } = turn
+  expect(detailOf(newRecord({ turns: [turn] }))).toMatchObject({
+    turns: [
+      {
+        ...rest,
+        calls: [
+          { ...calls[0], args: { id: 7 } },
+          { ...calls[1], args: '{"id":' },
+        ],
+      },
+    ],
+  })
+  expect(detailOf(newRecord())).not.toHaveProperty('turns')
+})
+
+test('a message that was answered with a later one names it', () => {
+  expect(summaryOf(newRecord({ gatheredInto: 'later' }))).toMatchObject({ gatheredInto: 'later' })
+})
