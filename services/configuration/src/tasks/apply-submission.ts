@@ -18,7 +18,7 @@ const MAX_ATTEMPTS = 20
 /** The author in history and events for changes that a submission made. */
 const RUNTIME: Author = { _id: 0, username: 'runtime' }
 
-export type Outcome =
+export type SubmissionOutcome =
   /** The thread's task has it. */
   | 'advanced'
   /** A task was started for the thread, and has it. */
@@ -39,7 +39,10 @@ type Needed = Pick<Dependencies, 'database' | 'ids' | 'writes' | 'secrets'>
  * Applies what an answer submits to the task of its thread, once for each message id. Throws a `Problem` below
  * 500 for what can't be recorded, and whatever the database throws.
  */
-export async function applySubmission(needed: Needed, submission: TaskSubmission): Promise<Outcome> {
+export async function applySubmission(
+  needed: Needed,
+  submission: TaskSubmission,
+): Promise<SubmissionOutcome> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     if (await isApplied(needed.database, submission)) return 'repeated'
     try {
@@ -53,7 +56,7 @@ export async function applySubmission(needed: Needed, submission: TaskSubmission
   throw new Problem('unavailable', { detail: 'Too many others are writing the tasks of this thread.' })
 }
 
-async function applyOnce(needed: Needed, submission: TaskSubmission): Promise<Outcome> {
+async function applyOnce(needed: Needed, submission: TaskSubmission): Promise<SubmissionOutcome> {
   const { database } = needed
   const found = await findTask(database, { ...submission, status: 'active' })
   if (found !== null) {
