@@ -1,8 +1,8 @@
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
 import { startDispatchSystem } from './dispatch-system.ts'
-import { cpuSeconds, type Runner } from './processes.ts'
 import { leaveLastCore } from './own-core.ts'
+import { cpuSeconds, type Runner } from './processes.ts'
 import { compare, median as middle, report } from './results.ts'
 import { rateBetween } from './sink.ts'
 

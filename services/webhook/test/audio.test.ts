@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
-import { startedForTests } from '@parley/local/testing/started-for-tests'
 import { eventually, untilReady } from '@parley/local/testing/service-under-test'
-import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
+import { startedForTests } from '@parley/local/testing/started-for-tests'
+import { startIntakeWorld } from './intake-world.ts'
 import type { Taken } from './take-queues.ts'
 
 const KIB = 1024
