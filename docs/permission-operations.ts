@@ -1,8 +1,9 @@
 import { CONFIGURATION_RESOURCES, RESOURCE_ALIASES } from '@parley/shared/configuration-resources'
+import { defined } from '@parley/shared/defined'
 import type { Access } from '@parley/shared/permission/decide'
 
 /** Something that can be asked of the gateway, and what it takes. */
-export interface Operation {
+export interface PermissionOperation {
   method: string
   path: string
   /** What a role decides about. */
@@ -14,7 +15,13 @@ export interface Operation {
   service: 'gateway' | 'identity' | 'configuration' | 'webhook' | 'dispatcher'
 }
 
-type Line = [method: string, path: string, access: Operation['access'], resource?: string, aliasOf?: string]
+type Line = [
+  method: string,
+  path: string,
+  access: PermissionOperation['access'],
+  resource?: string,
+  aliasOf?: string,
+]
 
 const collection = (name: string): Line[] => [
   ['GET', `/rest/${name}`, 'read'],
@@ -99,18 +106,18 @@ const GATEWAY: Line[] = [
   ['GET', '/docs', 'nothing'],
 ]
 
-const operationsOf = (service: Operation['service'], lines: Line[]): Operation[] =>
+const operationsOf = (service: PermissionOperation['service'], lines: Line[]): PermissionOperation[] =>
   lines.map(([method, path, access, resource = path.split('/')[2] ?? '', aliasOf]) => ({
     method,
     path,
     resource,
     access,
-    ...(aliasOf === undefined ? {} : { aliasOf }),
+    ...defined({ aliasOf }),
     service,
   }))
 
 /** Every operation that the gateway lets in. */
-export const operations: readonly Operation[] = [
+export const operations: readonly PermissionOperation[] = [
   ...operationsOf('gateway', GATEWAY),
   ...operationsOf('identity', IDENTITY),
   ...operationsOf('configuration', [

@@ -1,12 +1,12 @@
 import { type Access, decide } from '@parley/shared/permission/decide'
 import { DEFAULT_ROLES } from '@parley/shared/permission/entry'
-import { type Operation, operations } from './permission-operations.ts'
+import { operations, type PermissionOperation } from './permission-operations.ts'
 
 const WORKSPACE = 1
 const MARK = '<!-- the table below is generated: npm run docs -->'
 
 /** Whether one of the roles that every workspace begins with may do it, to some document at least. */
-export function mayByDefault(role: string, { resource, access, path }: Operation): boolean {
+export function mayByDefault(role: string, { resource, access, path }: PermissionOperation): boolean {
   if (access === 'nothing' || access === 'token') return true
   // A document that may not be read is not there, and running messages again takes reading them.
   const takesReading = path.includes('{id}') || path.endsWith('/replay')
@@ -24,7 +24,7 @@ export function grantsByDefault(role: string, resource: string, access: Access):
  * Whether the admin of one workspace may do it to what belongs to another. What names no document is about the
  * caller's own workspace; a configured document is created there by PUT, under the same id.
  */
-export function mayToOthers({ method, path, access, service }: Operation): 'yes' | 'own' | 'no' {
+export function mayToOthers({ method, path, access, service }: PermissionOperation): 'yes' | 'own' | 'no' {
   if (access === 'nothing') return 'yes'
   if (!path.includes('{id}')) return 'own'
   return service === 'configuration' && method === 'PUT' ? 'own' : 'no'

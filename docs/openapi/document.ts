@@ -3,10 +3,11 @@ import { operations as ofConfiguration } from '@parley/configuration/openapi'
 import { operations as ofDispatcher } from '@parley/dispatcher/openapi'
 import { operations as ofGateway } from '@parley/gateway/openapi'
 import { operations as ofIdentity } from '@parley/identity/openapi'
+import { defined } from '@parley/shared/defined'
 import type { Content, DescribedOperation, OperationParameter } from '@parley/shared/openapi/operation'
 import { problemSchema } from '@parley/shared/openapi/problem-schema'
 import { operations as ofWebhook } from '@parley/webhook/openapi'
-import { type Operation, operations as permitted } from '../permission-operations.ts'
+import { type PermissionOperation, operations as permitted } from '../permission-operations.ts'
 import { createRefusals, type Refusals, refusalsOf } from './refusals.ts'
 import { createSchemas, type Schemas } from './schemas.ts'
 import { commonHeaders, DESCRIPTION, TAGS } from './texts.ts'
@@ -99,7 +100,7 @@ function aliasesOf({ method, path }: DescribedOperation): string | undefined {
   return `The same as ${aliases.map((alias) => `\`${method} ${alias.path}\``).join(', ')}.`
 }
 
-function needs({ access, resource }: Operation): string | undefined {
+function needs({ access, resource }: PermissionOperation): string | undefined {
   if (access === 'nothing') return undefined
   return access === 'token' ? 'Takes any token.' : `Takes a role that may ${access} \`${resource}\`.`
 }
@@ -127,7 +128,7 @@ function parameterOf(parameter: OperationParameter, { schemas }: Parts): object 
   const { in: place, name, description, schema, required = false, example } = parameter
   return {
     ...{ name, in: place, description, required, schema: schemas.of(schema) },
-    ...(example === undefined ? {} : { example }),
+    ...defined({ example }),
   }
 }
 

@@ -1,7 +1,7 @@
 import { type ErrorCode, errors } from '@parley/shared/errors'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { problemExample } from '@parley/shared/openapi/problem-schema'
-import type { Operation } from '../permission-operations.ts'
+import type { PermissionOperation } from '../permission-operations.ts'
 
 const ALWAYS: ErrorCode[] = [
   ...(['invalid_path', 'malformed_request', 'request_timeout', 'rate_limited', 'headers_too_large'] as const),
@@ -15,7 +15,10 @@ const WITH_BODY: ErrorCode[] = [
 const OWN: ErrorCode[] = ['invalid_path', 'malformed_request', 'request_timeout', 'headers_too_large']
 
 /** Every code that an operation may refuse with. */
-export function refusalsOf(operation: DescribedOperation, { access, service }: Operation): ErrorCode[] {
+export function refusalsOf(
+  operation: DescribedOperation,
+  { access, service }: PermissionOperation,
+): ErrorCode[] {
   if (service === 'gateway') return [...OWN, ...(operation.errors ?? [])]
   const secured: ErrorCode[] = access === 'nothing' ? [] : ['unauthenticated', 'forbidden']
   const withBody = operation.body === undefined ? [] : WITH_BODY

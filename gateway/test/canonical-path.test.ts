@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { isCanonical } from '../src/unambiguous.ts'
-import { type GatewaySystem, startSystem } from './gateway-system.ts'
+import { systemForTests } from './gateway-system.ts'
 
 const REFUSED = [
   '/rest/channels/../users',
@@ -68,13 +68,11 @@ describe('isCanonical', () => {
 })
 
 describe('over the wire', () => {
-  let system: GatewaySystem
+  const system = systemForTests()
   let token: string
   beforeAll(async () => {
-    system = await startSystem()
     token = (await system.register()).accessToken
-  }, 150_000)
-  afterAll(() => system.close())
+  })
 
   const get = (target: string) =>
     system.raw(

@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { type GatewaySystem, startSystem } from './gateway-system.ts'
+import { beforeAll, expect, test } from '@jest/globals'
+import { systemForTests } from './gateway-system.ts'
 
 const ORIGIN = 'https://console.example.com'
-let system: GatewaySystem
+const system = systemForTests({ CORS_ORIGINS: `${ORIGIN}, http://localhost:3000` })
 let token: string
 
 beforeAll(async () => {
-  system = await startSystem({ CORS_ORIGINS: `${ORIGIN}, http://localhost:3000` })
   token = (await system.register()).accessToken
-}, 150_000)
-afterAll(() => system.close())
+})
 
 const preflight = (origin: string, path = '/rest/channels/1') =>
   fetch(system.url + path, {

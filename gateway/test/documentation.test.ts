@@ -1,12 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { type GatewaySystem, startSystem } from './gateway-system.ts'
+import { describe, expect, test } from '@jest/globals'
+import { startSystem, systemForTests } from './gateway-system.ts'
 
-let system: GatewaySystem
-beforeAll(async () => {
-  system = await startSystem()
-}, 150_000)
-afterAll(() => system.close())
+const system = systemForTests()
 
 const get = (path: string, init: RequestInit = {}) => fetch(system.url + path, init)
 

@@ -1,29 +1,20 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { afterAll, beforeAll, beforeEach } from '@jest/globals'
-import { makeServiceKeys, type Parsed, type ServiceKeys } from '@parley/local/testing/service-under-test'
-import { baseConfig, parseConfig } from '@parley/shared/config'
-import { respondToClientErrors } from '@parley/shared/http-server'
+import { beforeAll, beforeEach } from '@jest/globals'
+import { type JsonRequest, type JsonResponse, sendJson } from '@parley/local/testing/send-json'
+import type { Parsed, ServiceKeys } from '@parley/local/testing/service-under-test'
+import { startParley } from '@parley/local/testing/start-parley'
+import { startedForTests } from '@parley/local/testing/started-for-tests'
 import { createInternalVerifier, type InternalVerifier } from '@parley/shared/internal-token'
-import { createLog } from '@parley/shared/log'
 import type { ServiceApp } from '@parley/shared/service-app'
-import { z } from 'zod'
 import {
-  type CallOptions,
-  dropIdentity,
-  type HttpResponse,
   type IdentityServer,
-  identityEnvironment,
+  identityServer,
   newRegistration,
-  send,
-  startIdentity,
-  untilReady,
 } from '../../services/identity/test/identity-server.ts'
-import { buildApp } from '../src/app.ts'
-import { gatewayConfig } from '../src/config.ts'
 
 /** A service behind the gateway: a real server that records requests and responds as a test sets it. */
-export interface Backend {
+interface Backend {
   url: string
   requests: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[]
   verifier: InternalVerifier
@@ -32,18 +23,17 @@ export interface Backend {
   server: Server
 }
 
-export type BackendName = 'webhook' | 'configuration' | 'dispatcher'
+type BackendName = 'webhook' | 'configuration' | 'dispatcher'
 
-export interface GatewaySystem {
+interface GatewaySystem {
   url: string
   /** The gateway's own, for a test that serves it otherwise. */
   app: ServiceApp
   keys: ServiceKeys
+  /** The instance that the gateway knows, and any that it starts on the same database. */
   identity: IdentityServer
-  /** Starts a further instance of identity, which the gateway does not know; the caller closes it. */
-  startIdentity(): Promise<IdentityServer>
   backends: Record<BackendName, Backend>
-  call(method: string, path: string, options?: CallOptions & { token?: string }): Promise<HttpResponse>
+  call(method: string, path: string, options?: JsonRequest & { token?: string }): Promise<JsonResponse>
   /** Registers a new user and returns the registration, which has an access token. */
   register(change?: Record<string, unknown>): Promise<Parsed>
   /** Sends bytes as they are, and returns everything that comes back until the connection ends. */
@@ -51,51 +41,44 @@ export interface GatewaySystem {
   close(): Promise<void>
 }
 
+/** {@link startSystem} for the tests of a file or of a `describe`. */
+export const systemForTests = (environment?: Record<string, string>): GatewaySystem =>
+  startedForTests(() => startSystem(environment))
+
 /** The real gateway in front of the real identity service and three servers that stand for the others. */
 export async function startSystem(environment: Record<string, string> = {}): Promise<GatewaySystem> {
-  const keys = makeServiceKeys()
-  const ofIdentity = await identityEnvironment(keys)
-  const identity = await startIdentity(keys, ofIdentity)
-  await untilReady(identity.url)
-  const backends = {
-    webhook: await startBackend('webhook', keys),
-    configuration: await startBackend('configuration', keys),
-    dispatcher: await startBackend('dispatcher', keys),
+  const servers = {
+    webhook: await startBackend('webhook'),
+    configuration: await startBackend('configuration'),
+    dispatcher: await startBackend('dispatcher'),
   }
-  const config = parseConfig(z.object({ ...baseConfig, ...gatewayConfig }), {
-    NODE_ENV: 'test',
-    PORT: '0',
-    SERVICE_KEY: JSON.stringify(keys.own.gateway),
-    SERVICE_JWKS: JSON.stringify(keys.jwks),
-    IDENTITY_URL: identity.url,
-    WEBHOOK_URL: backends.webhook.url,
-    CONFIGURATION_URL: backends.configuration.url,
-    DISPATCHER_URL: backends.dispatcher.url,
-    ...environment,
+  const urls = {
+    WEBHOOK_URL: servers.webhook.url,
+    CONFIGURATION_URL: servers.configuration.url,
+    DISPATCHER_URL: servers.dispatcher.url,
+  }
+  const parley = await startParley({
+    services: ['identity', 'gateway'],
+    environment: { all: { REDIS_URL: '' }, gateway: { ...urls, ...environment } },
   })
-  const service = await buildApp(
-    config,
-    createLog({ service: 'gateway', level: process.env.TEST_LOG ?? 'silent' }),
-  )
-  const server = createServer(service.app)
-  respondToClientErrors(server)
-  const url = await listen(server)
+  const { keys, url } = parley
+  const verified = (name: BackendName) =>
+    Object.assign(servers[name], { verifier: createInternalVerifier({ audience: name, jwks: keys.jwks }) })
   const call: GatewaySystem['call'] = (method, path, { token, ...options } = {}) =>
-    send(url + path, method, {
+    sendJson(url + path, method, {
       ...options,
       headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...options.headers },
     })
   return {
     url,
-    app: service.app,
+    app: parley.services.gateway.app,
     keys,
-    identity,
-    startIdentity: async () => {
-      const further = await startIdentity(keys, ofIdentity)
-      await untilReady(further.url)
-      return further
+    identity: identityServer(parley, parley.services.identity),
+    backends: {
+      webhook: verified('webhook'),
+      configuration: verified('configuration'),
+      dispatcher: verified('dispatcher'),
     },
-    backends,
     call,
     register: async (change) => {
       const { status, json } = await call('POST', '/api/auth/register', { body: newRegistration(change) })
@@ -104,10 +87,8 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
     },
     raw: (text) => exchange(Number(new URL(url).port), text),
     close: async () => {
-      await stop(server)
-      await service.close()
-      for (const backend of Object.values(backends)) await stop(backend.server)
-      await dropIdentity(identity)
+      await parley.close()
+      for (const { server } of Object.values(servers)) await stop(server)
     },
   }
 }
@@ -117,23 +98,18 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
  * service has no requests and its own response again.
  */
 export function gatewayUnderTest(options: { backend: BackendName; environment?: Record<string, string> }) {
-  let system: GatewaySystem
+  const system = systemForTests(options.environment)
   let token: string
   beforeAll(async () => {
-    system = await startSystem(options.environment)
     token = (await system.register()).accessToken
-  }, 150_000)
-  afterAll(() => system.close())
+  })
   beforeEach(() => {
     const backend = system.backends[options.backend]
     backend.requests.length = 0
     backend.respond = undefined
   })
   return {
-    /** Available, like the rest, once the tests run. */
-    get system() {
-      return system
-    },
+    system,
     /** The user's access token. */
     get token() {
       return token
@@ -144,7 +120,7 @@ export function gatewayUnderTest(options: { backend: BackendName; environment?: 
   }
 }
 
-async function startBackend(name: BackendName, keys: ServiceKeys): Promise<Backend> {
+async function startBackend(name: BackendName): Promise<Omit<Backend, 'verifier'>> {
   const server = createServer(async (req, res) => {
     if (backend.respond !== undefined) return backend.respond(req, res)
     let body = ''
@@ -158,8 +134,12 @@ async function startBackend(name: BackendName, keys: ServiceKeys): Promise<Backe
     res.setHeader('content-type', 'application/json')
     res.end(JSON.stringify({ backend: name, url: req.url }))
   })
-  const verifier = createInternalVerifier({ audience: name, jwks: keys.jwks })
-  const backend: Backend = { url: await listen(server), requests: [], verifier, respond: undefined, server }
+  const backend: Omit<Backend, 'verifier'> = {
+    url: await listen(server),
+    requests: [],
+    respond: undefined,
+    server,
+  }
   return backend
 }
 

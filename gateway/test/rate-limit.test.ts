@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, describe, expect, test } from '@jest/globals'
+import type { JsonResponse } from '@parley/local/testing/send-json'
 import { testServers } from '@parley/local/testing/test-servers'
 import { waitUntil } from '@parley/local/wait-until'
+import { defined } from '@parley/shared/defined'
 import { createLog } from '@parley/shared/log'
 import { Problem } from '@parley/shared/problem'
 import { connectRedis } from '@parley/shared/redis'
@@ -8,7 +10,7 @@ import type { Redis } from 'ioredis'
 import { newRegistration } from '../../services/identity/test/identity-server.ts'
 import { createRateCounter, type RateCounter } from '../src/rate-limit/rate-counter.ts'
 import { createRedisCount, settleRegularly } from '../src/rate-limit/settle.ts'
-import { type GatewaySystem, startSystem } from './gateway-system.ts'
+import { systemForTests } from './gateway-system.ts'
 
 const isFull = (counter: RateCounter, key: string): boolean => {
   try {
@@ -74,17 +76,13 @@ describe('instances', () => {
 })
 
 describe('the gateway', () => {
-  let system: GatewaySystem
-  beforeAll(async () => {
-    system = await startSystem({
-      RATE_CREDENTIALS_PER_MINUTE: '12',
-      RATE_TOKEN_PER_MINUTE: '20',
-      RATE_ADDRESS_PER_MINUTE: '40',
-      RATE_WEBHOOK_PER_SECOND: '5',
-      TRUSTED_PROXIES: '127.0.0.0/8',
-    })
-  }, 150_000)
-  afterAll(() => system.close())
+  const system = systemForTests({
+    RATE_CREDENTIALS_PER_MINUTE: '12',
+    RATE_TOKEN_PER_MINUTE: '20',
+    RATE_ADDRESS_PER_MINUTE: '40',
+    RATE_WEBHOOK_PER_SECOND: '5',
+    TRUSTED_PROXIES: '127.0.0.0/8',
+  })
 
   const from = (address: string) => ({ 'x-forwarded-for': address })
   const loginFrom = (address: string) =>
@@ -93,7 +91,7 @@ describe('the gateway', () => {
       headers: from(address),
     })
   /** Repeats until the response is 429; a new window may begin meanwhile. */
-  const untilLimited = async (quota: number, call: () => ReturnType<GatewaySystem['call']>) => {
+  const untilLimited = async (quota: number, call: () => Promise<JsonResponse>) => {
     for (let i = 0; i <= 2 * quota; i++) {
       const response = await call()
       if (response.status === 429) return { response, after: i }
@@ -137,7 +135,7 @@ describe('the gateway', () => {
   test('gives the webhook a limit of its own, by workspace', async () => {
     const { accessToken, workspace } = await system.register()
     const post = (path: string, token?: string) =>
-      system.call('POST', path, { body: {}, ...(token === undefined ? {} : { token }) })
+      system.call('POST', path, { body: {}, ...defined({ token }) })
     const hammer = async (path: string, token?: string) =>
       (await Promise.all(Array.from({ length: 70 }, () => post(path, token)))).filter(
         ({ status }) => status === 429,

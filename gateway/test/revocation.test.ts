@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
+import { defined } from '@parley/shared/defined'
 import { newRegistration } from '../../services/identity/test/identity-server.ts'
-import { type GatewaySystem, startSystem } from './gateway-system.ts'
+import { systemForTests } from './gateway-system.ts'
 
-let system: GatewaySystem
+const system = systemForTests()
 
-beforeAll(async () => {
-  system = await startSystem()
-}, 150_000)
-afterAll(() => system.close())
-
-const login = async (user: ReturnType<typeof newRegistration>) => {
-  const body = { username: user.email, password: user.password }
-  return (await system.call('POST', '/api/auth/login', { body })).json
-}
+const login = async ({ email, password }: { email: string; password: string }) =>
+  (await system.call('POST', '/api/auth/login', { body: { email, password } })).json
 const statusWith = async (token: string) => (await system.call('GET', '/rest/jobs', { token })).status
 /** Much less than the minute after which the gateway asks again by itself. */
 const SOON = { timeoutMs: 15_000, intervalMs: 20 }
@@ -47,7 +41,7 @@ test('logging out works with a refresh token alone, also together with an invali
   const user = await newUser()
   for (const token of [undefined, 'bad.token.here']) {
     const { accessToken, refreshToken } = await login(user)
-    const options = { body: { refreshToken }, ...(token === undefined ? {} : { token }) }
+    const options = { body: { refreshToken }, ...defined({ token }) }
     expect((await system.call('POST', '/api/auth/logout', options)).status).toBe(200)
     expect(await isRefusedSoon(accessToken)).toBe(true)
   }
@@ -58,12 +52,12 @@ test('a session that ends while the gateway can not reach identity is refused on
   const user = await newUser()
   const { accessToken, refreshToken } = await login(user)
   expect(await statusWith(accessToken)).toBe(200)
-  const other = await system.startIdentity()
-  system.identity.unavailable = true
+  const other = await system.identity.startInstance()
+  system.identity.service.unavailable = true
   const { status } = await other.call('POST', '/api/auth/logout', { body: { refreshToken } })
   await other.close()
   expect([status, await statusWith(accessToken)]).toEqual([200, 200])
-  system.identity.unavailable = false
+  system.identity.service.unavailable = false
   expect(await isRefusedSoon(accessToken)).toBe(true)
 })
 
@@ -95,13 +89,7 @@ test('a changed role, a new password and a removed user take effect soon', async
     system.call(method, path, { token: admin.accessToken, body })
   const { namespace: _none, ...fields } = newRegistration()
   const user = (await asAdmin('POST', '/rest/users', { ...fields, role: 'MEMBER' })).json
-  const login = async () =>
-    (
-      await system.call('POST', '/api/auth/login', {
-        body: { email: fields.email, password: fields.password },
-      })
-    ).json.accessToken as string
-  const [token, other] = [await login(), await login()]
+  const [token, other] = [(await login(fields)).accessToken, (await login(fields)).accessToken]
   const versionSeen = async () => {
     await statusWith(token)
     const { requests, verifier } = system.backends.configuration

@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createRouter, routes } from '../src/routes.ts'
-import { type GatewaySystem, startSystem } from './gateway-system.ts'
+import { systemForTests } from './gateway-system.ts'
 
-let system: GatewaySystem
+const system = systemForTests()
 let token: string
 
 beforeAll(async () => {
-  system = await startSystem()
   token = (await system.register()).accessToken
-}, 150_000)
-afterAll(() => system.close())
+})
 beforeEach(() => {
   for (const backend of Object.values(system.backends)) {
     backend.requests.length = 0

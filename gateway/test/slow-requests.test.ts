@@ -1,17 +1,13 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { respondToClientErrors } from '@parley/shared/http-server'
-import { type GatewaySystem, startSystem, stop } from './gateway-system.ts'
+import { stop, systemForTests } from './gateway-system.ts'
 
 const HEADERS_MS = 300
 const REQUEST_MS = 600
 
-let system: GatewaySystem
-beforeAll(async () => {
-  system = await startSystem()
-}, 150_000)
-afterAll(() => system.close())
+const system = systemForTests()
 
 test.each([
   ['headers', 'GET /rest/jobs HTTP/1.1\r\nHost: x\r\n'],

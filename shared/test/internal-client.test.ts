@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { type Listening, listen, makeServiceKeys } from '@parley/local/testing/service-under-test'
+import { expect, test } from '@jest/globals'
+import { listen, makeServiceKeys } from '@parley/local/testing/service-under-test'
+import { startedForTests } from '@parley/local/testing/started-for-tests'
 import { createInternalClient, roundRobin } from '../src/internal-client.ts'
 import { createInternalSigner, createInternalVerifier } from '../src/internal-token.ts'
 
@@ -11,17 +12,15 @@ const NOBODY = new URL('http://127.0.0.1:1')
 /** Each with a key that stands where another stood before it, as the keys of free-form objects may. */
 const documents = ['a\\', 'a\n'].map((key) => ({ first: 1, [key]: [{ [key]: 2 }] }))
 
-let identity: Listening
-beforeAll(async () => {
-  identity = await listen((req, res) => {
+const identity = startedForTests(() =>
+  listen((req, res) => {
     const { issuer } = verify(req.headers.authorization)
     const status = req.url === '/none' ? 404 : req.url === '/broken' ? 500 : 200
     res
       .writeHead(status, { 'content-type': 'application/json' })
       .end(JSON.stringify(req.url === '/keys' ? documents : { issuer, path: req.url }))
-  })
-})
-afterAll(() => identity.close())
+  }),
+)
 
 const clientOf = (...urls: URL[]) =>
   createInternalClient({ targets: roundRobin(urls), audience: 'identity', signer })

@@ -1,17 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { CHECKOUT } from '@parley/local/checkout'
 import { startServers } from '@parley/local/servers/start-servers'
-import { listen, makeServiceKeys } from '@parley/local/testing/service-under-test'
+import { listen, makeServiceKeys, untilReady } from '@parley/local/testing/service-under-test'
 import { createInternalSigner } from '@parley/shared/internal-token'
 import mongoose from 'mongoose'
+import { inTemporaryState } from '../dispatch/temporary-state.ts'
+import { listening, type Runner, startProcesses } from './processes.ts'
 
 /** Databases and the configuration service in a process of its own, on servers of its own. */
-export interface BenchSystem {
+interface BenchSystem {
   mongo: { url: string; database: string }
   /** Starts the configuration service, each time on the same port, and waits until it is ready. */
   startConfiguration(environment?: Record<string, string>): Promise<RunningProcess>
@@ -23,94 +21,63 @@ export interface BenchSystem {
   stop(): Promise<void>
 }
 
-export interface RunningProcess {
-  url: string
-  /** `SIGTERM`, or another signal; waits for the end. */
-  stop(signal?: NodeJS.Signals): Promise<void>
-}
-
-const START_MS = 120_000
+type RunningProcess = Pick<Runner, 'stop'> & { url: string }
 
 /** `name` is part of what the databases are called; they are dropped when it stops. */
-export async function startBenchSystem(name: string): Promise<BenchSystem> {
-  const directory = await mkdtemp(join(tmpdir(), 'parley-bench-'))
-  const servers = await startServers({ directory, say: console.error })
-  const keys = makeServiceKeys()
-  const identity = await listen((_req, res) => {
-    res.writeHead(200, { 'content-type': 'application/json' })
-    res.end(JSON.stringify({ permissions: [{ schema: 'true', read: 'true', write: 'true' }] }))
+export function startBenchSystem(name: string): Promise<BenchSystem> {
+  return inTemporaryState('bench', async ({ directory, stopLater }) => {
+    const servers = await startServers({ directory, say: console.error })
+    stopLater(servers.stop)
+    const keys = makeServiceKeys()
+    const identity = await listen((_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' })
+      res.end(JSON.stringify({ permissions: [{ schema: 'true', read: 'true', write: 'true' }] }))
+    })
+    stopLater(identity.close)
+    const database = `bench_${name}_${randomUUID().slice(0, 8)}`
+    stopLater(() => drop(servers.mongo.url, [database, `${database}_bare`]))
+    const processes = startProcesses()
+    stopLater(processes.stop)
+    const ports = { configuration: await freePort(), script: await freePort() }
+    const start = async (script: string, environment: Record<string, string>): Promise<RunningProcess> => {
+      const own = { MONGO_URL: servers.mongo.url, ...environment }
+      const { stop } = processes.run(process.execPath, [join(CHECKOUT, script)], own)
+      const url = `http://127.0.0.1:${environment.PORT}`
+      await listening(url)
+      return { url, stop }
+    }
+    return {
+      mongo: { url: servers.mongo.url, database },
+      servers,
+      startConfiguration: async (environment = {}) => {
+        const started = await start('services/configuration/src/server.ts', {
+          PORT: ports.configuration,
+          LOG_LEVEL: 'fatal',
+          MONGO_DATABASE: database,
+          SERVICE_KEY: JSON.stringify(keys.own.configuration),
+          SERVICE_JWKS: JSON.stringify(keys.jwks),
+          IDENTITY_URL: identity.url,
+          AMQP_URL: servers.rabbitmq.url,
+          ...environment,
+        })
+        await untilReady(started.url)
+        return started
+      },
+      startScript: (script, environment) =>
+        start(script, { PORT: ports.script, MONGO_DATABASE: `${database}_bare`, ...environment }),
+      token: (workspace) =>
+        createInternalSigner(keys.own.gateway).sign({
+          audience: 'configuration',
+          caller: callerIn(workspace),
+        }),
+    }
   })
-  const database = `bench_${name}_${randomUUID().slice(0, 8)}`
-  const ports = { configuration: await freePort(), script: await freePort() }
-  const running = new Set<RunningProcess>()
-  const start = async (script: string, ready: string, environment: Record<string, string>) => {
-    const started = startProcess(script, { MONGO_URL: servers.mongo.url, ...environment })
-    running.add(started)
-    await until(`${started.url}${ready}`)
-    return started
-  }
-  return {
-    mongo: { url: servers.mongo.url, database },
-    servers,
-    startConfiguration: (environment = {}) =>
-      start('services/configuration/src/server.ts', '/health/ready', {
-        PORT: ports.configuration,
-        LOG_LEVEL: 'fatal',
-        MONGO_DATABASE: database,
-        SERVICE_KEY: JSON.stringify(keys.own.configuration),
-        SERVICE_JWKS: JSON.stringify(keys.jwks),
-        IDENTITY_URL: identity.url,
-        AMQP_URL: servers.rabbitmq.url,
-        ...environment,
-      }),
-    startScript: (script, environment) =>
-      start(script, '/health/live', {
-        PORT: ports.script,
-        MONGO_DATABASE: `${database}_bare`,
-        ...environment,
-      }),
-    token: (workspace) =>
-      createInternalSigner(keys.own.gateway).sign({ audience: 'configuration', caller: callerIn(workspace) }),
-    stop: async () => {
-      await Promise.all([...running].map((each) => each.stop()))
-      await drop(servers.mongo.url, [database, `${database}_bare`])
-      await identity.close()
-      await servers.stop()
-      await rm(directory, { recursive: true, force: true })
-    },
-  }
-}
-
-function startProcess(script: string, environment: Record<string, string>): RunningProcess {
-  const child: ChildProcess = spawn(process.execPath, [join(CHECKOUT, script)], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, ...environment },
-  })
-  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  return {
-    url: `http://127.0.0.1:${environment.PORT}`,
-    stop: (signal = 'SIGTERM') => {
-      child.kill(signal)
-      return gone
-    },
-  }
 }
 
 async function freePort(): Promise<string> {
   const { url, close } = await listen(() => undefined)
   await close()
   return new URL(url).port
-}
-
-async function until(url: string): Promise<void> {
-  const deadline = performance.now() + START_MS
-  for (;;) {
-    const answer = await fetch(url).catch(() => undefined)
-    await answer?.body?.cancel()
-    if (answer && (answer.status === 200 || url.endsWith('/live'))) return
-    if (performance.now() > deadline) throw new Error(`${url} did not answer 200 in time`)
-    await sleep(100)
-  }
 }
 
 async function drop(url: string, databases: string[]): Promise<void> {

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 
-export interface Call {
+export interface LoopCall {
   method: string
   path: string
   body?: unknown
@@ -20,7 +20,7 @@ export async function closedLoop(options: {
   connections: number
   seconds: number
   headers(): Record<string, string>
-  next(index: number): Call
+  next(index: number): LoopCall
 }): Promise<Measured> {
   const agent = new Agent({ keepAlive: true, maxSockets: options.connections })
   const times: number[] = []
@@ -47,7 +47,7 @@ export async function closedLoop(options: {
 function send(
   agent: Agent,
   { url, headers }: { url: string; headers(): Record<string, string> },
-  { method, path, body }: Call,
+  { method, path, body }: LoopCall,
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     const payload = body === undefined ? undefined : JSON.stringify(body)

@@ -1,7 +1,7 @@
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
 import { startBenchSystem } from './bench-system.ts'
-import { type Call, closedLoop, type Measured } from './closed-loop.ts'
+import { closedLoop, type LoopCall, type Measured } from './closed-loop.ts'
 import { compare, median, report } from './results.ts'
 import { taskBody } from './seed-tasks.ts'
 
@@ -13,7 +13,7 @@ const size = z.object({
 const WORKSPACE = 1
 
 const { DURATION, CONNECTIONS, RUNS } = parseConfig(size, process.env)
-const kinds: Record<string, { least: number; next(index: number): Call }> = {
+const kinds: Record<string, { least: number; next(index: number): LoopCall }> = {
   'POST, a new document': {
     least: 0.6,
     next: () => ({ method: 'POST', path: '/rest/tasks', body: taskBody }),
@@ -63,7 +63,7 @@ try {
   await system.stop()
 }
 
-function load(url: string, next: (index: number) => Call): Promise<Measured> {
+function load(url: string, next: (index: number) => LoopCall): Promise<Measured> {
   const authorization = `Bearer ${system.token(WORKSPACE)}`
   return closedLoop({
     url,

@@ -1,6 +1,7 @@
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { cpuSeconds, residentMib, startDispatchSystem } from './dispatch-system.ts'
+import { startDispatchSystem } from './dispatch-system.ts'
+import { cpuSeconds, residentMib } from './processes.ts'
 import { report } from './results.ts'
 import { rateBetween } from './sink.ts'
 
@@ -51,9 +52,9 @@ async function drain(messages: number) {
   const dispatcher = system.startDispatcher()
   const look = () => ({
     done: sink.count(),
-    resident: residentMib(dispatcher.pid),
-    cpu: cpuSeconds(dispatcher.pid),
-    mongo: cpuSeconds(system.servers.mongo.pid ?? 0),
+    resident: residentMib(dispatcher),
+    cpu: cpuSeconds(dispatcher),
+    mongo: cpuSeconds(system.servers.mongo),
   })
   const looks = [look()]
   await sink.until(messages, () => {

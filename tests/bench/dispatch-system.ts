@@ -1,9 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
 import { startServers } from '@parley/local/servers/start-servers'
@@ -11,112 +6,79 @@ import { listen } from '@parley/local/testing/service-under-test'
 import { declareTopology, PARTITIONS, partitionQueue } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import mongoose from 'mongoose'
+import { inTemporaryState } from '../dispatch/temporary-state.ts'
 import { channelTo, dispatcherEnvironment } from '../dispatcher/dispatcher-environment.ts'
 import { publishMessages } from '../dispatcher/publish-messages.ts'
 import { onLastCore } from './own-core.ts'
+import { startProcesses } from './processes.ts'
 import { startSink } from './sink.ts'
-
-// Of the clock that Linux counts processor time by.
-const TICKS_A_SECOND = 100
 
 /** Servers, what a dispatcher asks, and an endpoint that takes every call at once. */
 export type DispatchSystem = Awaited<ReturnType<typeof startDispatchSystem>>
 
-export interface Runner {
-  pid: number
-  stop(signal?: NodeJS.Signals): Promise<void>
-}
-
 /** `pinned`: what is run gets the last core for itself. `channelOf` answers what is asked of configuration. */
-export async function startDispatchSystem({
+export function startDispatchSystem({
   pinned,
   channelOf = (_url, sinkUrl) => channelTo(sinkUrl),
 }: {
   pinned: boolean
   channelOf?: (url: string, sinkUrl: string) => object
 }) {
-  const directory = await mkdtemp(join(tmpdir(), 'parley-bench-'))
-  const servers = await startServers({ directory, say: console.error })
-  const AMQP_URL = servers.rabbitmq.url
-  const database = `bench_dispatch_${randomUUID().slice(0, 8)}`
-  const sink = await startSink()
-  const inner = await listen((req, res) => {
-    res.writeHead(200, { 'content-type': 'application/json' })
-    const { url = '' } = req
-    res.end(JSON.stringify(url.includes('/channels') ? { data: [channelOf(url, sink.url)] } : {}))
+  return inTemporaryState('bench', async ({ directory, stopLater }) => {
+    const servers = await startServers({ directory, say: console.error })
+    stopLater(servers.stop)
+    const AMQP_URL = servers.rabbitmq.url
+    const database = `bench_dispatch_${randomUUID().slice(0, 8)}`
+    const sink = await startSink()
+    stopLater(sink.close)
+    const inner = await listen((req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' })
+      const { url = '' } = req
+      res.end(JSON.stringify(url.includes('/channels') ? { data: [channelOf(url, sink.url)] } : {}))
+    })
+    stopLater(inner.close)
+    const client = await mongoose.mongo.MongoClient.connect(servers.mongo.url)
+    stopLater(() => client.close())
+    stopLater(() => client.db(database).dropDatabase())
+    const purge = () => purgePartitions(AMQP_URL)
+    stopLater(purge)
+    await purge()
+    const processes = startProcesses()
+    stopLater(() => processes.stop('SIGKILL'))
+    const run = (script: string, environment: Record<string, string>, nodeArgs: string[] = []) => {
+      const args = [...nodeArgs, join(CHECKOUT, script)]
+      const [command, all] = pinned ? onLastCore(args) : [process.execPath, args]
+      return processes.run(command, all, { AMQP_URL, ...environment })
+    }
+    return {
+      servers,
+      sink,
+      messages: client.db(database).collection<{ _id: string; open?: true; state: string }>('messages'),
+      /** Starts a dispatcher; it is at work as soon as it is up. */
+      startDispatcher: (environment: Record<string, string> = {}, nodeArgs: string[] = []) => {
+        const [mongoUrl, redisUrl] = [servers.mongo.url, servers.redis.url]
+        const urls = { mongoUrl, redisUrl, amqpUrl: AMQP_URL, innerUrl: inner.url }
+        const own = { ...dispatcherEnvironment({ ...urls, database }), ...environment }
+        return run('services/dispatcher/src/server.ts', own, nodeArgs)
+      },
+      /** Starts the bare loop of consume, POST and ack. */
+      startBare: () => run('tests/bench/bare-amqplib-post.ts', { SINK_URL: sink.url }),
+      /** Queues messages, confirmed, round robin over the threads; in the log, too, unless `logged` is false. */
+      fill: (options: { messages: number; threads: string[]; prefix: string; logged?: boolean }) =>
+        fill(AMQP_URL, options),
+      /** Empties the queues of all partitions. */
+      purge,
+    }
   })
-  const running = new Set<Runner>()
-  const run = (script: string, environment: Record<string, string>, nodeArgs: string[] = []) => {
-    const args = [...nodeArgs, join(CHECKOUT, script)]
-    const [command, all] = pinned ? onLastCore(args) : [process.execPath, args]
-    const runner = runnerOf(
-      spawn(command, all, {
-        stdio: ['ignore', 'inherit', 'inherit'],
-        env: { ...process.env, AMQP_URL, ...environment },
-      }),
-    )
-    running.add(runner)
-    return runner
-  }
-  const client = await mongoose.mongo.MongoClient.connect(servers.mongo.url)
-  const system = {
-    servers,
-    sink,
-    messages: client.db(database).collection<{ _id: string; open?: true; state: string }>('messages'),
-    /** Starts a dispatcher; it is at work as soon as it is up. */
-    startDispatcher: (environment: Record<string, string> = {}, nodeArgs: string[] = []) =>
-      run(
-        'services/dispatcher/src/server.ts',
-        {
-          ...dispatcherEnvironment({
-            mongoUrl: servers.mongo.url,
-            amqpUrl: AMQP_URL,
-            redisUrl: servers.redis.url,
-            database,
-            innerUrl: inner.url,
-          }),
-          ...environment,
-        },
-        nodeArgs,
-      ),
-    /** Starts the bare loop of consume, POST and ack. */
-    startBare: () => run('tests/bench/bare-amqplib-post.ts', { SINK_URL: sink.url }),
-    /** Queues messages, confirmed, in turn for each of the threads; in the log, too, unless told. */
-    fill: (options: { messages: number; threads: string[]; prefix: string; logged?: boolean }) =>
-      fill(AMQP_URL, options),
-    /** Empties the queues of all partitions. */
-    async purge() {
-      const connection = await connect(AMQP_URL)
-      const channel = await connection.createChannel()
-      await declareTopology(channel)
-      for (let partition = 0; partition < PARTITIONS; partition++)
-        await channel.purgeQueue(partitionQueue(partition))
-      await connection.close()
-    },
-    async stop() {
-      await Promise.all([...running].map((runner) => runner.stop('SIGKILL')))
-      await system.purge()
-      await client.db(database).dropDatabase()
-      await client.close()
-      await inner.close()
-      await sink.close()
-      await servers.stop()
-      await rm(directory, { recursive: true, force: true })
-    },
-  }
-  await system.purge()
-  return system
 }
 
-function runnerOf(child: ChildProcess): Runner {
-  const gone = once(child, 'exit')
-  return {
-    pid: child.pid ?? 0,
-    stop: async (signal = 'SIGTERM') => {
-      if (child.exitCode === null && child.signalCode === null) child.kill(signal)
-      await gone
-    },
-  }
+async function purgePartitions(url: string): Promise<void> {
+  const connection = await connect(url)
+  const channel = await connection.createChannel()
+  await declareTopology(channel)
+  for (let partition = 0; partition < PARTITIONS; partition++)
+    await channel.purgeQueue(partitionQueue(partition))
+  await connection.close()
 }
 
 async function fill(
@@ -132,18 +94,4 @@ async function fill(
   }
   await publishMessages(channel, all(), { logged })
   await connection.close()
-}
-
-/** What a process has used of processors so far, in seconds, its threads included. */
-export function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND
-}
-
-/** The memory that a process has at the moment, in MiB. */
-export function residentMib(pid: number): number {
-  const kib = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-  return Math.round(Number(kib) / 1024)
 }

@@ -1,7 +1,8 @@
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { cpuSeconds, type Runner, startDispatchSystem } from './dispatch-system.ts'
+import { startDispatchSystem } from './dispatch-system.ts'
 import { leaveLastCore } from './own-core.ts'
+import { cpuSeconds, type Runner } from './processes.ts'
 import { compare, median as middle, report } from './results.ts'
 import { rateBetween } from './sink.ts'
 
@@ -54,7 +55,7 @@ async function measure({ start, logged }: Kind): Promise<Measured> {
   sink.forget()
   await system.fill({ messages: MESSAGES, threads: THREADS, prefix: `run-${count++}`, logged })
   const runner = start()
-  const used = () => ({ cpu: cpuSeconds(runner.pid), mongo: cpuSeconds(system.servers.mongo.pid ?? 0) })
+  const used = () => ({ cpu: cpuSeconds(runner), mongo: cpuSeconds(system.servers.mongo) })
   let before = { cpu: 0, mongo: 0, done: 0 }
   await sink.until(MESSAGES, () => {
     if (before.done === 0 && sink.count() > MESSAGES / 10) before = { ...used(), done: sink.count() }

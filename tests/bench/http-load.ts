@@ -29,7 +29,7 @@ export interface Line {
   close(): void
 }
 
-export async function openLine(port: number): Promise<Line> {
+async function openLine(port: number): Promise<Line> {
   const socket = await new Promise<Socket>((resolve, reject) => {
     const opened = connect({ port, host: '127.0.0.1', noDelay: true }, () => resolve(opened))
     opened.once('error', reject)

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -9,38 +9,48 @@ const CHECK_MS = 100
 // Of the clock that Linux counts processor time by.
 const TICKS_A_SECOND = 100
 
+/** A process that a benchmark has started. */
+export interface Runner {
+  pid: number
+  kill(signal: NodeJS.Signals): void
+  /** `SIGTERM`, or another signal; waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<void>
+}
+
 /** The processes that a benchmark has started. */
 export interface Processes {
-  run(command: string, args: string[], env: Record<string, string>): ChildProcess
-  /** Ends all of them (SIGTERM) and waits. */
-  stop(): Promise<void>
+  run(command: string, args: string[], env: Record<string, string>): Runner
+  /** Ends all of them and waits. */
+  stop(signal?: NodeJS.Signals): Promise<void>
 }
 
 export function startProcesses(): Processes {
-  const children: ChildProcess[] = []
+  const runners: Runner[] = []
   return {
     run(command, args, env) {
       const child = spawn(command, args, {
         stdio: ['ignore', 'ignore', 'inherit'],
         env: { ...process.env, ...env },
       })
-      children.push(child)
-      return child
+      const ended = once(child, 'exit')
+      const runner: Runner = {
+        pid: child.pid ?? 0,
+        kill: (signal) => void child.kill(signal),
+        stop: async (signal = 'SIGTERM') => {
+          child.kill(signal)
+          await ended
+        },
+      }
+      runners.push(runner)
+      return runner
     },
-    stop: async () => {
-      await Promise.all(children.map(stop))
+    stop: async (signal) => {
+      await Promise.all(runners.map((runner) => runner.stop(signal)))
     },
   }
 }
 
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = once(child, 'exit')
-  child.kill('SIGTERM')
-  await gone
-}
-
-/** Waits until something answers there, whatever it says; throws after 30 s. */
+/** Waits until something responds there, whatever it says; throws after 30 s. */
 export async function listening(url: string): Promise<void> {
   const until = performance.now() + START_MS
   for (;;) {
@@ -63,7 +73,7 @@ export async function outputOf(
 }
 
 /** What a process has used of processors so far, in seconds, its threads included. */
-export function cpuSeconds({ pid }: ChildProcess): number {
+export function cpuSeconds({ pid }: { pid?: number | undefined }): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')
     .split(' ')
@@ -71,7 +81,7 @@ export function cpuSeconds({ pid }: ChildProcess): number {
 }
 
 /** The memory that a process has at the moment, in MiB. */
-export function residentMib({ pid }: ChildProcess): number {
+export function residentMib({ pid }: { pid?: number | undefined }): number {
   const kib = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-  return Number(kib) / 1024
+  return Math.round(Number(kib) / 1024)
 }

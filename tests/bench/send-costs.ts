@@ -15,7 +15,7 @@ import type { Collections } from '@parley/dispatcher/store/collections'
 import { createCommitter } from '@parley/dispatcher/store/commit'
 import { startServers } from '@parley/local/servers/start-servers'
 import mongoose from 'mongoose'
-import { cpuSeconds } from './dispatch-system.ts'
+import { cpuSeconds } from './processes.ts'
 
 const NUMBERS = [1, 5, 20, 50]
 const SENDS = 2_000
@@ -40,7 +40,7 @@ try {
 async function measure(number: number) {
   const records = Array.from({ length: Math.ceil(SENDS / number) }, () => recordOf(number))
   await messages.insertMany(records)
-  const used = () => ({ own: process.cpuUsage(), mongo: cpuSeconds(servers.mongo.pid ?? 0) })
+  const used = () => ({ own: process.cpuUsage(), mongo: cpuSeconds(servers.mongo) })
   const [before, began] = [used(), performance.now()]
   await Promise.all(records.map(sendAll))
   const [after, took] = [used(), performance.now() - began]

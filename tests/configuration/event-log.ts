@@ -2,7 +2,7 @@ import { CONFIGURATION_EXCHANGE } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 
 /** One event as it came. */
-export interface LoggedEvent {
+interface LoggedEvent {
   id: number
   version: number
   text: string
@@ -54,7 +54,7 @@ export async function takeEvents(options: {
   return events
 }
 
-export interface Account {
+export interface EventAccount {
   /** Versions that the database has and no event told of. */
   lost: number
   /** Events of versions that the database never had, or that differ between two tellings of one version. */
@@ -66,7 +66,7 @@ export interface Account {
 }
 
 /** Holds events against the version that each document has in the end. */
-export function account(events: readonly LoggedEvent[], versions: ReadonlyMap<number, number>): Account {
+export function account(events: readonly LoggedEvent[], versions: ReadonlyMap<number, number>): EventAccount {
   const logged = new Map<string, string>()
   const latest = new Map<number, number>()
   const result = { lost: 0, invented: 0, misplaced: 0, repeated: 0 }

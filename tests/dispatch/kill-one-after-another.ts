@@ -18,7 +18,7 @@ export const KILLS = [
 ] as const
 
 /** What one kill led to; times in milliseconds from the kill. */
-export interface Kill {
+export interface PlannedKill {
   victim: string
   /** Milliseconds since the epoch. */
   killedAt: number
@@ -34,9 +34,9 @@ export async function killOneAfterAnother(options: {
   /** Between 0 and 1. */
   progress(): number
   say(line: string): void
-}): Promise<Kill[]> {
+}): Promise<PlannedKill[]> {
   const { store, runFile, progress, say } = options
-  const kills: Kill[] = []
+  const kills: PlannedKill[] = []
   for (const { at, victim } of KILLS) {
     const reached = () => progress() >= at
     if (!(await waitUntil(reached, { timeoutMs: REACHED_MS, intervalMs: CHECK_MS })))
@@ -55,7 +55,7 @@ async function kill({
   store: Store
   runFile: string
   victim: string
-}): Promise<Kill> {
+}): Promise<PlannedKill> {
   if (!victim.startsWith('dispatcher')) {
     const killedAt = Date.now()
     const { readyAfterMs } = await killProcess({ victim, runFile })

@@ -9,7 +9,7 @@ import {
 } from '@parley/local/demo/reconciliation'
 import { misbehave } from '@parley/local/demo/simulator-client'
 import { waitUntil } from '@parley/local/wait-until'
-import { type Kill, killOneAfterAnother } from './kill-one-after-another.ts'
+import { killOneAfterAnother, type PlannedKill } from './kill-one-after-another.ts'
 import { connectNumber, connectRpc, phoneNumberIdOf, planThreads, spread } from './lines.ts'
 import type { OwnSystem } from './own-system.ts'
 import { createSimulatorLog, startRpcSink } from './received-messages.ts'
@@ -29,7 +29,7 @@ const TROUBLE = {
 }
 
 export interface KillRun {
-  kills: Array<Kill & { longestSilenceMs: number }>
+  kills: Array<PlannedKill & { longestSilenceMs: number }>
   reconciliation: Reconciliation
   states: Record<string, number>
   /** Posts that were repeated because no 200 came. */

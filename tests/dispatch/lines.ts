@@ -1,13 +1,13 @@
 import type { PlannedMessage } from '@parley/local/demo/demo-plan'
 import { type Posted, postThreads } from '@parley/local/demo/post-threads'
 import { registerWebhook } from '@parley/local/demo/simulator-client'
-import type { Workspace } from './workspace.ts'
+import type { DispatchWorkspace } from './workspace.ts'
 
 const RPC_EXT_ID = 'rpc-line'
 
 /** Configures a channel that sends from a number to the simulator, which posts its statuses. */
 export async function connectNumber(options: {
-  workspace: Workspace
+  workspace: DispatchWorkspace
   simulatorUrl: string
   id: number
   accessToken?: string
@@ -32,7 +32,7 @@ export async function connectNumber(options: {
 
 /** Configures a channel whose answers go to an RPC endpoint. */
 export async function connectRpc(options: {
-  workspace: Workspace
+  workspace: DispatchWorkspace
   callbackUrl: string
   id: number
 }): Promise<void> {
@@ -90,6 +90,6 @@ export function spread(messages: number, perThread: number): number[] {
 
 /** Posts all of the threads' messages as fast as they are answered, so many at the same time. */
 export const postAll = (
-  workspace: Workspace,
+  workspace: DispatchWorkspace,
   options: { threads: PlannedMessage[][]; inFlight: number },
 ): Promise<Posted[]> => postThreads({ ...options, gateway: workspace, onAccepted: () => {} })

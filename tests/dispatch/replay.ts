@@ -5,7 +5,7 @@ import { connectNumber, planThreads, postAll, spread } from './lines.ts'
 import type { OwnSystem } from './own-system.ts'
 import { createSimulatorLog } from './received-messages.ts'
 import { openStore, type Store } from './store.ts'
-import { registerWorkspace, type Workspace } from './workspace.ts'
+import { type DispatchWorkspace, registerWorkspace } from './workspace.ts'
 
 /** As many as one number does not take long for. */
 const NUMBERS = 10
@@ -75,7 +75,7 @@ export async function runReplay(options: {
 
 /** Runs again what is dead until nothing is. */
 async function replayAll(options: {
-  workspace: Workspace
+  workspace: DispatchWorkspace
   store: Store
   messages: number
 }): Promise<number[]> {

@@ -5,7 +5,7 @@ import { isReady } from '@parley/local/demo/running-system'
 import { startReaper } from '@parley/local/processes/start-reaper'
 import type { System } from '@parley/local/system/start-system'
 
-export interface TemporaryState {
+interface TemporaryState {
   directory: string
   /** Has something stopped with the rest, before what was started earlier. */
   stopLater(stop: () => Promise<unknown>): void

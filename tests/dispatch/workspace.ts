@@ -5,7 +5,7 @@ const REQUEST_MS = 15_000
 const registered = z.looseObject({ accessToken: z.string(), workspace: z.looseObject({ host: z.string() }) })
 
 /** One registered workspace, and the requests that its admin makes. */
-export interface Workspace {
+export interface DispatchWorkspace {
   /** Calls the gateway; the answer's body must be read. */
   request(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Response>
   /** As `request`, for what must succeed: returns the body. */
@@ -16,7 +16,7 @@ export interface Workspace {
   providerUrl(extId: string): string
 }
 
-export async function registerWorkspace(gatewayUrl: string, namespace: string): Promise<Workspace> {
+export async function registerWorkspace(gatewayUrl: string, namespace: string): Promise<DispatchWorkspace> {
   const body = {
     name: 'Ana',
     email: `${namespace}@example.com`,
@@ -29,7 +29,7 @@ export async function registerWorkspace(gatewayUrl: string, namespace: string): 
   )
   const authorization = `Bearer ${accessToken}`
   const [slug] = workspace.host.split('.', 1)
-  const request: Workspace['request'] = (method, path, body, headers = {}) =>
+  const request: DispatchWorkspace['request'] = (method, path, body, headers = {}) =>
     send(new URL(path, gatewayUrl), { method, body, headers: { authorization, ...headers } })
   return {
     request,

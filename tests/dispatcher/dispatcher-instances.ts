@@ -1,5 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { buildApp } from '@parley/dispatcher/app'
@@ -11,11 +9,12 @@ import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testi
 import { PARTITIONS, partitionOf } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import mongoose from 'mongoose'
+import { startProcesses } from '../bench/processes.ts'
 import { channelTo, dispatcherEnvironment } from './dispatcher-environment.ts'
 import { publishMessages } from './publish-messages.ts'
 
 /** A call as the endpoint saw it; milliseconds. */
-export interface Call {
+export interface ObservedCall {
   messageId: string
   thread: string
   began: number
@@ -26,7 +25,7 @@ export interface Call {
 export async function startDispatcherInstances() {
   const { mongoUrl, amqpUrl, redisUrl } = await testServers()
   const database = freshDatabase('dispatcher')
-  const calls: Call[] = []
+  const calls: ObservedCall[] = []
   const responding = { ms: 30 }
   const endpoint = await listen((req, res) => {
     let text = ''
@@ -36,7 +35,7 @@ export async function startDispatcherInstances() {
     req.on('end', async () => {
       const began = performance.now()
       const { messageId, thread } = JSON.parse(text) as { messageId: string; thread: { extId: string } }
-      const call: Call = { messageId, thread: thread.extId, began, ended: Number.POSITIVE_INFINITY }
+      const call: ObservedCall = { messageId, thread: thread.extId, began, ended: Number.POSITIVE_INFINITY }
       calls.push(call)
       await pause(responding.ms)
       call.ended = performance.now()
@@ -52,7 +51,7 @@ export async function startDispatcherInstances() {
   const leases = client.db(database).collection<PartitionLease>('partitions')
   const connection = await connect(amqpUrl)
   const channel = await connection.createConfirmChannel()
-  const processes = new Set<ChildProcess>()
+  const processes = startProcesses()
   return {
     calls,
     /** How long the endpoint takes for a call. */
@@ -61,14 +60,8 @@ export async function startDispatcherInstances() {
     startHere: () =>
       startService({ name: 'dispatcher', config, build: buildApp, keys: makeServiceKeys(), environment }),
     /** Starts an instance as a process. */
-    startProcess(): ChildProcess {
-      const child = spawn(process.execPath, [join(CHECKOUT, 'services/dispatcher/src/server.ts')], {
-        stdio: 'inherit',
-        env: { ...process.env, ...environment },
-      })
-      processes.add(child)
-      return child
-    },
+    startProcess: () =>
+      processes.run(process.execPath, [join(CHECKOUT, 'services/dispatcher/src/server.ts')], environment),
     publish: (messages: Iterable<{ messageId: string; thread: string }>) =>
       publishMessages(channel, messages),
     /** The partitions of each instance whose lease has not run out. */
@@ -80,12 +73,7 @@ export async function startDispatcherInstances() {
       return new Map([...byOwner].map(([owner, all]) => [owner, all.map(({ _id }) => _id)]))
     },
     async close() {
-      for (const child of processes) {
-        if (child.exitCode !== null || child.signalCode !== null) continue
-        const gone = once(child, 'exit')
-        child.kill('SIGKILL')
-        await gone
-      }
+      await processes.stop('SIGKILL')
       await connection.close()
       await endpoint.close()
       await inner.close()
@@ -106,10 +94,10 @@ export function evenShares(instances: number): number[] {
 export const partitionOfThread = (thread: string): number => partitionOf(1, thread)
 
 /** Pairs of calls within one thread that were under way at the same time. */
-export function overlaps(calls: Call[]): Array<[Call, Call]> {
+export function overlaps(calls: ObservedCall[]): Array<[ObservedCall, ObservedCall]> {
   return [...Map.groupBy(calls, ({ thread }) => thread).values()].flatMap((ofThread) => {
     const byStart = ofThread.toSorted((a, b) => a.began - b.began)
-    return byStart.flatMap((call, index): Array<[Call, Call]> => {
+    return byStart.flatMap((call, index): Array<[ObservedCall, ObservedCall]> => {
       const next = byStart[index + 1]
       return next !== undefined && next.began < call.ended ? [[call, next]] : []
     })

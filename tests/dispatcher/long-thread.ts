@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { residentMib, startDispatchSystem } from '../bench/dispatch-system.ts'
+import { startDispatchSystem } from '../bench/dispatch-system.ts'
+import { residentMib } from '../bench/processes.ts'
 
 const size = z.object({
   MESSAGES: integer({ min: 1_000, max: 1_000_000 }).default(100_000).describe('Messages of the one thread'),
@@ -24,7 +25,7 @@ try {
   const dispatcher = system.startDispatcher()
   await sink.until(1_000)
   const look = (when: string) => {
-    const resident = residentMib(dispatcher.pid)
+    const resident = residentMib(dispatcher)
     most = Math.max(most, resident)
     rows.push({ when, 'resident MiB': resident, 'of the long thread done': sink.countOf(LONG) })
   }
@@ -38,7 +39,7 @@ try {
   const until = performance.now() + SECONDS * 1_000
   while (performance.now() < until) {
     await pause(1_000)
-    most = Math.max(most, residentMib(dispatcher.pid))
+    most = Math.max(most, residentMib(dispatcher))
   }
   look(`${SECONDS} s later`)
   report({ 'while it is stored': latencies, 'while it runs': later }, sink.doubled())
@@ -46,7 +47,7 @@ try {
     const deadline = performance.now() + STORED_MS
     while ((await messages.countDocuments({ thread: LONG } as object)) < MESSAGES) {
       if (performance.now() > deadline) throw new Error('not all were stored')
-      most = Math.max(most, residentMib(dispatcher.pid))
+      most = Math.max(most, residentMib(dispatcher))
       await pause(500)
     }
   }

@@ -11,7 +11,7 @@ export interface HttpResponse {
   json: Record<string, unknown>
 }
 
-export interface Send {
+export interface ReceivedSend {
   to: string
   type: string
   template?: string
@@ -32,7 +32,7 @@ export interface RunningParley {
   register(namespace: string): Promise<string>
   putWhatsappChannel(id: number, options: { extId: string; phoneNumberId: string }): Promise<void>
   /** What the simulator has got for a phone number. */
-  sends(phoneNumberId: string): Promise<Send[]>
+  sends(phoneNumberId: string): Promise<ReceivedSend[]>
   /** Waits until the gateway and all behind it are ready. */
   ready(): Promise<void>
   /** Says which process is which at the moment. */
@@ -88,7 +88,7 @@ export async function startProcesses(): Promise<RunningParley> {
     },
     async sends(phoneNumberId) {
       const response = await fetch(`${system.simulatorUrl}/simulator/sends?phoneNumberId=${phoneNumberId}`)
-      return ((await response.json()) as { data: Send[] }).data
+      return ((await response.json()) as { data: ReceivedSend[] }).data
     },
     async ready() {
       await eventually(async () => {

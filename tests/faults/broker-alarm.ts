@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { runCommand } from '@parley/local/processes/run-command'
 import { findBinary } from '@parley/local/servers/find-binary'
-import type { Fault } from './fault.ts'
+import type { InjectedFault } from './fault.ts'
 import type { FaultSystem } from './fault-system.ts'
 
 // Longer than the 5 s after which the webhook answers 503.
@@ -12,7 +12,7 @@ const COMMAND_MS = 30_000
 const FOLDERS = ['/usr/lib/rabbitmq/bin', '/opt/homebrew/sbin', '/usr/local/sbin']
 
 /** RabbitMQ finds that it is short of memory or disk, and takes nothing from publishers for 8 s. */
-export function alarm(kind: 'memory' | 'disk'): Fault {
+export function alarm(kind: 'memory' | 'disk'): InjectedFault {
   const [raise, lift] =
     kind === 'memory'
       ? [

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { budgetOf, faultSequence } from './choose-faults.ts'
-import type { Fault } from './fault.ts'
+import type { InjectedFault } from './fault.ts'
 
-const all: Fault[] = ['kill a', 'kill b', 'cut a', 'cut b', 'slow a'].map((name) => ({
+const all: InjectedFault[] = ['kill a', 'kill b', 'cut a', 'cut b', 'slow a'].map((name) => ({
   name,
   strike: async () => 0,
 }))

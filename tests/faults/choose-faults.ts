@@ -1,8 +1,8 @@
 import { chance } from '@parley/local/simulator/behaviours'
-import type { Fault } from './fault.ts'
+import type { InjectedFault } from './fault.ts'
 
 /** How many random faults, or for how many milliseconds. */
-export interface Budget {
+interface Budget {
   count?: number
   ms?: number
 }
@@ -17,11 +17,11 @@ export function budgetOf(text: string): Budget {
 
 /** Every fault once, then random ones; with `names` only those whose name contains one of them, once each. */
 export function* faultSequence(options: {
-  all: Fault[]
+  all: InjectedFault[]
   names: string[]
   budget: Budget
   seed: number
-}): Iterable<Fault> {
+}): Iterable<InjectedFault> {
   const { all, names, budget, seed } = options
   if (names.length > 0) return yield* all.filter(({ name }) => names.some((part) => name.includes(part)))
   yield* all

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Fault } from './fault.ts'
+import type { InjectedFault } from './fault.ts'
 import type { FaultSystem } from './fault-system.ts'
 import { pidOf, untilReplaced } from './process-faults.ts'
 
@@ -13,7 +13,7 @@ type Victim = 'gateway' | 'identity' | 'webhook' | 'dispatcher'
  * The clock of one process jumps by so many seconds while it runs, and back 8 s later: it is started again with
  * `library` (libfaketime) for its clock, and once more without it at the end. Intervals go on as they should.
  */
-export function clockJump(options: { victim: Victim; seconds: number; library: string }): Fault {
+export function clockJump(options: { victim: Victim; seconds: number; library: string }): InjectedFault {
   const { victim, seconds, library } = options
   return {
     name: `clock ${seconds > 0 ? '+' : '−'}${Math.abs(seconds)} s ${victim}`,

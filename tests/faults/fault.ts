@@ -8,7 +8,7 @@ export interface Surroundings {
 }
 
 /** Something that goes wrong, and is over when `strike` returns. */
-export interface Fault {
+export interface InjectedFault {
   /** What happens to whom, as `kill redis`. */
   name: string
   /** Whether callers may lose their connections or wait for their time-out meanwhile. */

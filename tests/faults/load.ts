@@ -2,7 +2,7 @@ import type { PlannedMessage } from '@parley/local/demo/demo-plan'
 import { limitRate } from '@parley/local/demo/limit-rate'
 import { type Posted, postThreads } from '@parley/local/demo/post-threads'
 import { connectNumber, connectRpc, phoneNumberIdOf, planThread } from '../dispatch/lines.ts'
-import { registerWorkspace, type Workspace } from '../dispatch/workspace.ts'
+import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace.ts'
 import { type Read, startReads } from './reads.ts'
 
 const NUMBERS = 4
@@ -15,7 +15,7 @@ const THREADS_EACH = 100_000
 
 /** A workspace of its own, with an RPC channel and some numbers. */
 export interface Lines {
-  workspace: Workspace
+  workspace: DispatchWorkspace
   phoneNumberIds: string[]
   /** The numbers' channels, as `connectNumber` counts them. */
   numbers: number[]

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Fault } from './fault.ts'
+import type { InjectedFault } from './fault.ts'
 import type { Target } from './fault-system.ts'
 
 const CUT_MS = 3_000
@@ -7,7 +7,7 @@ const SLOW_MS = 6_000
 const DELAY_MS = 150
 
 /** Every connection to it breaks, and none comes about for 3 s. */
-export function cut(target: Target): Fault {
+export function cut(target: Target): InjectedFault {
   return {
     name: `cut ${target}`,
     cutsCallers: target === 'gateway',
@@ -22,7 +22,7 @@ export function cut(target: Target): Fault {
 }
 
 /** What goes to it and comes from it takes 150 ms each way, for 6 s. */
-export function slow(target: Target): Fault {
+export function slow(target: Target): InjectedFault {
   return {
     name: `slow ${target}`,
     async strike({ system }) {

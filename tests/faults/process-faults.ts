@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { shutDown } from '@parley/local/servers/mongodb'
 import { waitUntil } from '@parley/local/wait-until'
-import type { Fault } from './fault.ts'
+import type { InjectedFault } from './fault.ts'
 import type { FaultSystem, Target } from './fault-system.ts'
 
 const STOPPED_MS = 10_000
@@ -9,7 +9,7 @@ const REPLACED_MS = 60_000
 const CHECK_MS = 50
 
 /** SIGKILL; recovery counts from there. */
-export function kill(victim: Target): Fault {
+export function kill(victim: Target): InjectedFault {
   return {
     name: `kill -9 ${victim}`,
     cutsCallers: victim === 'gateway',
@@ -24,7 +24,7 @@ export function kill(victim: Target): Fault {
 }
 
 /** Stopped as an administrator does it, and started again on its data. */
-export function restart(victim: Target): Fault {
+export function restart(victim: Target): InjectedFault {
   return {
     name: `restart ${victim}`,
     cutsCallers: victim === 'gateway',
@@ -41,7 +41,7 @@ export function restart(victim: Target): Fault {
 }
 
 /** SIGSTOP, and 10 s later SIGCONT: nothing of it answers, and nothing is closed. */
-export function suspend(victim: Target): Fault {
+export function suspend(victim: Target): InjectedFault {
   return {
     name: `SIGSTOP 10 s ${victim}`,
     cutsCallers: victim === 'gateway',

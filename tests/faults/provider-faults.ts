@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { misbehave } from '@parley/local/demo/simulator-client'
-import type { Fault } from './fault.ts'
+import type { InjectedFault } from './fault.ts'
 
 const TROUBLED_MS = 8_000
 const SEED = 7
@@ -14,7 +14,7 @@ const BEHAVIOURS = {
 }
 
 /** The provider misbehaves for 8 s, each way in a fault of its own. */
-export const PROVIDER_FAULTS: Fault[] = Object.entries(BEHAVIOURS).map(([name, behaviour]) => ({
+export const PROVIDER_FAULTS: InjectedFault[] = Object.entries(BEHAVIOURS).map(([name, behaviour]) => ({
   name: `provider ${name}`,
   async strike({ system, phoneNumberIds }) {
     const { simulatorUrl } = system

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Workspace } from '../dispatch/workspace.ts'
+import type { DispatchWorkspace } from '../dispatch/workspace.ts'
 
 /** What became of a read: its status; `broken` where the connection ended, `hung` where nothing came for 15 s. */
 export interface Read {
@@ -12,7 +12,7 @@ export interface Read {
 }
 
 /** Reads the paths in turn, `rate` a second, each at its time whether or not the last one was answered. */
-export function startReads(options: { workspace: Workspace; paths: string[]; rate: number }): {
+export function startReads(options: { workspace: DispatchWorkspace; paths: string[]; rate: number }): {
   stop(): Promise<Read[]>
 } {
   const { workspace, paths, rate } = options
@@ -35,7 +35,7 @@ export function startReads(options: { workspace: Workspace; paths: string[]; rat
   }
 }
 
-async function read(workspace: Workspace, path: string): Promise<Read> {
+async function read(workspace: DispatchWorkspace, path: string): Promise<Read> {
   const at = performance.now()
   try {
     const answer = await workspace.request('GET', path)

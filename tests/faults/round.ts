@@ -3,12 +3,12 @@ import { latencies, reconcile } from '@parley/local/demo/reconciliation'
 import { waitUntil } from '@parley/local/wait-until'
 import { z } from 'zod'
 import type { RpcSink, SimulatorLog } from '../dispatch/received-messages.ts'
-import type { Fault, Surroundings } from './fault.ts'
+import type { InjectedFault, Surroundings } from './fault.ts'
 import type { FaultSystem } from './fault-system.ts'
 import { connectLines, type Lines, type LoadResult, startLoad } from './load.ts'
 import { countQueued } from './queues.ts'
 import { growth, type Holding, readHoldings } from './resources.ts'
-import { type Count, isSettled, type Outcome, violations } from './verdict.ts'
+import { isSettled, type RoundCount, type RoundOutcome, violations } from './verdict.ts'
 
 const WARM_MS = 10_000
 const CALM_MS = 1_000
@@ -37,7 +37,7 @@ export interface World {
 }
 
 /** A row of the table. */
-export interface Round extends Pick<Outcome, 'recoveredMs' | 'settledMs' | 'reconciliation' | 'count'> {
+export interface Round extends Pick<RoundOutcome, 'recoveredMs' | 'settledMs' | 'reconciliation' | 'count'> {
   name: string
   /** Posts that were repeated because no 200 came. */
   repeatedPosts: number
@@ -57,7 +57,7 @@ export async function runRound(options: {
   world: World
   /** Counted from 0. */
   round: number
-  fault: Fault
+  fault: InjectedFault
   /** What the processes held before the first fault. */
   before: Record<string, Holding> | undefined
 }): Promise<Round> {
@@ -87,11 +87,11 @@ export async function runRound(options: {
   }
 }
 
-type Struck = Pick<Outcome, 'recoveredMs' | 'readyAt' | 'troubles' | 'cutsCallers'>
+type Struck = Pick<RoundOutcome, 'recoveredMs' | 'readyAt' | 'troubles' | 'cutsCallers'>
 
 /** Strikes once the load is under way, and waits until everything works again and has done so for a moment. */
 async function strike(options: {
-  fault: Fault
+  fault: InjectedFault
   surroundings: Surroundings
   rate: number
   /** How many messages were answered with 200. */
@@ -123,10 +123,10 @@ async function settle(options: {
   lines: Lines
   result: LoadResult
   shared: Struck
-}): Promise<Outcome> {
+}): Promise<RoundOutcome> {
   const { world, lines, result, shared } = options
   const began = performance.now()
-  const look = async (): Promise<Outcome> => {
+  const look = async (): Promise<RoundOutcome> => {
     await world.log.read()
     const reconciliation = reconcile(result.posted, receivedBy(world, lines))
     const [counted, queued] = await Promise.all([
@@ -146,7 +146,7 @@ async function settle(options: {
   return outcome
 }
 
-const parseCount = (body: unknown): Count => count.parse(body)
+const parseCount = (body: unknown): RoundCount => count.parse(body)
 
 /** What arrived of these lines, in the order of arrival. */
 function receivedBy({ log, sink }: World, { threads }: Lines) {

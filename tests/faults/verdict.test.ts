@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
-import { isSettled, type Outcome, violations } from './verdict.ts'
+import { isSettled, type RoundOutcome, violations } from './verdict.ts'
 
 const read = { path: '/rest/users', outcome: 200 as const, saysWhen: false, at: 10 }
-const good: Outcome = {
+const good: RoundOutcome = {
   recoveredMs: 100,
   settledMs: 100,
   reconciliation: {
@@ -21,10 +21,10 @@ const good: Outcome = {
   cutsCallers: false,
   troubles: [],
 }
-const counted = (changes: Partial<Outcome['reconciliation']>) => ({
+const counted = (changes: Partial<RoundOutcome['reconciliation']>) => ({
   reconciliation: { ...good.reconciliation, ...changes },
 })
-const count = (changes: object) => ({ count: { ...good.count, ...changes } as Outcome['count'] })
+const count = (changes: object) => ({ count: { ...good.count, ...changes } as RoundOutcome['count'] })
 const reads = (...changes: object[]) => ({
   reads: changes.map((change) => ({ ...read, ...change }) as typeof read),
 })
@@ -34,7 +34,7 @@ test('a round in which all went well breaks nothing', () => {
   expect(isSettled(good)).toBe(true)
 })
 
-test.each<[string, Partial<Outcome>, string]>([
+test.each<[string, Partial<RoundOutcome>, string]>([
   ['a lost message', counted({ once: 4, missing: 1, arrived: 4 }), '1 messages were lost'],
   ['a doubled one', counted({ once: 4, doubled: 1, arrived: 6 }), '1 messages arrived more than once'],
   ['disorder', counted({ threadsOutOfOrder: 2 }), '2 threads were out of order'],
@@ -59,7 +59,7 @@ test('what stays is told with what is left', () => {
   expect(expected).toMatch(/^something is stuck: \{"missing":0,"queued":3,/)
 })
 
-test.each<[string, Partial<Outcome>]>([
+test.each<[string, Partial<RoundOutcome>]>([
   ['503 with a time while something is away', reads({ outcome: 503, saysWhen: true })],
   ['504 likewise', reads({ outcome: 504, saysWhen: true })],
   ['a cut connection when the gateway fails', { ...reads({ outcome: 'broken' }), cutsCallers: true }],
@@ -68,7 +68,7 @@ test.each<[string, Partial<Outcome>]>([
 })
 
 describe('a round is not settled', () => {
-  test.each<[string, Partial<Outcome>]>([
+  test.each<[string, Partial<RoundOutcome>]>([
     ['while a queue holds something', { queued: 1 }],
     ['while the broker does not say', { queued: undefined }],
     ['while nobody counts', { count: undefined }],

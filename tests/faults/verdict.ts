@@ -2,7 +2,7 @@ import type { Reconciliation } from '@parley/local/demo/reconciliation'
 import type { Read } from './reads.ts'
 
 /** The service's own count of a workspace's messages. */
-export interface Count {
+export interface RoundCount {
   accepted: number
   inFlight: number
   delivered: number
@@ -12,13 +12,13 @@ export interface Count {
 }
 
 /** What a round came to. */
-export interface Outcome {
+export interface RoundOutcome {
   /** Milliseconds from the fault's end until everything worked again; undefined when it did not. */
   recoveredMs: number | undefined
   /** From the end of the load until nothing was under way; undefined when something stayed. */
   settledMs: number | undefined
   reconciliation: Reconciliation
-  count: Count | undefined
+  count: RoundCount | undefined
   queued: number | undefined
   reads: Read[]
   /** By `performance.now()`, when everything was ready again. */
@@ -29,7 +29,7 @@ export interface Outcome {
 }
 
 /** What a round breaks of the promises; none when all is well. */
-export function violations(outcome: Outcome): string[] {
+export function violations(outcome: RoundOutcome): string[] {
   const { recoveredMs, settledMs, reconciliation, count, troubles } = outcome
   const { posted, accepted, once, doubled, arrived, threadsOutOfOrder } = reconciliation
   const wrongReads = outcome.reads.filter((read) => !isRight(read, outcome))
@@ -53,19 +53,19 @@ export function violations(outcome: Outcome): string[] {
 }
 
 /** Whether nothing is under way any more. */
-export function isSettled({ reconciliation, count, queued }: Omit<Outcome, 'settledMs'>): boolean {
+export function isSettled({ reconciliation, count, queued }: Omit<RoundOutcome, 'settledMs'>): boolean {
   if (count === undefined || queued !== 0) return false
   const { accepted, delivered, read, inFlight, unaudited } = count
   const ended = inFlight === 0 && unaudited === 0 && delivered + read === accepted
   return ended && accepted >= reconciliation.accepted && reconciliation.missing === 0
 }
 
-function whatIsLeft({ reconciliation: { missing }, count, queued }: Outcome): object {
+function whatIsLeft({ reconciliation: { missing }, count, queued }: RoundOutcome): object {
   return { missing, queued, ...count }
 }
 
 /** Away is 502 to 504 with the time to come again; once all is ready, only 200 will do. */
-function isRight({ outcome, saysWhen, at }: Read, round: Outcome): boolean {
+function isRight({ outcome, saysWhen, at }: Read, round: RoundOutcome): boolean {
   if (outcome === 200) return true
   if (at > round.readyAt) return false
   if (typeof outcome === 'string') return round.cutsCallers

@@ -1,16 +1,16 @@
 import { exchange } from './exchange.ts'
 import { bytesOf, type FuzzCase, filled } from './fuzz-case.ts'
 import { type Failure, judge } from './judge.ts'
-import type { World } from './world.ts'
+import type { FuzzWorld } from './world.ts'
 
 /** What came of one case. */
-export interface Attacked {
+interface Attacked {
   statuses: number[]
   failures: Failure[]
 }
 
 /** Sends a case and judges what comes back. */
-export async function attack(one: FuzzCase, world: World): Promise<Attacked> {
+export async function attack(one: FuzzCase, world: FuzzWorld): Promise<Attacked> {
   const { bytes, requestId } = bytesOf(one, world.fill)
   const came = await exchange(world.url, bytes, { method: one.method, delivery: one.delivery })
   const target = filled(one.target, world.fill)

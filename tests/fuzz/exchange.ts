@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Delivery } from './fuzz-case.ts'
-import { type HttpResponse, parseResponses } from './parse-responses.ts'
+import type { FuzzDelivery } from './fuzz-case.ts'
+import { parseResponses, type RawResponse } from './parse-responses.ts'
 
 const RESPONSE_TIMEOUT_MS = 30_000
 const PIECE_MS = 4
@@ -9,7 +9,7 @@ const MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 
 /** What came back for some bytes. */
 export interface Exchange {
-  responses: HttpResponse[]
+  responses: RawResponse[]
   /** Set when the bytes that came are no HTTP, or nothing came in 30 s. */
   broken?: string
 }
@@ -18,7 +18,7 @@ export interface Exchange {
 export async function exchange(
   url: string,
   bytes: Buffer,
-  options: { method: string; delivery?: Delivery | undefined },
+  options: { method: string; delivery?: FuzzDelivery | undefined },
 ): Promise<Exchange> {
   const { method, delivery = {} } = options
   const { hostname, port } = new URL(url)
@@ -30,7 +30,7 @@ export async function exchange(
   return parseResponses(data, method)
 }
 
-async function send(socket: Socket, bytes: Buffer, delivery: Delivery): Promise<void> {
+async function send(socket: Socket, bytes: Buffer, delivery: FuzzDelivery): Promise<void> {
   const { pieces = 1, cutAfter = 1 } = delivery
   const part = bytes.subarray(0, Math.floor(bytes.length * cutAfter))
   const size = Math.max(1, Math.ceil(part.length / pieces))
@@ -47,7 +47,7 @@ async function send(socket: Socket, bytes: Buffer, delivery: Delivery): Promise<
 }
 
 /** All that came until the connection closed; a reset ends it like a close. */
-function read(socket: Socket, { cutResponse }: Delivery): Promise<{ data: Buffer; late: boolean }> {
+function read(socket: Socket, { cutResponse }: FuzzDelivery): Promise<{ data: Buffer; late: boolean }> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let length = 0

@@ -25,13 +25,13 @@ export interface FuzzCase {
   encoding?: 'latin1'
   /** The only statuses that are right, where the attack says so. */
   expectedStatuses?: readonly number[]
-  delivery?: Delivery
+  delivery?: FuzzDelivery
   /** All of the bytes, in the place of what the rest says. */
   raw?: string
 }
 
 /** How the bytes go out, where it is not all at once. */
-export interface Delivery {
+export interface FuzzDelivery {
   /** In so many pieces, with a moment between them. */
   pieces?: number
   /** Only so much of it, 0 to 1; then the connection is cut. */

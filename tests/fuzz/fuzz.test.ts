@@ -9,7 +9,7 @@ import { KINDS } from './fuzz-case.ts'
 import { judge } from './judge.ts'
 import { readRegressions } from './regressions.ts'
 import { hasPassed } from './report.ts'
-import { prepareWorld, type World } from './world.ts'
+import { type FuzzWorld, prepareWorld } from './world.ts'
 
 const SEED = 20_261_120
 const REQUESTS = 400
@@ -17,7 +17,7 @@ const REQUESTS = 400
 let system: Parley
 let server: Server
 let url: string
-let world: World
+let world: FuzzWorld
 beforeAll(async () => {
   system = await startParley()
   server = createHttpServer(system.services.gateway.app)

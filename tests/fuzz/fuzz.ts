@@ -6,15 +6,15 @@ import { readRegressions, saveRegression } from './regressions.ts'
 import { reproduction } from './reproduction.ts'
 import { countRoundTrips, type RoundTrips } from './round-trips.ts'
 import { createTally, type Tally, zeros } from './tally.ts'
-import { prepareWorld, type Target, type World } from './world.ts'
+import { type FuzzTarget, type FuzzWorld, prepareWorld } from './world.ts'
 
 const BATCH = 60
 const PER_WORLD = 4_000
 const MAX_SHRINKING = 120
 const ROUND_TRIP_SHARE = 0.03
 
-export interface FuzzOptions {
-  target: Target
+interface FuzzOptions {
+  target: FuzzTarget
   requests: number
   seed: number
   /** How many are under way at a time. */
@@ -63,7 +63,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzRun> {
 }
 
 /** Keeps so many batches under way, each of the family that is furthest behind its share. */
-async function sendUntil(goal: number, world: World, fuzzing: Fuzzing): Promise<void> {
+async function sendUntil(goal: number, world: FuzzWorld, fuzzing: Fuzzing): Promise<void> {
   const { tally, planned, seed, concurrency } = fuzzing
   const progress = (kind: Kind) => planned[kind] / families[kind].share
   const worker = async () => {
@@ -80,7 +80,7 @@ async function sendUntil(goal: number, world: World, fuzzing: Fuzzing): Promise<
 /** Sends some cases of a family; the first one with a fault of a new kind is made small and ends the batch. */
 async function batch(
   cases: fc.Arbitrary<FuzzCase>,
-  { seed, goal, world, fuzzing }: { seed: number; goal: number; world: World; fuzzing: Fuzzing },
+  { seed, goal, world, fuzzing }: { seed: number; goal: number; world: FuzzWorld; fuzzing: Fuzzing },
 ): Promise<void> {
   let found: string | undefined
   let shrinking = 0
@@ -98,18 +98,18 @@ async function batch(
   report({ one, signature: found, world, fuzzing })
 }
 
-async function send(one: FuzzCase, world: World, { tally }: Fuzzing): Promise<string[]> {
+async function send(one: FuzzCase, world: FuzzWorld, { tally }: Fuzzing): Promise<string[]> {
   const { statuses, failures } = await attack(one, world)
   const oracles = failures.map(({ oracle }) => oracle)
   tally.count(one.kind, statuses, oracles)
   return failures.map((failure) => signatureOf(one, failure))
 }
 
-async function replay(one: FuzzCase, world: World, fuzzing: Fuzzing): Promise<void> {
+async function replay(one: FuzzCase, world: FuzzWorld, fuzzing: Fuzzing): Promise<void> {
   for (const signature of await send(one, world, fuzzing)) report({ one, signature, world, fuzzing })
 }
 
-function report(options: { one: FuzzCase; signature: string; world: World; fuzzing: Fuzzing }): void {
+function report(options: { one: FuzzCase; signature: string; world: FuzzWorld; fuzzing: Fuzzing }): void {
   const { one, signature, world, fuzzing } = options
   const finding = { signature, reproduction: reproduction(one, world) }
   fuzzing.tally.findings.push(finding)

@@ -4,7 +4,7 @@ import { document, type MediaType, resolved, schemaErrors } from '../openapi/rea
 import type { Exchange } from './exchange.ts'
 import type { CallerName, FuzzCase } from './fuzz-case.ts'
 import { type FuzzedOperation, operationOf } from './operations.ts'
-import type { HttpResponse } from './parse-responses.ts'
+import type { RawResponse } from './parse-responses.ts'
 
 export const ORACLES = [
   ...(['5xx', 'no answer', 'outside the document', 'leak', 'permission', 'wrong status'] as const),
@@ -16,7 +16,7 @@ export interface Failure {
   why: string
 }
 
-export interface Judging {
+interface Judging {
   one: FuzzCase
   /** Its target as it was sent. */
   target: string
@@ -50,7 +50,7 @@ export function judge(judging: Judging, { responses, broken }: Exchange): Failur
   return responses.flatMap((response) => judgeResponse(judging, response))
 }
 
-function judgeResponse(judging: Judging, response: HttpResponse): Failure[] {
+function judgeResponse(judging: Judging, response: RawResponse): Failure[] {
   const { one, target, forbidden } = judging
   const operation = one.raw === undefined ? operationOf(one.method, target) : undefined
   const failure = (oracle: Oracle) => (why: string) => ({ oracle, why })
@@ -67,7 +67,7 @@ function judgeResponse(judging: Judging, response: HttpResponse): Failure[] {
 
 function serverError(
   operation: FuzzedOperation | undefined,
-  { status, headers, text }: HttpResponse,
+  { status, headers, text }: RawResponse,
 ): string[] {
   if (status < 500) return []
   const queued = operation !== undefined && QUEUED.includes(operation.operation.operationId)
@@ -79,7 +79,7 @@ function serverError(
 function undescribed(
   judging: Judging,
   operation: FuzzedOperation | undefined,
-  response: HttpResponse,
+  response: RawResponse,
 ): string[] {
   const { requestId, one } = judging
   const { status, headers, text } = response
@@ -111,7 +111,7 @@ const problemContent: Record<string, MediaType> = {
 }
 if (!('Problem' in document.components.schemas)) throw new Error('the document describes no problem')
 
-function wrongBody({ status, headers, text }: HttpResponse, content: Record<string, MediaType>): string[] {
+function wrongBody({ status, headers, text }: RawResponse, content: Record<string, MediaType>): string[] {
   const type = headers.get('content-type')?.split(';', 1)[0] ?? 'nothing'
   const media = content[type]
   if (media === undefined) return [`${status} with ${type}, described is ${Object.keys(content)}`]
@@ -138,7 +138,7 @@ function wrongProblem(body: unknown, status: number): string[] {
 
 function leaked(options: {
   operation: FuzzedOperation | undefined
-  response: HttpResponse
+  response: RawResponse
   forbidden: readonly string[]
 }): string[] {
   const { operation, response, forbidden } = options
@@ -159,7 +159,7 @@ const WITHOUT_ROLE: readonly CallerName[] = ['nobody', 'stranger']
 function notPermitted(
   one: FuzzCase,
   operation: FuzzedOperation | undefined,
-  { status, text }: HttpResponse,
+  { status, text }: RawResponse,
 ): string[] {
   if (operation === undefined || status !== 200) return []
   const { permission } = operation

@@ -19,7 +19,7 @@ const matching = fuzzedOperations.map((operation) => ({
 }))
 
 /** The operations of a path, whatever the method. */
-export function operationsAt(target: string): FuzzedOperation[] {
+function operationsAt(target: string): FuzzedOperation[] {
   const [path = ''] = target.split('?', 1)
   const found = matching.filter(({ pattern }) => pattern.test(path))
   const best = Math.min(...found.map(({ rank }) => rank))

@@ -1,11 +1,11 @@
-export interface HttpResponse {
+export interface RawResponse {
   status: number
   headers: Headers
   text: string
 }
 
 interface Parsed {
-  responses: HttpResponse[]
+  responses: RawResponse[]
   broken?: string
 }
 
@@ -13,7 +13,7 @@ const HEAD = /^HTTP\/1\.1 (\d{3}) [^\r\n]*\r\n((?:[^\r\n]*\r\n)*)$/
 
 /** The answers in what a server sent; `broken` when that is no HTTP or ends in the middle of one. */
 export function parseResponses(data: Buffer, method: string): Parsed {
-  const responses: HttpResponse[] = []
+  const responses: RawResponse[] = []
   let rest = data
   while (rest.length > 0) {
     const end = rest.indexOf('\r\n\r\n')

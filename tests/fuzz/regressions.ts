@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { FuzzCase } from './fuzz-case.ts'
 
 /** A case that once broke something. */
-export interface Regression {
+interface Regression {
   /** What it broke. */
   found: string
   case: FuzzCase

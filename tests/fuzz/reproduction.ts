@@ -1,5 +1,5 @@
 import { bytesOf, type FuzzCase, filled } from './fuzz-case.ts'
-import type { World } from './world.ts'
+import type { FuzzWorld } from './world.ts'
 
 const MAX_BODY = 2_000
 const quoted = (text: string) =>
@@ -7,7 +7,7 @@ const quoted = (text: string) =>
 const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** A command that sends a case again while the system of the run is up; no token of it is of use later. */
-export function reproduction(one: FuzzCase, { url, fill }: World): string {
+export function reproduction(one: FuzzCase, { url, fill }: FuzzWorld): string {
   const { hostname, port } = new URL(url)
   if (one.raw !== undefined || one.encoding !== undefined || one.delivery !== undefined) {
     const { bytes } = bytesOf(one, fill)

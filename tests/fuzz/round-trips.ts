@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { document } from '../openapi/read-document.ts'
 import { fromSchema } from './values/from-schema.ts'
 import { storableObject, storableString } from './values/naughty-values.ts'
-import type { Workspace } from './workspaces.ts'
+import type { FuzzWorkspace } from './workspaces.ts'
 
 /** How many documents came back as they were stored, and which did not. */
 export interface RoundTrips {
@@ -15,7 +15,7 @@ interface Trip {
   name: string
   bodies: fc.Arbitrary<unknown>
   /** Stores a body; undefined when it was refused. Else everything that shows it. */
-  store(workspace: Workspace, body: object): Promise<object[] | undefined>
+  store(workspace: FuzzWorkspace, body: object): Promise<object[] | undefined>
 }
 
 /** What a service writes itself, whatever was sent. */
@@ -108,7 +108,7 @@ const TRIPS: readonly Trip[] = [...CONFIGURED.map(configured), ...identity, mess
 
 /** Stores naughty strings in whatever stores strings, and reads them back in every way there is. */
 export async function countRoundTrips(
-  workspace: Workspace,
+  workspace: FuzzWorkspace,
   { count, seed }: { count: number; seed: number },
 ): Promise<RoundTrips> {
   const trips: RoundTrips = { stored: 0, changed: [] }

@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { type OwnSystem, startOwnSystem } from '../dispatch/own-system.ts'
 import { fuzz } from './fuzz.ts'
 import { type FuzzReport, fuzzTable, hasPassed } from './report.ts'
-import type { Target } from './world.ts'
+import type { FuzzTarget } from './world.ts'
 
 const size = z.object({
   REQUESTS: integer({ min: 100, max: 10_000_000 }).default(50_000).describe('How many are sent'),
@@ -47,7 +47,7 @@ async function pidsOf({ runFile }: OwnSystem): Promise<Record<string, number | u
   return Object.fromEntries(Object.entries(processes).map(([name, { pid }]) => [name, pid]))
 }
 
-function targetOf({ system }: OwnSystem, secrets: Secrets): Target {
+function targetOf({ system }: OwnSystem, secrets: Secrets): FuzzTarget {
   const { gatewayUrl, processes, mongoUrl, amqpUrl, redisUrl } = system
   const inside = Object.values(processes).flatMap(({ url, metricsUrl }) => [url, metricsUrl ?? url])
   const addresses = [...inside, mongoUrl, amqpUrl, redisUrl]

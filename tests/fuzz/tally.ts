@@ -2,7 +2,7 @@ import { KINDS, type Kind } from './fuzz-case.ts'
 import { ORACLES, type Oracle } from './judge.ts'
 
 /** A case that broke an oracle, as small as it got. */
-export interface Finding {
+export interface FuzzFinding {
   signature: string
   reproduction: string
 }
@@ -12,7 +12,7 @@ export interface Tally {
   sent: Record<Kind, number>
   statuses: Map<number, number>
   failures: Record<Oracle, number>
-  findings: Finding[]
+  findings: FuzzFinding[]
   count(kind: Kind, statuses: readonly number[], oracles: readonly Oracle[]): void
   total(): number
   share(status: number): number

@@ -6,7 +6,7 @@ import { bodies } from '../../services/configuration/test/bodies.ts'
 const REQUEST_MS = 30_000
 const PASSWORD = 'correct horse battery staple'
 
-export interface Reply {
+interface Reply {
   status: number
   headers: Headers
   text: string
@@ -14,7 +14,7 @@ export interface Reply {
 }
 
 /** A registered workspace with something of everything in it, all of it marked. */
-export interface Workspace {
+export interface FuzzWorkspace {
   /** In whatever holds text there, and in nothing else. */
   mark: string
   token: string
@@ -56,13 +56,13 @@ async function succeed(url: string, options: Parameters<typeof ask>[1]): Promise
 }
 
 /** Registers a workspace and puts something of everything into it. */
-export async function prepareWorkspace(url: string): Promise<Workspace> {
+export async function prepareWorkspace(url: string): Promise<FuzzWorkspace> {
   const mark = `mark-${randomUUID()}`
   const email = `${randomUUID()}@example.com`
   const body = { name: 'Ana', email, phone: '1', password: PASSWORD, namespace: 'fuzz' }
   const registered = await succeed(url, { method: 'POST', path: '/api/auth/register', body })
   const token: string = registered.accessToken
-  const workspace: Workspace = {
+  const workspace: FuzzWorkspace = {
     mark,
     token,
     email,
@@ -76,7 +76,7 @@ export async function prepareWorkspace(url: string): Promise<Workspace> {
   return workspace
 }
 
-async function plant(workspace: Workspace, id: number): Promise<void> {
+async function plant(workspace: FuzzWorkspace, id: number): Promise<void> {
   const { mark, victims, call } = workspace
   await call('PATCH', `/rest/workspaces/${id}`, { context: { mark } })
   victims.workspaces = String(id)
@@ -97,7 +97,7 @@ async function plant(workspace: Workspace, id: number): Promise<void> {
 }
 
 /** Returns the id of a message that the log shows. */
-async function postMarked({ mark, request }: Workspace): Promise<string> {
+async function postMarked({ mark, request }: FuzzWorkspace): Promise<string> {
   const message = { extId: mark, user: { phone: '5511988887777' }, thread: { extId: mark }, answer: {} }
   const { headers, text } = await request('POST', '/api/hooks/whatsapp', message)
   const id = headers.get('x-message-id')
@@ -109,7 +109,7 @@ async function postMarked({ mark, request }: Workspace): Promise<string> {
 }
 
 /** Makes a user with a role and returns the name to log in with. */
-export async function addUser({ call }: Workspace, role: string): Promise<string> {
+export async function addUser({ call }: FuzzWorkspace, role: string): Promise<string> {
   const email = `${randomUUID()}@example.com`
   await call('POST', '/rest/users', { name: role, email, password: PASSWORD, role })
   return email
@@ -124,7 +124,7 @@ export async function login(url: string, username: string): Promise<string> {
 const MOVING = ['messages']
 
 /** All that was planted, as its admin sees it. */
-export async function seenOf({ victims, request }: Workspace): Promise<string> {
+export async function seenOf({ victims, request }: FuzzWorkspace): Promise<string> {
   const seen = Object.entries(victims)
     .filter(([name]) => !MOVING.includes(name))
     .map(async ([name, id]) => {

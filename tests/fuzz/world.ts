@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { defined } from '@parley/shared/defined'
 import { type ForgersMaterial, forge } from './forged-tokens.ts'
 import type { CallerName, Fill } from './fuzz-case.ts'
-import { addUser, ask, login, prepareWorkspace, seenOf, type Workspace } from './workspaces.ts'
+import { addUser, ask, type FuzzWorkspace, login, prepareWorkspace, seenOf } from './workspaces.ts'
 
 /** What is under attack, and what no answer of it may show. */
-export interface Target {
+export interface FuzzTarget {
   url: string
   /** Secrets of its own, and addresses inside. */
   hidden: readonly string[]
@@ -12,9 +13,9 @@ export interface Target {
   gatewayKey?: Record<string, unknown>
 }
 
-export interface World {
+export interface FuzzWorld {
   url: string
-  own: Workspace
+  own: FuzzWorkspace
   fill: Fill
   hidden: readonly string[]
   /** Marks of what the caller may not see. */
@@ -29,7 +30,7 @@ const SECRET = () => `secret-${randomUUID()}`
  * Three workspaces: the one under attack, with a user of each role; the stranger's, whose admin attacks as well; and a
  * witness, which nothing may reach.
  */
-export async function prepareWorld({ url, hidden, gatewayKey }: Target): Promise<World> {
+export async function prepareWorld({ url, hidden, gatewayKey }: FuzzTarget): Promise<FuzzWorld> {
   const [own, other, witness] = [
     await prepareWorkspace(url),
     await prepareWorkspace(url),
@@ -48,11 +49,7 @@ export async function prepareWorld({ url, hidden, gatewayKey }: Target): Promise
   })
   const { json } = await ask(url, { method: 'GET', path: '/.well-known/jwks.json' })
   const jwk = json.keys[0]
-  const material: ForgersMaterial = {
-    token: own.token,
-    jwk,
-    ...(gatewayKey === undefined ? {} : { gatewayKey }),
-  }
+  const material: ForgersMaterial = { token: own.token, jwk, ...defined({ gatewayKey }) }
   const before = await seenOf(witness)
   return {
     url,
@@ -72,12 +69,13 @@ export async function prepareWorld({ url, hidden, gatewayKey }: Target): Promise
 const ROLES = ['MEMBER', 'VIEWER', 'PROVIDER'] as const
 
 /** For each caller a token to work with, and one of somebody like them whose sessions may end. */
-async function logIn(url: string, { own, other }: { own: Workspace; other: Workspace }) {
+async function logIn(url: string, { own, other }: { own: FuzzWorkspace; other: FuzzWorkspace }) {
   const tokens = new Map<CallerName, string>([
     ['WORKSPACE_ADMIN', own.token],
     ['stranger', other.token],
   ])
-  const newcomer = async (workspace: Workspace, role: string) => login(url, await addUser(workspace, role))
+  const newcomer = async (workspace: FuzzWorkspace, role: string) =>
+    login(url, await addUser(workspace, role))
   for (const role of ROLES) tokens.set(role, await newcomer(own, role))
   const spare = new Map<CallerName, string>([['stranger', await newcomer(other, 'WORKSPACE_ADMIN')]])
   for (const role of ['WORKSPACE_ADMIN', ...ROLES] as const) spare.set(role, await newcomer(own, role))
@@ -87,8 +85,8 @@ async function logIn(url: string, { own, other }: { own: Workspace; other: Works
 function fillFrom(known: {
   tokens: ReadonlyMap<string, string>
   spare: ReadonlyMap<string, string>
-  own: Workspace
-  foreign: Workspace
+  own: FuzzWorkspace
+  foreign: FuzzWorkspace
   material: ForgersMaterial
 }): Fill {
   const { tokens, spare, own, foreign, material } = known

@@ -11,7 +11,7 @@ export interface PostedMessage {
   ms: number
 }
 
-export interface Load {
+export interface PostedLoad {
   posted: PostedMessage[]
   done: Promise<void>
 }
@@ -28,7 +28,7 @@ export const messageOf = ({ thread, sequence }: { thread: string; sequence: numb
   input: `${thread}/${sequence}`,
 })
 
-export interface Poster {
+interface Poster {
   post(message: PostedMessage): Promise<void>
   close(): void
 }
@@ -72,7 +72,7 @@ export function startLoad(options: {
   messages: number
   threads: number
   rate: number
-}): Load {
+}): PostedLoad {
   const { poster, run, messages, threads, rate } = options
   const posted: PostedMessage[] = []
   let due = performance.now()

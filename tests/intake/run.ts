@@ -13,7 +13,7 @@ import { integer, parseConfig } from '@parley/shared/config'
 import { createLog } from '@parley/shared/log'
 import { connectRedis } from '@parley/shared/redis'
 import { z } from 'zod'
-import { createPoster, type Load, type PostedMessage, startLoad } from './post-load.ts'
+import { createPoster, type PostedLoad, type PostedMessage, startLoad } from './post-load.ts'
 import { missing, outOfSequence, readLog, readStore, repeats } from './verify.ts'
 
 const size = z.object({
@@ -131,7 +131,7 @@ async function register(): Promise<string> {
 }
 
 /** Kills each server outright when its part of the load is posted; the supervisor starts it again. */
-async function killOneAfterAnother({ posted }: Load): Promise<object[]> {
+async function killOneAfterAnother({ posted }: PostedLoad): Promise<object[]> {
   const table: object[] = []
   for (const { at, victim } of KILLS) {
     await waitUntil(async () => posted.length >= at * MESSAGES, { timeoutMs: 600_000, intervalMs: 20 })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Parsed } from '@parley/local/testing/service-under-test'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
+import { defined } from '@parley/shared/defined'
 import { type MediaType, type Named, operations, resolved, schemaErrors } from './read-document.ts'
 import { type RunSoFar, standIns } from './stand-ins.ts'
 
@@ -40,7 +41,7 @@ async function send(method: string, path: string, options: Sent = {}): Promise<H
       ...(raw === undefined ? {} : { 'content-type': 'application/json' }),
       ...options.headers,
     },
-    ...(raw === undefined ? {} : { body: raw }),
+    ...defined({ body: raw }),
   })
   const { status, headers } = response
   const text = await response.text()

@@ -7,7 +7,7 @@ export interface MediaType {
   examples?: Record<string, { $ref: string }>
 }
 
-export interface Parameter {
+export interface DocumentedParameter {
   in: 'path' | 'query' | 'header'
   name: string
   required: boolean
@@ -21,11 +21,11 @@ export interface Response {
   content?: Record<string, MediaType>
 }
 
-export interface Operation {
+export interface DocumentedOperation {
   operationId: string
   tags: string[]
   description: string
-  parameters: Parameter[]
+  parameters: DocumentedParameter[]
   requestBody?: { required: boolean; content: Record<string, MediaType> }
   responses: Record<string, Response>
   security?: object[]
@@ -34,7 +34,7 @@ export interface Operation {
 export interface OpenApi {
   openapi: string
   tags: { name: string }[]
-  paths: Record<string, Record<string, Operation>>
+  paths: Record<string, Record<string, DocumentedOperation>>
   components: Record<'schemas' | 'responses' | 'examples' | 'headers', Record<string, never>>
 }
 
@@ -45,7 +45,7 @@ export const document = JSON.parse(text) as OpenApi
 export interface Named {
   method: string
   path: string
-  operation: Operation
+  operation: DocumentedOperation
 }
 
 /** Every operation of the document. */

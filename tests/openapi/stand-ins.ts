@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 
 /** What is sent in the place of an example that only holds for one run: ids, secrets and signatures. */
-export interface StandIn {
+interface StandIn {
   parameters?: Record<string, string>
   body?: unknown
 }

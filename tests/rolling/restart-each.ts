@@ -6,7 +6,7 @@ const BACK_MS = 60_000
 const CHECK_MS = 50
 
 /** How one instance was replaced; milliseconds from SIGTERM. */
-export interface Restart {
+interface Restart {
   instance: string
   goneAfterMs: number
   readyAfterMs: number

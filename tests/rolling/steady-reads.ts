@@ -1,19 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Workspace } from '../dispatch/workspace.ts'
+import type { DispatchWorkspace } from '../dispatch/workspace.ts'
 
 const PATHS = ['/rest/channels/1', '/rest/users', '/rest/hooks', '/rest/messages?limit=1']
 
 /** One answer to a read; status 0 when none came. */
-export interface Read {
+export interface SteadyRead {
   path: string
   status: number
   ms: number
 }
 
 /** Reads from every service in turn, `rate` a second, each at its time whether or not the last one was answered. */
-export function startReads(options: { workspace: Workspace; rate: number }): { stop(): Promise<Read[]> } {
+export function startReads(options: { workspace: DispatchWorkspace; rate: number }): {
+  stop(): Promise<SteadyRead[]>
+} {
   const { workspace, rate } = options
-  const reads: Promise<Read>[] = []
+  const reads: Promise<SteadyRead>[] = []
   let stopped = false
   const started = performance.now()
   const loop = async () => {
@@ -32,7 +34,7 @@ export function startReads(options: { workspace: Workspace; rate: number }): { s
   }
 }
 
-async function read(workspace: Workspace, path: string): Promise<Read> {
+async function read(workspace: DispatchWorkspace, path: string): Promise<SteadyRead> {
   const started = performance.now()
   const status = await workspace.request('GET', path).then(
     async (answer) => {

@@ -13,7 +13,7 @@ const reply = z.looseObject({
 })
 
 /** Looks at the event loop of another process of this machine, from within it. */
-export interface EventLoopWatch {
+interface EventLoopWatch {
   begin(): Promise<void>
   /** The delays since {@link begin}, in milliseconds; a loop that is never late is at 5. */
   read(): Promise<{ p99: number; max: number }>

@@ -4,10 +4,10 @@ import { z } from 'zod'
 const REQUEST_MS = 15_000
 
 const session = z.looseObject({ accessToken: z.string(), refreshToken: z.string() })
-export type Session = z.output<typeof session>
+export type GatewaySession = z.output<typeof session>
 
 const apiToken = z.looseObject({ _id: z.number(), token: z.string() })
-export type ApiToken = z.output<typeof apiToken>
+export type GatewayApiToken = z.output<typeof apiToken>
 
 export interface CallOptions {
   token?: string
@@ -20,9 +20,9 @@ export interface GatewayCalls {
   status(method: string, path: string, options?: CallOptions): Promise<number>
   /** Registers a workspace with a new user. */
   register(email: string): Promise<void>
-  login(email: string): Promise<Session>
-  refresh(refreshToken: string): Promise<Session>
-  makeApiToken(token: string): Promise<ApiToken>
+  login(email: string): Promise<GatewaySession>
+  refresh(refreshToken: string): Promise<GatewaySession>
+  makeApiToken(token: string): Promise<GatewayApiToken>
 }
 
 const PASSWORD = crypto.randomUUID()

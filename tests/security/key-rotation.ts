@@ -8,7 +8,7 @@ import { SetupError } from '@parley/local/setup-error'
 import { loadSecrets } from '@parley/local/system/secrets'
 import { waitUntil } from '@parley/local/wait-until'
 import { z } from 'zod'
-import type { GatewayCalls, Session } from './gateway-calls.ts'
+import type { GatewayCalls, GatewaySession } from './gateway-calls.ts'
 
 const FOLLOW_MS = 60_000
 const UNUSED_SESSIONS = 40
@@ -36,9 +36,9 @@ export async function rotateUnderLoad(options: {
   use(token: string): void
 }): Promise<RotationResult> {
   const { calls, email, use } = options
-  const unused: Session[] = []
+  const unused: GatewaySession[] = []
   for (let n = 0; n < UNUSED_SESSIONS; n++) {
-    const before: Session = unused.at(-1) ?? (await calls.login(email))
+    const before: GatewaySession = unused.at(-1) ?? (await calls.login(email))
     unused.push(await calls.refresh(before.refreshToken))
   }
   const newest = unused.at(-1)

@@ -1,15 +1,15 @@
 import type { RotationResult } from './key-rotation.ts'
 import { percentile } from './percentile.ts'
 import type { StallResult } from './registration-stall.ts'
-import type { LoadResult } from './steady-load.ts'
+import type { SteadyLoadResult } from './steady-load.ts'
 
 const LABEL = 52
 const FIGURE = 12
 const REVOCATION_LIMIT_MS = 2_000
 const STALL_MS = 50
 
-export interface LiveResult {
-  load: LoadResult
+interface LiveResult {
+  load: SteadyLoadResult
   rotation: RotationResult
   /** When the last call was let through, in milliseconds after each revocation. */
   revocations: { tokens: number[]; sessions: number[] }

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 
-export interface HttpResponse {
+export interface MatrixResponse {
   status: number
   text: string
   json: Parsed
 }
 
-export type Call = (
+export type MatrixCall = (
   method: string,
   path: string,
   options?: { token?: string | undefined; body?: unknown },
-) => Promise<HttpResponse>
+) => Promise<MatrixResponse>
 
 /** A user of the workspace under test, the admin of another one, or nobody. */
 export interface MatrixCaller {
@@ -24,7 +24,7 @@ export interface MatrixCaller {
 }
 
 export interface MatrixWorld {
-  call: Call
+  call: MatrixCall
   workspace: number
   /** The token of the admin who makes what the callers try to reach. */
   admin: string
@@ -51,7 +51,7 @@ export const messageOf = (thread: string) => ({
   audio: 'data:audio/ogg;base64,T2dnUw==',
 })
 
-export function callsTo(url: string): Call {
+function callsTo(url: string): MatrixCall {
   return async (method, path, { token, body } = {}) => {
     const response = await fetch(url + path, {
       method,
@@ -110,7 +110,7 @@ export async function prepareCallers(url: string): Promise<MatrixWorld> {
 }
 
 /** Messages for a channel that is not there: after a while they are put aside, and may be run again. */
-async function postMessages(call: Call, token: string, count: number): Promise<string[]> {
+async function postMessages(call: MatrixCall, token: string, count: number): Promise<string[]> {
   for (let n = 0; n < count; n++)
     await call('POST', '/api/hooks/whatsapp', { token, body: messageOf(`acme-only ${n}`) })
   return eventually(async () => {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { RESOURCE_ALIASES } from '@parley/shared/configuration-resources'
-import type { Operation } from '../../docs/permission-operations.ts'
+import type { PermissionOperation } from '../../docs/permission-operations.ts'
 import { bodies } from '../../services/configuration/test/bodies.ts'
 import { type MatrixWorld, messageOf, newEmail, PASSWORD, registration } from './matrix-callers.ts'
 
-type Named = Pick<Operation, 'method' | 'path'>
+type Named = Pick<PermissionOperation, 'method' | 'path'>
 
 let lastId = 1_000
 const configured = (path: string) => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createRouter, routes } from '@parley/gateway/routes'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
-import { type Operation, operations } from '../../docs/permission-operations.ts'
+import { operations, type PermissionOperation } from '../../docs/permission-operations.ts'
 import {
   grantsByDefault,
   mayByDefault,
@@ -21,7 +21,7 @@ const CALLERS = [
 const UNKNOWN = [404, 405]
 const AT_ONCE = 6
 
-const nameOf = ({ method, path }: Pick<Operation, 'method' | 'path'>) => `${method} ${path}`
+const nameOf = ({ method, path }: Pick<PermissionOperation, 'method' | 'path'>) => `${method} ${path}`
 const listed = operations.map(nameOf)
 let system: Parley
 let world: MatrixWorld
@@ -63,7 +63,7 @@ describe.each(CALLERS)('%s', (name) => {
 
   test('gets what the role says from every operation', async () => {
     const wrong: object[] = []
-    const check = async (operation: Operation) => {
+    const check = async (operation: PermissionOperation) => {
       const { method } = operation
       const path = await concretePath(world, operation)
       const body = await bodyFor(world, operation)
@@ -111,12 +111,12 @@ async function sideBySide<T>(items: readonly T[], work: (item: T) => Promise<voi
   await Promise.all(Array.from({ length: AT_ONCE }, workSome))
 }
 
-function endsSession({ path }: Operation): boolean {
+function endsSession({ path }: PermissionOperation): boolean {
   return path === '/api/auth/password' || path === '/api/auth/logout'
 }
 
 /** The statuses that an operation may answer a caller with, who sends what it takes to a document that is there. */
-function expectedStatuses({ name, role }: MatrixCaller, operation: Operation): number[] {
+function expectedStatuses({ name, role }: MatrixCaller, operation: PermissionOperation): number[] {
   const { path, access, resource } = operation
   // Providers say who they are by a signature of the body or a token of the channel, which this is without.
   if (path.includes('{slug}')) return [404]

@@ -2,7 +2,7 @@ const TICK_MS = 5
 const MAX_IN_FLIGHT = 1_000
 
 /** What came of the requests of a load. */
-export interface LoadResult {
+export interface SteadyLoadResult {
   sent: number
   /** How often each status came, other than 200; `failed` without an answer, `unsent` with 1,000 in flight. */
   refused: Map<string, number>
@@ -11,15 +11,15 @@ export interface LoadResult {
   seconds: number
 }
 
-export interface SteadyLoad {
+interface SteadyLoad {
   /** Settles once every answer is in. */
-  stop(): Promise<LoadResult>
+  stop(): Promise<SteadyLoadResult>
 }
 
 /** Sends `rate` requests a second, however long the answers take. */
 export function startSteadyLoad({ rate, send }: { rate: number; send(): Promise<number> }): SteadyLoad {
   const started = performance.now()
-  const result: LoadResult = { sent: 0, refused: new Map(), latencies: [], seconds: 0 }
+  const result: SteadyLoadResult = { sent: 0, refused: new Map(), latencies: [], seconds: 0 }
   const inFlight = new Set<Promise<void>>()
   const refuse = (reason: string) => result.refused.set(reason, (result.refused.get(reason) ?? 0) + 1)
   const one = async (dueAt: number) => {

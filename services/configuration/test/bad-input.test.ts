@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests } from './configuration-server.ts'
 
-let server: ConfigurationServer
-beforeAll(async () => {
-  server = await startConfiguration()
-})
-afterAll(() => server.close())
+const server = configurationForTests()
 
 const put = (path: string, body: unknown) => server.call('PUT', path, { body })
 const MIB = 1024 * 1024

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import type { Finding } from '../src/check/finding.ts'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests } from './configuration-server.ts'
 
-let server: ConfigurationServer
-beforeAll(async () => {
-  server = await startConfiguration({
-    roles: { JOBS: [{ schema: "{{resource}} == 'jobs'", read: 'true', write: '' }] },
-  })
+const server = configurationForTests({
+  roles: { JOBS: [{ schema: "{{resource}} == 'jobs'", read: 'true', write: '' }] },
 })
-afterAll(() => server.close())
 
 const putter = (workspace: number) => async (path: string, body: unknown) =>
   expect((await server.call('PUT', `/rest/${path}`, { body, workspace })).status).toBe(200)

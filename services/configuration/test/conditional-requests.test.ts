@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { beforeEach, expect, test } from '@jest/globals'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests } from './configuration-server.ts'
 
-let server: ConfigurationServer
+const server = configurationForTests()
 let id = 0
 let etag = ''
-beforeAll(async () => {
-  server = await startConfiguration()
-})
-afterAll(() => server.close())
 beforeEach(async () => {
   const created = await server.call('POST', '/rest/steps', { body: bodies.steps })
   id = created.json._id

@@ -1,28 +1,13 @@
-import {
-  type Listening,
-  listen,
-  makeServiceKeys,
-  type Parsed,
-  startService,
-} from '@parley/local/testing/service-under-test'
-import { freshDatabase, releaseDatabases, testServers } from '@parley/local/testing/test-servers'
-import { type Caller, createInternalSigner, type ServiceName } from '@parley/shared/internal-token'
+import { type JsonRequest, type JsonResponse, sendJson } from '@parley/local/testing/send-json'
+import { type Listening, listen, type RunningService } from '@parley/local/testing/service-under-test'
+import { type Parley, type Proxied, startParley } from '@parley/local/testing/start-parley'
+import { startedForTests } from '@parley/local/testing/started-for-tests'
+import type { Caller, ServiceName } from '@parley/shared/internal-token'
 import type { PermissionEntry } from '@parley/shared/permission/decide'
 import { DEFAULT_ROLES } from '@parley/shared/permission/entry'
-import { buildApp } from '../src/app.ts'
-import { config } from '../src/config.ts'
+import type { mongo } from 'mongoose'
 
-export interface JsonResponse {
-  status: number
-  headers: Headers
-  text: string
-  json: Parsed
-}
-
-export interface CallOptions {
-  body?: unknown
-  raw?: string
-  headers?: Record<string, string>
+interface CallOptions extends JsonRequest {
   /** A role's name; the first role of the workspace when left out. */
   role?: string
   workspace?: number
@@ -30,7 +15,9 @@ export interface CallOptions {
 
 export interface ConfigurationServer {
   url: string
-  mongo: { url: string; database: string }
+  /** The service's database. */
+  database: mongo.Db
+  proxies: Parley['proxies']
   /** Calls as an account of a workspace (1) in a role (WORKSPACE_ADMIN). */
   call(method: string, path: string, options?: CallOptions): Promise<JsonResponse>
   /** Calls as a service that speaks for itself. */
@@ -39,6 +26,8 @@ export interface ConfigurationServer {
     path: string,
     options?: { method?: string; body?: unknown },
   ): Promise<JsonResponse>
+  /** Starts a further instance on the same database; it is closed with the first one, or before. */
+  startInstance(environment?: Record<string, string>): Promise<ConfigurationServer>
   close(): Promise<void>
 }
 
@@ -47,76 +36,63 @@ type Roles = Record<string, readonly PermissionEntry[]>
 interface Options {
   /** Beside the roles that every workspace has. */
   roles?: Roles
-  /** Shares the database of this server. */
-  others?: Pick<ConfigurationServer, 'mongo'>
+  /** What it reaches through a proxy. Without `rabbitmq` it has no broker. */
+  proxies?: Proxied[]
   environment?: Record<string, string>
 }
 
-/** The real service on a free port; roles are served as identity serves them. */
+/** The real service for the tests of a file. */
+export const configurationForTests = (options?: Options): ConfigurationServer =>
+  startedForTests(() => startConfiguration(options))
+
+/** The real service on a free port with a database of its own; roles are served as identity serves them. */
 export async function startConfiguration(options: Options = {}): Promise<ConfigurationServer> {
+  const { proxies = [], environment } = options
   const defaults = DEFAULT_ROLES.map(({ name, permissions }) => [name, permissions] as const)
   const roles: Roles = { ...Object.fromEntries(defaults), ...options.roles }
-  const mongo = options.others?.mongo ?? {
-    url: (await testServers()).mongoUrl,
-    database: freshDatabase('configuration'),
-  }
   const identity = await serveRoles(Object.values(roles))
-  const keys = makeServiceKeys()
-  const server = await startService({
-    name: 'configuration',
-    config,
-    build: buildApp,
-    keys,
-    environment: {
-      MONGO_URL: mongo.url,
-      MONGO_DATABASE: mongo.database,
-      IDENTITY_URL: identity.url,
-      ...options.environment,
-    },
+  const broker = proxies.includes('rabbitmq') ? {} : { AMQP_URL: '' }
+  const parley = await startParley({
+    services: ['configuration'],
+    proxies: { configuration: proxies },
+    environment: { configuration: { IDENTITY_URL: identity.url, ...broker, ...environment } },
   })
-  const sign = (issuer: ServiceName, caller?: Caller) => {
-    const audience = 'configuration'
-    return createInternalSigner(keys.own[issuer]).sign(caller ? { audience, caller } : { audience })
+  const close = async () => {
+    await parley.close()
+    await identity.close()
   }
+  return { ...configurationServer(parley, parley.services.configuration, Object.keys(roles)), close }
+}
+
+function configurationServer(parley: Parley, service: RunningService, roles: string[]): ConfigurationServer {
+  const { proxies, authorization } = parley
+  const { url, close } = service
   return {
-    url: server.url,
-    mongo,
-    call: (method, path, options = {}) => {
-      const token = sign('gateway', callerIn(Object.keys(roles), options))
-      return call(server.url + path, method, token, options)
+    url,
+    database: parley.database('configuration'),
+    proxies,
+    call: (method, path, { role, workspace, headers, ...request } = {}) => {
+      const caller = callerIn(roles, role, workspace)
+      const signed = { authorization: authorization('gateway', 'configuration', caller), ...headers }
+      return sendJson(url + path, method, { ...request, headers: signed })
     },
     callAs: (name, path, { method = 'GET', body } = {}) =>
-      call(server.url + path, method, sign(name), body === undefined ? {} : { body }),
-    close: async () => {
-      await server.close()
-      await identity.close()
-      if (options.others === undefined) await releaseDatabases(mongo.url, [mongo.database])
-    },
+      sendJson(url + path, method, {
+        ...(body === undefined ? {} : { body }),
+        headers: { authorization: authorization(name, 'configuration') },
+      }),
+    startInstance: async (environment) =>
+      configurationServer(parley, await parley.start('configuration', environment), roles),
+    close,
   }
 }
 
-function callerIn(roles: string[], { role = 'WORKSPACE_ADMIN', workspace = 1 }: CallOptions): Caller {
+function callerIn(roles: string[], role = 'WORKSPACE_ADMIN', workspace = 1): Caller {
   return {
     account: { _id: 10 + workspace, username: 'ana@example.com', name: 'Ana', profile: 1, context: {} },
     workspace: { _id: workspace, name: 'Acme', namespace: 'acme', host: 'acme.example.com' },
     role: { _id: roles.indexOf(role), name: role, version: 1 },
   }
-}
-
-async function call(url: string, method: string, token: string, options: CallOptions): Promise<JsonResponse> {
-  const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
-  const response = await fetch(url, {
-    method,
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...options.headers,
-    },
-    ...(body === undefined ? {} : { body }),
-  })
-  const text = await response.text()
-  const json = text === '' ? undefined : JSON.parse(text)
-  return { status: response.status, headers: response.headers, text, json }
 }
 
 function serveRoles(roles: (readonly PermissionEntry[])[]): Promise<Listening> {

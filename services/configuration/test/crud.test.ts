@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { z } from 'zod'
 import { definitions } from '../src/resources/all-resources.ts'
 import { RESOURCES } from '../src/resources/definition.ts'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests } from './configuration-server.ts'
 
-let server: ConfigurationServer
-beforeAll(async () => {
-  server = await startConfiguration()
-})
-afterAll(() => server.close())
+const server = configurationForTests()
 
 describe.each(RESOURCES)('%s', (resource) => {
   const body = bodies[resource]

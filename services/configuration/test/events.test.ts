@@ -1,11 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { testServers } from '@parley/local/testing/test-servers'
 import { documentChange } from '@parley/shared/document-change'
 import { type ChannelModel, connect } from 'amqplib'
-import mongoose from 'mongoose'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests, startConfiguration } from './configuration-server.ts'
 import { eventually } from './eventually.ts'
 
 interface Event {
@@ -19,10 +17,8 @@ interface Event {
   document: Record<string, unknown> | null
 }
 
-let proxy: TcpProxy
-let environment: { AMQP_URL: string }
+const server = configurationForTests({ proxies: ['rabbitmq'] })
 let broker: ChannelModel
-let server: ConfigurationServer
 let events: Event[] = []
 
 beforeAll(async () => {
@@ -41,19 +37,11 @@ beforeAll(async () => {
     },
     { noAck: true },
   )
-  const { hostname: host, port } = new URL(amqpUrl)
-  proxy = await startTcpProxy({ host, port: Number(port) })
-  environment = { AMQP_URL: Object.assign(new URL(amqpUrl), { port: String(proxy.port) }).href }
-  server = await startConfiguration({ environment })
 })
 afterEach(() => {
   events = []
 })
-afterAll(async () => {
-  await server.close()
-  await proxy.close()
-  await broker.close()
-})
+afterAll(() => broker.close())
 
 const count = (length: number) =>
   eventually(
@@ -86,7 +74,7 @@ test('every write is published once, in order, with its version', async () => {
 })
 
 test('writes succeed while RabbitMQ is unavailable, and are published when it is back', async () => {
-  proxy.cut()
+  server.proxies.rabbitmq.cut()
   const created = await server.call('POST', '/rest/jobs', { body: bodies.jobs })
   expect(created.status).toBe(200)
   await eventually(
@@ -94,7 +82,7 @@ test('writes succeed while RabbitMQ is unavailable, and are published when it is
     ({ status }) => status === 200,
   )
   expect(events).toEqual([])
-  proxy.mend()
+  server.proxies.rabbitmq.mend()
   expect(published(await count(1))).toContain(`jobs.created ${created.json._id} 1`)
 })
 
@@ -107,7 +95,7 @@ test('without a stored position every document is published once again, deletion
     (seen) => seen.some(({ key, _id }) => key === 'steps.deleted' && _id === 2),
   )
   events = []
-  await forgetPlace(server.mongo)
+  await forgetPlace()
   const seen = await eventually(
     () => events,
     (all) => ['steps.created 1 1', 'steps.deleted 2 2'].every((line) => published(all).includes(line)),
@@ -119,36 +107,31 @@ test('without a stored position every document is published once again, deletion
 test('one instance publishes at a time, and another continues where it stopped', async () => {
   const workspace = 12
   const silent = await startConfiguration()
-  const first = await startConfiguration({ others: silent, environment })
+  const withBroker = { AMQP_URL: (await testServers()).amqpUrl }
+  const first = await silent.startInstance(withBroker)
   const write = () => silent.call('POST', '/rest/actions', { body: bodies.actions, workspace })
   const own = () => published(events.filter((event) => event.workspace === workspace))
   const lines = (from: number, to: number) =>
     Array.from({ length: to - from + 1 }, (_, at) => `actions.created ${from + at} 1`)
   await write()
   await eventually(own, (seen) => seen.length === 1)
-  const second = await startConfiguration({ others: silent, environment })
+  await silent.startInstance(withBroker)
   try {
     for (let at = 2; at <= 10; at++) await write()
     await eventually(own, (seen) => seen.length >= 10)
     expect(own()).toEqual(lines(1, 10))
-  } finally {
     await first.close()
-  }
-  try {
     for (let at = 11; at <= 20; at++) await write()
     await eventually(own, (seen) => seen.length >= 20)
     expect(own()).toEqual(lines(1, 20))
   } finally {
-    await second.close()
     await silent.close()
   }
 })
 
 /** Takes the relay's lease away for 5 s, and with it the place to go on from. */
-async function forgetPlace({ url, database }: { url: string; database: string }): Promise<void> {
-  const client = await mongoose.mongo.MongoClient.connect(url)
-  const taken = { owner: 'another copy', expiresAt: new Date(Date.now() + 5_000) }
-  const relays = client.db(database).collection<{ _id: string }>('relays')
+async function forgetPlace(): Promise<void> {
+  const taken = { owner: 'another instance', expiresAt: new Date(Date.now() + 5_000) }
+  const relays = server.database.collection<{ _id: string }>('relays')
   await relays.updateOne({ _id: 'events' }, { $set: taken, $unset: { from: '' } })
-  await client.close()
 }

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { escapeKeys, unescapeKeys } from '@parley/shared/safe-keys'
 import fc from 'fast-check'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests } from './configuration-server.ts'
 
-let server: ConfigurationServer
-beforeAll(async () => {
-  server = await startConfiguration()
-})
-afterAll(() => server.close())
+const server = configurationForTests()
 
 const ODD_KEYS = [
   '__proto__',

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { changesBetween } from '../src/history/write-history.ts'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests } from './configuration-server.ts'
 import { eventually } from './eventually.ts'
 
-let server: ConfigurationServer
-beforeAll(async () => {
-  server = await startConfiguration({
-    roles: {
-      ACTIVE: [{ schema: 'true', read: "{{doc.status}} == 'active'", write: '' }],
-    },
-  })
+const server = configurationForTests({
+  roles: {
+    ACTIVE: [{ schema: 'true', read: "{{doc.status}} == 'active'", write: '' }],
+  },
 })
-afterAll(() => server.close())
 
 const by = { _id: 11, username: 'ana@example.com' }
 const at = expect.any(String)

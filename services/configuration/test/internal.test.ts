@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests } from './configuration-server.ts'
 
-let server: ConfigurationServer
-beforeAll(async () => {
-  server = await startConfiguration()
-})
-afterAll(() => server.close())
+const server = configurationForTests()
 
 test('services read channels by their external id, lowest id first, with versions', async () => {
   for (const id of [9, 4, 6]) await server.call('PUT', `/rest/channels/${id}`, { body: bodies.channels })

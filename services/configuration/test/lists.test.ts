@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import mongoose from 'mongoose'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests } from './configuration-server.ts'
 
-let server: ConfigurationServer
+const server = configurationForTests()
 beforeAll(async () => {
-  server = await startConfiguration()
   for (let at = 0; at < 30; at++) {
     const body = {
       ...bodies.tasks,
@@ -19,7 +17,6 @@ beforeAll(async () => {
   }
   await server.call('DELETE', '/rest/tasks/7')
 })
-afterAll(() => server.close())
 
 interface Task {
   _id: number
@@ -100,31 +97,19 @@ test('a cursor is valid only for the sort that it was made for', async () => {
 })
 
 test('every page examines only the index keys that it shows', async () => {
-  const client = await mongoose.mongo.MongoClient.connect(server.mongo.url)
-  const db = client.db(server.mongo.database)
-  try {
-    await db.command({ profile: 2 })
-    for (const query of [
-      '',
-      '&sort=-updatedAt',
-      '&sort=name',
-      '&workflow=1',
-      '&workflow=1&sort=-updatedAt',
-    ]) {
-      await everyPage(query, 3)
-    }
-    await db.command({ profile: 0 })
-    const reads = await db
-      .collection('system.profile')
-      .find({ op: 'query', ns: /\.tasks$/ })
-      .toArray()
-    expect(reads.length).toBeGreaterThan(30)
-    for (const read of reads) {
-      expect(read.docsExamined).toBeLessThanOrEqual(4)
-      expect(read.keysExamined).toBeLessThanOrEqual(5)
-      expect(read.hasSortStage ?? false).toBe(false)
-    }
-  } finally {
-    await client.close()
+  const { database } = server
+  await database.command({ profile: 2 })
+  for (const query of ['', '&sort=-updatedAt', '&sort=name', '&workflow=1', '&workflow=1&sort=-updatedAt'])
+    await everyPage(query, 3)
+  await database.command({ profile: 0 })
+  const reads = await database
+    .collection('system.profile')
+    .find({ op: 'query', ns: /\.tasks$/ })
+    .toArray()
+  expect(reads.length).toBeGreaterThan(30)
+  for (const read of reads) {
+    expect(read.docsExamined).toBeLessThanOrEqual(4)
+    expect(read.keysExamined).toBeLessThanOrEqual(5)
+    expect(read.hasSortStage ?? false).toBe(false)
   }
 })

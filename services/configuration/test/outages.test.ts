@@ -1,32 +1,14 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
+import { expect, test } from '@jest/globals'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests } from './configuration-server.ts'
 import { eventually } from './eventually.ts'
 
-let owner: ConfigurationServer
-let server: ConfigurationServer
-let proxy: TcpProxy
-
-beforeAll(async () => {
-  owner = await startConfiguration()
-  const { hostname: host, port } = new URL(owner.mongo.url)
-  proxy = await startTcpProxy({ host, port: Number(port) })
-  // Discovery would find the way around the proxy.
-  const url = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`
-  server = await startConfiguration({ others: { mongo: { ...owner.mongo, url } } })
-})
-afterAll(async () => {
-  await server.close()
-  await owner.close()
-  await proxy.close()
-})
-
+const server = configurationForTests({ proxies: ['mongo'] })
 const write = () => server.call('PUT', '/rest/jobs/1', { body: bodies.jobs })
 
-test('while the database is away every request says so in time; when it is back they succeed', async () => {
+test('while the database is unavailable every request gets 503 within ten seconds, and succeeds once it is back', async () => {
   expect((await write()).status).toBe(200)
-  proxy.cut()
+  server.proxies.mongo.cut()
   const began = performance.now()
   const responses = await Promise.all([
     write(),
@@ -49,7 +31,7 @@ test('while the database is away every request says so in time; when it is back 
     503,
     { status: 'not ready', dependencies: { mongodb: 'down' } },
   ])
-  proxy.mend()
+  server.proxies.mongo.mend()
   const back = await eventually(write, ({ status }) => status === 200)
   await eventually(
     () => server.call('GET', '/rest/jobs/1/history'),

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { mergePatch } from '../src/documents/patch-document.ts'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests } from './configuration-server.ts'
 
-let server: ConfigurationServer
-beforeAll(async () => {
-  server = await startConfiguration()
-})
-afterAll(() => server.close())
+const server = configurationForTests()
 
 const patch = (path: string, body: unknown, headers = {}) =>
   server.call('PATCH', `/rest/${path}`, { body, headers })
@@ -101,21 +97,17 @@ describe('PATCH', () => {
 })
 
 test('100 patches at once, through two instances of the service, lose nothing', async () => {
-  const other = await startConfiguration({ others: server })
-  try {
-    await server.call('PUT', '/rest/tasks/7', { body: { ...bodies.tasks, context: {} } })
-    const responses = await Promise.all(
-      Array.from({ length: 100 }, (_, at) =>
-        (at % 2 === 0 ? server : other).call('PATCH', '/rest/tasks/7', {
-          body: { context: { [`k${at}`]: at } },
-        }),
-      ),
-    )
-    expect(responses.map(({ status }) => status)).toEqual(Array(100).fill(200))
-    const { json, headers } = await server.call('GET', '/rest/tasks/7')
-    expect(Object.keys(json.context)).toHaveLength(100)
-    expect(headers.get('etag')).toBe('"101"')
-  } finally {
-    await other.close()
-  }
+  const other = await server.startInstance()
+  await server.call('PUT', '/rest/tasks/7', { body: { ...bodies.tasks, context: {} } })
+  const responses = await Promise.all(
+    Array.from({ length: 100 }, (_, at) =>
+      (at % 2 === 0 ? server : other).call('PATCH', '/rest/tasks/7', {
+        body: { context: { [`k${at}`]: at } },
+      }),
+    ),
+  )
+  expect(responses.map(({ status }) => status)).toEqual(Array(100).fill(200))
+  const { json, headers } = await server.call('GET', '/rest/tasks/7')
+  expect(Object.keys(json.context)).toHaveLength(100)
+  expect(headers.get('etag')).toBe('"101"')
 })

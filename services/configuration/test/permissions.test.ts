@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { defined } from '@parley/shared/defined'
 import fc from 'fast-check'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests } from './configuration-server.ts'
 
 const MINE = '{{account.workspace._id}}'
 const ROLES = {
@@ -24,17 +25,15 @@ const ROLES = {
   EVERYTHING: [{ schema: 'true', read: 'true', write: 'true' }],
 }
 
-let server: ConfigurationServer
+const server = configurationForTests({ roles: ROLES })
 beforeAll(async () => {
-  server = await startConfiguration({ roles: ROLES })
   for (const [at, status] of ['active', 'pending', 'failed'].entries()) {
     await server.call('PUT', `/rest/tasks/${at + 1}`, { body: { ...bodies.tasks, status } })
   }
 })
-afterAll(() => server.close())
 
 const status = async (method: string, path: string, role: string, body?: unknown) =>
-  (await server.call(method, path, { role, ...(body === undefined ? {} : { body }) })).status
+  (await server.call(method, path, { role, ...defined({ body }) })).status
 const listed = async (role: string, query = '') =>
   (await server.call('GET', `/rest/tasks${query}`, { role })).json.data.map(({ _id }: { _id: number }) => _id)
 

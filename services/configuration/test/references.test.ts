@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests } from './configuration-server.ts'
 
-let server: ConfigurationServer
-beforeAll(async () => {
-  server = await startConfiguration({
-    roles: {
-      STEPS: [{ schema: "{{resource}} == 'steps'", read: 'true', write: 'true' }],
-      STEPS_ONLY: [
-        { schema: "{{resource}} == 'steps' || {{resource}} == 'jobs'", read: 'true', write: 'true' },
-      ],
-    },
-  })
+const server = configurationForTests({
+  roles: {
+    STEPS: [{ schema: "{{resource}} == 'steps'", read: 'true', write: 'true' }],
+    STEPS_ONLY: [
+      { schema: "{{resource}} == 'steps' || {{resource}} == 'jobs'", read: 'true', write: 'true' },
+    ],
+  },
 })
-afterAll(() => server.close())
 
 const put = async (path: string, body: unknown) =>
   expect((await server.call('PUT', `/rest/${path}`, { body })).status).toBe(200)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import type mongoose from 'mongoose'
-import type { DocumentChange } from '../src/relay/change-stream.ts'
+import type { DocumentWrite } from '../src/relay/change-stream.ts'
 import { startRelay } from '../src/relay/relay.ts'
 import { type Database, openDatabase } from '../src/store/database.ts'
 import { eventually } from './eventually.ts'
@@ -27,7 +27,7 @@ afterAll(async () => {
 const write = (id: number) =>
   database.documents('jobs').insertOne({ _id: { workspace: 1, id }, version: 1, deleted: true, written })
 
-const idsOf = (changes: DocumentChange[]) => changes.map(({ stored }) => stored._id.id)
+const idsOf = (changes: DocumentWrite[]) => changes.map(({ stored }) => stored._id.id)
 
 /** The database, but its first change stream fails as when the oplog has moved on. */
 function forgetting(real: Database): Database {

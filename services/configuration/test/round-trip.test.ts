@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { z } from 'zod'
 import { definitions } from '../src/resources/all-resources.ts'
 import { RESOURCES, type ResourceName } from '../src/resources/definition.ts'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests } from './configuration-server.ts'
 
-let server: ConfigurationServer
-beforeAll(async () => {
-  server = await startConfiguration()
-})
-afterAll(() => server.close())
+const server = configurationForTests()
 
 const text = fc.string({ unit: 'grapheme', maxLength: 200 })
 const integer = fc.maxSafeInteger()

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { parseConfig } from '@parley/shared/config'
 import {
   createSecretBox,
@@ -9,10 +9,9 @@ import {
   secretKeysConfig,
   secretKeysOf,
 } from '@parley/shared/sealed-value'
-import mongoose from 'mongoose'
 import { z } from 'zod'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests } from './configuration-server.ts'
 import { eventually } from './eventually.ts'
 
 const entry = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
@@ -35,14 +34,10 @@ const masked = {
 }
 const channel = { ...bodies.channels, config }
 
-let server: ConfigurationServer
-beforeAll(async () => {
-  server = await startConfiguration({
-    environment: { SECRET_KEYS: k1 },
-    roles: { LOW: [{ schema: 'true', read: 'true', write: '{{doc._id}} < 5' }] },
-  })
+const server = configurationForTests({
+  environment: { SECRET_KEYS: k1 },
+  roles: { LOW: [{ schema: 'true', read: 'true', write: '{{doc._id}} < 5' }] },
 })
-afterAll(() => server.close())
 
 const put = (path: string, body: unknown) => server.call('PUT', `/rest/${path}`, { body })
 const get = (path: string, role?: string) => server.call('GET', `/rest/${path}`, role ? { role } : {})
@@ -75,18 +70,13 @@ test('no collection of the database contains a secret in the clear', async () =>
     () => get('channels/1/history'),
     ({ json }) => json.data?.length === 2,
   )
-  const client = await mongoose.mongo.MongoClient.connect(server.mongo.url)
-  try {
-    const db = client.db(server.mongo.database)
-    const names = (await db.listCollections().toArray()).map(({ name }) => name)
-    expect(names).toEqual(expect.arrayContaining(['channels', 'history']))
-    const all = await Promise.all(names.map((name) => db.collection(name).find().toArray()))
-    expect(JSON.stringify(all)).toContain('sealed:k1:')
-    expect(JSON.stringify(all)).not.toContain('in-the-clear')
-    expect(JSON.stringify(all)).not.toContain('4711')
-  } finally {
-    await client.close()
-  }
+  const { database } = server
+  const names = (await database.listCollections().toArray()).map(({ name }) => name)
+  expect(names).toEqual(expect.arrayContaining(['channels', 'history']))
+  const all = await Promise.all(names.map((name) => database.collection(name).find().toArray()))
+  expect(JSON.stringify(all)).toContain('sealed:k1:')
+  expect(JSON.stringify(all)).not.toContain('in-the-clear')
+  expect(JSON.stringify(all)).not.toContain('4711')
 })
 
 test('history is masked as the document is', async () => {
@@ -192,18 +182,13 @@ test('services get them sealed, and open them with the key', async () => {
 })
 
 test('keys can be changed: old secrets are read, and sealed anew when they are written', async () => {
-  const changed = await startConfiguration({ others: server, environment: { SECRET_KEYS: `${k2},${k1}` } })
-  const lost = await startConfiguration({ others: server, environment: { SECRET_KEYS: k2 } })
-  try {
-    expect((await changed.call('GET', '/rest/channels/9')).json.config).toEqual(config)
-    expect((await lost.call('GET', '/rest/channels/9')).json.config).toEqual(masked)
-    await lost.call('PUT', '/rest/channels/9', { body: { ...channel, config: masked } })
-    await changed.call('PATCH', '/rest/channels/9', { body: { name: 'Sealed anew' } })
-    expect((await lost.call('GET', '/rest/channels/9')).json.config).toEqual(config)
-  } finally {
-    await changed.close()
-    await lost.close()
-  }
+  const changed = await server.startInstance({ SECRET_KEYS: `${k2},${k1}` })
+  const lost = await server.startInstance({ SECRET_KEYS: k2 })
+  expect((await changed.call('GET', '/rest/channels/9')).json.config).toEqual(config)
+  expect((await lost.call('GET', '/rest/channels/9')).json.config).toEqual(masked)
+  await lost.call('PUT', '/rest/channels/9', { body: { ...channel, config: masked } })
+  await changed.call('PATCH', '/rest/channels/9', { body: { name: 'Sealed anew' } })
+  expect((await lost.call('GET', '/rest/channels/9')).json.config).toEqual(config)
 })
 
 test('without keys there is one for development, and no start in production', () => {
@@ -220,28 +205,21 @@ test('password, token, clientSecret and secret are secrets by their names', asyn
   const body = { ...channel, config: { login: named, note: 'open' } }
   expect((await put('channels/60', body)).json.config).toEqual(body.config)
   expect((await get('channels/60', 'VIEWER')).json.config).toEqual({ login: namedMasked, note: 'open' })
-  const client = await mongoose.mongo.MongoClient.connect(server.mongo.url)
-  const stored = await client.db(server.mongo.database).collection('channels').findOne({ '_id.id': 60 })
-  await client.close()
+  const stored = await server.database.collection('channels').findOne({ '_id.id': 60 })
   expect(JSON.stringify(stored)).not.toContain('in-the-clear')
 })
 
 test('what is stored in the clear under such a name is read, masked to others, and sealed when it is next written', async () => {
   const id = 61
   await put(`channels/${id}`, { ...channel, config: { note: 'open' } })
-  const client = await mongoose.mongo.MongoClient.connect(server.mongo.url)
-  try {
-    const channels = client.db(server.mongo.database).collection('channels')
-    await channels.updateOne({ '_id.id': id }, { $set: { 'doc.config.login': named }, $inc: { version: 1 } })
-    expect((await get(`channels/${id}`)).json.config).toEqual({ note: 'open', login: named })
-    expect((await get(`channels/${id}`, 'VIEWER')).json.config.login).toEqual(namedMasked)
-    const patched = await server.call('PATCH', `/rest/channels/${id}`, { body: { description: 'new' } })
-    expect([patched.status, patched.json.config.login]).toEqual([200, named])
-    const stored = JSON.stringify(await channels.findOne({ '_id.id': id }))
-    expect(stored).not.toContain('in-the-clear')
-  } finally {
-    await client.close()
-  }
+  const channels = server.database.collection('channels')
+  await channels.updateOne({ '_id.id': id }, { $set: { 'doc.config.login': named }, $inc: { version: 1 } })
+  expect((await get(`channels/${id}`)).json.config).toEqual({ note: 'open', login: named })
+  expect((await get(`channels/${id}`, 'VIEWER')).json.config.login).toEqual(namedMasked)
+  const patched = await server.call('PATCH', `/rest/channels/${id}`, { body: { description: 'new' } })
+  expect([patched.status, patched.json.config.login]).toEqual([200, named])
+  const stored = JSON.stringify(await channels.findOne({ '_id.id': id }))
+  expect(stored).not.toContain('in-the-clear')
 })
 
 test('a response with a plain secret has no-store, and one without may be cached privately', async () => {
@@ -273,8 +251,7 @@ describe('a signing secret', () => {
 
   test('a signing secret of 24 bytes is accepted, and a shorter one that was stored earlier stays valid', async () => {
     expect((await put('channels/64', withSecrets(bytes(24), 'x-'.repeat(12)))).status).toBe(200)
-    const client = await mongoose.mongo.MongoClient.connect(server.mongo.url)
-    const channels = client.db(server.mongo.database).collection('channels')
+    const channels = server.database.collection('channels')
     const box = createSecretBox(secretKeyring.parse(k1))
     const workspace =
       (await channels.findOne<{ _id: { workspace: number } }>({ '_id.id': 64 }))?._id.workspace ?? 0
@@ -283,7 +260,6 @@ describe('a signing secret', () => {
       $inc: { version: 1 },
     }
     await channels.updateOne({ '_id.id': 64 }, change)
-    await client.close()
     const { json } = await get('channels/64')
     expect(json.config.signingSecrets).toEqual(['short', 'plain'])
     expect((await put('channels/64', json)).status).toBe(200)

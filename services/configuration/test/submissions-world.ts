@@ -1,18 +1,15 @@
+import type { JsonResponse } from '@parley/local/testing/send-json'
 import type { Parsed } from '@parley/local/testing/service-under-test'
-import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { testServers } from '@parley/local/testing/test-servers'
 import { DEAD_LETTER_QUEUE, declareTasks, TASKS_QUEUE } from '@parley/shared/messaging/topology'
 import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
 import { connect, type GetMessage } from 'amqplib'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, type JsonResponse, startConfiguration } from './configuration-server.ts'
+import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
 import { eventually } from './eventually.ts'
 
-export interface SubmissionsWorld {
+interface SubmissionsWorld {
   server: ConfigurationServer
-  /** Between the service and its servers. */
-  broker: TcpProxy
-  mongo: TcpProxy
   /** Publishes to queue `tasks` and waits for the confirmation. */
   publish(content: string, properties?: { type?: string; messageId?: string }): Promise<void>
   submit(submission: Partial<TaskSubmission> & Pick<TaskSubmission, 'messageId'>): Promise<void>
@@ -29,17 +26,10 @@ export interface SubmissionsWorld {
   close(): Promise<void>
 }
 
-/** The real service behind proxies that can be cut, and a publisher beside them. */
+/** The real service, which reaches its servers through proxies that can be cut, and a publisher with none. */
 export async function startSubmissionsWorld(): Promise<SubmissionsWorld> {
   const { amqpUrl } = await testServers()
-  const owner = await startConfiguration()
-  const [broker, mongo] = await Promise.all([amqpUrl, owner.mongo.url].map(proxyTo))
-  if (!broker || !mongo) throw new Error('no proxies')
-  const server = await startConfiguration({
-    // Discovery would find the way around the proxy.
-    others: { mongo: { ...owner.mongo, url: `mongodb://127.0.0.1:${mongo.port}/?directConnection=true` } },
-    environment: { AMQP_URL: Object.assign(new URL(amqpUrl), { port: String(broker.port) }).href },
-  })
+  const server = await startConfiguration({ proxies: ['mongo', 'rabbitmq'] })
   const connection = await connect(amqpUrl)
   const channel = await connection.createConfirmChannel()
   await declareTasks(channel)
@@ -55,8 +45,6 @@ export async function startSubmissionsWorld(): Promise<SubmissionsWorld> {
   let workspaces = 0
   return {
     server,
-    broker,
-    mongo,
     publish,
     submit: (submission) => {
       const { messageId } = submission
@@ -92,15 +80,8 @@ export async function startSubmissionsWorld(): Promise<SubmissionsWorld> {
     close: async () => {
       await connection.close()
       await server.close()
-      await owner.close()
-      await Promise.all([broker.close(), mongo.close()])
     },
   }
-}
-
-function proxyTo(url: string): Promise<TcpProxy> {
-  const { hostname: host, port } = new URL(url)
-  return startTcpProxy({ host, port: Number(port) })
 }
 
 const SUBMISSION: Omit<TaskSubmission, 'messageId'> = {

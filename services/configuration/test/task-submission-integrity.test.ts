@@ -1,24 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
+import { startedForTests } from '@parley/local/testing/started-for-tests'
 import fc from 'fast-check'
 import { bodies } from './bodies.ts'
-import { type SubmissionsWorld, startSubmissionsWorld } from './submissions-world.ts'
+import { startSubmissionsWorld } from './submissions-world.ts'
 
-let world: SubmissionsWorld
-
-beforeAll(async () => {
-  world = await startSubmissionsWorld()
-})
-afterAll(() => world.close())
+const world = startedForTests(startSubmissionsWorld)
 
 describe('while a dependency is unavailable', () => {
   test('submissions that arrive while MongoDB is unavailable are applied in order when it is back', async () => {
     const workspace = await world.fresh()
     await world.put(1, {}, workspace)
-    world.mongo.cut()
+    world.server.proxies.mongo.cut()
     await world.submit({ workspace, messageId: 'a', submit: { n: 1 } })
     await world.publish('poison', { messageId: 'poison' })
     await world.submit({ workspace, messageId: 'b', submit: { n: 2 } })
-    world.mongo.mend()
+    world.server.proxies.mongo.mend()
     await world.drained()
     expect(await world.task(1, workspace)).toMatchObject({
       currentStep: 3,
@@ -31,10 +27,10 @@ describe('while a dependency is unavailable', () => {
     await world.put(1, {}, workspace)
     const threads = Array.from({ length: 40 }, (_, at) => `t${at}`)
     const published = threads.map((thread) => world.submit({ workspace, messageId: thread, thread }))
-    world.broker.cut()
+    world.server.proxies.rabbitmq.cut()
     await Promise.all(published)
     await world.submit({ workspace, messageId: 'last' })
-    world.broker.mend()
+    world.server.proxies.rabbitmq.mend()
     await world.drained()
     const tasks = await world.list(workspace)
     expect(tasks).toHaveLength(41)

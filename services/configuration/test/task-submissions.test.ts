@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
+import { startedForTests } from '@parley/local/testing/started-for-tests'
 import { bodies } from './bodies.ts'
 import { eventually } from './eventually.ts'
-import { type SubmissionsWorld, startSubmissionsWorld } from './submissions-world.ts'
+import { startSubmissionsWorld } from './submissions-world.ts'
 
-let world: SubmissionsWorld
-
-beforeAll(async () => {
-  world = await startSubmissionsWorld()
-})
-afterAll(() => world.close())
+const world = startedForTests(startSubmissionsWorld)
 
 describe('a submission', () => {
   test('submissions move the active task of their thread step by step, and complete it', async () => {

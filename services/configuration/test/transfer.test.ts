@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { beforeAll, expect, test } from '@jest/globals'
 import { RESOURCES } from '../src/resources/definition.ts'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { configurationForTests } from './configuration-server.ts'
 
-let server: ConfigurationServer
+const server = configurationForTests({
+  roles: {
+    STEPS: [{ schema: "{{resource}} == 'steps'", read: 'true', write: 'true' }],
+    LOW: [{ schema: 'true', read: 'true', write: '{{doc._id}} < 5' }],
+  },
+})
 beforeAll(async () => {
-  server = await startConfiguration({
-    roles: {
-      STEPS: [{ schema: "{{resource}} == 'steps'", read: 'true', write: 'true' }],
-      LOW: [{ schema: 'true', read: 'true', write: '{{doc._id}} < 5' }],
-    },
-  })
   for (const resource of RESOURCES) {
     await server.call('PUT', `/rest/${resource}/3`, { body: bodies[resource] })
     await server.call('POST', `/rest/${resource}`, { body: bodies[resource] })
@@ -19,7 +18,6 @@ beforeAll(async () => {
   const odd = JSON.parse('{"accessToken":"a secret","z":1,"__proto__":{"a":[1]},"$ref":"x","$id":1,"":{}}')
   await server.call('PUT', '/rest/channels/9', { body: { ...bodies.channels, config: odd } })
 })
-afterAll(() => server.close())
 
 const exported = async (workspace: number, role = 'WORKSPACE_ADMIN') =>
   (await server.call('GET', '/rest/export', { workspace, role })).json

@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { beforeAll, expect, test } from '@jest/globals'
 import { bodies } from './bodies.ts'
-import { type ConfigurationServer, startConfiguration } from './configuration-server.ts'
+import { type ConfigurationServer, configurationForTests } from './configuration-server.ts'
 
-// A copy of the service remembers what it wrote last; these writes meet it when another copy wrote since.
-let first: ConfigurationServer
+// An instance remembers what it wrote last; another instance has written since.
+const first = configurationForTests({
+  roles: { OPEN: [{ schema: 'true', read: 'true', write: "{{doc.name}} == 'open'" }] },
+})
 let second: ConfigurationServer
 beforeAll(async () => {
-  const roles = { OPEN: [{ schema: 'true', read: 'true', write: "{{doc.name}} == 'open'" }] }
-  first = await startConfiguration({ roles })
-  second = await startConfiguration({ roles, others: first })
-})
-afterAll(async () => {
-  await second.close()
-  await first.close()
+  second = await first.startInstance()
 })
 
 const named = (name: string) => ({ ...bodies.steps, name })

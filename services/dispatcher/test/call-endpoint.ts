@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { listen, type Parsed } from '@parley/local/testing/service-under-test'
 
-export interface Call {
+export interface EndpointCall {
   method: string
   path: string
   headers: IncomingMessage['headers']
@@ -14,10 +14,10 @@ export interface Call {
 export interface CallEndpoint {
   url: string
   /** What came since it was forgotten, in order. */
-  calls: Call[]
+  calls: EndpointCall[]
   paths(): string[]
   /** Answers a call; 200 with an empty object, when nobody says otherwise. */
-  respond(call: Call, res: ServerResponse): void
+  respond(call: EndpointCall, res: ServerResponse): void
   /** Forgets the calls and how to answer them. */
   forget(): void
   close(): Promise<void>

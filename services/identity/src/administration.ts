@@ -1,13 +1,13 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Connection } from 'mongoose'
 import type { Passwords } from './passwords/passwords.ts'
-import type { Models } from './store/models.ts'
+import type { Collections } from './store/collections.ts'
 import type { Throttles } from './throttles.ts'
 
 /** What the routes need with which a workspace is administered. */
 export interface Administration {
   connection: Connection
-  models: Models
+  collections: Collections
   authorizer: Authorizer
   passwords: Passwords
   throttles: Throttles

@@ -10,7 +10,7 @@ import { freeLoginTries, type IdentityConfig, minPasswordLength } from './config
 import { createPasswords, HashPool } from './passwords/passwords.ts'
 import { type IdentityDependencies, mountRoutes } from './routes.ts'
 import { createKeyRing, ensureKeyRing } from './signing-keys/key-ring.ts'
-import { createCollections, createModels, type Models } from './store/models.ts'
+import { collectionsOf, prepareDatabase } from './store/collections.ts'
 import { createThrottles } from './throttles.ts'
 
 /** Wires the identity service; the database is connected in the background. */
@@ -23,12 +23,12 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
     database: config.MONGO_DATABASE,
     log,
     prepare: async () => {
-      await createCollections(models)
-      await ensureKeyRing(models.keyRings, encryptionKeys)
+      await prepareDatabase(connection)
+      await ensureKeyRing(collections.keyRings, encryptionKeys)
     },
   })
   const { connection } = mongo
-  const models: Models = createModels(connection)
+  const collections = collectionsOf(connection)
   const pool = new HashPool()
   new Gauge({
     name: 'parley_password_hashes_waiting',
@@ -39,17 +39,17 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
     },
   })
   const passwords = createPasswords({ peppers: config.PEPPERS, cost: config.BCRYPT_COST, pool })
-  const keyRing = createKeyRing(models.keyRings, encryptionKeys)
+  const keyRing = createKeyRing(collections.keyRings, encryptionKeys)
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const throttles = createThrottles({ free: freeLoginTries(config), redis })
   const dependencies: IdentityDependencies = {
     connection,
-    models,
+    collections,
     passwords,
     keyRing,
     throttles,
     verifier: createInternalVerifier({ audience: 'identity', jwks: config.SERVICE_JWKS }),
-    authorizer: createOwnAuthorizer(models),
+    authorizer: createOwnAuthorizer(collections),
     baseDomain: config.BASE_DOMAIN,
     minPasswordLength: minPasswordLength(config),
   }

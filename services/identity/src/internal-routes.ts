@@ -2,7 +2,7 @@ import type { InternalVerifier } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import { requireService } from '@parley/shared/service-app'
 import { Router } from 'express'
-import type { Models } from './store/models.ts'
+import type { Collections } from './store/collections.ts'
 import { roleVersionId } from './store/role.ts'
 
 // A change carries the time at which its transaction began, and those may take a few seconds.
@@ -14,21 +14,21 @@ const MAX_CHANGES = 5_000
  * is the `now` of the answer before; `complete` is false when it is too long ago for the list to have all.
  */
 export function changesRoute({
-  models,
+  collections,
   verifier,
 }: {
-  models: Pick<Models, 'changes'>
+  collections: Pick<Collections, 'changes'>
   verifier: InternalVerifier
 }): Router {
   const router = Router({ caseSensitive: true })
   router.get('/internal/changes', requireService(verifier, 'gateway'), async (req, res) => {
     const now = Date.now()
     const since = Math.min(Number(req.query.since) || now, now)
-    const found = await models.changes
+    const found = await collections.changes
       .find({ at: { $gte: new Date(since - OVERLAP_MS) } })
       .sort({ at: 1 })
       .limit(MAX_CHANGES + 1)
-      .lean()
+      .toArray()
     const changes = found.slice(0, MAX_CHANGES).map(({ _id, kind, key }) => ({ id: String(_id), kind, key }))
     res.json({ now, complete: found.length <= MAX_CHANGES && now - since < RETAINED_MS, changes })
   })
@@ -40,10 +40,10 @@ const RETAINED_MS = 43_200_000
 
 /** `GET /internal/workspaces/by-slug/:slug`: the workspace of a slug, which is the same for ever. */
 export function workspaceBySlugRoute({
-  models,
+  collections,
   verifier,
 }: {
-  models: Pick<Models, 'workspaces'>
+  collections: Pick<Collections, 'workspaces'>
   verifier: InternalVerifier
 }): Router {
   const router = Router({ caseSensitive: true })
@@ -51,7 +51,7 @@ export function workspaceBySlugRoute({
     '/internal/workspaces/by-slug/:slug',
     requireService(verifier, 'webhook', 'dispatcher', 'configuration'),
     async (req, res) => {
-      const found = await models.workspaces.findOne({ slug: String(req.params.slug) }).lean()
+      const found = await collections.workspaces.findOne({ slug: String(req.params.slug) })
       if (found === null) throw new Problem('not_found')
       const { _id, name, namespace, slug, host, status } = found
       res.json({ _id, name, namespace, slug, host, status })
@@ -62,10 +62,10 @@ export function workspaceBySlugRoute({
 
 /** `GET /internal/roles/:id/versions/:version`: a role as it was at one version, which never changes. */
 export function roleVersionRoute({
-  models,
+  collections,
   verifier,
 }: {
-  models: Pick<Models, 'roleVersions'>
+  collections: Pick<Collections, 'roleVersions'>
   verifier: InternalVerifier
 }): Router {
   const router = Router({ caseSensitive: true })
@@ -74,7 +74,7 @@ export function roleVersionRoute({
     requireService(verifier, 'configuration', 'webhook', 'dispatcher', 'gateway'),
     async (req, res) => {
       const id = roleVersionId(Number(req.params.id), Number(req.params.version))
-      const found = await models.roleVersions.findById(id).lean()
+      const found = await collections.roleVersions.findOne({ _id: id })
       if (found === null) throw new Problem('not_found')
       const { role, name, version, permissions } = found
       res.json({ _id: role, name, version, permissions })

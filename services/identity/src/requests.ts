@@ -4,7 +4,7 @@ import { idCursor, pageLimit, readQuery, splitPage } from '@parley/shared/list-q
 import { Problem } from '@parley/shared/problem'
 import { escapeKeys } from '@parley/shared/safe-keys'
 import type { Request, RequestHandler } from 'express'
-import type { Model } from 'mongoose'
+import type { mongo } from 'mongoose'
 import { z } from 'zod'
 
 /** What pages are asked for by. */
@@ -14,21 +14,21 @@ export const pageQuery = z.object({ limit: pageLimit, after: idCursor.optional()
  * One page of what `filter` selects, by id: 50 documents or the `limit` asked for, at most 200. `next` is
  * what `after` has to be for the following page, null on the last one.
  */
-export async function page<T extends { _id: number }, V>(options: {
+export async function page<T extends { _id: number } & mongo.Document, V>(options: {
   req: Request
-  model: Model<T>
+  collection: mongo.Collection<T>
   filter: Record<string, unknown>
   view(document: T): V
   newestFirst?: true
 }): Promise<{ data: V[]; next: string | null }> {
-  const { model, filter, view, newestFirst } = options
+  const { collection, filter, view, newestFirst } = options
   const { limit, after } = readQuery(pageQuery, options.req)
   const from = after === undefined ? {} : { _id: newestFirst ? { $lt: after } : { $gt: after } }
-  const found = (await model
-    .find({ $and: [filter, from] })
+  const found = (await collection
+    .find({ $and: [filter, from] } as mongo.Filter<T>)
     .sort({ _id: newestFirst ? -1 : 1 })
     .limit(limit + 1)
-    .lean()) as T[]
+    .toArray()) as T[]
   const { page, last } = splitPage(found, limit)
   return { data: page.map(view), next: last === undefined ? null : String(last._id) }
 }
@@ -47,7 +47,7 @@ const MAX_CONTEXT_BYTES = 2_048
 
 /**
  * A free-form object of at most 2 KiB as JSON: it travels with every request of the account. Parsed, it is as it is
- * stored; mongoose drops some of its keys, so it takes the driver to write it.
+ * stored.
  */
 export const smallContext = jsonObject
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_CONTEXT_BYTES, {

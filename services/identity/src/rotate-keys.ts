@@ -4,7 +4,7 @@ import { connectMongo } from '@parley/shared/mongo'
 import { z } from 'zod'
 import { identityConfig } from './config.ts'
 import { RotationRefused, rotateKeys } from './signing-keys/rotate.ts'
-import { createModels } from './store/models.ts'
+import { collectionsOf } from './store/collections.ts'
 
 const CONNECT_MS = 15_000
 
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
   clearTimeout(giveUp)
   try {
     const force = process.argv.includes('--force')
-    const rings = createModels(mongo.connection).keyRings
+    const rings = collectionsOf(mongo.connection).keyRings
     const { current, next } = await rotateKeys({ rings, keys: config.KEY_ENCRYPTION_KEYS, force })
     console.log(`${current.kid} signs now; ${next.kid} is published for the next time.`)
   } finally {

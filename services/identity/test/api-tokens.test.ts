@@ -1,24 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { makeServiceKeys, type Parsed } from '@parley/local/testing/service-under-test'
-import {
-  dropIdentity,
-  type IdentityServer,
-  identityEnvironment,
-  newRegistration,
-  startIdentity,
-  untilReady,
-} from './identity-server.ts'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import type { Parsed } from '@parley/local/testing/service-under-test'
+import { identityForTests, newRegistration } from './identity-server.ts'
 
-const keys = makeServiceKeys()
-let identity: IdentityServer
+const identity = identityForTests()
 let admin: Parsed
-
 beforeAll(async () => {
-  identity = await startIdentity(keys, await identityEnvironment(keys))
-  await untilReady(identity.url)
   admin = await identity.register()
-}, 150_000)
-afterAll(() => dropIdentity(identity))
+})
 
 const PATH = '/api/auth/tokens'
 const create = (body: object, as: string = admin.accessToken) => identity.callWith(as, 'POST', PATH, body)

@@ -1,46 +1,48 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { makeServiceKeys, namedSecret } from '@parley/local/testing/service-under-test'
+import { expect, test } from '@jest/globals'
+import { sendJson } from '@parley/local/testing/send-json'
+import { makeServiceKeys, namedSecret, startService } from '@parley/local/testing/service-under-test'
+import { startedForTests } from '@parley/local/testing/started-for-tests'
+import { buildApp } from '../src/app.ts'
+import { identityConfig } from '../src/config.ts'
 import { HashPool } from '../src/passwords/passwords.ts'
-import { type IdentityServer, newRegistration, startIdentity } from './identity-server.ts'
+import { newRegistration } from './identity-server.ts'
 
 const keys = makeServiceKeys()
-let identity: IdentityServer
-let pool: HashPool
-
-beforeAll(async () => {
-  pool = new HashPool()
-  identity = await startIdentity(keys, {
-    NODE_ENV: 'test',
-    PORT: '0',
-    SERVICE_KEY: JSON.stringify(keys.own.identity),
-    SERVICE_JWKS: JSON.stringify(keys.jwks),
-    MONGO_URL: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500',
-    PEPPERS: namedSecret('p1'),
-    KEY_ENCRYPTION_KEYS: namedSecret('k1'),
-    BCRYPT_COST: '4',
+const ENVIRONMENT = {
+  MONGO_URL: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500',
+  PEPPERS: namedSecret('p1'),
+  KEY_ENCRYPTION_KEYS: namedSecret('k1'),
+  BCRYPT_COST: '4',
+}
+const start = (environment: Record<string, string>) =>
+  startService({
+    name: 'identity',
+    config: identityConfig,
+    build: buildApp,
+    keys,
+    environment,
+    servers: 'unavailable',
   })
-})
-afterAll(async () => {
-  await pool.close()
-  await identity.close()
-})
+const identity = startedForTests(() => start(ENVIRONMENT))
+const pool = startedForTests(async () => new HashPool())
+const call = (method: string, path: string, body?: object) => sendJson(identity.url + path, method, { body })
 
 test('without its database the service says so, in bounded time', async () => {
   const started = performance.now()
   const responses = await Promise.all([
-    identity.call('POST', '/api/auth/register', { body: newRegistration() }),
-    identity.call('POST', '/api/auth/login', { body: { username: 'x', password: 'x' } }),
-    identity.call('GET', '/.well-known/jwks.json'),
+    call('POST', '/api/auth/register', newRegistration()),
+    call('POST', '/api/auth/login', { username: 'x', password: 'x' }),
+    call('GET', '/.well-known/jwks.json'),
   ])
   expect(performance.now() - started).toBeLessThan(6_000)
   for (const { status, headers, json } of responses) {
     expect([status, json.code]).toEqual([503, 'unavailable'])
     expect(headers.get('retry-after')).toBe('1')
   }
-  const ready = await identity.call('GET', '/health/ready')
+  const ready = await call('GET', '/health/ready')
   expect(ready.status).toBe(503)
   expect(ready.json.dependencies.mongodb).toBe('down')
-  expect((await identity.call('GET', '/health/live')).status).toBe(200)
+  expect((await call('GET', '/health/live')).status).toBe(200)
 })
 
 test('a flood of passwords is refused and does not stall the event loop', async () => {
@@ -60,21 +62,10 @@ test('a flood of passwords is refused and does not stall the event loop', async 
 })
 
 test('what would be unsafe in production is refused', async () => {
-  const environment = {
-    NODE_ENV: 'production',
-    PORT: '0',
-    SERVICE_KEY: JSON.stringify(keys.own.identity),
-    SERVICE_JWKS: JSON.stringify(keys.jwks),
-    MONGO_URL: 'mongodb://127.0.0.1:1/',
-    PEPPERS: namedSecret('p1'),
-    KEY_ENCRYPTION_KEYS: namedSecret('k1'),
-    BCRYPT_COST: '4',
-  }
-  await expect(startIdentity(keys, environment)).rejects.toThrow(/BASE_DOMAIN[\s\S]*BCRYPT_COST/)
+  const environment = { ...ENVIRONMENT, NODE_ENV: 'production' }
+  await expect(start(environment)).rejects.toThrow(/BASE_DOMAIN[\s\S]*BCRYPT_COST/)
   const { PEPPERS: _none, ...without } = environment
-  await expect(startIdentity(keys, without)).rejects.toThrow('PEPPERS')
+  await expect(start(without)).rejects.toThrow('PEPPERS')
   const example = `p1:${Buffer.alloc(32, 'example').toString('base64')}`
-  await expect(startIdentity(keys, { ...environment, PEPPERS: example })).rejects.toThrow(
-    'PEPPERS: is not random',
-  )
+  await expect(start({ ...environment, PEPPERS: example })).rejects.toThrow('PEPPERS: is not random')
 })

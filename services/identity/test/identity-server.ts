@@ -1,151 +1,80 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { namedSecret, type Parsed, type ServiceKeys } from '@parley/local/testing/service-under-test'
-import { freshDatabase, releaseDatabases, testServers } from '@parley/local/testing/test-servers'
-import { waitUntil } from '@parley/local/wait-until'
-import { baseConfig, parseConfig } from '@parley/shared/config'
-import { createInternalSigner, type ServiceName } from '@parley/shared/internal-token'
-import { createLog } from '@parley/shared/log'
-import mongoose from 'mongoose'
-import { z } from 'zod'
-import { buildApp } from '../src/app.ts'
-import { identityConfig } from '../src/config.ts'
+import { type JsonRequest, type JsonResponse, sendJson } from '@parley/local/testing/send-json'
+import type { Parsed, RunningService } from '@parley/local/testing/service-under-test'
+import { type Parley, startParley } from '@parley/local/testing/start-parley'
+import { startedForTests } from '@parley/local/testing/started-for-tests'
+import type { ServiceName } from '@parley/shared/internal-token'
+import type { mongo } from 'mongoose'
 import { tokenHash } from '../src/store/session.ts'
 
-export interface HttpResponse {
-  status: number
-  headers: Headers
-  text: string
-  json: Parsed
-}
-
-/** An environment for the service with a database of its own. */
-export async function identityEnvironment(keys: ServiceKeys): Promise<Record<string, string>> {
-  return {
-    NODE_ENV: 'test',
-    PORT: '0',
-    SERVICE_KEY: JSON.stringify(keys.own.identity),
-    SERVICE_JWKS: JSON.stringify(keys.jwks),
-    MONGO_URL: (await testServers()).mongoUrl,
-    MONGO_DATABASE: freshDatabase('identity'),
-    PEPPERS: namedSecret('p1', 48),
-    KEY_ENCRYPTION_KEYS: namedSecret('k1'),
-    BASE_DOMAIN: 'parley.test',
-    BCRYPT_COST: '4',
-  }
-}
-
 export interface IdentityServer {
-  url: string
-  /** Method and path of every request that came in. */
-  seen: string[]
-  /** While true, every connection is cut: to its callers the service is unavailable. */
-  unavailable: boolean
+  /** The service itself. */
+  service: RunningService
+  keys: Parley['keys']
   /** The service's database. */
-  database: mongoose.mongo.Db
+  database: mongo.Db
   /** Sends JSON as the gateway would let it through. */
-  call(method: string, path: string, options?: CallOptions): Promise<HttpResponse>
+  call(method: string, path: string, options?: JsonRequest): Promise<JsonResponse>
   /** Sends JSON as another service that speaks for itself. */
-  callAs(service: ServiceName, method: string, path: string, body?: unknown): Promise<HttpResponse>
+  callAs(service: ServiceName, method: string, path: string, body?: unknown): Promise<JsonResponse>
   /** Sends JSON on behalf of whoever a token belongs to, as the gateway would. */
-  callWith(token: string, method: string, path: string, body?: unknown): Promise<HttpResponse>
-  /** Registers a new user and answers with the registration, which has an access token. */
+  callWith(token: string, method: string, path: string, body?: unknown): Promise<JsonResponse>
+  /** Registers a new user and returns the registration, which has an access token. */
   register(change?: Record<string, unknown>): Promise<Parsed>
+  login(user: { email: string; password: string }): Promise<JsonResponse>
+  /** Starts a further instance on the same database; it is closed with the first one, or before. */
+  startInstance(environment?: Record<string, string>): Promise<IdentityServer>
+  /** Closes every instance and gives the database back. */
   close(): Promise<void>
 }
 
-export interface CallOptions {
-  body?: unknown
-  raw?: string
-  headers?: Record<string, string>
+/** The real service for the tests of a file. */
+export const identityForTests = (environment?: Record<string, string>): IdentityServer =>
+  startedForTests(() => startIdentity(environment))
+
+/** The real service on a free port with a database of its own, and without Redis unless `environment` names one. */
+export async function startIdentity(environment: Record<string, string> = {}): Promise<IdentityServer> {
+  const own = { REDIS_URL: '', ...environment }
+  const parley = await startParley({ services: ['identity'], environment: { identity: own } })
+  return { ...identityServer(parley, parley.services.identity), close: parley.close }
 }
 
-/** The real service on a free port. Several may share an environment, and so a database. */
-export async function startIdentity(
-  keys: ServiceKeys,
-  environment: Record<string, string>,
-): Promise<IdentityServer> {
-  const config = parseConfig(z.object({ ...baseConfig, ...identityConfig }), environment)
-  const service = await buildApp(
-    config,
-    createLog({ service: 'identity', level: process.env.TEST_LOG ?? 'silent' }),
-  )
-  const server = createServer((req, res) => {
-    if (identity.unavailable) return void req.socket.destroy()
-    identity.seen.push(`${req.method} ${req.url}`)
-    service.app(req, res)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const client = new mongoose.mongo.MongoClient(config.MONGO_URL)
-  const gateway = createInternalSigner(keys.own.gateway)
-  const call = (method: string, path: string, options: CallOptions = {}) => send(url + path, method, options)
+/** An instance of identity, with the calls that others make. */
+export function identityServer(parley: Parley, service: RunningService): IdentityServer {
+  const call = (method: string, path: string, options: JsonRequest = {}) =>
+    sendJson(service.url + path, method, options)
   const identity: IdentityServer = {
-    url,
-    seen: [],
-    unavailable: false,
-    database: client.db(config.MONGO_DATABASE),
+    service,
+    keys: parley.keys,
+    database: parley.database('identity'),
     call,
-    callAs: (service, method, path, body) => {
-      const token = createInternalSigner(keys.own[service]).sign({ audience: 'identity' })
-      return call(method, path, { body, headers: { authorization: `Bearer ${token}` } })
-    },
+    callAs: (issuer, method, path, body) =>
+      call(method, path, { body, headers: { authorization: parley.authorization(issuer, 'identity') } }),
     callWith: async (token, method, path, body) => {
       const { json } = await identity.callAs('gateway', 'POST', '/internal/introspect', questionAbout(token))
       if (!json.active) throw new Error('the token is not valid')
-      const internal = gateway.sign({ audience: 'identity', caller: json.caller })
-      return call(method, path, { body, headers: { authorization: `Bearer ${internal}` } })
+      const authorization = parley.authorization('gateway', 'identity', json.caller)
+      return call(method, path, { body, headers: { authorization } })
     },
     register: async (change) => {
       const { status, json } = await call('POST', '/api/auth/register', { body: newRegistration(change) })
-      if (status !== 200) throw new Error(`registration answered ${status}`)
+      if (status !== 200) throw new Error(`registration returned ${status}`)
       return json
     },
-    close: async () => {
-      await new Promise((resolve) => {
-        server.close(resolve)
-        server.closeAllConnections()
-      })
-      await service.close()
-      await client.close()
-    },
+    login: ({ email, password }) => call('POST', '/api/auth/login', { body: { email, password } }),
+    startInstance: async (environment) => identityServer(parley, await parley.start('identity', environment)),
+    close: service.close,
   }
   return identity
 }
 
+/** The payload of a JWT. */
+export const claimsOf = (token: string): Parsed =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+
 function questionAbout(token: string): object {
   if (token.startsWith('parley_')) return { tokenHash: tokenHash(token) }
-  const { sub, sid } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+  const { sub, sid } = claimsOf(token)
   return { account: Number(sub), session: sid }
-}
-
-/** Closes and gives the database back; the end of a test file. */
-export async function dropIdentity(identity: IdentityServer): Promise<void> {
-  await identity.close()
-  await releaseDatabases((await testServers()).mongoUrl, [identity.database.databaseName])
-}
-
-/** Sends a request and reads the answer, which is JSON or empty. */
-export async function send(url: string, method: string, options: CallOptions = {}): Promise<HttpResponse> {
-  const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
-  const response = await fetch(url, {
-    method,
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers },
-    ...(body === undefined ? {} : { body }),
-  })
-  const text = await response.text()
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    json: text === '' ? undefined : JSON.parse(text),
-  }
-}
-
-/** Waits until the service is ready; throws after 30 s. */
-export async function untilReady(url: string): Promise<void> {
-  const ready = async () => (await fetch(`${url}/health/ready`)).status === 200
-  if (!(await waitUntil(ready, { timeoutMs: 30_000 }))) throw new Error(`${url} did not become ready`)
 }
 
 let count = 0

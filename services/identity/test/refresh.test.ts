@@ -1,42 +1,25 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { makeServiceKeys } from '@parley/local/testing/service-under-test'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import { tokenHash } from '../src/store/session.ts'
-import {
-  dropIdentity,
-  type IdentityServer,
-  identityEnvironment,
-  newRegistration,
-  startIdentity,
-  untilReady,
-} from './identity-server.ts'
+import { claimsOf, identityForTests, newRegistration } from './identity-server.ts'
 
-const keys = makeServiceKeys()
-let identity: IdentityServer
+const identity = identityForTests()
 let user: ReturnType<typeof newRegistration>
 let first: string
 
-beforeAll(async () => {
-  identity = await startIdentity(keys, await identityEnvironment(keys))
-  await untilReady(identity.url)
-}, 150_000)
-afterAll(() => dropIdentity(identity))
 beforeEach(async () => {
   user = newRegistration()
   await identity.call('POST', '/api/auth/register', { body: user })
   first = await login()
 })
 
-const login = async () => {
-  const body = { username: user.email, password: user.password }
-  return (await identity.call('POST', '/api/auth/login', { body })).json.refreshToken as string
-}
+const login = async () => (await identity.login(user)).json.refreshToken as string
 const refresh = (refreshToken: unknown) =>
   identity.call('POST', '/api/auth/refresh', { body: { refreshToken } })
 const expectEnded = async (token: string) => {
   const { status, json } = await refresh(token)
   expect([status, json.code]).toEqual([401, 'invalid_refresh_token'])
 }
-const sidOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()).sid
+const sidOf = (token: string) => claimsOf(token).sid
 
 describe('refresh', () => {
   test('trades a token for its successor, in the same session', async () => {

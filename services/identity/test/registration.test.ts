@@ -1,26 +1,10 @@
-import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { makeServiceKeys } from '@parley/local/testing/service-under-test'
+import { createHmac, randomBytes } from 'node:crypto'
+import { describe, expect, test } from '@jest/globals'
 import bcrypt from 'bcryptjs'
-import {
-  dropIdentity,
-  type IdentityServer,
-  identityEnvironment,
-  newRegistration,
-  startIdentity,
-  untilReady,
-} from './identity-server.ts'
+import { identityForTests, newRegistration } from './identity-server.ts'
 
-const keys = makeServiceKeys()
-let environment: Record<string, string>
-let identity: IdentityServer
-
-beforeAll(async () => {
-  environment = await identityEnvironment(keys)
-  identity = await startIdentity(keys, environment)
-  await untilReady(identity.url)
-}, 150_000)
-afterAll(() => dropIdentity(identity))
+const PEPPER = randomBytes(32)
+const identity = identityForTests({ PEPPERS: `p1:${PEPPER.toString('base64')}` })
 
 const register = (body: unknown) => identity.call('POST', '/api/auth/register', { body })
 
@@ -78,8 +62,7 @@ describe('a registration', () => {
   test('hashes the password with the pepper, all 1,024 bytes of it', async () => {
     const password = 'p'.repeat(1024)
     const { json } = await register(newRegistration({ password }))
-    const pepper = Buffer.from(environment.PEPPERS!.split(':')[1]!, 'base64')
-    const peppered = createHmac('sha256', pepper).update(password).digest('base64')
+    const peppered = createHmac('sha256', PEPPER).update(password).digest('base64')
     expect(await bcrypt.compare(peppered, json.account.passwordHash)).toBe(true)
     expect(await bcrypt.compare(password, json.account.passwordHash)).toBe(false)
     const login = (tried: string) =>
@@ -143,13 +126,11 @@ describe('a registration', () => {
   })
 
   test('asks for the configured minimum of a password', async () => {
-    const strict = await startIdentity(keys, { ...environment, PASSWORD_MIN_LENGTH: '8' })
-    await untilReady(strict.url)
+    const strict = await identity.startInstance({ PASSWORD_MIN_LENGTH: '8' })
     const statusFor = async (password: string) =>
       (await strict.call('POST', '/api/auth/register', { body: newRegistration({ password }) })).status
     expect(await statusFor('1234567')).toBe(422)
     expect(await statusFor('12345678')).toBe(200)
-    await strict.close()
   })
 })
 

@@ -1,28 +1,21 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { makeServiceKeys, namedSecret } from '@parley/local/testing/service-under-test'
+import { beforeAll, expect, test } from '@jest/globals'
+import { namedSecret } from '@parley/local/testing/service-under-test'
+import { testServers } from '@parley/local/testing/test-servers'
 import { waitUntil } from '@parley/local/wait-until'
-import {
-  dropIdentity,
-  type IdentityServer,
-  identityEnvironment,
-  newRegistration,
-  startIdentity,
-  untilReady,
-} from './identity-server.ts'
+import { identityForTests, newRegistration } from './identity-server.ts'
 
-const keys = makeServiceKeys()
 const run = promisify(execFile)
+const KEY_ENCRYPTION_KEYS = namedSecret('k1')
+const identity = identityForTests({ KEY_ENCRYPTION_KEYS })
 let environment: Record<string, string>
-let identity: IdentityServer
 
 beforeAll(async () => {
-  environment = await identityEnvironment(keys)
-  identity = await startIdentity(keys, environment)
-  await untilReady(identity.url)
-}, 150_000)
-afterAll(() => dropIdentity(identity))
+  const { mongoUrl } = await testServers()
+  const database = identity.database.databaseName
+  environment = { MONGO_URL: mongoUrl, MONGO_DATABASE: database, KEY_ENCRYPTION_KEYS }
+})
 
 const rotate = (env: Record<string, string>, ...args: string[]) =>
   run(process.execPath, ['services/identity/src/rotate-keys.ts', ...args], {
@@ -52,14 +45,12 @@ test('rotation is refused when the last one is too recent, and forced with anoth
     stderr: expect.stringContaining('too recent'),
   })
   const newKey = namedSecret('k2')
-  const both = { ...environment, KEY_ENCRYPTION_KEYS: `${newKey},${environment.KEY_ENCRYPTION_KEYS}` }
+  const both = { ...environment, KEY_ENCRYPTION_KEYS: `${newKey},${KEY_ENCRYPTION_KEYS}` }
   await rotate(both, '--force')
   // The old encryption key is not needed any more.
-  const successor = await startIdentity(keys, { ...environment, KEY_ENCRYPTION_KEYS: newKey })
-  await untilReady(successor.url)
+  const successor = await identity.startInstance({ KEY_ENCRYPTION_KEYS: newKey })
   const { status } = await successor.call('POST', '/api/auth/register', { body: newRegistration() })
   expect(status).toBe(200)
-  await successor.close()
 }, 60_000)
 
 test('a wrong environment is named, without its values', async () => {

@@ -1,33 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { makeServiceKeys, namedSecret, type Parsed } from '@parley/local/testing/service-under-test'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { namedSecret, type Parsed } from '@parley/local/testing/service-under-test'
 import { createInternalSigner } from '@parley/shared/internal-token'
 import bcrypt from 'bcryptjs'
 import { HashPool } from '../src/passwords/passwords.ts'
-import {
-  dropIdentity,
-  type IdentityServer,
-  identityEnvironment,
-  newRegistration,
-  startIdentity,
-  untilReady,
-} from './identity-server.ts'
+import { claimsOf, identityForTests, newRegistration } from './identity-server.ts'
 
-const keys = makeServiceKeys()
-let identity: IdentityServer
-let environment: Record<string, string>
+const PEPPERS = namedSecret('p1')
+const identity = identityForTests({ PEPPERS })
 const user = newRegistration({ email: 'Ana@example.com', namespace: 'Acme' })
 let registered: Parsed
 
 beforeAll(async () => {
-  environment = await identityEnvironment(keys)
-  identity = await startIdentity(keys, environment)
-  await untilReady(identity.url)
   registered = (await identity.call('POST', '/api/auth/register', { body: user })).json
-}, 150_000)
-afterAll(() => dropIdentity(identity))
+})
 
 const login = (body: unknown) => identity.call('POST', '/api/auth/login', { body })
-const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
 
 describe('login', () => {
   test.each([
@@ -102,15 +89,12 @@ describe('login', () => {
         .collection('accounts')
         .findOne({ username: own.email }, { projection: { pepper: 1, passwordHash: 1 } })
     expect(await stored()).toMatchObject({ pepper: 'p1', passwordHash: expect.stringMatching(/^\$2b\$04/) })
-    const PEPPERS = `${namedSecret('p2')},${environment.PEPPERS}`
-    const later = await startIdentity(keys, { ...environment, PEPPERS, BCRYPT_COST: '5' })
-    await untilReady(later.url)
-    const again = () =>
-      later.call('POST', '/api/auth/login', { body: { email: own.email, password: own.password } })
+    const newPeppers = `${namedSecret('p2')},${PEPPERS}`
+    const later = await identity.startInstance({ PEPPERS: newPeppers, BCRYPT_COST: '5' })
+    const again = () => later.login(own)
     expect((await again()).status).toBe(200)
     expect(await stored()).toMatchObject({ pepper: 'p2', passwordHash: expect.stringMatching(/^\$2b\$05/) })
     expect((await again()).status).toBe(200)
-    await later.close()
   })
 
   test('stores no token that could be used from the database alone', async () => {
@@ -124,7 +108,7 @@ describe('login', () => {
 })
 
 describe('the current user', () => {
-  const gateway = createInternalSigner(keys.own.gateway)
+  const signerOf = (name: 'gateway' | 'webhook') => createInternalSigner(identity.keys.own[name])
   const callerWith = (role: object) => ({
     account: { _id: registered._id, username: '', name: '', profile: 0, context: {} },
     workspace: { _id: registered.workspace._id, name: '', namespace: '', host: '' },
@@ -134,9 +118,12 @@ describe('the current user', () => {
     identity.call('POST', '/api/auth/me', { ...options, headers: { authorization: `Bearer ${token}` } })
 
   test('comes from the database, with the role’s permissions and without the hash', async () => {
-    const { status, json } = await me(gateway.sign({ audience: 'identity', caller: callerWith({}) }), {
-      body: {},
-    })
+    const { status, json } = await me(
+      signerOf('gateway').sign({ audience: 'identity', caller: callerWith({}) }),
+      {
+        body: {},
+      },
+    )
     expect(status).toBe(200)
     const { passwordHash, salt, ...account } = registered.account
     expect(json).toEqual({
@@ -156,7 +143,7 @@ describe('the current user', () => {
   })
 
   test('takes no body or any object, and nothing else', async () => {
-    const token = gateway.sign({ audience: 'identity', caller: callerWith({}) })
+    const token = signerOf('gateway').sign({ audience: 'identity', caller: callerWith({}) })
     expect((await me(token)).status).toBe(200)
     expect((await me(token, { body: { any: ['thing'] } })).status).toBe(200)
     expect((await me(token, { body: [] })).status).toBe(422)
@@ -164,11 +151,10 @@ describe('the current user', () => {
   })
 
   test('is for no one but the gateway on behalf of a caller', async () => {
-    const webhook = createInternalSigner(keys.own.webhook)
     const refused = [
-      gateway.sign({ audience: 'identity' }),
-      gateway.sign({ audience: 'webhook', caller: callerWith({}) }),
-      webhook.sign({ audience: 'identity', caller: callerWith({}) }),
+      signerOf('gateway').sign({ audience: 'identity' }),
+      signerOf('gateway').sign({ audience: 'webhook', caller: callerWith({}) }),
+      signerOf('webhook').sign({ audience: 'identity', caller: callerWith({}) }),
       registered.accessToken as string,
     ]
     for (const token of refused) expect((await me(token)).status).toBe(401)

@@ -1,34 +1,15 @@
 import { createPublicKey } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { makeServiceKeys } from '@parley/local/testing/service-under-test'
+import { beforeAll, expect, test } from '@jest/globals'
 import jwt from 'jsonwebtoken'
-import {
-  dropIdentity,
-  type IdentityServer,
-  identityEnvironment,
-  newRegistration,
-  startIdentity,
-  untilReady,
-} from './identity-server.ts'
+import { type IdentityServer, identityForTests, newRegistration } from './identity-server.ts'
 
-const keys = makeServiceKeys()
+const first = identityForTests()
 let instances: IdentityServer[]
 
 beforeAll(async () => {
-  const environment = await identityEnvironment(keys)
-  const first = await startIdentity(keys, environment)
-  await untilReady(first.url)
   // The others find the collections, and no keys.
   await first.database.collection('keyRings').deleteMany({})
-  const others = await Promise.all(Array.from({ length: 3 }, () => startIdentity(keys, environment)))
-  await Promise.all(others.map(({ url }) => untilReady(url)))
-  await first.close()
-  instances = others
-}, 150_000)
-afterAll(async () => {
-  const [first, ...others] = instances
-  await Promise.all(others.map((instance) => instance.close()))
-  await dropIdentity(first!)
+  instances = await Promise.all(Array.from({ length: 3 }, () => first.startInstance()))
 })
 
 test('instances that start at once agree on the keys', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { makeServiceKeys } from '@parley/local/testing/service-under-test'
+import { startedForTests } from '@parley/local/testing/started-for-tests'
 import { testServers } from '@parley/local/testing/test-servers'
 import { waitUntil } from '@parley/local/wait-until'
 import { createLog } from '@parley/shared/log'
@@ -13,14 +13,7 @@ import {
   MAX_WAITING_OF_ADDRESS,
   type WaitingRoom,
 } from '../src/throttles.ts'
-import {
-  dropIdentity,
-  type IdentityServer,
-  identityEnvironment,
-  newRegistration,
-  startIdentity,
-  untilReady,
-} from './identity-server.ts'
+import { newRegistration, startIdentity } from './identity-server.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
 const timed = async (work: () => Promise<unknown>) => {
@@ -84,18 +77,11 @@ describe('the waiting room', () => {
 })
 
 describe('login', () => {
-  const keys = makeServiceKeys()
-  let identity: IdentityServer
-  beforeAll(async () => {
+  const identity = startedForTests(async () => {
     const { redisUrl } = await testServers()
-    const environment = { ...(await identityEnvironment(keys)), REDIS_URL: redisUrl, FREE_LOGIN_TRIES: '2' }
-    identity = await startIdentity(keys, environment)
-    await untilReady(identity.url)
-  }, 150_000)
-  afterAll(() => dropIdentity(identity))
-
-  const login = (email: string, password: string) =>
-    identity.call('POST', '/api/auth/login', { body: { email, password } })
+    return startIdentity({ REDIS_URL: redisUrl, FREE_LOGIN_TRIES: '2' })
+  })
+  const login = (email: string, password: string) => identity.login({ email, password })
 
   test('slows down for one account, known or not, and never locks it', async () => {
     const user = newRegistration()

@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { eventually, untilReady } from '@parley/local/testing/service-under-test'
-import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
+import { startedForTests } from '@parley/local/testing/started-for-tests'
+import { startIntakeWorld } from './intake-world.ts'
 import type { Taken } from './take-queues.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
 
-let world: IntakeWorld
-beforeAll(async () => {
-  world = await startIntakeWorld()
-}, START_MS)
-afterAll(() => world.close(), START_MS)
+const world = startedForTests(() => startIntakeWorld())
 
 const message = { extId: 'line', user: {}, thread: { extId: 't' }, answer: {} }
 const bodyOf = ({ delivery }: Taken) => JSON.parse(delivery.content.toString())

@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, untilReady } from '@parley/local/testing/service-under-test'
+import { startedForTests } from '@parley/local/testing/started-for-tests'
 import { createReplicaStore, type ReplicaStore } from '@parley/shared/config-replica/replica-store'
 import { CONFIGURATION_EXCHANGE } from '@parley/shared/messaging/topology'
 import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { collectionsOf } from '../src/database.ts'
-import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
+import { startIntakeWorld } from './intake-world.ts'
 import { metaChannel, metaMessage, payloadOf, postPayload, signatureOf } from './meta-payload.ts'
 
 const box = createSecretBox(secretKeysOf({}))
-let world: IntakeWorld
-beforeAll(async () => {
-  world = await startIntakeWorld()
-}, START_MS)
-afterAll(() => world.close(), START_MS)
+const world = startedForTests(() => startIntakeWorld())
 
 const hookOf = (extId: string, url = world.url) => `${url}/api/hooks/whatsapp/${world.slug}/${extId}`
 const payload = payloadOf({ messages: [metaMessage('wamid.copy', { type: 'text', text: { body: 'x' } })] })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { untilReady } from '@parley/local/testing/service-under-test'
+import { defined } from '@parley/shared/defined'
 import { webhookMessage } from '@parley/shared/message'
 import { messageStatus } from '@parley/shared/message-status'
 import {
@@ -110,7 +111,7 @@ describe('a message', () => {
       user: { name: 'Zoë', phone: '5511999998888' },
       thread: { extId: '5511999998888' },
       answer: {},
-      ...(input === undefined ? {} : { input }),
+      ...defined({ input }),
       meta: raw,
     })
     const workspace = world.caller.workspace._id

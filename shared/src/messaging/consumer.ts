@@ -33,7 +33,7 @@ export function consumeEach(options: ConsumerOptions & { take: Take }): Consumer
   return new ReopeningConsumer(options, () => options.take)
 }
 
-export interface BatchOptions extends ConsumerOptions {
+interface BatchOptions extends ConsumerOptions {
   /** Leaves out of a delivery what working it does not need, before it waits in memory. */
   strip?(delivery: ConsumeMessage): ConsumeMessage
   /** Works a batch whole and returns the dead letters in it, or rejects: then the same batch comes again. */

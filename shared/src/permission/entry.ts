@@ -1,11 +1,11 @@
 import type { PermissionEntry } from './decide.ts'
 import { type Expression, literal, type Path, partsOf } from './expression.ts'
-import { type Parsed, parse } from './parse.ts'
+import { type ParsedExpression, parse } from './parse.ts'
 
 type EntryError = { readonly path: string; readonly column: number; readonly message: string }
 
 /** The expression of one part of an entry. The empty string and what is no string deny. */
-export function parsePart(part: unknown): Parsed {
+export function parsePart(part: unknown): ParsedExpression {
   if (typeof part === 'boolean') return { expression: literal(part) }
   if (typeof part !== 'string' || part.trim() === '') return { expression: literal(false) }
   return parse(part)

@@ -10,7 +10,7 @@ import {
 } from './expression.ts'
 import { readSyntax, type Syntax, type SyntaxNode } from './syntax.ts'
 
-export type Parsed =
+export type ParsedExpression =
   | { readonly expression: Expression }
   | { readonly error: { readonly column: number; readonly message: string } }
 
@@ -25,13 +25,13 @@ const METHODS: readonly string[] = ['indexOf', 'includes', 'startsWith']
 const PASSWORD_FIELDS = ['passwordHash', 'salt', 'pepper']
 const KEY = /^[\p{L}_][\p{L}\p{N}_-]*$/u
 
-const parsed = new LRUCache<string, Parsed>({ max: 1_000 })
+const parsed = new LRUCache<string, ParsedExpression>({ max: 1_000 })
 
 /**
  * Parses one expression of at most 2,000 characters, 32 levels, 500 nodes and 256 items in an array. The
  * outcome, refusals included, is cached (newest 1,000). A placeholder inside a string literal is text.
  */
-export function parse(source: string): Parsed {
+export function parse(source: string): ParsedExpression {
   if (source.length > MAX_LENGTH) return refusal(`Longer than ${MAX_LENGTH} characters`, MAX_LENGTH + 1)
   const known = parsed.get(source)
   if (known) return known
@@ -40,7 +40,7 @@ export function parse(source: string): Parsed {
   return outcome
 }
 
-function attempt(source: string): Parsed {
+function attempt(source: string): ParsedExpression {
   if (!source.isWellFormed())
     return refusal('Half a character (a lone surrogate)', source.search(/\p{Cs}/u) + 1)
   try {
@@ -52,7 +52,7 @@ function attempt(source: string): Parsed {
   }
 }
 
-const refusal = (message: string, column: number): Parsed => ({ error: { column, message } })
+const refusal = (message: string, column: number): ParsedExpression => ({ error: { column, message } })
 
 /** `start` is the place reported for nodes that have none of their own. */
 type Place = { syntax: Syntax; nodes: { count: number }; depth: number; start: number }

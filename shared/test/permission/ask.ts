@@ -8,13 +8,13 @@ import { mongo } from 'mongoose'
 export type Doc = Record<string, unknown>
 
 /** Documents, in memory and in MongoDB. */
-export interface Documents {
+export interface DocumentsByResource {
   docs: (Doc & { _id: number })[]
   collection: mongo.Collection<Doc & { _id: number }>
 }
 
 /** An expression, asked for reading a resource. */
-export interface RuleQuestion {
+interface RuleQuestion {
   source: string
   account: object
   resource?: string
@@ -27,7 +27,7 @@ export async function connectDocuments() {
   let collections = 0
   return {
     /** Stores documents in a collection of their own, numbered in their order unless they have an id; what is undefined is not there. */
-    async store(docs: object[]): Promise<Documents> {
+    async store(docs: object[]): Promise<DocumentsByResource> {
       const collection = database.collection<Doc & { _id: number }>(`documents${collections++}`)
       await collection.insertMany(
         docs.map((doc, _id) => ({ _id, ...doc })),
@@ -50,7 +50,7 @@ export function comesTo({ source, account, resource = 'a' }: RuleQuestion, doc: 
 }
 
 /** The ids of the documents that the expression grants, by the evaluator. */
-export function granted(question: RuleQuestion, { docs }: Documents): number[] {
+export function granted(question: RuleQuestion, { docs }: DocumentsByResource): number[] {
   const workspace = workspaceOf(question.account)
   return docs.filter((doc) => grants(comesTo(question, doc), workspace)).map(({ _id }) => _id)
 }
@@ -58,7 +58,7 @@ export function granted(question: RuleQuestion, { docs }: Documents): number[] {
 /** The same by MongoDB. */
 export async function found(
   { source, account, resource = 'a' }: RuleQuestion,
-  documents: Documents,
+  documents: DocumentsByResource,
 ): Promise<number[]> {
   const { docs, collection } = documents
   const permissions = [{ schema: 'true', read: source }]

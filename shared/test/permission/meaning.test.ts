@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { startedForTests } from '@parley/local/testing/started-for-tests'
 import { decide, type PermissionEntry } from '@parley/shared/permission/decide'
 import { DEFAULT_ROLES, validateEntry } from '@parley/shared/permission/entry'
 import { comesTo, connectDocuments, type Doc, found } from './ask.ts'
@@ -12,11 +13,7 @@ const ACCOUNT = {
   context: { team: 'sales', teams: ['sales', 'support'], level: 2, none: null },
 }
 
-let documents: Awaited<ReturnType<typeof connectDocuments>>
-beforeAll(async () => {
-  documents = await connectDocuments()
-})
-afterAll(() => documents.close())
+const documents = startedForTests(() => connectDocuments())
 
 function kind(entry: { schema?: unknown; read?: unknown }, resource = 'channels') {
   return decide({ permissions: [entry], resource, account: ACCOUNT, access: 'read' }).kind

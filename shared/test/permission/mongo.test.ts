@@ -4,15 +4,15 @@ import { MAX_SEARCHED_BYTES, MAX_SEARCHED_ITEMS, MAX_SOUGHT_BYTES } from '@parle
 import fc from 'fast-check'
 import { RANDOM_FILTERS } from '../../../tests/sizes.ts'
 import { ACCOUNT, documents, sources } from './arbitraries.ts'
-import { connectDocuments, type Documents, found, granted } from './ask.ts'
+import { connectDocuments, type DocumentsByResource, found, granted } from './ask.ts'
 
 const DOCUMENTS = 100
 const AT_ONCE = 20
 const QUESTION = { resource: 'a', account: ACCOUNT }
 
 let connection: Awaited<ReturnType<typeof connectDocuments>>
-let random: Documents
-let pairs: Documents
+let random: DocumentsByResource
+let pairs: DocumentsByResource
 
 /** Every kind of value; what is undefined is not there. */
 const VALUES = [

@@ -1,5 +1,4 @@
 // The gateway beside other ways to put a token check in front of a service, each alone on a core.
-import { once } from 'node:events'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +9,7 @@ import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
 import { asFastAsPossible, atRate, getBytes, type Load } from '../http-load.ts'
 import { leaveLastCore, onLastCore } from '../own-core.ts'
-import { listening, startProcesses } from '../processes.ts'
+import { listening, outputOf, startProcesses } from '../processes.ts'
 import { compare, median, report } from '../results.ts'
 import { nginxCommand } from './nginx.ts'
 
@@ -98,12 +97,8 @@ async function register(): Promise<string> {
 }
 
 async function startPeers(): Promise<void> {
-  const install = run(
-    'npm',
-    ['install', '--prefix', directory, '--no-audit', '--no-fund', '--silent', ...PEERS],
-    {},
-  )
-  if ((await once(install, 'exit'))[0] !== 0) throw new Error('the peers could not be installed')
+  const install = ['install', '--prefix', directory, '--no-audit', '--no-fund', '--silent', ...PEERS]
+  await outputOf('npm', install, {})
   cpSync(join(CHECKOUT, 'tests/bench/gateway/peers'), directory, { recursive: true })
   const JWKS = await (await fetch(`${urlOf('identity')}/.well-known/jwks.json`)).text()
   const peer = (script: string, port: number) =>

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Delivery, FuzzCase } from '../fuzz-case.ts'
+import type { FuzzCase, FuzzDelivery } from '../fuzz-case.ts'
 import { bodyCases } from './bodies.ts'
 import { operationCases } from './operations.ts'
 
@@ -58,7 +58,7 @@ const messages = fc.constantFrom(...MESSAGES).map(
   }),
 )
 
-const delivery: fc.Arbitrary<Delivery> = fc.oneof(
+const delivery: fc.Arbitrary<FuzzDelivery> = fc.oneof(
   fc.integer({ min: 2, max: 30 }).map((pieces) => ({ pieces })),
   fc.constantFrom(0.1, 0.5, 0.9, 0.99, 0.999).map((cutAfter) => ({ cutAfter })),
   fc

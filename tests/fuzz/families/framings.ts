@@ -3,7 +3,7 @@ import type { Header } from '../fuzz-case.ts'
 
 const BOMB_BYTES = 24 * 1024 * 1024
 
-export interface Content {
+export interface FramedContent {
   type?: string
   encoding?: string
   body?: string
@@ -11,7 +11,7 @@ export interface Content {
 }
 const latin = (bytes: Buffer) => bytes.toString('latin1')
 /** Bodies whose headers say something else than what they are. */
-export const CONTENTS: readonly Content[] = [
+export const CONTENTS: readonly FramedContent[] = [
   ...[
     '',
     'x',
@@ -49,8 +49,8 @@ export const CONTENTS: readonly Content[] = [
     '*/*',
     `a/${'b'.repeat(4_000)}`,
   ],
-].map((each): Content => (typeof each === 'string' ? { type: each } : each))
-export const ENCODINGS: readonly Content[] = [
+].map((each): FramedContent => (typeof each === 'string' ? { type: each } : each))
+export const ENCODINGS: readonly FramedContent[] = [
   ...['gzip', 'deflate', 'br', 'zstd', 'identity', 'GZIP', 'gzip, gzip', 'x', '', 'compress', 'chunked'].map(
     (encoding) => ({ encoding }),
   ),

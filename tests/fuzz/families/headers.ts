@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import fc from 'fast-check'
 import type { FuzzCase, Header } from '../fuzz-case.ts'
 import { fuzzedOperations, operationsWithBody } from '../operations.ts'
@@ -33,7 +34,7 @@ const base = (operations: typeof fuzzedOperations) =>
         method: operation.method,
         target,
         headers: headersOf({ operation, caller, hasBody: body !== undefined }),
-        ...(body === undefined ? {} : { body }),
+        ...defined({ body }),
       }),
     )
   })
@@ -65,8 +66,8 @@ const framings = fc.tuple(base(operationsWithBody), fc.constantFrom(...FRAMINGS)
   ([one, { more, body, expectedStatuses }]): FuzzCase => ({
     ...one,
     headers: [...without(one, 'content-length', 'x-request-id'), ...more],
-    ...(body === undefined ? {} : { body }),
-    ...(expectedStatuses === undefined ? {} : { expectedStatuses }),
+    ...defined({ body }),
+    ...defined({ expectedStatuses }),
   }),
 )
 const methods = fc

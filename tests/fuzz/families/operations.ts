@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import fc from 'fast-check'
 import type { FuzzCase } from '../fuzz-case.ts'
 import { fuzzedOperations } from '../operations.ts'
@@ -26,7 +27,7 @@ export const operationCases: fc.Arbitrary<FuzzCase> = fc
         method: operation.method,
         target: asked.length === 0 ? path : `${path}?${asked.join('&')}`,
         headers: headersOf({ operation, caller, hasBody: text !== undefined }),
-        ...(text === undefined ? {} : { body: text }),
+        ...defined({ body: text }),
       }
     })
   })

@@ -29,7 +29,7 @@ export interface DemoResult {
   reconciled: boolean
 }
 
-export interface Progress {
+export interface DemoProgress {
   accepted(): void
   arrived(different: number): void
   killing(victim: string): void
@@ -40,7 +40,7 @@ interface DemoOptions {
   runFile: string
   messages: number
   threads: number
-  progress: Progress
+  progress: DemoProgress
 }
 
 /**

@@ -3,7 +3,7 @@ import express, { type ErrorRequestHandler, type RequestHandler, Router } from '
 import { z } from 'zod'
 import { type Behaviours, behaviour } from './behaviours.ts'
 import type { CustomerWindows } from './limits.ts'
-import type { Send, SendLog, TroubleLog } from './send-log.ts'
+import type { LoggedSend, SendLog, TroubleLog } from './send-log.ts'
 import type { StatusPoster } from './status-poster.ts'
 import { type Templates, template } from './templates.ts'
 
@@ -91,7 +91,7 @@ export function inspectionRoutes({ sends, troubles }: { sends: SendLog; troubles
 }
 
 /** `repeated` counts the sends that carry callback data which an earlier one carried already. */
-function summaryOf(sends: readonly Send[]) {
+function summaryOf(sends: readonly LoggedSend[]) {
   const known = new Set<string>()
   let repeated = 0
   for (const { opaque } of sends) {

@@ -9,7 +9,7 @@ const MAX_NUMBERS = 10_000
 const MAX_PAIRS = 500_000
 const OPEN_MS = 24 * 60 * 60 * 1_000
 
-export interface Limits {
+export interface SimulatorLimits {
   /** Counts a send from a number to a person. Throws Meta's error when it is one too many. */
   take(phoneNumberId: string, to: string): void
 }
@@ -18,7 +18,7 @@ export interface Limits {
  * Meta's limits: a number sends at most 80 messages in any second (130429), and to one person one each 6 s after
  * a burst of 45 (131056). `now` is in milliseconds and never goes back.
  */
-export function createLimits(now: () => number): Limits {
+export function createLimits(now: () => number): SimulatorLimits {
   /** Of each number the times of its last 80 sends, oldest first. */
   const seconds = new LRUCache<string, number[]>({ max: MAX_NUMBERS })
   /** Of each pair when it is back at rest. */

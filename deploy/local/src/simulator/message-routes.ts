@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { defined } from '@parley/shared/defined'
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from 'express'
 import type { Behaviours, SendFailure } from './behaviours.ts'
-import type { CustomerWindows, Limits } from './limits.ts'
+import type { CustomerWindows, SimulatorLimits } from './limits.ts'
 import { MetaError } from './meta-error.ts'
 import type { SendLog, TroubleLog } from './send-log.ts'
 import { readSend } from './send-request.ts'
@@ -18,7 +19,7 @@ interface Parts {
   statuses: Pick<StatusPoster, 'follow'>
   templates: Pick<Templates, 'check'>
   windows: Pick<CustomerWindows, 'check'>
-  limits: Limits
+  limits: SimulatorLimits
 }
 
 /** POST /v<NN>.<n>/{phoneNumberId}/messages */
@@ -83,8 +84,7 @@ function metaErrorOf({ status, code, subcode, retryAfterSeconds }: SendFailure):
     code,
     message: 'Failed as configured',
     details: 'The simulator is configured to fail',
-    ...(subcode === undefined ? {} : { subcode }),
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...defined({ subcode, retryAfterSeconds }),
   })
 }
 

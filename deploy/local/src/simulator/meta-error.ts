@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { defined } from '@parley/shared/defined'
 
 interface Refusal {
   status: number
@@ -34,7 +35,7 @@ export class MetaError extends Error {
         message: `(#${code}) ${message}`,
         type: 'OAuthException',
         code,
-        ...(subcode === undefined ? {} : { error_subcode: subcode }),
+        ...defined({ error_subcode: subcode }),
         ...(details === undefined ? {} : { error_data: { messaging_product: 'whatsapp', details } }),
         fbtrace_id: randomBytes(12).toString('base64url'),
       },

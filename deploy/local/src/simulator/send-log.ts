@@ -5,7 +5,7 @@ import { openJournal } from './journal.ts'
 const MAX_NUMBERS = 10_000
 
 /** One send that was accepted. */
-export interface Send {
+export interface LoggedSend {
   /** Counts up from 1 over all phone numbers. */
   n: number
   at: string
@@ -24,15 +24,15 @@ export interface Send {
   text?: string
 }
 
-export type NewSend = Omit<Send, 'n' | 'at' | 'id'>
+export type NewSend = Omit<LoggedSend, 'n' | 'at' | 'id'>
 
 export interface SendLog {
   /** Records a send; resolves once it is stored. */
-  add(send: NewSend): Promise<Send>
+  add(send: NewSend): Promise<LoggedSend>
   /** At most `limit` sends with an `n` above `after`, oldest first; of one phone number where one is given. */
-  list(query: { after: number; limit: number; phoneNumberId?: string | undefined }): Send[]
+  list(query: { after: number; limit: number; phoneNumberId?: string | undefined }): LoggedSend[]
   /** All stored sends; of one phone number where one is given. */
-  all(phoneNumberId?: string): Send[]
+  all(phoneNumberId?: string): LoggedSend[]
   /** The highest `n` given out. */
   last(): number
   close(): Promise<void>
@@ -44,8 +44,8 @@ const TRIM_STEP = 50_000
 
 /** Opens the log of accepted sends: the newest 500,000 in memory, and in `directory` for the next start. */
 export async function openSendLog({ directory }: { directory: string | undefined }): Promise<SendLog> {
-  const sends: Send[] = []
-  const remember = (send: Send) => {
+  const sends: LoggedSend[] = []
+  const remember = (send: LoggedSend) => {
     sends.push(send)
     if (sends.length >= MAX_SENDS + TRIM_STEP) sends.splice(0, TRIM_STEP)
   }
@@ -54,7 +54,7 @@ export async function openSendLog({ directory }: { directory: string | undefined
         directory,
         name: 'sends',
         maxLines: MAX_SENDS,
-        onEntry: (entry) => remember(entry as Send),
+        onEntry: (entry) => remember(entry as LoggedSend),
       })
     : undefined
   let last = sends.at(-1)?.n ?? 0
@@ -69,7 +69,7 @@ export async function openSendLog({ directory }: { directory: string | undefined
       return send
     },
     list({ after, limit, phoneNumberId }) {
-      const found: Send[] = []
+      const found: LoggedSend[] = []
       for (let at = firstAfter(sends, after); at < sends.length && found.length < limit; at++) {
         const send = sends[at]
         if (send && (phoneNumberId === undefined || send.phoneNumberId === phoneNumberId)) found.push(send)
@@ -83,7 +83,7 @@ export async function openSendLog({ directory }: { directory: string | undefined
 }
 
 /** The position of the first send with an `n` above `after`; they are in order of `n`. */
-function firstAfter(sends: readonly Send[], after: number): number {
+function firstAfter(sends: readonly LoggedSend[], after: number): number {
   let [low, high] = [0, sends.length]
   while (low < high) {
     const middle = (low + high) >> 1

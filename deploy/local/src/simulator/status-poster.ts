@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Send } from './send-log.ts'
+import type { LoggedSend } from './send-log.ts'
 
 const MAX_NUMBERS = 10_000
 const MAX_QUEUED = 100_000
@@ -40,7 +40,7 @@ export interface StatusPoster {
   /** Replaces the phone number's webhook; without one its statuses are not posted. */
   register(webhook: Webhook): void
   /** Posts what becomes of a send. */
-  follow(send: Send, behaviour: StatusBehaviour): void
+  follow(send: LoggedSend, behaviour: StatusBehaviour): void
   /** Posts what a person wrote; returns whether the number has a webhook that takes it. */
   deliver(message: InboundText): boolean
   /** Drops what is still to be posted. */
@@ -96,7 +96,7 @@ export function createStatusPoster(): StatusPoster {
   }
 }
 
-function statusesOf(send: Send, { reads, repeats, reorders, failedWith }: StatusBehaviour): Update[] {
+function statusesOf(send: LoggedSend, { reads, repeats, reorders, failedWith }: StatusBehaviour): Update[] {
   const gotThere = ['sent', 'delivered', ...(reads ? ['read'] : [])]
   const states = failedWith === undefined ? gotThere : ['sent', 'failed']
   const ordered = reorders ? states.toReversed() : states

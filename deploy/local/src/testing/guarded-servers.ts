@@ -19,12 +19,12 @@ export interface GuardedServer extends Server {
 }
 
 /** Where a mongod stores its data, and its address. */
-export interface Place {
+export interface ServerPlace {
   directory: string
   port: number
 }
 
-export const freshPlace = async (): Promise<Place> => ({
+export const freshPlace = async (): Promise<ServerPlace> => ({
   directory: freshDirectory('guarded-mongod'),
   port: await findFreePort([]),
 })
@@ -34,7 +34,7 @@ export const freshPlace = async (): Promise<Place> => ({
  * neither a replica set nor users. The caller stops it.
  */
 export async function startGuardedMongod(
-  { directory, port }: Place,
+  { directory, port }: ServerPlace,
   key: string | undefined,
 ): Promise<GuardedServer> {
   const signal = new AbortController().signal

@@ -26,7 +26,7 @@ export interface TestFile {
 }
 
 /** How a file ended, its result or why there is none, and what memory the worker takes now. */
-export type Outcome = { bytes: number } & ({ result: TestResult } | { failure: string })
+export type FileOutcome = { bytes: number } & ({ result: TestResult } | { failure: string })
 
 /**
  * Runs test files for jest on Node itself: each worker is one process that imports the files natively, and loads the
@@ -80,11 +80,11 @@ function startWorker(): ChildProcess {
   })
 }
 
-async function run(worker: ChildProcess, file: TestFile): Promise<Outcome> {
+async function run(worker: ChildProcess, file: TestFile): Promise<FileOutcome> {
   const settled = new AbortController()
   const options = { signal: settled.signal }
   try {
-    const replied = once(worker, 'message', options).then(([outcome]) => outcome as Outcome)
+    const replied = once(worker, 'message', options).then(([outcome]) => outcome as FileOutcome)
     const died = once(worker, 'exit', options).then(([code, signal]) => ({
       failure: `The worker ended before the tests did (${signal ?? `exit code ${code}`}).`,
       bytes: 0,

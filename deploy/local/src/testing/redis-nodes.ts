@@ -12,7 +12,7 @@ const CLUSTER_SLOTS = 16_384
 const AGREE_MS = 30_000
 
 /** Who asks, of a server that has users. */
-export interface RedisAccount {
+interface RedisAccount {
   username?: string
   password?: string
 }

@@ -1,7 +1,8 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
-import { createServer, type RequestListener } from 'node:http'
+import type { RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type BaseConfig, baseConfig, type PublicJwk, parseConfig } from '@parley/shared/config'
+import { createHttpServer } from '@parley/shared/http-server'
 import { SERVICES, type ServiceName } from '@parley/shared/internal-token'
 import { createLog, type Log } from '@parley/shared/log'
 import type { Service } from '@parley/shared/service-app'
@@ -41,7 +42,7 @@ export interface Listening {
 
 /** Serves `handler` on a free port. Closing cuts what is under way. */
 export async function listen(handler: RequestListener): Promise<Listening> {
-  const server = createServer(handler)
+  const server = createHttpServer(handler)
   // As `serve` sets it: with Node's 5 s, an idle connection is closed at the moment when a busy test uses it again.
   server.keepAliveTimeout = KEEP_ALIVE_MS
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -58,17 +59,23 @@ export async function listen(handler: RequestListener): Promise<Listening> {
 export interface RunningService extends Listening, Pick<Service, 'app' | 'registry'> {
   /** The paths that it was asked for. */
   requests: string[]
+  /** While true, every connection is cut: to its callers the service is unavailable. */
+  unavailable: boolean
 }
 
-/** Runs a real service in this process on a free port, with an environment as its own process would have it. */
+/**
+ * Runs a real service in this process on a free port, with an environment as its own process would have it. It is ready
+ * then, unless its servers are `unavailable` on purpose.
+ */
 export async function startService<S extends z.ZodRawShape>(options: {
   name: ServiceName
   config: S
   build(config: z.output<z.ZodObject<S>> & BaseConfig, log: Log): Promise<Service>
   keys: ServiceKeys
   environment: Record<string, string>
+  servers?: 'unavailable'
 }): Promise<RunningService> {
-  const { name, keys, environment } = options
+  const { name, keys, environment, servers } = options
   const config = parseConfig(z.object({ ...baseConfig, ...options.config }), {
     NODE_ENV: 'test',
     PORT: '0',
@@ -78,22 +85,26 @@ export async function startService<S extends z.ZodRawShape>(options: {
   })
   const log = createLog({ service: name, level: process.env.TEST_LOG ?? 'silent' })
   const service = await options.build(config as z.output<z.ZodObject<S>> & BaseConfig, log)
-  const requests: string[] = []
   const listening = await listen((req, res) => {
-    requests.push(req.url ?? '')
+    if (running.unavailable) return void req.socket.destroy()
+    running.requests.push(req.url ?? '')
     service.app(req, res)
   })
-  await untilReady(listening.url)
-  return {
+  const stop = async () => {
+    await listening.close()
+    await service.close()
+  }
+  let stopped: Promise<void> | undefined
+  const running: RunningService = {
     url: listening.url,
     app: service.app,
     registry: service.registry,
-    requests,
-    close: async () => {
-      await listening.close()
-      await service.close()
-    },
+    requests: [],
+    unavailable: false,
+    close: () => (stopped ??= stop()),
   }
+  if (servers !== 'unavailable') await untilReady(listening.url)
+  return running
 }
 
 /** Waits until the service is ready and nothing that it depends on is unavailable; throws after 30 s. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { mongo } from 'mongoose'
+import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { REDIS_DATABASES } from '../servers/redis.ts'
 import { type Servers, startServers } from '../servers/start-servers.ts'
@@ -10,7 +10,7 @@ import { TEST_DIRECTORY, TEST_HOST, VHOSTS } from './test-environment.ts'
 const START_MS = 120_000
 const urlsSchema = z.object({ mongoUrl: z.url(), redisUrl: z.url(), amqpUrl: z.url() })
 
-export interface TestServers {
+interface TestServers {
   /** A replica set, shared by all test files: take a database of your own with {@link freshDatabase}. */
   mongoUrl: string
   /** An empty database of Redis that no other test file gets (all share it where REDIS_URL is given). */
@@ -43,13 +43,6 @@ export async function releaseDatabase(database: mongo.Db | undefined): Promise<v
     if (!name.startsWith('system.')) await database.collection(name).deleteMany({})
   }
   mkdirSync(join(emptyDatabases(), database.databaseName))
-}
-
-/** {@link releaseDatabase} for those of a server. */
-export async function releaseDatabases(url: string, names: string[]): Promise<void> {
-  const client = await mongo.MongoClient.connect(url)
-  for (const name of names) await releaseDatabase(client.db(name))
-  await client.close()
 }
 
 function emptyDatabases(): string {

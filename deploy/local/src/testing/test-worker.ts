@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { ModernFakeTimers } from '@jest/fake-timers'
 import { ModuleMocker } from 'jest-mock'
 import { setTestGlobals } from './jest-globals.ts'
-import type { Outcome, TestFile, TestResult } from './native-runner.ts'
+import type { FileOutcome, TestFile, TestResult } from './native-runner.ts'
 
 const LEAK_MS = 5_000
 const CHECK_MS = 10
@@ -34,7 +34,7 @@ function isTestCode(url: string): boolean {
 
 process.on('message', async (file: TestFile) => {
   files += 1
-  process.send?.({ ...(await outcomeOf(file)), bytes: process.memoryUsage.rss() } satisfies Outcome)
+  process.send?.({ ...(await outcomeOf(file)), bytes: process.memoryUsage.rss() } satisfies FileOutcome)
 })
 
 async function outcomeOf(file: TestFile): Promise<{ result: TestResult } | { failure: string }> {

@@ -5,7 +5,7 @@ import { createServer } from 'node:tls'
 import { generate } from 'selfsigned'
 import { freshDirectory } from './test-servers.ts'
 
-export interface TlsServer {
+interface TlsServer {
   port: number
   /** The parameters of a URL that name the files to reach it with: `cacertfile=…&certfile=…&keyfile=…`. */
   files: string

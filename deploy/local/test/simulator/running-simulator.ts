@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buildSimulator } from '@parley/local/simulator/app'
 
-export interface JsonResponse {
+export interface SimulatorResponse {
   status: number
   body: Record<string, unknown>
 }
@@ -14,7 +14,7 @@ export async function startSimulator(options: { directory?: string } = {}) {
   await new Promise((resolve) => server.once('listening', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-  const request = async (path: string, init?: RequestInit): Promise<JsonResponse> => {
+  const request = async (path: string, init?: RequestInit): Promise<SimulatorResponse> => {
     const response = await fetch(url + path, { ...init, signal: AbortSignal.timeout(5_000) })
     return { status: response.status, body: (await response.json()) as Record<string, unknown> }
   }

@@ -1,14 +1,14 @@
-import { DOCUMENT_CHANGE_TYPE, type DocumentChange as Published } from '@parley/shared/document-change'
+import { DOCUMENT_CHANGE_TYPE, type DocumentChange } from '@parley/shared/document-change'
 import type { Log } from '@parley/shared/log'
 import { connectBroker } from '@parley/shared/messaging/connection'
 import { createPublisher, type Publication } from '@parley/shared/messaging/publisher'
 import { CONFIGURATION_EXCHANGE } from '@parley/shared/messaging/topology'
 import { unescapeKeys } from '@parley/shared/safe-keys'
-import type { DocumentChange } from '../relay/change-stream.ts'
+import type { DocumentWrite } from '../relay/change-stream.ts'
 
 export interface ConfigurationEvents {
   /** Resolves when the broker has confirmed all; rejects when it is unavailable or has not in 4.5 s. */
-  publish(changes: readonly DocumentChange[]): Promise<void>
+  publish(changes: readonly DocumentWrite[]): Promise<void>
   isUp(): Promise<boolean>
   close(): Promise<void>
 }
@@ -38,7 +38,7 @@ export async function connectConfigurationEvents(options: {
   }
 }
 
-function publicationOf({ resource, stored }: DocumentChange): Publication {
+function publicationOf({ resource, stored }: DocumentWrite): Publication {
   const { _id, version, written } = stored
   return {
     exchange: CONFIGURATION_EXCHANGE,
@@ -52,11 +52,11 @@ function publicationOf({ resource, stored }: DocumentChange): Publication {
 }
 
 /** The state after the change; `document` is null once it is deleted. */
-function bodyOf(resource: string, { _id, version, written, doc }: DocumentChange['stored']): Buffer {
+function bodyOf(resource: string, { _id, version, written, doc }: DocumentWrite['stored']): Buffer {
   const document = doc === undefined ? null : unescapeKeys(doc)
   const { workspace, id } = _id
   const { as: operation, at, by } = written
-  const published: Published = {
+  const published: DocumentChange = {
     resource,
     workspace,
     _id: id,

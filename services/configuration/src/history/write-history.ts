@@ -5,7 +5,7 @@ import type { JsonObject } from '@parley/shared/json-object'
 import { escapeKeys, unescapeKeys } from '@parley/shared/safe-keys'
 import mongoose from 'mongoose'
 import { withoutOwnFields } from '../documents/body.ts'
-import type { DocumentChange } from '../relay/change-stream.ts'
+import type { DocumentWrite } from '../relay/change-stream.ts'
 import type { Database, FieldChange, HistoryEntry } from '../store/database.ts'
 import type { StoredDocument } from '../store/stored-document.ts'
 
@@ -16,12 +16,12 @@ const MAX_CHANGES = 500
 /** Adds an entry for every change; what is there already stays. */
 export async function writeHistory(
   database: Pick<Database, 'history'>,
-  changes: readonly DocumentChange[],
+  changes: readonly DocumentWrite[],
 ): Promise<void> {
   await insertNew(database.history(), changes.map(entryOf))
 }
 
-function entryOf({ resource, stored, before }: DocumentChange): HistoryEntry {
+function entryOf({ resource, stored, before }: DocumentWrite): HistoryEntry {
   const { version, written } = stored
   return { _id: { ...stored._id, resource, version }, ...written, changes: boundedChanges(stored, before) }
 }

@@ -10,7 +10,7 @@ type Event = mongoose.mongo.Document
 export type Changes = mongoose.mongo.ChangeStream<Event, Event>
 
 /** One write to one document: what it is now, and what it was before where that is known. */
-export interface DocumentChange {
+export interface DocumentWrite {
   resource: ResourceName
   stored: StoredDocument
   before?: StoredDocument | undefined
@@ -32,8 +32,8 @@ export function openChangeStream(
 }
 
 /** The next changes, at most 100; none when nothing happened for 200 ms. */
-export async function nextChanges(stream: Changes): Promise<DocumentChange[]> {
-  const changes: DocumentChange[] = []
+export async function nextChanges(stream: Changes): Promise<DocumentWrite[]> {
+  const changes: DocumentWrite[] = []
   while (changes.length < BATCH) {
     const event = await nextEvent(stream)
     if (event === undefined) break

@@ -1,3 +1,4 @@
+import { every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import { allResources } from '../resources/all-resources.ts'
 import type { Database } from '../store/database.ts'
@@ -7,7 +8,7 @@ import {
   type RelayState,
   type StartingPoint,
 } from '../store/relay-state.ts'
-import { type DocumentChange, nextChanges, openChangeStream } from './change-stream.ts'
+import { type DocumentWrite, nextChanges, openChangeStream } from './change-stream.ts'
 
 const RENEW_MS = 3_000
 const RETRY_MS = 1_000
@@ -32,7 +33,7 @@ interface RelayOptions {
   /** Whether changes come with what the document was before. */
   withBefore: boolean
   /** Deals with changes in order. They may come again, and after a gap every document comes once. */
-  handle(changes: DocumentChange[]): Promise<void>
+  handle(changes: DocumentWrite[]): Promise<void>
 }
 
 /**
@@ -42,50 +43,47 @@ interface RelayOptions {
 export function startRelay(options: RelayOptions): Relay {
   const { name, database, log } = options
   const state = createRelayState({ relays: database.relays, name })
-  const closing = new AbortController()
-  const closed = new Promise<void>((resolve) => closing.signal.addEventListener('abort', () => resolve()))
   let oldest: Date | undefined
   const handle: RelayOptions['handle'] = async (changes) => {
     oldest ??= changes[0]?.at
     await options.handle(changes)
     oldest = undefined
   }
-  const running = (async () => {
-    await Promise.race([database.ready, closed])
-    while (!closing.signal.aborted) {
-      try {
-        if (await state.acquire()) await runUnderLease({ ...options, handle }, state, closing.signal)
-      } catch (error) {
-        const reason = error instanceof Error ? error.message : 'unknown'
-        if (!closing.signal.aborted)
-          log.warn(
-            { relay: name, reason },
-            'relay interrupted: it continues from its stored position in a second',
-          )
-      }
-      await pause(RETRY_MS, closing.signal)
-    }
-    if (state.isLeased())
-      await state
+  const closing = Promise.withResolvers<void>()
+  const started = Promise.race([database.ready, closing.promise])
+  const following = every({
+    pauseMs: RETRY_MS,
+    run: async (signal) => {
+      await started
+      if (!signal.aborted && (await state.lease.acquire()))
+        await runUnderLease({ ...options, handle }, state, signal)
+    },
+    failed: ({ message: reason }) =>
+      log.warn(
+        { relay: name, reason },
+        'relay interrupted: it continues from its stored position in a second',
+      ),
+  })
+  return {
+    lagSeconds: () => (oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest.getTime()) / 1_000)),
+    close: async () => {
+      closing.resolve()
+      await following.stop()
+      if (!state.lease.isValid()) return
+      await state.lease
         .release()
         .catch(() =>
           log.warn({ relay: name }, 'relay lease not released: another instance takes over when it expires'),
         )
-  })()
-  return {
-    lagSeconds: () => (oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest.getTime()) / 1_000)),
-    close: async () => {
-      closing.abort()
-      await running
     },
   }
 }
 
 async function runUnderLease(options: RelayOptions, state: RelayState, signal: AbortSignal): Promise<void> {
-  // After failed renewals `isLeased` returns false once the lease runs out.
-  const renewing = setInterval(() => void state.acquire().catch(() => undefined), RENEW_MS)
+  // After failed renewals the lease is not valid any more once it runs out.
+  const renewing = every({ pauseMs: RENEW_MS, run: state.lease.acquire, failed: () => undefined })
   try {
-    await follow(options, state, () => state.isLeased() && !signal.aborted)
+    await follow(options, state, () => state.lease.isValid() && !signal.aborted)
   } catch (error) {
     if (!LOST_CODES.includes(Number((error as { code?: unknown }).code))) throw error
     options.log.warn(
@@ -94,7 +92,7 @@ async function runUnderLease(options: RelayOptions, state: RelayState, signal: A
     )
     await state.savePlace(undefined)
   } finally {
-    clearInterval(renewing)
+    await renewing.stop()
   }
 }
 
@@ -132,24 +130,10 @@ async function startingPoint(
   return { startAtOperationTime: operationTime }
 }
 
-/** Waits `milliseconds`, or until `signal` aborts. */
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, milliseconds)
-    signal.addEventListener('abort', done)
-  })
-}
-
 /** Every document there is as its last change, deleted ones included, at most 100 at a time. */
-async function* snapshot(database: Pick<Database, 'documents'>): AsyncGenerator<DocumentChange[]> {
+async function* snapshot(database: Pick<Database, 'documents'>): AsyncGenerator<DocumentWrite[]> {
   for (const { name: resource } of allResources) {
-    let changes: DocumentChange[] = []
+    let changes: DocumentWrite[] = []
     for await (const stored of database.documents(resource).find().batchSize(BATCH)) {
       changes.push({ resource, stored })
       if (changes.length === BATCH) {

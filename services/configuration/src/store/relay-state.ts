@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { createLease, type DocumentLease, type LeasedDocument } from '@parley/shared/lease'
 import type mongoose from 'mongoose'
 
 /** Where a stream begins: after an event that was dealt with, or at a moment of the database's. */
@@ -9,26 +10,17 @@ export type StartingPoint =
 const RELAYS = ['history', 'events'] as const
 export type RelayName = (typeof RELAYS)[number]
 
-const LEASE_SECONDS = 10
-// What a clock and a scheduler may be off by; the lease is given up this long before it ends.
-const MARGIN_MS = 2_000
+const LEASE_MS = 10_000
 
 /** Which instance of the service runs a relay, and its position. */
-export interface StoredRelay {
+export interface StoredRelay extends LeasedDocument {
   _id: RelayName
-  owner?: string
-  expiresAt?: Date
   from?: StartingPoint
 }
 
-/** One relay's lease and its place in the change stream. */
+/** One relay's lease, of 10 s, and its place in the change stream. */
 export interface RelayState {
-  /** Takes or renews the lease for 10 s by the database's clock; false while another owner has it. */
-  acquire(): Promise<boolean>
-  /** Whether the lease is valid for another 2 s at least. */
-  isLeased(): boolean
-  /** Releases the lease, so that another instance takes over at once. */
-  release(): Promise<void>
+  lease: DocumentLease
   /** Where to go on, if that is known. */
   place(): Promise<StartingPoint | undefined>
   /** Stores the place (undefined forgets it), while the lease is ours. */
@@ -41,39 +33,14 @@ export function createRelayState(options: {
 }): RelayState {
   const { relays, name } = options
   const owner = randomUUID()
-  let leasedUntil = 0
   return {
-    acquire: async () => {
-      const asked = performance.now()
-      const taken = await takeOver(relays(), name, owner)
-      leasedUntil = taken ? asked + LEASE_SECONDS * 1000 - MARGIN_MS : 0
-      return taken
-    },
-    isLeased: () => performance.now() < leasedUntil,
-    release: async () => {
-      leasedUntil = 0
-      await relays().updateOne({ _id: name, owner }, { $unset: { owner: '', expiresAt: '' } })
-    },
+    lease: createLease({ collection: relays, _id: name, owner, leaseMs: LEASE_MS }),
     place: async () => (await relays().findOne({ _id: name }))?.from,
     savePlace: async (from) => {
       const change = from === undefined ? { $unset: { from: '' as const } } : { $set: { from } }
       await relays().updateOne({ _id: name, owner }, change)
     },
   }
-}
-
-async function takeOver(
-  relays: mongoose.mongo.Collection<StoredRelay>,
-  name: RelayName,
-  owner: string,
-): Promise<boolean> {
-  await relays.updateOne({ _id: name }, { $setOnInsert: { _id: name } }, { upsert: true })
-  const expired = { $lt: [{ $ifNull: ['$expiresAt', { $literal: new Date(0) }] }, '$$NOW'] }
-  const expiresAt = { $dateAdd: { startDate: '$$NOW', unit: 'second', amount: LEASE_SECONDS } }
-  const result = await relays.updateOne({ _id: name, $or: [{ owner }, { $expr: expired }] }, [
-    { $set: { owner: { $literal: owner }, expiresAt } },
-  ])
-  return result.matchedCount === 1
 }
 
 /**

@@ -5,7 +5,7 @@ import { liveDocument } from '../store/stored-document.ts'
 import { applyOnce, changeActiveTask, type Needed, startTask } from './change-task.ts'
 import { findTask, firstTask, readDocument } from './find-task.ts'
 
-export type Outcome =
+export type SubmissionOutcome =
   /** The thread's task has it. */
   | 'advanced'
   /** A task was started for the thread, and has it. */
@@ -21,11 +21,14 @@ export type Outcome =
  * Applies what an answer submits to the task of its thread, once for each message id. Throws a `Problem` below
  * 500 for what can't be recorded, and whatever the database throws.
  */
-export function applySubmission(needed: Needed, submission: TaskSubmission): Promise<Outcome> {
+export function applySubmission(needed: Needed, submission: TaskSubmission): Promise<SubmissionOutcome> {
   return applyOnce(needed, submission, () => submitOnce(needed, submission))
 }
 
-async function submitOnce(needed: Needed, submission: TaskSubmission): Promise<Exclude<Outcome, 'repeated'>> {
+async function submitOnce(
+  needed: Needed,
+  submission: TaskSubmission,
+): Promise<Exclude<SubmissionOutcome, 'repeated'>> {
   const { database } = needed
   const found = await findTask(database, { ...submission, status: 'active' })
   if (found !== null) {

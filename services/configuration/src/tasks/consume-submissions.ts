@@ -106,7 +106,7 @@ async function sideBySide<T>(items: readonly T[], work: (item: T) => Promise<voi
   }
 }
 
-export type SubmissionReading =
+type SubmissionReading =
   | { kind: 'submission'; submission: TaskSubmission }
   | { kind: 'rejected'; reason: string }
 

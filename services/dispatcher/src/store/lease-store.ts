@@ -1,3 +1,4 @@
+import { LEASE_EXPIRED, leaseEnd } from '@parley/shared/lease'
 import type { Collections } from './collections.ts'
 
 /** How long a lease is valid without being renewed, in milliseconds. */
@@ -42,7 +43,7 @@ export function createLeaseStore(options: {
     deadlines.set(lease, askedAt + LEASE_MS - SAFETY_MS)
     return lease
   }
-  const expiry = { $add: ['$$NOW', LEASE_MS] }
+  const expiry = leaseEnd(LEASE_MS)
   return {
     async beat({ hasBroker }) {
       const seen = [{ $set: { seenAt: '$$NOW', hasBroker } }]
@@ -55,7 +56,7 @@ export function createLeaseStore(options: {
     },
     async acquire() {
       const askedAt = now()
-      const free = { $or: [{ owner: null }, { $expr: { $lt: ['$expiresAt', '$$NOW'] } }] }
+      const free = { $or: [{ owner: null }, { $expr: LEASE_EXPIRED }] }
       const taken = await collections.partitions.findOneAndUpdate(
         free,
         [{ $set: { owner: instance, term: { $add: ['$term', 1] }, expiresAt: expiry } }],

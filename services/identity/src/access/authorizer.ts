@@ -2,16 +2,16 @@ import { type Authorizer, createAuthorizer } from '@parley/shared/authorizer'
 import type { Caller } from '@parley/shared/internal-token'
 import type { Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
-import type { Model } from 'mongoose'
-import type { Models } from '../store/models.ts'
+import type { mongo } from 'mongoose'
+import type { Collections } from '../store/collections.ts'
 
 const ROLE_VERSION = /^\/internal\/roles\/(\d+)\/versions\/(\d+)$/
 
 /** Decides from this service's own roles, as other services do from what they fetch. */
-export function createOwnAuthorizer(models: Pick<Models, 'roleVersions'>): Authorizer {
+export function createOwnAuthorizer(collections: Pick<Collections, 'roleVersions'>): Authorizer {
   const get = async (path: string) => {
     const [, role, version] = ROLE_VERSION.exec(path) ?? []
-    return (await models.roleVersions.findById(`${role}/${version}`).lean()) ?? undefined
+    return (await collections.roleVersions.findOne({ _id: `${role}/${version}` })) ?? undefined
   }
   return createAuthorizer({ get }, publicFieldsOf)
 }
@@ -30,19 +30,22 @@ export function scopeOf(caller: Caller, decision: Decision): Record<string, unkn
   return { $and: [workspace, decision.kind === 'some' ? decision.filter : NOTHING] }
 }
 
-interface Lookup<T> {
+interface Lookup<T extends mongo.Document> {
   authorizer: Authorizer
   caller: Caller
   resource: string
-  model: Model<T>
+  collection: mongo.Collection<T>
   id: number
 }
 
 /** The document if the caller may read it; otherwise throws `not_found`. */
-export async function findReadable<T extends { _id: number }>(lookup: Lookup<T>): Promise<T> {
-  const { authorizer, caller, resource, model, id } = lookup
+export async function findReadable<T extends { _id: number } & mongo.Document>(
+  lookup: Lookup<T>,
+): Promise<T> {
+  const { authorizer, caller, resource, collection, id } = lookup
   const readable = scopeOf(caller, await authorizer.decide(caller, resource, 'read'))
-  const document = (await model.findOne({ $and: [readable, { _id: id }] }).lean()) as T | null
+  const found = { $and: [readable, { _id: id }] } as mongo.Filter<T>
+  const document = (await collection.findOne(found)) as T | null
   if (document === null) throw new Problem('not_found')
   return document
 }
@@ -51,7 +54,7 @@ export async function findReadable<T extends { _id: number }>(lookup: Lookup<T>)
  * The document if the caller may write it, and what they may write. Throws `forbidden` when the resource or
  * this document is closed to them, `not_found` when they may not even read it.
  */
-export async function findWritable<T extends { _id: number }>(
+export async function findWritable<T extends { _id: number } & mongo.Document>(
   lookup: Lookup<T>,
 ): Promise<{ document: T; decision: Decision }> {
   const decision = await lookup.authorizer.require(lookup.caller, lookup.resource, 'write')

@@ -6,7 +6,7 @@ import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
 import { authBody } from '../requests.ts'
-import type { Models } from '../store/models.ts'
+import type { Collections } from '../store/collections.ts'
 import { roleView } from '../store/role.ts'
 import { workspaceView } from '../store/workspace.ts'
 
@@ -14,23 +14,23 @@ import { workspaceView } from '../store/workspace.ts'
 export const anyObject = z.looseObject({}).optional()
 
 /** `POST /api/auth/me`: the caller, read afresh; an API token shows the role that it has itself. */
-export function meRoute({ models }: { models: Models }): Router {
+export function meRoute({ collections }: { collections: Collections }): Router {
   const router = Router({ caseSensitive: true })
   router.post('/api/auth/me', authBody(), async (req, res) => {
     parse(anyObject, req.body)
-    const user = await currentUser(models, callerOf(res))
+    const user = await currentUser(collections, callerOf(res))
     if (user === undefined) throw new Problem('unauthenticated')
     res.set('cache-control', 'no-store').json(user)
   })
   return router
 }
 
-async function currentUser(models: Models, caller: Caller) {
-  const account = await models.accounts.findById(caller.account._id).lean()
+async function currentUser(collections: Collections, caller: Caller) {
+  const account = await collections.accounts.findOne({ _id: caller.account._id })
   if (account === null) return undefined
   const [workspace, role] = await Promise.all([
-    models.workspaces.findById(account.workspace).lean(),
-    models.roles.findById(caller.token === undefined ? account.role : caller.role._id).lean(),
+    collections.workspaces.findOne({ _id: account.workspace }),
+    collections.roles.findOne({ _id: caller.token === undefined ? account.role : caller.role._id }),
   ])
   if (workspace === null || role === null) return undefined
   const { _id, provider, username, name, profile, createdAt, updatedAt, context } = account

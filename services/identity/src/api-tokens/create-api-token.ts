@@ -34,21 +34,21 @@ export const newApiToken = z.strictObject({
  * minutes or the password, and a token that is made with a token ends with it at the latest.
  */
 export function createApiToken(administration: Administration): RequestHandler {
-  const { connection, models, authorizer } = administration
+  const { connection, collections, authorizer } = administration
   return async (req, res) => {
     const caller = callerOf(res)
     const decision = await authorizer.require(caller, 'tokens', 'write')
     const { name, role, expiresInDays, currentPassword } = parse(newApiToken, req.body)
-    const given = await findRole(models, caller, role)
+    const given = await findRole(collections, caller, role)
     await requireMayGive(administration, caller, given)
     await requireRecentPassword(administration, { req, caller, password: currentPassword })
     const { token, hash } = newApiSecret()
     const record = await newRecord(administration, caller, { name, hash, role: given._id, expiresInDays })
     requireSelected(decision, record)
     await inTransaction(connection, async (transaction) => {
-      await giveRole(models, transaction, given._id)
-      await models.apiTokens.insertOne(record, { session: transaction })
-      await audit(models, transaction, caller, {
+      await giveRole(collections, transaction, given._id)
+      await collections.apiTokens.insertOne(record, { session: transaction })
+      await audit(collections, transaction, caller, {
         action: 'create',
         resource: 'tokens',
         document: record._id,
@@ -60,16 +60,16 @@ export function createApiToken(administration: Administration): RequestHandler {
 }
 
 async function newRecord(
-  { models }: Pick<Administration, 'models'>,
+  { collections }: Pick<Administration, 'collections'>,
   caller: Caller,
   {
     expiresInDays,
     ...fields
   }: Pick<ApiToken, 'name' | 'hash' | 'role'> & { expiresInDays: number | null | undefined },
 ): Promise<ApiToken> {
-  const { tokens } = await takeIds({ counters: models.counters, from: 'ids', amounts: { tokens: 1 } })
+  const { tokens } = await takeIds({ counters: collections.counters, from: 'ids', amounts: { tokens: 1 } })
   const createdAt = new Date()
-  const ends = await endsOf(models, caller, createdAt, expiresInDays)
+  const ends = await endsOf(collections, caller, createdAt, expiresInDays)
   return {
     _id: tokens,
     workspace: caller.workspace._id,
@@ -82,20 +82,21 @@ async function newRecord(
 
 /** When a new token ends: when it is asked to, and never after the token that it is made with. */
 async function endsOf(
-  models: Pick<Administration['models'], 'apiTokens'>,
+  collections: Pick<Administration['collections'], 'apiTokens'>,
   caller: Caller,
   createdAt: Date,
   days: number | null | undefined,
 ): Promise<Date | undefined> {
   const asked = days == null ? undefined : new Date(createdAt.getTime() + days * DAY_MS)
-  const maker = caller.token === undefined ? undefined : await models.apiTokens.findById(caller.token).lean()
+  const maker =
+    caller.token === undefined ? undefined : await collections.apiTokens.findOne({ _id: caller.token })
   const latest = maker?.expiresAt
   return asked === undefined || (latest !== undefined && latest < asked) ? latest : asked
 }
 
 /** `/api/auth/tokens`: long-lived tokens of the caller's workspace. */
 export function apiTokenRoutes(administration: Administration, body: RequestHandler): Router {
-  const { models, authorizer } = administration
+  const { collections, authorizer } = administration
   const router = Router({ caseSensitive: true })
   router
     .route('/api/auth/tokens')
@@ -103,7 +104,7 @@ export function apiTokenRoutes(administration: Administration, body: RequestHand
     .get(async (req, res) => {
       const caller = callerOf(res)
       const filter = scopeOf(caller, await authorizer.require(caller, 'tokens', 'read'))
-      res.json(await page({ req, model: models.apiTokens, filter, view: apiTokenView }))
+      res.json(await page({ req, collection: collections.apiTokens, filter, view: apiTokenView }))
     })
     .all(methodNotAllowed('GET', 'POST'))
   router.route('/api/auth/tokens/:id').delete(revokeApiToken(administration)).all(methodNotAllowed('DELETE'))
@@ -111,21 +112,21 @@ export function apiTokenRoutes(administration: Administration, body: RequestHand
 }
 
 /** Ends a token: it stops working in under 2 s. */
-function revokeApiToken({ connection, models, authorizer }: Administration): RequestHandler {
+function revokeApiToken({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
     const { document: token } = await findWritable({
       authorizer,
       caller,
       resource: 'tokens',
-      model: models.apiTokens,
+      collection: collections.apiTokens,
       id: pathId(req),
     })
-    if (token.account !== caller.account._id) await requireMayManage(models, caller, token.role)
+    if (token.account !== caller.account._id) await requireMayManage(collections, caller, token.role)
     await inTransaction(connection, async (transaction) => {
-      await models.apiTokens.deleteOne({ _id: token._id }, { session: transaction })
-      await announce(models.changes, transaction, { kind: 'token', key: String(token._id) })
-      await audit(models, transaction, caller, {
+      await collections.apiTokens.deleteOne({ _id: token._id }, { session: transaction })
+      await announce(collections.changes, transaction, { kind: 'token', key: String(token._id) })
+      await audit(collections, transaction, caller, {
         action: 'delete',
         resource: 'tokens',
         document: token._id,

@@ -5,14 +5,14 @@ import { Router } from 'express'
 import { scopeOf } from '../access/authorizer.ts'
 import { page } from '../requests.ts'
 import type { AuditEntry } from '../store/audit.ts'
-import type { Models } from '../store/models.ts'
+import type { Collections } from '../store/collections.ts'
 
 /** `GET /rest/audit`: what was done in the caller's workspace, the latest first. */
 export function auditRoutes({
-  models,
+  collections,
   authorizer,
 }: {
-  models: Pick<Models, 'audit'>
+  collections: Pick<Collections, 'audit'>
   authorizer: Authorizer
 }): Router {
   const router = Router({ caseSensitive: true })
@@ -22,7 +22,7 @@ export function auditRoutes({
       const caller = callerOf(res)
       const filter = scopeOf(caller, await authorizer.require(caller, 'audit', 'read'))
       const view = ({ workspace: _workspace, ...entry }: AuditEntry) => entry
-      res.json(await page({ req, model: models.audit, filter, view, newestFirst: true }))
+      res.json(await page({ req, collection: collections.audit, filter, view, newestFirst: true }))
     })
     .all(methodNotAllowed('GET'))
   return router

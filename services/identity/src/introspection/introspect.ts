@@ -7,7 +7,7 @@ import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
 import type { Account } from '../store/account.ts'
-import type { Models } from '../store/models.ts'
+import type { Collections } from '../store/collections.ts'
 import type { Role } from '../store/role.ts'
 import { hasEnded } from '../store/session.ts'
 
@@ -20,10 +20,10 @@ const question = z.union([
 
 /** `POST /internal/introspect`, for the gateway: whether a session or an API token is valid, and who is behind it. */
 export function introspectRoute({
-  models,
+  collections,
   verifier,
 }: {
-  models: Models
+  collections: Collections
   verifier: InternalVerifier
 }): Router {
   const router = Router({ caseSensitive: true })
@@ -32,15 +32,17 @@ export function introspectRoute({
     requireService(verifier, 'gateway'),
     jsonBody({ maxBytes: MAX_BODY_BYTES }),
     async (req, res) => {
-      const confirmed = await confirm(models, parse(question, req.body))
+      const confirmed = await confirm(collections, parse(question, req.body))
       res.json(confirmed === undefined ? { active: false } : { active: true, ...confirmed })
     },
   )
   return router
 }
 
-function confirm(models: Models, asked: z.output<typeof question>): Promise<Confirmed | undefined> {
-  return 'tokenHash' in asked ? confirmApiToken(models, asked.tokenHash) : confirmSession(models, asked)
+function confirm(collections: Collections, asked: z.output<typeof question>): Promise<Confirmed | undefined> {
+  return 'tokenHash' in asked
+    ? confirmApiToken(collections, asked.tokenHash)
+    : confirmSession(collections, asked)
 }
 
 /** A caller, and when what it came with ends, in milliseconds since 1970. */
@@ -51,16 +53,16 @@ interface Confirmed {
 
 /** The caller of a session that was neither revoked nor ran out, and whose account is still there. */
 async function confirmSession(
-  models: Models,
+  collections: Collections,
   asked: { account: number; session: string },
 ): Promise<Confirmed | undefined> {
   const [session, account] = await Promise.all([
-    models.sessions.findById(asked.session).lean(),
-    models.accounts.findById(asked.account).lean(),
+    collections.sessions.findOne({ _id: asked.session }),
+    collections.accounts.findOne({ _id: asked.account }),
   ])
   if (session === null || account === null || session.account !== account._id) return undefined
   if (hasEnded(session, Date.now())) return undefined
-  const caller = await callerFor(models, account, account.role)
+  const caller = await callerFor(collections, account, account.role)
   return caller && { caller: { ...caller, session: session._id } }
 }
 
@@ -68,22 +70,22 @@ async function confirmSession(
  * The caller of an API token: the account that made it, in the token's own role. None once the account has less than
  * the token. Notes that it was used.
  */
-async function confirmApiToken(models: Models, hash: string): Promise<Confirmed | undefined> {
+async function confirmApiToken(collections: Collections, hash: string): Promise<Confirmed | undefined> {
   const lastUsedAt = new Date()
-  const token = await models.apiTokens.findOneAndUpdate({ hash }, { $set: { lastUsedAt } }).lean()
+  const token = await collections.apiTokens.findOneAndUpdate({ hash }, { $set: { lastUsedAt } })
   if (token === null || (token.expiresAt !== undefined && token.expiresAt <= lastUsedAt)) return undefined
-  const account = await models.accounts.findById(token.account).lean()
-  if (account === null || !(await mayStillGive(models, account, token.role))) return undefined
-  const caller = await callerFor(models, account, token.role)
+  const account = await collections.accounts.findOne({ _id: token.account })
+  if (account === null || !(await mayStillGive(collections, account, token.role))) return undefined
+  const caller = await callerFor(collections, account, token.role)
   if (!caller) return undefined
   const end = token.expiresAt === undefined ? {} : { expiresAt: token.expiresAt.getTime() }
   return { caller: { ...caller, token: token._id }, ...end }
 }
 
 /** Whether the account has all that a role has which it gave to a token. */
-async function mayStillGive(models: Models, account: Account, given: number): Promise<boolean> {
+async function mayStillGive(collections: Collections, account: Account, given: number): Promise<boolean> {
   if (account.role === given) return true
-  const roles: Role[] = await models.roles.find({ _id: { $in: [account.role, given] } }).lean()
+  const roles: Role[] = await collections.roles.find({ _id: { $in: [account.role, given] } }).toArray()
   const own = roles.find(({ _id }) => _id === account.role)
   const role = roles.find(({ _id }) => _id === given)
   if (own === undefined || role === undefined) return false
@@ -92,10 +94,14 @@ async function mayStillGive(models: Models, account: Account, given: number): Pr
 }
 
 /** The account as services get to know it: with its workspace, and the role at today's version. */
-async function callerFor(models: Models, account: Account, roleId: number): Promise<Caller | undefined> {
+async function callerFor(
+  collections: Collections,
+  account: Account,
+  roleId: number,
+): Promise<Caller | undefined> {
   const [workspace, role] = await Promise.all([
-    models.workspaces.findById(account.workspace).lean(),
-    models.roles.findById(roleId).lean(),
+    collections.workspaces.findOne({ _id: account.workspace }),
+    collections.roles.findOne({ _id: roleId }),
   ])
   if (workspace === null || role === null) return undefined
   const { _id, username, name, profile, context } = account

@@ -14,6 +14,7 @@ import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { startSession, type TokenDependencies } from '../sessions/tokens.ts'
 import { invitationView } from '../store/account.ts'
 import { audit } from '../store/audit.ts'
+import { ID_ONLY } from '../store/collections.ts'
 import { takeIds } from '../store/ids.ts'
 import { tokenHash } from '../store/session.ts'
 import { newAccount, refusingTakenEmail } from '../users/create-user.ts'
@@ -25,7 +26,7 @@ export const newInvitation = z.strictObject({ email: emailAddress, role: roleRef
 
 /** `/rest/invitations`, under the rules for `users`: an invitation is a user to be. */
 export function invitationRoutes(administration: Administration, body: RequestHandler): Router {
-  const { models, authorizer } = administration
+  const { collections, authorizer } = administration
   const router = Router({ caseSensitive: true })
   router
     .route('/invitations')
@@ -33,7 +34,7 @@ export function invitationRoutes(administration: Administration, body: RequestHa
     .get(async (req, res) => {
       const caller = callerOf(res)
       const filter = scopeOf(caller, await authorizer.require(caller, 'users', 'read'))
-      res.json(await page({ req, model: models.invitations, filter, view: invitationView }))
+      res.json(await page({ req, collection: collections.invitations, filter, view: invitationView }))
     })
     .all(methodNotAllowed('GET', 'POST'))
   router.route('/invitations/:id').delete(withdraw(administration)).all(methodNotAllowed('DELETE'))
@@ -41,17 +42,18 @@ export function invitationRoutes(administration: Administration, body: RequestHa
 }
 
 /** The response is the only one that contains the secret with which the invitation is accepted. */
-function invite({ connection, models, authorizer }: Administration): RequestHandler {
+function invite({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
     const decision = await authorizer.require(caller, 'users', 'write')
     const { email, role: reference } = parse(newInvitation, req.body)
-    const role = await findRole(models, caller, reference)
-    await requireMayGive({ models, authorizer }, caller, role)
-    if (await models.accounts.exists({ usernameKey: usernameKey(email) })) throw new Problem('email_taken')
+    const role = await findRole(collections, caller, reference)
+    await requireMayGive({ collections, authorizer }, caller, role)
+    if (await collections.accounts.findOne({ usernameKey: usernameKey(email) }, ID_ONLY))
+      throw new Problem('email_taken')
     const token = randomBytes(SECRET_BYTES).toString('base64url')
     const { invitations: _id } = await takeIds({
-      counters: models.counters,
+      counters: collections.counters,
       from: 'ids',
       amounts: { invitations: 1 },
     })
@@ -68,32 +70,32 @@ function invite({ connection, models, authorizer }: Administration): RequestHand
     }
     requireSelected(decision, invitation)
     await inTransaction(connection, async (transaction) => {
-      await giveRole(models, transaction, role._id)
-      await models.invitations.insertOne(invitation, { session: transaction })
+      await giveRole(collections, transaction, role._id)
+      await collections.invitations.insertOne(invitation, { session: transaction })
       const details = { email, role: role._id }
       const act = { action: 'create', resource: 'invitations', document: _id, details }
-      await audit(models, transaction, caller, act)
+      await audit(collections, transaction, caller, act)
     })
     res.set('cache-control', 'no-store').json({ ...invitationView(invitation), token })
   }
 }
 
-function withdraw({ connection, models, authorizer }: Administration): RequestHandler {
+function withdraw({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
     const { document } = await findWritable({
       authorizer,
       caller,
       resource: 'users',
-      model: models.invitations,
+      collection: collections.invitations,
       id: pathId(req),
     })
-    await requireMayManage(models, caller, document.role)
+    await requireMayManage(collections, caller, document.role)
     await inTransaction(connection, async (transaction) => {
-      await models.invitations.deleteOne({ _id: document._id }, { session: transaction })
+      await collections.invitations.deleteOne({ _id: document._id }, { session: transaction })
       const details = { email: document.email, role: document.role }
       const act = { action: 'delete', resource: 'invitations', document: document._id, details }
-      await audit(models, transaction, caller, act)
+      await audit(collections, transaction, caller, act)
     })
     res.json({ _id: document._id, deleted: true })
   }
@@ -110,28 +112,32 @@ export const acceptance = (min: number) =>
 
 /** `POST /api/auth/accept-invitation`: makes the invited user, once, and logs them in. */
 export function acceptInvitationRoute(dependencies: Administration & TokenDependencies): Router {
-  const { connection, models, passwords } = dependencies
+  const { connection, collections, passwords } = dependencies
   const body = acceptance(dependencies.minPasswordLength)
   const router = Router({ caseSensitive: true })
   router.post('/api/auth/accept-invitation', authBody(), async (req, res) => {
     const { token, name, phone, password } = parse(body, req.body)
-    const invitation = await models.invitations.findOne({ hash: tokenHash(token) }).lean()
+    const invitation = await collections.invitations.findOne({ hash: tokenHash(token) })
     if (invitation === null || invitation.expiresAt.getTime() <= Date.now())
       throw new Problem('invalid_invitation')
     const { email, role, workspace } = invitation
     const stored = await passwords.hash(password)
-    const account = await newAccount(models, { name, email, phone: phone ?? '', workspace, role }, stored)
+    const account = await newAccount(
+      collections,
+      { name, email, phone: phone ?? '', workspace, role },
+      stored,
+    )
     await refusingTakenEmail(() =>
       inTransaction(connection, async (transaction) => {
         const options = { session: transaction }
-        const { deletedCount } = await models.invitations.deleteOne({ _id: invitation._id }, options)
+        const { deletedCount } = await collections.invitations.deleteOne({ _id: invitation._id }, options)
         if (deletedCount === 0) throw new Problem('invalid_invitation')
-        await giveRole(models, transaction, role)
-        await models.accounts.insertOne(account, options)
+        await giveRole(collections, transaction, role)
+        await collections.accounts.insertOne(account, options)
         const who = { workspace: { _id: workspace }, account: { _id: account._id } }
         const details = { invitation: invitation._id, invitedBy: invitation.account, role }
         const act = { action: 'accept', resource: 'invitations', document: invitation._id, details }
-        await audit(models, transaction, who, act)
+        await audit(collections, transaction, who, act)
       }),
     )
     const started = await startSession(dependencies, account._id)

@@ -26,7 +26,7 @@ export const passwordChange = (min: number) =>
  * token of the account.
  */
 export function changePasswordRoute(administration: Administration): Router {
-  const { connection, models, passwords } = administration
+  const { connection, collections, passwords } = administration
   const body = passwordChange(administration.minPasswordLength)
   const router = Router({ caseSensitive: true })
   router.post('/api/auth/password', authBody(), async (req, res) => {
@@ -43,13 +43,13 @@ export function changePasswordRoute(administration: Administration): Router {
     const stored = await passwords.hash(sent.newPassword)
     await inTransaction(connection, async (transaction) => {
       const set = { $set: { ...stored, updatedAt: new Date() } }
-      await models.accounts.updateOne({ _id: account._id }, set, { session: transaction })
+      await collections.accounts.updateOne({ _id: account._id }, set, { session: transaction })
       if (sent.keepApiTokens !== true)
-        await models.apiTokens.deleteMany({ account: account._id }, { session: transaction })
-      await revokeSessions(models, transaction, { account: account._id, except })
+        await collections.apiTokens.deleteMany({ account: account._id }, { session: transaction })
+      await revokeSessions(collections, transaction, { account: account._id, except })
       const details = { keepApiTokens: sent.keepApiTokens === true }
       const act = { action: 'change password', resource: 'users', document: account._id, details }
-      await audit(models, transaction, caller, act)
+      await audit(collections, transaction, caller, act)
     })
     res.json({ changed: true })
   })
@@ -59,16 +59,16 @@ export function changePasswordRoute(administration: Administration): Router {
 /** For so long after a login nobody is asked for their password again. */
 const RECENT_MS = 10 * 60_000
 
-type Dependencies = Pick<Administration, 'models' | 'passwords' | 'throttles'>
+type Dependencies = Pick<Administration, 'collections' | 'passwords' | 'throttles'>
 
 /** The caller's account. Throws `invalid_credentials` unless `password` is its own; slowed down as a login is. */
-export async function requireCurrentPassword(
-  { models, passwords, throttles }: Dependencies,
+async function requireCurrentPassword(
+  { collections, passwords, throttles }: Dependencies,
   { req, caller, password }: { req: Request; caller: Caller; password: string },
 ): Promise<Account> {
   const key = usernameKey(caller.account.username)
   await slowDownGuessing(throttles, req, key)
-  const account = await models.accounts.findById(caller.account._id).lean()
+  const account = await collections.accounts.findOne({ _id: caller.account._id })
   if (!(await passwords.verify(password, account ?? undefined)) || account === null)
     throw new Problem('invalid_credentials')
   await throttles.account.forgive(key)
@@ -83,7 +83,9 @@ export async function requireRecentPassword(
   const { password, caller } = sent
   if (password != null) return void (await requireCurrentPassword(dependencies, { ...sent, password }))
   const session =
-    caller.session === undefined ? null : await dependencies.models.sessions.findById(caller.session).lean()
+    caller.session === undefined
+      ? null
+      : await dependencies.collections.sessions.findOne({ _id: caller.session })
   if (session === null || Date.now() - session.createdAt.getTime() > RECENT_MS)
     throw new Problem('password_required', { detail: 'Send currentPassword, or log in again.' })
 }

@@ -13,8 +13,8 @@ import { authBody } from '../requests.ts'
 import { issueAccessToken } from '../sessions/tokens.ts'
 import type { KeyRing } from '../signing-keys/key-ring.ts'
 import { type Account, accountView } from '../store/account.ts'
+import { type Collections, ID_ONLY } from '../store/collections.ts'
 import { takeIds } from '../store/ids.ts'
-import type { Models } from '../store/models.ts'
 import { type Role, versionOf } from '../store/role.ts'
 import { newSession, type Session } from '../store/session.ts'
 import { type Workspace, workspaceView } from '../store/workspace.ts'
@@ -24,7 +24,7 @@ const MAX_TRIES = 10
 
 interface RegisterDependencies {
   connection: Connection
-  models: Models
+  collections: Collections
   passwords: Pick<Passwords, 'hash'>
   keyRing: Pick<KeyRing, 'signingKey'>
   baseDomain: string
@@ -61,20 +61,20 @@ export function registerRoute(dependencies: RegisterDependencies): Router {
 type NewUserFields = Parameters<typeof planRegistration>[0]['user']
 
 async function register(
-  { connection, models, passwords, baseDomain }: RegisterDependencies,
+  { connection, collections, passwords, baseDomain }: RegisterDependencies,
   { user, password }: { user: NewUserFields; password: string },
 ): Promise<Registered> {
   const taken = () => new Problem('email_taken')
   // Spares the hash; the unique index decides.
-  if (await models.accounts.exists({ usernameKey: usernameKey(user.email) })) throw taken()
+  if (await collections.accounts.findOne({ usernameKey: usernameKey(user.email) }, ID_ONLY)) throw taken()
   const stored = await passwords.hash(password)
-  const ids = await takeRegistrationIds(models)
+  const ids = await takeRegistrationIds(collections)
   const sessionMs = ACCESS_TOKEN.seconds * 1000
   for (let tries = 1; ; tries++) {
-    const slug = await freeSlug(models, user.namespace)
+    const slug = await freeSlug(collections, user.namespace)
     const registered = planRegistration({ user, password: stored, slug, baseDomain, ids, sessionMs })
     try {
-      await storeRegistration(connection, models, registered)
+      await storeRegistration(connection, collections, registered)
       return registered
     } catch (error) {
       if (isDuplicate(error, 'usernameKey')) throw taken()
@@ -109,9 +109,9 @@ interface Plan {
 }
 
 /** Takes the ids for one registration. */
-function takeRegistrationIds(models: Pick<Models, 'counters'>): Promise<Plan['ids']> {
+function takeRegistrationIds(collections: Pick<Collections, 'counters'>): Promise<Plan['ids']> {
   const amounts = { accounts: 1, profiles: 1, workspaces: 1, roles: DEFAULT_ROLES.length }
-  return takeIds({ counters: models.counters, from: 'ids', amounts })
+  return takeIds({ counters: collections.counters, from: 'ids', amounts })
 }
 
 /** The documents of a new user: a workspace of their own, its four roles, and a first session. */
@@ -156,16 +156,16 @@ function planRegistration({ user, password, slug, baseDomain, ids, sessionMs }: 
 /** Stores all of it or nothing; throws the database's duplicate error when email or slug is taken. */
 function storeRegistration(
   connection: Connection,
-  models: Models,
+  collections: Collections,
   { account, workspace, roles, session }: Registered,
 ): Promise<void> {
   return inTransaction(connection, async (transaction) => {
     const options = { session: transaction }
-    await models.accounts.insertOne(account, options)
-    await models.workspaces.insertOne(workspace, options)
-    await models.roles.insertMany(roles, options)
-    await models.roleVersions.insertMany(roles.map(versionOf), options)
-    await models.sessions.insertOne(session, options)
+    await collections.accounts.insertOne(account, options)
+    await collections.workspaces.insertOne(workspace, options)
+    await collections.roles.insertMany(roles, options)
+    await collections.roleVersions.insertMany(roles.map(versionOf), options)
+    await collections.sessions.insertOne(session, options)
   })
 }
 

@@ -26,14 +26,14 @@ export const explanationBody = z.strictObject({
  * which the answer says what depends on it.
  */
 export function explainRole(administration: Administration): RequestHandler {
-  const { models, authorizer } = administration
+  const { collections, authorizer } = administration
   return async (req, res) => {
     const caller = callerOf(res)
     const role = await findReadable({
       authorizer,
       caller,
       resource: 'roles',
-      model: models.roles,
+      collection: collections.roles,
       id: pathId(req),
     })
     const { resource, id, doc: sent } = parse(explanationBody, req.body)
@@ -57,19 +57,20 @@ interface Asked {
 
 /** The document to look at, without what nobody gets to see. */
 async function documentOf(
-  { models, authorizer }: Administration,
+  { collections, authorizer }: Administration,
   caller: Caller,
   { resource, id, sent }: Asked,
 ): Promise<object | undefined> {
   if (typeof id !== 'number') return sent ?? undefined
   const lookup = { authorizer, caller, resource, id }
   const { workspace } = caller
-  if (resource === 'users') return userView(await findReadable({ ...lookup, model: models.accounts }))
+  if (resource === 'users')
+    return userView(await findReadable({ ...lookup, collection: collections.accounts }))
   const own = { workspace: workspace._id }
   if (resource === 'roles')
-    return { ...roleView(await findReadable({ ...lookup, model: models.roles })), ...own }
+    return { ...roleView(await findReadable({ ...lookup, collection: collections.roles })), ...own }
   if (resource === 'tokens')
-    return { ...apiTokenView(await findReadable({ ...lookup, model: models.apiTokens })), ...own }
-  if (resource === 'audit') return findReadable({ ...lookup, model: models.audit })
+    return { ...apiTokenView(await findReadable({ ...lookup, collection: collections.apiTokens })), ...own }
+  if (resource === 'audit') return findReadable({ ...lookup, collection: collections.audit })
   return sent ?? undefined
 }

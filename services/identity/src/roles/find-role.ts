@@ -1,8 +1,8 @@
 import type { Caller } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
-import type { ClientSession } from 'mongoose'
+import type { mongo } from 'mongoose'
 import { z } from 'zod'
-import type { Models } from '../store/models.ts'
+import type { Collections } from '../store/collections.ts'
 import type { Role } from '../store/role.ts'
 
 /** A role in a body: its id, or its name. */
@@ -10,24 +10,24 @@ export const roleReference = z.union([z.number().int(), z.string()])
 
 /** The role of the caller's workspace that a body's `role` names. Throws `validation_failed`. */
 export async function findRole(
-  models: Pick<Models, 'roles'>,
+  collections: Pick<Collections, 'roles'>,
   caller: Caller,
   reference: z.output<typeof roleReference>,
 ): Promise<Role> {
   const named = typeof reference === 'number' ? { _id: reference } : { name: reference }
-  const role = await models.roles.findOne({ ...named, workspace: caller.workspace._id }).lean()
+  const role = await collections.roles.findOne({ ...named, workspace: caller.workspace._id })
   if (role !== null) return role
   throw unknownRole()
 }
 
 /** Notes within `transaction` that a role is given, so that nobody deletes it at the same time. */
 export async function giveRole(
-  models: Pick<Models, 'roles'>,
-  transaction: ClientSession,
+  collections: Pick<Collections, 'roles'>,
+  transaction: mongo.ClientSession,
   role: number,
 ): Promise<void> {
   const options = { session: transaction }
-  const { matchedCount } = await models.roles.updateOne({ _id: role }, { $inc: { given: 1 } }, options)
+  const { matchedCount } = await collections.roles.updateOne({ _id: role }, { $inc: { given: 1 } }, options)
   if (matchedCount === 0) throw unknownRole()
 }
 

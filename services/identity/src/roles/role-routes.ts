@@ -2,21 +2,21 @@ import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { type RequestHandler, Router } from 'express'
-import type { ClientSession } from 'mongoose'
+import type { mongo } from 'mongoose'
 import { findReadable, findWritable, scopeOf } from '../access/authorizer.ts'
 import { requireMayManage } from '../access/privileges.ts'
 import type { Administration } from '../administration.ts'
 import { page, pathId } from '../requests.ts'
 import { audit } from '../store/audit.ts'
 import { announce } from '../store/change.ts'
-import type { Models } from '../store/models.ts'
+import type { Collections } from '../store/collections.ts'
 import { roleView } from '../store/role.ts'
 import { explainRole } from './explain-role.ts'
 import { changeRole, createRole, partOfRole, wholeRole } from './save-role.ts'
 
 /** `/rest/roles`: the roles of the caller's workspace. */
 export function roleRoutes(administration: Administration, body: RequestHandler): Router {
-  const { models, authorizer } = administration
+  const { collections, authorizer } = administration
   const router = Router({ caseSensitive: true })
   router
     .route('/roles')
@@ -24,14 +24,14 @@ export function roleRoutes(administration: Administration, body: RequestHandler)
     .get(async (req, res) => {
       const caller = callerOf(res)
       const filter = scopeOf(caller, await authorizer.require(caller, 'roles', 'read'))
-      res.json(await page({ req, model: models.roles, filter, view: roleView }))
+      res.json(await page({ req, collection: collections.roles, filter, view: roleView }))
     })
     .all(methodNotAllowed('GET', 'POST'))
   router
     .route('/roles/:id')
     .get(async (req, res) => {
       const lookup = { authorizer, caller: callerOf(res), resource: 'roles', id: pathId(req) }
-      res.json(roleView(await findReadable({ ...lookup, model: models.roles })))
+      res.json(roleView(await findReadable({ ...lookup, collection: collections.roles })))
     })
     .put(body, changeRole(administration, wholeRole))
     .patch(body, changeRole(administration, partOfRole))
@@ -42,33 +42,37 @@ export function roleRoutes(administration: Administration, body: RequestHandler)
 }
 
 /** `DELETE /rest/roles/{id}`: 409 while users, API tokens or invitations have the role. */
-export function deleteRole({ connection, models, authorizer }: Administration): RequestHandler {
+export function deleteRole({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
     const { document: role } = await findWritable({
       authorizer,
       caller,
       resource: 'roles',
-      model: models.roles,
+      collection: collections.roles,
       id: pathId(req),
     })
-    await requireMayManage(models, caller, role._id)
+    await requireMayManage(collections, caller, role._id)
     await inTransaction(connection, async (transaction) => {
-      await models.roles.deleteOne({ _id: role._id }, { session: transaction })
-      await requireUnused(models, transaction, role._id)
-      await announce(models.changes, transaction, { kind: 'role', key: String(role._id) })
+      await collections.roles.deleteOne({ _id: role._id }, { session: transaction })
+      await requireUnused(collections, transaction, role._id)
+      await announce(collections.changes, transaction, { kind: 'role', key: String(role._id) })
       const act = { action: 'delete', resource: 'roles', document: role._id, details: { name: role.name } }
-      await audit(models, transaction, caller, act)
+      await audit(collections, transaction, caller, act)
     })
     res.json({ _id: role._id, deleted: true })
   }
 }
 
-async function requireUnused(models: Models, transaction: ClientSession, role: number): Promise<void> {
+async function requireUnused(
+  collections: Collections,
+  transaction: mongo.ClientSession,
+  role: number,
+): Promise<void> {
   const options = { session: transaction }
-  const users = await models.accounts.countDocuments({ role }, options)
-  const tokens = await models.apiTokens.countDocuments({ role }, options)
-  const invitations = await models.invitations.countDocuments({ role }, options)
+  const users = await collections.accounts.countDocuments({ role }, options)
+  const tokens = await collections.apiTokens.countDocuments({ role }, options)
+  const invitations = await collections.invitations.countDocuments({ role }, options)
   if (users + tokens + invitations > 0)
     throw new Problem('still_referenced', { extra: { referrers: { users, tokens, invitations } } })
 }

@@ -6,7 +6,7 @@ import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import type { RequestHandler } from 'express'
-import type { ClientSession } from 'mongoose'
+import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { findWritable, requireSelected } from '../access/authorizer.ts'
 import { requireAdminLeft, requireMayManage, requirePermissions } from '../access/privileges.ts'
@@ -15,29 +15,33 @@ import type { Administration } from '../administration.ts'
 import { pathId } from '../requests.ts'
 import { audit } from '../store/audit.ts'
 import { announce } from '../store/change.ts'
+import type { Collections } from '../store/collections.ts'
 import { takeIds } from '../store/ids.ts'
-import type { Models } from '../store/models.ts'
 import { type Role, roleView, versionOf } from '../store/role.ts'
 
 /** `POST /rest/roles`: a role that has at most what the caller has. */
-export function createRole({ connection, models, authorizer }: Administration): RequestHandler {
+export function createRole({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
     const decision = await authorizer.require(caller, 'roles', 'write')
     const { name, permissions } = parse(wholeRole, req.body)
     requireEntriesParse(permissions)
-    await requirePermissions(models, caller, permissions)
-    const { roles: _id } = await takeIds({ counters: models.counters, from: 'ids', amounts: { roles: 1 } })
+    await requirePermissions(collections, caller, permissions)
+    const { roles: _id } = await takeIds({
+      counters: collections.counters,
+      from: 'ids',
+      amounts: { roles: 1 },
+    })
     const now = new Date()
     const workspace = caller.workspace._id
     const role = { _id, workspace, name, version: 1, permissions, createdAt: now, updatedAt: now }
     requireSelected(decision, role)
     await refusingTakenName(() =>
       inTransaction(connection, async (transaction) => {
-        await models.roles.insertOne(role, { session: transaction })
-        await storeVersion(models, transaction, role)
+        await collections.roles.insertOne(role, { session: transaction })
+        await storeVersion(collections, transaction, role)
         const details = { name, permissions }
-        await audit(models, transaction, caller, {
+        await audit(collections, transaction, caller, {
           action: 'create',
           resource: 'roles',
           document: _id,
@@ -55,7 +59,7 @@ export function createRole({ connection, models, authorizer }: Administration): 
  * has, before or after, more than the caller.
  */
 export function changeRole(
-  { connection, models, authorizer }: Administration,
+  { connection, collections, authorizer }: Administration,
   body: typeof wholeRole | typeof partOfRole,
 ): RequestHandler {
   return async (req, res) => {
@@ -64,39 +68,43 @@ export function changeRole(
       authorizer,
       caller,
       resource: 'roles',
-      model: models.roles,
+      collection: collections.roles,
       id: pathId(req),
     })
     const { name = before.name, permissions = before.permissions } = parse(body, req.body)
     requireEntriesParse(permissions)
-    await requireMayManage(models, caller, before._id)
-    await requirePermissions(models, caller, permissions)
+    await requireMayManage(collections, caller, before._id)
+    await requirePermissions(collections, caller, permissions)
     const version = before.version + 1
     const role = { ...before, name, permissions, version, updatedAt: new Date() }
     requireSelected(decision, role)
     await refusingTakenName(() =>
       inTransaction(connection, async (transaction) => {
-        const { matchedCount } = await models.roles.updateOne(
+        const { matchedCount } = await collections.roles.updateOne(
           { _id: role._id, version: before.version },
           { $set: { name, permissions, version, updatedAt: role.updatedAt } },
           { session: transaction },
         )
         if (matchedCount === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
-        await storeVersion(models, transaction, role)
-        await requireAdminLeft(models, transaction, role.workspace)
+        await storeVersion(collections, transaction, role)
+        await requireAdminLeft(collections, transaction, role.workspace)
         // Not of this role alone: an API token ends that is stronger than its maker has become.
-        await announce(models.changes, transaction, { kind: 'workspace', key: String(role.workspace) })
+        await announce(collections.changes, transaction, { kind: 'workspace', key: String(role.workspace) })
         const details = { name, version, permissions }
         const act = { action: 'update', resource: 'roles', document: role._id, details }
-        await audit(models, transaction, caller, act)
+        await audit(collections, transaction, caller, act)
       }),
     )
     res.json(roleView(role))
   }
 }
 
-async function storeVersion(models: Models, transaction: ClientSession, role: Role): Promise<void> {
-  await models.roleVersions.insertOne(versionOf(role), { session: transaction })
+async function storeVersion(
+  collections: Collections,
+  transaction: mongo.ClientSession,
+  role: Role,
+): Promise<void> {
+  await collections.roleVersions.insertOne(versionOf(role), { session: transaction })
 }
 
 async function refusingTakenName(store: () => Promise<void>): Promise<void> {

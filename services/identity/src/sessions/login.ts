@@ -46,24 +46,24 @@ export function loginRoute(dependencies: LoginDependencies): Router {
 }
 
 async function authenticate(
-  { models, passwords }: Pick<LoginDependencies, 'models' | 'passwords'>,
+  { collections, passwords }: Pick<LoginDependencies, 'collections' | 'passwords'>,
   key: string,
   given: z.output<typeof credentials>,
 ) {
-  const account = await models.accounts.findOne({ usernameKey: key }).lean()
-  const workspace = account && (await models.workspaces.findById(account.workspace).lean())
+  const account = await collections.accounts.findOne({ usernameKey: key })
+  const workspace = account && (await collections.workspaces.findOne({ _id: account.workspace }))
   const right = await passwords.verify(given.password, account ?? undefined)
   const there = given.namespace == null || given.namespace === workspace?.namespace
   if (account === null || !right || !there) throw new Problem('invalid_credentials')
-  if (passwords.isOutdated(account)) await hashAnew({ models, passwords }, account, given.password)
+  if (passwords.isOutdated(account)) await hashAnew({ collections, passwords }, account, given.password)
   return account
 }
 
 /** Unless the password is being changed at this very moment. */
 async function hashAnew(
-  { models, passwords }: Pick<LoginDependencies, 'models' | 'passwords'>,
+  { collections, passwords }: Pick<LoginDependencies, 'collections' | 'passwords'>,
   { _id, passwordHash }: Account,
   password: string,
 ): Promise<void> {
-  await models.accounts.updateOne({ _id, passwordHash }, { $set: await passwords.hash(password) })
+  await collections.accounts.updateOne({ _id, passwordHash }, { $set: await passwords.hash(password) })
 }

@@ -6,7 +6,7 @@ import { type Request, Router } from 'express'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
 import { authBody } from '../requests.ts'
-import type { Models } from '../store/models.ts'
+import type { Collections } from '../store/collections.ts'
 import { tokenHash } from '../store/session.ts'
 import { revokeSession, revokeSessions } from './revoke.ts'
 
@@ -17,7 +17,7 @@ export const logoutBody = z
 
 interface LogoutDependencies {
   connection: Connection
-  models: Models
+  collections: Collections
   verifier: InternalVerifier
 }
 
@@ -25,20 +25,20 @@ interface LogoutDependencies {
  * `POST /api/auth/logout`: ends the session of the refresh token in the body, else that of the bearer token;
  * with `everywhere` all sessions of the account. A refresh token that nobody knows has ended already.
  */
-export function logoutRoute({ connection, models, verifier }: LogoutDependencies): Router {
+export function logoutRoute({ connection, collections, verifier }: LogoutDependencies): Router {
   const router = Router({ caseSensitive: true })
   router.post('/api/auth/logout', authBody(), async (req, res) => {
     const { refreshToken, everywhere } = parse(logoutBody, req.body) ?? {}
     const id =
       refreshToken == null
         ? sessionOfCaller(verifier, req)
-        : (await models.refreshTokens.findById(tokenHash(refreshToken)).lean())?.session
-    const session = id === undefined ? null : await models.sessions.findById(id).lean()
+        : (await collections.refreshTokens.findOne({ _id: tokenHash(refreshToken) }))?.session
+    const session = id === undefined ? null : await collections.sessions.findOne({ _id: id })
     if (session !== null)
       await inTransaction(connection, (transaction) =>
         everywhere === true
-          ? revokeSessions(models, transaction, { account: session.account })
-          : revokeSession(models, transaction, session._id),
+          ? revokeSessions(collections, transaction, { account: session.account })
+          : revokeSession(collections, transaction, session._id),
       )
     res.set('cache-control', 'no-store').json({ loggedOut: true })
   })

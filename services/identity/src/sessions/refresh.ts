@@ -5,7 +5,7 @@ import { Router } from 'express'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
 import { authBody } from '../requests.ts'
-import type { Models } from '../store/models.ts'
+import { type Collections, ID_ONLY } from '../store/collections.ts'
 import { hasEnded, type RefreshToken, type Session, tokenHash } from '../store/session.ts'
 import { revokeSession } from './revoke.ts'
 import { continueSession, successorOf, type TokenDependencies } from './tokens.ts'
@@ -36,22 +36,28 @@ export function refreshRoute(dependencies: RefreshDependencies): Router {
 }
 
 /** Marks the token as used and answers with its session. Throws `invalid_refresh_token`. */
-async function useToken({ connection, models }: RefreshDependencies, token: string): Promise<Session> {
-  const { record, session } = await findToken(models, token)
+async function useToken({ connection, collections }: RefreshDependencies, token: string): Promise<Session> {
+  const { record, session } = await findToken(collections, token)
   if (record.usedAt === undefined) {
     const unused = { _id: record._id, usedAt: { $exists: false } }
-    const { modifiedCount } = await models.refreshTokens.updateOne(unused, { $set: { usedAt: new Date() } })
+    const { modifiedCount } = await collections.refreshTokens.updateOne(unused, {
+      $set: { usedAt: new Date() },
+    })
     if (modifiedCount === 1) return session
-  } else if (Date.now() - record.usedAt.getTime() > REPLAY_MS) return refuseReuse(connection, models, session)
-  const successor = await models.refreshTokens.findById(tokenHash(successorOf(session, token))).lean()
-  return successor?.usedAt === undefined ? session : refuseReuse(connection, models, session)
+  } else if (Date.now() - record.usedAt.getTime() > REPLAY_MS)
+    return refuseReuse(connection, collections, session)
+  const successor = await collections.refreshTokens.findOne({ _id: tokenHash(successorOf(session, token)) })
+  return successor?.usedAt === undefined ? session : refuseReuse(connection, collections, session)
 }
 
 /** The record of a refresh token and its session. Throws `invalid_refresh_token` when either has ended. */
-async function findToken(models: Models, token: string): Promise<{ record: RefreshToken; session: Session }> {
-  const record = await models.refreshTokens.findById(tokenHash(token)).lean()
-  const session = record && (await models.sessions.findById(record.session).lean())
-  const account = session && (await models.accounts.exists({ _id: session.account }))
+async function findToken(
+  collections: Collections,
+  token: string,
+): Promise<{ record: RefreshToken; session: Session }> {
+  const record = await collections.refreshTokens.findOne({ _id: tokenHash(token) })
+  const session = record && (await collections.sessions.findOne({ _id: record.session }))
+  const account = session && (await collections.accounts.findOne({ _id: session.account }, ID_ONLY))
   const now = Date.now()
   const ended = session === null || account === null || hasEnded(session, now)
   if (record === null || ended || record.expiresAt.getTime() <= now)
@@ -59,7 +65,11 @@ async function findToken(models: Models, token: string): Promise<{ record: Refre
   return { record, session }
 }
 
-async function refuseReuse(connection: Connection, models: Models, session: Session): Promise<never> {
-  await inTransaction(connection, (transaction) => revokeSession(models, transaction, session._id))
+async function refuseReuse(
+  connection: Connection,
+  collections: Collections,
+  session: Session,
+): Promise<never> {
+  await inTransaction(connection, (transaction) => revokeSession(collections, transaction, session._id))
   throw new Problem('invalid_refresh_token', { detail: 'It was used before, so its session has ended.' })
 }

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { ACCESS_TOKEN } from '@parley/shared/access-token'
 import jwt from 'jsonwebtoken'
 import type { KeyRing } from '../signing-keys/key-ring.ts'
-import type { Models } from '../store/models.ts'
+import type { Collections } from '../store/collections.ts'
 import {
   newRefreshToken,
   newSession,
@@ -13,7 +13,7 @@ import {
 } from '../store/session.ts'
 
 export interface TokenDependencies {
-  models: Models
+  collections: Collections
   keyRing: Pick<KeyRing, 'signingKey'>
 }
 
@@ -25,14 +25,14 @@ export interface SessionTokens extends IssuedToken {
 
 /** Starts a session of `account` and issues its first tokens. */
 export async function startSession(
-  { models, keyRing }: TokenDependencies,
+  { collections, keyRing }: TokenDependencies,
   account: number,
 ): Promise<SessionTokens> {
   const session = newSession(account, REFRESH_MS)
   const refresh = newRefreshToken(session)
   const issued = await issueAccessToken(keyRing, { account, session: session._id })
-  await models.sessions.insertOne(session)
-  await models.refreshTokens.insertOne(refresh.record)
+  await collections.sessions.insertOne(session)
+  await collections.refreshTokens.insertOne(refresh.record)
   return { ...issued, tokenType: 'Bearer', refreshToken: refresh.token }
 }
 
@@ -43,7 +43,7 @@ export function successorOf(session: Session, token: string): string {
 
 /** Issues the tokens that follow on `token`; asked again, the refresh token is the same one. */
 export async function continueSession(
-  { models, keyRing }: TokenDependencies,
+  { collections, keyRing }: TokenDependencies,
   session: Session,
   token: string,
 ): Promise<SessionTokens> {
@@ -51,12 +51,12 @@ export async function continueSession(
   const createdAt = new Date()
   const expiresAt = refreshedUntil(session, createdAt.getTime())
   const record = { session: session._id, createdAt, expiresAt }
-  await models.refreshTokens.updateOne(
+  await collections.refreshTokens.updateOne(
     { _id: tokenHash(refreshToken) },
     { $setOnInsert: record },
     { upsert: true },
   )
-  await models.sessions.updateOne({ _id: session._id }, { $max: { expiresAt } })
+  await collections.sessions.updateOne({ _id: session._id }, { $max: { expiresAt } })
   const issued = await issueAccessToken(keyRing, { account: session.account, session: session._id })
   return { ...issued, tokenType: 'Bearer', refreshToken }
 }

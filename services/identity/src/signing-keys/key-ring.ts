@@ -8,7 +8,8 @@ import {
 } from 'node:crypto'
 import type { Keyring } from '@parley/shared/keyring'
 import { Router } from 'express'
-import { type Model, Schema } from 'mongoose'
+import type { mongo } from 'mongoose'
+import { ID_ONLY } from '../store/collections.ts'
 
 /** A key as it is stored. */
 export interface StoredKey {
@@ -30,25 +31,12 @@ export interface KeyRingDocument {
   previous?: StoredKey
 }
 
-const { Mixed } = Schema.Types
-export const keyRingSchema = new Schema<KeyRingDocument>(
-  {
-    _id: { type: String, required: true },
-    version: { type: Number, required: true },
-    rotatedAt: Date,
-    next: { type: Mixed, required: true },
-    current: { type: Mixed, required: true },
-    previous: Mixed,
-  },
-  { versionKey: false },
-)
-
 /** The document that holds the keys of access tokens. */
 export const KEY_RING = 'access-tokens'
 
 /** Makes the first keys. Of several processes that start at once, one wins and the others take its keys. */
-export async function ensureKeyRing(rings: Model<KeyRingDocument>, keys: Keyring): Promise<void> {
-  if ((await rings.exists({ _id: KEY_RING })) !== null) return
+export async function ensureKeyRing(rings: mongo.Collection<KeyRingDocument>, keys: Keyring): Promise<void> {
+  if ((await rings.findOne({ _id: KEY_RING }, ID_ONLY)) !== null) return
   const first = { version: 1, next: generateKey(keys), current: generateKey(keys) }
   await rings.updateOne({ _id: KEY_RING }, { $setOnInsert: first }, { upsert: true })
 }
@@ -75,12 +63,12 @@ export interface KeyRing {
 const FRESH_MS = 5_000
 
 /** Reads the keys, at most once in 5 s; with the database unavailable the ones last read go on. */
-export function createKeyRing(rings: Model<KeyRingDocument>, keys: Keyring): KeyRing {
+export function createKeyRing(rings: mongo.Collection<KeyRingDocument>, keys: Keyring): KeyRing {
   let known: { ring: KeyRingDocument; key: KeyObject } | undefined
   let readAt = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | undefined
   const read = async () => {
-    const ring = await rings.findById(KEY_RING).lean()
+    const ring = await rings.findOne({ _id: KEY_RING })
     if (ring === null) throw new Error('there are no signing keys')
     const { kid, privateJwk } = ring.current
     const jwk = JSON.parse(unseal(keys, privateJwk, kid)) as Record<string, unknown>

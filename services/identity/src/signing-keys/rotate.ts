@@ -1,5 +1,5 @@
 import type { Keyring } from '@parley/shared/keyring'
-import type { Model } from 'mongoose'
+import type { mongo } from 'mongoose'
 import { generateKey, KEY_RING, type KeyRingDocument, type StoredKey, seal, unseal } from './key-ring.ts'
 
 // The tokens of the key that drops out must have ended, and every verifier must have read the next one.
@@ -15,12 +15,12 @@ export class RotationRefused extends Error {}
  * when another process rotates at the same moment; with `force` only the latter.
  */
 export async function rotateKeys(options: {
-  rings: Model<KeyRingDocument>
+  rings: mongo.Collection<KeyRingDocument>
   keys: Keyring
   force: boolean
 }): Promise<KeyRingDocument> {
   const { rings, keys, force } = options
-  const ring = await rings.findById(KEY_RING).lean()
+  const ring = await rings.findOne({ _id: KEY_RING })
   if (ring === null)
     throw new RotationRefused('There are no keys yet; the service makes them when it starts.')
   const waitMs = (ring.rotatedAt?.getTime() ?? 0) + MIN_INTERVAL_MS - Date.now()

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { Schema } from 'mongoose'
 import { tokenHash } from './session.ts'
 
 /** A long-lived token for a program; only its hash is stored. */
@@ -16,27 +15,6 @@ export interface ApiToken {
   /** To the minute: the gateway asks only so often. */
   lastUsedAt?: Date
 }
-
-const required = true
-
-export const apiTokenSchema = new Schema<ApiToken>(
-  {
-    _id: { type: Number, required },
-    workspace: { type: Number, required },
-    account: { type: Number, required },
-    role: { type: Number, required },
-    name: String,
-    hash: { type: String, required },
-    createdAt: { type: Date, required },
-    expiresAt: Date,
-    lastUsedAt: Date,
-  },
-  { versionKey: false },
-)
-apiTokenSchema.index({ hash: 1 }, { unique: true })
-apiTokenSchema.index({ workspace: 1, _id: 1 })
-apiTokenSchema.index({ account: 1 })
-apiTokenSchema.index({ role: 1 })
 
 /** By this a token is distinguished from an access token, and found by scanners of leaked secrets. */
 const PREFIX = 'parley_'

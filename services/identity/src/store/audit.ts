@@ -1,7 +1,7 @@
 import { defined } from '@parley/shared/defined'
-import { type ClientSession, Schema } from 'mongoose'
+import type { mongo } from 'mongoose'
+import type { Collections } from './collections.ts'
 import { takeIds } from './ids.ts'
-import type { Models } from './models.ts'
 
 /** One administrative act: who did what to which document, and when. */
 export interface AuditEntry {
@@ -19,36 +19,22 @@ export interface AuditEntry {
   details: Record<string, unknown>
 }
 
-const required = true
-
-export const auditSchema = new Schema<AuditEntry>(
-  {
-    _id: { type: Number, required },
-    workspace: { type: Number, required },
-    at: { type: Date, required },
-    account: { type: Number, required },
-    token: Number,
-    action: { type: String, required },
-    resource: { type: String, required },
-    document: { type: Number, required },
-    details: { type: Schema.Types.Mixed, required },
-  },
-  { minimize: false, versionKey: false },
-)
-auditSchema.index({ workspace: 1, _id: -1 })
-
 type Act = Pick<AuditEntry, 'action' | 'resource' | 'document' | 'details'>
 
 type Actor = { workspace: { _id: number }; account: { _id: number }; token?: number | undefined }
 
 /** Writes an act into the audit log, within the transaction that does it. */
 export async function audit(
-  models: Pick<Models, 'audit' | 'counters'>,
-  transaction: ClientSession,
+  collections: Pick<Collections, 'audit' | 'counters'>,
+  transaction: mongo.ClientSession,
   caller: Actor,
   act: Act,
 ): Promise<void> {
-  const { entries } = await takeIds({ counters: models.counters, from: 'audit', amounts: { entries: 1 } })
+  const { entries } = await takeIds({
+    counters: collections.counters,
+    from: 'audit',
+    amounts: { entries: 1 },
+  })
   const entry = {
     _id: entries,
     workspace: caller.workspace._id,
@@ -57,5 +43,5 @@ export async function audit(
     ...defined({ token: caller.token }),
     ...act,
   }
-  await models.audit.insertOne(entry, { session: transaction })
+  await collections.audit.insertOne(entry, { session: transaction })
 }

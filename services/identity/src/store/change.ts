@@ -1,4 +1,4 @@
-import { type ClientSession, type Model, Schema } from 'mongoose'
+import type { mongo } from 'mongoose'
 
 /** What the gateway has to forget: everything it knows about callers of one of these. */
 export interface Change {
@@ -7,22 +7,10 @@ export interface Change {
   key: string
 }
 
-const DAY_SECONDS = 86_400
-
-export const changeSchema = new Schema<Change>(
-  {
-    at: { type: Date, required: true },
-    kind: { type: String, required: true },
-    key: { type: String, required: true },
-  },
-  { versionKey: false },
-)
-changeSchema.index({ at: 1 }, { expireAfterSeconds: DAY_SECONDS })
-
 /** Makes a change known; part of the transaction that makes the change, so that both are seen at once. */
 export async function announce(
-  changes: Model<Change>,
-  transaction: ClientSession,
+  changes: mongo.Collection<Change>,
+  transaction: mongo.ClientSession,
   ...announced: Pick<Change, 'kind' | 'key'>[]
 ): Promise<void> {
   const at = new Date()

@@ -1,5 +1,4 @@
 import type { PermissionEntry } from '@parley/shared/permission/decide'
-import { Schema } from 'mongoose'
 
 export interface Role {
   _id: number
@@ -23,37 +22,6 @@ export interface RoleVersion {
   permissions: PermissionEntry[]
   createdAt: Date
 }
-
-const required = true
-const permissions = { type: Schema.Types.Mixed, required }
-
-export const roleSchema = new Schema<Role>(
-  {
-    _id: { type: Number, required },
-    workspace: { type: Number, required },
-    name: { type: String, required },
-    version: { type: Number, required },
-    permissions,
-    given: Number,
-    createdAt: { type: Date, required },
-    updatedAt: { type: Date, required },
-  },
-  { minimize: false, versionKey: false },
-)
-roleSchema.index({ workspace: 1, name: 1 }, { unique: true })
-roleSchema.index({ workspace: 1, _id: 1 })
-
-export const roleVersionSchema = new Schema<RoleVersion>(
-  {
-    _id: { type: String, required },
-    role: { type: Number, required },
-    version: { type: Number, required },
-    name: { type: String, required },
-    permissions,
-    createdAt: { type: Date, required },
-  },
-  { minimize: false, versionKey: false },
-)
 
 /** The key of one version of a role. */
 export const roleVersionId = (role: number, version: number): string => `${role}/${version}`

@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { Schema } from 'mongoose'
 
 /** One login: the family of all tokens that come from it. It ends when it is revoked, or runs out. */
 export interface Session {
@@ -22,34 +21,6 @@ export interface RefreshToken {
   expiresAt: Date
   usedAt?: Date
 }
-
-const required = true
-
-export const sessionSchema = new Schema<Session>(
-  {
-    _id: { type: String, required },
-    account: { type: Number, required },
-    secret: { type: String, required },
-    createdAt: { type: Date, required },
-    expiresAt: { type: Date, required },
-    revokedAt: Date,
-  },
-  { versionKey: false },
-)
-sessionSchema.index({ account: 1 })
-sessionSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 })
-
-export const refreshTokenSchema = new Schema<RefreshToken>(
-  {
-    _id: { type: String, required },
-    session: { type: String, required },
-    createdAt: { type: Date, required },
-    expiresAt: { type: Date, required },
-    usedAt: Date,
-  },
-  { versionKey: false },
-)
-refreshTokenSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 })
 
 const SECRET_BYTES = 32
 const DAY_MS = 86_400_000

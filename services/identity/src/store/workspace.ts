@@ -1,5 +1,4 @@
 import { unescapeKeys } from '@parley/shared/safe-keys'
-import { Schema } from 'mongoose'
 
 export interface Workspace {
   _id: number
@@ -16,25 +15,6 @@ export interface Workspace {
   createdAt: Date
   updatedAt: Date
 }
-
-const required = true
-
-export const workspaceSchema = new Schema<Workspace>(
-  {
-    _id: { type: Number, required },
-    name: String,
-    namespace: String,
-    slug: { type: String, required },
-    host: { type: String, required },
-    status: { type: String, required },
-    context: { type: Schema.Types.Mixed, required },
-    adminChecks: Number,
-    createdAt: { type: Date, required },
-    updatedAt: { type: Date, required },
-  },
-  { minimize: false, versionKey: false },
-)
-workspaceSchema.index({ slug: 1 }, { unique: true })
 
 /** The workspace as callers see it. */
 export function workspaceView(workspace: Workspace) {

@@ -27,23 +27,23 @@ export const newUser = (min: number) =>
 
 /** `POST /rest/users`: a further user of the caller's workspace, with a password to begin with. */
 export function createUser(administration: Administration): RequestHandler {
-  const { connection, models, authorizer, passwords } = administration
+  const { connection, collections, authorizer, passwords } = administration
   const body = newUser(administration.minPasswordLength)
   return async (req, res) => {
     const caller = callerOf(res)
     const decision = await authorizer.require(caller, 'users', 'write')
     const { password, role: reference, phone, ...user } = parse(body, req.body)
-    const role = await findRole(models, caller, reference)
+    const role = await findRole(collections, caller, reference)
     await requireMayGive(administration, caller, role)
     const stored = await passwords.hash(password)
     const place = { workspace: caller.workspace._id, role: role._id }
-    const account = await newAccount(models, { ...user, phone: phone ?? '', ...place }, stored)
+    const account = await newAccount(collections, { ...user, phone: phone ?? '', ...place }, stored)
     requireSelected(decision, account)
     await refusingTakenEmail(() =>
       inTransaction(connection, async (transaction) => {
-        await giveRole(models, transaction, role._id)
-        await models.accounts.insertOne(account, { session: transaction })
-        await audit(models, transaction, caller, {
+        await giveRole(collections, transaction, role._id)
+        await collections.accounts.insertOne(account, { session: transaction })
+        await audit(collections, transaction, caller, {
           action: 'create',
           resource: 'users',
           document: account._id,
@@ -57,12 +57,12 @@ export function createUser(administration: Administration): RequestHandler {
 
 /** The document of a new account, with ids of its own. */
 export async function newAccount(
-  models: Administration['models'],
+  collections: Administration['collections'],
   user: { name: string; email: string; phone: string; workspace: number; role: number },
   password: StoredPassword,
 ): Promise<Account> {
   const amounts = { accounts: 1, profiles: 1 }
-  const ids = await takeIds({ counters: models.counters, from: 'ids', amounts })
+  const ids = await takeIds({ counters: collections.counters, from: 'ids', amounts })
   const { email, ...fields } = user
   const now = new Date()
   return {

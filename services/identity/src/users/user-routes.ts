@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
@@ -17,7 +18,7 @@ import { createUser } from './create-user.ts'
 
 /** `/rest/users`: the users of the caller's workspace. */
 export function userRoutes(administration: Administration, body: RequestHandler): Router {
-  const { models, authorizer } = administration
+  const { collections, authorizer } = administration
   const router = Router({ caseSensitive: true })
   router
     .route('/users')
@@ -25,14 +26,14 @@ export function userRoutes(administration: Administration, body: RequestHandler)
     .get(async (req, res) => {
       const caller = callerOf(res)
       const filter = scopeOf(caller, await authorizer.require(caller, 'users', 'read'))
-      res.json(await page({ req, model: models.accounts, filter, view: userView }))
+      res.json(await page({ req, collection: collections.accounts, filter, view: userView }))
     })
     .all(methodNotAllowed('GET', 'POST'))
   router
     .route('/users/:id')
     .get(async (req, res) => {
       const lookup = { authorizer, caller: callerOf(res), resource: 'users', id: pathId(req) }
-      res.json(userView(await findReadable({ ...lookup, model: models.accounts })))
+      res.json(userView(await findReadable({ ...lookup, collection: collections.accounts })))
     })
     .patch(body, updateUser(administration))
     .delete(deleteUser(administration))
@@ -41,25 +42,28 @@ export function userRoutes(administration: Administration, body: RequestHandler)
 }
 
 /** `DELETE /rest/users/{id}`: the user's sessions and API tokens end with them. */
-export function deleteUser({ connection, models, authorizer }: Administration): RequestHandler {
+export function deleteUser({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
     const { document: user } = await findWritable({
       authorizer,
       caller,
       resource: 'users',
-      model: models.accounts,
+      collection: collections.accounts,
       id: pathId(req),
     })
-    await requireMayManage(models, caller, user.role)
+    await requireMayManage(collections, caller, user.role)
     await inTransaction(connection, async (transaction) => {
       const options = { session: transaction }
-      const { deletedCount } = await models.accounts.deleteOne({ _id: user._id, role: user.role }, options)
+      const { deletedCount } = await collections.accounts.deleteOne(
+        { _id: user._id, role: user.role },
+        options,
+      )
       if (deletedCount === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
-      await requireAdminLeft(models, transaction, user.workspace)
-      await models.apiTokens.deleteMany({ account: user._id }, options)
-      await revokeSessions(models, transaction, { account: user._id })
-      await audit(models, transaction, caller, {
+      await requireAdminLeft(collections, transaction, user.workspace)
+      await collections.apiTokens.deleteMany({ account: user._id }, options)
+      await revokeSessions(collections, transaction, { account: user._id })
+      await audit(collections, transaction, caller, {
         action: 'delete',
         resource: 'users',
         document: user._id,
@@ -82,34 +86,38 @@ export const userChange = z.strictObject({
  * `PATCH /rest/users/{id}`: a new role takes effect in under 2 s; the last admin retains theirs. Refused for a user who
  * has more than the caller.
  */
-export function updateUser({ connection, models, authorizer }: Administration): RequestHandler {
-  const stored = connection.collection<{ _id: number; role: number }>(models.accounts.collection.name)
+export function updateUser({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
     const { document: user, decision } = await findWritable({
       authorizer,
       caller,
       resource: 'users',
-      model: models.accounts,
+      collection: collections.accounts,
       id: pathId(req),
     })
     const { role: reference, ...sent } = parse(userChange, req.body)
-    const given = reference === undefined ? undefined : await findRole(models, caller, reference)
+    const given = reference === undefined ? undefined : await findRole(collections, caller, reference)
     const role = given?._id ?? user.role
-    await requireMayManage(models, caller, user.role)
-    if (given !== undefined && role !== user.role) await requireMayGive({ models, authorizer }, caller, given)
-    const change = { ...sent, role, updatedAt: new Date() }
+    await requireMayManage(collections, caller, user.role)
+    if (given !== undefined && role !== user.role)
+      await requireMayGive({ collections, authorizer }, caller, given)
+    const change = { ...defined(sent), role, updatedAt: new Date() }
     requireSelected(decision, { ...user, ...change })
     await inTransaction(connection, async (transaction) => {
       const unpromoted = { _id: user._id, role: user.role }
-      const { matchedCount } = await stored.updateOne(unpromoted, { $set: change }, { session: transaction })
+      const { matchedCount } = await collections.accounts.updateOne(
+        unpromoted,
+        { $set: change },
+        { session: transaction },
+      )
       if (matchedCount === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
       if (role !== user.role) {
-        await giveRole(models, transaction, role)
-        await requireAdminLeft(models, transaction, user.workspace)
+        await giveRole(collections, transaction, role)
+        await requireAdminLeft(collections, transaction, user.workspace)
       }
-      await announce(models.changes, transaction, { kind: 'account', key: String(user._id) })
-      await audit(models, transaction, caller, {
+      await announce(collections.changes, transaction, { kind: 'account', key: String(user._id) })
+      await audit(collections, transaction, caller, {
         action: 'update',
         resource: 'users',
         document: user._id,

@@ -1,4 +1,5 @@
-import type { Model } from 'mongoose'
+import type { mongo } from 'mongoose'
+import { ID_ONLY } from '../store/collections.ts'
 import { type CounterDocument, takeIds } from '../store/ids.ts'
 import type { Workspace } from '../store/workspace.ts'
 
@@ -36,15 +37,15 @@ export function slugOf(namespace: string): string {
  * Another registration may still take it first; the unique index has the last word.
  */
 export async function freeSlug(
-  models: { workspaces: Model<Workspace>; counters: Model<CounterDocument> },
+  collections: { workspaces: mongo.Collection<Workspace>; counters: mongo.Collection<CounterDocument> },
   namespace: string,
 ): Promise<string> {
   const base = slugOf(namespace)
   let slug = base
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    if (!RESERVED.has(slug) && (await models.workspaces.exists({ slug })) === null) return slug
+    if (!RESERVED.has(slug) && (await collections.workspaces.findOne({ slug }, ID_ONLY)) === null) return slug
     const { number } = await takeIds({
-      counters: models.counters,
+      counters: collections.counters,
       from: `slug/${base}`,
       amounts: { number: 1 },
     })

@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
@@ -40,8 +41,7 @@ export function workspaceRoutes(administration: Administration, body: RequestHan
 }
 
 function updateWorkspace(administration: Administration): RequestHandler {
-  const { connection, models, authorizer } = administration
-  const stored = connection.collection<{ _id: number }>(models.workspaces.collection.name)
+  const { connection, collections, authorizer } = administration
   return async (req, res) => {
     const caller = callerOf(res)
     const decision = await authorizer.require(caller, 'workspaces', 'write')
@@ -51,12 +51,12 @@ function updateWorkspace(administration: Administration): RequestHandler {
     const after = { ...before, ...sent, updatedAt: new Date() } as Workspace
     requireSelected(decision, after)
     await inTransaction(connection, async (transaction) => {
-      const set = { $set: { ...sent, updatedAt: after.updatedAt } }
-      await stored.updateOne({ _id: before._id }, set, { session: transaction })
-      await announce(models.changes, transaction, { kind: 'workspace', key: String(before._id) })
+      const set = { $set: { ...defined(sent), updatedAt: after.updatedAt } }
+      await collections.workspaces.updateOne({ _id: before._id }, set, { session: transaction })
+      await announce(collections.changes, transaction, { kind: 'workspace', key: String(before._id) })
       const details = { fields: Object.keys(sent) }
       const act = { action: 'update', resource: 'workspaces', document: before._id, details }
-      await audit(models, transaction, caller, act)
+      await audit(collections, transaction, caller, act)
     })
     res.json(workspaceView(after))
   }
@@ -69,8 +69,8 @@ async function readable(administration: Administration, caller: Caller, id: numb
   return own
 }
 
-async function ownWorkspace({ models }: Administration, caller: Caller): Promise<Workspace> {
-  const own = await models.workspaces.findById(caller.workspace._id).lean()
+async function ownWorkspace({ collections }: Administration, caller: Caller): Promise<Workspace> {
+  const own = await collections.workspaces.findOne({ _id: caller.workspace._id })
   if (own === null) throw new Problem('not_found')
   return own
 }

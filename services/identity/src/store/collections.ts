@@ -1,0 +1,81 @@
+import type { Connection, mongo } from 'mongoose'
+import type { KeyRingDocument } from '../signing-keys/key-ring.ts'
+import type { Account, Invitation } from './account.ts'
+import type { ApiToken } from './api-token.ts'
+import type { AuditEntry } from './audit.ts'
+import type { Change } from './change.ts'
+import type { CounterDocument } from './ids.ts'
+import type { Role, RoleVersion } from './role.ts'
+import type { RefreshToken, Session } from './session.ts'
+import type { Workspace } from './workspace.ts'
+
+export interface Collections {
+  accounts: mongo.Collection<Account>
+  apiTokens: mongo.Collection<ApiToken>
+  audit: mongo.Collection<AuditEntry>
+  changes: mongo.Collection<Change>
+  counters: mongo.Collection<CounterDocument>
+  invitations: mongo.Collection<Invitation>
+  keyRings: mongo.Collection<KeyRingDocument>
+  refreshTokens: mongo.Collection<RefreshToken>
+  roles: mongo.Collection<Role>
+  roleVersions: mongo.Collection<RoleVersion>
+  sessions: mongo.Collection<Session>
+  workspaces: mongo.Collection<Workspace>
+}
+
+/** Reads nothing but the id: whether there is such a document. */
+export const ID_ONLY = { projection: { _id: 1 } } as const
+
+/** The identity service's collections, on the native driver. */
+export function collectionsOf(connection: Connection): Collections {
+  const native = <T extends mongo.BSON.Document>(name: string) =>
+    connection.collection<T>(name) as unknown as mongo.Collection<T>
+  return {
+    accounts: native('accounts'),
+    apiTokens: native('apiTokens'),
+    audit: native('audit'),
+    changes: native('changes'),
+    counters: native('counters'),
+    invitations: native('invitations'),
+    keyRings: native('keyRings'),
+    refreshTokens: native('refreshTokens'),
+    roles: native('roles'),
+    roleVersions: native('roleVersions'),
+    sessions: native('sessions'),
+    workspaces: native('workspaces'),
+  }
+}
+
+const EXISTS = 48
+const CHANGE_RETENTION_SECONDS = 86_400
+const BY_WORKSPACE = { key: { workspace: 1, _id: 1 } }
+const BY_ROLE = { key: { role: 1 } }
+// The database removes what has expired.
+const EXPIRING = { key: { expiresAt: 1 }, expireAfterSeconds: 0 }
+
+const INDEXES: Record<keyof Collections, mongo.IndexDescription[]> = {
+  accounts: [{ key: { usernameKey: 1 }, unique: true }, BY_WORKSPACE, BY_ROLE],
+  apiTokens: [{ key: { hash: 1 }, unique: true }, BY_WORKSPACE, { key: { account: 1 } }, BY_ROLE],
+  audit: [{ key: { workspace: 1, _id: -1 } }],
+  changes: [{ key: { at: 1 }, expireAfterSeconds: CHANGE_RETENTION_SECONDS }],
+  counters: [],
+  invitations: [{ key: { hash: 1 }, unique: true }, BY_WORKSPACE, BY_ROLE, EXPIRING],
+  keyRings: [],
+  refreshTokens: [EXPIRING],
+  roles: [{ key: { workspace: 1, name: 1 }, unique: true }, BY_WORKSPACE],
+  roleVersions: [],
+  sessions: [{ key: { account: 1 } }, EXPIRING],
+  workspaces: [{ key: { slug: 1 }, unique: true }],
+}
+
+/** Makes the collections, which first writes that come together would conflict over, and indexes. */
+export async function prepareDatabase(connection: Connection): Promise<void> {
+  const collections = collectionsOf(connection)
+  for (const [name, indexes] of Object.entries(INDEXES)) {
+    await connection.db?.createCollection(name).catch((error: unknown) => {
+      if ((error as { code?: unknown }).code !== EXISTS) throw error
+    })
+    if (indexes.length > 0) await collections[name as keyof Collections].createIndexes(indexes)
+  }
+}
