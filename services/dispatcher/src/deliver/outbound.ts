@@ -56,7 +56,7 @@ export function createOutbound(options: {
   statuses: StatusArrival
   collections: Pick<Collections, 'messages'>
   /** What agents with a model take; without it there are none. */
-  agentParts?: Omit<AgentParts, 'tellHandOff'>
+  agentParts?: Omit<AgentParts, 'notifyHandOff'>
   registry: Registry
   tracing: Tracing
   log: Log
@@ -71,8 +71,8 @@ export function createOutbound(options: {
   const channels = createChannels({ replica, secrets })
   const endpoints = createEndpoints({ now: Date.now, opened: metrics.breakerOpened })
   showBreakers(registry, endpoints)
-  const tellHandOff = createHandOffCallback({ http: calls('handler'), signer })
-  const agents = agentParts && createAgents({ ...agentParts, tellHandOff, collections, now: Date.now })
+  const notifyHandOff = createHandOffCallback({ http: calls('handler'), signer })
+  const agents = agentParts && createAgents({ ...agentParts, notifyHandOff, collections, now: Date.now })
   const describeAssistant = agentParts && createDescribeAssistant(agentParts)
   const run = createDeliverMessage({
     metrics,

@@ -5,7 +5,7 @@ import { createReadHistory } from '../../src/agents/turns/history.ts'
 import type { MessageRecord } from '../../src/message/message-record.ts'
 import { newRecord } from '../new-record.ts'
 import { agentLine } from './agent-line.ts'
-import { answered, lastSaid, toolCall } from './agent-system.ts'
+import { lastSaid, modelTurn, toolCall } from './agent-system.ts'
 
 const line = agentLine()
 const LIMITS = { historyTokens: 8_000, historyLimit: 50 }
@@ -20,7 +20,7 @@ describe('the history', () => {
       model: (request) => {
         requests.push(request)
         const isFirst = request.conversation.at(-1)?.role === 'person' && lastSaid(request) !== 'Thanks!'
-        return isFirst ? answered('Looking.', [toolCall('note', { id: 7 })]) : 'It left.'
+        return isFirst ? modelTurn('Looking.', [toolCall('note', { id: 7 })]) : 'It left.'
       },
       open: () => ({
         kind: 'call',

@@ -101,11 +101,11 @@ async function followersOf(
   return found.map((one) => ({
     _id: one._id,
     receivedAt: one.receivedAt.getTime(),
-    needsAgent: one.channel === channel && one.state === 'received' && !isAnswered(one.body),
+    needsAgent: one.channel === channel && one.state === 'received' && !needsNoAgent(one.body),
   }))
 }
 
-function isAnswered(body: string): boolean {
+function needsNoAgent(body: string): boolean {
   const message = jsonOrUndefined(body) as WebhookMessage | undefined
   return message === undefined || hasAnswer(message.answer)
 }

@@ -30,7 +30,7 @@ type Earlier = Pick<MessageRecord, '_id' | 'channel' | 'order' | 'partition' | '
 export function createReadHistory({ messages }: Pick<Collections, 'messages'>): ReadHistory {
   return async (record, { historyTokens, historyLimit }) => {
     if (historyLimit === 0 || historyTokens === 0) return []
-    const told: ConversationItem[][] = []
+    const spoken: ConversationItem[][] = []
     let tokens = 0
     for await (const earlier of earlierMessages(messages, record, historyLimit * LOOKED_AT)) {
       if (!isBefore(earlier, record)) continue
@@ -39,10 +39,10 @@ export function createReadHistory({ messages }: Pick<Collections, 'messages'>): 
       const items = itemsOf({ ...earlier, message })
       tokens += tokensOf(items)
       if (tokens > historyTokens) break
-      told.push(items)
-      if (told.length === historyLimit) break
+      spoken.push(items)
+      if (spoken.length === historyLimit) break
     }
-    return told.reverse().flat()
+    return spoken.reverse().flat()
   }
 }
 
