@@ -97,6 +97,16 @@ describe('the history', () => {
     ])
   })
 
+  test('goes by the sequence of arrival where messages came in the same millisecond', async () => {
+    const receivedAt = new Date(Date.UTC(2026, 0, 1))
+    await insert(9_005, [
+      { _id: 'tie-c', receivedAt },
+      { _id: 'tie-a', receivedAt },
+      { _id: 'tie-b', receivedAt },
+    ])
+    expect(await read(9_005, 5)).toEqual(['person: said 1', 'person: said 2', 'person: said 3'])
+  })
+
   test('says that there was audio, which the model can not hear', async () => {
     const body = JSON.stringify({ answer: {}, audio: 'media-id' })
     await insert(9_003, [{ body }])
