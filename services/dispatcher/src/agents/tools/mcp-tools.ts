@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { DELIVERY_MS } from '../../channels/callback.ts'
 import { CREDENTIALS_CONFIG, headersFor, redacted } from '../../channels/functions/credentials.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
+import { shortened } from '../../channels/functions/model-schema.ts'
 import type { ListedTool } from '../../channels/functions/tool-list.ts'
 import { MAX_TOOLS } from '../../channels/functions/tool-list.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
@@ -22,6 +23,7 @@ const MAX_CHARACTERS = 16 * 1024 * 1024
 const MAX_PAGES = 10
 const MAX_SCHEMA_CHARACTERS = 32 * 1024
 const MAX_NAME = 256
+const MAX_REASON = 500
 
 /** A tool with what its server says of it. */
 interface ServerTool extends ListedTool {
@@ -69,7 +71,7 @@ export function createMcpTools(options: {
         return await listingOf(specs, server, await listed(fetch, server, listMs))
       } catch (error) {
         options.ttl = Math.min(FAILED_FOR_MS, listedForMs)
-        const reason = redacted(reasonOf(error), server.secrets)
+        const reason = shortened(redacted(reasonOf(error), server.secrets), MAX_REASON)
         return { tools: [], notes: [`The tools of ${nameOf(server)} are missing: ${reason}`] }
       }
     },
