@@ -12,7 +12,9 @@ export interface EverythingServer {
 
 export async function startEverythingServer(): Promise<EverythingServer> {
   const port = await freePort()
-  const entry = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js')
+  const entry = createRequire(import.meta.url).resolve(
+    '@modelcontextprotocol/server-everything/dist/index.js',
+  )
   const server = spawn(process.execPath, [entry, 'streamableHttp'], {
     env: { PATH: process.env.PATH, PORT: String(port) },
     stdio: ['ignore', 'ignore', 'pipe'],

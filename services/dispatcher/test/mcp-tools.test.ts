@@ -61,6 +61,11 @@ const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: 
 const text = (said: string, more: object = {}) => ({ content: [{ type: 'text', text: said }], ...more })
 
 describe('the published MCP server', () => {
+  beforeEach(async () => {
+    await tools.close()
+    tools = startTools({ listMs: 20_000 })
+  })
+
   test('its tools join those of the actions, and are called with arguments that fit', async () => {
     const toolbox = await tools.open(agentOf([refunds(), server(everything.url)]))
     expect(namesOf(toolbox)).toEqual(expect.arrayContaining([...OWN, 'refund', 'echo', 'get-sum']))
