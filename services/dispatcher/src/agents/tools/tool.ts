@@ -32,6 +32,13 @@ export function resultOf(state: ToolResult['state'], text: string, status?: numb
   }
 }
 
+/** Ends before a character that would be cut in two. */
+function beginningOf(bytes: Buffer): string {
+  let end = MAX_RESULT_BYTES
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
+  return bytes.subarray(0, end).toString()
+}
+
 export function failed(text: string, status?: number): ToolOutcome {
   return { kind: 'answered', result: resultOf('failed', text, status) }
 }
