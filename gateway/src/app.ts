@@ -13,6 +13,7 @@ import { createCallers } from './callers.ts'
 import { canonicalPath } from './canonical-path.ts'
 import { clientAddress } from './client-address.ts'
 import type { GatewayConfig } from './config.ts'
+import { consolePages } from './console.ts'
 import { cors } from './cors.ts'
 import { documentation } from './documentation.ts'
 import { forwarding } from './forward.ts'
@@ -65,6 +66,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
       const origins = config.CORS_ORIGINS
       const admit = (req: Request) => limits.page(addressKey(clientAddress(req, trustedProxies)))
       express.use(documentation({ admit }))
+      express.use(consolePages({ admit }))
       if (origins.length > 0) express.use(cors({ origins, findRoute }))
       express.use(gatekeeper({ findRoute, services, callers, signer, limits, trustedProxies }))
       express.use(awaitBody({ timeoutMs: config.BODY_TIMEOUT_MS }))

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parseConfig } from '@parley/shared/config'
 import {
   createSecretBox,
-  MASK,
   openSecrets,
   secretKeyring,
   secretKeysConfig,
   secretKeysOf,
 } from '@parley/shared/sealed-value'
+import { MASK } from '@parley/shared/secret-keys'
 import mongoose from 'mongoose'
 import { z } from 'zod'
 import { bodies } from './bodies.ts'

@@ -1,7 +1,7 @@
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { jsonSchemaOf } from '@parley/shared/openapi/operation'
 import type { FieldError } from '@parley/shared/problem'
-import { MASK } from '@parley/shared/sealed-value'
+import { MASK } from '@parley/shared/secret-keys'
 import { z } from 'zod'
 import { extId, optionalId, optionalText, type ResourceDefinition, text, url, valueAt } from './definition.ts'
 

@@ -146,7 +146,9 @@ export const accountOperations: readonly DescribedOperation[] = [
       example: { token: 'c2VjcmV0LW9mLXRoZS1pbnZpdGF0aW9u', name: 'Bruno Lima', password: PASSWORD },
     },
     response: {
-      schema: z.object({ ...user.shape, ...sessionTokens.shape, refreshToken: z.string() }).meta({ id: 'AcceptedInvitation' }),
+      schema: z
+        .object({ ...user.shape, ...sessionTokens.shape, refreshToken: z.string() })
+        .meta({ id: 'AcceptedInvitation' }),
       example: { ...userExample, ...tokensExample },
       headers: NO_STORE,
     },

@@ -94,7 +94,9 @@ export const accessToken = {
 }
 
 export const sessionTokens = z
-  .object({ ...accessToken, tokenType: z.literal('Bearer'),
+  .object({
+    ...accessToken,
+    tokenType: z.literal('Bearer'),
     refreshToken: z.string().optional().describe('Absent where a cookie has it'),
   })
   .meta({ id: 'SessionTokens', description: 'What a session goes on with' })

@@ -7,8 +7,8 @@ import { z } from 'zod'
 import { authBody } from '../requests.ts'
 import type { Models } from '../store/models.ts'
 import { hasEnded, type RefreshToken, type Session, tokenHash } from '../store/session.ts'
-import { revokeSession } from './revoke.ts'
 import { clearRefreshCookie, refreshCookie, sendWithCookie } from './refresh-cookie.ts'
+import { revokeSession } from './revoke.ts'
 import { continueSession, successorOf, type TokenDependencies } from './tokens.ts'
 
 // For so long an answer that got lost can be had again; after that a used token is taken for a stolen one.
