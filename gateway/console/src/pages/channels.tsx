@@ -48,8 +48,7 @@ function ChannelList() {
         if (problems.length === 0) return <Badge tone="good">none</Badge>
         return (
           <span title={problems.join('\n')}>
-            {problems[0]}
-            {problems.length > 1 && ` and ${problems.length - 1} more`}
+            <Badge tone="warn">{String(problems.length)}</Badge> <span class="quiet">{problems[0]}</span>
           </span>
         )
       },

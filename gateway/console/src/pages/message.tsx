@@ -193,7 +193,7 @@ const Attempts = ({ message }: { message: MessageDetail }) => (
                   <State of={outcome} />
                 </td>
                 <td>{code && <code>{code}</code>}</td>
-                <td class="number">{Math.round(ms)} ms</td>
+                <td>{Math.round(ms)} ms</td>
               </tr>
             ))}
           </tbody>
