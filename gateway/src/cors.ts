@@ -7,8 +7,8 @@ const ALLOWED_HEADERS =
 const EXPOSED_HEADERS = 'etag, idempotent-replayed, ratelimit, ratelimit-policy, retry-after, x-request-id'
 
 /**
- * Lets pages of the given origins read responses, and responds to their preflights. Cookies are not used, so
- * credentials are not allowed.
+ * Lets pages of the given origins read responses, and responds to their preflights. The only cookie is the
+ * console’s, which is of this origin, so credentials are not allowed.
  */
 export function cors(options: { origins: readonly string[]; findRoute: FindRoute }): RequestHandler {
   const origins = new Set(options.origins)

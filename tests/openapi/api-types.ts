@@ -1375,6 +1375,7 @@ export interface components {
             email?: string | null;
             password: string;
             namespace?: string | null;
+            cookie?: boolean | null;
         };
         CurrentUser: {
             _id: number;
@@ -1857,7 +1858,7 @@ export interface components {
             expiresAt: string;
             /** @constant */
             tokenType: "Bearer";
-            refreshToken: string;
+            refreshToken?: string;
         };
         SigningKeys: {
             keys: ({
@@ -2226,10 +2227,10 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": {
-                    refreshToken: string;
+                    refreshToken?: string;
                 };
             };
         };

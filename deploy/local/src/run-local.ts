@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { buildConsole } from '@parley/console/build'
 import { z } from 'zod'
 import { portProblem } from './servers/choose-ports.ts'
 import { type Servers, startServers } from './servers/start-servers.ts'
@@ -29,6 +30,7 @@ export async function runLocal(options: {
   try {
     say('Starting MongoDB, RabbitMQ and Redis …')
     servers = await startServers({ directory: join(directory, 'servers'), say, signal })
+    await buildConsole()
     say('Starting the services …')
     const logLevel = process.env.LOG_LEVEL ?? 'warn'
     system = await startSystem({ directory, port, servers, say, logLevel, instances: INSTANCES, signal })
@@ -74,6 +76,7 @@ function describeSystem(system: System, servers: Servers): string {
   const services = ['identity', 'webhook', 'configuration', 'dispatcher']
   const instances = Object.keys(inner).filter((name) => services.includes(name.replace(/-\d+$/, '')))
   const rows = [
+    ['console', `${gateway?.url}/console`, 'open it in a browser'],
     ['gateway', gateway?.url ?? '', 'the public address'],
     ['simulator', inner.simulator?.url ?? '', 'WhatsApp Cloud API simulator'],
     ...instances.map((name) => [name, inner[name]?.url ?? '', 'service']),
