@@ -12,7 +12,13 @@ import { seed } from './test/seed.ts'
 const PICTURES = [
   { name: 'overview', path: '/', wait: '.chart canvas' },
   { name: 'messages', path: '/messages', wait: 'tbody tr' },
-  { name: 'message', path: '/messages?state=dead', wait: 'tbody tr', press: ['j', 'Enter'], then: '.timeline' },
+  {
+    name: 'message',
+    path: '/messages?state=dead',
+    wait: 'tbody tr',
+    press: ['j', 'Enter'],
+    then: '.timeline',
+  },
   { name: 'assistant', path: '/assistants/assistant/1', wait: 'form' },
   { name: 'workflow', path: '/assistants/workflows/1', wait: '.graph' },
   { name: 'channels', path: '/channels', wait: 'tbody .badge' },
@@ -28,7 +34,8 @@ const SIZES = [
 /** Takes each page at each size into `directory`; all of them with `all`, else what the documentation shows. */
 const directory = process.argv[2] ?? join(CHECKOUT, 'docs/images')
 const all = process.argv.includes('--all')
-const shown = (name: string) => all || /^(overview|messages|message|workflow|channels|people|overview-dark|messages-phone)$/.test(name)
+const shown = (name: string) =>
+  all || /^(overview|messages|message|workflow|channels|people|overview-dark|messages-phone)$/.test(name)
 
 await mkdir(directory, { recursive: true })
 await buildConsole()
@@ -43,7 +50,8 @@ try {
     const page = await context.newPage()
     await signIn(page, gatewayUrl, account)
     for (const picture of PICTURES)
-      if (shown(picture.name + suffix)) await take(page, picture, join(directory, `${picture.name}${suffix}.png`))
+      if (shown(picture.name + suffix))
+        await take(page, picture, join(directory, `${picture.name}${suffix}.png`))
     await context.close()
   }
   await browser.close()

@@ -9,12 +9,15 @@ beforeAll(async () => {
 }, 150_000)
 afterAll(() => system.close())
 
-const get = (path: string, init: RequestInit = {}) => fetch(system.url + path, { redirect: 'manual', ...init })
+const get = (path: string, init: RequestInit = {}) =>
+  fetch(system.url + path, { redirect: 'manual', ...init })
 const HTML = 'text/html,application/xhtml+xml;q=0.9'
 
 describe('the page', () => {
   test('stands at every path below /console, under a policy without exceptions, and is asked for each time', async () => {
-    const responses = await Promise.all(['/console', '/console/messages', '/console/channels/1'].map((path) => get(path)))
+    const responses = await Promise.all(
+      ['/console', '/console/messages', '/console/channels/1'].map((path) => get(path)),
+    )
     const [first] = responses
     const texts = await Promise.all(responses.map((response) => response.text()))
     expect(new Set(texts).size).toBe(1)
@@ -30,7 +33,9 @@ describe('the page', () => {
 
   test('names files that may be cached for good, compressed for those who take it', async () => {
     const html = await (await get('/console')).text()
-    const files = [...html.matchAll(/(?:src|href)="(\/console\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '')
+    const files = [...html.matchAll(/(?:src|href)="(\/console\/assets\/[^"]+)"/g)].map(
+      ([, path]) => path ?? '',
+    )
     expect(files.length).toBe(3)
     for (const path of files) {
       const plain = await get(path, { headers: { 'accept-encoding': 'identity' } })

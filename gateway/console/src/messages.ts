@@ -42,7 +42,7 @@ export const STATES = [
 export const REPLAYABLE: readonly string[] = ['dead', 'failed', 'unrouted']
 export const WAITING: readonly string[] = ['received', 'handled', 'sending']
 
-const FAULTS: Record<string, string> = {
+const CAUSES: Record<string, string> = {
   caller: 'the caller',
   channel: 'the channel’s settings',
   provider: 'the provider',
@@ -50,4 +50,4 @@ const FAULTS: Record<string, string> = {
 }
 
 /** Whose part it is to mend it, in words. */
-export const faultInWords = (fault: string | null | undefined): string => FAULTS[fault ?? ''] ?? ''
+export const causeInWords = (fault: string | null | undefined): string => CAUSES[fault ?? ''] ?? ''

@@ -15,5 +15,8 @@ export async function startBrowser(): Promise<Browser> {
   const executablePath = find()
   if (executablePath === undefined) throw new Error('there is no Chromium on this machine')
   // Chromium has no sandbox for root, and containers have little shared memory.
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] })
+  return chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+  })
 }

@@ -136,22 +136,26 @@ describe.each([
     expect(sends.map(({ text }) => text)).toEqual(['Hello from Parley'])
   }, 120_000)
 
-  test.each(['light', 'dark'] as const)('axe finds nothing on any page, %s', async (colorScheme) => {
-    await onPage({ viewport, colorScheme, bypassCSP: true }, async (page) => {
-      await page.goto(`${url}/console`)
-      await page.getByRole('heading', { name: 'Log in' }).waitFor()
-      const found: string[] = [...(await violations(page, '/login'))]
-      await signIn(page, url, garden)
-      for (const [path, wait] of PAGES) {
-        await open(page, path, wait)
-        await page.waitForFunction(() => document.querySelector('.loading') === null)
-        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-        if (overflow > 0) found.push(`${path}: ${overflow} px wider than the screen`)
-        found.push(...(await violations(page, path)))
-      }
-      expect(found).toEqual([])
-    })
-  }, 180_000)
+  test.each(['light', 'dark'] as const)(
+    'axe finds nothing on any page, %s',
+    async (colorScheme) => {
+      await onPage({ viewport, colorScheme, bypassCSP: true }, async (page) => {
+        await page.goto(`${url}/console`)
+        await page.getByRole('heading', { name: 'Log in' }).waitFor()
+        const found: string[] = [...(await violations(page, '/login'))]
+        await signIn(page, url, garden)
+        for (const [path, wait] of PAGES) {
+          await open(page, path, wait)
+          await page.waitForFunction(() => document.querySelector('.loading') === null)
+          const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+          if (overflow > 0) found.push(`${path}: ${overflow} px wider than the screen`)
+          found.push(...(await violations(page, path)))
+        }
+        expect(found).toEqual([])
+      })
+    },
+    180_000,
+  )
 })
 
 const PAGES: [path: string, wait: string][] = [
@@ -193,7 +197,9 @@ describe('a session', () => {
       await signIn(page, url, garden)
       const [cookie] = await context.cookies(`${url}/api/auth/refresh`)
       expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/api/auth' })
-      const readable = await page.evaluate(() => document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage }))
+      const readable = await page.evaluate(
+        () => document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage }),
+      )
       expect(readable).toBe('{"parley.signed-in":"1"}')
       await page.reload()
       await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -225,7 +231,9 @@ describe('a session', () => {
       await page.getByRole('heading', { name: 'Overview' }).waitFor()
       await page.getByText('Needs attention').waitFor()
       expect(await page.getByRole('link', { name: 'People' }).count()).toBe(0)
-      for (const [path, wait] of PAGES.filter(([path]) => !path.startsWith('/people') && !path.endsWith('/new'))) {
+      for (const [path, wait] of PAGES.filter(
+        ([path]) => !path.startsWith('/people') && !path.endsWith('/new'),
+      )) {
         await open(page, path, wait)
         await page.waitForFunction(() => document.querySelector('.loading') === null)
         const buttons = await page.locator('main :is(button, a.button)').allTextContents()

@@ -21,7 +21,11 @@ export async function register(gatewayUrl: string, namespace: string): Promise<A
 }
 
 /** Logs in by the form, and waits for the overview. */
-export async function signIn(page: Page, gatewayUrl: string, { email, password }: Omit<Account, 'token'>): Promise<void> {
+export async function signIn(
+  page: Page,
+  gatewayUrl: string,
+  { email, password }: Omit<Account, 'token'>,
+): Promise<void> {
   await page.goto(`${gatewayUrl}/console`)
   await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password').fill(password)

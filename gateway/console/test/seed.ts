@@ -30,7 +30,12 @@ paths:
 `
 
 const PEOPLE = ['Ana Souza', 'João Lima', 'Carla Dias', 'Rafael Melo', 'Lucía Pérez', 'Tom Baker']
-const TEXTS = ['Your parcel is on its way.', 'It arrives tomorrow.', 'Thanks for waiting!', 'Is that all right?']
+const TEXTS = [
+  'Your parcel is on its way.',
+  'It arrives tomorrow.',
+  'Thanks for waiting!',
+  'Is that all right?',
+]
 
 /** A workspace that has something to look at: an assistant, channels with and without problems, dead messages. */
 export async function seed({ gatewayUrl, simulatorUrl, token }: SeedOptions): Promise<void> {
@@ -48,7 +53,13 @@ export async function seed({ gatewayUrl, simulatorUrl, token }: SeedOptions): Pr
     put(`channels/${id}`, {
       ...{ name, description: name, extId, hook: 'whatsapp', callback: 'whatsapp' },
       handlerUrl: 'native:agents/echo',
-      config: { phoneNumberId: `100${id}`, accessToken, apiUrl: `${simulatorUrl}/v23.0`, assistantId: 1, ...more },
+      config: {
+        phoneNumberId: `100${id}`,
+        accessToken,
+        apiUrl: `${simulatorUrl}/v23.0`,
+        assistantId: 1,
+        ...more,
+      },
     })
   await whatsapp(1, 'Support', 'support-line', 'secret', { appSecret: 'app', verifyToken: 'verify-me' })
   await whatsapp(2, 'Orders', 'order-line', 'expired')
@@ -79,7 +90,14 @@ async function seedAssistant(put: (path: string, body: object) => Promise<void>)
   const value = { provider: 'openai', model: 'gpt-5-mini', apiKey: 'sk-secret' }
   await put('configs/1', { name: 'AI_CHAT_PROVIDER', value, owner: 1, ownerType: 'assistant' })
   const backstory = 'You work for a shop that sells plants, and you like them.'
-  await put('assistant/1', { name: 'Flora', description: 'Customer support', backstory, job: 1, configs: [1], actions: [1] })
+  await put('assistant/1', {
+    name: 'Flora',
+    description: 'Customer support',
+    backstory,
+    job: 1,
+    configs: [1],
+    actions: [1],
+  })
   for (const [at, currentStep] of [1, 1, 2, 3].entries())
     await put(`tasks/${at + 1}`, {
       ...{ workflow: 1, currentStep, status: 'active', name: `Complaint ${at + 1}`, description: '' },

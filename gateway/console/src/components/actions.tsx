@@ -177,7 +177,7 @@ export function Paste({ value, label }: { value: string; label: string }) {
   return (
     <span class="paste">
       <code>{value}</code>
-      <Button small label={`Put ${label} on the clipboard`} onClick={put}>
+      <Button small label={`Copy ${label}`} onClick={put}>
         Copy
       </Button>
     </span>

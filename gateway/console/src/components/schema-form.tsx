@@ -124,7 +124,13 @@ interface SchemaFieldProps {
 function SchemaField(props: SchemaFieldProps) {
   const { name, value, text, required, reference, disabled, error, onValue, onText } = props
   const { schema, nullable } = withoutNull(props.schema)
-  const common = { label: labelOf(name), note: schema.description?.replaceAll('`', ''), required, disabled, error }
+  const common = {
+    label: labelOf(name),
+    note: schema.description?.replaceAll('`', ''),
+    required,
+    disabled,
+    error,
+  }
   if (schema.enum)
     return (
       <SelectField

@@ -41,7 +41,7 @@ const EVENTS = [
   ...['task.started', 'task.step_completed', 'task.completed', 'task.failed'],
 ]
 
-/** Who is told of what happens, by signed requests. */
+/** Who gets signed requests when something happens. */
 export function EventsPage({ rest: [id] }: PageProps) {
   if (id === 'new') return <NewSubscription />
   if (id !== undefined) return <SubscriptionPage key={id} id={id} />

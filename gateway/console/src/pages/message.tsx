@@ -3,7 +3,7 @@ import { call, callForBlob } from '../api.ts'
 import { Button, notify } from '../components/actions.tsx'
 import { Card, Empty, Fact, Failure, Json, Loading, PageHead, State, Time } from '../components/basics.tsx'
 import { useLoad } from '../load.ts'
-import { faultInWords, type MessageDetail, REPLAYABLE } from '../messages.ts'
+import { causeInWords, type MessageDetail, REPLAYABLE } from '../messages.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 
@@ -63,7 +63,7 @@ function Facts({ message }: { message: MessageDetail }) {
             <code>{message.reason}</code>
           </Fact>
         )}
-        {faultInWords(message.fault) && <Fact term="Caused by">{faultInWords(message.fault)}</Fact>}
+        {causeInWords(message.fault) && <Fact term="Caused by">{causeInWords(message.fault)}</Fact>}
         {message.waitingFor && <Fact term="Waits for">{message.waitingFor.replaceAll('_', ' ')}</Fact>}
         {message.due && (
           <Fact term="Tried again">

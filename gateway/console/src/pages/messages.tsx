@@ -7,7 +7,7 @@ import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { count } from '../format.ts'
 import { useLoad } from '../load.ts'
-import { faultInWords, type MessageSummary, REPLAYABLE, STATES } from '../messages.ts'
+import { causeInWords, type MessageSummary, REPLAYABLE, STATES } from '../messages.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate, setQuery } from '../router.ts'
 import { MessagePage } from './message.tsx'
@@ -31,7 +31,7 @@ const COLUMNS: Column<MessageSummary>[] = [
     cell: ({ reason, waitingFor, fault }) => (
       <span class="quiet">
         {reason ?? (waitingFor ? `waits for ${waitingFor.replaceAll('_', ' ')}` : '')}
-        {faultInWords(fault) && ` · ${faultInWords(fault)}`}
+        {causeInWords(fault) && ` · ${causeInWords(fault)}`}
       </span>
     ),
   },
@@ -102,9 +102,9 @@ function Filters({ filter }: { filter: Filter }) {
   const search = (value: string) => {
     setText(value)
     clearTimeout(timer.current)
-    const wanted = value.trim()
+    const typed = value.trim()
     timer.current = setTimeout(
-      () => (UUID.test(wanted) ? navigate(`/messages/${wanted}`) : setQuery({ thread: wanted })),
+      () => (UUID.test(typed) ? navigate(`/messages/${typed}`) : setQuery({ thread: typed })),
       TYPING_MS,
     )
   }

@@ -7,7 +7,7 @@ import { Chart } from '../components/chart.tsx'
 import { type Finding, hrefOfFinding } from '../findings.ts'
 import { count } from '../format.ts'
 import { useLoad } from '../load.ts'
-import { faultInWords, type MessageSummary, REPLAYABLE, WAITING } from '../messages.ts'
+import { causeInWords, type MessageSummary, REPLAYABLE, WAITING } from '../messages.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 
@@ -271,7 +271,7 @@ function Attention() {
                 <code>{group.reason}</code>
               </p>
               <p class="note">
-                {faultInWords(group.fault) && `Caused by ${faultInWords(group.fault)}. `}
+                {causeInWords(group.fault) && `Caused by ${causeInWords(group.fault)}. `}
                 Last <Time at={group.messages[0]?.receivedAt} relative />.{' '}
                 <a href={hrefOf(`/messages/${group.messages[0]?._id}`)}>
                   Look at one<span class="hidden"> with {group.reason}</span>
