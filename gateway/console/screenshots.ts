@@ -17,7 +17,7 @@ const PICTURES = [
     path: '/messages?state=dead',
     wait: 'tbody tr',
     press: ['j', 'Enter'],
-    then: '.timeline',
+    after: '.timeline',
   },
   { name: 'assistant', path: '/assistants/assistant/1', wait: 'form' },
   { name: 'workflow', path: '/assistants/workflows/1', wait: '.graph' },
@@ -63,7 +63,7 @@ async function take(page: Page, picture: (typeof PICTURES)[number], path: string
   await page.goto(new URL(`/console${picture.path}`, page.url()).href)
   await page.waitForSelector(picture.wait)
   for (const key of picture.press ?? []) await page.keyboard.press(key)
-  if (picture.then) await page.waitForSelector(picture.then)
+  if (picture.after) await page.waitForSelector(picture.after)
   await page.waitForFunction(() => document.querySelector('.loading') === null)
   await page.screenshot({ path, fullPage: all })
   console.error(path)

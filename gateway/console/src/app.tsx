@@ -148,7 +148,7 @@ function Navigation({ pages, current, caller }: NavigationProps) {
   const [open, setOpen] = useState(false)
   const { path } = usePlace()
   const chosen = useStore(theme)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: going elsewhere closes the menu
+  // Going elsewhere closes the menu.
   useEffect(() => setOpen(false), [path])
   return (
     <header class={open ? 'side open' : 'side'}>

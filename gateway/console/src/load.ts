@@ -25,7 +25,7 @@ export function useLoad<T>(
   latest.current = load
   const isUnreachable = useStore(unreachable).size > 0
   const period = isUnreachable ? WHILE_UNREACHABLE_MS : everyMs
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `run` asks for the same again
+  // `run` asks for the same again.
   useEffect(() => {
     const stop = new AbortController()
     const once = async () => {
