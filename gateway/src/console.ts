@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
-import { type Request, type RequestHandler, type Response, Router } from 'express'
+import { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express'
 
 /** A file of the bundle, in each form that it is served in. */
 interface Asset {
@@ -63,16 +63,21 @@ export function consolePages({ admit }: { admit(req: Request): void }): Router {
     admit(req)
     send(req, res, { asset, caching: isAsset ? YEAR : ASK_AGAIN })
   }
-  const router = Router({ caseSensitive: true })
-  router.get('/', async (req, res, next) => {
-    if (!/\btext\/html\b/.test(req.headers.accept ?? '') || (await bundle()) === undefined) return next()
+  const leadToConsole = async (res: Response, next: NextFunction) => {
+    if ((await bundle()) === undefined) return next()
     res.set({ vary: 'accept', 'cache-control': ASK_AGAIN }).redirect(302, '/console')
-  })
+  }
+  const router = Router({ caseSensitive: true })
+  router.use((req, res, next) => (isBrowserAtRoot(req) ? leadToConsole(res, next) : next()))
   router.use('/console', (req, res, next) => {
     if (req.method === 'GET' || req.method === 'HEAD') return serve(req, res, next)
     return methodNotAllowed('GET', 'HEAD')(req, res, next)
   })
   return router
+}
+
+function isBrowserAtRoot({ path, method, headers }: Request): boolean {
+  return path === '/' && method === 'GET' && /\btext\/html\b/.test(headers.accept ?? '')
 }
 
 function send(req: Request, res: Response, { asset, caching }: { asset: Asset; caching: string }): void {
