@@ -251,7 +251,7 @@ function TestResult({ thread }: { thread: string }) {
         <>
           <State of={message.state} />
           <a href={hrefOf(`/messages/${message._id}`)}>The test message</a>
-          {message.reason && <code>{message.reason}</code>}
+          {message.reason && <span class="quiet">{message.reason}</span>}
         </>
       )}
     </p>

@@ -58,11 +58,7 @@ function Facts({ message }: { message: MessageDetail }) {
         <Fact term="State">
           <State of={message.state} />
         </Fact>
-        {message.reason && (
-          <Fact term="Reason">
-            <code>{message.reason}</code>
-          </Fact>
-        )}
+        {message.reason && <Fact term="Reason">{message.reason}</Fact>}
         {causeInWords(message.fault) && <Fact term="Caused by">{causeInWords(message.fault)}</Fact>}
         {message.waitingFor && <Fact term="Waits for">{message.waitingFor.replaceAll('_', ' ')}</Fact>}
         {message.due && (
@@ -136,7 +132,7 @@ const Timeline = ({ message }: { message: MessageDetail }) => (
         <li key={`${at} ${state} ${index}`}>
           <State of={state} />
           <Time at={at} />
-          {reason && <code>{reason}</code>}
+          {reason && <span class="quiet">{reason}</span>}
         </li>
       ))}
     </ol>

@@ -214,7 +214,7 @@ function Waiting({ totals }: { totals: Totals }) {
             tried again <Time at={data.due} relative />
           </span>
         )}
-        {data.reason && <code>{data.reason}</code>}
+        {data.reason && <span class="quiet">{data.reason}</span>}
       </p>
     </Card>
   )
@@ -268,7 +268,7 @@ function Attention() {
               <p class="line">
                 <State of={group.state} />
                 <strong>{count(group.messages.length)}</strong>
-                <code>{group.reason}</code>
+                <span>{group.reason}</span>
               </p>
               <p class="note">
                 {causeInWords(group.fault) && `Caused by ${causeInWords(group.fault)}. `}
