@@ -112,7 +112,7 @@ function Explain({ role }: { role: Role }) {
   }
   return (
     <Card title={`What ${role.name} allows`}>
-      <form class="filters" onSubmit={ask}>
+      <form class="form" onSubmit={ask}>
         <SelectField
           label="Resource"
           value={resource}
