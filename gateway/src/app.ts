@@ -14,6 +14,7 @@ import { awaitBody } from './await-body.ts'
 import { createCallers } from './callers.ts'
 import { clientAddress } from './client-address.ts'
 import type { GatewayConfig } from './config.ts'
+import { consolePages } from './console.ts'
 import { createCors } from './cors.ts'
 import { documentation } from './documentation.ts'
 import { forwarding } from './forward.ts'
@@ -74,6 +75,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
       })
       const admit = (req: Request) => limits.page(addressKey(clientAddress(req, trustedProxies)))
       express.use(documentation({ admit }))
+      express.use(consolePages({ admit }))
       express.use((req, res, next) => {
         if (!cors(req, res, req.path)) next()
       })

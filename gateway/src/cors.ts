@@ -10,8 +10,8 @@ const EXPOSED_HEADERS = 'etag, idempotent-replayed, ratelimit, ratelimit-policy,
 export type Cors = (req: IncomingMessage, res: ServerResponse, path: string) => boolean
 
 /**
- * Lets pages of the given origins read responses, and responds to their preflights. Cookies are not used, so
- * credentials are not allowed.
+ * Lets pages of the given origins read responses, and responds to their preflights. The only cookie is the
+ * console’s, which is of this origin, so credentials are not allowed.
  */
 export function createCors(options: { origins: readonly string[]; findRoute: FindRoute }): Cors {
   if (options.origins.length === 0) return () => false

@@ -2,17 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { randomInProduction, safeInProduction } from './config.ts'
 import { type Keyring, keyring } from './keyring.ts'
 import { someKey } from './safe-keys.ts'
-
-/** What callers see in the place of a secret that is not theirs to see. */
-export const MASK = '••••'
-
-/** Everything under these keys of a document is secret, at whatever depth they and it are. */
-const SECRET_KEYS = new Set([
-  ...['accessToken', 'appSecret', 'verifyToken', 'signingSecrets', 'apiKey', 'credentials'],
-  ...['password', 'token', 'clientSecret', 'secret'],
-])
-
-export const isSecretKey = (key: string): boolean => SECRET_KEYS.has(key)
+import { isSecretKey, MASK } from './secret-keys.ts'
 
 const CIPHER = 'aes-256-gcm'
 const IV_BYTES = 12

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from '@jest/globals'
-import { createSecretBox, MASK, mapSecrets, openSecrets, secretKeyring } from '@parley/shared/sealed-value'
+import { createSecretBox, mapSecrets, openSecrets, secretKeyring } from '@parley/shared/sealed-value'
+import { MASK } from '@parley/shared/secret-keys'
 import fc from 'fast-check'
 
 const entry = (id: string) => `${id}:${randomBytes(32).toString('base64')}`

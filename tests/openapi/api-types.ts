@@ -1423,6 +1423,7 @@ export interface components {
             email?: string | null;
             password: string;
             namespace?: string | null;
+            cookie?: boolean | null;
         };
         CurrentUser: {
             _id: number;
@@ -1908,7 +1909,7 @@ export interface components {
             expiresAt: string;
             /** @constant */
             tokenType: "Bearer";
-            refreshToken: string;
+            refreshToken?: string;
         };
         SigningKeys: {
             keys: ({
@@ -2302,10 +2303,10 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": {
-                    refreshToken: string;
+                    refreshToken?: string;
                 };
             };
         };

@@ -78,6 +78,7 @@ const EXCEPTED: readonly { names: string; reason: string; in?: RegExp }[] = [
   },
   { names: 'order', reason: "a kind of Meta's messages", in: /^services\/webhook\/src\/meta\// },
   { names: 'order', reason: 'a stored field', in: /^tests\/bench\/send-costs\.ts$/ },
+  { names: 'answer fault turns Turns', reason: "the API's fields of a message", in: /^gateway\/console\// },
   { names: 'keepApiTokens', reason: "the API's field" },
   { names: 'noDeleteOnFetchRejection', reason: "lru-cache's option" },
   { names: 'rejectIfRedisNotReady', reason: "rate-limiter-flexible's option" },
@@ -94,7 +95,7 @@ interface Name {
 const folders = process.argv.length > 2 ? process.argv.slice(2) : CLEAN
 const files = execFileSync('git', ['ls-files', ...folders], { encoding: 'utf8' })
   .split('\n')
-  .filter((file) => /\.m?[jt]s$/.test(file) && file !== GENERATED)
+  .filter((file) => /\.m?[jt]sx?$/.test(file) && file !== GENERATED)
 const names = (await Promise.all(files.map(namesIn))).flat()
 const findings = names.flatMap(({ file, name }) => {
   const advice = isExcepted(file, name) ? undefined : adviceOn(name)
@@ -110,7 +111,11 @@ function entries(advice: string, words: string): [string, string][] {
 
 /** The name of the file, and each name that it contains once. Strings and comments don't count. */
 async function namesIn(file: string): Promise<Name[]> {
-  const tree = await parse(readFileSync(file, 'utf8'), { syntax: 'typescript', target: 'es2024' })
+  const tree = await parse(readFileSync(file, 'utf8'), {
+    syntax: 'typescript',
+    tsx: file.endsWith('.tsx'),
+    target: 'es2024',
+  })
   const names = new Set([basename(file)])
   visit(tree, (node) => {
     if (node.type === 'Identifier' || node.type === 'PrivateName') names.add(String(node.value))

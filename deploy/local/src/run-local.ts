@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { buildConsole } from '@parley/console/build'
 import { z } from 'zod'
 import { portProblem } from './servers/choose-ports.ts'
 import { type Servers, startServers } from './servers/start-servers.ts'
@@ -30,6 +31,7 @@ export async function runLocal(options: {
   try {
     say('Starting MongoDB, RabbitMQ and Redis …')
     servers = await startServers({ directory: join(directory, 'servers'), say, signal })
+    await buildConsole()
     say('Starting the services …')
     const logLevel = process.env.LOG_LEVEL ?? 'warn'
     const settings = { directory, port, servers, say, logLevel, instances: INSTANCES, signal }
@@ -77,6 +79,7 @@ function describeSystem(system: System, servers: Servers): string {
   const services = ['identity', 'webhook', 'configuration', 'dispatcher']
   const instances = Object.keys(inner).filter((name) => services.includes(name.replace(/-\d+$/, '')))
   const rows = [
+    ['console', `${gateway?.url}/console`, 'open it in a browser'],
     ['gateway', gateway?.url ?? '', 'the public address'],
     ['simulator', inner.simulator?.url ?? '', 'WhatsApp Cloud API simulator'],
     ['model-simulator', inner['model-simulator']?.url ?? '', 'language model simulator'],

@@ -57,9 +57,11 @@ describe('the image', () => {
     expect(inImage).toEqual(expect.arrayContaining(['package.json', 'package-lock.json', '.npmrc']))
   })
 
-  test('contains nothing else but the API document and the scripts that prepare MongoDB and RabbitMQ', () => {
+  test('contains nothing else but the console’s sources, the API document and the scripts that prepare MongoDB and RabbitMQ', () => {
     const known = (file: string) =>
       PACKAGES.some((name) => isBelow(file, `${name}/src`)) ||
+      isBelow(file, 'gateway/console/src') ||
+      file === 'gateway/console/build.ts' ||
       /^([\w/-]+\/)?package(-lock)?\.json$|^\.npmrc$|^docs\/openapi\.json$|^deploy\/docker\/prepare-(mongo|rabbitmq)\.ts$/.test(
         file,
       )
@@ -113,6 +115,16 @@ describe('the content of the image is enough to start', () => {
     for (const key of ['PORT', 'METRICS_PORT', 'SERVICE_KEY', 'SERVICE_JWKS'])
       expect(stderr).toMatch(new RegExp(`^ {2}${key}: `, 'm'))
     expect(status).toBe(1)
+  })
+
+  test('and to make the console’s bundle', () => {
+    const { status, stderr } = spawnSync(process.execPath, ['gateway/console/build.ts'], {
+      cwd: root,
+      encoding: 'utf8',
+    })
+    expect([status, stderr]).toEqual([0, ''])
+    expect(existsSync(join(root, 'gateway/console/dist/index.html'))).toBe(true)
+    expect(dockerfile).toMatch(/^COPY --from=console \S+\/gateway\/console\/dist gateway\/console\/dist$/m)
   })
 
   test.each(['mongo', 'rabbitmq'])('the script that prepares %s', (server) => {

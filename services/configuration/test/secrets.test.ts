@@ -3,12 +3,12 @@ import { describe, expect, test } from '@jest/globals'
 import { parseConfig } from '@parley/shared/config'
 import {
   createSecretBox,
-  MASK,
   openSecrets,
   secretKeyring,
   secretKeysConfig,
   secretKeysOf,
 } from '@parley/shared/sealed-value'
+import { MASK } from '@parley/shared/secret-keys'
 import { z } from 'zod'
 import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'

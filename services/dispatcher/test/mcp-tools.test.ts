@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { actionOf, agentOf, callTool, credentials, startTools } from './agent-world.ts'
-import { type Call, type CallEndpoint, startCallEndpoint } from './call-endpoint.ts'
+import { type CallEndpoint, type EndpointCall, startCallEndpoint } from './call-endpoint.ts'
 import { specAt } from './function-bodies.ts'
 import { type EverythingServer, startEverythingServer } from './mcp-server.ts'
 
@@ -36,10 +36,10 @@ const OWN = ['callback', 'handOff']
 /** Speaks as much of the protocol as a client needs; `listed` and `called` answer its two methods. */
 const speaking =
   (
-    listed: (call: Call) => object,
-    called: (call: Call, res: ServerResponse) => object | undefined = () => ({}),
+    listed: (call: EndpointCall) => object,
+    called: (call: EndpointCall, res: ServerResponse) => object | undefined = () => ({}),
   ) =>
-  (call: Call, res: ServerResponse) => {
+  (call: EndpointCall, res: ServerResponse) => {
     if (call.method !== 'POST') return void res.writeHead(200).end()
     const { id, method } = call.json
     if (id === undefined) return void res.writeHead(202).end()
@@ -144,7 +144,7 @@ describe('the tools of a server', () => {
     expect(rough.calls.filter(({ text }) => text.includes('"tools/list"')).length).toBe(10)
   })
 
-  test.each<[string, (call: Call, res: ServerResponse) => void]>([
+  test.each<[string, (call: EndpointCall, res: ServerResponse) => void]>([
     ['hangs', () => undefined],
     [
       'hangs in the middle of its answer',
@@ -252,7 +252,7 @@ describe('a call of a tool of a server', () => {
   })
 
   test('that may have run is not made again, unless the server says that it may be', async () => {
-    const breaks = (_call: Call, res: ServerResponse) => void res.destroy()
+    const breaks = (_call: EndpointCall, res: ServerResponse) => void res.destroy()
     expect(await calling(breaks)).toMatchObject({
       kind: 'answered',
       result: { state: 'failed', text: expect.stringContaining('may have run or not') },

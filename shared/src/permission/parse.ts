@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { isSecretKey } from '../sealed-value.ts'
+import { isSecretKey } from '../secret-keys.ts'
 import {
   type Expression,
   ExpressionError,

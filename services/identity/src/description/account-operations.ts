@@ -107,7 +107,10 @@ export const accountOperations: readonly DescribedOperation[] = [
     id: 'login',
     tag,
     summary: 'Log in',
-    description: 'The same answer and the same work for an unknown user and a wrong password.',
+    description:
+      'The same answer and the same work for an unknown user and a wrong password. With `cookie: true`, for pages of ' +
+      'the gateway’s own origin (else 403), the refresh token is not in the body but in a cookie ' +
+      '(`HttpOnly; SameSite=Strict; Secure`, the last not for HTTP on loopback) that refresh and logout take.',
     body: {
       schema: credentials.meta({ id: 'Credentials', description: 'With `username` or `email`' }),
       example: { username: 'ana@example.com', password: PASSWORD },
@@ -121,8 +124,14 @@ export const accountOperations: readonly DescribedOperation[] = [
     id: 'refresh',
     tag,
     summary: 'Go on with a session',
-    description: 'Trades a refresh token for its successor. Using an old one again ends the session.',
-    body: { schema: refreshBody, example: { refreshToken: tokensExample.refreshToken } },
+    description:
+      'Trades a refresh token for its successor. Using an old one again ends the session. Without one in the body, ' +
+      'that of the cookie is taken when `Origin` is the address that was asked, else 403.',
+    body: {
+      schema: refreshBody.unwrap(),
+      example: { refreshToken: tokensExample.refreshToken },
+      optional: true,
+    },
     response: { schema: sessionTokens, example: tokensExample, headers: NO_STORE },
     errors: ['invalid_refresh_token'],
   },
@@ -137,7 +146,9 @@ export const accountOperations: readonly DescribedOperation[] = [
       example: { token: 'c2VjcmV0LW9mLXRoZS1pbnZpdGF0aW9u', name: 'Bruno Lima', password: PASSWORD },
     },
     response: {
-      schema: z.object({ ...user.shape, ...sessionTokens.shape }).meta({ id: 'AcceptedInvitation' }),
+      schema: z
+        .object({ ...user.shape, ...sessionTokens.shape, refreshToken: z.string() })
+        .meta({ id: 'AcceptedInvitation' }),
       example: { ...userExample, ...tokensExample },
       headers: NO_STORE,
     },
@@ -180,7 +191,8 @@ export const accountOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'Log out',
     description:
-      'Ends the session of the refresh token, else that of the bearer token; with `everywhere` all.',
+      'Ends the session of the refresh token in the body, else of that in the cookie, else of the bearer token; ' +
+      'with `everywhere` all.',
     body: { schema: logoutBody.unwrap(), example: { everywhere: false }, optional: true },
     response: {
       schema: z.object({ loggedOut: z.literal(true) }),

@@ -94,7 +94,11 @@ export const accessToken = {
 }
 
 export const sessionTokens = z
-  .object({ ...accessToken, tokenType: z.literal('Bearer'), refreshToken: z.string() })
+  .object({
+    ...accessToken,
+    tokenType: z.literal('Bearer'),
+    refreshToken: z.string().optional().describe('Absent where a cookie has it'),
+  })
   .meta({ id: 'SessionTokens', description: 'What a session goes on with' })
 
 export const tokensExample = {

@@ -7,6 +7,7 @@ import type { Passwords } from '../passwords/passwords.ts'
 import { authBody } from '../requests.ts'
 import type { Account } from '../store/account.ts'
 import { slowDownGuessing, type Throttles } from '../throttles.ts'
+import { requireSameOrigin, sendWithCookie } from './refresh-cookie.ts'
 import { startSession, type TokenDependencies } from './tokens.ts'
 
 /** What a login takes. */
@@ -16,6 +17,7 @@ export const credentials = z
     email: z.string().nullish(),
     password: z.string(),
     namespace: z.string().nullish(),
+    cookie: z.boolean().nullish().describe('Whether a cookie gets the refresh token in place of the body'),
   })
   .refine(({ username, email }) => (username ?? email) != null, {
     path: ['username'],
@@ -28,19 +30,22 @@ interface LoginDependencies extends TokenDependencies {
 }
 
 /**
- * `POST /api/auth/login`: the same answer, work and delay for an unknown user and a wrong password.
+ * `POST /api/auth/login`: the same answer, work and delay for an unknown user and a wrong password. With `cookie`
+ * the refresh token goes into a cookie, for a page of the same origin only.
  */
 export function loginRoute(dependencies: LoginDependencies): Router {
   const { throttles } = dependencies
   const router = Router({ caseSensitive: true })
   router.post('/api/auth/login', authBody(), async (req, res) => {
     const given = parse(credentials, req.body)
+    if (given.cookie === true) requireSameOrigin(req)
     const key = usernameKey(given.username ?? given.email ?? '')
     await slowDownGuessing(throttles, req, key)
     const account = await authenticate(dependencies, key, given)
     await throttles.account.forgive(key)
     const tokens = await startSession(dependencies, account._id)
-    res.set('cache-control', 'no-store').json(tokens)
+    if (given.cookie === true) sendWithCookie(req, res, tokens)
+    else res.set('cache-control', 'no-store').json(tokens)
   })
   return router
 }

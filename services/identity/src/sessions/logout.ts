@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { authBody } from '../requests.ts'
 import type { Collections } from '../store/collections.ts'
 import { tokenHash } from '../store/session.ts'
+import { clearRefreshCookie, refreshCookie } from './refresh-cookie.ts'
 import { revokeSession, revokeSessions } from './revoke.ts'
 
 /** What a logout takes. */
@@ -22,13 +23,15 @@ interface LogoutDependencies {
 }
 
 /**
- * `POST /api/auth/logout`: ends the session of the refresh token in the body, else that of the bearer token;
- * with `everywhere` all sessions of the account. A refresh token that nobody knows has ended already.
+ * `POST /api/auth/logout`: ends the session of the refresh token in the body, else of the one in the cookie, else that of
+ * the bearer token; with `everywhere` all sessions of the account. A refresh token that nobody knows has ended already.
  */
 export function logoutRoute({ connection, collections, verifier }: LogoutDependencies): Router {
   const router = Router({ caseSensitive: true })
   router.post('/api/auth/logout', authBody(), async (req, res) => {
-    const { refreshToken, everywhere } = parse(logoutBody, req.body) ?? {}
+    const { refreshToken: sent, everywhere } = parse(logoutBody, req.body) ?? {}
+    const cookie = sent == null ? refreshCookie(req) : undefined
+    const refreshToken = sent ?? cookie
     const id =
       refreshToken == null
         ? sessionOfCaller(verifier, req)
@@ -40,6 +43,7 @@ export function logoutRoute({ connection, collections, verifier }: LogoutDepende
           ? revokeSessions(collections, transaction, { account: session.account })
           : revokeSession(collections, transaction, session._id),
       )
+    if (cookie !== undefined) clearRefreshCookie(req, res)
     res.set('cache-control', 'no-store').json({ loggedOut: true })
   })
   return router

@@ -1,12 +1,13 @@
 import { Problem } from '@parley/shared/problem'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
-import { Router } from 'express'
+import { type Request, type Response, Router } from 'express'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
 import { authBody } from '../requests.ts'
 import { type Collections, ID_ONLY } from '../store/collections.ts'
 import { hasEnded, type RefreshToken, type Session, tokenHash } from '../store/session.ts'
+import { clearRefreshCookie, refreshCookie, sendWithCookie } from './refresh-cookie.ts'
 import { revokeSession } from './revoke.ts'
 import { continueSession, successorOf, type TokenDependencies } from './tokens.ts'
 
@@ -14,7 +15,10 @@ import { continueSession, successorOf, type TokenDependencies } from './tokens.t
 const REPLAY_MS = 60_000
 
 /** What a refresh takes. */
-export const refreshBody = z.strictObject({ refreshToken: z.string() })
+export const refreshBody = z
+  .strictObject({ refreshToken: z.string().optional().describe('Left out where the cookie has it') })
+  .optional()
+const withToken = z.strictObject({ refreshToken: z.string() })
 
 interface RefreshDependencies extends TokenDependencies {
   connection: Connection
@@ -22,17 +26,34 @@ interface RefreshDependencies extends TokenDependencies {
 
 /**
  * `POST /api/auth/refresh`: trades a refresh token for its successor. One that was used before gets the same
- * answer for a minute, as long as its successor is unused; after that its whole session is revoked.
+ * answer for a minute, as long as its successor is unused; after that its whole session is revoked. A token that
+ * came in a cookie has its successor in a cookie.
  */
 export function refreshRoute(dependencies: RefreshDependencies): Router {
   const router = Router({ caseSensitive: true })
   router.post('/api/auth/refresh', authBody(), async (req, res) => {
-    const { refreshToken } = parse(refreshBody, req.body)
+    const sent = parse(refreshBody, req.body)?.refreshToken
+    const cookie = sent === undefined ? refreshCookie(req) : undefined
+    if (cookie !== undefined) return refreshByCookie(dependencies, { req, res, cookie })
+    const { refreshToken } = parse(withToken, req.body)
     const session = await useToken(dependencies, refreshToken)
     const tokens = await continueSession(dependencies, session, refreshToken)
     res.set('cache-control', 'no-store').json(tokens)
   })
   return router
+}
+
+async function refreshByCookie(
+  dependencies: RefreshDependencies,
+  { req, res, cookie }: { req: Request; res: Response; cookie: string },
+): Promise<void> {
+  try {
+    const session = await useToken(dependencies, cookie)
+    sendWithCookie(req, res, await continueSession(dependencies, session, cookie))
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'invalid_refresh_token') clearRefreshCookie(req, res)
+    throw error
+  }
 }
 
 /** Marks the token as used and answers with its session. Throws `invalid_refresh_token`. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@parley/shared/json-object'
-import { MASK } from '@parley/shared/sealed-value'
+import { MASK } from '@parley/shared/secret-keys'
 import { z } from 'zod'
 import type { Agent } from '../agent.ts'
 import type { ModelChoice } from '../model-client.ts'

@@ -1,6 +1,7 @@
 import type { Replica } from '@parley/shared/config-replica/replica'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
-import { MASK, openSecrets, type SecretBox } from '@parley/shared/sealed-value'
+import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
+import { MASK } from '@parley/shared/secret-keys'
 import type { SecurityScheme } from './security.ts'
 
 /** The config of an action that has its credentials. */

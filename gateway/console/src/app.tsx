@@ -1,0 +1,251 @@
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { call, logOut, session, unreachable } from './api.ts'
+import { Button, Dialog, Notices } from './components/actions.tsx'
+import { Failure, Loading } from './components/basics.tsx'
+import { Icon, type IconName } from './components/icon.tsx'
+import { useKeys } from './components/keyboard.ts'
+import { useLoad } from './load.ts'
+import { openApi } from './openapi.ts'
+import { AssistantsPage } from './pages/assistants.tsx'
+import { ChannelsPage } from './pages/channels.tsx'
+import { ConversationsPage } from './pages/conversations.tsx'
+import { EventsPage } from './pages/events.tsx'
+import { LoginPage } from './pages/login.tsx'
+import { MessagesPage } from './pages/messages.tsx'
+import { OverviewPage } from './pages/overview.tsx'
+import { PeoplePage } from './pages/people.tsx'
+import { type Me, may, me } from './rights.ts'
+import { hrefOf, navigate, usePlace } from './router.ts'
+import { useStore } from './store.ts'
+import { nextTheme, theme } from './theme.ts'
+
+export interface PageProps {
+  /** The segments of the path below the page's own. */
+  rest: string[]
+  query: URLSearchParams
+}
+
+interface PageEntry {
+  path: string
+  name: string
+  icon: IconName
+  key: string
+  /** Shown to who may read one of these; to everybody when left out. */
+  reads?: string[]
+  /** Shown where the API has this path. */
+  needs?: string
+  page: ComponentType<PageProps>
+}
+
+const CONFIGURATION = ['assistant', 'jobs', 'actions', 'configs', 'workflows', 'steps', 'tasks']
+
+const PAGES: readonly PageEntry[] = [
+  { path: '/', name: 'Overview', icon: 'gauge', key: 'o', page: OverviewPage },
+  {
+    ...{ path: '/conversations', name: 'Conversations', icon: 'bubbles', key: 'v', page: ConversationsPage },
+    reads: ['threads'],
+    needs: '/rest/threads',
+  },
+  { path: '/messages', name: 'Messages', icon: 'list', key: 'm', reads: ['messages'], page: MessagesPage },
+  {
+    path: '/assistants',
+    name: 'Assistants',
+    icon: 'spark',
+    key: 'a',
+    reads: CONFIGURATION,
+    page: AssistantsPage,
+  },
+  { path: '/channels', name: 'Channels', icon: 'plug', key: 'c', reads: ['channels'], page: ChannelsPage },
+  {
+    ...{ path: '/events', name: 'Events', icon: 'bolt', key: 'e', page: EventsPage },
+    reads: ['subscriptions'],
+    needs: '/rest/subscriptions',
+  },
+  {
+    ...{ path: '/people', name: 'People', icon: 'people', key: 'p', page: PeoplePage },
+    reads: ['users', 'roles', 'tokens', 'audit'],
+  },
+]
+
+/** The console: the login, or the pages that the caller may see. */
+export function App() {
+  const signedIn = useStore(session)
+  return (
+    <>
+      <Banner />
+      {signedIn === 'unknown' && <Loading />}
+      {signedIn === 'out' && <LoginPage />}
+      {signedIn === 'in' && <Shell />}
+      <Notices />
+    </>
+  )
+}
+
+/** Says what can't be reached, until it can be reached again. */
+function Banner() {
+  const names = useStore(unreachable)
+  const wasUnreachable = names.size > 0
+  useEffect(() => {
+    if (!wasUnreachable) return
+    const timer = setInterval(() => void call('GET', '/health/live').catch(() => undefined), 1_000)
+    return () => clearInterval(timer)
+  }, [wasUnreachable])
+  return (
+    <div role="status" aria-live="polite">
+      {wasUnreachable && (
+        <p class="banner">
+          {names.has('gateway')
+            ? 'The gateway can’t be reached. What you see may be old; it goes on by itself.'
+            : 'A service is unavailable, so some of this may be old. It goes on by itself.'}
+        </p>
+      )}
+    </div>
+  )
+}
+
+function Shell() {
+  const { path, query } = usePlace()
+  const caller = useLoad('me', () => call<Me>('POST', '/api/auth/me'), { everyMs: 60_000 })
+  const api = useLoad('openapi', openApi)
+  const known = useStore(me)
+  useEffect(() => me.set(caller.data), [caller.data])
+  useEffect(() => () => me.set(undefined), [])
+  if (known === undefined || api.data === undefined) {
+    const error = caller.error ?? api.error
+    return <main class="lonely">{error ? <Failure error={error} /> : <Loading />}</main>
+  }
+  const { paths } = api.data
+  const pages = PAGES.filter(
+    ({ reads, needs }) =>
+      (needs === undefined || needs in paths) &&
+      (reads === undefined || reads.some((resource) => may('read', resource))),
+  )
+  const [, first = '', ...rest] = path.split('/')
+  const current = pages.find((page) => page.path === `/${first}`)
+  const Page = current?.page
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <Navigation pages={pages} current={current} caller={known} />
+      <main id="main" tabIndex={-1}>
+        {Page ? <Page key={current.path} rest={rest} query={query} /> : <NotFound />}
+      </main>
+      <Keys pages={pages} />
+    </div>
+  )
+}
+
+interface NavigationProps {
+  pages: readonly PageEntry[]
+  current: PageEntry | undefined
+  caller: Me
+}
+
+function Navigation({ pages, current, caller }: NavigationProps) {
+  const [open, setOpen] = useState(false)
+  const { path } = usePlace()
+  const chosen = useStore(theme)
+  // Going elsewhere closes the menu.
+  useEffect(() => setOpen(false), [path])
+  return (
+    <header class={open ? 'side open' : 'side'}>
+      <div class="brand">
+        <a href={hrefOf('/')} class="logo">
+          <Icon name="logo" /> Parley
+        </a>
+        <button
+          type="button"
+          class="menu"
+          aria-expanded={open}
+          aria-controls="navigation"
+          onClick={() => setOpen(!open)}
+        >
+          Menu
+        </button>
+      </div>
+      <div class="side-body" id="navigation">
+        <nav aria-label="Pages">
+          {pages.map((page) => (
+            <a key={page.path} href={hrefOf(page.path)} aria-current={page === current ? 'page' : undefined}>
+              <Icon name={page.icon} />
+              {page.name}
+            </a>
+          ))}
+        </nav>
+        <div class="who">
+          <p class="who-workspace" title={caller.workspace.host}>
+            {caller.workspace.name}
+          </p>
+          <p class="quiet" title={caller.username}>
+            {caller.name} · {caller.role.name}
+          </p>
+          <div class="actions">
+            <Button small onClick={nextTheme}>
+              Theme: {chosen}
+            </Button>
+            <Button small onClick={logOut}>
+              Log out
+            </Button>
+          </div>
+        </div>
+      </div>
+    </header>
+  )
+}
+
+function NotFound() {
+  return (
+    <div class="empty">
+      <h1 class="empty-title">There is no such page</h1>
+      <p class="quiet">
+        It may need rights that your role does not have. <a href={hrefOf('/')}>Go to the overview</a>
+      </p>
+    </div>
+  )
+}
+
+/** The keys that work everywhere, and what `?` shows of them. */
+function Keys({ pages }: { pages: readonly PageEntry[] }) {
+  const [open, setOpen] = useState(false)
+  const [leading, setLeading] = useState(false)
+  const go = (page: PageEntry) => {
+    if (leading) navigate(page.path)
+    setLeading(false)
+  }
+  useKeys({
+    ...(leading ? Object.fromEntries(pages.map((page) => [page.key, () => go(page)])) : {}),
+    g: () => setLeading(true),
+    '?': () => setOpen(true),
+    '/': () => document.querySelector<HTMLInputElement>('[data-search] input')?.focus(),
+  })
+  useEffect(() => {
+    if (!leading) return
+    const timer = setTimeout(() => setLeading(false), 1_500)
+    return () => clearTimeout(timer)
+  }, [leading])
+  if (!open) return null
+  return (
+    <Dialog title="Keys" onClose={() => setOpen(false)}>
+      <dl class="keys">
+        {[
+          ['/', 'Search'],
+          ['j k', 'Next and previous row'],
+          ['Enter', 'Open the row'],
+          ...pages.map(({ key, name }) => [`g ${key}`, name] as const),
+          ['?', 'These keys'],
+          ['Esc', 'Close a dialog'],
+        ].map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  )
+}

@@ -1,0 +1,198 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { createStore, useStore } from '../store.ts'
+import { Failure, messageOf } from './basics.tsx'
+
+type Kind = 'primary' | 'plain' | 'danger'
+
+export interface ButtonProps {
+  children: ComponentChildren
+  kind?: Kind
+  small?: boolean
+  type?: 'button' | 'submit'
+  disabled?: boolean
+  label?: string
+  onClick?: () => unknown
+}
+
+/** While what it started runs, it can't be pressed again; an error is shown as a notice. */
+export function Button({
+  children,
+  kind = 'plain',
+  small,
+  type = 'button',
+  disabled,
+  label,
+  onClick,
+}: ButtonProps) {
+  const [busy, setBusy] = useState(false)
+  const press = async () => {
+    setBusy(true)
+    try {
+      await onClick?.()
+    } catch (error) {
+      notify(messageOf(error as Error), 'bad')
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <button
+      type={type}
+      class={`button ${kind}${small ? ' small' : ''}`}
+      disabled={disabled || busy}
+      aria-busy={busy}
+      aria-label={label}
+      onClick={onClick && press}
+    >
+      {children}
+    </button>
+  )
+}
+
+export const LinkButton = ({
+  href,
+  kind = 'plain',
+  children,
+}: {
+  href: string
+  kind?: Kind
+  children: string
+}) => (
+  <a class={`button ${kind}`} href={href}>
+    {children}
+  </a>
+)
+
+interface Notice {
+  text: string
+  tone: 'good' | 'bad'
+}
+
+const NOTICE_MS = 6_000
+const notice = createStore<Notice | undefined>(undefined)
+
+/** Says for six seconds what was done, to screen readers too. */
+export function notify(text: string, tone: Notice['tone'] = 'good'): void {
+  const own = { text, tone }
+  notice.set(own)
+  setTimeout(() => notice.get() === own && notice.set(undefined), NOTICE_MS)
+}
+
+export function Notices() {
+  const current = useStore(notice)
+  return (
+    <div class="notices" role="status" aria-live="polite">
+      {current && <p class={`notice ${current.tone}`}>{current.text}</p>}
+    </div>
+  )
+}
+
+/** A modal dialog; Escape closes it. */
+export function Dialog(props: {
+  title: string
+  onClose(): void
+  children: ComponentChildren
+  wide?: boolean
+}) {
+  const { title, onClose, children, wide } = props
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const dialog = element.current
+    dialog?.showModal()
+    return () => dialog?.close()
+  }, [])
+  return (
+    <dialog ref={element} class={wide ? 'dialog wide' : 'dialog'} aria-label={title} onCancel={onClose}>
+      <div class="dialog-head">
+        <h2>{title}</h2>
+        <Button small label="Close" onClick={onClose}>
+          ✕
+        </Button>
+      </div>
+      {children}
+    </dialog>
+  )
+}
+
+/** Asks before something that can't be undone. */
+export function Confirm(props: {
+  title: string
+  children: ComponentChildren
+  action: string
+  onConfirm(): Promise<unknown>
+  onClose(): void
+}) {
+  const [error, setError] = useState<Error>()
+  const confirm = async () => {
+    try {
+      await props.onConfirm()
+      props.onClose()
+    } catch (thrown) {
+      setError(thrown as Error)
+    }
+  }
+  return (
+    <Dialog title={props.title} onClose={props.onClose}>
+      <p>{props.children}</p>
+      <Failure error={error} />
+      <div class="actions end">
+        <Button onClick={props.onClose}>Cancel</Button>
+        <Button kind="danger" onClick={confirm}>
+          {props.action}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}
+
+/** A button that deletes after a question. */
+export function DeleteButton({ what, onDelete }: { what: string; onDelete(): Promise<unknown> }) {
+  const [open, setOpen] = useState(false)
+  return (
+    <>
+      <Button kind="danger" small label={`Delete ${what}`} onClick={() => setOpen(true)}>
+        Delete
+      </Button>
+      {open && (
+        <Confirm
+          title={`Delete ${what}?`}
+          action="Delete"
+          onConfirm={onDelete}
+          onClose={() => setOpen(false)}
+        >
+          This can’t be undone.
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+/** A text to be pasted elsewhere, with a button that puts it on the clipboard. */
+export function Paste({ value, label }: { value: string; label: string }) {
+  const put = async () => {
+    await navigator.clipboard.writeText(value)
+    notify(`${label} is on the clipboard.`)
+  }
+  return (
+    <span class="paste">
+      <code>{value}</code>
+      <Button small label={`Copy ${label}`} onClick={put}>
+        Copy
+      </Button>
+    </span>
+  )
+}
+
+/** A secret that is shown on demand. */
+export function Secret({ value, label }: { value: string; label: string }) {
+  const [shown, setShown] = useState(false)
+  return (
+    <span class="paste">
+      {shown ? <Paste value={value} label={label} /> : <code aria-hidden="true">••••••••••••</code>}
+      <Button small label={`${shown ? 'Hide' : 'Show'} ${label}`} onClick={() => setShown(!shown)}>
+        {shown ? 'Hide' : 'Show'}
+      </Button>
+    </span>
+  )
+}

@@ -1,0 +1,185 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { ApiProblem } from '../api.ts'
+import { exactTime, relativeTime, shortTime } from '../format.ts'
+
+type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'info'
+
+const STATE_TONES: Record<string, Tone> = {
+  ...{ sent: 'good', delivered: 'good', read: 'good', done: 'good', completed: 'good', accepted: 'good' },
+  ...{
+    received: 'info',
+    handled: 'info',
+    sending: 'info',
+    active: 'info',
+    pending: 'info',
+    uncertain: 'warn',
+  },
+  ...{
+    dead: 'bad',
+    failed: 'bad',
+    unrouted: 'warn',
+    permanent: 'bad',
+    retryable: 'warn',
+    cancelled: 'neutral',
+  },
+}
+
+export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: ComponentChildren }) {
+  return <span class={`badge badge-${tone}`}>{children}</span>
+}
+
+/** The state of a message, a send, an attempt or a task. */
+export const State = ({ of }: { of: string }) => <Badge tone={STATE_TONES[of] ?? 'neutral'}>{of}</Badge>
+
+/** A time in the viewer's zone; the exact one on hover. */
+export function Time({ at, relative = false }: { at: string | null | undefined; relative?: boolean }) {
+  useEveryMinute(relative)
+  if (at === null || at === undefined) return <span class="quiet">never</span>
+  return (
+    <time dateTime={at} title={exactTime(at)}>
+      {relative ? relativeTime(at) : shortTime(at)}
+    </time>
+  )
+}
+
+function useEveryMinute(active: boolean): void {
+  const [, setMinute] = useState(0)
+  useEffect(() => {
+    if (!active) return
+    const timer = setInterval(() => setMinute((before) => before + 1), 30_000)
+    return () => clearInterval(timer)
+  }, [active])
+}
+
+/** The head of a page: its title, and what can be done there. */
+export function PageHead(props: {
+  title: string
+  back?: { href: string; label: string }
+  note?: ComponentChildren
+  children?: ComponentChildren
+}) {
+  const { title, back, note, children } = props
+  useEffect(() => {
+    document.title = `${title} · Parley`
+  }, [title])
+  return (
+    <header class="page-head">
+      <div class="page-title">
+        {back && (
+          <a class="back" href={back.href}>
+            ← {back.label}
+          </a>
+        )}
+        <h1>{title}</h1>
+        {note && <p class="quiet">{note}</p>}
+      </div>
+      {children && <div class="actions">{children}</div>}
+    </header>
+  )
+}
+
+export function Card(props: {
+  title?: string
+  note?: ComponentChildren
+  action?: ComponentChildren
+  children: ComponentChildren
+  flush?: boolean
+}) {
+  return (
+    <section class={props.flush ? 'card flush' : 'card'}>
+      {props.title && (
+        <div class="card-head">
+          <div>
+            <h2>{props.title}</h2>
+            {props.note && <p class="quiet">{props.note}</p>}
+          </div>
+          {props.action}
+        </div>
+      )}
+      {props.children}
+    </section>
+  )
+}
+
+/** What stands where there is nothing yet: what it would be, and the next step. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children && <div class="quiet">{children}</div>}
+    </div>
+  )
+}
+
+/** Placeholder lines while something is loaded for the first time. */
+export const Loading = ({ lines = 4 }: { lines?: number }) => (
+  <div class="loading" role="status" aria-label="Loading">
+    {Array.from({ length: lines }, (_, at) => (
+      <span key={at} class="bone" />
+    ))}
+  </div>
+)
+
+/** An error in words, with its fields. */
+export function Failure({ error }: { error: Error | undefined }) {
+  if (error === undefined) return null
+  const fields = error instanceof ApiProblem ? error.fields : []
+  return (
+    <div class="failure" role="alert">
+      <p>{messageOf(error)}</p>
+      {fields.length > 0 && (
+        <ul>
+          {fields.map(({ path, message }) => (
+            <li key={path + message}>
+              <code>{path}</code> {message}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+export function messageOf(error: Error): string {
+  if (error instanceof ApiProblem) return error.message
+  return 'The gateway could not be reached. It is tried again.'
+}
+
+/** A pair of term and value in a description list. */
+export const Fact = ({ term, children }: { term: string; children: ComponentChildren }) => (
+  <div class="fact">
+    <dt>{term}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+/** JSON, unfolded on demand. */
+export const Json = ({ title, value }: { title: string; value: unknown }) => (
+  <details class="json">
+    <summary>{title}</summary>
+    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reached by keyboard */}
+    <pre tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>
+  </details>
+)
+
+/** Links to the parts of a page. */
+export function Tabs({
+  label,
+  tabs,
+  at,
+}: {
+  label: string
+  tabs: { href: string; name: string }[]
+  at: string
+}) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map(({ href, name }) => (
+        <a key={href} href={href} aria-current={href === at ? 'page' : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  )
+}

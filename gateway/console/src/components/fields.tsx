@@ -1,0 +1,140 @@
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+
+interface FieldProps {
+  label: string
+  note?: string | undefined
+  error?: string | undefined
+  required?: boolean
+}
+
+/** What connects a control with its label, its note and its error. */
+interface ControlAttributes {
+  id: string
+  'aria-describedby'?: string
+  'aria-invalid'?: 'true'
+}
+
+/** A label with its control, what is said about it, and what is wrong with it. */
+export function Field(
+  props: FieldProps & { children: (attributes: ControlAttributes) => ComponentChildren },
+) {
+  const id = useId()
+  const { label, note, error, required, children } = props
+  const described = [note && `${id}-note`, error && `${id}-error`].filter(Boolean).join(' ')
+  return (
+    <div class="field">
+      <label for={id}>
+        {label}
+        {required === false && <span class="quiet"> (optional)</span>}
+      </label>
+      {children({
+        id,
+        ...(described ? { 'aria-describedby': described } : {}),
+        ...(error ? { 'aria-invalid': 'true' } : {}),
+      })}
+      {note && (
+        <p class="note" id={`${id}-note`}>
+          {note}
+        </p>
+      )}
+      {error && (
+        <p class="field-error" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}
+
+interface TextProps extends FieldProps {
+  value: string
+  onChange(value: string): void
+  type?: 'text' | 'password' | 'email' | 'tel' | 'url' | 'search' | 'datetime-local' | 'number'
+  autocomplete?: string
+  placeholder?: string
+  disabled?: boolean
+}
+
+export function TextField({
+  value,
+  onChange,
+  type = 'text',
+  autocomplete,
+  placeholder,
+  disabled,
+  ...rest
+}: TextProps) {
+  return (
+    <Field {...rest}>
+      {(attributes) => (
+        <input
+          {...attributes}
+          // Preact's types know each type's own role, so a union of types fits none of them.
+          type={type as 'text'}
+          value={value}
+          disabled={disabled}
+          required={rest.required === true}
+          placeholder={placeholder}
+          autocomplete={autocomplete ?? 'off'}
+          spellcheck={false}
+          onInput={(event) => onChange(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  )
+}
+
+interface AreaProps extends FieldProps {
+  value: string
+  onChange(value: string): void
+  rows?: number
+  code?: boolean
+  disabled?: boolean
+}
+
+export function AreaField({ value, onChange, rows = 4, code = false, disabled, ...rest }: AreaProps) {
+  return (
+    <Field {...rest}>
+      {(attributes) => (
+        <textarea
+          {...attributes}
+          class={code ? 'code' : undefined}
+          rows={rows}
+          value={value}
+          disabled={disabled}
+          spellcheck={!code}
+          onInput={(event) => onChange(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  )
+}
+
+interface SelectProps extends FieldProps {
+  value: string
+  onChange(value: string): void
+  options: { value: string; name: string }[]
+  disabled?: boolean
+}
+
+export function SelectField({ value, onChange, options, disabled, ...rest }: SelectProps) {
+  return (
+    <Field {...rest}>
+      {(attributes) => (
+        <select
+          {...attributes}
+          value={value}
+          disabled={disabled}
+          onChange={(event) => onChange(event.currentTarget.value)}
+        >
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.name}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}

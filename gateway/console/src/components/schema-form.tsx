@@ -1,0 +1,271 @@
+import { MASK } from '@parley/shared/secret-keys'
+import { useState } from 'preact/hooks'
+import { ApiProblem } from '../api.ts'
+import { useLoad } from '../load.ts'
+import { type Schema, schemaNamed, withoutNull } from '../openapi.ts'
+import { choicesOf } from '../resources.ts'
+import { mask, unmask } from '../secrets.ts'
+import { Button } from './actions.tsx'
+import { Failure, Loading } from './basics.tsx'
+import { AreaField, SelectField, TextField } from './fields.tsx'
+
+type Values = Record<string, unknown>
+
+interface SchemaFormProps {
+  /** The schema's name in the OpenAPI document. */
+  schema: string
+  initial: Values
+  references: Record<string, string>
+  /** Without it the form only shows. */
+  onSave?: (values: Values) => Promise<unknown>
+  action: string
+}
+
+/** Ignored by the API, so that a document can be sent back as it was read. */
+const IGNORED = new Set(['_id', 'createdAt', 'updatedAt', 'key'])
+const LONG = new Set(['description', 'backstory', 'instructions', 'goal', 'submitWhen'])
+
+/** A form made from a schema of the API: references become choices, free-form objects JSON with secrets masked. */
+export function SchemaForm({ schema: name, initial, references, onSave, action }: SchemaFormProps) {
+  const schema = useLoad(`schema ${name}`, () => schemaNamed(name))
+  const [values, setValues] = useState<Values>(initial)
+  const [texts, setTexts] = useState<Record<string, string>>({})
+  const [error, setError] = useState<Error>()
+  const [busy, setBusy] = useState(false)
+  if (schema.data === undefined)
+    return schema.error ? <Failure error={schema.error} /> : <Loading lines={6} />
+  const { properties = {}, required = [] } = schema.data
+  const fields = Object.entries(properties).filter(([field]) => !IGNORED.has(field))
+  const save = async (event: Event) => {
+    event.preventDefault()
+    setBusy(true)
+    setError(undefined)
+    try {
+      await onSave?.(complete(values, { texts, initial, fields: fields.map(([field]) => field) }))
+      setTexts({})
+    } catch (thrown) {
+      setError(thrown as Error)
+    }
+    setBusy(false)
+  }
+  return (
+    <form class="form" onSubmit={save}>
+      {fields.map(([field, of]) => (
+        <SchemaField
+          key={field}
+          name={field}
+          schema={of}
+          value={values[field]}
+          text={texts[field]}
+          required={required.includes(field)}
+          reference={references[field]}
+          disabled={onSave === undefined}
+          error={errorOf(error, field)}
+          onValue={(value) => setValues((before) => ({ ...before, [field]: value }))}
+          onText={(text) => setTexts((before) => ({ ...before, [field]: text }))}
+        />
+      ))}
+      <Failure error={error} />
+      {onSave && (
+        <div class="actions">
+          <Button type="submit" kind="primary" disabled={busy}>
+            {action}
+          </Button>
+        </div>
+      )}
+    </form>
+  )
+}
+
+const errorOf = (error: Error | undefined, field: string): string | undefined =>
+  error instanceof ApiProblem
+    ? error.fields.find(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`))?.message
+    : undefined
+
+/** The values with what was typed as JSON; throws what is wrong with that. */
+function complete(
+  values: Values,
+  { texts, initial, fields }: { texts: Record<string, string>; initial: Values; fields: string[] },
+): Values {
+  const body: Values = {}
+  for (const field of fields) {
+    const text = texts[field]
+    const value = text === undefined ? values[field] : unmask(parseJson(text, field), initial[field])
+    if (value !== undefined) body[field] = value
+  }
+  return body
+}
+
+function parseJson(text: string, field: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ApiProblem(422, {
+      detail: `${labelOf(field)} is not JSON: ${(cause as Error).message}`,
+      errors: [{ path: `/${field}`, code: 'malformed_json', message: (cause as Error).message }],
+    })
+  }
+}
+
+interface SchemaFieldProps {
+  name: string
+  schema: Schema
+  value: unknown
+  /** What was typed, where the field is JSON. */
+  text: string | undefined
+  required: boolean
+  reference: string | undefined
+  disabled: boolean
+  error: string | undefined
+  onValue(value: unknown): void
+  onText(text: string): void
+}
+
+function SchemaField(props: SchemaFieldProps) {
+  const { name, value, text, required, reference, disabled, error, onValue, onText } = props
+  const { schema, nullable } = withoutNull(props.schema)
+  const common = {
+    label: labelOf(name),
+    note: schema.description?.replaceAll('`', ''),
+    required,
+    disabled,
+    error,
+  }
+  if (schema.enum)
+    return (
+      <SelectField
+        {...common}
+        value={String(value ?? '')}
+        options={[
+          ...(value === undefined ? [{ value: '', name: 'Choose …' }] : []),
+          ...schema.enum.map(optionOf),
+        ]}
+        onChange={onValue}
+      />
+    )
+  if (reference && schema.type === 'array')
+    return (
+      <References
+        {...common}
+        from={reference}
+        value={(value as number[] | null | undefined) ?? []}
+        onValue={onValue}
+      />
+    )
+  if (reference)
+    return (
+      <Reference
+        {...common}
+        from={reference}
+        value={value as number | null | undefined}
+        nullable={nullable || !required}
+        onValue={onValue}
+      />
+    )
+  if (schema.type === 'integer' || schema.type === 'number')
+    return (
+      <TextField
+        {...common}
+        type="number"
+        value={value == null ? '' : String(value)}
+        onChange={(typed) => onValue(typed === '' ? undefined : Number(typed))}
+      />
+    )
+  if (schema.type === 'object')
+    return (
+      <AreaField
+        {...common}
+        note={[schema.description, `JSON; secrets are shown as ${MASK} and stay as they are`]
+          .filter(Boolean)
+          .join('. ')}
+        code
+        rows={8}
+        value={text ?? JSON.stringify(mask(value ?? {}), null, 2)}
+        onChange={onText}
+      />
+    )
+  const string = String(value ?? '')
+  const change = (typed: string) => onValue(typed === '' && nullable ? null : typed)
+  if (LONG.has(name)) return <AreaField {...common} value={string} rows={3} onChange={change} />
+  if (name === 'spec') return <AreaField {...common} value={string} rows={16} code onChange={change} />
+  return <TextField {...common} value={string} onChange={change} />
+}
+
+const optionOf = (value: unknown) => ({ value: String(value), name: String(value) })
+
+interface ReferenceProps {
+  label: string
+  note: string | undefined
+  required: boolean
+  disabled: boolean
+  error: string | undefined
+  from: string
+  onValue(value: unknown): void
+}
+
+function Reference({
+  from,
+  value,
+  nullable,
+  onValue,
+  ...common
+}: ReferenceProps & { value: number | null | undefined; nullable: boolean }) {
+  const choices = useLoad(`choices ${from}`, () => choicesOf(from)).data ?? []
+  const known = value == null || choices.some((one) => one.value === value)
+  const options = [
+    ...(nullable || value == null ? [{ value: '', name: nullable ? 'None' : 'Choose …' }] : []),
+    ...(known ? [] : [{ value: String(value), name: `No. ${value}` }]),
+    ...choices.map((one) => ({ value: String(one.value), name: one.name })),
+  ]
+  return (
+    <SelectField
+      {...common}
+      value={value == null ? '' : String(value)}
+      options={options}
+      onChange={(chosen) => onValue(chosen === '' ? null : Number(chosen))}
+    />
+  )
+}
+
+function References({ from, value, onValue, ...common }: ReferenceProps & { value: number[] }) {
+  const choices = useLoad(`choices ${from}`, () => choicesOf(from)).data ?? []
+  const unknown = value.filter((id) => !choices.some((one) => one.value === id))
+  const all = [...choices, ...unknown.map((id) => ({ value: id, name: `No. ${id}` }))]
+  return (
+    <fieldset class="field choices" disabled={common.disabled}>
+      <legend>
+        {common.label}
+        {!common.required && <span class="quiet"> (optional)</span>}
+      </legend>
+      {all.length === 0 && <p class="note">There are no {from} yet.</p>}
+      {all.map((one) => (
+        <label key={one.value}>
+          <input
+            type="checkbox"
+            checked={value.includes(one.value)}
+            onChange={(event) =>
+              onValue(
+                event.currentTarget.checked ? [...value, one.value] : value.filter((id) => id !== one.value),
+              )
+            }
+          />
+          {one.name}
+        </label>
+      ))}
+      {common.error && <p class="field-error">{common.error}</p>}
+    </fieldset>
+  )
+}
+
+const LABELS: Record<string, string> = {
+  extId: 'External id',
+  moduleUrl: 'Module URL',
+  handlerUrl: 'Handler URL',
+}
+
+/** The name of a field in words. */
+export function labelOf(name: string): string {
+  if (LABELS[name]) return LABELS[name]
+  const words = name.replaceAll(/([A-Z])/g, ' $1').toLowerCase()
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

@@ -1,0 +1,33 @@
+const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' })
+const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const DAY = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+})
+const NUMBER = new Intl.NumberFormat()
+const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+]
+
+/** A time in the viewer's zone: the clock today, with the date before. */
+export function shortTime(iso: string): string {
+  const date = new Date(iso)
+  return date.toDateString() === new Date().toDateString() ? CLOCK.format(date) : DAY.format(date)
+}
+
+/** The same in full, with the zone. */
+export const exactTime = (iso: string): string => EXACT.format(new Date(iso))
+
+/** How long ago, or in how long, to the nearest unit. */
+export function relativeTime(iso: string): string {
+  const seconds = (new Date(iso).getTime() - Date.now()) / 1_000
+  const [unit, size] = UNITS.find(([, each]) => Math.abs(seconds) >= each) ?? ['second', 1]
+  return RELATIVE.format(Math.round(seconds / size), unit)
+}
+
+export const count = (value: number): string => NUMBER.format(value)

@@ -1,0 +1,10 @@
+import { render } from 'preact'
+import { resume } from './api.ts'
+import { App } from './app.tsx'
+import { followHistory } from './router.ts'
+import './styles.css'
+
+followHistory()
+void resume()
+const root = document.getElementById('console')
+if (root) render(<App />, root)

@@ -1,0 +1,51 @@
+import { call } from './api.ts'
+
+/** A schema of the OpenAPI document, as far as forms need it. */
+export interface Schema {
+  $ref?: string
+  type?: string | string[]
+  format?: string
+  description?: string
+  enum?: unknown[]
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  anyOf?: Schema[]
+  maxLength?: number
+}
+
+interface OpenApi {
+  paths: Record<string, Record<string, unknown>>
+  components: { schemas: Record<string, Schema> }
+}
+
+let document: Promise<OpenApi> | undefined
+
+/** The gateway's OpenAPI document, read once. */
+export function openApi(): Promise<OpenApi> {
+  document ??= call<OpenApi>('GET', '/openapi.json').catch((error) => {
+    document = undefined
+    throw error
+  })
+  return document
+}
+
+/** A named schema. Throws when the document has none of that name. */
+export async function schemaNamed(name: string): Promise<Schema> {
+  const schema = (await openApi()).components.schemas[name]
+  if (schema === undefined) throw new Error(`the API has no schema ${name}`)
+  return schema
+}
+
+/** The schema without the alternative null, and whether there was one. */
+export function withoutNull(schema: Schema): { schema: Schema; nullable: boolean } {
+  if (Array.isArray(schema.type) && schema.type.includes('null')) {
+    const [type = 'string'] = schema.type.filter((one) => one !== 'null')
+    return { schema: { ...schema, type }, nullable: true }
+  }
+  const others = schema.anyOf?.filter(({ type }) => type !== 'null') ?? []
+  const [only] = others
+  if (only === undefined || others.length === schema.anyOf?.length) return { schema, nullable: false }
+  const described = schema.description === undefined ? only : { ...only, description: schema.description }
+  return { schema: described, nullable: true }
+}

@@ -1,0 +1,147 @@
+import { useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button, DeleteButton, Dialog, Paste } from '../components/actions.tsx'
+import { Card, Empty, Failure, Time } from '../components/basics.tsx'
+import { SelectField, TextField } from '../components/fields.tsx'
+import { type Column, More, Table, useList } from '../components/list.tsx'
+import { useLoad } from '../load.ts'
+import { names, optionsOf } from '../people.ts'
+import { may } from '../rights.ts'
+
+interface ApiToken {
+  _id: number
+  name: string
+  role: number
+  account: number
+  expiresAt: string | null
+  lastUsedAt: string | null
+}
+
+/** The API tokens; a new one is shown once. */
+export function ApiTokens() {
+  const list = useList<ApiToken>('/api/auth/tokens')
+  const known = useLoad('names', names)
+  const [making, setMaking] = useState(false)
+  const writable = may('write', 'tokens')
+  const columns: Column<ApiToken>[] = [
+    { name: 'Name', cell: ({ name }) => name },
+    { name: 'Role', wide: true, cell: ({ role }) => known.data?.roles.get(role) ?? `No. ${role}` },
+    {
+      name: 'Made by',
+      wide: true,
+      cell: ({ account }) => known.data?.users.get(account) ?? `No. ${account}`,
+    },
+    { name: 'Ends', cell: ({ expiresAt }) => <Time at={expiresAt} relative /> },
+    { name: 'Last used', wide: true, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} relative /> },
+    ...(writable
+      ? [
+          {
+            name: 'Actions',
+            cell: ({ _id, name }: ApiToken) => (
+              <DeleteButton
+                what={`token ${name}`}
+                onDelete={async () => {
+                  await call('DELETE', `/api/auth/tokens/${_id}`)
+                  list.reload()
+                }}
+              />
+            ),
+          },
+        ]
+      : []),
+  ]
+  return (
+    <Card
+      title="API tokens"
+      flush
+      action={
+        writable && (
+          <Button kind="primary" onClick={() => setMaking(true)}>
+            New token
+          </Button>
+        )
+      }
+    >
+      <Table
+        {...{ label: 'API tokens', columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
+        empty={<Empty title="No API tokens yet">A token lets a program call the API without a login.</Empty>}
+      />
+      <More list={list} />
+      {making && (
+        <TokenDialog
+          roles={known.data?.roles ?? new Map()}
+          onClose={() => setMaking(false)}
+          onDone={list.reload}
+        />
+      )}
+    </Card>
+  )
+}
+
+interface TokenDialogProps {
+  roles: ReadonlyMap<number, string>
+  onClose(): void
+  onDone(): void
+}
+
+const LIFETIMES = [
+  { value: '30', name: '30 days' },
+  { value: '90', name: '90 days' },
+  { value: '365', name: 'A year' },
+  { value: '', name: 'Until it is deleted' },
+]
+
+function TokenDialog({ roles, onClose, onDone }: TokenDialogProps) {
+  const options = optionsOf(roles)
+  const [name, setName] = useState('')
+  const [role, setRole] = useState(options.at(-1)?.value ?? '')
+  const [days, setDays] = useState('90')
+  const [password, setPassword] = useState('')
+  const [token, setToken] = useState<string>()
+  const [error, setError] = useState<Error>()
+  const make = async (event: Event) => {
+    event.preventDefault()
+    try {
+      const body = {
+        ...{ name, role: Number(role), currentPassword: password },
+        expiresInDays: days === '' ? null : Number(days),
+      }
+      setToken((await call<{ token: string }>('POST', '/api/auth/tokens', { body })).token)
+      onDone()
+    } catch (thrown) {
+      setError(thrown as Error)
+    }
+  }
+  return (
+    <Dialog title="New API token" onClose={onClose}>
+      {token ? (
+        <>
+          <p>Store it now: it is not shown again.</p>
+          <Paste value={token} label="the token" />
+        </>
+      ) : (
+        <form onSubmit={make}>
+          <TextField label="Name" note="What uses it" value={name} onChange={setName} required />
+          <SelectField label="Role" value={role} onChange={setRole} options={options} />
+          <SelectField label="Ends after" value={days} onChange={setDays} options={LIFETIMES} />
+          <TextField
+            {...{
+              label: 'Your password',
+              type: 'password',
+              autocomplete: 'current-password',
+              required: true,
+            }}
+            value={password}
+            onChange={setPassword}
+          />
+          <Failure error={error} />
+          <div class="actions end">
+            <Button type="submit" kind="primary">
+              Make the token
+            </Button>
+          </div>
+        </form>
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,212 @@
+import { useState } from 'preact/hooks'
+import { call, type Page } from '../api.ts'
+import type { PageProps } from '../app.tsx'
+import { Button, DeleteButton, LinkButton, notify } from '../components/actions.tsx'
+import { Card, Empty, Failure, Loading, PageHead, State, Tabs, Time } from '../components/basics.tsx'
+import { type Column, More, Table, useList } from '../components/list.tsx'
+import { SchemaForm } from '../components/schema-form.tsx'
+import type { Finding } from '../findings.ts'
+import { useLoad } from '../load.ts'
+import { type Document, RESOURCES, readDocument, resourceNamed, titleOf } from '../resources.ts'
+import { may } from '../rights.ts'
+import { hrefOf, navigate } from '../router.ts'
+import { Operations } from './operations.tsx'
+import { WorkflowGraph } from './workflow-graph.tsx'
+
+/** The configuration of what the assistants do: lists of its resources, and a form for each document. */
+export function AssistantsPage({ rest: [path, id] }: PageProps) {
+  const readable = RESOURCES.filter((one) => may('read', one.path))
+  const resource = resourceNamed(path) ?? readable[0]
+  if (resource === undefined) return <Empty title="Your role can’t read assistants" />
+  if (id !== undefined) return <DocumentPage key={`${resource.path} ${id}`} resource={resource} id={id} />
+  const tabs = readable.map((one) => ({ href: hrefOf(`/assistants/${one.path}`), name: capital(one.many) }))
+  return (
+    <>
+      <PageHead title={capital(resource.many)} note={resource.about}>
+        {may('write', resource.path) && (
+          <LinkButton kind="primary" href={hrefOf(`/assistants/${resource.path}/new`)}>
+            {`New ${resource.one.toLowerCase()}`}
+          </LinkButton>
+        )}
+      </PageHead>
+      <Tabs label="Resources" tabs={tabs} at={hrefOf(`/assistants/${resource.path}`)} />
+      <DocumentList key={resource.path} resource={resource} />
+    </>
+  )
+}
+
+type Resource = (typeof RESOURCES)[number]
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+const LIST_COLUMNS: Record<string, Column<Document>[]> = {
+  tasks: [
+    { name: 'State', cell: ({ status }) => <State of={String(status)} /> },
+    { name: 'Thread', wide: true, cell: ({ extId }) => <span class="cut">{extId}</span> },
+  ],
+  configs: [{ name: 'Owner', wide: true, cell: ({ ownerType, owner }) => `${ownerType} ${owner}` }],
+}
+
+function DocumentList({ resource }: { resource: Resource }) {
+  const list = useList<Document>(`/rest/${resource.path}`)
+  const columns: Column<Document>[] = [
+    { name: 'Name', cell: titleOf },
+    ...(LIST_COLUMNS[resource.path] ?? [
+      {
+        name: 'Description',
+        wide: true,
+        cell: ({ description }: Document) => <span class="quiet cut">{String(description ?? '')}</span>,
+      },
+    ]),
+    { name: 'Changed', cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
+  ]
+  return (
+    <>
+      <Table
+        {...{ label: capital(resource.many), columns, rows: list.rows, error: list.error }}
+        keyOf={({ _id }) => _id}
+        hrefOf={({ _id }) => hrefOf(`/assistants/${resource.path}/${_id}`)}
+        empty={
+          <Empty title={`No ${resource.many} yet`}>
+            {may('write', resource.path) && (
+              <a href={hrefOf(`/assistants/${resource.path}/new`)}>Make the first one</a>
+            )}
+          </Empty>
+        }
+      />
+      <More list={list} />
+    </>
+  )
+}
+
+function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
+  const { path, one, many } = resource
+  const isNew = id === 'new'
+  const back = { href: hrefOf(`/assistants/${path}`), label: capital(many) }
+  const { data, error, reload } = useLoad(`${path} ${id}`, (signal) =>
+    isNew ? Promise.resolve(undefined) : readDocument(path, id, signal),
+  )
+  const writable = may('write', path)
+  const create = async (body: object) => {
+    const created = await call<Document>('POST', `/rest/${path}`, { body })
+    notify(`${one} ${titleOf(created)} is there.`)
+    navigate(`/assistants/${path}/${created._id}`)
+  }
+  const change = async (body: object) => {
+    await call('PUT', `/rest/${path}/${id}`, { body })
+    notify('Saved.')
+    reload()
+  }
+  if (isNew)
+    return (
+      <>
+        <PageHead title={`New ${one.toLowerCase()}`} back={back} note={resource.about} />
+        <Card>
+          <SchemaForm
+            {...{ schema: `${one}Body`, initial: {}, references: resource.references, action: 'Create' }}
+            {...(writable ? { onSave: create } : {})}
+          />
+        </Card>
+      </>
+    )
+  if (data === undefined)
+    return (
+      <>
+        <PageHead title={one} back={back} />
+        {error ? <Failure error={error} /> : <Loading />}
+      </>
+    )
+  const remove = async () => {
+    await call('DELETE', `/rest/${path}/${id}`)
+    notify(`${one} ${titleOf(data)} was deleted.`)
+    navigate(`/assistants/${path}`)
+  }
+  return (
+    <>
+      <PageHead
+        title={titleOf(data)}
+        back={back}
+        note={
+          <>
+            {one} {data._id}, changed <Time at={data.updatedAt} relative />
+          </>
+        }
+      >
+        {writable && <DeleteButton what={`${one.toLowerCase()} ${titleOf(data)}`} onDelete={remove} />}
+      </PageHead>
+      <Findings resource={path} id={data._id} />
+      {path === 'workflows' && <WorkflowGraph workflow={data} />}
+      {path === 'actions' && <Operations specType={String(data.specType)} spec={String(data.spec)} />}
+      <Card title="Settings">
+        <SchemaForm
+          key={data.updatedAt}
+          {...{ schema: `${one}Body`, initial: data, references: resource.references, action: 'Save' }}
+          {...(writable ? { onSave: change } : {})}
+        />
+      </Card>
+      <HistoryCard path={path} id={id} changed={data.updatedAt} />
+    </>
+  )
+}
+
+/** What `/rest/check` finds wrong with one document. */
+export function Findings({ resource, id }: { resource: string; id: number }) {
+  const { data } = useLoad('check', (signal) => call<Page<Finding>>('GET', '/rest/check', { signal }), {
+    everyMs: 10_000,
+  })
+  const own = data?.data.filter((one) => one.resource === resource && one._id === id) ?? []
+  if (own.length === 0) return null
+  return (
+    <div class="failure" role="status">
+      <ul>
+        {own.map(({ path, message, code }) => (
+          <li key={path + code}>
+            <code>{path}</code> {message}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+interface Change {
+  version: number
+  operation: string
+  at: string
+  by: { username: string }
+  changes: { path: string }[] | null
+}
+
+/** Who changed a document when, and where. */
+export function HistoryCard({ path, id, changed }: { path: string; id: string; changed: string }) {
+  const [open, setOpen] = useState(false)
+  const { data, error } = useLoad(`history ${path} ${id} ${changed} ${open}`, (signal) =>
+    open ? call<Page<Change>>('GET', `/rest/${path}/${id}/history`, { signal }) : Promise.resolve(undefined),
+  )
+  return (
+    <Card
+      title="History"
+      action={
+        <Button small onClick={() => setOpen(!open)}>
+          {open ? 'Hide' : 'Show'}
+        </Button>
+      }
+    >
+      <Failure error={error} />
+      {open && data && (
+        <ol class="timeline">
+          {data.data.map(({ version, operation, at, by, changes }) => (
+            <li key={version}>
+              <span>{operation}</span>
+              <Time at={at} />
+              <span class="quiet">
+                {by.username}
+                {changes && changes.length > 0 && ` · ${changes.map((one) => one.path).join(', ')}`}
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,56 @@
+import { Paste, Secret } from '../components/actions.tsx'
+import { Badge, Card, Fact, Time } from '../components/basics.tsx'
+import type { Hook } from '../hooks.ts'
+
+/** Where the provider sends to, what to paste there, and how it goes. */
+export function HookCard({ hook, config }: { hook: Hook; config: Record<string, unknown> }) {
+  const { url, problems, handshake, lastReceivedAt, lastError, signingSecret } = hook
+  const isWhatsapp = hook.channel.hook === 'whatsapp'
+  return (
+    <Card title="Webhook">
+      {problems.length > 0 && (
+        <ul class="failure">
+          {problems.map((problem) => (
+            <li key={problem}>{problem}</li>
+          ))}
+        </ul>
+      )}
+      <dl class="facts">
+        {isWhatsapp && url && (
+          <Fact term="Callback URL, for Meta">
+            <Paste value={url} label="the callback URL" />
+          </Fact>
+        )}
+        {isWhatsapp && typeof config.verifyToken === 'string' && (
+          <Fact term="Verify token, for Meta">
+            <Secret value={config.verifyToken} label="the verify token" />
+          </Fact>
+        )}
+        {isWhatsapp && (
+          <Fact term="Handshake">
+            {handshake.succeeded ? (
+              <>
+                <Badge tone="good">done</Badge> <Time at={handshake.at} relative />
+              </>
+            ) : (
+              <Badge tone="warn">waiting for Meta</Badge>
+            )}
+          </Fact>
+        )}
+        <Fact term="Last received">
+          <Time at={lastReceivedAt} relative />
+        </Fact>
+        {lastError && (
+          <Fact term="Last error">
+            {lastError.message} (<Time at={lastError.at} relative />)
+          </Fact>
+        )}
+        {signingSecret?.value && (
+          <Fact term={`Signing secret${signingSecret.source === 'derived' ? ', derived' : ''}`}>
+            <Secret value={signingSecret.value} label="the signing secret" />
+          </Fact>
+        )}
+      </dl>
+    </Card>
+  )
+}

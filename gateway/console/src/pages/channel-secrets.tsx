@@ -1,0 +1,132 @@
+import { useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button, Dialog, notify } from '../components/actions.tsx'
+import { Card, Failure } from '../components/basics.tsx'
+import { TextField } from '../components/fields.tsx'
+import type { Hook } from '../hooks.ts'
+import type { Document } from '../resources.ts'
+
+const SECRETS = [
+  {
+    key: 'accessToken',
+    name: 'Access token',
+    note: 'With it messages are sent. Meta makes a new one in the system user’s settings.',
+  },
+  {
+    key: 'appSecret',
+    name: 'App secret',
+    note: 'With it Meta signs what it sends here. Reset it at Meta first.',
+  },
+  { key: 'verifyToken', name: 'Verify token', note: 'Asked for once, when the callback URL is set at Meta.' },
+]
+
+interface SecretsProps {
+  channel: Document
+  hook: Hook | undefined
+  onChanged(): void
+}
+
+/** Replaces the secrets of a channel one by one; none is shown. */
+export function ChannelSecrets({ channel, hook, onChanged }: SecretsProps) {
+  const [replacing, setReplacing] = useState<(typeof SECRETS)[number]>()
+  const config = (channel.config ?? {}) as Record<string, unknown>
+  const isWhatsapp = channel.hook === 'whatsapp' || channel.callback === 'whatsapp'
+  const change = async (part: object) => {
+    await call('PATCH', `/rest/channels/${channel._id}`, { body: { config: part } })
+    onChanged()
+  }
+  const rotate = async () => {
+    const own = Array.isArray(config.signingSecrets) ? config.signingSecrets : []
+    const current = own[0] ?? hook?.signingSecret?.value
+    // The one before stays until the next rotation, so that receivers can change over.
+    await change({ signingSecrets: [newSigningSecret(), ...(current ? [current] : [])] })
+    notify('New signing secret; the one before goes on working until the next rotation.')
+  }
+  return (
+    <Card title="Secrets">
+      <ul class="rows">
+        {isWhatsapp &&
+          SECRETS.map((secret) => (
+            <li key={secret.key}>
+              <div class="grow">
+                <p class="line">
+                  {secret.name} <span class="quiet">{config[secret.key] ? 'is set' : 'is not set'}</span>
+                </p>
+                <p class="note">{secret.note}</p>
+              </div>
+              <Button
+                small
+                label={`Replace the ${secret.name.toLowerCase()}`}
+                onClick={() => setReplacing(secret)}
+              >
+                {config[secret.key] ? 'Replace' : 'Set'}
+              </Button>
+            </li>
+          ))}
+        <li>
+          <div class="grow">
+            <p class="line">Signing secret</p>
+            <p class="note">With it requests to handlers and endpoints are signed.</p>
+          </div>
+          <Button small label="Rotate the signing secret" onClick={rotate}>
+            Rotate
+          </Button>
+        </li>
+      </ul>
+      {replacing && (
+        <ReplaceDialog
+          name={replacing.name}
+          onClose={() => setReplacing(undefined)}
+          onReplace={(value) => change({ [replacing.key]: value })}
+        />
+      )}
+    </Card>
+  )
+}
+
+interface ReplaceProps {
+  name: string
+  onClose(): void
+  onReplace(value: string): Promise<void>
+}
+
+function ReplaceDialog({ name, onClose, onReplace }: ReplaceProps) {
+  const [value, setValue] = useState('')
+  const [error, setError] = useState<Error>()
+  const save = async (event: Event) => {
+    event.preventDefault()
+    try {
+      await onReplace(value)
+      notify(`${name} is replaced.`)
+      onClose()
+    } catch (thrown) {
+      setError(thrown as Error)
+    }
+  }
+  return (
+    <Dialog title={`Replace: ${name}`} onClose={onClose}>
+      <form onSubmit={save}>
+        <TextField
+          label={`New ${name.toLowerCase()}`}
+          type="password"
+          value={value}
+          onChange={setValue}
+          required
+        />
+        <Failure error={error} />
+        <div class="actions end">
+          <Button type="submit" kind="primary">
+            Replace
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+const SECRET_BYTES = 32
+
+function newSigningSecret(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(SECRET_BYTES))
+  return `whsec_${btoa(String.fromCharCode(...bytes))}`
+}

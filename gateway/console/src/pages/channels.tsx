@@ -1,0 +1,142 @@
+import { call, listAll, type Page } from '../api.ts'
+import type { PageProps } from '../app.tsx'
+import { DeleteButton, LinkButton, notify } from '../components/actions.tsx'
+import { Badge, Card, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
+import { type Column, More, Table, useList } from '../components/list.tsx'
+import { SchemaForm } from '../components/schema-form.tsx'
+import type { Finding } from '../findings.ts'
+import type { Hook } from '../hooks.ts'
+import { useLoad } from '../load.ts'
+import { CHANNELS, type Document, readDocument, titleOf } from '../resources.ts'
+import { may } from '../rights.ts'
+import { hrefOf, navigate } from '../router.ts'
+import { Findings, HistoryCard } from './assistants.tsx'
+import { HookCard } from './channel-hook.tsx'
+import { ChannelSecrets } from './channel-secrets.tsx'
+import { ChannelWizard } from './channel-wizard.tsx'
+
+/** Where messages come in and go out. */
+export function ChannelsPage({ rest: [id] }: PageProps) {
+  if (id === 'new') return <ChannelWizard />
+  if (id !== undefined) return <ChannelPage key={id} id={id} />
+  return <ChannelList />
+}
+
+function ChannelList() {
+  const list = useList<Document>('/rest/channels')
+  const hooks = useLoad('hooks', () => listAll<Hook>('/rest/hooks'), { everyMs: 5_000 })
+  const check = useLoad('check', (signal) => call<Page<Finding>>('GET', '/rest/check', { signal }), {
+    everyMs: 15_000,
+  })
+  const hookOf = (id: number) => hooks.data?.find(({ channel }) => channel._id === id)
+  const problemsOf = (id: number) => [
+    ...(hookOf(id)?.problems ?? []),
+    ...(check.data?.data ?? [])
+      .filter((one) => one.resource === 'channels' && one._id === id)
+      .map(({ message }) => message),
+  ]
+  const columns: Column<Document>[] = [
+    { name: 'Name', cell: titleOf },
+    { name: 'External id', wide: true, cell: ({ extId }) => <code>{extId}</code> },
+    { name: 'In', wide: true, cell: ({ hook }) => String(hook) },
+    { name: 'Out', wide: true, cell: ({ callback }) => String(callback) },
+    {
+      name: 'Problems',
+      cell: ({ _id }) => {
+        const problems = problemsOf(_id)
+        if (hooks.data === undefined) return ''
+        if (problems.length === 0) return <Badge tone="good">none</Badge>
+        return (
+          <span title={problems.join('\n')}>
+            <Badge tone="warn">{String(problems.length)}</Badge> <span class="quiet">{problems[0]}</span>
+          </span>
+        )
+      },
+    },
+    {
+      name: 'Last received',
+      wide: true,
+      cell: ({ _id }) => <Time at={hookOf(_id)?.lastReceivedAt} relative />,
+    },
+  ]
+  const writable = may('write', 'channels')
+  return (
+    <>
+      <PageHead title="Channels" note="Where messages come in and go out">
+        {writable && (
+          <LinkButton kind="primary" href={hrefOf('/channels/new')}>
+            Connect a channel
+          </LinkButton>
+        )}
+      </PageHead>
+      <Table
+        {...{ label: 'Channels', columns, rows: list.rows, error: list.error }}
+        keyOf={({ _id }) => _id}
+        hrefOf={({ _id }) => hrefOf(`/channels/${_id}`)}
+        empty={
+          <Empty title="No channels yet">
+            {writable ? (
+              <a href={hrefOf('/channels/new')}>Connect a WhatsApp number or an endpoint</a>
+            ) : (
+              'Ask an admin to connect one.'
+            )}
+          </Empty>
+        }
+      />
+      <More list={list} />
+    </>
+  )
+}
+
+function ChannelPage({ id }: { id: string }) {
+  const back = { href: hrefOf('/channels'), label: 'Channels' }
+  const { data, error, reload } = useLoad(`channel ${id}`, (signal) => readDocument('channels', id, signal))
+  const hook = useLoad(`hook ${id}`, () => hookOf(Number(id)), { everyMs: 3_000 })
+  if (data === undefined)
+    return (
+      <>
+        <PageHead title="Channel" back={back} />
+        {error ? <Failure error={error} /> : <Loading />}
+      </>
+    )
+  const writable = may('write', 'channels')
+  const save = async (body: object) => {
+    await call('PUT', `/rest/channels/${id}`, { body })
+    notify('Saved.')
+    reload()
+  }
+  const remove = async () => {
+    await call('DELETE', `/rest/channels/${id}`)
+    notify(`${titleOf(data)} was deleted.`)
+    navigate('/channels')
+  }
+  return (
+    <>
+      <PageHead title={titleOf(data)} back={back} note={<code>{data.extId}</code>}>
+        {may('read', 'messages') && (
+          <LinkButton href={hrefOf(`/messages?channel=${encodeURIComponent(data.extId ?? '')}`)}>
+            Messages
+          </LinkButton>
+        )}
+        {writable && <DeleteButton what={`channel ${titleOf(data)}`} onDelete={remove} />}
+      </PageHead>
+      <Findings resource="channels" id={data._id} />
+      {hook.data && <HookCard hook={hook.data} config={(data.config ?? {}) as Record<string, unknown>} />}
+      {writable && <ChannelSecrets channel={data} hook={hook.data} onChanged={reload} />}
+      <Card title="Settings">
+        <SchemaForm
+          key={data.updatedAt}
+          {...{ schema: 'ChannelBody', initial: data, references: CHANNELS.references, action: 'Save' }}
+          {...(writable ? { onSave: save } : {})}
+        />
+      </Card>
+      <HistoryCard path="channels" id={id} changed={data.updatedAt} />
+    </>
+  )
+}
+
+/** The webhook of a channel. */
+export async function hookOf(channel: number): Promise<Hook | undefined> {
+  const hooks = await listAll<Hook>('/rest/hooks', { limit: 10_000 })
+  return hooks.find((one) => one.channel._id === channel)
+}

@@ -1,0 +1,212 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { call, type Page } from '../api.ts'
+import type { PageProps } from '../app.tsx'
+import { Button, Dialog, notify } from '../components/actions.tsx'
+import { Empty, Failure, PageHead, State, Time } from '../components/basics.tsx'
+import { SelectField, TextField } from '../components/fields.tsx'
+import { type Column, More, Table, useList } from '../components/list.tsx'
+import { count } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { causeInWords, type MessageSummary, REPLAYABLE, STATES } from '../messages.ts'
+import { may } from '../rights.ts'
+import { hrefOf, navigate, setQuery } from '../router.ts'
+import { MessagePage } from './message.tsx'
+
+interface Filter {
+  state?: string
+  channel?: string
+  thread?: string
+  from?: string
+  to?: string
+}
+
+const COLUMNS: Column<MessageSummary>[] = [
+  { name: 'Received', cell: ({ receivedAt }) => <Time at={receivedAt} /> },
+  { name: 'State', cell: ({ state }) => <State of={state} /> },
+  { name: 'Channel', wide: true, cell: ({ channel }) => channel },
+  { name: 'Thread', cell: ({ thread }) => <span class="cut">{thread}</span> },
+  {
+    name: 'Reason',
+    wide: true,
+    cell: ({ reason, waitingFor, fault }) => (
+      <span class="quiet">
+        {reason ?? (waitingFor ? `waits for ${waitingFor.replaceAll('_', ' ')}` : '')}
+        {causeInWords(fault) && ` · ${causeInWords(fault)}`}
+      </span>
+    ),
+  },
+  { name: 'Changed', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
+]
+
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
+
+/** The log of all messages, or one of them. */
+export function MessagesPage({ rest: [id], query }: PageProps) {
+  if (id !== undefined) return <MessagePage id={decodeURIComponent(id)} />
+  return <Log query={query} />
+}
+
+function Log({ query }: { query: URLSearchParams }) {
+  const filter: Filter = {}
+  for (const name of ['state', 'channel', 'thread', 'from', 'to'] as const) {
+    const value = query.get(name)
+    if (value) filter[name] = value
+  }
+  const list = useList<MessageSummary>('/rest/messages', { ...filter }, { everyMs: 3_000 })
+  const [replaying, setReplaying] = useState(false)
+  const isReplayable = filter.state !== undefined && REPLAYABLE.includes(filter.state)
+  const isFiltered = Object.keys(filter).length > 0
+  return (
+    <>
+      <PageHead title="Messages">
+        {isReplayable && may('write', 'messages') && (
+          <Button onClick={() => setReplaying(true)}>Replay these…</Button>
+        )}
+      </PageHead>
+      <Filters filter={filter} />
+      <Table
+        {...{ label: 'Messages', columns: COLUMNS, rows: list.rows, error: list.error }}
+        keyOf={({ _id }) => _id}
+        hrefOf={({ _id }) => hrefOf(`/messages/${_id}`)}
+        empty={
+          isFiltered ? (
+            <Empty title="No messages match">
+              <Button small onClick={() => navigate('/messages')}>
+                Show all
+              </Button>
+            </Empty>
+          ) : (
+            <Empty title="No messages yet">
+              {may('write', 'channels') ? (
+                <a href={hrefOf('/channels/new')}>Connect a channel</a>
+              ) : (
+                'They appear here as they come in.'
+              )}
+            </Empty>
+          )
+        }
+      />
+      <More list={list} />
+      {replaying && <ReplayDialog filter={filter} onClose={() => setReplaying(false)} onDone={list.reload} />}
+    </>
+  )
+}
+
+const TYPING_MS = 350
+
+function Filters({ filter }: { filter: Filter }) {
+  const { data: channels } = useLoad('channel names', channelNames)
+  const [text, setText] = useState(filter.thread ?? '')
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const search = (value: string) => {
+    setText(value)
+    clearTimeout(timer.current)
+    const typed = value.trim()
+    timer.current = setTimeout(
+      () => (UUID.test(typed) ? navigate(`/messages/${typed}`) : setQuery({ thread: typed })),
+      TYPING_MS,
+    )
+  }
+  const known = channels ?? []
+  const all = filter.channel && !known.includes(filter.channel) ? [filter.channel, ...known] : known
+  return (
+    <search class="filters">
+      <div data-search>
+        <TextField
+          label="Thread or message id"
+          type="search"
+          placeholder="Press / to search"
+          value={text}
+          onChange={search}
+        />
+      </div>
+      <SelectField
+        label="State"
+        value={filter.state ?? ''}
+        options={[{ value: '', name: 'Any' }, ...STATES.map((state) => ({ value: state, name: state }))]}
+        onChange={(state) => setQuery({ state })}
+      />
+      <SelectField
+        label="Channel"
+        value={filter.channel ?? ''}
+        options={[{ value: '', name: 'Any' }, ...all.map((channel) => ({ value: channel, name: channel }))]}
+        onChange={(channel) => setQuery({ channel })}
+      />
+      {(['from', 'to'] as const).map((name) => (
+        <TextField
+          key={name}
+          label={name === 'from' ? 'Received from' : 'Until'}
+          type="datetime-local"
+          value={localTime(filter[name])}
+          onChange={(value) => setQuery({ [name]: value === '' ? '' : new Date(value).toISOString() })}
+        />
+      ))}
+    </search>
+  )
+}
+
+async function channelNames(): Promise<string[]> {
+  if (!may('read', 'channels')) return []
+  const { data } = await call<Page<{ extId: string }>>('GET', '/rest/channels', { query: { limit: 200 } })
+  return [...new Set(data.map(({ extId }) => extId))]
+}
+
+/** A time as the browser's field has it, in the viewer's zone. */
+function localTime(iso: string | undefined): string {
+  const date = new Date(iso ?? '')
+  if (Number.isNaN(date.getTime())) return ''
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+const MOST_COUNTED = 2_000
+const MOST_REPLAYED = 10_000
+
+/** Counts what the filter picks before it is run again. */
+function ReplayDialog({ filter, onClose, onDone }: { filter: Filter; onClose(): void; onDone(): void }) {
+  const { data, error } = useLoad(JSON.stringify(filter), () => countOf(filter))
+  const replay = async () => {
+    const body = { ...filter, limit: MOST_REPLAYED }
+    const { replayed, more } = await call<{ replayed: number; more: boolean }>(
+      'POST',
+      '/rest/messages/replay',
+      { body },
+    )
+    notify(`${count(replayed)} run again.${more ? ' There are more: replay once more.' : ''}`)
+    onDone()
+    onClose()
+  }
+  return (
+    <Dialog title="Replay messages" onClose={onClose}>
+      <Failure error={error} />
+      {data === undefined && !error && <p role="status">Counting …</p>}
+      {data !== undefined && (
+        <p>
+          <strong>
+            {data.more ? 'More than ' : ''}
+            {count(data.found)}
+          </strong>{' '}
+          {filter.state} messages match the filter. Each is handled and sent as if it had just come in.
+        </p>
+      )}
+      <div class="actions end">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button kind="primary" disabled={!data?.found} onClick={replay}>
+          Replay
+        </Button>
+      </div>
+    </Dialog>
+  )
+}
+
+async function countOf(filter: Filter): Promise<{ found: number; more: boolean }> {
+  let found = 0
+  let after: string | undefined
+  do {
+    const query = { ...filter, limit: 200, after }
+    const page = await call<Page<MessageSummary>>('GET', '/rest/messages', { query })
+    found += page.data.length
+    after = page.next ?? undefined
+  } while (after !== undefined && found < MOST_COUNTED)
+  return { found, more: after !== undefined }
+}

@@ -1,0 +1,57 @@
+import { load } from 'js-yaml'
+import { Card, Empty } from '../components/basics.tsx'
+
+const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace']
+
+interface Operation {
+  id: string
+  method: string
+  path: string
+  summary: string
+}
+
+/** The operations of an action's OpenAPI document, as an assistant may call them. */
+export function Operations({ specType, spec }: { specType: string; spec: string }) {
+  const { operations, problem } = operationsOf(spec)
+  if (specType !== 'openapi3-yaml') return null
+  return (
+    <Card title="Operations" note="What an assistant may call, by operationId">
+      {problem && <p class="field-error">{problem}</p>}
+      {!problem && operations.length === 0 && (
+        <Empty title="The document has no operation with an operationId" />
+      )}
+      <ul class="rows">
+        {operations.map(({ id, method, path, summary }) => (
+          <li key={id}>
+            <div class="grow">
+              <p class="line">
+                <strong>{id}</strong>
+                <code>
+                  {method.toUpperCase()} {path}
+                </code>
+              </p>
+              {summary && <p class="note">{summary}</p>}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+/** Reads what has an `operationId`; says what is wrong with a document that can't be read. */
+export function operationsOf(spec: string): { operations: Operation[]; problem?: string } {
+  try {
+    const { paths } = (load(spec) ?? {}) as { paths?: Record<string, Record<string, unknown>> }
+    const operations = Object.entries(paths ?? {}).flatMap(([path, item]) =>
+      Object.entries(item ?? {}).flatMap(([method, value]) => {
+        const { operationId, summary, description } = (value ?? {}) as Record<string, unknown>
+        if (!METHODS.includes(method) || typeof operationId !== 'string') return []
+        return [{ id: operationId, method, path, summary: String(summary ?? description ?? '') }]
+      }),
+    )
+    return { operations }
+  } catch (error) {
+    return { operations: [], problem: `It can’t be read: ${(error as Error).message.split('\n')[0]}` }
+  }
+}

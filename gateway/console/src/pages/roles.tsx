@@ -1,0 +1,221 @@
+import { useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button, DeleteButton, Dialog, notify } from '../components/actions.tsx'
+import { Badge, Card, Empty, Failure, Time } from '../components/basics.tsx'
+import { AreaField, SelectField, TextField } from '../components/fields.tsx'
+import { type Column, More, Table, useList } from '../components/list.tsx'
+import { useLoad } from '../load.ts'
+import type { Role } from '../people.ts'
+import { may, me } from '../rights.ts'
+import { hrefOf } from '../router.ts'
+
+const RESOURCES = [
+  ...['messages', 'channels', 'assistant', 'jobs', 'actions', 'configs', 'workflows', 'steps', 'tasks'],
+  ...['threads', 'subscriptions', 'usage', 'users', 'roles', 'tokens', 'workspaces', 'audit'],
+]
+
+/** The roles, and for each what it comes to. */
+export function Roles({ id }: { id: string | undefined }) {
+  const list = useList<Role>('/rest/roles')
+  const [editing, setEditing] = useState<Role | 'new'>()
+  const writable = may('write', 'roles')
+  const chosen = list.rows?.find((role) => String(role._id) === id)
+  const own = me.get()?.role._id
+  const columns: Column<Role>[] = [
+    { name: 'Name', cell: ({ name, _id }) => `${name}${_id === own ? ' (yours)' : ''}` },
+    { name: 'Entries', cell: ({ permissions }) => permissions.length },
+    { name: 'Version', wide: true, cell: ({ version }) => version },
+    { name: 'Changed', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
+    ...(writable
+      ? [
+          {
+            name: 'Actions',
+            cell: (role: Role) => (
+              <div class="actions">
+                <Button small label={`Change ${role.name}`} onClick={() => setEditing(role)}>
+                  Change
+                </Button>
+                {role._id !== own && (
+                  <DeleteButton what={`role ${role.name}`} onDelete={() => remove(role)} />
+                )}
+              </div>
+            ),
+          },
+        ]
+      : []),
+  ]
+  const remove = async ({ _id }: Role) => {
+    await call('DELETE', `/rest/roles/${_id}`)
+    list.reload()
+  }
+  return (
+    <>
+      <Card
+        title="Roles"
+        note="Open one to ask what it allows"
+        flush
+        action={
+          writable && (
+            <Button kind="primary" onClick={() => setEditing('new')}>
+              New role
+            </Button>
+          )
+        }
+      >
+        <Table
+          {...{ label: 'Roles', columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
+          hrefOf={({ _id }) => hrefOf(`/people/roles/${_id}`)}
+          empty={<Empty title="No roles" />}
+        />
+        <More list={list} />
+      </Card>
+      {chosen && <Explain key={chosen._id} role={chosen} />}
+      {editing && (
+        <RoleDialog
+          role={editing === 'new' ? undefined : editing}
+          onClose={() => setEditing(undefined)}
+          onDone={list.reload}
+        />
+      )}
+    </>
+  )
+}
+
+interface Explanation {
+  result: string
+  entries: {
+    entry: number
+    schema: { expression: unknown; reason: string; applies: boolean }
+    read: { expression: unknown; reason: string; grants: string }
+    write: { expression: unknown; reason: string; grants: string }
+  }[]
+}
+
+/** Asks what a role comes to for a resource, or one document of it. */
+function Explain({ role }: { role: Role }) {
+  const [resource, setResource] = useState('messages')
+  const [doc, setDoc] = useState('')
+  const [asked, setAsked] = useState<object>({ resource: 'messages' })
+  const [error, setError] = useState<Error>()
+  const { data, error: refused } = useLoad(
+    `explain ${role._id} ${role.version} ${JSON.stringify(asked)}`,
+    () => call<Explanation>('POST', `/rest/roles/${role._id}/explain`, { body: asked }),
+  )
+  const ask = (event: Event) => {
+    event.preventDefault()
+    try {
+      setError(undefined)
+      setAsked({ resource, ...(doc.trim() === '' ? {} : { doc: JSON.parse(doc) }) })
+    } catch {
+      setError(new SyntaxError('The document is not JSON.'))
+    }
+  }
+  return (
+    <Card title={`What ${role.name} allows`}>
+      <form class="form" onSubmit={ask}>
+        <SelectField
+          label="Resource"
+          value={resource}
+          onChange={(chosen) => {
+            setResource(chosen)
+            setAsked({ resource: chosen })
+          }}
+          options={RESOURCES.map((name) => ({ value: name, name }))}
+        />
+        <AreaField
+          label="A document of it"
+          note="As JSON, to ask about one"
+          code
+          rows={2}
+          value={doc}
+          onChange={setDoc}
+          required={false}
+        />
+        <Button type="submit">Explain</Button>
+      </form>
+      {error && <p class="field-error">{error.message}</p>}
+      <Failure error={refused} />
+      {data && (
+        <>
+          <p class="explained">{data.result}</p>
+          <ul class="rows">
+            {data.entries.map(({ entry, schema, read, write }) => (
+              <li key={entry} class={schema.applies ? '' : 'faint'}>
+                <div class="grow">
+                  <p class="line">
+                    Entry {entry}: <code>{String(schema.expression)}</code>
+                    <Badge tone={schema.applies ? 'info' : 'neutral'}>
+                      {schema.applies ? 'applies' : 'does not apply'}
+                    </Badge>
+                  </p>
+                  {schema.applies ? (
+                    <p class="note">
+                      read {read.grants} (<code>{String(read.expression)}</code>), write {write.grants} (
+                      <code>{String(write.expression)}</code>)
+                    </p>
+                  ) : (
+                    <p class="note">{schema.reason}</p>
+                  )}
+                </div>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </Card>
+  )
+}
+
+interface RoleDialogProps {
+  role: Role | undefined
+  onClose(): void
+  onDone(): void
+}
+
+const EXAMPLE = [
+  { schema: "{{resource}} == 'messages'", read: '{{account.workspace._id}}', write: 'false' },
+] as const
+
+function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
+  const [name, setName] = useState(role?.name ?? '')
+  const [text, setText] = useState(JSON.stringify(role?.permissions ?? EXAMPLE, null, 2))
+  const [error, setError] = useState<Error>()
+  const [syntax, setSyntax] = useState<string>()
+  const save = async (event: Event) => {
+    event.preventDefault()
+    let permissions: unknown
+    try {
+      permissions = JSON.parse(text)
+      setSyntax(undefined)
+    } catch (thrown) {
+      return setSyntax((thrown as Error).message)
+    }
+    try {
+      const [method, path] = role ? ['PUT', `/rest/roles/${role._id}`] : ['POST', '/rest/roles']
+      await call(method as string, path as string, { body: { name, permissions } })
+      notify('Saved. It is in effect in two seconds.')
+      onDone()
+      onClose()
+    } catch (thrown) {
+      setError(thrown as Error)
+    }
+  }
+  return (
+    <Dialog title={role ? `Change ${role.name}` : 'New role'} onClose={onClose} wide>
+      <form onSubmit={save}>
+        <TextField label="Name" value={name} onChange={setName} required />
+        <AreaField
+          label="Entries"
+          note="Each grants read and write where its schema is true. They are added up."
+          {...{ code: true, rows: 14, value: text, onChange: setText, error: syntax }}
+        />
+        <Failure error={error} />
+        <div class="actions end">
+          <Button type="submit" kind="primary">
+            Save
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,198 @@
+import { useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button, DeleteButton, Dialog, notify, Paste } from '../components/actions.tsx'
+import { Card, Empty, Failure, Time } from '../components/basics.tsx'
+import { SelectField, TextField } from '../components/fields.tsx'
+import { type Column, More, Table, useList } from '../components/list.tsx'
+import { useLoad } from '../load.ts'
+import { names, optionsOf, type User } from '../people.ts'
+import { may, me } from '../rights.ts'
+import { hrefOf } from '../router.ts'
+
+interface Invitation {
+  _id: number
+  email: string
+  role: number
+  expiresAt: string
+}
+
+/** The users of the workspace and who is invited, with what may be done to them. */
+export function Users() {
+  const users = useList<User>('/rest/users')
+  const invitations = useList<Invitation>('/rest/invitations')
+  const known = useLoad('names', names)
+  const [inviting, setInviting] = useState(false)
+  const [changing, setChanging] = useState<User>()
+  const writable = may('write', 'users')
+  const roles = known.data?.roles ?? new Map<number, string>()
+  const nameOf = (role: number) => roles.get(role) ?? `No. ${role}`
+  const own = me.get()?._id
+  const columns: Column<User>[] = [
+    { name: 'Name', cell: ({ name, _id }) => `${name}${_id === own ? ' (you)' : ''}` },
+    { name: 'Email', cell: ({ username }) => <span class="cut">{username}</span> },
+    { name: 'Role', wide: true, cell: ({ role }) => nameOf(role) },
+    { name: 'Since', wide: true, cell: ({ createdAt }) => <Time at={createdAt} relative /> },
+    ...(writable
+      ? [
+          {
+            name: 'Actions',
+            cell: (user: User) => (
+              <div class="actions">
+                <Button small label={`Change ${user.name}`} onClick={() => setChanging(user)}>
+                  Change
+                </Button>
+                {user._id !== own && (
+                  <DeleteButton
+                    what={`user ${user.name}`}
+                    onDelete={() => remove('users', user._id, users.reload)}
+                  />
+                )}
+              </div>
+            ),
+          },
+        ]
+      : []),
+  ]
+  const pending: Column<Invitation>[] = [
+    { name: 'Email', cell: ({ email }) => <span class="cut">{email}</span> },
+    { name: 'Role', wide: true, cell: ({ role }) => nameOf(role) },
+    { name: 'Ends', cell: ({ expiresAt }) => <Time at={expiresAt} relative /> },
+    ...(writable
+      ? [
+          {
+            name: 'Actions',
+            cell: ({ _id, email }: Invitation) => (
+              <DeleteButton
+                what={`the invitation of ${email}`}
+                onDelete={() => remove('invitations', _id, invitations.reload)}
+              />
+            ),
+          },
+        ]
+      : []),
+  ]
+  return (
+    <>
+      <Card
+        title="Users"
+        flush
+        action={
+          writable && (
+            <Button kind="primary" onClick={() => setInviting(true)}>
+              Invite somebody
+            </Button>
+          )
+        }
+      >
+        <Table
+          {...{ label: 'Users', columns, rows: users.rows, error: users.error, keyOf: ({ _id }) => _id }}
+          empty={<Empty title="No users" />}
+        />
+        <More list={users} />
+      </Card>
+      <Card title="Invitations" flush>
+        <Table
+          {...{ label: 'Invitations', columns: pending, rows: invitations.rows, error: invitations.error }}
+          keyOf={({ _id }) => _id}
+          empty={<Empty title="Nobody is invited" />}
+        />
+        <More list={invitations} />
+      </Card>
+      {inviting && (
+        <InviteDialog roles={roles} onClose={() => setInviting(false)} onDone={invitations.reload} />
+      )}
+      {changing && (
+        <UserDialog
+          user={changing}
+          roles={roles}
+          onClose={() => setChanging(undefined)}
+          onDone={users.reload}
+        />
+      )}
+    </>
+  )
+}
+
+async function remove(path: string, id: number, done: () => void): Promise<void> {
+  await call('DELETE', `/rest/${path}/${id}`)
+  done()
+}
+
+interface InviteProps {
+  roles: ReadonlyMap<number, string>
+  onClose(): void
+  onDone(): void
+}
+
+function InviteDialog({ roles, onClose, onDone }: InviteProps) {
+  const options = optionsOf(roles)
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState(options.at(-1)?.value ?? '')
+  const [link, setLink] = useState<string>()
+  const [error, setError] = useState<Error>()
+  const invite = async (event: Event) => {
+    event.preventDefault()
+    try {
+      const body = { email, role: Number(role) }
+      const { token } = await call<{ token: string }>('POST', '/rest/invitations', { body })
+      setLink(`${location.origin}${hrefOf('/invitation')}#${token}`)
+      onDone()
+    } catch (thrown) {
+      setError(thrown as Error)
+    }
+  }
+  return (
+    <Dialog title="Invite somebody" onClose={onClose}>
+      {link ? (
+        <>
+          <p>Send {email} this address. It is shown once, and works for seven days.</p>
+          <Paste value={link} label="the invitation" />
+        </>
+      ) : (
+        <form onSubmit={invite}>
+          <TextField label="Email" type="email" value={email} onChange={setEmail} required />
+          <SelectField label="Role" value={role} onChange={setRole} options={options} />
+          <Failure error={error} />
+          <div class="actions end">
+            <Button type="submit" kind="primary">
+              Invite
+            </Button>
+          </div>
+        </form>
+      )}
+    </Dialog>
+  )
+}
+
+function UserDialog({ user, roles, onClose, onDone }: InviteProps & { user: User }) {
+  const [name, setName] = useState(user.name)
+  const [phone, setPhone] = useState(user.phone)
+  const [role, setRole] = useState(String(user.role))
+  const [error, setError] = useState<Error>()
+  const save = async (event: Event) => {
+    event.preventDefault()
+    try {
+      await call('PATCH', `/rest/users/${user._id}`, { body: { name, phone, role: Number(role) } })
+      notify('Saved.')
+      onDone()
+      onClose()
+    } catch (thrown) {
+      setError(thrown as Error)
+    }
+  }
+  return (
+    <Dialog title={`Change ${user.name}`} onClose={onClose}>
+      <form onSubmit={save}>
+        <TextField label="Name" value={name} onChange={setName} required />
+        <TextField label="Phone" type="tel" value={phone} onChange={setPhone} />
+        <SelectField label="Role" value={role} onChange={setRole} options={optionsOf(roles)} />
+        <Failure error={error} />
+        <div class="actions end">
+          <Button type="submit" kind="primary">
+            Save
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,87 @@
+import { call, listAll } from './api.ts'
+
+/** A document of the configuration, of any resource. */
+export interface Document {
+  _id: number
+  name?: string
+  role?: string
+  extId?: string | null
+  updatedAt: string
+  [field: string]: unknown
+}
+
+interface Resource {
+  /** Its name in paths. */
+  path: string
+  /** Of one document, in words and in the names of schemas. */
+  one: string
+  many: string
+  about: string
+  /** What fields refer to, by the field's name. */
+  references: Record<string, string>
+}
+
+const resource = (
+  path: string,
+  one: string,
+  about: string,
+  references: Resource['references'] = {},
+): Resource => ({
+  path,
+  one,
+  many: path === 'assistant' ? 'assistants' : path,
+  about,
+  references,
+})
+
+export const RESOURCES: readonly Resource[] = [
+  resource(
+    'assistant',
+    'Assistant',
+    'Who a person talks to: a character, a job, and the actions it may take',
+    {
+      job: 'jobs',
+      actions: 'actions',
+      configs: 'configs',
+    },
+  ),
+  resource('jobs', 'Job', 'What an assistant is there for, and by which workflow', {
+    actions: 'actions',
+    defaultWorkflow: 'workflows',
+  }),
+  resource('actions', 'Action', 'What an assistant may do, described by an OpenAPI document'),
+  resource('configs', 'Config', 'Settings of an assistant, such as its model and its key'),
+  resource('workflows', 'Workflow', 'The steps that a task goes through', {
+    steps: 'steps',
+    firstStep: 'steps',
+  }),
+  resource('steps', 'Step', 'What is to be accomplished, and when that is so', {
+    job: 'jobs',
+    next: 'steps',
+  }),
+  resource('tasks', 'Task', 'One run of a workflow, for one thread', {
+    workflow: 'workflows',
+    currentStep: 'steps',
+  }),
+]
+
+export const CHANNELS: Resource = {
+  ...resource('channels', 'Channel', 'How messages are taken in and where they go', {
+    assistantId: 'assistant',
+  }),
+}
+
+export const resourceNamed = (path: string | undefined): Resource | undefined =>
+  RESOURCES.find((one) => one.path === path)
+
+export const titleOf = ({ _id, name, role }: Document): string => name || role || `No. ${_id}`
+
+/** The documents that a field may refer to, as choices. */
+export async function choicesOf(path: string): Promise<{ value: number; name: string }[]> {
+  const documents = await listAll<Document>(`/rest/${path}`)
+  return documents.map((one) => ({ value: one._id, name: `${titleOf(one)} (${one._id})` }))
+}
+
+/** A document with its version, so that nobody's later change is overwritten. */
+export const readDocument = (path: string, id: string, signal?: AbortSignal): Promise<Document> =>
+  call<Document>('GET', `/rest/${path}/${id}`, signal ? { signal } : {})

@@ -1,0 +1,26 @@
+import { type Access, decide } from '@parley/shared/permission/decide'
+import { createStore } from './store.ts'
+
+/** The caller, as `POST /api/auth/me` says. */
+export interface Me {
+  _id: number
+  username: string
+  name: string
+  profile: number
+  workspace: { _id: number; name: string; namespace: string; host: string }
+  role: { _id: number; name: string; permissions: { schema?: unknown; read?: unknown; write?: unknown }[] }
+  context?: object | null
+}
+
+export const me = createStore<Me | undefined>(undefined)
+
+/**
+ * Whether the caller's role grants an access to some document of a resource at least; decided by the same code as in
+ * the services, so what the console shows is what they allow.
+ */
+export function may(access: Access, resource: string): boolean {
+  const caller = me.get()
+  if (caller === undefined) return false
+  const { permissions } = caller.role
+  return decide({ permissions, resource, account: caller, access }).kind !== 'none'
+}

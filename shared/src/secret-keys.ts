@@ -1,0 +1,11 @@
+/** What callers see in the place of a secret that is not theirs to see. */
+export const MASK = '••••'
+
+/** Everything under these keys of a document is secret, at whatever depth they and it are. */
+const SECRET_KEYS = new Set([
+  ...['accessToken', 'appSecret', 'verifyToken', 'signingSecrets', 'apiKey', 'credentials'],
+  ...['password', 'token', 'clientSecret', 'secret'],
+])
+
+/** Without dependencies, so that the console's bundle has it too. */
+export const isSecretKey = (key: string): boolean => SECRET_KEYS.has(key)
