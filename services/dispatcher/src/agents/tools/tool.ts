@@ -21,13 +21,7 @@ export function resultOf(state: ToolResult['state'], text: string, status?: numb
   return {
     state,
     ...(status === undefined ? {} : { status }),
-    // The last character may be cut in two.
-    text: cut
-      ? bytes
-          .subarray(0, MAX_RESULT_BYTES)
-          .toString()
-          .replace(/\ufffd+$/, '')
-      : text,
+    text: cut ? beginningOf(bytes) : text,
     ...(cut ? { cut: true } : {}),
   }
 }
