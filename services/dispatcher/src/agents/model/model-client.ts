@@ -10,13 +10,13 @@ const MAX_RESPONSE_CHARACTERS = 128 * 1024
 const MAX_CALLS = 128
 const MAX_TOOL_NAME = 256
 
-type Usage = Awaited<ReturnType<LanguageModel['doGenerate']>>['usage']
+type Generated = Awaited<ReturnType<LanguageModel['doGenerate']>>
 
 /** What a model said, before anything of it is checked. */
 interface Said {
   text: string
   calls: { id: string; tool: string; args: string }[]
-  usage: Usage
+  usage: Generated['usage']
   finishReason: string
 }
 
@@ -85,17 +85,19 @@ async function streamed(
 ): Promise<Said> {
   const { stream } = await model.doStream(call)
   const said: Pick<Said, 'text' | 'calls'> = { text: '', calls: [] }
-  let end: Pick<Said, 'usage' | 'finishReason'> | undefined
+  let end: Pick<Generated, 'usage' | 'finishReason'> | undefined
   for await (const part of stream) {
     if (part.type === 'error') throw new StreamError(part.error)
     if (part.type === 'tool-call') said.calls.push(callSaid(part))
-    if (part.type === 'finish') end = { usage: part.usage, finishReason: part.finishReason.unified }
+    if (part.type === 'finish') end = part
     if (part.type !== 'text-delta') continue
     said.text += part.delta
     onDelta(part.delta)
   }
-  if (end === undefined) throw new StreamError(undefined)
-  return { ...said, ...end }
+  // A stream that gives no reason for its end was cut.
+  const { unified, raw } = end?.finishReason ?? { unified: 'other' }
+  if (end === undefined || (unified === 'other' && raw === undefined)) throw new StreamError(undefined)
+  return { ...said, usage: end.usage, finishReason: unified }
 }
 
 function callSaid(part: { toolCallId: string; toolName: string; input: string }): Said['calls'][number] {
