@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { Agent } from '../../src/agents/agent.ts'
 import { type PromptParts, promptOf, timeZoneOf } from '../../src/agents/prompt/prompt.ts'
-import { orderTool, startModelWorld } from './model-world.ts'
+import { parcelTool, startModelWorld } from './model-world.ts'
 
 const agent: Agent = {
   workspace: 1,
@@ -140,7 +140,7 @@ ${END}`)
 
   test('says the simulator when to submit', async () => {
     const world = await startModelWorld()
-    const submit = { ...orderTool, name: 'submit' }
+    const submit = { ...parcelTool, name: 'submit' }
     const { system } = promptOf(parts)
     const ask = (text: string) =>
       world.ask({ system, tools: [submit], conversation: [{ role: 'person', text }] })

@@ -4,7 +4,7 @@ import { type Listening, listen, type Parsed } from '@parley/local/testing/servi
 import { createModelClient } from '../../src/agents/model/model-client.ts'
 import type { ModelChoice, ModelRequest } from '../../src/agents/model-client.ts'
 import type { GuardedFetch } from '../../src/channels/http/guarded-fetch.ts'
-import { localFetch, modelRequest, orderTool } from './model-world.ts'
+import { localFetch, modelRequest, parcelTool } from './model-world.ts'
 import { RECORDED, type Recorded } from './recorded.ts'
 
 let server: Listening
@@ -54,10 +54,10 @@ const ask = ({ provider }: Recorded, more: Partial<ModelRequest> = {}) => {
   }
   return createModelClient({ fetch: guarded.fetch }).ask(
     choice,
-    modelRequest({ tools: [orderTool], ...more }),
+    modelRequest({ tools: [parcelTool], ...more }),
   )
 }
-const answered = { kind: 'answered', turn: { inputTokens: 36, outputTokens: 87, model: 'some-model' } }
+const complete = { kind: 'answered', turn: { inputTokens: 36, outputTokens: 87, model: 'some-model' } }
 const withText = { turn: { finishReason: 'stop', text: 'Hello there', calls: [] } }
 const withCall = {
   turn: { finishReason: 'tool-calls', text: '', calls: [{ tool: 'findOrder', args: '{"id":7}' }] },
@@ -100,14 +100,14 @@ describe.each(RECORDED.map((one) => [one.provider, one] as const))('the API of %
   test('answers with text', async () => {
     json(recorded.text)
     const result = await ask(recorded)
-    expect(result).toMatchObject(answered)
+    expect(result).toMatchObject(complete)
     expect(result).toMatchObject(withText)
   })
 
   test('calls a tool', async () => {
     json(recorded.call)
     const result = await ask(recorded)
-    expect(result).toMatchObject(answered)
+    expect(result).toMatchObject(complete)
     expect(result).toMatchObject(withCall)
   })
 
@@ -115,7 +115,7 @@ describe.each(RECORDED.map((one) => [one.provider, one] as const))('the API of %
     events(recorded.streamedText)
     const deltas: string[] = []
     const result = await ask(recorded, { onDelta: (text) => deltas.push(text) })
-    expect(result).toMatchObject(answered)
+    expect(result).toMatchObject(complete)
     expect(result).toMatchObject(withText)
     expect(deltas).toEqual(['Hello', ' there'])
     expect(asked[0]?.path).toBe(recorded.streamPath ?? recorded.path)
@@ -124,7 +124,7 @@ describe.each(RECORDED.map((one) => [one.provider, one] as const))('the API of %
   test('streams the call of a tool', async () => {
     events(recorded.streamedCall)
     const result = await ask(recorded, { onDelta: () => {} })
-    expect(result).toMatchObject(answered)
+    expect(result).toMatchObject(complete)
     expect(result).toMatchObject(withCall)
   })
 
@@ -168,7 +168,7 @@ const SENT: Record<ModelChoice['provider'], object> = {
       { type: 'function_call', call_id: 'call_1', name: 'findOrder', arguments: '{"id":7}' },
       { type: 'function_call_output', call_id: 'call_1', output: 'in Recife' },
     ],
-    tools: [{ type: 'function', name: 'findOrder', parameters: orderTool.inputSchema }],
+    tools: [{ type: 'function', name: 'findOrder', parameters: parcelTool.inputSchema }],
   },
   anthropic: {
     model: 'some-model',
@@ -191,7 +191,7 @@ const SENT: Record<ModelChoice['provider'], object> = {
       },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'in Recife' }] },
     ],
-    tools: [{ name: 'findOrder', description: 'Finds an order', input_schema: orderTool.inputSchema }],
+    tools: [{ name: 'findOrder', description: 'Finds an order', input_schema: parcelTool.inputSchema }],
   },
   google: {
     systemInstruction: { parts: [{ text: 'You are Lia.' }] },
@@ -223,6 +223,6 @@ const SENT: Record<ModelChoice['provider'], object> = {
       },
       { role: 'tool', tool_call_id: 'call_1', content: 'in Recife' },
     ],
-    tools: [{ type: 'function', function: { name: 'findOrder', parameters: orderTool.inputSchema } }],
+    tools: [{ type: 'function', function: { name: 'findOrder', parameters: parcelTool.inputSchema } }],
   },
 }

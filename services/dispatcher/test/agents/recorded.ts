@@ -207,7 +207,7 @@ const anthropic: Recorded = {
   refused: anthropicMessage([], 'refusal'),
 }
 
-const googleAnswer = (parts: object[], finishReason = 'STOP') => ({
+const googleResponse = (parts: object[], finishReason = 'STOP') => ({
   candidates: [{ content: { parts, role: 'model' }, finishReason, index: 0 }],
   usageMetadata: { promptTokenCount: 36, candidatesTokenCount: 87, totalTokenCount: 123 },
   modelVersion: 'gemini-2.5-flash',
@@ -220,13 +220,13 @@ const google: Recorded = {
   path: '/models/some-model:generateContent',
   streamPath: '/models/some-model:streamGenerateContent?alt=sse',
   keyHeader: ['x-goog-api-key', 'key-of-nobody-4711'],
-  text: googleAnswer([{ text: 'Hello there' }]),
-  call: googleAnswer([googleCall]),
+  text: googleResponse([{ text: 'Hello there' }]),
+  call: googleResponse([googleCall]),
   streamedText: [
     [undefined, { candidates: [{ content: { parts: [{ text: 'Hello' }], role: 'model' }, index: 0 }] }],
-    [undefined, googleAnswer([{ text: ' there' }])],
+    [undefined, googleResponse([{ text: ' there' }])],
   ],
-  streamedCall: [[undefined, googleAnswer([googleCall])]],
+  streamedCall: [[undefined, googleResponse([googleCall])]],
   error: {
     status: 400,
     body: {
@@ -238,10 +238,10 @@ const google: Recorded = {
     },
     text: 'API key not valid. Please pass a valid API key.',
   },
-  refused: googleAnswer([], 'SAFETY'),
+  refused: googleResponse([], 'SAFETY'),
 }
 
-const compatibleAnswer = (message: object, finish_reason: string) => ({
+const compatibleResponse = (message: object, finish_reason: string) => ({
   id: 'chatcmpl-123',
   object: 'chat.completion',
   created: 1677652288,
@@ -279,8 +279,8 @@ const compatible: Recorded = {
   provider: 'openai-compatible',
   path: '/chat/completions',
   keyHeader: ['authorization', 'Bearer key-of-nobody-4711'],
-  text: compatibleAnswer({ content: 'Hello there' }, 'stop'),
-  call: compatibleAnswer(
+  text: compatibleResponse({ content: 'Hello there' }, 'stop'),
+  call: compatibleResponse(
     { tool_calls: [{ ...compatibleCall, function: { name: 'findOrder', arguments: '{"id":7}' } }] },
     'tool_calls',
   ),
@@ -307,7 +307,7 @@ const compatible: Recorded = {
     body: { error: { message: 'The model does not exist', type: 'NotFoundError', param: null, code: 404 } },
     text: 'The model does not exist',
   },
-  refused: compatibleAnswer({ content: '' }, 'content_filter'),
+  refused: compatibleResponse({ content: '' }, 'content_filter'),
 }
 
 export const RECORDED: Recorded[] = [openai, anthropic, google, compatible]

@@ -94,10 +94,8 @@ async function streamed(
     said.text += part.delta
     onDelta(part.delta)
   }
-  // A stream that gives no reason for its end was cut.
-  const { unified, raw } = end?.finishReason ?? { unified: 'other' }
-  if (end === undefined || (unified === 'other' && raw === undefined)) throw new StreamError(undefined)
-  return { ...said, usage: end.usage, finishReason: unified }
+  if (end === undefined) throw new StreamError(undefined)
+  return { ...said, usage: end.usage, finishReason: end.finishReason.unified }
 }
 
 function callSaid(part: { toolCallId: string; toolName: string; input: string }): Said['calls'][number] {
@@ -110,12 +108,13 @@ function resultOf(
 ): ModelResult {
   if (finishReason === 'content-filter')
     return refused('content_refused', 'The provider refuses the content.')
-  if (finishReason === 'error') return retryable('broken_stream', 'The provider broke its answer off.')
+  // `interrupted` is an answer that ends before the provider says that it is complete.
+  if (finishReason === 'error' || finishReason === 'interrupted')
+    return retryable('broken_stream', 'The provider broke its answer off.')
   const characters = calls.reduce((sum, { args }) => sum + args.length, text.length)
   if (calls.length > MAX_CALLS || characters > MAX_RESPONSE_CHARACTERS)
     return retryable('answer_too_large', "The model's answer is too large.")
-  const isEmpty = text === '' && calls.length === 0
-  if (isEmpty && (finishReason === 'other' || finishReason === 'interrupted'))
+  if (text === '' && calls.length === 0 && finishReason === 'other')
     return retryable('empty_answer', 'The model answered nothing.')
   const taken = new Set(
     request.conversation.flatMap((item) => (item.role === 'assistant' ? item.calls : [])).map(({ id }) => id),
