@@ -1,5 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { defined } from '@parley/shared/defined'
 import { z } from 'zod'
 import { stopOwned } from '../processes/owned.ts'
 import { choosePorts } from '../servers/choose-ports.ts'
@@ -37,6 +38,8 @@ interface SystemOptions {
   instances?: InstanceCounts
   /** Where others reach a process, when not at its own port: a proxy that the caller runs. */
   inFront?: FrontPorts
+  /** What ends again and again is started again after at most so long; 10 s when not given. */
+  lastRestartDelayMs?: number
   /** Aborting it stops what was started so far and rejects. */
   signal?: AbortSignal
 }
@@ -105,7 +108,7 @@ async function superviseSystem(
   options: SystemOptions,
   plans: { first: ProcessPlan[]; further: ProcessPlan[]; owner: string },
 ): Promise<System> {
-  const { directory, servers, say, signal } = options
+  const { directory, servers, say, signal, lastRestartDelayMs: lastDelayMs } = options
   const { owner } = plans
   const stopping = new AbortController()
   const file = join(directory, 'run.json')
@@ -113,7 +116,9 @@ async function superviseSystem(
   const supervised: Promise<void>[] = []
   const write = () => writeAtomically(file, JSON.stringify(describeRun(servers, processes), null, 2))
   const supervise = (subject: Restartable) =>
-    supervised.push(restartOnExit(subject, { say, onRestart: write, signal: stopping.signal }))
+    supervised.push(
+      restartOnExit(subject, { say, onRestart: write, signal: stopping.signal, ...defined({ lastDelayMs }) }),
+    )
   const start = (wave: ProcessPlan[]) => {
     const started = wave.map((plan) => new NodeProcess({ plan, owner, say }))
     processes.push(...started)
