@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
 import { startServers } from '@parley/local/servers/start-servers'
 import { listen } from '@parley/local/testing/service-under-test'
+import { defined } from '@parley/shared/defined'
 import { declareTopology, PARTITIONS, partitionQueue } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import mongoose from 'mongoose'
@@ -27,13 +28,18 @@ export interface Runner {
   stop(signal?: NodeJS.Signals): Promise<void>
 }
 
-/** `pinned`: what is run gets the last core for itself. `channelOf` answers what is asked of configuration. */
+/**
+ * `pinned`: what is run gets the last core for itself. `channelOf` and, for any other document, `documentOf` answer what is
+ * asked of configuration.
+ */
 export async function startDispatchSystem({
   pinned,
   channelOf = (_url, sinkUrl) => channelTo(sinkUrl),
+  documentOf = () => ({}),
 }: {
   pinned: boolean
   channelOf?: (url: string, sinkUrl: string) => object
+  documentOf?: (url: string) => object
 }) {
   const directory = await mkdtemp(join(tmpdir(), 'parley-bench-'))
   const servers = await startServers({ directory, say: console.error })
@@ -43,7 +49,9 @@ export async function startDispatchSystem({
   const inner = await listen((req, res) => {
     res.writeHead(200, { 'content-type': 'application/json' })
     const { url = '' } = req
-    res.end(JSON.stringify(url.includes('/channels') ? { data: [channelOf(url, sink.url)] } : {}))
+    res.end(
+      JSON.stringify(url.includes('/channels') ? { data: [channelOf(url, sink.url)] } : documentOf(url)),
+    )
   })
   const running = new Set<Runner>()
   const run = (script: string, environment: Record<string, string>, nodeArgs: string[] = []) => {
@@ -81,9 +89,11 @@ export async function startDispatchSystem({
       ),
     /** Starts the bare loop of consume, POST and ack. */
     startBare: () => run('tests/bench/bare-amqplib-post.ts', { SINK_URL: sink.url }),
-    /** Queues messages, confirmed, in turn for each of the threads; in the log, too, unless told. */
-    fill: (options: { messages: number; threads: string[]; prefix: string; logged?: boolean }) =>
-      fill(AMQP_URL, options),
+    /** Starts a script of the benchmarks. */
+    startScript: (name: string, environment: Record<string, string>) =>
+      run(`tests/bench/${name}`, { SINK_URL: sink.url, ...environment }),
+    /** Queues messages, confirmed, in turn for each of the threads; in the log, too, unless told. With `input` they need an agent. */
+    fill: (options: Filling) => fill(AMQP_URL, options),
     /** Empties the queues of all partitions. */
     async purge() {
       const connection = await connect(AMQP_URL)
@@ -119,16 +129,21 @@ function runnerOf(child: ChildProcess): Runner {
   }
 }
 
-async function fill(
-  url: string,
-  options: { messages: number; threads: string[]; prefix: string; logged?: boolean },
-): Promise<void> {
-  const { messages, threads, prefix, logged = true } = options
+interface Filling {
+  messages: number
+  threads: string[]
+  prefix: string
+  logged?: boolean
+  input?: string
+}
+
+async function fill(url: string, options: Filling): Promise<void> {
+  const { messages, threads, prefix, logged = true, input } = options
   const connection = await connect(url, { noDelay: true })
   const channel = await connection.createConfirmChannel()
   function* all() {
     for (let n = 0; n < messages; n++)
-      yield { messageId: `${prefix}-${n}`, thread: threads[n % threads.length] ?? '' }
+      yield { messageId: `${prefix}-${n}`, thread: threads[n % threads.length] ?? '', ...defined({ input }) }
   }
   await publishMessages(channel, all(), { logged })
   await connection.close()
@@ -142,8 +157,12 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND
 }
 
-/** The memory that a process has at the moment, in MiB. */
+/** The memory that a process has at the moment, in KiB. */
+export function residentKib(pid: number): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+}
+
+/** The same in MiB. */
 export function residentMib(pid: number): number {
-  const kib = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-  return Math.round(Number(kib) / 1024)
+  return Math.round(residentKib(pid) / 1024)
 }

@@ -152,7 +152,7 @@ export function judge(
   planned: { messages: number; functions: number },
 ): string[] {
   const { conversations, once } = ended
-  const rules: [holds: boolean, otherwise: string][] = [
+  const rules: [isTrue: boolean, otherwise: string][] = [
     [once === conversations, `${conversations - once} conversations did not end with their last text once.`],
     [
       isReconciled(reconciliation, planned.messages) && ended.unreadable === 0,
@@ -165,7 +165,7 @@ export function judge(
     [functions.threadsOutOfOrder === 0, 'Functions were called out of order.'],
     [model.share < REPEATED_SHARE, `${(model.share * 100).toFixed(2)}% of the model's calls were repeated.`],
   ]
-  return rules.flatMap(([holds, otherwise]) => (holds ? [] : [otherwise]))
+  return rules.flatMap(([isTrue, otherwise]) => (isTrue ? [] : [otherwise]))
 }
 
 /** Counts the conversations whose last text arrived once. */
