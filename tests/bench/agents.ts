@@ -20,6 +20,7 @@ const size = z.object({
   MODEL_MS: integer({ min: 0, max: 30_000 }).default(5_000).describe('How long the model takes'),
 })
 const WAITING_MS = 60_000
+const INPUT = 'Onde está a minha encomenda?'
 const CHARACTER = { name: 'Ana', description: 'Answers customers', backstory: 'Knows every parcel.' }
 
 const { CONVERSATIONS, EACH, MESSAGES, RUNS, MODEL_MS } = parseConfig(size, process.env)
@@ -34,7 +35,10 @@ const system = await startDispatchSystem({
     handlerUrl: 'native:agents/chat',
     config: { callbackUrl: `${sinkUrl}/callback`, assistantId: 1 },
   }),
-  documentOf: (url) => (url.endsWith('/assistant/1') ? { _id: 1, version: 1, ...CHARACTER } : { data: [] }),
+  documentOf: (url) => {
+    if (url.endsWith('/assistant/1')) return { _id: 1, version: 1, ...CHARACTER }
+    return url.includes('/configs') ? { data: [] } : {}
+  },
 })
 const { sink } = system
 const environment = {
@@ -120,7 +124,7 @@ async function measureTemplated(waiting: number): Promise<number> {
 /** Resolves when all of them got where they are sent. */
 async function sendTemplated(messages: number): Promise<void> {
   sink.forget()
-  await system.fill({ messages, threads, prefix: `templated-${count++}` })
+  await system.fill({ messages, threads, prefix: `templated-${count++}`, logged: false })
   await sink.until(messages)
 }
 
@@ -144,11 +148,12 @@ function say({ messages }: { messages: number }): Promise<void> {
     messages,
     threads: people,
     prefix: `said-${count++}`,
-    input: 'Onde está a minha encomenda?',
+    logged: false,
+    input: INPUT,
   })
 }
 
-/** Whatever was still going on ends, and nobody goes on with it. */
+/** Whatever was still going on ends, and nobody goes on with it. What is in no log is not looked for. */
 async function end(runner: Runner): Promise<void> {
   await runner.stop()
   model.resume()

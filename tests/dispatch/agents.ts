@@ -119,7 +119,7 @@ export async function runAgents(options: {
   say('The kills are over; waiting until all is settled …')
   const settled = async () => (await store.open()) === 0 && inFlight(await store.states()) === 0
   await waitUntil(settled, { timeoutMs: SETTLED_MS, intervalMs: 1_000 })
-  await log.read()
+  await waitUntil(() => log.read().then(() => true), { timeoutMs: SETTLED_MS })
   const places = threads.flatMap((_, thread) => STEPS.map((_step, sequence) => ({ thread, sequence })))
   const accepted = posted.map((one) => ({ ...one, postedAt: one.acceptedAt ?? one.postedAt }))
   const late = latencies(accepted, log.received).arrival
