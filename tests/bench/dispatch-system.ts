@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
 import { startServers } from '@parley/local/servers/start-servers'
 import { listen } from '@parley/local/testing/service-under-test'
+import { defined } from '@parley/shared/defined'
 import { declareTopology, PARTITIONS, partitionQueue } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import mongoose from 'mongoose'
@@ -16,13 +17,18 @@ import { startSink } from './sink.ts'
 /** Servers, what a dispatcher asks, and an endpoint that takes every call at once. */
 export type DispatchSystem = Awaited<ReturnType<typeof startDispatchSystem>>
 
-/** `pinned`: what is run gets the last core for itself. `channelOf` answers what is asked of configuration. */
+/**
+ * `pinned`: what is run gets the last core for itself. `channelOf` and, for any other document, `documentOf` answer what is
+ * asked of configuration.
+ */
 export function startDispatchSystem({
   pinned,
   channelOf = (_url, sinkUrl) => channelTo(sinkUrl),
+  documentOf = () => ({}),
 }: {
   pinned: boolean
   channelOf?: (url: string, sinkUrl: string) => object
+  documentOf?: (url: string) => object
 }) {
   return inTemporaryState('bench', async ({ directory, stopLater }) => {
     const servers = await startServers({ directory, say: console.error })
@@ -34,7 +40,8 @@ export function startDispatchSystem({
     const inner = await listen((req, res) => {
       res.writeHead(200, { 'content-type': 'application/json' })
       const { url = '' } = req
-      res.end(JSON.stringify(url.includes('/channels') ? { data: [channelOf(url, sink.url)] } : {}))
+      const found = url.includes('/channels') ? { data: [channelOf(url, sink.url)] } : documentOf(url)
+      res.end(JSON.stringify(found))
     })
     stopLater(inner.close)
     const client = await mongoose.mongo.MongoClient.connect(servers.mongo.url)
@@ -63,9 +70,14 @@ export function startDispatchSystem({
       },
       /** Starts the bare loop of consume, POST and ack. */
       startBare: () => run('tests/bench/bare-amqplib-post.ts', { SINK_URL: sink.url }),
-      /** Queues messages, confirmed, round robin over the threads; in the log, too, unless `logged` is false. */
-      fill: (options: { messages: number; threads: string[]; prefix: string; logged?: boolean }) =>
-        fill(AMQP_URL, options),
+      /** Starts a script of the benchmarks. */
+      startScript: (name: string, environment: Record<string, string>) =>
+        run(`tests/bench/${name}`, { SINK_URL: sink.url, ...environment }),
+      /**
+       * Queues messages, confirmed, round robin over the threads; in the log, too, unless `logged` is false. With `input`
+       * they need an agent.
+       */
+      fill: (options: Filling) => fill(AMQP_URL, options),
       /** Empties the queues of all partitions. */
       purge,
     }
@@ -81,16 +93,21 @@ async function purgePartitions(url: string): Promise<void> {
   await connection.close()
 }
 
-async function fill(
-  url: string,
-  options: { messages: number; threads: string[]; prefix: string; logged?: boolean },
-): Promise<void> {
-  const { messages, threads, prefix, logged = true } = options
+interface Filling {
+  messages: number
+  threads: string[]
+  prefix: string
+  logged?: boolean
+  input?: string
+}
+
+async function fill(url: string, options: Filling): Promise<void> {
+  const { messages, threads, prefix, logged = true, input } = options
   const connection = await connect(url, { noDelay: true })
   const channel = await connection.createConfirmChannel()
   function* all() {
     for (let n = 0; n < messages; n++)
-      yield { messageId: `${prefix}-${n}`, thread: threads[n % threads.length] ?? '' }
+      yield { messageId: `${prefix}-${n}`, thread: threads[n % threads.length] ?? '', ...defined({ input }) }
   }
   await publishMessages(channel, all(), { logged })
   await connection.close()

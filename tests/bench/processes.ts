@@ -80,8 +80,12 @@ export function cpuSeconds({ pid }: { pid?: number | undefined }): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND
 }
 
-/** The memory that a process has at the moment, in MiB. */
-export function residentMib({ pid }: { pid?: number | undefined }): number {
-  const kib = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-  return Math.round(Number(kib) / 1024)
+/** The memory that a process has at the moment, in KiB. */
+export function residentKib({ pid }: { pid?: number | undefined }): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+}
+
+/** The same in MiB. */
+export function residentMib(process: { pid?: number | undefined }): number {
+  return Math.round(residentKib(process) / 1024)
 }

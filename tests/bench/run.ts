@@ -16,6 +16,7 @@ const SCRIPTS: Record<string, string> = {
   dispatch: 'dispatch.ts',
   backlog: 'dispatch-backlog.ts',
   fairness: 'fairness.ts',
+  agents: 'agents.ts',
   configuration: 'configuration.ts',
   lists: 'configuration-lists.ts',
   start: 'start.ts',

@@ -11,19 +11,27 @@ export async function connectNumber(options: {
   simulatorUrl: string
   id: number
   accessToken?: string
+  /** Who answers what carries no answer; `echo` when not given. */
+  agent?: { type: string; assistantId: number }
 }): Promise<string> {
-  const { workspace, simulatorUrl, id, accessToken = 'token' } = options
+  const { workspace, simulatorUrl, id, accessToken = 'token', agent } = options
   const extId = numberExtId(id)
   const phoneNumberId = phoneNumberIdOf(id)
   const appSecret = `secret of ${extId}`
-  const config = { phoneNumberId, accessToken, apiUrl: new URL('/v23.0', simulatorUrl).href, appSecret }
+  const config = {
+    phoneNumberId,
+    accessToken,
+    apiUrl: new URL('/v23.0', simulatorUrl).href,
+    appSecret,
+    ...(agent === undefined ? {} : { assistantId: agent.assistantId }),
+  }
   await workspace.call('PUT', `/rest/channels/${id}`, {
     name: extId,
     description: '',
     extId,
     hook: 'whatsapp',
     callback: 'whatsapp',
-    handlerUrl: 'native:agents/echo',
+    handlerUrl: `native:agents/${agent?.type ?? 'echo'}`,
     config,
   })
   await registerWebhook(simulatorUrl, { phoneNumberId, url: workspace.providerUrl(extId), appSecret })

@@ -21,16 +21,18 @@ export interface OwnSystem {
 /** Starts a system of its own with so many instances of each service, all of them ready. */
 export function startOwnSystem(options: {
   instances: InstanceCounts
+  /** What is killed again and again is started again after at most so long. */
+  lastRestartDelayMs?: number
   say(line: string): void
 }): Promise<OwnSystem> {
-  const { instances, say } = options
+  const { say, ...settings } = options
   return inTemporaryState('run', async ({ directory, stopLater }) => {
     const servers = await startServers({ directory: join(directory, 'servers'), say })
     stopLater(servers.stop)
     const file = join(directory, 'gateway-port.json')
     const { gateway: port } = await choosePorts({ file, names: ['gateway'], say })
     const quiet = { say: () => undefined, logLevel: 'fatal' }
-    const system = await startSystem({ directory, port, servers, instances, ...quiet })
+    const system = await startSystem({ directory, port, servers, ...settings, ...quiet })
     stopLater(system.stop)
     if (!(await waitUntil(() => areReady(system), { timeoutMs: READY_MS })))
       throw new Error('Not all instances became ready')

@@ -2,6 +2,7 @@ import { readVariables } from '@parley/local/demo/demo-plan'
 import type { Arrival } from '@parley/local/demo/watch-simulator'
 import { listen } from '@parley/local/testing/service-under-test'
 import { z } from 'zod'
+import { placeOf } from './conversations.ts'
 
 const PAGE = 10_000
 const REQUEST_MS = 10_000
@@ -13,6 +14,7 @@ const page = z.looseObject({
       to: z.string(),
       phoneNumberId: z.string(),
       variables: z.array(z.string()).default([]),
+      text: z.string().optional(),
     }),
   ),
   next: z.int(),
@@ -27,6 +29,8 @@ export interface SimulatorArrival extends Arrival {
 /** What the simulator has taken, in order, of all numbers. */
 export interface SimulatorLog {
   readonly received: readonly SimulatorArrival[]
+  /** How many were neither of a plan's templates nor a text with a receipt. */
+  unreadable(): number
   /** Reads what is new. */
   read(): Promise<void>
 }
@@ -34,19 +38,22 @@ export interface SimulatorLog {
 export function createSimulatorLog(simulatorUrl: string): SimulatorLog {
   const received: SimulatorArrival[] = []
   let after = 0
+  let unreadable = 0
   const readPage = async () => {
     const url = new URL(`/simulator/sends?after=${after}&limit=${PAGE}`, simulatorUrl)
     const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
     const { data, next } = page.parse(await response.json())
     after = next
-    for (const { at, to, phoneNumberId, variables } of data) {
-      const place = readVariables(variables)
-      if (place !== undefined) received.push({ ...place, to, phoneNumberId, at: Date.parse(at) })
+    for (const { at, to, phoneNumberId, variables, text } of data) {
+      const place = text === undefined ? readVariables(variables) : placeOf(text)
+      if (place === undefined) unreadable++
+      else received.push({ ...place, to, phoneNumberId, at: Date.parse(at) })
     }
     return data.length > 0
   }
   return {
     received,
+    unreadable: () => unreadable,
     async read() {
       while (await readPage());
     },

@@ -1,4 +1,5 @@
 import type { Reconciliation } from '@parley/local/demo/reconciliation'
+import type { AgentRun } from './agents.ts'
 import type { KillRun } from './kills.ts'
 import type { ReplayRun } from './replay.ts'
 import { PER_SECOND, type SendRateRun } from './send-rate.ts'
@@ -25,6 +26,47 @@ export function killTable(run: KillRun): string {
     row('  the whole run', seconds(run.seconds * 1_000)),
     '',
     passed ? 'Nothing was lost, doubled or out of order.' : 'Something was lost, doubled or out of order.',
+  ].join('\n')
+}
+
+export function agentsTable(run: AgentRun): string {
+  const { kills, reconciliation, ended, functions, model, states, repeatedPosts, arrival, verdict } = run
+  return [
+    '',
+    'Killed (SIGKILL)',
+    ...Object.entries(kills).map(([victim, times]) => row(`  ${victim}`, count(times))),
+    '',
+    'Conversations',
+    row('  in all', count(ended.conversations)),
+    row('  their last text arrived once', count(ended.once)),
+    '',
+    'Messages of people, each to get one text',
+    ...reconciliationRows(reconciliation),
+    row('  texts without a receipt', count(ended.unreadable)),
+    row('  posts repeated for want of a 200', count(repeatedPosts)),
+    ...stateRows(states),
+    row('  from 200 to the text, median', seconds(arrival.median)),
+    row('  from 200 to the text, slowest', seconds(arrival.slowest)),
+    '',
+    'Functions',
+    row('  called under one id, with a response', count(functions.once)),
+    row('  under more than one id', count(functions.doubled)),
+    row('  lost', count(functions.missing)),
+    row('  two calls of one id at the same time', count(functions.overlapping)),
+    row('  ids that changed their arguments', count(functions.changed)),
+    row('  threads out of order', count(functions.threadsOutOfOrder)),
+    row('  calls repeated under their id', count(functions.repeated)),
+    '',
+    'Model',
+    row('  calls', count(model.calls)),
+    row('  turns stored', count(model.stored)),
+    row('  failures stored', count(model.failed)),
+    row('  calls repeated', count(model.repeated), `${(model.share * 100).toFixed(2)}%`),
+    row('  the whole run', seconds(run.seconds * 1_000)),
+    '',
+    ...(verdict.length === 0
+      ? ['Every conversation ended with its last text sent once; nothing was lost, doubled or out of order.']
+      : verdict),
   ].join('\n')
 }
 

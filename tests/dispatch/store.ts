@@ -10,6 +10,8 @@ export interface Store {
   terms(): Promise<Map<number, number>>
   /** How many partitions each instance leases. */
   shares(): Promise<number[]>
+  /** How many turns are stored, and how many tries to have a model respond failed and were stored. */
+  modelResults(): Promise<{ stored: number; failed: number }>
   close(): Promise<void>
 }
 
@@ -34,6 +36,15 @@ export async function openStore(mongoUrl: string): Promise<Store> {
     terms: async () => new Map((await leased()).map(({ _id, term }) => [_id, term])),
     shares: async () =>
       [...Map.groupBy(await leased(), ({ owner }) => owner).values()].map(({ length }) => length),
+    async modelResults() {
+      const countOf = { $size: { $ifNull: ['$turns', []] } }
+      const failures = { $filter: { input: '$attempts', cond: { $eq: ['$$this.step', 'model'] } } }
+      const sums = { _id: null, stored: { $sum: countOf }, failed: { $sum: { $size: failures } } }
+      const [found] = await messages
+        .aggregate<{ stored: number; failed: number }>([{ $group: sums }])
+        .toArray()
+      return { stored: found?.stored ?? 0, failed: found?.failed ?? 0 }
+    },
     close: () => client.close(),
   }
 }

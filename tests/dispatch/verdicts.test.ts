@@ -1,4 +1,7 @@
-import { expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
+import { countEnded, judge, modelCounts } from './agents.ts'
+import { placeOf, planConversations } from './conversations.ts'
+import { countCalls, type FunctionCall } from './function-endpoint.ts'
 import { busiestSecond, pairsTooFast } from './send-rate.ts'
 
 const at = (...times: number[]) => times.map((time) => ({ at: time }))
@@ -24,4 +27,128 @@ test.each([
   ['one more, a moment too soon', [...burst('a', 45), ...to('a', 5_999)], 1],
 ])('%s: too soon %#', (_name, received, expected) => {
   expect(pairsTooFast(received)).toBe(expected)
+})
+
+describe('the functions of conversations', () => {
+  const planned = [0, 1].map((sequence) => ({ thread: 0, sequence }))
+  const call = (sequence: number, changes: Partial<FunctionCall> = {}): FunctionCall => ({
+    thread: 0,
+    sequence,
+    id: `id-${sequence}`,
+    began: sequence,
+    ended: sequence + 1,
+    status: 200,
+    ...changes,
+  })
+  const whole = {
+    once: 2,
+    doubled: 0,
+    missing: 0,
+    overlapping: 0,
+    changed: 0,
+    threadsOutOfOrder: 0,
+    repeated: 0,
+  }
+
+  test.each<[string, FunctionCall[], object]>([
+    ['once each', [call(0), call(1)], {}],
+    ['refused once', [call(0, { status: 500 }), call(1)], {}],
+    [
+      'again under the same id',
+      [call(0, { status: undefined }), call(0, { began: 1 }), call(1)],
+      { repeated: 1 },
+    ],
+    ['under a second id', [call(0), call(0, { id: 'other' }), call(1)], { once: 1, doubled: 1 }],
+    ['without a response ever', [call(0, { status: undefined }), call(1)], { once: 1, missing: 1 }],
+    ['not at all', [call(0)], { once: 1, missing: 1 }],
+    [
+      'twice at the same time',
+      [call(0, { ended: 9 }), call(0, { began: 8 }), call(1)],
+      { overlapping: 1, repeated: 1 },
+    ],
+    ['with other arguments', [call(0), call(1, { id: 'id-0', began: 5 })], { changed: 1, repeated: 1 }],
+    ['out of order', [call(1), call(0)], { threadsOutOfOrder: 1 }],
+  ])('that are called %s are counted as that', (_name, calls, changes) => {
+    expect(countCalls(calls, planned)).toEqual({ ...whole, ...changes })
+  })
+})
+
+test.each([
+  ['one receipt', 'The tools said: receipt 7/0', { thread: 7, sequence: 0 }],
+  ['several receipts', 'receipt 7/0; receipt 7/1; receipt 7/2', { thread: 7, sequence: 2 }],
+  ['none', 'You said: hello', undefined],
+])('the step of a text with %s', (_name, text, place) => {
+  expect(placeOf(text)).toEqual(place)
+})
+
+test('conversations end where their last text arrives once', () => {
+  const received = [
+    { thread: 0, sequence: 1 },
+    { thread: 0, sequence: 2 },
+    { thread: 1, sequence: 2 },
+    { thread: 1, sequence: 2 },
+    { thread: 2, sequence: 1 },
+  ]
+  const counted = countEnded(received, { conversations: 3, unreadable: 1 })
+  expect(counted).toEqual({ conversations: 3, once: 1, unreadable: 1 })
+})
+
+test('every other conversation asks for all of its functions in one message', () => {
+  const places = planConversations({ run: 'r', conversations: 2 }).map((messages) =>
+    messages.map(({ sequence }) => sequence),
+  )
+  expect(places).toEqual([[2], [0, 1, 2]])
+})
+
+test("the model's calls that are neither a stored turn nor a stored failure were repeated", () => {
+  const counts = modelCounts(200, { stored: 180, failed: 15 })
+  expect(counts).toEqual({ calls: 200, stored: 180, failed: 15, repeated: 5, share: 0.025 })
+})
+
+describe('the verdict on conversations', () => {
+  const reconciliation = {
+    posted: 4,
+    accepted: 4,
+    arrived: 4,
+    once: 4,
+    doubled: 0,
+    missing: 0,
+    threadsOutOfOrder: 0,
+  }
+  const functions = {
+    once: 6,
+    doubled: 0,
+    missing: 0,
+    overlapping: 0,
+    changed: 0,
+    threadsOutOfOrder: 0,
+    repeated: 3,
+  }
+  const figures = {
+    reconciliation,
+    functions,
+    ended: { conversations: 2, once: 2, unreadable: 0 },
+    model: modelCounts(100, { stored: 95, failed: 3 }),
+    states: { delivered: 4 },
+  }
+  const planned = { messages: 4, functions: 6 }
+
+  test('has nothing to say where all held', () => {
+    expect(judge(figures, planned)).toEqual([])
+  })
+
+  test.each<[string, object]>([
+    ['did not end', { ended: { conversations: 2, once: 1, unreadable: 0 } }],
+    ['out of order', { reconciliation: { ...reconciliation, threadsOutOfOrder: 1 } }],
+    ['lost, doubled', { ended: { conversations: 2, once: 2, unreadable: 1 } }],
+    ['ended delivered', { states: { delivered: 3, dead: 1 } }],
+    ['more than one id', { functions: { ...functions, doubled: 1 } }],
+    ['more than one id', { functions: { ...functions, changed: 1 } }],
+    ['at the same time', { functions: { ...functions, overlapping: 1 } }],
+    ['Functions were lost', { functions: { ...functions, once: 5, missing: 1 } }],
+    ['Functions were called out of order', { functions: { ...functions, threadsOutOfOrder: 1 } }],
+    ["3.00% of the model's calls", { model: modelCounts(100, { stored: 95, failed: 2 }) }],
+  ])('says "%s"', (part, changes) => {
+    expect(judge({ ...figures, ...changes }, planned)).toEqual([expect.stringContaining(part)])
+  })
 })

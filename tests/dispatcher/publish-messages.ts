@@ -6,11 +6,11 @@ const IN_FLIGHT = 1_000
 
 /**
  * Publishes messages, each named by its id and its thread, as intake does; resolves once all are confirmed. Those that
- * are not `logged` go to the queues past the log, where nobody will ask what became of them.
+ * have an `input` carry no answer; those that are not `logged` go to the queues past the log, where nobody will ask what became of them.
  */
 export async function publishMessages(
   channel: ConfirmChannel,
-  messages: Iterable<{ messageId: string; thread: string }>,
+  messages: Iterable<{ messageId: string; thread: string; input?: string }>,
   { logged = true } = {},
 ): Promise<void> {
   const provenance: Provenance = {
@@ -21,8 +21,8 @@ export async function publishMessages(
     traceparent: undefined,
   }
   let published = 0
-  for (const { messageId, thread } of messages) {
-    const message = messageIn(thread)
+  for (const { messageId, thread, input } of messages) {
+    const message = messageIn(thread, input)
     const body = Buffer.from(JSON.stringify(message))
     const { routingKey, type, headers } = messagePublication({ messageId, message, body, provenance })
     const timestamp = Math.floor(Date.now() / 1_000)
@@ -36,9 +36,11 @@ export async function publishMessages(
 
 const queueOf = (routingKey: string) => `${MESSAGES_EXCHANGE}.${routingKey}`
 
-const messageIn = (thread: string) => ({
+const messageIn = (thread: string, input: string | undefined) => ({
   extId: 'line',
   user: { name: 'João', phone: '5511999990000', ctx: {} },
   thread: { extId: thread, ctx: {} },
-  answer: { message: 'Olá! A sua encomenda saiu para entrega.', functions: [] },
+  ...(input === undefined
+    ? { answer: { message: 'Olá! A sua encomenda saiu para entrega.', functions: [] } }
+    : { input, answer: {} }),
 })

@@ -120,13 +120,13 @@ export interface Restartable {
 
 /**
  * Starts `subject` again whenever it ends, until `signal` aborts: after 0.2 s, then twice as long each time up
- * to 10 s, and from the start again once it has lived for 30 s.
+ * to 10 s (or `lastDelayMs`), and from the start again once it has lived for 30 s.
  */
 export async function restartOnExit(
   subject: Restartable,
-  options: { say(line: string): void; onRestart(): void; signal: AbortSignal },
+  options: { say(line: string): void; onRestart(): void; signal: AbortSignal; lastDelayMs?: number },
 ): Promise<void> {
-  const { say, onRestart, signal } = options
+  const { say, onRestart, signal, lastDelayMs = LAST_DELAY_MS } = options
   const stopped = new Promise<void>((resolve) =>
     signal.addEventListener('abort', () => resolve(), { once: true }),
   )
@@ -138,7 +138,7 @@ export async function restartOnExit(
     if (performance.now() - since > HEALTHY_MS) delayMs = FIRST_DELAY_MS
     say(`${subject.name} ended; starting it again in ${delayMs / 1_000} s.`)
     await Promise.race([pause(delayMs), stopped])
-    delayMs = Math.min(delayMs * 2, LAST_DELAY_MS)
+    delayMs = Math.min(delayMs * 2, lastDelayMs)
     if (signal.aborted) return
     await Promise.race([restart(subject, say), stopped])
     if (!signal.aborted) onRestart()

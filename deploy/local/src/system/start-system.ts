@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { defined } from '@parley/shared/defined'
 import { z } from 'zod'
 import { stopOwned } from '../processes/owned.ts'
 import { choosePorts } from '../servers/choose-ports.ts'
@@ -41,6 +42,8 @@ interface SystemOptions {
   inFront?: FrontPorts
   /** Processes that have loaded their modules already. */
   loaded?: LoadedProcesses
+  /** What ends again and again is started again after at most so long; 10 s when not given. */
+  lastRestartDelayMs?: number
   /** Aborting it stops what was started so far and rejects. */
   signal?: AbortSignal
 }
@@ -120,7 +123,7 @@ async function superviseSystem(
   options: SystemOptions,
   plans: { first: ProcessPlan[]; further: ProcessPlan[]; owner: string },
 ): Promise<System> {
-  const { directory, servers, say, loaded = {}, signal } = options
+  const { directory, servers, say, loaded = {}, signal, lastRestartDelayMs: lastDelayMs } = options
   const { owner } = plans
   const stopping = new AbortController()
   const file = join(directory, 'run.json')
@@ -128,7 +131,9 @@ async function superviseSystem(
   const supervised: Promise<void>[] = []
   const write = () => writeAtomically(file, JSON.stringify(describeRun(servers, processes), null, 2))
   const supervise = (subject: Restartable) =>
-    supervised.push(restartOnExit(subject, { say, onRestart: write, signal: stopping.signal }))
+    supervised.push(
+      restartOnExit(subject, { say, onRestart: write, signal: stopping.signal, ...defined({ lastDelayMs }) }),
+    )
   const start = (wave: ProcessPlan[]) => {
     const started = wave.map((plan) => new NodeProcess({ plan, owner, say, loaded: loaded[plan.name] }))
     processes.push(...started)

@@ -1,0 +1,193 @@
+// What conversations cost that wait for a model: memory, processor time for each turn, and what goes on meanwhile.
+
+import { waitUntil } from '@parley/local/wait-until'
+import { integer, parseConfig } from '@parley/shared/config'
+import { z } from 'zod'
+import { channelTo } from '../dispatcher/dispatcher-environment.ts'
+import { startDispatchSystem } from './dispatch-system.ts'
+import { leaveLastCore } from './own-core.ts'
+import { cpuSeconds, type Runner, residentKib } from './processes.ts'
+import { compare, median, report } from './results.ts'
+import { rateBetween } from './sink.ts'
+import { startSlowModel } from './slow-model.ts'
+
+const size = z.object({
+  CONVERSATIONS: integer({ min: 10, max: 2_048 })
+    .default(2_000)
+    .describe('Conversations that wait for the model at the same time'),
+  EACH: integer({ min: 1, max: 100 }).default(3).describe('Messages of each, where turns are measured'),
+  MESSAGES: integer({ min: 1_000, max: 1_000_000 }).default(30_000).describe('Templated messages of one run'),
+  RUNS: integer({ min: 1, max: 20 }).default(3).describe('Runs of each, after one to warm up'),
+  MODEL_MS: integer({ min: 0, max: 30_000 }).default(5_000).describe('How long the model takes'),
+})
+const WAITING_MS = 60_000
+const INPUT = 'Onde está a minha encomenda?'
+const CHARACTER = { name: 'Ana', description: 'Answers customers', backstory: 'Knows every parcel.' }
+
+const { CONVERSATIONS, EACH, MESSAGES, RUNS, MODEL_MS } = parseConfig(size, process.env)
+const people = Array.from({ length: CONVERSATIONS }, (_, n) => `person-${n}`)
+const threads = Array.from({ length: 1_000 }, (_, n) => `thread-${n}`)
+leaveLastCore()
+const model = await startSlowModel(MODEL_MS)
+const system = await startDispatchSystem({
+  pinned: true,
+  channelOf: (_url, sinkUrl) => ({
+    ...channelTo(sinkUrl),
+    handlerUrl: 'native:agents/chat',
+    config: { callbackUrl: `${sinkUrl}/callback`, assistantId: 1 },
+  }),
+  documentOf: (url) => {
+    if (url.endsWith('/assistant/1')) return { _id: 1, version: 1, ...CHARACTER }
+    return url.includes('/configs') ? { data: [] } : {}
+  },
+})
+const { sink } = system
+const environment = {
+  MODEL_PROVIDER: 'openai-compatible',
+  MODEL_NAME: 'slow',
+  MODEL_BASE_URL: model.baseUrl,
+}
+const startDispatcher = () => system.startDispatcher(environment)
+let count = 0
+try {
+  const memory: number[] = []
+  const loop = { ours: [] as number[], bare: [] as number[] }
+  const templated = { alone: [] as number[], waiting: [] as number[] }
+  for (let run = 0; run <= RUNS; run++) {
+    const kib = await measureMemory()
+    const ours = await measureModelLoop(startDispatcher(), { queued: true })
+    const bare = await measureModelLoop(startBare(), { queued: false })
+    const alone = await measureTemplated(0)
+    const waiting = await measureTemplated(CONVERSATIONS)
+    console.log(
+      `${run === 0 ? 'to warm up' : `run ${run}`}: ${kib.toFixed(1)} KiB for each conversation; turns a second of processor ` +
+        `${ours.toFixed(0)}, bare ${bare.toFixed(0)}; templated ${alone.toFixed(0)}/s, while they wait ${waiting.toFixed(0)}/s`,
+    )
+    if (run === 0) continue
+    memory.push(kib)
+    loop.ours.push(ours)
+    loop.bare.push(bare)
+    templated.alone.push(alone)
+    templated.waiting.push(waiting)
+  }
+  print({ memory, loop, templated })
+} finally {
+  await system.stop()
+  await model.close()
+}
+
+/** KiB of memory for each conversation that waits, compared with the same process before. */
+async function measureMemory(): Promise<number> {
+  const runner = startDispatcher()
+  await converse()
+  const before = residentKib(runner)
+  await startWaiting(CONVERSATIONS)
+  const after = residentKib(runner)
+  await end(runner)
+  return (after - before) / CONVERSATIONS
+}
+
+/** Turns for each second of the process's processor time, all conversations going on at once; from the third to the end. */
+async function measureModelLoop(runner: Runner, { queued }: { queued: boolean }): Promise<number> {
+  sink.forget()
+  const messages = CONVERSATIONS * EACH
+  if (queued) await say({ messages })
+  let before = { cpu: 0, done: 0 }
+  await sink.until(messages, () => {
+    if (before.done === 0 && sink.count() > messages / 3)
+      before = { cpu: cpuSeconds(runner), done: sink.count() }
+  })
+  const perSecond = (sink.count() - before.done) / (cpuSeconds(runner) - before.cpu)
+  await end(runner)
+  return perSecond
+}
+
+function startBare(): Runner {
+  return system.startScript('bare-sdk-loop.ts', {
+    MODEL_BASE_URL: model.baseUrl,
+    LOOPS: String(CONVERSATIONS),
+    SYSTEM: Object.values(CHARACTER).join('\n'),
+  })
+}
+
+/** Templated messages a second, from the tenth to the last tenth, while so many conversations wait for the model. */
+async function measureTemplated(waiting: number): Promise<number> {
+  const runner = startDispatcher()
+  await converse()
+  await sendTemplated(MESSAGES / 5)
+  if (waiting > 0) await startWaiting(waiting)
+  await sendTemplated(MESSAGES)
+  const perSecond = rateBetween(sink.times(), 0.1, 0.9)
+  await end(runner)
+  return perSecond
+}
+
+/** Resolves when all of them got where they are sent. */
+async function sendTemplated(messages: number): Promise<void> {
+  sink.forget()
+  await system.fill({ messages, threads, prefix: `templated-${count++}`, logged: false })
+  await sink.until(messages)
+}
+
+/** Everybody says something, and gets an answer. */
+async function converse(): Promise<void> {
+  sink.forget()
+  await say({ messages: CONVERSATIONS })
+  await sink.until(CONVERSATIONS)
+}
+
+/** Resolves when so many conversations wait for the model, which responds to none of them from then on. */
+async function startWaiting(conversations: number): Promise<void> {
+  model.pause()
+  await say({ messages: conversations })
+  if (!(await waitUntil(() => model.waiting() >= conversations, { timeoutMs: WAITING_MS })))
+    throw new Error(`Only ${model.waiting()} of ${conversations} conversations came to wait for the model`)
+}
+
+function say({ messages }: { messages: number }): Promise<void> {
+  return system.fill({
+    messages,
+    threads: people,
+    prefix: `said-${count++}`,
+    logged: false,
+    input: INPUT,
+  })
+}
+
+/** Whatever was still going on ends, and nobody goes on with it. What is in no log is not looked for. */
+async function end(runner: Runner): Promise<void> {
+  await runner.stop()
+  model.resume()
+  await system.purge()
+  await system.messages.deleteMany({})
+}
+
+function print(measured: {
+  memory: number[]
+  loop: { ours: number[]; bare: number[] }
+  templated: { alone: number[]; waiting: number[] }
+}): void {
+  const { memory, loop, templated } = measured
+  const kib = median(memory)
+  report({
+    row: `memory of a conversation that waits for its model, of ${CONVERSATIONS}`,
+    parley: `${kib.toFixed(1)} KiB`,
+    against: '',
+    ratio: kib,
+    spread: [Math.min(...memory), Math.max(...memory)],
+  })
+  report({
+    row: 'turns for each second of processor time, beside a bare loop of the AI SDK and a POST',
+    parley: `${median(loop.ours).toFixed(0)}/s`,
+    against: `${median(loop.bare).toFixed(0)}/s`,
+    ...compare(loop.ours, loop.bare),
+    reach: { least: 0.6 },
+  })
+  report({
+    row: `templated messages while ${CONVERSATIONS} conversations wait, beside the same alone`,
+    parley: `${median(templated.waiting).toFixed(0)}/s`,
+    against: `${median(templated.alone).toFixed(0)}/s`,
+    ...compare(templated.waiting, templated.alone),
+    reach: { least: 0.95 },
+  })
+}
