@@ -12,7 +12,7 @@ const CLEAN = [
     .map((folder) => `tests/${folder}`),
 ]
 /** Is made from the OpenAPI document. */
-const GENERATED = 'tests/openapi/api-types.ts'
+const GENERATED = 'shared/client/src/api-types.ts'
 
 /** Words of our own that stood for a standard one, and what to write instead. */
 const WORDS = new Map<string, string>([

@@ -1581,6 +1581,7 @@ export interface components {
             channel: string;
             channelId?: number;
             thread: string;
+            phone?: string;
             source: string;
             /** @enum {string} */
             state: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
@@ -1696,6 +1697,7 @@ export interface components {
             channel: string;
             channelId?: number;
             thread: string;
+            phone?: string;
             source: string;
             /** @enum {string} */
             state: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
@@ -1800,12 +1802,15 @@ export interface components {
             namespace: string;
         };
         ReplayBody: {
-            /** @enum {string} */
-            state?: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
-            /** @enum {string} */
-            status?: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
+            state?: ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted") | ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted")[];
+            status?: ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted") | ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted")[];
             channel?: string;
             thread?: string;
+            phone?: string;
+            providerId?: string;
+            requestId?: string;
+            /** @enum {string} */
+            fault?: "caller" | "channel" | "provider" | "us";
             /** Format: date-time */
             from?: string;
             /** Format: date-time */
@@ -5293,8 +5298,12 @@ export interface operations {
             query?: {
                 channel?: string;
                 thread?: string;
-                state?: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
-                status?: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
+                phone?: string;
+                providerId?: string;
+                requestId?: string;
+                fault?: "caller" | "channel" | "provider" | "us";
+                state?: ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted") | ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted")[];
+                status?: ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted") | ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted")[];
                 from?: string;
                 to?: string;
                 limit?: number;
