@@ -12,7 +12,9 @@ const OLDEST = 24
 if (Number(process.versions.node.split('.')[0]) >= OLDEST) await import(main)
 else if (existsSync(own)) runOn(own)
 else {
-  console.error(`parley needs Node ${OLDEST} or later; this is ${process.versions.node}. Run npm ci in the checkout.`)
+  console.error(
+    `parley needs Node ${OLDEST} or later; this is ${process.versions.node}. Run npm ci in the checkout.`,
+  )
   process.exitCode = 2
 }
 

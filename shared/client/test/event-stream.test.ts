@@ -80,9 +80,13 @@ describe('an event stream', () => {
     const after: unknown[] = []
     const { url } = await streams((req, res, connection) => {
       after.push(req.headers['last-event-id'])
-      write(res, `retry: 1\nid: ${connection}\ndata: ${connection}\n\ndata: half of an event\n`)
-      if (connection === 1) res.end()
-      if (connection === 2) res.destroy()
+      const text = `retry: 1\nid: ${connection}\ndata: ${connection}\n\ndata: half of an event\n`
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      res.write(text, () => {
+        if (connection === 1) res.end()
+        // A reset would overtake what was written.
+        if (connection === 2) req.socket.end()
+      })
     })
     const parley = createParley({ url, token: 't' })
     expect(await take(parley.events('/rest/events', { lastEventId: '0' }), 3)).toEqual(['1', '2', '3'])
