@@ -3,8 +3,9 @@ import type { FindRoute } from './routes.ts'
 
 const MAX_AGE_SECONDS = 600
 const ALLOWED_HEADERS =
-  'authorization, content-type, idempotency-key, if-match, if-none-match, prefer, x-request-id'
-const EXPOSED_HEADERS = 'etag, idempotent-replayed, ratelimit, ratelimit-policy, retry-after, x-request-id'
+  'authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, prefer, x-request-id'
+const EXPOSED_HEADERS =
+  'etag, idempotent-replayed, ratelimit, ratelimit-policy, retry-after, x-message-id, x-request-id'
 
 /**
  * Lets pages of the given origins read responses, and responds to their preflights. Cookies are not used, so

@@ -7,8 +7,10 @@ import { type Callers, internalTokenFor, type KnownCaller } from './callers.ts'
 import { clientAddress } from './client-address.ts'
 import type { Forwarding } from './forward.ts'
 import type { Instances } from './instances.ts'
+import { nearestPath } from './nearest-path.ts'
 import type { RateLimits } from './rate-limit/rate-limits.ts'
 import type { FindRoute, Route, Upstream } from './routes.ts'
+import { unauthenticated } from './unauthenticated.ts'
 
 interface Gatekeeping {
   findRoute: FindRoute
@@ -64,7 +66,7 @@ function letThrough(
 
 function routeOf({ findRoute }: Gatekeeping, req: Request, res: Response): Route {
   const route = findRoute(req.path, req.method)
-  if (route === undefined) throw new Problem('not_found')
+  if (route === undefined) throw new Problem('not_found', { detail: nearestPath(req.path) })
   res.locals.route = route.path
   if (!route.methods.includes(req.method))
     throw new Problem('method_not_allowed', { headers: { allow: route.methods.join(', ') } })
@@ -82,12 +84,13 @@ interface Asked {
 /** The caller; undefined on a public path, and where an optional token is not valid. */
 async function callerFor(
   { callers, limits }: Gatekeeping,
-  { route, address }: Asked,
+  { route, req, address }: Asked,
   token: string | undefined,
 ): Promise<KnownCaller | undefined> {
   if (route.access === 'public') return undefined
   try {
-    if (token === undefined) throw new Problem('unauthenticated')
+    if (token === undefined)
+      throw unauthenticated(req.headers.authorization === undefined ? 'missing' : 'malformed')
     limits.unknownToken(addressKey(address))
     return await callers.resolve(token)
   } catch (error) {

@@ -29,7 +29,7 @@ export interface Somebody {
   folder: string
   run(args: string[], options?: RunOptions): Promise<Ran>
   /** Its output, line by line of JSON. */
-  json(args: string[], options?: RunOptions): Promise<Record<string, never>[]>
+  json(args: string[], options?: RunOptions): Promise<Record<string, unknown>[]>
   /** At a terminal (util-linux `script`): each reply is typed when its question is there. */
   atTerminal(
     args: string[],

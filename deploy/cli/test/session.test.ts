@@ -109,7 +109,7 @@ describe('parley login', () => {
 describe('parley', () => {
   test.each([
     [['sned'], "error: unknown command 'sned'\n(Did you mean send?)\n"],
-    [['why'], "error: missing required argument 'what'\n\n(parley why --help shows all of it)\n"],
+    [['why'], "error: missing required argument 'what'\n(parley why --help shows all of it)\n"],
     [['tail', '--state', 'lost'], 'There is no "lost". Allowed are: received, handled, sending,'],
     [
       ['replay', '--from', 'yesterday'],

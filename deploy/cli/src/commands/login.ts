@@ -88,7 +88,6 @@ async function standardInput(): Promise<string> {
 async function ask(question: string, option: string, { hidden = false } = {}): Promise<string> {
   if (!process.stdin.isTTY)
     throw new Failure(`${option} is missing, and there is no terminal to ask at.`, EXIT.usage)
-  process.stderr.write(question)
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const reader = createInterface({
     input: process.stdin,
@@ -96,6 +95,8 @@ async function ask(question: string, option: string, { hidden = false } = {}): P
     terminal: hidden,
   })
   reader.once('SIGINT', () => process.exit(130))
+  // The terminal shows what is typed until the reader is there.
+  process.stderr.write(question)
   const line = await reader.question('')
   reader.close()
   if (hidden) process.stderr.write('\n')

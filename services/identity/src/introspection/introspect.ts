@@ -33,13 +33,14 @@ export function introspectRoute({
     jsonBody({ maxBytes: MAX_BODY_BYTES }),
     async (req, res) => {
       const confirmed = await confirm(models, parse(question, req.body))
-      res.json(confirmed === undefined ? { active: false } : { active: true, ...confirmed })
+      const isActive = confirmed !== undefined && 'caller' in confirmed
+      res.json({ active: isActive, ...confirmed })
     },
   )
   return router
 }
 
-function confirm(models: Models, asked: z.output<typeof question>): Promise<Confirmed | undefined> {
+function confirm(models: Models, asked: z.output<typeof question>): Promise<Confirmed | Ended | undefined> {
   return 'tokenHash' in asked ? confirmApiToken(models, asked.tokenHash) : confirmSession(models, asked)
 }
 
@@ -47,6 +48,11 @@ function confirm(models: Models, asked: z.output<typeof question>): Promise<Conf
 interface Confirmed {
   caller: Caller
   expiresAt?: number
+}
+
+/** When an API token ended, in milliseconds since 1970. */
+interface Ended {
+  endedAt: number
 }
 
 /** The caller of a session that was neither revoked nor ran out, and whose account is still there. */
@@ -68,10 +74,12 @@ async function confirmSession(
  * The caller of an API token: the account that made it, in the token's own role. None once the account has less than
  * the token. Notes that it was used.
  */
-async function confirmApiToken(models: Models, hash: string): Promise<Confirmed | undefined> {
+async function confirmApiToken(models: Models, hash: string): Promise<Confirmed | Ended | undefined> {
   const lastUsedAt = new Date()
   const token = await models.apiTokens.findOneAndUpdate({ hash }, { $set: { lastUsedAt } }).lean()
-  if (token === null || (token.expiresAt !== undefined && token.expiresAt <= lastUsedAt)) return undefined
+  if (token === null) return undefined
+  if (token.expiresAt !== undefined && token.expiresAt <= lastUsedAt)
+    return { endedAt: token.expiresAt.getTime() }
   const account = await models.accounts.findById(token.account).lean()
   if (account === null || !(await mayStillGive(models, account, token.role))) return undefined
   const caller = await callerFor(models, account, token.role)
