@@ -58,9 +58,9 @@ const EXCEPTED: readonly { names: string; reason: string; in?: RegExp }[] = [
     in: /^(services\/dispatcher|tests\/(dispatch|intake))\//,
   },
   {
-    names: 'fault Fault _fault',
+    names: 'fault Fault _fault FAULTS',
     reason: "the API's field, which is stored: who caused that a message was given up",
-    in: /^(services\/dispatcher|tests\/dispatch)\//,
+    in: /^(services\/dispatcher|tests\/dispatch|deploy\/cli)\//,
   },
   {
     names: 'Answer hasAnswer storeAnswer',
@@ -75,7 +75,7 @@ const EXCEPTED: readonly { names: string; reason: string; in?: RegExp }[] = [
   {
     names: 'answer',
     reason: "the API's field",
-    in: /^(services\/(dispatcher|webhook)|shared|tests|deploy\/local)\//,
+    in: /^(services\/(dispatcher|webhook)|shared|tests|deploy\/(local|cli))\//,
   },
   { names: 'order', reason: "a kind of Meta's messages", in: /^services\/webhook\/src\/meta\// },
   { names: 'order', reason: 'a stored field', in: /^tests\/bench\/send-costs\.ts$/ },

@@ -177,7 +177,7 @@ const REPAIRS: Record<string, string> = {
   target_refused:
     'The URL leads into a private network, which is refused unless ALLOWED_PRIVATE_TARGETS lists it.',
   not_reached: 'Look whether the address is right and the other side is up.',
-  bad_answer: "The handler's response is not a message: see docs/handlers.md.",
+  ['bad_answer']: "The handler's response is not a message: see docs/handlers.md.",
   bad_args: "The function's arguments do not fit the action's spec.",
 }
 

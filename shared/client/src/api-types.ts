@@ -1433,7 +1433,7 @@ export interface components {
         FindingPage: {
             data: {
                 /** @enum {string} */
-                code: "dangling_reference" | "unreachable_step" | "step_cycle" | "bad_spec" | "bad_handler" | "shadowed" | "not_checked";
+                code: "dangling_reference" | "unreachable_step" | "step_cycle" | "bad_spec" | "bad_handler" | "unknown_agent" | "incomplete_channel" | "shadowed" | "not_checked";
                 /** @enum {string} */
                 resource: "channels" | "tasks" | "steps" | "assistant" | "configs" | "actions" | "jobs" | "workflows";
                 _id: number;
