@@ -26,9 +26,10 @@ export interface Explanation {
 
 /** Explains a message from its record alone, and what surrounds it. */
 export function explainMessage(message: Message, surroundings: Surroundings): Explanation {
+  // An attempt goes before the change that it brought about at the same time.
   const events = [
-    ...message.timeline.map(changeEvent),
     ...message.attempts.flatMap((attempt) => attemptEvents(message, attempt)),
+    ...message.timeline.map(changeEvent),
   ]
   return {
     verdict: verdictOf(message, surroundings),
@@ -177,7 +178,7 @@ const REPAIRS: Record<string, string> = {
   target_refused:
     'The URL leads into a private network, which is refused unless ALLOWED_PRIVATE_TARGETS lists it.',
   not_reached: 'Look whether the address is right and the other side is up.',
-  ['bad_answer']: "The handler's response is not a message: see docs/handlers.md.",
+  bad_answer: "The handler's response is not a message: see docs/handlers.md.",
   bad_args: "The function's arguments do not fit the action's spec.",
 }
 
