@@ -132,7 +132,7 @@ describe('a token whose claims are wrong is refused although identity’s key si
   const now = () => Math.floor(Date.now() / 1000)
   test.each([
     ['expired', { exp: now() - 60 }],
-    ['not yet valid', { nbf: now() + 60 }],
+    ['not yet valid', { nbf: now() + 3_600 }],
     ['of another issuer', { iss: 'urn:parley:gateway' }],
     ['for another audience', { aud: 'configuration' }],
     ['without audience', { aud: undefined }],
