@@ -9,7 +9,7 @@ const errorsPage = new URL('errors.md', import.meta.url)
 const environmentPage = new URL('environment.md', import.meta.url)
 const permissionsPage = new URL('permissions.md', import.meta.url)
 const openApi = new URL('openapi.json', import.meta.url)
-const types = new URL('../tests/openapi/api-types.ts', import.meta.url)
+const types = new URL('../shared/client/src/api-types.ts', import.meta.url)
 
 writeFileSync(errorsPage, renderErrorsPage())
 writeFileSync(environmentPage, renderEnvironmentPage())

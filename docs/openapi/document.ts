@@ -126,10 +126,18 @@ function contentOf({ schema, example, types = ['application/json'] }: Content, {
 
 function parameterOf(parameter: OperationParameter, { schemas }: Parts): object {
   const { in: place, name, description, schema, required = false, example } = parameter
+  const jsonSchema = schemas.of(schema)
   return {
-    ...{ name, in: place, description, required, schema: schemas.of(schema) },
+    ...{ name, in: place, description, required, schema: jsonSchema },
+    ...(takesLists(jsonSchema) ? { style: 'form', explode: false } : {}),
     ...defined({ example }),
   }
+}
+
+/** Lists in a query are separated by commas. */
+function takesLists(schema: object): boolean {
+  const { type, anyOf = [] } = schema as { type?: string; anyOf?: object[] }
+  return type === 'array' || anyOf.some(takesLists)
 }
 
 function versionOfProduct(): string {

@@ -1,7 +1,7 @@
 import { ACCESS_TOKEN, accessTokenClaims } from '@parley/shared/access-token'
-import { Problem } from '@parley/shared/problem'
 import jwt from 'jsonwebtoken'
 import type { KeySet } from './key-set.ts'
+import { unauthenticated } from './unauthenticated.ts'
 
 /** Whom an access token names, and until when, in milliseconds since 1970. */
 export interface VerifiedToken {
@@ -26,7 +26,7 @@ export function createAccessTokens({ keySet }: { keySet: KeySet }): AccessTokens
     verify: async (token) => {
       const header = headerOf(token)
       const key = header && (await keySet.key(header.kid))
-      if (key === undefined) throw new Problem('unauthenticated')
+      if (key === undefined) throw unauthenticated('malformed')
       try {
         const payload = jwt.verify(token, key, {
           algorithms: [ACCESS_TOKEN.algorithm],
@@ -37,7 +37,10 @@ export function createAccessTokens({ keySet }: { keySet: KeySet }): AccessTokens
         const { sub, sid, exp } = accessTokenClaims.parse(payload)
         return { account: Number(sub), session: sid, expiresAt: exp * 1000 }
       } catch (cause) {
-        throw new Problem('unauthenticated', { cause })
+        // It is said only of a token whose signature is right.
+        if (cause instanceof jwt.TokenExpiredError)
+          throw unauthenticated('expired', { at: cause.expiredAt.getTime(), cause })
+        throw unauthenticated('malformed', { cause })
       }
     },
   }

@@ -4,6 +4,7 @@ import { createInternalClient } from '@parley/shared/internal-client'
 import { createInternalSigner } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
 import { createObserver } from '@parley/shared/observe-requests'
+import { Problem } from '@parley/shared/problem'
 import { connectRedis } from '@parley/shared/redis'
 import { createApp, type Service } from '@parley/shared/service-app'
 import { createTracing } from '@parley/shared/tracing'
@@ -22,6 +23,7 @@ import { gatekeeper } from './gatekeeper.ts'
 import { followInstances } from './instances.ts'
 import { createKeySet } from './key-set.ts'
 import { createListener } from './listener.ts'
+import { nearestPath } from './nearest-path.ts'
 import { createRateLimits } from './rate-limit/rate-limits.ts'
 import { createRedisCount, settleRegularly } from './rate-limit/settle.ts'
 import { gatewayReadiness } from './readiness.ts'
@@ -78,6 +80,9 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
       express.use(consolePages({ admit }))
       express.use((req, res, next) => {
         if (!cors(req, res, req.path)) next()
+      })
+      express.use((req) => {
+        throw new Problem('not_found', { detail: nearestPath(req.path) })
       })
     },
   })

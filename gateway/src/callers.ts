@@ -16,6 +16,7 @@ import { z } from 'zod'
 import type { AccessTokens } from './access-tokens.ts'
 import type { Upstream } from './routes.ts'
 import { createSingleFlight } from './single-flight.ts'
+import { unauthenticated } from './unauthenticated.ts'
 
 /** The caller of a token, as identity confirmed it. Times are on the clock of `performance.now()`. */
 export interface KnownCaller {
@@ -65,7 +66,7 @@ const CONFIRMED_MS = 60_000
 
 const introspection = z.discriminatedUnion('active', [
   z.object({ active: z.literal(true), caller: callerSchema, expiresAt: z.number().optional() }),
-  z.object({ active: z.literal(false) }),
+  z.object({ active: z.literal(false), endedAt: z.number().optional() }),
 ])
 
 /**
@@ -133,7 +134,10 @@ async function confirmCaller(
   const askedAt = performance.now()
   const reply = introspection.safeParse(await identity.post('/internal/introspect', question))
   if (!reply.success) throw new Problem('unavailable', { cause: reply.error })
-  if (!reply.data.active) throw new Problem('unauthenticated')
+  if (!reply.data.active) {
+    const { endedAt: at } = reply.data
+    throw at === undefined ? unauthenticated('revoked') : unauthenticated('expired', { at })
+  }
   const { caller, expiresAt = Number.POSITIVE_INFINITY } = reply.data
   const usableUntil = askedAt + Math.min(usableMs, expiresAt - Date.now())
   const confirmedUntil = Math.min(askedAt + CONFIRMED_MS, usableUntil)

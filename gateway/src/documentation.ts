@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { methodNotAllowed } from '@parley/shared/problem'
 import { type Request, type RequestHandler, Router } from 'express'
+import { ERROR_PAGE_STYLE, errorPages } from './error-pages.ts'
 
 /** A file that is served as it is. */
 interface Asset {
@@ -70,9 +71,16 @@ const HEADERS = {
 const openApiDocument = new URL('../../docs/openapi.json', import.meta.url)
 const ofRenderer = (file: string) => createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`)
 
+const textPage = (text: string) => ({
+  type: 'text/html; charset=utf-8',
+  read: async () => Buffer.from(text),
+})
+
 const SOURCES: Readonly<Record<string, { type: string; read(): Promise<Buffer> }>> = {
   '/openapi.json': { type: 'application/json; charset=utf-8', read: () => readFile(openApiDocument) },
-  '/docs': { type: 'text/html; charset=utf-8', read: async () => Buffer.from(PAGE) },
+  '/docs': textPage(PAGE),
+  ...Object.fromEntries(Object.entries(errorPages()).map(([path, text]) => [path, textPage(text)])),
+  '/docs/errors.css': { type: 'text/css; charset=utf-8', read: async () => Buffer.from(ERROR_PAGE_STYLE) },
   '/docs/start.js': { type: 'text/javascript; charset=utf-8', read: async () => Buffer.from(START) },
   '/docs/swagger-ui-bundle.js': {
     type: 'text/javascript; charset=utf-8',
@@ -86,7 +94,8 @@ const SOURCES: Readonly<Record<string, { type: string; read(): Promise<Buffer> }
 }
 
 /**
- * `GET /openapi.json`, and the same for people at `/docs`, with all that the page needs. It needs no token;
+ * `GET /openapi.json`, the same for people at `/docs` with all that the page needs, and `/docs/errors` with a page for
+ * each error code. It needs no token;
  * `admit` throws for a caller that asks too often.
  */
 export function documentation({ admit }: { admit(req: Request): void }): Router {

@@ -9,6 +9,7 @@ import type { Forwarding } from './forward.ts'
 import type { Instances } from './instances.ts'
 import type { RateLimits } from './rate-limit/rate-limits.ts'
 import type { Route, Upstream } from './routes.ts'
+import { unauthenticated } from './unauthenticated.ts'
 
 interface Gatekeeping {
   services: Record<Upstream, Instances>
@@ -81,12 +82,13 @@ function letThrough(
 /** The caller; undefined on a public path, and where an optional token is not valid. */
 async function callerFor(
   { callers, limits }: Gatekeeping,
-  { route, address }: Asked,
+  { route, req, address }: Asked,
   token: string | undefined,
 ): Promise<KnownCaller | undefined> {
   if (route.access === 'public') return undefined
   try {
-    if (token === undefined) throw new Problem('unauthenticated')
+    if (token === undefined)
+      throw unauthenticated(req.headers.authorization === undefined ? 'missing' : 'malformed')
     limits.unknownToken(addressKey(address))
     return await callers.resolve(token)
   } catch (error) {

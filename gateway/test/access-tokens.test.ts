@@ -59,6 +59,14 @@ describe('an access token is valid', () => {
   })
 })
 
+test('an access token that has ended is refused with when that was', async () => {
+  const exp = SECONDS - 3_600
+  await expect(tokens.verify(token({ claims: { exp } }))).rejects.toMatchObject({
+    code: 'unauthenticated',
+    options: { detail: `The token expired at ${new Date(exp * 1_000).toISOString()}.` },
+  })
+})
+
 describe('an access token is refused', () => {
   const refused = (text: string) =>
     expect(tokens.verify(text)).rejects.toMatchObject({ code: 'unauthenticated' })

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
+import { errors } from '@parley/shared/errors'
 import { startSystem, systemForTests } from './gateway-system.ts'
 
 const system = systemForTests()
@@ -31,6 +32,25 @@ describe('the document', () => {
     const sizes = [zipped, plain].map(({ headers }) => Number(headers.get('content-length')))
     expect(sizes[0]).toBeLessThan((sizes[1] ?? 0) / 8)
     expect(await zipped.text()).toBe(await plain.text())
+  })
+})
+
+describe('the pages of errors', () => {
+  test('explain every code, and are where problems say', async () => {
+    const index = await (await get('/docs/errors')).text()
+    for (const code of Object.keys(errors)) {
+      const page = await get(`/docs/errors/${code}`)
+      expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+      expect(await page.text()).toContain(`<code>${code}</code>`)
+      expect(index).toContain(`href="/docs/errors/${code}"`)
+    }
+    const refused = await get('/rest/channels')
+    const { type } = (await refused.json()) as { type: string }
+    expect(new URL(type, refused.url).href).toBe(`${system.url}/docs/errors/unauthenticated`)
+  })
+
+  test('of a code that there is none of is not there', async () => {
+    expect((await get('/docs/errors/nothing')).status).toBe(404)
   })
 })
 

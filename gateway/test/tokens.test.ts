@@ -130,7 +130,7 @@ describe('a token whose claims are wrong is refused although identity’s key si
   const now = () => Math.floor(Date.now() / 1000)
   test.each([
     ['expired', { exp: now() - 60 }],
-    ['not yet valid', { nbf: now() + 60 }],
+    ['not yet valid', { nbf: now() + 3_600 }],
     ['of another issuer', { iss: 'urn:parley:gateway' }],
     ['for another audience', { aud: 'configuration' }],
     ['without audience', { aud: undefined }],
@@ -151,6 +151,55 @@ describe('a token whose claims are wrong is refused although identity’s key si
     ['a critical extension', { typ: 'at+jwt', crit: ['b64'], b64: true }],
   ])('of type %s', async (_what, header) => {
     await expectRefused(forge(key, { kid: 'known', ...header }, claims()))
+  })
+})
+
+describe('a refusal says what is wrong with the token, as RFC 6750', () => {
+  const refusal = async (headers: Record<string, string>) => {
+    const { status, json, headers: received } = await system.call('GET', PATH, { headers })
+    return [status, json.detail, received.get('www-authenticate')]
+  }
+  const withError = (text: string) =>
+    `Bearer realm="parley", error="invalid_token", error_description="${text}"`
+
+  test('it is missing', async () => {
+    expect(await refusal({})).toEqual([401, expect.stringContaining('is missing'), 'Bearer realm="parley"'])
+  })
+
+  test('it is malformed', async () => {
+    const text = 'The token is malformed, or not one of this system.'
+    const values = ['Basic dXNlcjp4', 'Bearer', 'Bearer a.b.c', `Bearer ${user.accessToken.slice(0, -4)}AAAA`]
+    for (const authorization of values)
+      expect(await refusal({ authorization })).toEqual([401, text, withError(text)])
+  })
+
+  test('an API token expired, and when', async () => {
+    const created = await system.call('POST', '/api/auth/tokens', {
+      token: user.accessToken,
+      body: { name: 'old', role: 'VIEWER', expiresInDays: 1 },
+    })
+    const expiresAt = new Date(Date.now() - 5_000)
+    await system.identity.database
+      .collection<{ _id: number }>('apiTokens')
+      .updateOne({ _id: created.json._id }, { $set: { expiresAt } })
+    const text = `The token expired at ${expiresAt.toISOString()}.`
+    expect(await refusal({ authorization: `Bearer ${created.json.token}` })).toEqual([
+      401,
+      text,
+      withError(text),
+    ])
+  })
+
+  test('its session was ended', async () => {
+    const other = await system.register()
+    const { sid } = jwt.decode(other.accessToken) as { sid: string }
+    await system.identity.database.collection<{ _id: string }>('sessions').deleteOne({ _id: sid })
+    const text = 'The token was revoked, or its session has ended.'
+    expect(await refusal({ authorization: `Bearer ${other.accessToken}` })).toEqual([
+      401,
+      text,
+      withError(text),
+    ])
   })
 })
 

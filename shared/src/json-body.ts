@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import express, { type RequestHandler } from 'express'
+import { findJsonError } from './json-error.ts'
 import { withItsKeys } from './parse-json.ts'
 import { type FieldError, Problem } from './problem.ts'
 
@@ -68,10 +69,20 @@ function bodyProblem(error: unknown): unknown {
   const { type, status, cause } = error as { type?: string; status?: number; cause?: unknown }
   if (cause instanceof Problem) return cause
   if (type === 'entity.too.large') return new Problem('body_too_large')
-  if (type === 'entity.parse.failed') return new Problem('malformed_json')
+  if (type === 'entity.parse.failed') return malformedJson(error)
   if (type === 'encoding.unsupported' || type === 'charset.unsupported')
     return new Problem('unsupported_media_type')
   return status !== undefined && status < 500 ? new Problem('malformed_body', { cause: error }) : error
+}
+
+/** The parser leaves the text on its error; its depth was checked before. */
+function malformedJson(error: unknown): Problem {
+  const { body } = error as { body?: unknown }
+  const found = typeof body === 'string' ? findJsonError(body) : undefined
+  if (found === undefined) return new Problem('malformed_json')
+  const { line, column, expected } = found
+  const detail = `Line ${line}, column ${column}: expected ${expected}.`
+  return new Problem('malformed_json', { detail, extra: { line, column } })
 }
 
 const QUOTE = 0x22

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { defined } from './defined.ts'
-import { type ErrorCode, errors } from './errors.ts'
+import { type ErrorCode, errors, problemType } from './errors.ts'
 import { type PendingResponse, pathOf, type ReceivedRequest } from './exchange.ts'
 import type { Log } from './log.ts'
 import { isUnavailable } from './unavailable.ts'
@@ -55,7 +55,7 @@ export function problemBody(problem: Problem, at: { instance: string; requestId:
   const { title, status } = errors[problem.code]
   const { detail, errors: fieldErrors, errorsTotal = fieldErrors?.length ?? 0, extra } = problem.options
   return {
-    type: `urn:parley:error:${problem.code}`,
+    type: problemType(problem.code),
     title,
     status,
     ...defined({ detail }),

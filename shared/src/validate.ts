@@ -4,13 +4,26 @@ import { type FieldError, Problem } from './problem.ts'
 
 const MAX_FIELD_ERRORS = 100
 
-/** The field errors of a failed zod parse with JSON Pointer paths; 100 at most. */
-export function fieldErrorsOf(error: z.ZodError): FieldError[] {
+/** The field errors of a failed zod parse of `value` with JSON Pointer paths; 100 at most. */
+export function fieldErrorsOf(error: z.ZodError, value: unknown): FieldError[] {
   return error.issues.slice(0, MAX_FIELD_ERRORS).map((issue) => ({
     path: issue.path.map((segment) => `/${pointerSegment(String(segment))}`).join(''),
     code: issue.code,
-    message: issue.message,
+    message: isMissing(issue, value) ? 'is required' : issue.message,
   }))
+}
+
+const OF_A_VALUE = ['invalid_type', 'invalid_value', 'invalid_union', 'custom']
+
+/** Whether the error is that there is nothing at its place. */
+function isMissing({ code, path }: z.core.$ZodIssue, value: unknown): boolean {
+  if (path.length === 0 || !OF_A_VALUE.includes(code)) return false
+  const at = path.reduce<unknown>(
+    (inner, key) =>
+      typeof inner === 'object' && inner !== null ? (inner as Record<PropertyKey, unknown>)[key] : null,
+    value,
+  )
+  return at === undefined
 }
 
 /**
@@ -21,17 +34,20 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.inpu
   // It copies nothing, where parsing does, and only what is wrong is gone through again.
   if (schema.validate(value)) return value as z.input<S>
   const { error } = schema.safeParse(value)
-  throw invalid(error)
+  throw invalid(error, value)
 }
 
 /** Parses `value` into what `schema` makes of it (defaults, transforms). Throws `validation_failed`. */
 export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  throw invalid(result.error)
+  throw invalid(result.error, value)
 }
 
-function invalid(error: z.ZodError | undefined): Problem {
+function invalid(error: z.ZodError | undefined, value: unknown): Problem {
   if (error === undefined) return new Problem('validation_failed', { errors: [] })
-  return new Problem('validation_failed', { errors: fieldErrorsOf(error), errorsTotal: error.issues.length })
+  return new Problem('validation_failed', {
+    errors: fieldErrorsOf(error, value),
+    errorsTotal: error.issues.length,
+  })
 }

@@ -46,6 +46,20 @@ describe('a JSON body', () => {
     expect((await post(text)).text).toBe(text)
   })
 
+  test('that is no JSON is refused with its line and column, and not repeated', async () => {
+    const { status, problem } = await post('{\n  "secret": 1,\n}')
+    expect([status, problem]).toMatchObject([
+      400,
+      {
+        code: 'malformed_json',
+        line: 3,
+        column: 1,
+        detail: 'Line 3, column 1: expected a key in double quotes.',
+      },
+    ])
+    expect(JSON.stringify(problem)).not.toContain('secret')
+  })
+
   test('comes through with its keys, whichever stood in their place before', async () => {
     for (const key of ['\\', '\n', '"', 'a\\', 'a\t']) {
       const text = JSON.stringify({ first: 1, [key]: 2 })

@@ -1,5 +1,5 @@
 import type { PlannedMessage } from '@parley/local/demo/demo-plan'
-import type { Workspace } from './workspace.ts'
+import type { DispatchWorkspace } from './workspace.ts'
 
 /** The functions of a conversation, one for each step. */
 export const STEPS = ['check', 'book', 'confirm'] as const
@@ -56,7 +56,7 @@ export function placeOf(text: string): Place | undefined {
 }
 
 /** Configures an assistant whose functions are at `url`; returns its id. */
-export async function configureAssistant(workspace: Workspace, url: string): Promise<number> {
+export async function configureAssistant(workspace: DispatchWorkspace, url: string): Promise<number> {
   await workspace.call('PUT', '/rest/actions/1', {
     name: 'Bookings',
     description: 'Checks and books',

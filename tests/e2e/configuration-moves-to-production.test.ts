@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { createParley, type Parley as ParleyClient } from '@parley/client'
+import { succeeded } from '@parley/client/parley-error'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
-import { type ParleyClient, parleyClient, succeeded } from '../openapi/client.ts'
 
 let system: Parley
-let staging: ParleyClient
-let production: ParleyClient
+let staging: ParleyClient['api']
+let production: ParleyClient['api']
 
-async function register(namespace: string): Promise<ParleyClient> {
+async function register(namespace: string): Promise<ParleyClient['api']> {
   const body = {
     name: 'Ana Souza',
     email: `${namespace}@example.com`,
@@ -14,8 +15,10 @@ async function register(namespace: string): Promise<ParleyClient> {
     password: 'correct horse battery staple',
     namespace,
   }
-  const { accessToken } = await succeeded(parleyClient(system.url).POST('/api/auth/register', { body }))
-  return parleyClient(system.url, accessToken)
+  const { accessToken } = await succeeded(
+    createParley({ url: system.url }).api.POST('/api/auth/register', { body }),
+  )
+  return createParley({ url: system.url, token: accessToken }).api
 }
 
 beforeAll(async () => {
@@ -67,6 +70,6 @@ test('what is refused says why, in one form', async () => {
     code: 'still_referenced',
     referrers: [{ resource: 'assistant', _id: 1 }],
   })
-  const { error } = await parleyClient(system.url).GET('/rest/jobs')
+  const { error } = await createParley({ url: system.url }).api.GET('/rest/jobs')
   expect(error?.code).toBe('unauthenticated')
 })

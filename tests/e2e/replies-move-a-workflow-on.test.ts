@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { createParley, type Parley as ParleyClient } from '@parley/client'
+import { succeeded } from '@parley/client/parley-error'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
-import { type ParleyClient, parleyClient, succeeded } from '../openapi/client.ts'
 
 let system: Parley
-let parley: ParleyClient
+let parley: ParleyClient['api']
 
 beforeAll(async () => {
   system = await startParley()
@@ -15,8 +16,10 @@ beforeAll(async () => {
     password: 'correct horse battery staple',
     namespace: 'acme',
   }
-  const { accessToken } = await succeeded(parleyClient(system.url).POST('/api/auth/register', { body }))
-  parley = parleyClient(system.url, accessToken)
+  const { accessToken } = await succeeded(
+    createParley({ url: system.url }).api.POST('/api/auth/register', { body }),
+  )
+  parley = createParley({ url: system.url, token: accessToken }).api
   await configure()
 }, 240_000)
 afterAll(() => system.close(), 60_000)

@@ -1,8 +1,9 @@
+import { createParley } from '@parley/client'
+import { succeeded } from '@parley/client/parley-error'
 import { isReady } from '@parley/local/demo/running-system'
 import type { System } from '@parley/local/system/start-system'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { startOwnSystem } from '../dispatch/own-system.ts'
-import { parleyClient, succeeded } from '../openapi/client.ts'
 
 export interface HttpResponse {
   status: number
@@ -65,7 +66,7 @@ export async function startProcesses(): Promise<RunningParley> {
       namespace,
     }
     const { accessToken } = await succeeded(
-      parleyClient(system.gatewayUrl).POST('/api/auth/register', { body }),
+      createParley({ url: system.gatewayUrl }).api.POST('/api/auth/register', { body }),
     )
     return accessToken
   }
@@ -84,7 +85,9 @@ export async function startProcesses(): Promise<RunningParley> {
         config,
       }
       const params = { path: { id } }
-      await succeeded(parleyClient(system.gatewayUrl, token).PUT('/rest/channels/{id}', { params, body }))
+      await succeeded(
+        createParley({ url: system.gatewayUrl, token }).api.PUT('/rest/channels/{id}', { params, body }),
+      )
     },
     async sends(phoneNumberId) {
       const response = await fetch(`${system.simulatorUrl}/simulator/sends?phoneNumberId=${phoneNumberId}`)

@@ -41,7 +41,7 @@ describe('the OpenAPI document', () => {
   })
 
   test('is what the types of the client are made from (npm run docs writes them)', async () => {
-    const types = readFileSync(new URL('api-types.ts', import.meta.url), 'utf8')
+    const types = readFileSync(new URL('../../shared/client/src/api-types.ts', import.meta.url), 'utf8')
     expect(types).toBe(await clientTypes(document))
   })
 

@@ -12,7 +12,7 @@ const CLEAN = [
     .map((folder) => `tests/${folder}`),
 ]
 /** Is made from the OpenAPI document. */
-const GENERATED = 'tests/openapi/api-types.ts'
+const GENERATED = 'shared/client/src/api-types.ts'
 
 /** Words of our own that stood for a standard one, and what to write instead. */
 const WORDS = new Map<string, string>([
@@ -57,15 +57,16 @@ const EXCEPTED: readonly { names: string; reason: string; in?: RegExp }[] = [
     in: /^(services\/dispatcher|tests\/(dispatch|intake))\//,
   },
   {
-    names: 'fault Fault _fault',
+    names: 'fault Fault _fault FAULTS',
     reason: "the API's field, which is stored: who caused that a message was given up",
-    in: /^(services\/dispatcher|tests\/dispatch)\//,
+    in: /^(services\/dispatcher|tests\/dispatch|deploy\/cli)\//,
   },
   {
     names: 'Answer hasAnswer storeAnswer',
     reason: "the `answer` of a message, which is the API's name",
     in: /^services\/dispatcher\//,
   },
+  { names: 'bad_answer', reason: "a code of the dispatcher's attempts", in: /^deploy\/cli\// },
   { names: 'keepSocketAlive', reason: "a method of Node's HTTP agent" },
   { names: 'MESSAGES_KEPT_DAYS COPIES GOVERNED', reason: 'names in the environment' },
   { names: 'threadsOutOfOrder', reason: 'out of order is the standard term' },
@@ -74,7 +75,7 @@ const EXCEPTED: readonly { names: string; reason: string; in?: RegExp }[] = [
   {
     names: 'answer',
     reason: "the API's field",
-    in: /^(services\/(dispatcher|webhook)|shared|tests|deploy\/local)\//,
+    in: /^(services\/(dispatcher|webhook)|shared|tests|deploy\/(local|cli))\//,
   },
   { names: 'order', reason: "a kind of Meta's messages", in: /^services\/webhook\/src\/meta\// },
   { names: 'order', reason: 'a stored field', in: /^tests\/bench\/send-costs\.ts$/ },

@@ -2,13 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { createParley, type Parley as ParleyClient } from '@parley/client'
+import { succeeded } from '@parley/client/parley-error'
 import { createLog } from '@parley/shared/log'
 import { connectRedis } from '@parley/shared/redis'
 import { createConfirmedIds } from '@parley/webhook/idempotency'
 import { type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
 import { Redis } from 'ioredis'
 import { mongo } from 'mongoose'
-import { type ParleyClient, parleyClient, succeeded } from '../../../tests/openapi/client.ts'
 import { composeEnvironment } from '../../docker/compose-environment.ts'
 import { readComposeFile } from '../../docker/compose-file.ts'
 import { CHECKOUT } from '../src/checkout.ts'
@@ -54,7 +55,7 @@ let broker: GuardedServer
 let redis: RedisNode
 let provider: Listening
 let system: Parley
-let parley: ParleyClient
+let parley: ParleyClient['api']
 const sent: string[] = []
 
 beforeAll(async () => {
@@ -82,8 +83,10 @@ beforeAll(async () => {
     password: 'a long password',
     namespace: 'acme',
   }
-  const { accessToken } = await succeeded(parleyClient(system.url).POST('/api/auth/register', { body }))
-  parley = parleyClient(system.url, accessToken)
+  const { accessToken } = await succeeded(
+    createParley({ url: system.url }).api.POST('/api/auth/register', { body }),
+  )
+  parley = createParley({ url: system.url, token: accessToken }).api
 }, 240_000)
 
 afterAll(async () => {

@@ -23,6 +23,9 @@ async function check(workspace: number, role = 'WORKSPACE_ADMIN'): Promise<Findi
   throw new Error('the check does not end')
 }
 
+/** What the callback of the example needs. */
+const complete = { callbackUrl: 'https://example.com/callback' }
+
 const short = (findings: Finding[]) =>
   findings.map(({ code, resource, _id, path }) => `${code} ${resource}/${_id}${path}`)
 
@@ -35,7 +38,7 @@ test('a sound configuration has no findings', async () => {
   await put('workflows/1', { ...bodies.workflows, steps: [1, 2], firstStep: 1 })
   await put('configs/1', bodies.configs)
   await put('assistant/1', { ...bodies.assistant, actions: [1], configs: [1], job: 1 })
-  await put('channels/1', bodies.channels)
+  await put('channels/1', { ...bodies.channels, config: { ...complete, assistantId: 1 } })
   await put('tasks/1', { ...bodies.tasks, workflow: 1, currentStep: 2 })
   expect(await check(1)).toEqual([])
 })
@@ -44,7 +47,7 @@ test("dangling references are named with their place, another workspace's docume
   const put = putter(2)
   await put('assistant/5', { ...bodies.assistant, actions: [1, 7], configs: null, job: null })
   await put('actions/7', bodies.actions)
-  await put('channels/5', { ...bodies.channels, config: { assistantId: 1 } })
+  await put('channels/5', { ...bodies.channels, config: { ...complete, assistantId: 1 } })
   expect(short(await check(2))).toEqual([
     'dangling_reference channels/5/config/assistantId',
     'dangling_reference assistant/5/actions/0',
@@ -91,7 +94,7 @@ test('the check finds specs and handlers that cannot be understood', async () =>
   await put('actions/8', { ...action, spec: bomb })
   expect((await server.call('GET', '/rest/actions/8', { workspace: 4 })).json.spec).toBe(bomb)
   await put('actions/9', { ...action, spec: 'openapi: 3.0.0\npaths: &none {}\nx-same: *none\n' })
-  await put('channels/1', { ...bodies.channels, config: {}, handlerUrl: 'native:other' })
+  await put('channels/1', { ...bodies.channels, config: complete, handlerUrl: 'native:other' })
   expect(short(await check(4))).toEqual([
     'bad_handler channels/1/handlerUrl',
     'bad_spec actions/2/spec',
@@ -110,26 +113,49 @@ test('the check knows MCP servers and the built-in agents', async () => {
   const mcp = { ...bodies.actions, specType: 'mcp', spec: '' }
   await put('actions/1', { ...mcp, moduleUrl: 'https://mcp.example.com/mcp' })
   await put('actions/2', { ...mcp, moduleUrl: 'native:request' })
-  const types = ['echo', 'chat', 'functionCall', 'taskManager', 'transcriber', 'oracle', '']
+  const types = ['echo', 'transcriber', 'oracle', '']
   for (const [n, type] of types.entries())
     await put(`channels/${n + 1}`, {
       ...bodies.channels,
-      config: {},
+      config: complete,
       extId: `c${n}`,
       handlerUrl: `native:agents/${type}`,
     })
   const findings = await check(9)
   expect(short(findings)).toEqual([
-    'bad_handler channels/6/handlerUrl',
-    'bad_handler channels/7/handlerUrl',
+    'unknown_agent channels/3/handlerUrl',
+    'bad_handler channels/4/handlerUrl',
     'bad_handler actions/2/moduleUrl',
   ])
   expect(findings[0]?.message).toContain('echo, chat, functionCall, taskManager, transcriber')
 })
 
+test('the check names built-in agents that there are none of, and what a channel lacks for its agent and callback', async () => {
+  const put = putter(7)
+  const channel = { ...bodies.channels, config: {}, handlerUrl: 'https://example.com/handler' }
+  await put('channels/1', { ...channel, extId: '1', callback: 'whatsapp', handlerUrl: 'native:agents/eco' })
+  await put('channels/2', { ...channel, extId: '2' })
+  await put('channels/3', { ...channel, extId: '3', handlerUrl: 'native:agents/chat', config: complete })
+  await put('channels/4', { ...channel, extId: '4', handlerUrl: 'native:agents/echo', config: complete })
+  const sealed = { phoneNumberId: '1', accessToken: 'secret' }
+  await put('channels/5', { ...channel, extId: '5', callback: 'whatsapp', config: sealed })
+  const findings = await check(7)
+  expect(short(findings)).toEqual([
+    'unknown_agent channels/1/handlerUrl',
+    'incomplete_channel channels/1/config/phoneNumberId',
+    'incomplete_channel channels/1/config/accessToken',
+    'incomplete_channel channels/2/config/callbackUrl',
+    'incomplete_channel channels/3/config/assistantId',
+  ])
+  expect(findings[0]?.message).toContain('echo, chat, functionCall')
+})
+
 test('the check finds channels and active tasks that another one with the same extId precedes', async () => {
   const put = putter(5)
-  const channel = { ...bodies.channels, config: {}, extId: 'x'.repeat(200) }
+  const channel = {
+    ...{ ...bodies.channels, config: complete },
+    ...{ extId: 'x'.repeat(200), handlerUrl: 'native:agents/echo' },
+  }
   await put('channels/1', { ...channel, hook: 'rpc' })
   await put('channels/2', channel)
   await put('channels/3', channel)

@@ -32,6 +32,11 @@ describe('the message log', () => {
     'from=yesterday',
     'name=x',
     'thread[$ne]=x',
+    'state=dead,gone',
+    'state=,',
+    'phone=nobody',
+    'fault=nobody',
+    'providerId=',
   ])('refuses %s', async (query) => {
     expect((await line.world.get(`/rest/messages?${query}`)).status).toBe(422)
   })
@@ -45,6 +50,77 @@ describe('the message log', () => {
       await line.world.message('m-delivered', 'delivered')
       const { json } = await line.world.get(`/rest/messages?thread=by-state&${query}`)
       expect(json).toMatchObject({ data: [{ _id: 'm-delivered', state: 'delivered' }], next: null })
+    },
+  )
+
+  test('finds messages by phone, however it is written, by request and by several states', async () => {
+    const { world } = line
+    const person = (phone: string) => ({ ...text('hello', 'found'), user: { phone } })
+    await world.post('m-found-1', person('+55 (11) 97777-0001'))
+    await world.post('m-found-2', { ...person('5511977770001'), extId: 'no such line' })
+    await world.post('m-found-3', person('+5511977770002'))
+    await world.message('m-found-1', 'delivered')
+    await world.message('m-found-2', 'unrouted')
+    await world.message('m-found-3', 'delivered')
+    const idsOf = async (query: string) => {
+      const { json } = await world.get(`/rest/messages?${query}`)
+      return (json as { data: Array<{ _id: string }> }).data.map(({ _id }) => _id)
+    }
+    expect(await idsOf('phone=%2B55%2011%2097777%200001')).toEqual(['m-found-2', 'm-found-1'])
+    expect(await idsOf('phone=5511977770001&state=delivered')).toEqual(['m-found-1'])
+    expect(await idsOf('requestId=request-m-found-1')).toEqual(['m-found-1'])
+    expect(await idsOf('thread=found&state=unrouted,dead')).toEqual(['m-found-2'])
+    expect(await idsOf('thread=found&state=unrouted,delivered')).toHaveLength(3)
+    const { json } = await world.get('/rest/messages?requestId=request-m-found-1')
+    expect(json).toMatchObject({ data: [{ phone: '5511977770001' }] })
+  })
+
+  test("finds a message by the provider's id of one of its sends", async () => {
+    await line.world.post('m-provider', text('hello', 'provider'))
+    await line.world.message('m-provider', 'delivered')
+    const messages = line.world.database.collection<{ _id: string }>('messages')
+    await messages.updateOne({ _id: 'm-provider' }, { $set: { 'sends.0.providerId': 'wamid.HBgN==' } })
+    const { json } = await line.world.get('/rest/messages?providerId=wamid.HBgN%3D%3D')
+    expect(json).toMatchObject({ data: [{ _id: 'm-provider' }], next: null })
+  })
+
+  test('finds what is dead by whose fault that is, and a replay picks by the same', async () => {
+    const { world } = line
+    await world.putChannel(7, line.rpc({ extId: 'faulty', handlerUrl: 'native:agents/none' }))
+    await world.post('m-fault', { extId: 'faulty', user: {}, thread: { extId: 'fault' }, answer: {} })
+    await world.message('m-fault', 'dead')
+    const { json } = await world.get('/rest/messages?fault=channel&thread=fault')
+    expect(json).toMatchObject({ data: [{ _id: 'm-fault', fault: 'channel' }] })
+    expect((await world.get('/rest/messages?fault=us&thread=fault')).json).toEqual({ data: [], next: null })
+    const picked = { fault: 'channel', thread: 'fault', state: ['dead', 'failed'] }
+    expect(await world.call('POST', '/rest/messages/replay', picked)).toMatchObject({ json: { replayed: 1 } })
+  })
+
+  test.each([
+    ['phone', { phone: '551190' }],
+    ['requestId', { requestId: 'r-none' }],
+    ['fault', { fault: 'us' }],
+    ['providerId', { 'sends.providerId': 'wamid.none' }],
+    ['several states', { state: { $in: ['dead', 'failed', 'unrouted'] } }],
+  ])(
+    'a page of messages by %s costs as many keys as it has messages, without a sort',
+    async (_what, filter) => {
+      const messages = line.world.database.collection('messages')
+      const { workspace } = line.world
+      const receivedAt = new Date()
+      const record = (n: number) => ({
+        ...{ _id: `m-seed-${n}`, workspace: workspace + 5_000, receivedAt, state: 'delivered' },
+        ...{ phone: `${n}`, requestId: `r-${n}`, fault: 'channel', sends: [{ providerId: `wamid.${n}` }] },
+      })
+      await messages.deleteMany({ workspace: workspace + 5_000 })
+      await messages.insertMany(Array.from({ length: 500 }, (_, n) => record(n)) as never[])
+      const plan = await messages
+        .find({ $and: [{ workspace: workspace + 5_000 }, filter, { $and: [{}, {}] }] })
+        .sort({ receivedAt: -1, _id: -1 })
+        .limit(51)
+        .explain('executionStats')
+      expect(plan.executionStats.totalKeysExamined).toBeLessThanOrEqual(5)
+      expect(JSON.stringify(plan.queryPlanner.winningPlan)).not.toContain('"SORT"')
     },
   )
 

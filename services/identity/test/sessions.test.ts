@@ -48,7 +48,7 @@ describe('login', () => {
       expect(headers.get('www-authenticate')).toMatch(/^Bearer/)
       const { requestId, ...rest } = json
       expect(rest).toEqual({
-        type: 'urn:parley:error:invalid_credentials',
+        type: '/docs/errors/invalid_credentials',
         title: 'The user name or the password is wrong',
         status: 401,
         instance: '/api/auth/login',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ErrorCode, errors } from '../errors.ts'
+import { type ErrorCode, errors, problemType } from '../errors.ts'
 
 const fieldError = z.looseObject({
   path: z.string().describe('A JSON Pointer into the body, or the name of a parameter'),
@@ -10,7 +10,7 @@ const fieldError = z.looseObject({
 /** Every error as callers get it (RFC 9457). */
 export const problemSchema = z
   .looseObject({
-    type: z.string().describe('`urn:parley:error:` and the code'),
+    type: z.string().describe('Where the gateway explains the code: `/docs/errors/` and the code'),
     title: z.string(),
     status: z.number().int(),
     detail: z.string().optional(),
@@ -30,7 +30,7 @@ export const problemSchema = z
 export function problemExample(code: ErrorCode, instance: string): z.input<typeof problemSchema> {
   const { status, title } = errors[code]
   return {
-    type: `urn:parley:error:${code}`,
+    type: problemType(code),
     title,
     status,
     instance,

@@ -1,9 +1,10 @@
 import type { ErrorRequestHandler, Express } from 'express'
 import express from 'express'
+import { accountRoutes } from './account-routes.ts'
 import { createBehaviours } from './behaviours.ts'
 import { controlRoutes, inspectionRoutes } from './control-routes.ts'
 import { createCustomerWindows, createLimits } from './limits.ts'
-import { messageRoutes } from './message-routes.ts'
+import { checkToken, checkVersion, messageRoutes } from './message-routes.ts'
 import { MetaError } from './meta-error.ts'
 import { createTroubleLog, openSendLog } from './send-log.ts'
 import { createStatusPoster } from './status-poster.ts'
@@ -36,6 +37,7 @@ export async function buildSimulator({ directory }: { directory?: string | undef
   app.use('/simulator', inspectionRoutes({ sends, troubles }))
   app.use('/simulator', controlRoutes({ behaviours, statuses, templates, windows }))
   app.use(messageRoutes({ sends, troubles, behaviours, statuses, templates, windows, limits }))
+  app.use(accountRoutes({ templates, checks: [checkVersion, checkToken] }))
   app.use(() => {
     throw new MetaError({ status: 400, code: 2500, message: 'Unknown path components' })
   })

@@ -36,13 +36,15 @@ export function messageRoutes(options: Parts): Router {
   return router
 }
 
-type Step = RequestHandler<{ version: string; phoneNumberId: string }>
+type Step<P = { version: string; phoneNumberId: string }> = RequestHandler<P>
 
-const checkVersion: Step = (req, _res, next) => {
+/** Goes on with a version of the API only. */
+export const checkVersion: Step<{ version: string }> = (req, _res, next) => {
   next(VERSION.test(req.params.version) ? undefined : 'route')
 }
 
-const checkToken: Step = (req, _res, next) => {
+/** Throws Meta's error where there is no access token, or an expired one. */
+export const checkToken: Step<object> = (req, _res, next) => {
   const [scheme, token] = (req.headers.authorization ?? '').split(' ')
   if (scheme !== 'Bearer' || !token) {
     throw new MetaError({ status: 401, code: 190, message: 'An access token is required' })

@@ -1,22 +1,53 @@
+import { AGENT_TYPES } from '@parley/shared/agent-types'
 import { findPage } from '../store/find-page.ts'
+import type { ResourceDocument } from '../store/stored-document.ts'
 import type { Batch, Finding } from './finding.ts'
 
-/** Handlers that nothing can call, and channels that another one with the same external id comes before. */
+/**
+ * Handlers that nothing can call, channels that lack what their handler or callback needs, and channels that another
+ * one with the same external id comes before.
+ */
 export async function checkChannels(batch: Batch): Promise<Finding[]> {
-  const handlers = batch.documents
-    .filter(({ handlerUrl }) => !isHandler(String(handlerUrl)))
-    .map(({ _id }) => finding('channels', _id, 'bad_handler', '/handlerUrl', HANDLERS))
+  const own = batch.documents.flatMap((channel) => [...handlerFindings(channel), ...lackFindings(channel)])
   const shadowed = await shadowedBy(batch, ({ hook }) => ({ 'doc.hook': hook }))
-  return [...handlers, ...shadowed]
+  return [...own, ...shadowed]
 }
 
-/** The types of the built-in agents. */
-const AGENTS = ['echo', 'chat', 'functionCall', 'taskManager', 'transcriber']
 const NATIVE = 'native:agents/'
-const HANDLERS = `a handler is an http(s) URL or native:agents/<type>, of type ${AGENTS.join(', ')}`
+const KNOWN_AGENTS: readonly string[] = AGENT_TYPES
+/** They need no assistant to speak for. */
+const WITHOUT_ASSISTANT: readonly string[] = ['echo', 'transcriber'] satisfies (typeof AGENT_TYPES)[number][]
 
-function isHandler(url: string): boolean {
-  return url.startsWith(NATIVE) ? AGENTS.includes(url.slice(NATIVE.length)) : /^https?:/.test(url)
+function handlerFindings({ _id, handlerUrl }: ResourceDocument): Finding[] {
+  const at = (code: Finding['code'], message: string) => [
+    finding('channels', _id, code, '/handlerUrl', message),
+  ]
+  const url = String(handlerUrl)
+  if (/^https?:/.test(url)) return []
+  if (!url.startsWith(NATIVE) || url === NATIVE)
+    return at('bad_handler', 'a handler is native:agents/<type> or an http(s) URL')
+  const isKnown = KNOWN_AGENTS.includes(url.slice(NATIVE.length))
+  return isKnown ? [] : at('unknown_agent', `the built-in agents are ${KNOWN_AGENTS.join(', ')}`)
+}
+
+/** What a callback reads from the channel's `config`. */
+const CALLBACK_SETTINGS: Record<string, readonly string[]> = {
+  whatsapp: ['phoneNumberId', 'accessToken'],
+  rpc: ['callbackUrl'],
+}
+
+function lackFindings({ _id, callback, handlerUrl, config }: ResourceDocument): Finding[] {
+  const settings = (config ?? {}) as Record<string, unknown>
+  const agent = String(handlerUrl).startsWith(NATIVE) ? String(handlerUrl).slice(NATIVE.length) : undefined
+  const isAssistant =
+    agent !== undefined && KNOWN_AGENTS.includes(agent) && !WITHOUT_ASSISTANT.includes(agent)
+  const needs = [
+    ...(CALLBACK_SETTINGS[String(callback)] ?? []).map((key) => ({ key, by: `the callback ${callback}` })),
+    ...(isAssistant ? [{ key: 'assistantId', by: `the agent ${agent}` }] : []),
+  ]
+  return needs
+    .filter(({ key }) => settings[key] === undefined || settings[key] === null || settings[key] === '')
+    .map(({ key, by }) => finding('channels', _id, 'incomplete_channel', `/config/${key}`, `${by} needs it`))
 }
 
 /** Active tasks that another active one of the same thread comes before. */

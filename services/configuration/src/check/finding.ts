@@ -11,6 +11,8 @@ export const finding = z.object({
     'step_cycle',
     'bad_spec',
     'bad_handler',
+    'unknown_agent',
+    'incomplete_channel',
     'shadowed',
     'not_checked',
   ]),

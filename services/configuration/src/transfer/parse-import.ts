@@ -63,8 +63,13 @@ function parseEntry(
 ): Imported[] {
   const fields = withoutOwnFields(entry)
   const own = ownFields.safeParse(entry)
-  for (const { error } of [own, definition.schema.safeParse(fields)]) {
-    if (error) errors.push(...fieldErrorsOf(error).map((error) => ({ ...error, path: path + error.path })))
+  const parses = [
+    { error: own.error, value: entry },
+    { error: definition.schema.safeParse(fields).error, value: fields },
+  ]
+  for (const { error, value } of parses) {
+    if (error)
+      errors.push(...fieldErrorsOf(error, value).map((each) => ({ ...each, path: path + each.path })))
   }
   if (!own.success) return []
   const key = own.data.key ?? undefined

@@ -3,6 +3,7 @@ import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { ConsumeMessage } from 'amqplib'
 import { z } from 'zod'
 import type { MessageRecord } from '../message/message-record.ts'
+import { phoneDigits } from '../message/phone-digits.ts'
 import { REPLAY_TYPE } from '../message/progress.ts'
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
@@ -45,6 +46,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
     return unreadable(`body field /${invalidPath(acceptedMessage, message)?.join('/')} is wrong`)
   const { messageId, headers } = properties as z.input<typeof propertiesSchema>
   const { workspace, channel, channelId, thread, source, requestId, traceparent } = headers
+  const phone = phoneDigits(message.user.phone)
   const at = new Date()
   return {
     kind: 'message',
@@ -52,6 +54,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
       _id: messageId,
       workspace,
       thread,
+      ...(phone === undefined ? {} : { phone }),
       revision: 0,
       channel,
       ...(channelId === undefined ? {} : { channelId }),

@@ -84,6 +84,8 @@ export interface MessageRecord {
   workspace: number
   partition: number
   thread: string
+  /** The digits of the person's phone number, where the message has one. */
+  phone?: string
   /** Its own id, once later messages of its thread may pass it: it is then a thread of its own. */
   lane?: string
   /** Sequence number in the partition: lease term × 2^32, plus how many came before in that term. */

@@ -60,6 +60,12 @@ const OPEN_INDEX = { partition: 1, workspace: 1, thread: 1, lane: 1, order: 1 } 
 /** The channel at its end lets the states of a workspace be counted from the index alone. */
 export const STATE_INDEX = { workspace: 1, state: 1, receivedAt: -1, _id: -1, channel: 1 } as const
 
+/** What support looks messages up by; each has only those messages that have such a field. */
+const SUPPORT_INDEXES = ['phone', 'fault', 'requestId', 'sends.providerId'].map((field) => ({
+  key: { workspace: 1, [field]: 1, receivedAt: -1, _id: -1 } as const,
+  partialFilterExpression: { [field]: { $exists: true } },
+}))
+
 /** Indexes of earlier versions; the first would remove messages that are still counted. */
 const OUTDATED = [
   'expiresAt_1',
@@ -77,6 +83,7 @@ export async function prepareDatabase(connection: Connection, partitions: number
     { key: STATE_INDEX },
     { key: { workspace: 1, channel: 1, receivedAt: -1, _id: -1 } },
     { key: { workspace: 1, thread: 1, receivedAt: -1, _id: -1 } },
+    ...SUPPORT_INDEXES,
     // Not removed by the database: they leave together with their places in the count.
     { key: { expiresAt: 1, _id: 1 }, partialFilterExpression: { expiresAt: { $exists: true } } },
   ])

@@ -33,13 +33,17 @@ export function introspectRoute({
     jsonBody({ maxBytes: MAX_BODY_BYTES }),
     async (req, res) => {
       const confirmed = await confirm(collections, parse(question, req.body))
-      res.json(confirmed === undefined ? { active: false } : { active: true, ...confirmed })
+      const isActive = confirmed !== undefined && 'caller' in confirmed
+      res.json({ active: isActive, ...confirmed })
     },
   )
   return router
 }
 
-function confirm(collections: Collections, asked: z.output<typeof question>): Promise<Confirmed | undefined> {
+function confirm(
+  collections: Collections,
+  asked: z.output<typeof question>,
+): Promise<Confirmed | Ended | undefined> {
   return 'tokenHash' in asked
     ? confirmApiToken(collections, asked.tokenHash)
     : confirmSession(collections, asked)
@@ -49,6 +53,11 @@ function confirm(collections: Collections, asked: z.output<typeof question>): Pr
 interface Confirmed {
   caller: Caller
   expiresAt?: number
+}
+
+/** When an API token ended, in milliseconds since 1970. */
+interface Ended {
+  endedAt: number
 }
 
 /** The caller of a session that was neither revoked nor ran out, and whose account is still there. */
@@ -70,10 +79,15 @@ async function confirmSession(
  * The caller of an API token: the account that made it, in the token's own role. None once the account has less than
  * the token. Notes that it was used.
  */
-async function confirmApiToken(collections: Collections, hash: string): Promise<Confirmed | undefined> {
+async function confirmApiToken(
+  collections: Collections,
+  hash: string,
+): Promise<Confirmed | Ended | undefined> {
   const lastUsedAt = new Date()
   const token = await collections.apiTokens.findOneAndUpdate({ hash }, { $set: { lastUsedAt } })
-  if (token === null || (token.expiresAt !== undefined && token.expiresAt <= lastUsedAt)) return undefined
+  if (token === null) return undefined
+  if (token.expiresAt !== undefined && token.expiresAt <= lastUsedAt)
+    return { endedAt: token.expiresAt.getTime() }
   const account = await collections.accounts.findOne({ _id: token.account })
   if (account === null || !(await mayStillGive(collections, account, token.role))) return undefined
   const caller = await callerFor(collections, account, token.role)

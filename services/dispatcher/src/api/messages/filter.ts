@@ -3,22 +3,41 @@ import { parameterError } from '@parley/shared/list-query'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { MESSAGE_STATES, type MessageRecord, type MessageState } from '../../message/message-record.ts'
+import { phoneDigits } from '../../message/phone-digits.ts'
+
+const state = z.enum(MESSAGE_STATES)
+
+/** One state, or several; in a query they are separated by commas. */
+const states = z.preprocess(
+  (given) =>
+    typeof given === 'string' && given.includes(',') ? given.split(',', MESSAGE_STATES.length + 1) : given,
+  z.union([state, z.array(state).min(1).max(MESSAGE_STATES.length)]),
+)
 
 /** The fields that messages can be picked by. */
 export const messageFilter = {
-  state: z.enum(MESSAGE_STATES).optional(),
-  status: z.enum(MESSAGE_STATES).optional().describe('Another name for `state`'),
+  state: states.optional(),
+  status: states.optional().describe('Another name for `state`'),
   channel: z.string().max(1_024).optional(),
   thread: z.string().max(1_024).optional(),
+  phone: z
+    .string()
+    .max(64)
+    .refine((text) => phoneDigits(text) !== undefined, 'is not a phone number')
+    .optional(),
+  providerId: z.string().min(1).max(1_024).optional(),
+  requestId: z.string().min(1).max(1_024).optional(),
+  fault: z.enum(['caller', 'channel', 'provider', 'us']).optional(),
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
 }
 
-/** The database's filter for what was asked; `from` is included, `to` is not. */
+/** The database's filter for what was asked, but for the state; `from` is included, `to` is not. */
 export function filterOf(asked: z.output<z.ZodObject<typeof messageFilter>>): mongo.Filter<MessageRecord> {
-  const { channel, thread, from, to } = asked
+  const { channel, thread, providerId, requestId, fault, from, to } = asked
+  const phone = phoneDigits(asked.phone)
   return {
-    ...defined({ channel, thread }),
+    ...defined({ channel, thread, phone, requestId, fault, 'sends.providerId': providerId }),
     $and: [
       from === undefined ? {} : { receivedAt: { $gte: new Date(from) } },
       to === undefined ? {} : { receivedAt: { $lt: new Date(to) } },
@@ -26,12 +45,14 @@ export function filterOf(asked: z.output<z.ZodObject<typeof messageFilter>>): mo
   }
 }
 
-/** The state that was asked for, by its name or by `status`. Throws `validation_failed` where they differ. */
-export function stateIn({
-  state,
-  status,
-}: z.output<z.ZodObject<typeof messageFilter>>): MessageState | undefined {
-  if (state !== undefined && status !== undefined && state !== status)
+/** The states that were asked for, by their name or by `status`. Throws `validation_failed` where the two differ. */
+export function statesIn(
+  asked: z.output<z.ZodObject<typeof messageFilter>>,
+): readonly MessageState[] | undefined {
+  const [state, status] = [asked.state, asked.status].map(
+    (given) => given && [...new Set([given].flat())].sort(),
+  )
+  if (state !== undefined && status !== undefined && String(state) !== String(status))
     throw parameterError('status', 'is another name for state, which says something else', 'contradiction')
   return state ?? status
 }

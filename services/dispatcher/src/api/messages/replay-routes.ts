@@ -9,7 +9,7 @@ import { z } from 'zod'
 import type { MessageRecord, MessageState } from '../../message/message-record.ts'
 import { isReplayable, REPLAY_TYPE, REPLAYABLE } from '../../message/progress.ts'
 import type { Collections } from '../../store/collections.ts'
-import { filterOf, messageFilter, stateIn } from './filter.ts'
+import { filterOf, messageFilter, statesIn } from './filter.ts'
 import { visibleTo } from './visible.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
@@ -47,8 +47,7 @@ export function replayRoutes(options: {
     .post(jsonBody({ maxBytes: MAX_BODY_BYTES }), async (req, res) => {
       const allowed = await replayable(res)
       const asked = parse(replayRequest, req.body ?? {})
-      const state = stateIn(asked)
-      const states = state === undefined ? [...REPLAYABLE] : [replayableOnly(state)]
+      const states = statesIn(asked)?.map(replayableOnly) ?? [...REPLAYABLE]
       const found = await messages
         .find(
           { $and: [allowed, filterOf(asked)], state: { $in: states }, open: { $exists: false } },

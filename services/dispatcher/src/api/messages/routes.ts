@@ -7,7 +7,7 @@ import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import type { MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import { filterOf, messageFilter, stateIn } from './filter.ts'
+import { filterOf, messageFilter, statesIn } from './filter.ts'
 import { detailOf, summaryOf } from './view.ts'
 import { visibleTo } from './visible.ts'
 
@@ -37,7 +37,8 @@ export function messageRoutes(options: {
     .get(async (req, res) => {
       const allowed = await readable(res)
       const asked = readQuery(messageQuery, req)
-      const state = stateIn(asked)
+      const states = statesIn(asked)
+      const state = states && { $in: [...states] }
       const found = await messages
         .find(
           { $and: [allowed, defined({ state }), filterOf(asked), asked.after ? beyond(asked.after) : {}] },

@@ -10,6 +10,7 @@ export function summaryOf(record: MessageRecord): object {
     channel: record.channel,
     ...defined({ channelId: record.channelId }),
     thread: record.thread,
+    ...defined({ phone: record.phone }),
     source: record.source,
     state: record.state,
     ...(record.reason === undefined ? {} : { reason: record.reason, fault: record.fault ?? null }),

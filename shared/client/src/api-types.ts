@@ -1482,7 +1482,7 @@ export interface components {
         FindingPage: {
             data: {
                 /** @enum {string} */
-                code: "dangling_reference" | "unreachable_step" | "step_cycle" | "bad_spec" | "bad_handler" | "shadowed" | "not_checked";
+                code: "dangling_reference" | "unreachable_step" | "step_cycle" | "bad_spec" | "bad_handler" | "unknown_agent" | "incomplete_channel" | "shadowed" | "not_checked";
                 /** @enum {string} */
                 resource: "channels" | "tasks" | "steps" | "assistant" | "configs" | "actions" | "jobs" | "workflows";
                 _id: number;
@@ -1630,6 +1630,7 @@ export interface components {
             channel: string;
             channelId?: number;
             thread: string;
+            phone?: string;
             source: string;
             /** @enum {string} */
             state: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
@@ -1747,6 +1748,7 @@ export interface components {
             channel: string;
             channelId?: number;
             thread: string;
+            phone?: string;
             source: string;
             /** @enum {string} */
             state: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
@@ -1852,12 +1854,15 @@ export interface components {
             namespace: string;
         };
         ReplayBody: {
-            /** @enum {string} */
-            state?: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
-            /** @enum {string} */
-            status?: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
+            state?: ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted") | ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted")[];
+            status?: ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted") | ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted")[];
             channel?: string;
             thread?: string;
+            phone?: string;
+            providerId?: string;
+            requestId?: string;
+            /** @enum {string} */
+            fault?: "caller" | "channel" | "provider" | "us";
             /** Format: date-time */
             from?: string;
             /** Format: date-time */
@@ -5370,8 +5375,12 @@ export interface operations {
             query?: {
                 channel?: string;
                 thread?: string;
-                state?: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
-                status?: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
+                phone?: string;
+                providerId?: string;
+                requestId?: string;
+                fault?: "caller" | "channel" | "provider" | "us";
+                state?: ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted") | ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted")[];
+                status?: ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted") | ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted")[];
                 from?: string;
                 to?: string;
                 limit?: number;

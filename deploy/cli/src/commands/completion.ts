@@ -1,0 +1,64 @@
+import { Argument, type Command } from 'commander'
+
+const SHELLS = ['bash', 'zsh', 'fish'] as const
+
+export function addCompletion(program: Command): void {
+  program
+    .command('completion')
+    .addArgument(new Argument('<shell>', 'whose').choices(SHELLS))
+    .description('write a completion script: source <(parley completion bash)')
+    .action((shell: (typeof SHELLS)[number]) => {
+      process.stdout.write(shell === 'fish' ? fishScript(program) : bashScript(program, shell))
+    })
+}
+
+interface Words {
+  name: string
+  description: string
+  options: { flag: string; description: string; choices: readonly string[] }[]
+}
+
+/** What can be typed: each command with its options. */
+function wordsOf(program: Command): Words[] {
+  return program.commands.map((command) => ({
+    name: command.name(),
+    description: command.description(),
+    options: command.options.map(({ long, description, argChoices }) => ({
+      flag: long ?? '',
+      description,
+      choices: argChoices ?? [],
+    })),
+  }))
+}
+
+/** Zsh reads it too, with the completion of bash. */
+function bashScript(program: Command, shell: 'bash' | 'zsh'): string {
+  const words = wordsOf(program)
+  const commands = words.map(({ name }) => name).join(' ')
+  const cases = words.map(
+    ({ name, options }) => `    ${name}) words="${options.map(({ flag }) => flag).join(' ')} --help" ;;`,
+  )
+  return `${shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''}_parley() {
+  local words="${commands} --help"
+  [ "$COMP_CWORD" -gt 1 ] && case "\${COMP_WORDS[1]}" in
+${cases.join('\n')}
+    *) words="" ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _parley parley
+`
+}
+
+function fishScript(program: Command): string {
+  const quoted = (text: string) => `'${text.replaceAll("'", "\\'")}'`
+  const lines = wordsOf(program).flatMap(({ name, description, options }) => [
+    `complete -c parley -n __fish_use_subcommand -f -a ${name} -d ${quoted(description)}`,
+    ...options.map(({ flag, description, choices }) => {
+      const values = choices.length === 0 ? '' : ` -x -a ${quoted(choices.join(' '))}`
+      const at = quoted(`__fish_seen_subcommand_from ${name}`)
+      return `complete -c parley -n ${at} -l ${flag.slice(2)} -d ${quoted(description)}${values}`
+    }),
+  ])
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,104 @@
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { createParley } from '@parley/client'
+import { succeeded } from '@parley/client/parley-error'
+import type { SessionTokens } from '@parley/client/session'
+import type { Command } from 'commander'
+import { url as urlArgument } from '../arguments.ts'
+import { EXIT, Failure } from '../failure.ts'
+import { paint, say, sayJson } from '../output.ts'
+import { connect, profilePath, readProfile, removeProfile, writeProfile } from '../profile.ts'
+
+interface Options {
+  url?: string
+  user?: string
+  namespace?: string
+  passwordStdin?: true
+  tokenStdin?: true
+  json?: true
+}
+
+const LOCAL_URL = 'http://127.0.0.1:8080'
+
+export function addLogin(program: Command): void {
+  program
+    .command('login')
+    .description('log in and store the session for the other commands; asks for what is left out')
+    .option('--url <url>', "the gateway's address", urlArgument)
+    .option('--user <email>', 'the user name')
+    .option('--namespace <slug>', 'the workspace, where the user is in several')
+    .option('--password-stdin', 'read the password from standard input')
+    .option('--token-stdin', 'read an API token from standard input, in place of user and password')
+    .action(logIn)
+}
+
+export function addLogout(program: Command): void {
+  program
+    .command('logout')
+    .description('end the session and remove what login stored')
+    .action(async ({ json }: { json?: true }) => {
+      const refreshToken = readProfile()?.session?.refreshToken
+      try {
+        if (refreshToken !== undefined)
+          await connect().api.POST('/api/auth/logout', { body: { refreshToken } })
+      } finally {
+        removeProfile()
+      }
+      if (json) sayJson({ loggedOut: true })
+      else say('Logged out.')
+    })
+}
+
+async function logIn(options: Options): Promise<void> {
+  const { json } = options
+  const gateway =
+    options.url ?? process.env.PARLEY_URL ?? (await ask(`Address [${LOCAL_URL}]: `, '--url')) ?? ''
+  const url = urlArgument(gateway || LOCAL_URL)
+  const profile = {
+    url,
+    ...(options.tokenStdin ? { token: await standardInput() } : { session: await begin(url, options) }),
+  }
+  const me = await succeeded(createParley(profile).api.POST('/api/auth/me', { body: {} }))
+  writeProfile(profile)
+  const { username, role, workspace } = me
+  if (json)
+    return sayJson({ url, username, role: role.name, workspace: workspace.host, profile: profilePath() })
+  say(`Logged in as ${paint('bold', username)} (${role.name}) in ${paint('bold', workspace.host)}.`)
+  say(paint('dim', `Stored in ${profilePath()}`))
+}
+
+async function begin(url: string, { user, namespace, passwordStdin }: Options): Promise<SessionTokens> {
+  const username = user ?? (await ask('User: ', '--user'))
+  const password = passwordStdin
+    ? await standardInput()
+    : await ask('Password: ', '--password-stdin', { hidden: true })
+  const body = { username, password, ...(namespace && { namespace }) }
+  return succeeded(createParley({ url }).api.POST('/api/auth/login', { body }))
+}
+
+/** The first line of standard input. */
+async function standardInput(): Promise<string> {
+  const [line = ''] = (await text(process.stdin)).split(/\r?\n/, 1)
+  if (line === '') throw new Failure('Standard input is empty.', EXIT.usage)
+  return line
+}
+
+/** Asks at the terminal. Throws a Failure that names the option where there is none. */
+async function ask(question: string, option: string, { hidden = false } = {}): Promise<string> {
+  if (!process.stdin.isTTY)
+    throw new Failure(`${option} is missing, and there is no terminal to ask at.`, EXIT.usage)
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const reader = createInterface({
+    input: process.stdin,
+    output: hidden ? silent : process.stderr,
+    terminal: hidden,
+  })
+  reader.once('SIGINT', () => process.exit(130))
+  // The terminal shows what is typed until the reader is there.
+  process.stderr.write(question)
+  const line = await reader.question('')
+  reader.close()
+  if (hidden) process.stderr.write('\n')
+  return line
+}

@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs'
+import { text as streamText } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Message, Parley, Schemas } from '@parley/client'
+import { ParleyError } from '@parley/client/parley-error'
+import type { Command } from 'commander'
+import { integer } from '../arguments.ts'
+import { EXIT, Failure } from '../failure.ts'
+import { paint, paintState, say, sayJson } from '../output.ts'
+import { connect } from '../profile.ts'
+
+interface Options {
+  channel?: string
+  phone?: string
+  thread?: string
+  text?: string
+  template?: string
+  language?: string
+  var: string[]
+  input?: string
+  body?: string
+  key?: string
+  wait?: number
+  json?: true
+}
+
+type NewMessage = Schemas['WebhookMessage']
+const POLL_MS = 250
+/** States in which nothing happens any more before the provider or a person does something. */
+const SETTLED = ['sent', 'delivered', 'read', 'done', 'failed', 'dead', 'unrouted']
+
+export function addSend(program: Command): void {
+  program
+    .command('send')
+    .description("send a text or a template, or have a channel's handler reply to an input")
+    .option('--channel <extId>', 'the channel that it names')
+    .option('--phone <number>', "the recipient's number")
+    .option('--thread <extId>', 'the thread that it belongs to')
+    .option('--text <text>', 'a text to send')
+    .option('--template <name>', 'a template to send')
+    .option('--language <code>', "the template's language, such as pt_BR")
+    .option(
+      '--var <value>',
+      "a template's variable; once for each",
+      (value, all: string[]) => [...all, value],
+      [],
+    )
+    .option('--input <text>', 'what the person wrote, for the handler')
+    .option('--body <file>', 'the whole message as JSON, from a file or - for standard input')
+    .option('--key <key>', 'the Idempotency-Key: a repeat with the same one is the same message')
+    .option('--wait <seconds>', 'wait until it is sent or given up', integer({ least: 1, most: 600 }))
+    .addHelpText(
+      'after',
+      '\nExample:\n  parley send --channel support-line --phone +5511988887777 --text "On its way." --wait 10',
+    )
+    .action(send)
+}
+
+async function send(options: Options): Promise<void> {
+  const message = options.body === undefined ? messageOf(options) : await readBody(options.body)
+  const parley = connect()
+  const { id, isRepeat } = await parley.messages.send(
+    message,
+    options.key === undefined ? {} : { idempotencyKey: options.key },
+  )
+  const end = options.wait === undefined ? undefined : await settled(parley, id, options.wait)
+  if (options.json)
+    return sayJson({ _id: id, isRepeat, ...(end && { state: end.state, reason: end.reason }) })
+  say(`${paint('green', 'accepted')} ${id}${isRepeat ? ' (the same message as before)' : ''}`)
+  if (end !== undefined) say(`${paintState(end.state)} ${end.reason ?? ''}`.trimEnd())
+  say(paint('dim', `parley why ${id}`))
+}
+
+function messageOf(options: Options): NewMessage {
+  const { channel, phone, thread, text, template, language, input } = options
+  if (channel === undefined) throw missing('--channel <extId> says which channel it goes through.')
+  if (template !== undefined && language === undefined)
+    throw missing('--language <code> belongs to a template, such as pt_BR.')
+  if (text === undefined && template === undefined && input === undefined)
+    throw missing('Say what to send: --text, --template with --language, or --input.')
+  if (phone === undefined && thread === undefined) throw missing('--phone <number> says to whom it goes.')
+  const functions =
+    template === undefined ? [] : [{ name: 'callback', args: { template, variables: options.var, language } }]
+  return {
+    extId: channel,
+    user: phone === undefined ? {} : { phone },
+    thread: thread === undefined ? {} : { extId: thread },
+    answer: { ...(text !== undefined && { message: text }), ...(functions.length > 0 && { functions }) },
+    ...(input !== undefined && { input }),
+  } as NewMessage
+}
+
+const missing = (message: string): Failure => new Failure(message, EXIT.usage)
+
+async function readBody(file: string): Promise<NewMessage> {
+  const content = file === '-' ? await streamText(process.stdin) : readFile(file)
+  try {
+    return JSON.parse(content) as NewMessage
+  } catch (error) {
+    throw new Failure(
+      `${file === '-' ? 'Standard input' : file} is not JSON: ${(error as Error).message}`,
+      EXIT.usage,
+    )
+  }
+}
+
+function readFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    throw new Failure(`${file} can not be read.`, EXIT.notFound)
+  }
+}
+
+/** The message once it is settled, or as it is when the time is over. */
+async function settled(parley: Parley, id: string, seconds: number): Promise<Message | undefined> {
+  const deadline = performance.now() + seconds * 1_000
+  let message: Message | undefined
+  do {
+    message = await parley.messages.get(id).catch((error: unknown) => {
+      // The log may be a moment behind.
+      if (error instanceof ParleyError && error.status === 404) return undefined
+      throw error
+    })
+    if (message !== undefined && SETTLED.includes(message.state)) return message
+    await pause(POLL_MS)
+  } while (performance.now() < deadline)
+  return message
+}

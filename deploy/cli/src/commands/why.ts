@@ -1,0 +1,83 @@
+import type { Message, MessageSummary, Parley } from '@parley/client'
+import { succeeded } from '@parley/client/parley-error'
+import type { Command } from 'commander'
+import { type Explanation, explainMessage } from '../explain-message.ts'
+import { EXIT, Failure } from '../failure.ts'
+import { findMessages } from '../find-message.ts'
+import { paint, paintState, printable, say, sayJson, timeText } from '../output.ts'
+import { connect } from '../profile.ts'
+import { messageLine } from './tail.ts'
+
+const IN_FLIGHT = ['received', 'handled', 'sending'] as const
+const TROUBLED = ['failed', 'dead', 'unrouted']
+const PAGE = 200
+
+export function addWhy(program: Command): void {
+  program
+    .command('why')
+    .argument('<what>', 'a message id, phone number, wamid, thread or request id')
+    .description(
+      'say what became of a message: what happened, what it waits for, whose fault it is, what to do',
+    )
+    .action(why)
+}
+
+async function why(what: string, { json }: { json?: true }): Promise<void> {
+  const parley = connect()
+  const found = await findMessages(parley, what)
+  // Of several, the one that somebody asks about is the one in trouble.
+  const chosen = found.find(({ state }) => TROUBLED.includes(state)) ?? found[0]
+  if (chosen === undefined)
+    throw new Failure(
+      `Nothing is known of ${JSON.stringify(what)}: no message id, phone number, wamid, thread or request id of this workspace.`,
+      EXIT.notFound,
+    )
+  const message = await parley.messages.get(chosen._id)
+  const explanation = explainMessage(message, { now: new Date(), ...(await surroundingsOf(parley, message)) })
+  const others = found.filter(({ _id }) => _id !== chosen._id)
+  if (json) return sayJson({ ...explanation, message, others })
+  show(message, explanation)
+  if (others.length > 0)
+    say(`\nOther messages:\n${others.map((other) => `  ${messageLine(other)}`).join('\n')}`)
+}
+
+async function surroundingsOf(parley: Parley, message: Message) {
+  if (message.state === 'unrouted') {
+    const query = { extId: message.channel, limit: 1 }
+    const { data } = await succeeded(parley.api.GET('/rest/channels', { params: { query } }))
+    return { channelExists: data.length > 0 }
+  }
+  const isIdle = message.due === undefined && message.waitingFor === undefined
+  return { before: message.state === 'received' && isIdle ? await headOfThread(parley, message) : undefined }
+}
+
+/** The oldest message of the thread that is still under way, if it is another one. */
+async function headOfThread(parley: Parley, { _id, thread }: Message): Promise<MessageSummary | undefined> {
+  const query = { thread, state: [...IN_FLIGHT], limit: PAGE }
+  const { data } = await succeeded(parley.api.GET('/rest/messages', { params: { query } }))
+  const head = data.at(-1)
+  return head?._id === _id ? undefined : head
+}
+
+function show(message: Message, { verdict, events, waits, fault, advice }: Explanation): void {
+  const { _id, channel, thread, phone, source, requestId } = message
+  say(`${paintState(message.state).trimEnd()} ${paint('bold', printable(verdict))}`)
+  const from = source === 'meta' ? 'from WhatsApp' : 'posted'
+  const to = phone === undefined ? '' : ` for +${phone}`
+  say(
+    paint(
+      'dim',
+      printable(
+        `${_id}, ${from} on channel ${channel}, thread ${thread}${to}${requestId ? `, request ${requestId}` : ''}`,
+      ),
+    ),
+  )
+  say()
+  for (const { at, text, isTrouble } of events)
+    say(`  ${paint('dim', timeText(at))} ${isTrouble ? paint('yellow', printable(text)) : printable(text)}`)
+  for (const { content, state, providerId } of message.sends)
+    if (providerId !== undefined) say(paint('dim', `  ${content.kind} ${state} as ${printable(providerId)}`))
+  if (waits !== undefined) say(`\n${paint('cyan', 'Waits')}  ${printable(waits)}`)
+  if (fault !== undefined) say(`\n${paint('red', 'Fault')}  ${fault}`)
+  if (advice.length > 0) say(`\n${paint('green', 'To do')}  ${advice.map(printable).join('\n       ')}`)
+}

@@ -1,0 +1,192 @@
+import type { Message, MessageSummary } from '@parley/client'
+import { durationText } from './output.ts'
+
+/** What else is known when a message is explained. */
+export interface Surroundings {
+  now: Date
+  /** The message of its thread that has to end first, where there is one. */
+  before?: MessageSummary | undefined
+  /** Whether the workspace has a channel with this external id now. */
+  channelExists?: boolean | undefined
+}
+
+/** What became of a message, in words. */
+export interface Explanation {
+  /** Where it stands, in one sentence. */
+  verdict: string
+  /** What happened, from the first on. */
+  events: { at: string; text: string; isTrouble: boolean }[]
+  /** What it waits for; undefined where it waits for nothing. */
+  waits: string | undefined
+  /** Whose fault it is that it is not delivered; undefined where it is nobody's. */
+  fault: string | undefined
+  /** What to do, each a sentence. */
+  advice: string[]
+}
+
+/** Explains a message from its record alone, and what surrounds it. */
+export function explainMessage(message: Message, surroundings: Surroundings): Explanation {
+  // An attempt goes before the change that it brought about at the same time.
+  const events = [
+    ...message.attempts.flatMap((attempt) => attemptEvents(message, attempt)),
+    ...message.timeline.map(changeEvent),
+  ]
+  return {
+    verdict: verdictOf(message, surroundings),
+    events: events.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at)),
+    waits: waitOf(message, surroundings),
+    fault: message.fault == null ? undefined : FAULTS[message.fault],
+    advice: adviceOn(message, surroundings),
+  }
+}
+
+const FAULTS = {
+  caller: 'The caller: what was posted can not be sent as it is.',
+  channel: 'The channel: its configuration, its handler or its account with the provider.',
+  provider: 'The provider, or the endpoint that is called: it failed or could not be reached.',
+  us: 'Parley itself.',
+}
+
+const STATES: Record<Message['state'], string> = {
+  received: 'Accepted and stored',
+  handled: 'Its answer is known',
+  sending: 'A send has begun',
+  sent: 'The provider took it',
+  delivered: 'It reached the recipient',
+  read: 'The recipient read it',
+  done: 'Done: there was nothing to send',
+  failed: 'The provider said later that it failed',
+  dead: 'Given up',
+  unrouted: 'No channel was found for it',
+}
+
+function changeEvent({ at, state, reason }: Message['timeline'][number]) {
+  const text = reason === undefined ? `${STATES[state]}.` : `${STATES[state]}: ${reason}`
+  return { at, text, isTrouble: ['failed', 'dead', 'unrouted'].includes(state) }
+}
+
+function attemptEvents(message: Message, { at, step, outcome, code, ms }: Message['attempts'][number]) {
+  const what = stepText(message, step)
+  const took = `after ${durationText(ms)}`
+  // That it was accepted is in the timeline, but for each of several.
+  if (outcome === 'accepted')
+    return message.sends.length > 1 ? [{ at, text: `${what} was accepted ${took}.`, isTrouble: false }] : []
+  const text = {
+    retryable: `${what} failed with ${code} ${took}; it is tried again.`,
+    permanent: `${what} was refused with ${code} ${took}; trying again would not help.`,
+    uncertain: `${what} brought no usable answer (${code}) ${took}: it may have happened, so a status is waited for first.`,
+  }[outcome]
+  return [{ at, text, isTrouble: true }]
+}
+
+/** What an attempt was at: the handler, or one of the sends. */
+function stepText({ sends }: Message, step: string): string {
+  if (step === 'handler') return "The channel's handler"
+  const index = sends.findIndex(({ id }) => id === step)
+  const content = sends[index]?.content as { kind: string; template?: string; name?: string } | undefined
+  if (content === undefined) return 'A step of ours'
+  const name = content.template ?? content.name
+  return `Send ${index + 1} (${content.kind}${name === undefined ? '' : ` ${name}`})`
+}
+
+function verdictOf(message: Message, { now }: Surroundings): string {
+  const { state, reason, updatedAt } = message
+  const ago = `${durationText(Math.max(now.getTime() - Date.parse(updatedAt), 0))} ago`
+  if (isWaiting(message)) return `It is under way, and waits.`
+  if (['received', 'handled', 'sending'].includes(state))
+    return `It is under way: ${STATES[state].toLowerCase()} ${ago}.`
+  return `${STATES[state]} ${ago}${reason === undefined ? '.' : `: ${reason}`}`
+}
+
+const isWaiting = ({ due, waitingFor }: Message): boolean => due !== undefined || waitingFor !== undefined
+
+const WAITS: Record<string, string> = {
+  retry: 'its next try, after one that failed',
+  rate: "the rate limit of the channel's number",
+  circuit_breaker: 'an endpoint that failed too often lately: its calls pause',
+  host: 'other calls to the same host to end',
+  status: 'a status from the provider: whether the send happened is not known, and it must not happen twice',
+  configuration: 'the channel or action that it names: it may be configured in a moment',
+  server: 'RabbitMQ or MongoDB, which is unavailable',
+}
+
+function waitOf(message: Message, { now, before }: Surroundings): string | undefined {
+  const { due, waitingFor = 'retry', reason } = message
+  if (isWaiting(message)) {
+    const left = due === undefined ? Number.NaN : Date.parse(due) - now.getTime()
+    const until = Number.isNaN(left)
+      ? ''
+      : left > 0
+        ? `, for ${durationText(left)} more`
+        : ', which is due now'
+    return `It waits for ${WAITS[waitingFor] ?? waitingFor}${until}.${reason === undefined ? '' : ` ${reason}`}`
+  }
+  if (before !== undefined)
+    return `It waits for ${before._id}, which came before it in its thread and is ${before.state}: a thread's messages leave in order.`
+  if (message.state === 'sent') return 'It waits for the provider to say that it was delivered.'
+  return undefined
+}
+
+function adviceOn(message: Message, { before, channelExists, now }: Surroundings): string[] {
+  const replay = `parley replay ${message._id}`
+  switch (message.state) {
+    case 'unrouted':
+      return channelExists
+        ? [`There is a channel with the extId ${message.channel} now: ${replay}`]
+        : [
+            `Create a channel with the extId ${message.channel}, or correct the extId of what is posted.`,
+            `Then: ${replay}`,
+          ]
+    case 'dead':
+    case 'failed':
+      return [
+        ...repairs(message),
+        message.fault === 'caller'
+          ? 'Post a corrected message; this one would fail again.'
+          : `Then: ${replay}`,
+      ]
+    case 'sent':
+      return now.getTime() - Date.parse(message.updatedAt) > 3_600_000
+        ? [
+            'The phone may be off. Where no message of the channel is ever delivered, its statuses do not arrive: parley doctor',
+          ]
+        : []
+    default:
+      if (before !== undefined) return [`parley why ${before._id}`]
+      return message.waitingFor === 'circuit_breaker'
+        ? ['Look at the endpoint that the channel or action calls.']
+        : []
+  }
+}
+
+/** What Meta's codes, and ours, ask for. */
+const REPAIRS: Record<string, string> = {
+  190: "The channel's config.accessToken has expired or is wrong: store a new one.",
+  100: 'A parameter is wrong, mostly the number or config.phoneNumberId.',
+  131026:
+    'The number can not receive WhatsApp messages: it has no account, an old version, or has not agreed to the terms.',
+  131047: 'The last message of the person is over 24 hours old: only a template may be sent.',
+  131051: 'WhatsApp does not take this type of message.',
+  132000: "The number of --var does not fit the template's variables.",
+  132001: 'There is no such template in this language, or it is not approved.',
+  132015: 'The template is paused because of its quality.',
+  133010: 'The number is not registered with the Cloud API.',
+  channel_not_configured: "Fill in what the channel's config lacks.",
+  no_recipient: 'The message has no user.phone.',
+  unknown_agent: "The channel's handlerUrl names a built-in agent that there is none of: correct it.",
+  unknown_handler: "The channel's handlerUrl is neither an http(s) URL nor native:agents/<type>: correct it.",
+  target_refused:
+    'The URL leads into a private network, which is refused unless ALLOWED_PRIVATE_TARGETS lists it.',
+  not_reached: 'Look whether the address is right and the other side is up.',
+  bad_answer: "The handler's response is not a message: see docs/handlers.md.",
+  bad_args: "The function's arguments do not fit the action's spec.",
+}
+
+function repairs({ attempts, fault, requestId }: Message): string[] {
+  const code = attempts.findLast(({ outcome }) => outcome !== 'accepted')?.code
+  const known = code === undefined ? undefined : REPAIRS[code]
+  if (known !== undefined) return [known]
+  if (fault === 'us') return [`Report it with the request id ${requestId ?? 'of the post'}.`]
+  if (fault === 'provider') return ['Wait until the other side works again.']
+  return fault === 'channel' ? ["Correct the channel's configuration (parley check, parley doctor)."] : []
+}

@@ -1,0 +1,99 @@
+import { ParleyError, type Problem } from '@parley/client/parley-error'
+import { paint } from './output.ts'
+
+/** What the program exits with, by the class of what happened. */
+export const EXIT = {
+  fine: 0,
+  findings: 1,
+  usage: 2,
+  unauthenticated: 3,
+  forbidden: 4,
+  notFound: 5,
+  refused: 6,
+  unavailable: 7,
+  bug: 70,
+} as const
+
+/** What each exit code says. `docs/cli.md` has this table. */
+export const EXIT_MEANINGS: readonly [number, string][] = [
+  [EXIT.fine, 'It worked'],
+  [EXIT.findings, '`check` or `doctor` found something'],
+  [EXIT.usage, 'An argument is missing or wrong'],
+  [EXIT.unauthenticated, 'Not logged in, or the token does not hold any more'],
+  [EXIT.forbidden, 'The role does not allow it'],
+  [EXIT.notFound, 'There is no such message, channel or file'],
+  [EXIT.refused, 'Parley refused the request as it stands'],
+  [EXIT.unavailable, 'Parley can not be reached, is unavailable or limits the rate: try again later'],
+  [EXIT.bug, 'Something else: a bug of this program'],
+  [130, 'Interrupted'],
+]
+
+type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** A failure that is said in words of its own. */
+export class Failure extends Error {
+  readonly exitCode: ExitCode
+
+  constructor(message: string, exitCode: ExitCode) {
+    super(message)
+    this.name = 'Failure'
+    this.exitCode = exitCode
+  }
+}
+
+/** Says on the error stream what failed and what to do, and returns the exit code. */
+export function reportFailure(error: unknown, { json }: { json: boolean }): number {
+  const { message, exitCode, problem } = readFailure(error)
+  if (json) console.error(JSON.stringify({ error: { message, exitCode, ...(problem && { problem }) } }))
+  else {
+    console.error(`${paint('red', 'error:', process.stderr)} ${message}`)
+    for (const { path, message } of problem?.errors ?? []) console.error(`  ${path || '/'} ${message}`)
+    if (problem !== undefined)
+      console.error(paint('dim', `  ${problem.code}, request ${problem.requestId}`, process.stderr))
+  }
+  return exitCode
+}
+
+interface Reading {
+  message: string
+  exitCode: number
+  problem?: Problem | undefined
+}
+
+function readFailure(error: unknown): Reading {
+  if (error instanceof Failure) return { message: error.message, exitCode: error.exitCode }
+  if (error instanceof ParleyError) return readRefusal(error)
+  if (isUnreachable(error)) {
+    const { code = 'no response' } = (error.cause ?? error) as { code?: string }
+    const message = `Parley can not be reached (${code}). Is the address right? parley doctor says more.`
+    return { message, exitCode: EXIT.unavailable }
+  }
+  return {
+    message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    exitCode: EXIT.bug,
+  }
+}
+
+function readRefusal({ status, problem, message: text }: ParleyError): Reading {
+  const message = problem === undefined ? text : [problem.title, problem.detail].filter(Boolean).join(': ')
+  if (status === 401)
+    return { message: `${message}. Log in with parley login.`, exitCode: EXIT.unauthenticated, problem }
+  if (status === 403)
+    return {
+      message: `${message}. Ask an admin of the workspace for the role.`,
+      exitCode: EXIT.forbidden,
+      problem,
+    }
+  if (status === 404) return { message, exitCode: EXIT.notFound, problem }
+  if (status === 429 || status >= 500)
+    return { message: `${message}. Try again later.`, exitCode: EXIT.unavailable, problem }
+  return { message, exitCode: EXIT.refused, problem }
+}
+
+/** What fetch rejects with where no response came: a TypeError with its cause, or a timeout. */
+export function isUnreachable(error: unknown): error is Error {
+  return (
+    (error instanceof TypeError && error.message === 'fetch failed') ||
+    (error instanceof Error && error.name === 'TimeoutError')
+  )
+}

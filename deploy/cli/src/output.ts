@@ -1,0 +1,59 @@
+import { styleText } from 'node:util'
+
+type Format = Parameters<typeof styleText>[0]
+
+/** The text in a format where the stream is a terminal that shows it; else as it is. `NO_COLOR` turns it off. */
+export function paint(format: Format, text: string, stream: NodeJS.WriteStream = process.stdout): string {
+  return stream.isTTY === true ? styleText(format, text, { stream }) : text
+}
+
+/** Writes a line for people. */
+export function say(line = ''): void {
+  process.stdout.write(`${line}\n`)
+}
+
+/** Writes a value as JSON: in one line, so that one value is one line of a longer output. */
+export function sayJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`)
+}
+
+/** Text of others without control characters, which a terminal might obey. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, '\ufffd')
+}
+
+const STATE_FORMATS: Record<string, Format> = {
+  ...{ received: 'cyan', handled: 'cyan', sending: 'cyan', sent: 'blue' },
+  ...{ delivered: 'green', read: 'green', done: 'green' },
+  ...{ failed: 'red', dead: 'red', unrouted: 'yellow' },
+}
+
+/** A state in its colour, as wide as the longest. */
+export function paintState(state: string): string {
+  return paint(STATE_FORMATS[state] ?? 'white', state.padEnd(9))
+}
+
+/** A time of today without its date, in the zone of this machine; `-` for none. */
+export function timeText(at: string | Date | undefined, now = new Date()): string {
+  if (at === undefined) return '-'
+  const time = new Date(at)
+  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits).join(':')
+  const isToday = time.toDateString() === now.toDateString()
+  return isToday
+    ? clock
+    : `${time.getFullYear()}-${twoDigits(time.getMonth() + 1)}-${twoDigits(time.getDate())} ${clock}`
+}
+
+const twoDigits = (value: number): string => String(value).padStart(2, '0')
+
+/** A duration in its largest unit, for people. */
+export function durationText(ms: number): string {
+  const units: [number, string][] = [
+    [86_400_000, 'd'],
+    [3_600_000, 'h'],
+    [60_000, 'min'],
+    [1_000, 's'],
+  ]
+  const [size, unit] = units.find(([size]) => ms >= size) ?? [1, 'ms']
+  return `${Math.round(ms / size)} ${unit}`
+}

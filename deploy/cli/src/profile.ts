@@ -1,0 +1,83 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createParley, type Parley } from '@parley/client'
+import type { SessionTokens } from '@parley/client/session'
+import { EXIT, Failure } from './failure.ts'
+
+/** Who is logged in where, as `parley login` stores it. */
+export interface Profile {
+  url: string
+  token?: string | undefined
+  session?: SessionTokens | undefined
+}
+
+/** Where the profile is: in the user's configuration folder. */
+export function profilePath(): string {
+  const folder = process.env.XDG_CONFIG_HOME || process.env.APPDATA || join(homedir(), '.config')
+  return join(folder, 'parley', 'profile.json')
+}
+
+/** The stored profile; undefined where nobody is logged in. Throws a Failure for a file that is not one. */
+export function readProfile(): Profile | undefined {
+  const path = profilePath()
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+  try {
+    const { url, token, session } = JSON.parse(text) as Profile
+    if (URL.canParse(url)) return { url, token, session }
+  } catch {
+    // Said below.
+  }
+  throw new Failure(`${path} is no profile. Remove it, then run parley login.`, EXIT.usage)
+}
+
+/** Stores the profile, readable by its user only, in one step: another command may read it at the same time. */
+export function writeProfile(profile: Profile): void {
+  const path = profilePath()
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const next = `${path}.${process.pid}`
+  writeFileSync(next, `${JSON.stringify(profile, null, 2)}\n`, { mode: 0o600 })
+  chmodSync(next, 0o600)
+  renameSync(next, path)
+}
+
+export function removeProfile(): void {
+  rmSync(profilePath(), { force: true })
+}
+
+/** Where to call, and as whom: `PARLEY_URL` and `PARLEY_TOKEN`, else the profile. */
+export function currentProfile(): Profile {
+  const { PARLEY_URL: url, PARLEY_TOKEN: token } = process.env
+  const stored = url && token ? undefined : readProfile()
+  const chosen = url || stored?.url
+  if (chosen === undefined)
+    throw new Failure(
+      'You are not logged in. Run parley login, or set PARLEY_URL and PARLEY_TOKEN.',
+      EXIT.unauthenticated,
+    )
+  if (!URL.canParse(chosen))
+    throw new Failure(
+      `PARLEY_URL is not a URL: ${chosen}. It looks like https://parley.example.com`,
+      EXIT.usage,
+    )
+  if (token) return { url: chosen, token }
+  // A session is no other gateway's.
+  if (stored === undefined || new URL(stored.url).origin !== new URL(chosen).origin)
+    throw new Failure(
+      `You are not logged in at ${chosen}. Set PARLEY_TOKEN, or run parley login.`,
+      EXIT.unauthenticated,
+    )
+  return stored
+}
+
+/** A client for the current profile; a session that it refreshes is stored. */
+export function connect({ repeatForMs = 10_000 }: { repeatForMs?: number } = {}): Parley {
+  const profile = currentProfile()
+  const onSession = (session: SessionTokens) => writeProfile({ ...profile, session })
+  return createParley({ ...profile, repeatForMs, onSession })
+}

@@ -1,0 +1,39 @@
+import { Command } from 'commander'
+import { addCheck } from './commands/check.ts'
+import { addCompletion } from './commands/completion.ts'
+import { addDoctor } from './commands/doctor.ts'
+import { addLogin, addLogout } from './commands/login.ts'
+import { addReplay } from './commands/replay.ts'
+import { addSend } from './commands/send.ts'
+import { addTail } from './commands/tail.ts'
+import { addExport, addImport } from './commands/transfer.ts'
+import { addWhy } from './commands/why.ts'
+import { EXIT_MEANINGS } from './failure.ts'
+
+/** All commands. Each takes `--json`; a wrong argument throws a CommanderError after it was said what is right. */
+export function buildProgram(): Command {
+  const program = new Command('parley')
+    .description('Parley from a terminal: sends messages, and says what became of them')
+    .exitOverride()
+    .showSuggestionAfterError()
+    .addHelpText(
+      'after',
+      `\nExit codes:\n${exitCodes()}\n\nPARLEY_URL and PARLEY_TOKEN go before what parley login stored.`,
+    )
+  const adders = [
+    ...[addLogin, addLogout, addSend, addTail, addWhy, addReplay],
+    ...[addExport, addImport, addCheck, addDoctor, addCompletion],
+  ]
+  for (const add of adders) add(program)
+  for (const command of program.commands) {
+    command.option('--json', 'write JSON, one value a line')
+    command.showHelpAfterError(`(parley ${command.name()} --help shows all of it)`)
+  }
+  return program
+}
+
+function exitCodes(): string {
+  return EXIT_MEANINGS.map(
+    ([code, meaning]) => `  ${String(code).padStart(3)}  ${meaning.replaceAll('`', '')}`,
+  ).join('\n')
+}

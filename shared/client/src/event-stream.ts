@@ -1,0 +1,103 @@
+import { createEventParser, type EventParser, type ServerEvent } from './event-parser.ts'
+import type { ParleyError } from './parley-error.ts'
+import { pause } from './pause.ts'
+
+export type { ServerEvent } from './event-parser.ts'
+
+export interface FollowOptions {
+  /** Opens the stream; its headers have the `Last-Event-ID` after the first event. */
+  open(request: { headers: Record<string, string>; signal: AbortSignal }): Promise<Response>
+  /** What to throw for a response that is no stream. */
+  refusalOf(response: Response): Promise<ParleyError>
+  lastEventId?: string
+  signal?: AbortSignal
+  /** The connection counts as broken after so much silence, in milliseconds (45,000). */
+  silenceMs?: number
+}
+
+const SILENCE_MS = 45_000
+const GIVE_UP_MS = 300_000
+const FIRST_PAUSE_MS = 500
+const MAX_PAUSE_MS = 15_000
+const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024
+/** Refusals that may be over a moment later. */
+const PASSING = [408, 429, 502, 503, 504]
+
+/**
+ * The events of a stream, one after another. It is opened again where it ends, breaks or is silent, and goes on after
+ * the last event (`Last-Event-ID`); after 5 minutes without a connection the last error is thrown. A refusal that does
+ * not pass is thrown at once. 204, the signal and the consumer's `break` end it.
+ */
+export async function* followEvents(options: FollowOptions): AsyncGenerator<ServerEvent> {
+  const ended = options.signal ?? new AbortController().signal
+  const parser = createEventParser({ maxCharacters: MAX_EVENT_CHARACTERS, id: options.lastEventId ?? '' })
+  let connectedAt = performance.now()
+  let failures = 0
+  while (!ended.aborted) {
+    const connection = createConnection(ended, options.silenceMs ?? SILENCE_MS)
+    try {
+      const response = await options.open({ headers: headersAfter(parser), signal: connection.signal })
+      if (response.status === 204) return
+      if (!response.ok || response.body === null) throw await options.refusalOf(response)
+      failures = 0
+      yield* eventsIn(response.body, { parser, connection })
+      connectedAt = performance.now()
+    } catch (error) {
+      if (ended.aborted) return
+      if (failures === 0) connectedAt = performance.now()
+      if (!isPassing(error) || performance.now() - connectedAt > GIVE_UP_MS) throw error
+    } finally {
+      connection.close()
+    }
+    const backoff = Math.min(FIRST_PAUSE_MS * 2 ** failures++, MAX_PAUSE_MS) * (0.5 + Math.random() / 2)
+    await pause(parser.retryMs() ?? backoff, ended)
+  }
+}
+
+function headersAfter(parser: EventParser): Record<string, string> {
+  return parser.id() === '' ? {} : { 'last-event-id': parser.id() }
+}
+
+interface Connection {
+  signal: AbortSignal
+  /** Something arrived: the silence begins anew. */
+  heard(): void
+  close(): void
+}
+
+function createConnection(ended: AbortSignal, silenceMs: number): Connection {
+  const controller = new AbortController()
+  const close = () => controller.abort()
+  let timer = setTimeout(close, silenceMs)
+  ended.addEventListener('abort', close)
+  return {
+    signal: controller.signal,
+    heard() {
+      clearTimeout(timer)
+      timer = setTimeout(close, silenceMs)
+    },
+    close() {
+      clearTimeout(timer)
+      ended.removeEventListener('abort', close)
+      close()
+    },
+  }
+}
+
+async function* eventsIn(
+  body: ReadableStream<Uint8Array>,
+  { parser, connection }: { parser: EventParser; connection: Connection },
+): AsyncGenerator<ServerEvent> {
+  const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader()
+  parser.begin()
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    connection.heard()
+    yield* parser.push(part.value)
+  }
+}
+
+/** Broken connections pass, and so do some refusals. */
+function isPassing(error: unknown): boolean {
+  const status = error instanceof Error && 'status' in error ? error.status : undefined
+  return status === undefined || PASSING.includes(status as number)
+}

@@ -1,0 +1,136 @@
+import createClient, { type Client } from 'openapi-fetch'
+import type { components, paths } from './api-types.ts'
+import { followEvents, type ServerEvent } from './event-stream.ts'
+import { type ItemOf, type ListPath, listItems, type QueryOf } from './list-items.ts'
+import { refusalOf, succeeded } from './parley-error.ts'
+import { type Fetch, repeatedFetch } from './repeated-fetch.ts'
+import { createSession, type SessionOptions } from './session.ts'
+
+export type Schemas = components['schemas']
+export type Message = Schemas['Message']
+export type MessageSummary = Schemas['MessageSummary']
+type NewMessage = paths['/api/hooks/whatsapp']['post']['requestBody']['content']['application/json']
+
+export interface ParleyOptions extends SessionOptions {
+  /** How long one attempt at a request may take, in milliseconds (15,000). */
+  timeoutMs?: number
+  /** How long a request is repeated while Parley can't be reached or is unavailable, in milliseconds (30,000); 0 for never. */
+  repeatForMs?: number
+  /** In place of the global one. */
+  fetch?: (request: Request) => Promise<Response>
+}
+
+/** A message that was accepted: it is safe now. */
+export interface SentMessage {
+  /** Names it in the message log. */
+  id: string
+  /** Whether it is the message that was accepted before under the same key. */
+  isRepeat: boolean
+}
+
+export interface StreamOptions {
+  /** The id of the last event that was seen: the stream goes on after it. */
+  lastEventId?: string
+  signal?: AbortSignal
+}
+
+/** A Parley gateway, as one caller. */
+export interface Parley {
+  /** Every operation by its path, as openapi-fetch has it: `api.GET('/rest/channels/{id}', …)`. */
+  api: Client<paths>
+  messages: {
+    /** Posts a message, under a new `Idempotency-Key` where none is given, so that repeats are one message. */
+    send(
+      message: NewMessage,
+      options?: { idempotencyKey?: string; signal?: AbortSignal },
+    ): Promise<SentMessage>
+    get(id: string): Promise<Message>
+    /** Those that a query picks, the latest first, over all pages. */
+    list(query?: QueryOf<'/rest/messages'>): AsyncGenerator<MessageSummary>
+    replay(id: string): Promise<void>
+  }
+  /** The items of any list, over all its pages. */
+  list<P extends ListPath>(path: P, query?: QueryOf<P>): AsyncGenerator<ItemOf<P>>
+  /** The server-sent events of a path, over reconnections, until `signal` or the consumer ends them. */
+  events(path: string, options?: StreamOptions): AsyncGenerator<ServerEvent>
+}
+
+const TIMEOUT_MS = 15_000
+const REPEAT_FOR_MS = 30_000
+
+/** A client of the gateway at `url`. Its methods throw a `ParleyError` with the problem where they are refused. */
+export function createParley(options: ParleyOptions): Parley {
+  const { url, timeoutMs = TIMEOUT_MS, repeatForMs = REPEAT_FOR_MS } = options
+  const send = options.fetch ?? ((request: Request) => fetch(request))
+  const repeated = repeatedFetch({ fetch: send, timeoutMs, repeatForMs })
+  const authorized = withToken(options, repeated)
+  const api = createClient<paths>({
+    baseUrl: url.replace(/\/+$/, ''),
+    fetch: (request) => authorized(request, repeated),
+    // Lists in a query are separated by commas.
+    querySerializer: { array: { style: 'form', explode: false } },
+  })
+  const list: Parley['list'] = (path, query) => listItems(api, path, query)
+  return {
+    api,
+    list,
+    messages: {
+      async send(body, { idempotencyKey = crypto.randomUUID(), signal } = {}) {
+        const call = api.POST('/api/hooks/whatsapp', {
+          body,
+          headers: { 'idempotency-key': idempotencyKey },
+          ...(signal && { signal }),
+        })
+        await succeeded(call)
+        const { headers } = (await call).response
+        return {
+          id: headers.get('x-message-id') ?? '',
+          isRepeat: headers.get('idempotent-replayed') === 'true',
+        }
+      },
+      get: (id) => succeeded(api.GET('/rest/messages/{id}', { params: { path: { id } } })),
+      list: (query) => list('/rest/messages', query),
+      async replay(id) {
+        await succeeded(api.POST('/rest/messages/{id}/replay', { params: { path: { id } } }))
+      },
+    },
+    events: (path, stream) =>
+      followEvents({
+        ...stream,
+        open: async ({ headers, signal }) => {
+          const request = new Request(new URL(path, url), {
+            headers: { accept: 'text/event-stream', ...headers },
+            signal,
+          })
+          return authorized(request, send)
+        },
+        refusalOf,
+      }),
+  }
+}
+
+/** Sends a request with the session's token, and once more with a new one where that is refused. */
+function withToken(
+  options: SessionOptions,
+  repeated: Fetch,
+): (request: Request, send: Fetch) => Promise<Response> {
+  const session = createSession(options, repeated)
+  return async (request, send) => {
+    if (WITHOUT_TOKEN.includes(new URL(request.url).pathname)) return send(request)
+    const token = await session.token()
+    const again = request.clone()
+    const response = await send(bearing(request, token))
+    const renewed = response.status === 401 ? await session.renew(token) : undefined
+    if (renewed === undefined) return response
+    await response.body?.cancel()
+    return send(bearing(again, renewed))
+  }
+}
+
+/** What callers without a session call. */
+const WITHOUT_TOKEN = ['register', 'login', 'refresh', 'accept-invitation'].map((name) => `/api/auth/${name}`)
+
+function bearing(request: Request, token: string | undefined): Request {
+  if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`)
+  return request
+}

@@ -1,0 +1,75 @@
+import type { components } from './api-types.ts'
+import { refusalOf } from './parley-error.ts'
+import type { Fetch } from './repeated-fetch.ts'
+
+/** The tokens of a session, as logging in and refreshing respond with. */
+export type SessionTokens = components['schemas']['SessionTokens']
+export type Credentials = components['schemas']['Credentials']
+
+export interface SessionOptions {
+  url: string
+  /** An API token, or an access token that is not renewed. */
+  token?: string | undefined
+  /** Logs in when a token is first needed, and when the session can't be refreshed any more. */
+  login?: Credentials | undefined
+  /** A session of before, which is refreshed where its access token has ended. */
+  session?: SessionTokens | undefined
+  /** Called with each new session before its token is used: the refresh token of the one before it is spent then. */
+  onSession?: ((session: SessionTokens) => void | Promise<void>) | undefined
+}
+
+/** Whose token goes with the requests. */
+export interface Session {
+  /** The token to send; undefined for none. */
+  token(): Promise<string | undefined>
+  /** The token to send in place of one that was refused; undefined where there is no other. */
+  renew(refused: string | undefined): Promise<string | undefined>
+}
+
+/**
+ * Logs in and refreshes once for all who need a token at the same time. Its methods throw a `ParleyError` where
+ * logging in is refused.
+ */
+export function createSession(
+  { url, token, login, session, onSession }: SessionOptions,
+  fetch: Fetch,
+): Session {
+  if (token !== undefined) return { token: async () => token, renew: async () => undefined }
+  let current = session
+  let renewing: Promise<string | undefined> | undefined
+  const start = async (path: string, body: object) => {
+    const request = new Request(new URL(path, url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    const response = await fetch(request)
+    if (!response.ok) throw await refusalOf(response)
+    current = (await response.json()) as SessionTokens
+    await onSession?.(current)
+    return current.accessToken
+  }
+  const renew = async () => {
+    const refreshToken = current?.refreshToken
+    current = undefined
+    if (refreshToken !== undefined) {
+      const refreshed = start('/api/auth/refresh', { refreshToken })
+      if (login === undefined) return refreshed
+      const renewed = await refreshed.catch(() => undefined)
+      if (renewed !== undefined) return renewed
+    }
+    return login === undefined ? undefined : start('/api/auth/login', login)
+  }
+  const renewOnce = () => {
+    renewing ??= renew().finally(() => {
+      renewing = undefined
+    })
+    return renewing
+  }
+  return {
+    token: async () => renewing ?? current?.accessToken ?? renewOnce(),
+    renew: async (refused) =>
+      renewing ??
+      (current !== undefined && current.accessToken !== refused ? current.accessToken : renewOnce()),
+  }
+}

@@ -1,0 +1,215 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { createParley, type Parley, type ParleyOptions } from '@parley/client'
+import { ParleyError, succeeded } from '@parley/client/parley-error'
+import type { SessionTokens } from '@parley/client/session'
+import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
+import { type Parley as System, startParley } from '@parley/local/testing/start-parley'
+
+const password = 'correct horse battery staple'
+const username = 'ana@example.com'
+
+let system: System
+/** Stands in front of the gateway: counts requests, and answers some of them itself. */
+let edge: Listening
+let passed: string[] = []
+let interfere: (req: IncomingMessage, res: ServerResponse) => boolean = () => false
+
+beforeAll(async () => {
+  system = await startParley()
+  edge = await listen((req, res) => {
+    passed.push(`${req.method} ${req.url?.split('?')[0]}`)
+    if (!interfere(req, res)) void forward(req, res)
+  })
+  const body = { name: 'Ana', email: username, phone: '1', password, namespace: 'acme' }
+  await succeeded(createParley({ url: system.url }).api.POST('/api/auth/register', { body }))
+}, 240_000)
+afterAll(async () => {
+  await edge.close()
+  await system.close()
+}, 60_000)
+
+async function forward(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = []
+  for await (const chunk of req) chunks.push(chunk as Buffer)
+  const { host: _host, connection: _connection, 'content-length': _length, ...headers } = req.headers
+  const response = await fetch(system.url + req.url, {
+    method: req.method ?? 'GET',
+    headers: headers as Record<string, string>,
+    ...(chunks.length > 0 ? { body: Buffer.concat(chunks) } : {}),
+  })
+  const {
+    'content-encoding': _coding,
+    'transfer-encoding': _transfer,
+    ...received
+  } = Object.fromEntries(response.headers)
+  res.writeHead(response.status, received).end(Buffer.from(await response.arrayBuffer()))
+}
+
+function client(options: Partial<ParleyOptions> = {}): Parley {
+  passed = []
+  interfere = () => false
+  return createParley({ url: edge.url, login: { username, password }, ...options })
+}
+
+const count = (request: string) => passed.filter((each) => each === request).length
+
+describe('a session', () => {
+  test('logs in once for all requests at the same time', async () => {
+    const parley = client()
+    const calls = Array.from({ length: 20 }, () => succeeded(parley.api.POST('/api/auth/me', { body: {} })))
+    const names = (await Promise.all(calls)).map(({ username }) => username)
+    expect(new Set(names)).toEqual(new Set([username]))
+    expect([count('POST /api/auth/login'), count('POST /api/auth/me')]).toEqual([1, 20])
+  })
+
+  test('refreshes once for all requests whose token is refused, and hands over the new tokens', async () => {
+    const sessions: SessionTokens[] = []
+    const onSession = (session: SessionTokens) => void sessions.push(session)
+    const parley = client({ onSession })
+    await succeeded(parley.api.POST('/api/auth/me', { body: {} }))
+    const refused = sessions[0]?.accessToken
+    interfere = (req, res) => {
+      if (req.headers.authorization !== `Bearer ${refused}`) return false
+      res
+        .writeHead(401, { 'content-type': 'application/problem+json' })
+        .end('{"code":"unauthenticated","title":"x"}')
+      return true
+    }
+    await Promise.all(
+      Array.from({ length: 10 }, () => succeeded(parley.api.POST('/api/auth/me', { body: {} }))),
+    )
+    expect([count('POST /api/auth/login'), count('POST /api/auth/refresh')]).toEqual([1, 1])
+    expect(sessions).toHaveLength(2)
+  })
+
+  test('logs in anew where it can not be refreshed any more', async () => {
+    const session = { accessToken: 'gone', refreshToken: 'gone', tokenType: 'Bearer' as const, expiresAt: '' }
+    const parley = client({ session })
+    await succeeded(parley.api.POST('/api/auth/me', { body: {} }))
+    expect([count('POST /api/auth/refresh'), count('POST /api/auth/login')]).toEqual([1, 1])
+  })
+
+  test('a refusal to log in is thrown with its problem', async () => {
+    const parley = client({ login: { username, password: 'another one' } })
+    const refused = await parley.messages.get('x').catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(ParleyError)
+    expect(refused).toMatchObject({ status: 401, code: 'invalid_credentials' })
+  })
+})
+
+const message = (text: string, thread = 'client') => ({
+  extId: 'nowhere',
+  user: { phone: '+55 11 98888-7777' },
+  thread: { extId: thread },
+  answer: { message: text },
+})
+
+describe('a send', () => {
+  test('that is unavailable or whose connection breaks is repeated under its key, as one message', async () => {
+    const parley = client()
+    const keys = new Set<unknown>()
+    let attempts = 0
+    interfere = (req, res) => {
+      if (req.url !== '/api/hooks/whatsapp') return false
+      keys.add(req.headers['idempotency-key'])
+      attempts++
+      if (attempts === 1) res.writeHead(503, { 'retry-after': '0' }).end()
+      else if (attempts === 2) req.socket.destroy()
+      return attempts < 3
+    }
+    const { id, isRepeat } = await parley.messages.send(message('once', 'repeated'))
+    expect([attempts, keys.size, isRepeat]).toEqual([3, 1, false])
+    const found = await eventually(async () => {
+      const all = await Array.fromAsync(parley.messages.list({ thread: 'repeated' }))
+      return all.length > 0 ? all : undefined
+    })
+    expect(found.map(({ _id }) => _id)).toEqual([id])
+  })
+
+  test('waits as long as Retry-After says', async () => {
+    const parley = client()
+    const at: number[] = []
+    interfere = (req, res) => {
+      if (req.url !== '/api/hooks/whatsapp') return false
+      at.push(performance.now())
+      if (at.length > 1) return false
+      res.writeHead(503, { 'retry-after': '1' }).end()
+      return true
+    }
+    await parley.messages.send(message('later'))
+    expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(990)
+  })
+
+  test('is given up when its time is over, and when Retry-After lies beyond it', async () => {
+    const parley = client({ repeatForMs: 2_000 })
+    let attempts = 0
+    interfere = (req, res) => {
+      if (req.url !== '/api/hooks/whatsapp') return false
+      attempts++
+      res.writeHead(503, { 'retry-after': '60' }).end()
+      return true
+    }
+    await expect(parley.messages.send(message('never'))).rejects.toMatchObject({ status: 503 })
+    expect(attempts).toBe(1)
+  })
+
+  test('is not repeated for what is wrong with it, and tells what that is', async () => {
+    const parley = client()
+    const wrong = { ...message('x'), thread: { extId: 5 } } as never
+    await expect(parley.messages.send(wrong)).rejects.toMatchObject({
+      code: 'validation_failed',
+      problem: { errors: [{ path: '/thread/extId' }] },
+    })
+    expect(count('POST /api/hooks/whatsapp')).toBe(1)
+  })
+
+  test('with the key of an earlier one is that one', async () => {
+    const parley = client()
+    const first = await parley.messages.send(message('same'), { idempotencyKey: 'k-1' })
+    expect(await parley.messages.send(message('same'), { idempotencyKey: 'k-1' })).toEqual({
+      id: first.id,
+      isRepeat: true,
+    })
+  })
+
+  test('a post without a key is not repeated', async () => {
+    const parley = client()
+    interfere = (req) => {
+      if (req.url !== '/rest/steps') return false
+      req.socket.destroy()
+      return true
+    }
+    const body = { name: 'x', description: '', instructions: '', submitWhen: '' }
+    await expect(parley.api.POST('/rest/steps', { body })).rejects.toThrow()
+    expect(count('POST /rest/steps')).toBe(1)
+  })
+})
+
+describe('a list', () => {
+  test('is read page by page, as far as it is asked for', async () => {
+    const parley = client()
+    for (let n = 0; n < 5; n++) await parley.messages.send(message(`${n}`, 'pages'))
+    await eventually(async () => {
+      const all = await Array.fromAsync(parley.messages.list({ thread: 'pages' }))
+      return all.length === 5 ? all : undefined
+    })
+    passed = []
+    const some: string[] = []
+    for await (const { _id } of parley.messages.list({ thread: 'pages', limit: 2 })) {
+      some.push(_id)
+      if (some.length === 3) break
+    }
+    expect([some.length, count('GET /rest/messages')]).toEqual([3, 2])
+    expect(await Array.fromAsync(parley.messages.list({ thread: 'pages', limit: 2 }))).toHaveLength(5)
+  })
+
+  test('takes several states, and any path that has pages', async () => {
+    const parley = client()
+    const states = parley.messages.list({ thread: 'pages', state: ['received', 'unrouted'] })
+    expect(await Array.fromAsync(states)).toHaveLength(5)
+    const roles = await Array.fromAsync(parley.list('/rest/roles', { limit: 1 }))
+    expect(roles.map(({ name }) => name)).toContain('WORKSPACE_ADMIN')
+    expect(await Array.fromAsync(parley.list('/rest/check'))).toEqual([])
+  })
+})
