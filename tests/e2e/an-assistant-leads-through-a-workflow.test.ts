@@ -92,8 +92,12 @@ describe('npm run demo -- assistant', () => {
   test('prints each message as soon as it is answered, and the result with task and tokens', () => {
     expect(seen).toEqual(result.conversation)
     const printed = [...seen.map(exchangeText), resultText(result)].join('\n')
-    expect(printed).toContain('Joana     Half past two is fine.\n          - submit {"day":"Friday","time":"14:30"}\n')
-    expect(printed).toContain('          - freeTimes {"day":"Friday"}\n            done 200: {"times":["09:00","14:30"]}\n')
+    expect(printed).toContain(
+      'Joana     Half past two is fine.\n          - submit {"day":"Friday","time":"14:30"}\n',
+    )
+    expect(printed).toContain(
+      '          - freeTimes {"day":"Friday"}\n            done 200: {"times":["09:00","14:30"]}\n',
+    )
     expect(printed).toContain('failed 503: ')
     expect(printed).toMatch(/^ {2}status {2}completed$/m)
     expect(printed).toMatch(/^ {2}tokens in +[1-9][\d,]*$/m)

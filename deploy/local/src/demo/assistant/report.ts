@@ -11,7 +11,9 @@ export function exchangeText({ said, answer }: AnsweredMessage): string {
     ...(text === '' ? [] : block(ASSISTANT, text)),
     ...calls.flatMap(({ tool, args, result }) => [
       ...block('', `- ${tool} ${JSON.stringify(args)}`),
-      ...(result === undefined ? [] : block('', `  ${[result.state, result.status].join(' ').trim()}: ${result.text}`)),
+      ...(result === undefined
+        ? []
+        : block('', `  ${[result.state, result.status].join(' ').trim()}: ${result.text}`)),
     ]),
   ])
   const failure = answer.reason === undefined ? [] : block('', `${answer.state}: ${answer.reason}`)
@@ -36,8 +38,14 @@ export function resultText({ conversation, task, bookings }: AssistantDemoResult
     figure('  tools called', String(calls.length)),
     figure('  failed', String(calls.filter(({ result }) => result?.state === 'failed').length)),
     figure('  bookings asked for', String(bookings)),
-    figure('  tokens in', sum(({ inputTokens }) => inputTokens)),
-    figure('  tokens out', sum(({ outputTokens }) => outputTokens)),
+    figure(
+      '  tokens in',
+      sum(({ inputTokens }) => inputTokens),
+    ),
+    figure(
+      '  tokens out',
+      sum(({ outputTokens }) => outputTokens),
+    ),
   ].join('\n')
 }
 
@@ -53,7 +61,10 @@ function block(label: string, text: string): string[] {
   const indent = /^ */.exec(text)?.[0] ?? ''
   const width = COLUMNS - LABEL - indent.length
   const lines: string[] = []
-  for (const word of text.trim().split(/\s+/).flatMap((one) => pieces(one, width))) {
+  for (const word of text
+    .trim()
+    .split(/\s+/)
+    .flatMap((one) => pieces(one, width))) {
     const last = lines.at(-1)
     if (last === undefined || last.length + 1 + word.length > width) lines.push(word)
     else lines[lines.length - 1] = `${last} ${word}`
@@ -62,5 +73,7 @@ function block(label: string, text: string): string[] {
 }
 
 function pieces(word: string, width: number): string[] {
-  return Array.from({ length: Math.ceil(word.length / width) }, (_, at) => word.slice(at * width, (at + 1) * width))
+  return Array.from({ length: Math.ceil(word.length / width) }, (_, at) =>
+    word.slice(at * width, (at + 1) * width),
+  )
 }

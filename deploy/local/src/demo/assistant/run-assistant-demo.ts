@@ -95,7 +95,10 @@ async function configureClinic(options: {
 }
 
 /** Waits until there are so many messages and the last one has its answer, a minute at most. */
-async function answerTo(gateway: Pick<GatewayClient, 'get'>, count: number): Promise<AnsweredMessage['answer']> {
+async function answerTo(
+  gateway: Pick<GatewayClient, 'get'>,
+  count: number,
+): Promise<AnsweredMessage['answer']> {
   let id: string | undefined
   const isAnswered = async () => {
     const { data } = messages.parse(await gateway.get('/rest/messages'))
