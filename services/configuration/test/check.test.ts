@@ -109,6 +109,28 @@ test('the check finds specs and handlers that cannot be understood', async () =>
   ])
 })
 
+test('the check knows MCP servers and the built-in agents', async () => {
+  const put = putter(9)
+  const mcp = { ...bodies.actions, specType: 'mcp', spec: '' }
+  await put('actions/1', { ...mcp, moduleUrl: 'https://mcp.example.com/mcp' })
+  await put('actions/2', { ...mcp, moduleUrl: 'native:request' })
+  const types = ['echo', 'chat', 'functionCall', 'taskManager', 'transcriber', 'oracle', '']
+  for (const [n, type] of types.entries())
+    await put(`channels/${n + 1}`, {
+      ...bodies.channels,
+      config: {},
+      extId: `c${n}`,
+      handlerUrl: `native:agents/${type}`,
+    })
+  const findings = await check(9)
+  expect(short(findings)).toEqual([
+    'bad_handler channels/6/handlerUrl',
+    'bad_handler channels/7/handlerUrl',
+    'bad_handler actions/2/moduleUrl',
+  ])
+  expect(findings[0]?.message).toContain('echo, chat, functionCall, taskManager, transcriber')
+})
+
 test('the check finds channels and active tasks that another one with the same extId precedes', async () => {
   const put = putter(5)
   const channel = { ...bodies.channels, config: {}, extId: 'x'.repeat(200) }

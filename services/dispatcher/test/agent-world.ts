@@ -67,7 +67,9 @@ export const agentOf = (actions: AgentAction[], type: Agent['type'] = 'functionC
 })
 
 /** Toolboxes over real HTTP to loopback, with a configuration service that `post` stands for. */
-export function startTools(options: { post?: (path: string, body: unknown) => Promise<unknown> } = {}) {
+export function startTools(
+  options: { post?: (path: string, body: unknown) => Promise<unknown>; listMs?: number } = {},
+) {
   const specs = createSpecReader()
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS.parse('127.0.0.0/8') })
   const post = options.post ?? (async () => undefined)
@@ -77,7 +79,7 @@ export function startTools(options: { post?: (path: string, body: unknown) => Pr
     readCall: createReadOperationCall({ specs, http, signer }),
     configuration: { post },
     fetch: globalThis.fetch,
-    listMs: 1_000,
+    listMs: options.listMs ?? 1_000,
     listedForMs: 500,
   })
   return {

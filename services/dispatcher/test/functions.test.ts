@@ -77,6 +77,33 @@ describe('a function of an answer', () => {
     })
   })
 
+  test('fills the security scheme of its spec with the credentials of its action', async () => {
+    const components =
+      '\nsecurity: [{ key: [] }]\ncomponents: { securitySchemes: { key: { type: apiKey, in: header, name: X-Key } } }\n'
+    await world.put('actions', 40, action({ spec: specAt(endpoint.url) + components }))
+    await world.put('assistant', 40, assistant({ actions: [40] }))
+    await world.putChannel(40, channel('secured', 40))
+    const value = { apiKey: 'k-1' }
+    await world.put('configs', 40, { name: 'credentials', value, owner: 40, ownerType: 'action' })
+    await world.post('f-secured', message('secured', { functions: [refund] }))
+    await world.message('f-secured', 'delivered')
+    expect(endpoint.calls[0]?.headers['x-key']).toBe('k-1')
+    await world.put('configs', 40, {
+      name: 'credentials',
+      value: { apiKey: 'k-2' },
+      owner: 40,
+      ownerType: 'action',
+    })
+    await world.replicated('configs', 40, 2)
+    let n = 0
+    await eventually(async () => {
+      const id = `f-secured-${++n}`
+      await world.post(id, message('secured', { functions: [refund] }))
+      await world.message(id, 'delivered')
+      return endpoint.calls.at(-1)?.headers['x-key'] === 'k-2' ? true : undefined
+    })
+  })
+
   test('that fails is called again under the same key, and what came before is not', async () => {
     endpoint.respond = ({ path }, res) =>
       void res.writeHead(path === '/callback' || endpoint.calls.length > 2 ? 200 : 503).end()

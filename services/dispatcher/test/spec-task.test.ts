@@ -78,6 +78,7 @@ describe('a call that fits', () => {
         headers: { 'X-Reason': 'late', cookie: 'session=s%3B1', 'content-type': 'application/json' },
         body: '{"amount":5,"customer":{"name":"Ana"},"note":"olá"}',
       },
+      security: [],
     })
   })
 

@@ -84,7 +84,7 @@ describe('the tools of an agent', () => {
         },
       },
     }
-    const toolbox = await tools.open(agentOf([actionOf({ _id: 1, spec: spec(paths, { components }) })]))
+    const toolbox = await tools.open(agentOf([actionOf({ _id: 30, spec: spec(paths, { components }) })]))
     const [, , put, post] = toolbox.descriptions
     const id = { type: 'integer', description: 'Which' }
     expect(put).toEqual({
@@ -152,7 +152,7 @@ describe('the tools of an agent', () => {
   })
 
   test('of two actions with the same operationId go each to its own server', async () => {
-    const second = actionOf({ _id: 2, spec: specAt(other.url) })
+    const second = actionOf({ _id: 31, spec: specAt(other.url) })
     const toolbox = await tools.open(agentOf([refunds(), second]))
     expect(toolbox.descriptions.map(({ name }) => name)).toEqual([...OWN, 'refund', 'refund_2'])
     await callTool(toolbox, 'refund_2', { order: 'o', amount: 1 })

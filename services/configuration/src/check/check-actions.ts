@@ -15,16 +15,27 @@ export async function checkActions({ documents }: Batch): Promise<Finding[]> {
   return findings
 }
 
-function moduleFindings({ _id, moduleUrl }: ResourceDocument): Finding[] {
-  if (/^(native:request$|https?:)/.test(String(moduleUrl))) return []
+const MCP = 'mcp'
+
+function moduleFindings({ _id, specType, moduleUrl }: ResourceDocument): Finding[] {
+  const isUrl = /^https?:/.test(String(moduleUrl))
+  if (specType === MCP && !isUrl) {
+    const message = 'the module of an MCP server is its http(s) URL'
+    return [{ code: 'bad_handler', resource: 'actions', _id, path: '/moduleUrl', message }]
+  }
+  if (isUrl || moduleUrl === 'native:request') return []
   const message = 'a module is native:request or an http(s) URL'
   return [{ code: 'bad_handler', resource: 'actions', _id, path: '/moduleUrl', message }]
 }
 
 function specFindings({ _id, specType, spec }: ResourceDocument): Finding[] {
   const at = { resource: 'actions', _id } as const
+  // The server says itself what it offers.
+  if (specType === MCP) return []
   if (specType !== 'openapi3-yaml') {
-    return [{ ...at, code: 'bad_spec', path: '/specType', message: 'only openapi3-yaml is understood' }]
+    return [
+      { ...at, code: 'bad_spec', path: '/specType', message: 'only openapi3-yaml and mcp are understood' },
+    ]
   }
   if (String(spec).length > MAX_SPEC_CHARACTERS) {
     const message = `only specs up to ${MAX_SPEC_CHARACTERS} characters are checked`

@@ -4,13 +4,20 @@ import type { Batch, Finding } from './finding.ts'
 /** Handlers that nothing can call, and channels that another one with the same external id comes before. */
 export async function checkChannels(batch: Batch): Promise<Finding[]> {
   const handlers = batch.documents
-    .filter(({ handlerUrl }) => !/^(native:agents\/.|https?:)/.test(String(handlerUrl)))
+    .filter(({ handlerUrl }) => !isHandler(String(handlerUrl)))
     .map(({ _id }) => finding('channels', _id, 'bad_handler', '/handlerUrl', HANDLERS))
   const shadowed = await shadowedBy(batch, ({ hook }) => ({ 'doc.hook': hook }))
   return [...handlers, ...shadowed]
 }
 
-const HANDLERS = 'a handler is native:agents/<type> or an http(s) URL'
+/** The types of the built-in agents. */
+const AGENTS = ['echo', 'chat', 'functionCall', 'taskManager', 'transcriber']
+const NATIVE = 'native:agents/'
+const HANDLERS = `a handler is an http(s) URL or native:agents/<type>, of type ${AGENTS.join(', ')}`
+
+function isHandler(url: string): boolean {
+  return url.startsWith(NATIVE) ? AGENTS.includes(url.slice(NATIVE.length)) : /^https?:/.test(url)
+}
 
 /** Active tasks that another active one of the same thread comes before. */
 export function checkTasks(batch: Batch): Promise<Finding[]> {

@@ -4,7 +4,8 @@ import { type ResourceDefinition, text, url } from './definition.ts'
 export const action: ResourceDefinition = {
   name: 'actions',
   title: 'Action',
-  description: 'Something an assistant can have done, described by an OpenAPI document.',
+  description:
+    'What an assistant can have done: the operations of an OpenAPI document, or the tools of an MCP server.',
   example: {
     name: 'Lookup',
     description: 'Looks up an order',
@@ -15,9 +16,11 @@ export const action: ResourceDefinition = {
   schema: z.strictObject({
     name: text,
     description: text,
-    specType: text.describe('`openapi3-yaml` for an OpenAPI 3 document in YAML'),
-    moduleUrl: url.describe('What executes it: `native:request`, or an http(s) URL'),
-    spec: text.describe('How it is performed'),
+    specType: text.describe('`openapi3-yaml` for an OpenAPI 3 document in YAML, `mcp` for an MCP server'),
+    moduleUrl: url.describe(
+      'What executes it: `native:request`, an http(s) URL, or the URL of the MCP server (Streamable HTTP)',
+    ),
+    spec: text.describe('How it is performed; not read of an MCP server'),
   }),
   indexed: { name: 'text', specType: 'text' },
   references: [],

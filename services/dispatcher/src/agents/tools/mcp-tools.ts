@@ -3,10 +3,14 @@ import type { JsonObject } from '@parley/shared/json-object'
 import { LRUCache } from 'lru-cache'
 import { DELIVERY_MS } from '../../channels/callback.ts'
 import { CREDENTIALS_CONFIG, headersFor, redacted } from '../../channels/functions/credentials.ts'
-import type { ListedTool } from '../../channels/functions/operation-tools.ts'
-import { MAX_TOOLS } from '../../channels/functions/operation-tools.ts'
+import { shortened } from '../../channels/functions/model-schema.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
+<<<<<<< HEAD
 import { CallError } from '../../channels/http/call-error.ts'
+=======
+import type { ListedTool } from '../../channels/functions/tool-list.ts'
+import { MAX_TOOLS } from '../../channels/functions/tool-list.ts'
+>>>>>>> h3
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
 import type { AgentAction } from '../agent.ts'
 import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
@@ -22,6 +26,7 @@ const MAX_CHARACTERS = 16 * 1024 * 1024
 const MAX_PAGES = 10
 const MAX_SCHEMA_CHARACTERS = 32 * 1024
 const MAX_NAME = 256
+const MAX_REASON = 500
 
 /** A tool with what its server says of it. */
 interface ServerTool extends ListedTool {
@@ -69,7 +74,7 @@ export function createMcpTools(options: {
         return await listingOf(specs, server, await listed(fetch, server, listMs))
       } catch (error) {
         options.ttl = Math.min(FAILED_FOR_MS, listedForMs)
-        const reason = redacted(reasonOf(error), server.secrets)
+        const reason = shortened(redacted(reasonOf(error), server.secrets), MAX_REASON)
         return { tools: [], notes: [`The tools of ${nameOf(server)} are missing: ${reason}`] }
       }
     },
@@ -202,7 +207,7 @@ function outcomeOfError(
 ): ToolOutcome {
   const reason = redacted(reasonOf(error), secrets)
   const status = statusOf(error)
-  const isFinal = error instanceof RedirectRefused || isRefusedTarget(error) || isAnswer(error)
+  const isFinal = error instanceof RedirectRefused || isRefusedTarget(error) || isResponse(error)
   if (isFinal || (status !== undefined && status < 500)) return failed(reason, status)
   const neverLeft = causesOf(error).some((one) => one instanceof CallError && one.failure === 'not_sent')
   if (!mayHaveRun || neverLeft) return { kind: 'unreached', reason }
@@ -213,7 +218,7 @@ const REQUEST_TIMEOUT = -32_001
 const CONNECTION_CLOSED = -32_000
 
 /** An error that the server itself answered with, in the terms of JSON-RPC. */
-function isAnswer(error: unknown): boolean {
+function isResponse(error: unknown): boolean {
   const { name, code } = error as { name?: unknown; code?: unknown }
   return name === 'McpError' && code !== REQUEST_TIMEOUT && code !== CONNECTION_CLOSED
 }

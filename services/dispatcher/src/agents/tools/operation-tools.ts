@@ -7,8 +7,8 @@ import type {
   ReadOperationCall,
   ReadyOperation,
 } from '../../channels/functions/operation-call.ts'
-import type { ToolList } from '../../channels/functions/operation-tools.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
+import type { ToolList } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
 import type { AgentAction } from '../agent.ts'

@@ -21,15 +21,16 @@ export function resultOf(state: ToolResult['state'], text: string, status?: numb
   return {
     state,
     ...(status === undefined ? {} : { status }),
-    // The last character may be cut in two.
-    text: cut
-      ? bytes
-          .subarray(0, MAX_RESULT_BYTES)
-          .toString()
-          .replace(/\ufffd+$/, '')
-      : text,
+    text: cut ? beginningOf(bytes) : text,
     ...(cut ? { cut: true } : {}),
   }
+}
+
+/** Ends before a character that would be cut in two. */
+function beginningOf(bytes: Buffer): string {
+  let end = MAX_RESULT_BYTES
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
+  return bytes.subarray(0, end).toString()
 }
 
 export function failed(text: string, status?: number): ToolOutcome {

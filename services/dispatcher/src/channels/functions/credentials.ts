@@ -65,6 +65,7 @@ export function redacted(text: string, secrets: readonly string[]): string {
   const forms = secrets.flatMap((secret) => [
     secret,
     encodeURIComponent(secret),
+    new URLSearchParams({ '': secret }).toString().slice(1),
     JSON.stringify(secret).slice(1, -1),
   ])
   const longestFirst = [...new Set(forms)].filter((form) => form.length >= LEAST_REDACTED)

@@ -22,7 +22,7 @@ const MAX_LISTED = 200
  */
 export function modelSchema(document: SpecDocument, schema: unknown): JsonObject {
   for (const depth of DEPTHS) {
-    const made = withinLimits(document, schema, depth)
+    const made = boundedSchema(document, schema, depth)
     if (made !== undefined && JSON.stringify(made).length <= MAX_SCHEMA_CHARACTERS) return made
   }
   return {}
@@ -30,22 +30,22 @@ export function modelSchema(document: SpecDocument, schema: unknown): JsonObject
 
 class TooManySchemas extends Error {}
 
-function withinLimits(document: SpecDocument, schema: unknown, depth: number): JsonObject | undefined {
+function boundedSchema(document: SpecDocument, schema: unknown, depth: number): JsonObject | undefined {
   let left = MAX_SCHEMAS
-  const convert = (given: unknown, levels: number, within: readonly string[]): JsonObject => {
+  const convert = (given: unknown, levels: number, above: readonly string[]): JsonObject => {
     if (--left < 0) throw new TooManySchemas()
     if (given === false) return { not: {} }
     if (!isObject(given)) return {}
     const reference = memberOf(given, '$ref')
-    if (typeof reference !== 'string') return convertMembers(given, levels, within)
-    if (within.includes(reference) || levels < 0) return {}
-    const target = convert(pointedAt(document.root, reference), levels, [...within, reference])
-    return document.dialect === '3.0' ? target : { ...target, ...convertMembers(given, levels, within) }
+    if (typeof reference !== 'string') return convertMembers(given, levels, above)
+    if (above.includes(reference) || levels < 0) return {}
+    const target = convert(pointedAt(document.root, reference), levels, [...above, reference])
+    return document.dialect === '3.0' ? target : { ...target, ...convertMembers(given, levels, above) }
   }
-  const convertMembers = (given: JsonObject, levels: number, within: readonly string[]): JsonObject => {
+  const convertMembers = (given: JsonObject, levels: number, above: readonly string[]): JsonObject => {
     const made = scalarMembers(given)
     if (levels <= 0) return made
-    const inner = (value: unknown) => convert(value, levels - 1, within)
+    const inner = (value: unknown) => convert(value, levels - 1, above)
     for (const key of ['items', 'not']) if (isObject(given[key])) made[key] = inner(given[key])
     const { additionalProperties } = given
     if (typeof additionalProperties === 'boolean') made.additionalProperties = additionalProperties

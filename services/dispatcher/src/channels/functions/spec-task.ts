@@ -3,9 +3,9 @@ import { parseJson } from '@parley/shared/parse-json'
 import { argumentSchema, checkBy } from './argument-schema.ts'
 import { buildRequest, type CallRequest } from './build-request.ts'
 import { type FoundOperation, type Operation, operationsOf, readOperation, serverUrl } from './operation.ts'
-import { type ListedTool, operationTools, serverTools, type ToolList } from './operation-tools.ts'
 import { type SecurityScheme, securityOf } from './security.ts'
 import { ArgsError, parseSpec, type SpecDocument, SpecError } from './spec-document.ts'
+import { type ListedTool, operationTools, serverTools, type ToolList } from './tool-list.ts'
 
 /** What can be asked of a spec; `key` names the version of the action that it belongs to. */
 export type SpecTask = { workspace: number; key: string; spec: string } & (
