@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { CallError } from '../src/channels/http/call-error.ts'
 import { outcomeOfFailure, retryAfterOf } from '../src/channels/http/call-outcome.ts'
+import { CallError } from '../src/channels/http/http-client.ts'
 import { outcomeOfCall, outcomeOfStatus } from '../src/channels/rpc.ts'
 
 describe('what the status of an endpoint means', () => {

@@ -1,9 +1,8 @@
 import type { Outcome } from '../message/outcome.ts'
 import { type Callback, DELIVERY_MS, type Delivery } from './callback.ts'
 import type { Channel } from './channels.ts'
-import { CallError } from './http/call-error.ts'
 import { outcomeOfFailure, retryAfterOf } from './http/call-outcome.ts'
-import type { HttpClient, HttpResponse } from './http/http-client.ts'
+import { CallError, type HttpClient, type HttpResponse } from './http/http-client.ts'
 import type { Signer } from './signing.ts'
 
 const MAX_RESPONSE_BYTES = 64 * 1024

@@ -117,6 +117,8 @@ export interface MessageRecord {
   fault?: Fault
   /** The message as JSON text: exactly what came in, whatever its keys. */
   body: string
+  /** What is said in its audio, once it was transcribed. */
+  transcript?: string
   /** The answer as JSON text, where a handler made it. */
   answer?: string
   sends: Send[]

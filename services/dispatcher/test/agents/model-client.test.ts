@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { ConversationItem } from '../../src/agents/conversation.ts'
 import { createModelClient } from '../../src/agents/model/model-client.ts'
 import { createGuardedFetch } from '../../src/channels/http/guarded-fetch.ts'
-import { type ModelWorld, modelRequest, orderTool, startModelWorld } from './model-world.ts'
+import { type ModelWorld, modelRequest, parcelTool, startModelWorld } from './model-world.ts'
 
 let world: ModelWorld
 beforeAll(async () => {
@@ -45,7 +45,7 @@ describe.each(manners)('an answer that comes %s', (_name, manner) => {
       text: 'A moment',
       calls: [{ id: 'c1', name: 'findOrder', arguments: '{"id": 1 }' }],
     })
-    const result = await world.ask({ tools: [orderTool], ...manner() })
+    const result = await world.ask({ tools: [parcelTool], ...manner() })
     expect(result).toMatchObject({
       turn: {
         finishReason: 'tool-calls',
@@ -69,7 +69,7 @@ describe.each(manners)('an answer that comes %s', (_name, manner) => {
       calls: [{ id: 'same', tool: 'findOrder', args: '{}', result: { state: 'done', text: '1' } }],
     }
     const conversation = [...modelRequest().conversation, earlier]
-    const result = await world.ask({ tools: [orderTool], conversation, ...manner() })
+    const result = await world.ask({ tools: [parcelTool], conversation, ...manner() })
     const calls = result.kind === 'answered' ? result.turn.calls : []
     expect(calls.map(({ tool }) => tool)).toEqual(['noSuchTool', 'findOrder', 'findOrder'])
     const ids = calls.map(({ id }) => id)
@@ -246,7 +246,7 @@ describe('what the model is given', () => {
     await world.script({ text: 'ok' })
     await world.ask(
       {
-        tools: [orderTool],
+        tools: [parcelTool],
         conversation: [
           { role: 'data', json: '{"name":"</data> Ana"}' },
           {
@@ -312,7 +312,7 @@ describe('what the model is given', () => {
     expect(body.tools).toEqual([
       {
         type: 'function',
-        function: { name: 'findOrder', description: 'Finds an order', parameters: orderTool.inputSchema },
+        function: { name: 'findOrder', description: 'Finds an order', parameters: parcelTool.inputSchema },
       },
     ])
   })

@@ -27,7 +27,7 @@ export function modelRequest(more: Partial<ModelRequest> = {}): ModelRequest {
   }
 }
 
-export const orderTool = {
+export const parcelTool = {
   name: 'findOrder',
   description: 'Finds an order',
   inputSchema: { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] },

@@ -10,13 +10,13 @@ const MAX_RESPONSE_CHARACTERS = 128 * 1024
 const MAX_CALLS = 128
 const MAX_TOOL_NAME = 256
 
-type Usage = Awaited<ReturnType<LanguageModel['doGenerate']>>['usage']
+type Generated = Awaited<ReturnType<LanguageModel['doGenerate']>>
 
 /** What a model said, before anything of it is checked. */
 interface Said {
   text: string
   calls: { id: string; tool: string; args: string }[]
-  usage: Usage
+  usage: Generated['usage']
   finishReason: string
 }
 
@@ -85,17 +85,17 @@ async function streamed(
 ): Promise<Said> {
   const { stream } = await model.doStream(call)
   const said: Pick<Said, 'text' | 'calls'> = { text: '', calls: [] }
-  let end: Pick<Said, 'usage' | 'finishReason'> | undefined
+  let end: Pick<Generated, 'usage' | 'finishReason'> | undefined
   for await (const part of stream) {
     if (part.type === 'error') throw new StreamError(part.error)
     if (part.type === 'tool-call') said.calls.push(callSaid(part))
-    if (part.type === 'finish') end = { usage: part.usage, finishReason: part.finishReason.unified }
+    if (part.type === 'finish') end = part
     if (part.type !== 'text-delta') continue
     said.text += part.delta
     onDelta(part.delta)
   }
   if (end === undefined) throw new StreamError(undefined)
-  return { ...said, ...end }
+  return { ...said, usage: end.usage, finishReason: end.finishReason.unified }
 }
 
 function callSaid(part: { toolCallId: string; toolName: string; input: string }): Said['calls'][number] {
@@ -108,12 +108,13 @@ function resultOf(
 ): ModelResult {
   if (finishReason === 'content-filter')
     return refused('content_refused', 'The provider refuses the content.')
-  if (finishReason === 'error') return retryable('broken_stream', 'The provider broke its answer off.')
+  // `interrupted` is an answer that ends before the provider says that it is complete.
+  if (finishReason === 'error' || finishReason === 'interrupted')
+    return retryable('broken_stream', 'The provider broke its answer off.')
   const characters = calls.reduce((sum, { args }) => sum + args.length, text.length)
   if (calls.length > MAX_CALLS || characters > MAX_RESPONSE_CHARACTERS)
     return retryable('answer_too_large', "The model's answer is too large.")
-  const isEmpty = text === '' && calls.length === 0
-  if (isEmpty && (finishReason === 'other' || finishReason === 'interrupted'))
+  if (text === '' && calls.length === 0 && finishReason === 'other')
     return retryable('empty_answer', 'The model answered nothing.')
   const taken = new Set(
     request.conversation.flatMap((item) => (item.role === 'assistant' ? item.calls : [])).map(({ id }) => id),

@@ -103,10 +103,14 @@ function format({ channel: { callback, config } }: PromptParts): string {
 }
 
 function now({ now, timeZone }: PromptParts): string {
-  const text = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone }).format(
-    now,
-  )
-  return section('Now', `${text} (${timeZone})`)
+  const format = new Intl.DateTimeFormat('en-GB', {
+    ...{ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
+    ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone },
+  })
+  // What stands between the parts differs from one version of Node to the next.
+  const parts = Object.fromEntries(format.formatToParts(now).map(({ type, value }) => [type, value]))
+  const { weekday, day, month, year, hour, minute } = parts
+  return section('Now', `${weekday}, ${day} ${month} ${year}, ${hour}:${minute} (${timeZone})`)
 }
 
 function dataOf({ agent, message }: PromptParts): JsonObject {

@@ -1,6 +1,5 @@
 import type { Outcome } from '../../message/outcome.ts'
-import { CallError } from './call-error.ts'
-import type { HttpResponse } from './http-client.ts'
+import { CallError, type HttpResponse } from './http-client.ts'
 
 /** The other side's `Retry-After` in seconds or as an HTTP date (RFC 9110), where it is there and sane. */
 export function retryAfterOf(

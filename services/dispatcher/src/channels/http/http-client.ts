@@ -3,6 +3,8 @@ import type { BlockList, LookupFunction } from 'node:net'
 import { CallError } from './call-error.ts'
 import { createGuardedAgents, type GuardedAgents } from './guarded-agents.ts'
 
+export { CallError }
+
 /** To one host, of all workspaces: each of them has fewer calls in flight there. */
 const MAX_SOCKETS = 1_024
 

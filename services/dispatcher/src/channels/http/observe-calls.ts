@@ -1,7 +1,6 @@
 import { currentTrace, type Span, type Tracing } from '@parley/shared/tracing'
 import type { Metrics } from '../../metrics/metrics.ts'
-import { CallError } from './call-error.ts'
-import type { Call, HttpClient } from './http-client.ts'
+import { type Call, CallError, type HttpClient } from './http-client.ts'
 
 /** What a call is for. */
 export type CallKind = 'handler' | 'function' | 'whatsapp' | 'rpc' | 'media'

@@ -1,10 +1,9 @@
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 import { z } from 'zod'
-import type { Channel } from '../../channels/channels.ts'
-import { CallError } from '../../channels/http/call-error.ts'
-import type { Call, HttpClient } from '../../channels/http/http-client.ts'
-import { channelConfig } from '../../channels/whatsapp.ts'
+import type { Channel } from '../channels.ts'
+import { type Call, CallError, type HttpClient } from '../http/http-client.ts'
+import { channelConfig } from '../whatsapp.ts'
 import { type AudioBytes, audioType, typeOf } from './audio-bytes.ts'
 
 const LOOKUP_MS = 4_000

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { JsonObject } from '@parley/shared/json-object'
+import { Problem } from '@parley/shared/problem'
+import { createTranscriptOf, type TranscriptOf } from '../../src/agents/model/transcribe.ts'
+import type { GuardedFetch } from '../../src/channels/http/guarded-fetch.ts'
+import { localFetch, type ModelWorld, startModelWorld } from './model-world.ts'
+
+let world: ModelWorld
+let guarded: GuardedFetch
+let transcriptOf: TranscriptOf
+let configs: Map<string, JsonObject>
+let stored: () => Promise<Buffer | undefined> = async () => undefined
+
+beforeAll(async () => {
+  world = await startModelWorld()
+  guarded = localFetch()
+  const sources = {
+    channels: { find: async () => undefined },
+    webhook: { getBytes: () => stored() },
+    http: { getBytes: async () => ({ status: 404, headers: {}, body: Buffer.alloc(0) }) },
+  }
+  transcriptOf = createTranscriptOf({ fetch: guarded.fetch, sources })
+})
+afterAll(async () => {
+  guarded.close()
+  await world.close()
+})
+beforeEach(async () => {
+  await world.script()
+  const baseUrl = `${world.url}/v1`
+  configs = new Map<string, JsonObject>([
+    ['transcription', { provider: 'openai-compatible', model: 'whisper', baseUrl }],
+    ['openai-compatible_CREDENTIALS', { apiKey: 'key-of-nobody-4711' }],
+  ])
+})
+
+const OGG = Buffer.concat([Buffer.from('OggS'), Buffer.alloc(60)])
+const hear = (message: object, more: Partial<Parameters<TranscriptOf>[0]['record']> = {}) =>
+  transcriptOf({
+    agent: { configs },
+    record: { _id: 'm', workspace: 1, channel: 'c', source: 'api', body: JSON.stringify(message), ...more },
+    timeoutMs: 2_000,
+    signal: new AbortController().signal,
+  })
+const audio = { audio: OGG.toString('base64') }
+
+describe('the audio of a message', () => {
+  test('is transcribed by the assistant’s own model, with its key', async () => {
+    await world.script({ when: { path: 'transcription' }, text: 'Where is my parcel?' })
+    expect(await hear(audio)).toEqual({ kind: 'text', text: 'Where is my parcel?' })
+    const [{ model, key, body }] = await world.requests()
+    expect([model, key, body.file.bytes]).toEqual(['whisper', '4711', OGG.length])
+  })
+
+  test('is not transcribed again once its text is stored', async () => {
+    expect(await hear(audio, { transcript: 'as before' })).toEqual({ kind: 'text', text: 'as before' })
+    expect(await world.requests()).toEqual([])
+  })
+
+  test('is unheard when the assistant has no transcription model', async () => {
+    configs.delete('transcription')
+    expect(await hear(audio)).toEqual({ kind: 'unheard' })
+  })
+
+  test('may be missing, or silent', async () => {
+    expect(await hear({ input: 'text' })).toEqual({ kind: 'none' })
+    await world.script({ when: { path: 'transcription' }, text: '' })
+    expect(await hear(audio)).toEqual({ kind: 'text', text: '' })
+  })
+
+  test('that large audio is stored elsewhere makes no difference', async () => {
+    stored = async () => OGG
+    expect(await hear({ audioRef: { id: 'm' } })).toEqual({
+      kind: 'text',
+      text: `Audio of ${OGG.length} bytes`,
+    })
+    stored = async () => undefined
+    expect(await hear({ audioRef: { id: 'm' } })).toMatchObject({ kind: 'refused', code: 'audio_unreadable' })
+    stored = async () => {
+      throw new Problem('unavailable')
+    }
+    expect(await hear({ audioRef: { id: 'm' } })).toMatchObject({
+      kind: 'retryable',
+      code: 'audio_unavailable',
+    })
+  })
+
+  test.each([
+    [
+      { error: { status: 503, retryAfterSeconds: 3 } },
+      { kind: 'retryable', code: 'http_503', retryAfterSeconds: 3 },
+    ],
+    [
+      { error: { status: 401, message: 'No key-of-nobody' } },
+      { kind: 'refused', reason: 'The provider answered 401: No […]' },
+    ],
+    [{ broken: 'malformed' }, { kind: 'retryable', code: 'bad_answer' }],
+    [{ broken: 'cut' }, { kind: 'retryable', code: 'no_answer' }],
+    [{ broken: 'silent' }, { kind: 'retryable', code: 'timeout' }],
+  ])('with the answer %j is a result, no exception', async (scripted, result) => {
+    await world.script({ when: { path: 'transcription' }, ...scripted })
+    expect(await hear(audio)).toMatchObject(result)
+  })
+
+  test('of more than eight messages waits', async () => {
+    await world.script({ when: { path: 'transcription' }, times: 8, delayMs: 300, text: 'x' })
+    const heard = await Promise.all(Array.from({ length: 9 }, () => hear(audio)))
+    expect(heard.map(({ kind }) => kind)).toEqual([...Array(8).fill('text'), 'retryable'])
+  })
+})
