@@ -16,8 +16,7 @@ let stalls = false
 
 beforeAll(async () => {
   own = await startOwnSystem({ instances: { dispatcher: 2 }, say: () => undefined })
-  const { gatewayUrl, simulatorUrl } = own.system
-  const modelSimulatorUrl = readRunFile(own.runFile)?.processes['model-simulator']?.url ?? ''
+  const { gatewayUrl, simulatorUrl, modelSimulatorUrl } = own.system
   clinic = await openClinic({ parley: { url: gatewayUrl }, simulatorUrl, modelSimulatorUrl }, 'killed')
   diary = await listen((req, res) => {
     keys.push(req.headers['idempotency-key'])

@@ -39,13 +39,11 @@ try {
 
 /** A conversation with an assistant, through a workflow of three steps. */
 async function showAssistant(): Promise<{ succeeded: boolean }> {
-  const { gatewayUrl, simulatorUrl, processes } = await findRunningSystem(join(STATE_DIRECTORY, 'run.json'))
-  const modelSimulatorUrl = processes['model-simulator']?.url
-  if (modelSimulatorUrl === undefined) throw new SetupError('npm start did not start the model simulator.')
-  console.log(`A clinic's assistant books an appointment, through ${gatewayUrl}`)
+  const urls = await findRunningSystem(join(STATE_DIRECTORY, 'run.json'))
+  console.log(`A clinic's assistant books an appointment, through ${urls.gatewayUrl}`)
   console.log("The model is the bundled simulator; the clinic's diary fails once\n")
   const onAnswered = (message: AnsweredMessage) => console.log(exchangeText(message))
-  const result = await runAssistantDemo({ gatewayUrl, simulatorUrl, modelSimulatorUrl, onAnswered })
+  const result = await runAssistantDemo({ ...urls, onAnswered })
   console.log(resultText(result))
   return { succeeded: isComplete(result) }
 }

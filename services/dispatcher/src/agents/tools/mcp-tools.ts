@@ -5,12 +5,9 @@ import { DELIVERY_MS } from '../../channels/callback.ts'
 import { CREDENTIALS_CONFIG, headersFor, redacted } from '../../channels/functions/credentials.ts'
 import { shortened } from '../../channels/functions/model-schema.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
-<<<<<<< HEAD
-import { CallError } from '../../channels/http/call-error.ts'
-=======
 import type { ListedTool } from '../../channels/functions/tool-list.ts'
 import { MAX_TOOLS } from '../../channels/functions/tool-list.ts'
->>>>>>> h3
+import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
 import type { AgentAction } from '../agent.ts'
 import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
