@@ -90,6 +90,11 @@ const WEBHOOK: Line[] = [
   ['GET', '/asyncapi.json', 'nothing'],
 ]
 
+const ofAssistant = ([name, access]: [string, Access]): Line[] => [
+  ['POST', `/rest/assistant/{id}/${name}`, access],
+  ['POST', `/rest/assistants/{id}/${name}`, access, 'assistant', `/rest/assistant/{id}/${name}`],
+]
+
 const DISPATCHER: Line[] = [
   ['GET', '/rest/messages', 'read'],
   ['GET', '/rest/messages/{id}', 'read'],
@@ -97,6 +102,7 @@ const DISPATCHER: Line[] = [
   ['GET', '/rest/messages/conservation', 'read'],
   ['POST', '/rest/messages/replay', 'write'],
   ['POST', '/rest/messages/{id}/replay', 'write'],
+  ...Object.entries({ prompt: 'read', try: 'write' } as const).flatMap(ofAssistant),
 ]
 
 const GATEWAY: Line[] = [

@@ -9,8 +9,11 @@ export interface Route {
   upstream: Upstream
   /** `public`: no token is looked at, and the service sees none. `optional`: one that does not hold is dropped. */
   access: 'public' | 'optional' | 'authenticated'
-  /** `exact`: the path alone. `below`: whatever lies under it too. A number: exactly so many segments under it. */
-  match: 'exact' | 'below' | number
+  /**
+   * `exact`: the path alone. `below`: whatever lies under it too. A number: exactly so many segments under it. `ofEach`:
+   * one segment under it, then this name.
+   */
+  match: 'exact' | 'below' | number | { ofEach: string }
   methods: readonly string[]
   /** Bodies that say they are larger are refused here; the service counts what really comes. */
   maxBytes: number
@@ -49,6 +52,11 @@ const collection = (upstream: Upstream) => (name: string) =>
     methods: COLLECTION_METHODS,
     maxBytes: REST_BYTES,
   }) as const
+
+/** What is done with an assistant, where its agents are: the dispatcher has them, configuration the assistant itself. */
+const ofAssistants: Route[] = ['prompt', 'try'].flatMap((ofEach) =>
+  pathsOf('assistant').map((name) => ({ ...collection('dispatcher')(name), match: { ofEach } })),
+)
 
 /** All that the gateway lets in. */
 export const routes: readonly Route[] = [
@@ -104,6 +112,7 @@ export const routes: readonly Route[] = [
     maxBytes: AUTH_BYTES,
   },
   ...IDENTITY_RESOURCES.map(collection('identity')),
+  ...ofAssistants,
   ...CONFIGURATION_PATHS.map(collection('configuration')),
   ...DISPATCHER_RESOURCES.map(collection('dispatcher')),
   ...WEBHOOK_RESOURCES.map(collection('webhook')),
@@ -135,5 +144,8 @@ export function createRouter(table: readonly Route[]): FindRoute {
 function covers({ match }: Route, rest: string): boolean {
   if (match === 'below') return true
   if (match === 'exact') return rest === ''
-  return rest.split('/').length - 1 === match && !rest.endsWith('/')
+  const segments = rest.split('/').slice(1)
+  if (typeof match === 'object')
+    return segments.length === 2 && segments[1] === match.ofEach && segments[0] !== ''
+  return segments.length === match && !rest.endsWith('/')
 }

@@ -68,8 +68,8 @@ export async function concretePath(world: MatrixWorld, { path }: Named): Promise
 /** A body that the operation takes from whoever may; undefined where there is none. */
 export async function bodyFor(world: MatrixWorld, { method, path }: Named): Promise<unknown> {
   if (method === 'GET' || method === 'DELETE') return undefined
-  if (configured(path) !== undefined) return configured(path)
-  const body = plainBodies[`${method} ${path}`]
+  const body = plainBodies[`${method} ${path.replace('/rest/assistants/', '/rest/assistant/')}`]
+  if (body === undefined && configured(path) !== undefined) return configured(path)
   if (body === undefined) throw new Error(`nobody says what to send to ${method} ${path}`)
   return body(world)
 }
@@ -118,4 +118,9 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
   'POST /api/hooks/whatsapp/{slug}/{channelExtId}': () => ({}),
   'POST /rest/messages/replay': () => ({ thread: 'nobody writes here' }),
   'POST /rest/messages/{id}/replay': () => ({}),
+  'POST /rest/assistant/{id}/prompt': () => ({}),
+  'POST /rest/assistant/{id}/try': () => ({
+    messages: [{ role: 'person', text: 'Hello' }],
+    tools: 'describe',
+  }),
 }

@@ -3,6 +3,8 @@ import { ConfigError, integer, parseConfig } from '@parley/shared/config'
 import cliProgress from 'cli-progress'
 import { z } from 'zod'
 import { STATE_DIRECTORY } from './checkout.ts'
+import { exchangeText, isComplete, resultText } from './demo/assistant/report.ts'
+import { type AnsweredMessage, runAssistantDemo } from './demo/assistant/run-assistant-demo.ts'
 import type { DispatcherCount } from './demo/gateway-client.ts'
 import { percentile, type Reconciliation } from './demo/reconciliation.ts'
 import { type DemoResult, runDemo } from './demo/run-demo.ts'
@@ -17,17 +19,42 @@ const size = z.object({
   THREADS: integer({ min: 1, max: 10_000 }).default(100).describe('Over how many threads'),
 })
 
+/** What can be shown, by the name that follows `npm run demo --`. */
+const demos: Record<string, () => Promise<{ succeeded: boolean }>> = {
+  messages: showMessages,
+  assistant: showAssistant,
+}
+
 try {
-  const result = await demo()
-  console.log(reportOf(result))
-  process.exitCode = result.reconciled ? 0 : 1
+  const [name = 'messages'] = process.argv.slice(2)
+  const show = Object.hasOwn(demos, name) ? demos[name] : undefined
+  if (show === undefined)
+    throw new SetupError(`There is no demo ${name}. There are: ${Object.keys(demos).join(', ')}.`)
+  process.exitCode = (await show()).succeeded ? 0 : 1
 } catch (error) {
   if (!(error instanceof SetupError || error instanceof ConfigError)) throw error
   console.error(error.message)
   process.exitCode = 1
 }
 
-async function demo(): Promise<DemoResult> {
+/** A conversation with an assistant, through a workflow of three steps. */
+async function showAssistant(): Promise<{ succeeded: boolean }> {
+  const urls = await findRunningSystem(join(STATE_DIRECTORY, 'run.json'))
+  console.log(`A clinic's assistant books an appointment, through ${urls.gatewayUrl}`)
+  console.log("The model is the bundled simulator; the clinic's diary fails once\n")
+  const onAnswered = (message: AnsweredMessage) => console.log(exchangeText(message))
+  const result = await runAssistantDemo({ ...urls, onAnswered })
+  console.log(resultText(result))
+  return { succeeded: isComplete(result) }
+}
+
+async function showMessages(): Promise<{ succeeded: boolean }> {
+  const result = await sendMessages()
+  console.log(reportOf(result))
+  return { succeeded: result.reconciled }
+}
+
+async function sendMessages(): Promise<DemoResult> {
   const { MESSAGES, THREADS } = parseConfig(size, process.env)
   const runFile = join(STATE_DIRECTORY, 'run.json')
   const system = await findRunningSystem(runFile)

@@ -3,6 +3,7 @@ import { createAuthorizer } from '@parley/shared/authorizer'
 import type { BaseConfig } from '@parley/shared/config'
 import { createReplica } from '@parley/shared/config-replica/replica'
 import { createReplicaStore } from '@parley/shared/config-replica/replica-store'
+import { pathsOf } from '@parley/shared/configuration-resources'
 import { createInternalClient, roundRobin } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
@@ -22,6 +23,8 @@ import { createApp, requireCaller, type Service } from '@parley/shared/service-a
 import { createTracing } from '@parley/shared/tracing'
 import type { mongo } from 'mongoose'
 import { Registry } from 'prom-client'
+import { promptRoutes } from './api/assistant/prompt-routes.ts'
+import { trialRoutes } from './api/assistant/trial-routes.ts'
 import { audioRoutes } from './api/audio/audio-routes.ts'
 import { replayRoutes } from './api/messages/replay-routes.ts'
 import { messageRoutes } from './api/messages/routes.ts'
@@ -167,6 +170,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
         audioRoutes({ messages, authorizer, channels: outbound.channels, webhook, http: outbound.media }),
       )
       app.use('/rest/messages', messageRoutes({ messages, authorizer }))
+      const { agents, channels } = outbound
+      const assistant = pathsOf('assistant').map((path) => `/rest/${path}`)
+      app.use(assistant, requireCaller(verifier))
+      app.use(assistant, promptRoutes({ authorizer, configuration, messages, channels, agents }))
+      app.use(assistant, trialRoutes({ authorizer, configuration, agents }))
     },
   })
   return {

@@ -112,6 +112,12 @@ describe('an agent', () => {
     })
   })
 
+  test('has the task also when it was just started, and has no context', async () => {
+    const { context, ...started } = task
+    const agent = await found(world(), { active: started })
+    expect(agent.task).toMatchObject({ _id: 5, state: {}, step: { name: 'Ask' } })
+  })
+
   test('may start the default workflow and those of its config, once each', async () => {
     expect((await found(world())).workflows).toEqual([
       { _id: 1, name: 'Sale', description: '', isDefault: true },

@@ -912,6 +912,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/rest/assistant/{id}/prompt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["showPrompt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rest/assistant/{id}/try": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["tryAssistant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health/live": {
         parameters: {
             query?: never;
@@ -1809,6 +1841,18 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        Prompt: {
+            /** @enum {string} */
+            type: "chat" | "functionCall" | "taskManager";
+            system: string;
+            data: {
+                [key: string]: unknown;
+            };
+        };
+        PromptBody: {
+            thread?: string;
+            task?: number;
+        };
         Readiness: {
             /** @enum {string} */
             status: "ready" | "degraded" | "not ready";
@@ -2044,6 +2088,26 @@ export interface components {
             text: string;
             /** @constant */
             cut?: true;
+        };
+        Trial: {
+            /** @enum {string} */
+            state: "done" | "dead";
+            reason?: string;
+            turns: components["schemas"]["Turn"][];
+        };
+        TrialBody: {
+            messages: {
+                /** @enum {string} */
+                role: "person" | "user" | "assistant";
+                text: string;
+            }[];
+            /** @enum {string} */
+            tools: "call" | "describe";
+            /**
+             * @default taskManager
+             * @enum {string}
+             */
+            type: "chat" | "functionCall" | "taskManager";
         };
         Turn: {
             /** Format: date-time */
@@ -5557,6 +5621,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Conservation"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    showPrompt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PromptBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prompt"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tryAssistant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrialBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trial"];
                 };
             };
             default: {

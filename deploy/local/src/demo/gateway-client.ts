@@ -29,6 +29,10 @@ export interface GatewayClient {
   /** Where the provider of a channel posts to, by the channel's external id. */
   providerUrl(extId: string): string
   putChannel(channel: object): Promise<void>
+  /** Configures a document under an id, for example `put('steps', 1, …)`. */
+  put(resource: string, id: number, document: object): Promise<void>
+  /** Reads JSON from a path, with its query. */
+  get(path: string): Promise<unknown>
   /** Posts to the webhook; a repeat with the same key is the same message. */
   postMessage(message: object, key: string): Promise<Response>
   /** The dispatcher's own reconciliation of accepted messages with their states. */
@@ -50,22 +54,25 @@ export async function registerWorkspace(gatewayUrl: string, run: string): Promis
   const { accessToken, workspace } = registered.parse(await bodyOf(response, 'registering a workspace'))
   const headers = { authorization: `Bearer ${accessToken}` }
   const [slug] = workspace.host.split('.', 1)
+  const put: GatewayClient['put'] = async (resource, id, document) => {
+    const url = new URL(`/rest/${resource}/${id}`, gatewayUrl)
+    const doing = `configuring ${resource} ${id}`
+    await bodyOf(await request(url, { method: 'PUT', body: document, headers }), doing)
+  }
+  const get: GatewayClient['get'] = async (path) =>
+    bodyOf(await request(new URL(path, gatewayUrl), { headers }), `reading ${path}`)
   return {
+    put,
+    get,
     providerUrl: (extId) => new URL(`/api/hooks/whatsapp/${slug}/${extId}`, gatewayUrl).href,
-    async putChannel(channel) {
-      const url = new URL('/rest/channels/1', gatewayUrl)
-      await bodyOf(await request(url, { method: 'PUT', body: channel, headers }), 'configuring the channel')
-    },
+    putChannel: (channel) => put('channels', 1, channel),
     postMessage: (message, key) =>
       request(new URL('/api/hooks/whatsapp', gatewayUrl), {
         method: 'POST',
         body: message,
         headers: { ...headers, 'idempotency-key': key },
       }),
-    async reconciliation() {
-      const url = new URL('/rest/messages/conservation', gatewayUrl)
-      return dispatcherCount.parse(await bodyOf(await request(url, { headers }), 'counting the messages'))
-    },
+    reconciliation: async () => dispatcherCount.parse(await get('/rest/messages/conservation')),
   }
 }
 

@@ -8,6 +8,7 @@ const BACK_MS = 60_000
 const schema = z.looseObject({
   gatewayUrl: z.url(),
   simulatorUrl: z.url(),
+  modelSimulatorUrl: z.url(),
   processes: z.record(z.string(), z.looseObject({ pid: z.int().optional(), url: z.string() })),
 })
 const health = z.object({ status: z.string() })

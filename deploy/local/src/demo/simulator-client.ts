@@ -26,6 +26,14 @@ export async function registerWebhook(
   await post(new URL('/simulator/webhook', simulatorUrl), webhook)
 }
 
+/** Has a person write to a phone number. */
+export async function writeAsPerson(
+  simulatorUrl: string,
+  message: { phoneNumberId: string; from: string; name: string; text: string },
+): Promise<void> {
+  await post(new URL('/simulator/inbound', simulatorUrl), message)
+}
+
 /** The refused and dropped sends of a phone number. */
 export async function readTroubles(simulatorUrl: string, phoneNumberId: string): Promise<Troubles> {
   const url = new URL(`/simulator/summary?phoneNumberId=${phoneNumberId}`, simulatorUrl)

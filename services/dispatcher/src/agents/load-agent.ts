@@ -48,7 +48,7 @@ const taskSchema = z.looseObject({
   name: z.string(),
   workflow: z.number(),
   currentStep: z.number(),
-  context: z.unknown(),
+  context: z.unknown().optional(),
 })
 const stepSchema = z.looseObject({
   _id: z.number(),
@@ -76,6 +76,8 @@ interface AgentQuery {
   thread: string
   /** What was read before (milliseconds since the epoch) does not do as long as configuration answers. */
   notBefore?: number
+  /** A task as configuration has it, in the place of the thread's active one; null for none. */
+  task?: JsonObject | null
 }
 
 /**
@@ -93,7 +95,7 @@ export function createLoadAgent(options: {
   configuration: Pick<InternalClient, 'get'>
 }): LoadAgent {
   const { replica, secrets, configuration } = options
-  return async ({ channel, type, thread, notBefore = 0 }) => {
+  return async ({ channel, type, thread, notBefore = 0, task: given }) => {
     const { workspace } = channel
     const { assistantId } = channel.config
     if (typeof assistantId !== 'number')
@@ -106,7 +108,11 @@ export function createLoadAgent(options: {
     const configs = openConfigs(ownConfigs, { secrets, workspace })
     const ownJob = await read.one('jobs', assistant.job, jobSchema)
     const isTasked = type === 'taskManager'
-    const task = isTasked ? await activeTask(configuration, { workspace, thread }) : undefined
+    const activeOrGiven = async () =>
+      taskSchema.safeParse(
+        given === undefined ? await activeTask(configuration, { workspace, thread }) : given,
+      )
+    const task = isTasked ? (await activeOrGiven()).data : undefined
     const step = task && (await read.one('steps', task.currentStep, stepSchema))
     const stepJob = await read.one('jobs', step?.job, jobSchema)
     const job = stepJob ?? ownJob
@@ -195,9 +201,8 @@ async function actionsOf(
 async function activeTask(
   configuration: Pick<InternalClient, 'get'>,
   { workspace, thread }: { workspace: number; thread: string },
-): Promise<z.output<typeof taskSchema> | undefined> {
-  const path = `/internal/workspaces/${workspace}/tasks?thread=${encodeURIComponent(thread)}`
-  return taskSchema.safeParse(await configuration.get(path)).data
+): Promise<unknown> {
+  return configuration.get(`/internal/workspaces/${workspace}/tasks?thread=${encodeURIComponent(thread)}`)
 }
 
 /** A task whose workflow was deleted says so: what is submitted next cancels it. */

@@ -13,7 +13,7 @@ import { choicesOf, deploymentChoice } from '../agents/model/choices.ts'
 import { createModelClient } from '../agents/model/model-client.ts'
 import { promptOf, timeZoneOf } from '../agents/prompt/prompt.ts'
 import { createOpenToolbox } from '../agents/tools/open-toolbox.ts'
-import { createAgents } from '../agents/turns/agents.ts'
+import { type Agents, createAgents } from '../agents/turns/agents.ts'
 import { createDescribeAssistant } from '../agents/turns/describe-assistant.ts'
 import { MAX_CALLS } from '../agents/turns/model-calls.ts'
 import { type Channels, createChannels } from '../channels/channels.ts'
@@ -51,6 +51,7 @@ export const retentionOf = ({ MESSAGES_KEPT_DAYS }: Pick<Config, 'MESSAGES_KEPT_
 export interface Outbound {
   run: DeliverMessage
   channels: Channels
+  agents: Agents
   metrics: Metrics
   /** Fetches media from providers. */
   media: HttpClient
@@ -133,6 +134,7 @@ export function createOutbound(options: {
   return {
     run: traceDeliveries(run, tracing),
     channels,
+    agents,
     metrics,
     media: calls('media'),
     close: () => {

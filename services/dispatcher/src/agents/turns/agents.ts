@@ -1,3 +1,4 @@
+import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import type { Channel } from '../../channels/channels.ts'
 import type { HandOffCallback } from '../../channels/hand-off.ts'
@@ -12,13 +13,14 @@ import { createModelCalls, type ModelCalls } from './model-calls.ts'
 
 /**
  * Reads the agent of a channel for a thread, its task fresh. What was read before `notBefore` (milliseconds since the
- * epoch) does not do. Rejects with `unavailable`.
+ * epoch) does not do; `task` is in the place of the thread's active one. Rejects with `unavailable`.
  */
 export type LoadAgent = (options: {
   channel: Channel
   type: AgentType
   thread: string
   notBefore?: number
+  task?: JsonObject | null
 }) => Promise<{ kind: 'found'; agent: Agent } | { kind: 'missing'; reason: string }>
 
 /** What an agent takes that others build. */

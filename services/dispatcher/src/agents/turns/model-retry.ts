@@ -16,6 +16,11 @@ export function choicesLeft(tries: number, choices: number): number {
   return choices - choiceOf(tries, choices)
 }
 
+/** Whether a try is one of the first round, in which each model is tried three times. */
+export function hasTriesLeft(tries: number, choices: number): boolean {
+  return tries < TRIES * choices
+}
+
 /**
  * After a try that failed and may work later: how many tries count from now on, and how long to wait (milliseconds).
  * Another try of the same model comes after a backoff, or when the provider asks for it; the next model is asked at

@@ -59,7 +59,7 @@ const toolResult = z
   })
   .meta({ id: 'ToolResult', description: 'What the model was given of a call' })
 
-const turn = z
+export const turn = z
   .object({
     at: time,
     provider: z.string(),

@@ -36,7 +36,7 @@ export function detailOf(record: MessageRecord): object {
 }
 
 /** The arguments as JSON, where the model wrote JSON. */
-function turnOf({ calls, ...turn }: Turn): object {
+export function turnOf({ calls, ...turn }: Turn): object {
   const shown = calls.map((call) => ({ ...call, args: jsonOrUndefined(call.args) ?? call.args }))
   return { ...turn, calls: shown }
 }

@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { waitUntil } from '../../wait-until.ts'
+import { type GatewayClient, registerWorkspace } from '../gateway-client.ts'
+import { registerWebhook, writeAsPerson } from '../simulator-client.ts'
+import { CLINIC_LINE, clinicDocuments, PERSON } from './clinic.ts'
+import { CONVERSATION, scriptOf } from './conversation.ts'
+import { startDiary } from './diary.ts'
+
+const ANSWER_MS = 60_000
+const CHECK_MS = 50
+const REQUEST_MS = 10_000
+const ENDED = ['sent', 'delivered', 'read', 'done', 'failed', 'dead', 'unrouted']
+
+const result = z.looseObject({ state: z.string(), status: z.int().optional(), text: z.string() })
+const turn = z.looseObject({
+  inputTokens: z.int(),
+  outputTokens: z.int(),
+  text: z.string(),
+  calls: z.array(z.looseObject({ tool: z.string(), args: z.unknown(), result: result.optional() })),
+})
+const message = z.looseObject({
+  state: z.string(),
+  reason: z.string().optional(),
+  turns: z.array(turn).default([]),
+})
+const messages = z.looseObject({ data: z.array(z.looseObject({ _id: z.string(), state: z.string() })) })
+const tasks = z.looseObject({
+  data: z.array(
+    z.looseObject({ status: z.string(), context: z.looseObject({ steps: z.looseObject({}).default({}) }) }),
+  ),
+})
+
+/** What a person wrote, and all that the assistant did about it. */
+export interface AnsweredMessage {
+  said: string
+  answer: z.output<typeof message>
+}
+
+export interface AssistantDemoResult {
+  conversation: AnsweredMessage[]
+  /** The task of the conversation; undefined where there is none. */
+  task: { status: string; steps: Record<string, unknown> } | undefined
+  /** How often the diary was asked to book. */
+  bookings: number
+}
+
+interface Urls {
+  gatewayUrl: string
+  simulatorUrl: string
+  modelSimulatorUrl: string
+}
+
+/**
+ * Has a person write to a clinic's WhatsApp number, where an assistant with the model simulator's model answers, calls
+ * the clinic's diary, and leads through a workflow. `onAnswered` sees each message as soon as it has its answer.
+ */
+export async function runAssistantDemo(
+  options: Urls & { onAnswered(message: AnsweredMessage): void },
+): Promise<AssistantDemoResult> {
+  const { gatewayUrl, simulatorUrl, modelSimulatorUrl, onAnswered } = options
+  const run = Date.now().toString()
+  const person = { phoneNumberId: run, from: `55${run.slice(-11)}`, name: PERSON }
+  const gateway = await registerWorkspace(gatewayUrl, run)
+  const diary = await startDiary()
+  try {
+    await configureClinic({ gateway, simulatorUrl, phoneNumberId: run, diaryUrl: diary.url })
+    await putScript(modelSimulatorUrl, scriptOf(CONVERSATION, person.from))
+    const conversation: AnsweredMessage[] = []
+    for (const { said } of CONVERSATION) {
+      await writeAsPerson(simulatorUrl, { ...person, text: said })
+      const answered = { said, answer: await answerTo(gateway, conversation.length + 1) }
+      conversation.push(answered)
+      onAnswered(answered)
+    }
+    return { conversation, task: await taskOf(gateway), bookings: diary.bookings.length }
+  } finally {
+    await diary.close()
+    await putScript(modelSimulatorUrl, { responses: [] })
+  }
+}
+
+async function configureClinic(options: {
+  gateway: Pick<GatewayClient, 'put' | 'providerUrl'>
+  simulatorUrl: string
+  phoneNumberId: string
+  diaryUrl: string
+}): Promise<void> {
+  const { gateway, simulatorUrl, phoneNumberId, diaryUrl } = options
+  const appSecret = crypto.randomUUID()
+  const whatsapp = { simulatorUrl, phoneNumberId, appSecret }
+  for (const [resource, id, document] of clinicDocuments({ diaryUrl, whatsapp }))
+    await gateway.put(resource, id, document)
+  const url = gateway.providerUrl(CLINIC_LINE)
+  await registerWebhook(simulatorUrl, { phoneNumberId, url, appSecret })
+}
+
+/** Waits until there are so many messages and the last one has its answer, a minute at most. */
+async function answerTo(
+  gateway: Pick<GatewayClient, 'get'>,
+  count: number,
+): Promise<AnsweredMessage['answer']> {
+  let id: string | undefined
+  const isAnswered = async () => {
+    const { data } = messages.parse(await gateway.get('/rest/messages'))
+    const [last] = data
+    if (data.length < count || last === undefined || !ENDED.includes(last.state)) return false
+    id = last._id
+    return true
+  }
+  if (!(await waitUntil(isAnswered, { timeoutMs: ANSWER_MS, intervalMs: CHECK_MS })))
+    throw new Error(`The assistant did not answer within ${ANSWER_MS / 1_000} s`)
+  return message.parse(await gateway.get(`/rest/messages/${id}`))
+}
+
+async function taskOf(gateway: Pick<GatewayClient, 'get'>): Promise<AssistantDemoResult['task']> {
+  const [task] = tasks.parse(await gateway.get('/rest/tasks')).data
+  return task === undefined ? undefined : { status: task.status, steps: task.context.steps }
+}
+
+async function putScript(modelSimulatorUrl: string, script: object): Promise<void> {
+  const response = await fetch(new URL('/simulator/script', modelSimulatorUrl), {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(script),
+    signal: AbortSignal.timeout(REQUEST_MS),
+  })
+  if (!response.ok) throw new Error(`The model simulator refused its script: ${await response.text()}`)
+  await response.body?.cancel()
+}

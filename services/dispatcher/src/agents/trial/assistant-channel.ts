@@ -1,0 +1,19 @@
+import type { Channel } from '../../channels/channels.ts'
+import type { AgentType } from '../agent.ts'
+
+/** A channel that is not configured, for an assistant that works without one: it formats for WhatsApp, and sets nothing. */
+export function assistantChannel(options: {
+  workspace: number
+  assistantId: number
+  type: AgentType
+}): Channel {
+  const { workspace, assistantId, type } = options
+  return {
+    _id: 0,
+    workspace,
+    hook: 'whatsapp',
+    callback: 'whatsapp',
+    handlerUrl: `native:agents/${type}`,
+    config: { assistantId },
+  }
+}

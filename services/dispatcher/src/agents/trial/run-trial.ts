@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { WebhookMessage } from '@parley/shared/message'
+import type { ToolCall, ToolResult, Turn } from '../../message/turn.ts'
+import { HANDED_OFF } from '../../message/turn-progress.ts'
+import type { Agent, AgentType } from '../agent.ts'
+import type { ConversationItem } from '../conversation.ts'
+import type { ModelChoice, ModelRequest, ModelResult } from '../model-client.ts'
+import type { Toolbox } from '../toolbox.ts'
+import type { AgentParts } from '../turns/agents.ts'
+import { choiceOf, hasTriesLeft, nextChoice, retryOf } from '../turns/model-retry.ts'
+import { turnSettingsOf } from '../turns/settings.ts'
+import { assistantChannel } from './assistant-channel.ts'
+
+/** The calls of one turn that are looked at, as many as a message's turn may have. */
+const MAX_CALLS = 50
+
+const NOT_CALLED =
+  'This is a trial in which tools are not called. Say what you would do next as if this call had succeeded.'
+const SHOWN = 'Sent.'
+
+/** A conversation that an assistant is tried with. */
+export interface Trial {
+  workspace: number
+  assistantId: number
+  type: AgentType
+  /** Whether its tools are called, or only shown. */
+  tools: 'call' | 'describe'
+  /** The last one is what a person says. */
+  messages: readonly { role: 'person' | 'assistant'; text: string }[]
+  /** Nobody waits for the result any more. */
+  signal: AbortSignal
+}
+
+/** How a trial ended, as a message would have, with its turns. */
+export interface TrialResult {
+  state: 'done' | 'dead'
+  reason?: string
+  turns: Turn[]
+}
+
+type Parts = Pick<AgentParts, 'loadAgent' | 'openToolbox' | 'choicesOf' | 'promptOf' | 'model'>
+
+/** One trial while it runs. */
+interface Run extends Trial {
+  parts: Parts
+  channel: ReturnType<typeof assistantChannel>
+  id: string
+  message: WebhookMessage
+  startedAt: number
+  deadline: number
+}
+
+/**
+ * Has an assistant answer a conversation in turns, as it answers a message, with the bounds of a channel that sets none.
+ * Nothing is sent to a person, and nothing is stored; a task that the assistant starts is of a thread of its own, and
+ * cancelled in the end. Rejects with `unavailable`.
+ */
+export async function runTrial(parts: Parts, trial: Trial): Promise<TrialResult> {
+  const channel = assistantChannel(trial)
+  const id = `try-${randomUUID()}`
+  const startedAt = Date.now()
+  const deadline = startedAt + turnSettingsOf(channel.config).messageMs
+  const message: WebhookMessage = { extId: '', user: {}, thread: { extId: id, ctx: {} }, answer: {} }
+  const run = { ...trial, parts, channel, id, message, startedAt, deadline }
+  try {
+    return await turnsOf(run)
+  } finally {
+    if (trial.type === 'taskManager' && trial.tools === 'call') await cancelTask(run)
+  }
+}
+
+async function turnsOf(run: Run): Promise<TrialResult> {
+  const { maxTurns, messageMs } = turnSettingsOf(run.channel.config)
+  const turns: Turn[] = []
+  const dead = (reason: string): TrialResult => ({ state: 'dead', reason, turns })
+  while (turns.length < maxTurns) {
+    const loaded = await load(run)
+    if (loaded.kind === 'missing') return dead(loaded.reason)
+    const { toolbox, request, choices } = await requestOf(run, { ...loaded, turns })
+    const answer = await ask(run, request, choices)
+    if (answer.kind !== 'answered') return dead(answer.reason)
+    const calls = answer.turn.calls.slice(0, MAX_CALLS)
+    const turn: Turn = { ...answer.turn, at: new Date(), calls: [] }
+    turns.push(turn)
+    for (const [at, call] of calls.entries()) {
+      if (isOver(run)) return dead(`The trial did not come to an end within ${messageMs / 1_000} seconds.`)
+      const { result, isHandOff } = await given(run, toolbox, { call, id: `${run.id}:${turns.length}:${at}` })
+      turn.calls.push({ ...call, result })
+      if (isHandOff) return { ...HANDED_OFF, turns }
+    }
+    if (calls.length === 0) return { state: 'done', turns }
+  }
+  return dead(`The agent did not come to an end within ${maxTurns} turns (maxTurns).`)
+}
+
+const isOver = ({ deadline, signal }: Run): boolean => signal.aborted || Date.now() >= deadline
+
+async function load({ parts, channel, type, id, startedAt }: Run) {
+  const loaded = await parts.loadAgent({ channel, type, thread: id, notBefore: startedAt })
+  if (loaded.kind === 'missing') return loaded
+  const found = parts.choicesOf(loaded.agent)
+  return found.kind === 'missing' ? found : { ...found, agent: loaded.agent }
+}
+
+async function requestOf(
+  run: Run,
+  { agent, choices, turns }: { agent: Agent; choices: ModelChoice[]; turns: Turn[] },
+) {
+  const { parts, channel, message, id, workspace, messages, signal } = run
+  const toolbox = await parts.openToolbox({ agent, channel, message, messageId: id })
+  const { system, data } = parts.promptOf({ agent, channel, message, now: new Date() })
+  const said = messages.map(
+    ({ role, text }): ConversationItem => (role === 'person' ? { role, text } : { role, text, calls: [] }),
+  )
+  const facts: ConversationItem = { role: 'data', json: JSON.stringify(data) }
+  const answered = turns.map(
+    ({ text, calls }): ConversationItem => ({ role: 'assistant', text, calls: calls.filter(hasResult) }),
+  )
+  const conversation = [...said.slice(0, -1), facts, ...said.slice(-1), ...answered]
+  const request = { workspace, system, conversation, tools: toolbox.descriptions, signal }
+  return { toolbox, choices, request }
+}
+
+const hasResult = (call: ToolCall): call is ToolCall & { result: ToolResult } => call.result !== undefined
+
+/** Tries each model as often as a message would, once around, while there is time. */
+async function ask(
+  { parts, channel, deadline, signal }: Run,
+  request: Omit<ModelRequest, 'timeoutMs'>,
+  choices: ModelChoice[],
+): Promise<ModelResult> {
+  const turnMs = turnSettingsOf(channel.config).turnMs / choices.length
+  for (let tries = 0; ; ) {
+    const timeoutMs = Math.max(1, Math.min(turnMs, deadline - Date.now()))
+    const choice = choices[choiceOf(tries, choices.length)] as ModelChoice
+    const result = await parts.model.ask(choice, { ...request, timeoutMs })
+    if (result.kind !== 'retryable' || signal.aborted) return result
+    const next = nextTry(result, { tries, choices: choices.length })
+    if (next === undefined || Date.now() + next.delay >= deadline) return result
+    await pause(next.delay, undefined, { signal }).catch(() => {})
+    tries = next.tries
+  }
+}
+
+/** What took all its time is not tried on the same model again. */
+function nextTry(
+  { code, retryAfterSeconds = 0 }: Extract<ModelResult, { kind: 'retryable' }>,
+  { tries, choices }: { tries: number; choices: number },
+): { tries: number; delay: number } | undefined {
+  if (code === 'timeout') {
+    const next = nextChoice(tries, choices)
+    return next === undefined ? undefined : { tries: next, delay: 0 }
+  }
+  const next = retryOf({ tries, choices, retryAfterSeconds })
+  return hasTriesLeft(next.tries, choices) ? next : undefined
+}
+
+/** What the model is given of a call. What goes to a person is only shown. */
+async function given(
+  { tools }: Run,
+  toolbox: Toolbox,
+  { call, id }: { call: Omit<ToolCall, 'result'>; id: string },
+): Promise<{ result: ToolResult; isHandOff?: true }> {
+  const opened = await toolbox.open({ tool: call.tool, args: call.args })
+  if (opened.kind === 'invalid') return { result: { state: 'failed', text: opened.reason } }
+  if (opened.kind === 'say') return { result: { state: 'done', text: SHOWN } }
+  if (opened.kind === 'handOff')
+    return { result: { state: 'done', text: 'A person takes over.' }, isHandOff: true }
+  if (tools === 'describe') return { result: { state: 'done', text: NOT_CALLED } }
+  const outcome = await opened.deliver(id)
+  if (outcome.kind === 'answered') return { result: outcome.result }
+  return { result: { state: 'failed', text: outcome.reason } }
+}
+
+/** Best effort: what is left of it is a task of a thread that nobody writes to. */
+async function cancelTask(run: Run): Promise<void> {
+  const { parts, channel, type, id, message } = run
+  try {
+    const loaded = await parts.loadAgent({ channel, type, thread: id, notBefore: run.startedAt })
+    if (loaded.kind === 'missing' || loaded.agent.task === undefined) return
+    const { agent } = loaded
+    const toolbox = await parts.openToolbox({
+      agent: { ...agent, actions: [] },
+      channel,
+      message,
+      messageId: id,
+    })
+    const opened = await toolbox.open({ tool: 'cancelTask', args: '{}' })
+    if (opened.kind === 'call') await opened.deliver(`${id}:end`)
+  } catch {
+    // Configuration is unavailable, which the trial's own result says.
+  }
+}

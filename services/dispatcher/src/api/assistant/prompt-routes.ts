@@ -1,0 +1,140 @@
+import type { Authorizer } from '@parley/shared/authorizer'
+import type { InternalClient } from '@parley/shared/internal-client'
+import type { Caller } from '@parley/shared/internal-token'
+import { jsonBody } from '@parley/shared/json-body'
+import { type JsonObject, safeInteger } from '@parley/shared/json-object'
+import type { WebhookMessage } from '@parley/shared/message'
+import { jsonOrUndefined } from '@parley/shared/parse-json'
+import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { MASK, mapSecrets } from '@parley/shared/sealed-value'
+import { callerOf } from '@parley/shared/service-app'
+import { parse } from '@parley/shared/validate'
+import { Router } from 'express'
+import { z } from 'zod'
+import type { Agent, AgentType } from '../../agents/agent.ts'
+import { assistantChannel } from '../../agents/trial/assistant-channel.ts'
+import { type AgentParts, agentTypeOf } from '../../agents/turns/agents.ts'
+import type { Channel, Channels } from '../../channels/channels.ts'
+import type { Collections } from '../../store/collections.ts'
+import { visibleTo } from '../messages/visible.ts'
+import { idIn, requireDocument } from './require-assistant.ts'
+
+const MAX_BODY_BYTES = 16 * 1024
+const QUERY_MS = 5_000
+/** Shorter ones would be found in any text. */
+const SHORTEST_SECRET = 4
+
+/** For whom and what a prompt is asked. */
+export const promptRequest = z.strictObject({
+  thread: z.string().min(1).max(1_024).optional(),
+  task: safeInteger.optional(),
+})
+
+interface Needed {
+  authorizer: Authorizer
+  configuration: Pick<InternalClient, 'get'>
+  messages: Collections['messages']
+  channels: Pick<Channels, 'find'>
+  agents: Pick<AgentParts, 'loadAgent' | 'promptOf'>
+}
+
+/**
+ * POST /rest/assistant/{id}/prompt: what a model is given before the conversation, its secrets masked, for those who may
+ * read the assistant: for a thread with its person, channel and task, which take read on messages and tasks.
+ */
+export function promptRoutes(needed: Needed): Router {
+  const router = Router({ caseSensitive: true })
+  router
+    .route('/:id/prompt')
+    .post(jsonBody({ maxBytes: MAX_BODY_BYTES }), async (req, res) => {
+      const caller = callerOf(res)
+      const id = idIn(req.params.id)
+      await requireDocument(needed, { caller, resource: 'assistant', id, access: 'read' })
+      const { thread, task: taskId } = parse(promptRequest, req.body ?? {})
+      const said = thread === undefined ? undefined : await lastMessage(needed, res, thread)
+      if (thread !== undefined) await needed.authorizer.require(caller, 'tasks', 'read')
+      const given = await taskGiven(needed, { caller, taskId, thread })
+      const channel = await channelOf(needed, { caller, assistantId: id, name: said?.extId })
+      const type: AgentType = agentTypeOf(channel) ?? 'taskManager'
+      const loaded = await needed.agents.loadAgent({
+        ...{ channel, type, thread: thread ?? '', notBefore: Date.now() },
+        ...(given === undefined ? {} : { task: given }),
+      })
+      if (loaded.kind === 'missing') throw new Problem('not_found', { detail: loaded.reason })
+      const { agent } = loaded
+      const message = said ?? { extId: '', user: {}, thread: {}, answer: {} }
+      const prompt = needed.agents.promptOf({ agent, channel, message, now: new Date() })
+      res.set('cache-control', 'no-store').json({ type, ...withoutSecrets(prompt, agent) })
+    })
+    .all(methodNotAllowed('POST'))
+  return router
+}
+
+/** The latest message of a thread that the caller may read. Throws `not_found`. */
+async function lastMessage(
+  { messages, authorizer }: Needed,
+  res: { locals: Record<string, unknown> },
+  thread: string,
+): Promise<WebhookMessage> {
+  const filter = { $and: [await visibleTo(res, { authorizer, access: 'read' }), { thread }] }
+  const [found] = await messages
+    .find(filter, { projection: { body: 1 }, maxTimeMS: QUERY_MS })
+    .sort({ receivedAt: -1, _id: -1 })
+    .limit(1)
+    .toArray()
+  const message = found === undefined ? undefined : jsonOrUndefined(found.body)
+  if (message === undefined) throw new Problem('not_found', { detail: 'There is no message of this thread.' })
+  return message as WebhookMessage
+}
+
+/** The task that was asked for; null for none at all, undefined for the thread's own. */
+function taskGiven(
+  needed: Needed,
+  { caller, taskId, thread }: { caller: Caller; taskId: number | undefined; thread: string | undefined },
+): Promise<JsonObject> | null | undefined {
+  if (taskId === undefined) return thread === undefined ? null : undefined
+  return requireDocument(needed, { caller, resource: 'tasks', id: taskId, access: 'read' })
+}
+
+/** The thread's channel where it is answered by this assistant. */
+async function channelOf(
+  { channels }: Needed,
+  { caller, assistantId, name }: { caller: Caller; assistantId: number; name: string | undefined },
+): Promise<Channel> {
+  const workspace = caller.workspace._id
+  const found = name === undefined ? undefined : await channels.find(workspace, name)
+  return found?.config.assistantId === assistantId
+    ? found
+    : assistantChannel({ workspace, assistantId, type: 'taskManager' })
+}
+
+/** Masked are what lies under the name of a secret, and the secrets of the agent's configs wherever they stand. */
+function withoutSecrets({ system, data }: { system: string; data: object }, agent: Agent): object {
+  const secrets = secretsOf(agent)
+  const masked = (text: string) => secrets.reduce((all, secret) => all.replaceAll(secret, MASK), text)
+  return {
+    system: masked(system),
+    data: mapTexts(
+      mapSecrets(data, () => MASK),
+      masked,
+    ),
+  }
+}
+
+function secretsOf({ configs, actions }: Agent): string[] {
+  const found = new Set<string>()
+  const values = [configs, ...actions.map((action) => action.configs)].flatMap((one) => [...one.values()])
+  for (const value of values)
+    mapSecrets(value, (leaf) => {
+      found.add(String(leaf))
+      return leaf
+    })
+  return [...found].filter(({ length }) => length >= SHORTEST_SECRET)
+}
+
+function mapTexts(value: unknown, map: (text: string) => string): unknown {
+  if (typeof value === 'string') return map(value)
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, map))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, mapTexts(inner, map)]))
+}

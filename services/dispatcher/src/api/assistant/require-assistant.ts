@@ -1,0 +1,46 @@
+import type { Authorizer } from '@parley/shared/authorizer'
+import type { InternalClient } from '@parley/shared/internal-client'
+import type { Caller } from '@parley/shared/internal-token'
+import { type JsonObject, jsonObject } from '@parley/shared/json-object'
+import type { Decision } from '@parley/shared/permission/decide'
+import { Problem } from '@parley/shared/problem'
+
+const ID = /^(0|[1-9]\d{0,15})$/
+
+interface Needed {
+  authorizer: Authorizer
+  configuration: Pick<InternalClient, 'get'>
+}
+
+/** The id of a path. Throws `invalid_id`. */
+export function idIn(text: string): number {
+  if (!ID.test(text) || !Number.isSafeInteger(Number(text)))
+    throw new Problem('invalid_id', { detail: 'An id is an integer of at most 2^53-1.' })
+  return Number(text)
+}
+
+/**
+ * A document of the caller's workspace that its role lets it read, as configuration has it. Throws `forbidden` where
+ * none may be read or `access` is denied, `not_found`, and `unavailable`.
+ */
+export async function requireDocument(
+  { authorizer, configuration }: Needed,
+  asked: { caller: Caller; resource: 'assistant' | 'tasks'; id: number; access: 'read' | 'write' },
+): Promise<JsonObject> {
+  const { caller, resource, id, access } = asked
+  const allowed = await authorizer.require(caller, resource, access)
+  const readable = await authorizer.require(caller, resource, 'read')
+  const path = `/internal/workspaces/${caller.workspace._id}/${resource}/${id}`
+  const { data } = jsonObject.safeParse(await configuration.get(path))
+  if (data === undefined) throw new Problem('not_found')
+  // Rules see what callers see, which is without it.
+  const { version: _version, ...document } = data
+  if (!admits(readable, document)) throw new Problem('not_found')
+  if (!admits(allowed, document))
+    throw new Problem('forbidden', { detail: `The role may not ${access} this.` })
+  return data
+}
+
+function admits(decision: Decision, document: object): boolean {
+  return decision.kind === 'all' || (decision.kind === 'some' && decision.test(document))
+}

@@ -1,0 +1,113 @@
+import type { Authorizer } from '@parley/shared/authorizer'
+import type { InternalClient } from '@parley/shared/internal-client'
+import { jsonBody } from '@parley/shared/json-body'
+import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { parse } from '@parley/shared/validate'
+import { type Response, Router } from 'express'
+import { z } from 'zod'
+import { AGENT_TYPES } from '../../agents/agent.ts'
+import { runTrial } from '../../agents/trial/run-trial.ts'
+import type { AgentParts } from '../../agents/turns/agents.ts'
+import { turnOf } from '../messages/view.ts'
+import { idIn, requireDocument } from './require-assistant.ts'
+
+const MAX_BODY_BYTES = 512 * 1024
+const MAX_MESSAGES = 50
+const MAX_TEXT = 16 * 1024
+const MAX_AT_ONCE = 64
+const MAX_OF_WORKSPACE = 8
+/** The gateway waits longer than that for something to come. */
+const SILENT_MS = 5_000
+
+const said = z.strictObject({
+  role: z
+    .enum(['person', 'user', 'assistant'])
+    .transform((role) => (role === 'user' ? ('person' as const) : role))
+    .describe('`user` is another name for `person`'),
+  text: z.string().min(1).max(MAX_TEXT),
+})
+
+/** What an assistant is tried with. */
+export const trialRequest = z.strictObject({
+  messages: z
+    .array(said)
+    .min(1)
+    .max(MAX_MESSAGES)
+    .refine((messages) => messages.at(-1)?.role !== 'assistant', 'ends with what a person says')
+    .describe('The conversation, oldest first; the last one is what a person says'),
+  tools: z
+    .enum(['call', 'describe'])
+    .describe('`call` calls the tools; with `describe` the model is told that they are not called'),
+  type: z.enum(AGENT_TYPES).default('taskManager').describe('Of the agent that answers'),
+})
+
+/**
+ * POST /rest/assistant/{id}/try: has an assistant answer a conversation, without sending anything to a person. It is for
+ * those who may write the assistant, because its tools have effects.
+ */
+export function trialRoutes(needed: {
+  authorizer: Authorizer
+  configuration: Pick<InternalClient, 'get'>
+  agents: Pick<AgentParts, 'loadAgent' | 'openToolbox' | 'choicesOf' | 'promptOf' | 'model'>
+}): Router {
+  const enter = limitAtOnce()
+  const router = Router({ caseSensitive: true })
+  router
+    .route('/:id/try')
+    .post(jsonBody({ maxBytes: MAX_BODY_BYTES }), async (req, res) => {
+      const caller = callerOf(res)
+      const assistantId = idIn(req.params.id)
+      await requireDocument(needed, { caller, resource: 'assistant', id: assistantId, access: 'write' })
+      const asked = parse(trialRequest, req.body)
+      const workspace = caller.workspace._id
+      const leave = enter(workspace)
+      const stopSigns = showSignsOfLife(res)
+      try {
+        const signal = closedSignal(res)
+        const { turns, ...end } = await runTrial(needed.agents, { ...asked, workspace, assistantId, signal })
+        stopSigns()
+        if (!res.headersSent) res.set('content-type', 'application/json; charset=utf-8')
+        res.end(JSON.stringify({ ...end, turns: turns.map(turnOf) }))
+      } finally {
+        stopSigns()
+        leave()
+      }
+    })
+    .all(methodNotAllowed('POST'))
+  return router
+}
+
+/** Throws `rate_limited` where too many are under way; what it returns ends one. */
+function limitAtOnce(): (workspace: number) => () => void {
+  const inFlight = new Map<number, number>()
+  let all = 0
+  return (workspace) => {
+    const own = inFlight.get(workspace) ?? 0
+    if (own >= MAX_OF_WORKSPACE || all >= MAX_AT_ONCE)
+      throw new Problem('rate_limited', { detail: 'Too many trials are under way.' })
+    inFlight.set(workspace, own + 1)
+    all++
+    return () => {
+      const left = (inFlight.get(workspace) ?? 1) - 1
+      if (left === 0) inFlight.delete(workspace)
+      else inFlight.set(workspace, left)
+      all--
+    }
+  }
+}
+
+/** White space before the body, for as long as it takes: a connection that is silent is cut. */
+function showSignsOfLife(res: Response): () => void {
+  const timer = setInterval(() => {
+    if (!res.headersSent) res.set('content-type', 'application/json; charset=utf-8')
+    res.write(' ')
+  }, SILENT_MS)
+  return () => clearInterval(timer)
+}
+
+function closedSignal(res: Response): AbortSignal {
+  const controller = new AbortController()
+  res.once('close', () => controller.abort())
+  return controller.signal
+}

@@ -1,0 +1,74 @@
+import { safeInteger } from '@parley/shared/json-object'
+import type { DescribedOperation, OperationParameter } from '@parley/shared/openapi/operation'
+import { z } from 'zod'
+import { AGENT_TYPES } from '../../agents/agent.ts'
+import { promptRequest } from '../assistant/prompt-routes.ts'
+import { trialRequest } from '../assistant/trial-routes.ts'
+import { turn } from './message-operations.ts'
+
+const tag = 'assistant'
+
+const idParameter: OperationParameter = {
+  in: 'path',
+  name: 'id',
+  required: true,
+  schema: safeInteger,
+  example: 1,
+  description: 'The `_id` of the assistant',
+}
+
+const prompt = z
+  .object({
+    type: z.enum(AGENT_TYPES).describe('Of the agent that it is for'),
+    system: z.string().describe('What those who configure the assistant have written'),
+    data: z.looseObject({}).describe('Facts about person, thread and task, which the model is given as data'),
+  })
+  .meta({ id: 'Prompt', description: 'What a model is given before the conversation' })
+
+const trial = z
+  .object({
+    state: z.enum(['done', 'dead']).describe('As the message would have ended'),
+    reason: z.string().optional().describe('Why it is `dead`, or `handed_off`'),
+    turns: z.array(turn),
+  })
+  .meta({ id: 'Trial', description: 'What an assistant answered when it was tried' })
+
+/** What is done with an assistant beside configuring it. */
+export const assistantOperations: readonly DescribedOperation[] = [
+  {
+    method: 'POST',
+    path: '/rest/assistant/{id}/prompt',
+    id: 'showPrompt',
+    tag,
+    summary: 'Show the prompt of an assistant',
+    description:
+      'Secrets are masked. With `thread` it is for its person, channel and active task, with `task` for that task; these need read on messages and tasks too.',
+    parameters: [idParameter],
+    body: { schema: promptRequest.meta({ id: 'PromptBody' }), example: {}, optional: true },
+    response: {
+      schema: prompt,
+      example: {
+        type: 'taskManager',
+        system: '# Who you are\nYou are Ana.',
+        data: { user: {}, thread: { ctx: {} } },
+      },
+    },
+    errors: ['not_found', 'invalid_id'],
+  },
+  {
+    method: 'POST',
+    path: '/rest/assistant/{id}/try',
+    id: 'tryAssistant',
+    tag,
+    summary: 'Try an assistant',
+    description:
+      'It answers in turns as it answers a message, with the bounds of a channel that sets none, and nothing is sent to a person: what would be is in the turns. A task that it starts is cancelled in the end. What takes longer than 5 seconds begins with white space.',
+    parameters: [idParameter],
+    body: {
+      schema: trialRequest.meta({ id: 'TrialBody' }),
+      example: { messages: [{ role: 'person', text: 'Where is my order?' }], tools: 'describe' },
+    },
+    response: { schema: trial, example: { state: 'done', turns: [] } },
+    errors: ['not_found', 'invalid_id', 'rate_limited'],
+  },
+]

@@ -1,0 +1,92 @@
+import { CLINIC_LINE, clinicDocuments } from '@parley/local/demo/assistant/clinic'
+import { type Diary, startDiary } from '@parley/local/demo/assistant/diary'
+import { registerWebhook, writeAsPerson } from '@parley/local/demo/simulator-client'
+import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
+import { registerWorkspace, type Workspace } from '../dispatch/workspace.ts'
+
+const ENDED = ['sent', 'delivered', 'read', 'done', 'failed', 'dead']
+
+/** A workspace with the demo's clinic, and a person who writes to it. */
+export interface Clinic extends Workspace {
+  diary: Diary
+  /** What the model is to answer, one after another; calls by name and arguments. */
+  script(...responses: object[]): Promise<void>
+  /** The person writes; resolves with the message, once it has its answer. */
+  ask(text: string): Promise<Parsed>
+  /** The same without waiting for it. */
+  write(text: string): Promise<void>
+  /** The message that came after so many others, once it has come to an end. */
+  answered(before: number): Promise<Parsed>
+  /** What the person got. */
+  texts(): Promise<string[]>
+  /** The requests that the model got, as it got them. */
+  requests(): Promise<Parsed[]>
+  close(): Promise<void>
+}
+
+/** A system with its simulators. */
+interface Places {
+  parley: { url: string }
+  simulatorUrl: string
+  modelSimulatorUrl: string
+}
+
+let number = 0
+
+export async function openClinic(
+  { parley, simulatorUrl, modelSimulatorUrl }: Places,
+  namespace: string,
+): Promise<Clinic> {
+  const workspace = await registerWorkspace(parley.url, namespace)
+  const diary = await startDiary()
+  const phoneNumberId = `${1_000 + ++number}`
+  const person = { phoneNumberId, from: `5511999${100_000 + number}`, name: 'Joana' }
+  const whatsapp = { simulatorUrl, phoneNumberId, appSecret: 'secret' }
+  for (const [resource, id, document] of clinicDocuments({ diaryUrl: diary.url, whatsapp }))
+    await workspace.call('PUT', `/rest/${resource}/${id}`, document)
+  await registerWebhook(simulatorUrl, {
+    phoneNumberId,
+    url: workspace.providerUrl(CLINIC_LINE),
+    appSecret: 'secret',
+  })
+  const model = async (path: string, init?: RequestInit) =>
+    (await fetch(new URL(`/simulator/${path}`, modelSimulatorUrl), init)).json()
+  const messages = async () => ((await workspace.call('GET', '/rest/messages')) as Parsed).data as Parsed[]
+  const clinic: Clinic = {
+    ...workspace,
+    diary,
+    async script(...responses) {
+      await model('requests', { method: 'DELETE' })
+      const body = JSON.stringify({ responses })
+      await model('script', { method: 'PUT', headers: { 'content-type': 'application/json' }, body })
+    },
+    write: (text) => writeAsPerson(simulatorUrl, { ...person, text }),
+    async ask(text) {
+      const before = (await messages()).length
+      await clinic.write(text)
+      return clinic.answered(before)
+    },
+    async answered(before) {
+      const ended = await eventually(
+        async () => {
+          const found = await messages()
+          return found.length > before && ENDED.includes(found[0].state) ? found[0] : undefined
+        },
+        { timeoutMs: 60_000 },
+      )
+      return workspace.call('GET', `/rest/messages/${ended._id}`)
+    },
+    async texts() {
+      const response = await fetch(`${simulatorUrl}/simulator/sends?phoneNumberId=${phoneNumberId}`)
+      return ((await response.json()) as Parsed).data.map((send: Parsed) => send.text)
+    },
+    async requests() {
+      return ((await model('requests')) as Parsed).data.map(({ body }: Parsed) => body)
+    },
+    async close() {
+      await clinic.script()
+      await diary.close()
+    },
+  }
+  return clinic
+}
