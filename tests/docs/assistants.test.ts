@@ -70,5 +70,7 @@ test('they lead to an answer that reaches the person who writes', async () => {
 test('the settings of every provider are shown, and stored with their keys sealed', async () => {
   for (const provider of ['openai', 'anthropic', 'google', 'openai-compatible'])
     expect(output).toContain(`"provider":"${provider}"`)
-  expect(output).not.toMatch(/sk-…|AIza…/)
+  const stored = await system.parley.database('configuration').collection('configs').find().toArray()
+  expect(stored.map(({ doc }) => doc.name)).toEqual(expect.arrayContaining(['model', 'credentials']))
+  expect(JSON.stringify(stored)).not.toMatch(/sk-|AIza/)
 })

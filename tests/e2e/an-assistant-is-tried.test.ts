@@ -76,7 +76,7 @@ describe('POST /rest/assistant/{id}/try', () => {
     ]
     await tried({ messages, tools: 'describe', type: 'chat' })
     const [request] = await clinic.requests()
-    const said = request.messages.filter(({ content }: Parsed) => !`${content}`.includes('<data>')).slice(1)
+    const said = request.messages.filter(({ content }: Parsed) => !`${content}`.startsWith('<data>')).slice(1)
     expect(said.map(({ role, content }: Parsed) => [role, content])).toEqual([
       ['user', 'Hello'],
       ['assistant', 'Hi, I am Ana.'],
@@ -97,6 +97,15 @@ describe('POST /rest/assistant/{id}/try', () => {
     const refused = await tried({ messages: person('When?'), tools: 'call' })
     expect(refused.json).toMatchObject({ state: 'dead', turns: [] })
     expect(JSON.stringify(refused.json)).not.toContain('the-key')
+  })
+
+  test('shows that it is at work where the model takes long, so that nobody cuts the connection', async () => {
+    await clinic.script({ text: 'At last.', delayMs: 6_000 })
+    const body = { messages: person('When?'), tools: 'call' }
+    const response = await clinic.request('POST', '/rest/assistant/1/try', body)
+    const text = await response.text()
+    expect(text).toMatch(/^ +{/)
+    expect(JSON.parse(text)).toMatchObject({ state: 'done', turns: [{ text: 'At last.' }] })
   })
 
   test('leaves no active task behind when the assistant starts one', async () => {

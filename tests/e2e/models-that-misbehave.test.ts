@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Parsed } from '@parley/local/testing/service-under-test'
+import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 import { type AssistantSystem, startAssistantSystem } from './assistant-system.ts'
 import { type Clinic, openClinic } from './clinic.ts'
 
@@ -21,6 +21,8 @@ const results = ({ turns }: Parsed) =>
   turns.flatMap((turn: Parsed) =>
     turn.calls.map(({ tool, result }: Parsed) => [tool, result.state, result.text]),
   )
+/** The dispatcher has seen what was changed: a prompt is made from what configuration has at the moment. */
+const refreshed = () => clinic.call('POST', '/rest/assistant/1/prompt', {})
 const last = async () => (await clinic.texts()).at(-1)
 
 describe('a model that', () => {
@@ -103,11 +105,27 @@ describe('a person who asks to ignore all instructions', () => {
   })
 })
 
+test("a workspace's model at a private address is not called, and the message says why", async () => {
+  const value = { provider: 'openai-compatible', model: 'm', baseUrl: 'http://10.1.2.3/v1' }
+  await clinic.call('PUT', '/rest/configs/9', { name: 'model', value, owner: 1, ownerType: 'assistant' })
+  await refreshed()
+  const message = await clinic.ask('By a private model')
+  expect(message).toMatchObject({
+    state: 'dead',
+    fault: 'channel',
+    reason: expect.stringMatching(/private/i),
+  })
+  await clinic.call('DELETE', '/rest/configs/9?force=true')
+  await refreshed()
+})
+
 describe('in the middle of a conversation', () => {
   test('a step that is deleted leaves the task without one, and the conversation goes on', async () => {
     await clinic.script(call('createTask', { workflowName: 'Appointment' }), { text: 'Which day?' })
     await clinic.ask('An appointment, please')
+    const { data } = (await clinic.call('GET', '/rest/tasks?status=active')) as Parsed
     await clinic.call('DELETE', '/rest/steps/1?force=true')
+    await clinic.call('POST', '/rest/assistant/1/prompt', { task: data[0]._id })
     await clinic.script({ text: 'Fine.' })
     expect(await clinic.ask('Friday')).toMatchObject({ turns: [{ text: 'Fine.' }] })
     const [{ messages }] = await clinic.requests()
@@ -117,6 +135,7 @@ describe('in the middle of a conversation', () => {
 
   test("a job that is deleted is left out of the prompt, and the assistant's tools stay", async () => {
     await clinic.call('DELETE', '/rest/jobs/1?force=true')
+    await refreshed()
     await clinic.script({ text: 'Still here.' })
     await clinic.ask('And now?')
     const [{ messages, tools }] = await clinic.requests()
@@ -128,16 +147,21 @@ describe('in the middle of a conversation', () => {
     const model = { provider: 'openai-compatible', model: 'own', baseUrl: `${system.modelSimulatorUrl}/v1` }
     const owned = { owner: 1, ownerType: 'assistant' }
     await clinic.call('PUT', '/rest/configs/1', { ...owned, name: 'model', value: model })
+    await refreshed()
     await clinic.script()
     await clinic.ask('By your own model')
     await clinic.call('DELETE', '/rest/configs/1?force=true')
+    await refreshed()
     await clinic.ask("By the deployment's")
     expect((await clinic.requests()).map((request) => request.model)).toEqual(['own', 'simulator'])
   })
 
   test('an assistant that is deleted ends what comes as dead, and says which one is missing', async () => {
     await clinic.call('DELETE', '/rest/assistant/1?force=true')
-    const message = await clinic.ask('Anybody there?')
+    const message = await eventually(async () => {
+      const answered = await clinic.ask('Anybody there?')
+      return answered.state === 'dead' ? answered : undefined
+    })
     expect(message).toMatchObject({
       state: 'dead',
       fault: 'channel',

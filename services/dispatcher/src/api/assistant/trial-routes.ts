@@ -103,7 +103,9 @@ function showSignsOfLife(res: Response): () => void {
     if (!res.headersSent) res.set('content-type', 'application/json; charset=utf-8')
     res.write(' ')
   }, SILENT_MS)
-  return () => clearInterval(timer)
+  const stop = () => clearInterval(timer)
+  res.once('close', stop)
+  return stop
 }
 
 function closedSignal(res: Response): AbortSignal {
