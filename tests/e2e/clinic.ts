@@ -2,12 +2,12 @@ import { CLINIC_LINE, clinicDocuments } from '@parley/local/demo/assistant/clini
 import { type Diary, startDiary } from '@parley/local/demo/assistant/diary'
 import { registerWebhook, writeAsPerson } from '@parley/local/demo/simulator-client'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
-import { registerWorkspace, type Workspace } from '../dispatch/workspace.ts'
+import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace.ts'
 
 const ENDED = ['sent', 'delivered', 'read', 'done', 'failed', 'dead']
 
 /** A workspace with the demo's clinic, and a person who writes to it. */
-export interface Clinic extends Workspace {
+export interface Clinic extends DispatchWorkspace {
   diary: Diary
   /** What the model is to answer, one after another; calls by name and arguments. */
   script(...responses: object[]): Promise<void>
@@ -16,7 +16,7 @@ export interface Clinic extends Workspace {
   /** The same without waiting for it. */
   write(text: string): Promise<void>
   /** The message that came after so many others, once it has come to an end. */
-  answered(before: number): Promise<Parsed>
+  replied(before: number): Promise<Parsed>
   /** What the person got. */
   texts(): Promise<string[]>
   /** The requests that the model got, as it got them. */
@@ -64,9 +64,9 @@ export async function openClinic(
     async ask(text) {
       const before = (await messages()).length
       await clinic.write(text)
-      return clinic.answered(before)
+      return clinic.replied(before)
     },
-    async answered(before) {
+    async replied(before) {
       const ended = await eventually(
         async () => {
           const found = await messages()

@@ -80,7 +80,7 @@ describe('parley doctor', () => {
   test("asks the provider for a channel's number and template", async () => {
     const of = async (...args: string[]) => {
       const found = await ana.json(['doctor', '--channel', 'support-line', ...args])
-      return found.filter(({ check }) => ['number', 'template'].includes(check))
+      return found.filter(({ check }) => ['number', 'template'].includes(String(check)))
     }
     const number = { check: 'number', result: 'ok', text: '+1001 Simulated, quality GREEN' }
     expect(await of('--template', 'order_update', '--language', 'pt_BR')).toEqual([

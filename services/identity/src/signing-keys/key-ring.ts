@@ -10,26 +10,7 @@ import type { Keyring } from '@parley/shared/keyring'
 import { Router } from 'express'
 import type { mongo } from 'mongoose'
 import { ID_ONLY } from '../store/collections.ts'
-
-/** A key as it is stored. */
-export interface StoredKey {
-  kid: string
-  publicJwk: Record<string, unknown>
-  privateJwk: Sealed
-  createdAt: Date
-}
-
-/** The signing keys, in one document so that every change of them is atomic. */
-export interface KeyRingDocument {
-  _id: string
-  version: number
-  rotatedAt?: Date
-  /** Published already, so that every verifier knows it by the time it signs. */
-  next: StoredKey
-  current: StoredKey
-  /** Its last tokens may still be about. */
-  previous?: StoredKey
-}
+import type { KeyRingDocument, Sealed, StoredKey } from '../store/key-ring.ts'
 
 /** The document that holds the keys of access tokens. */
 export const KEY_RING = 'access-tokens'
@@ -95,14 +76,6 @@ export function createKeyRing(rings: mongo.Collection<KeyRingDocument>, keys: Ke
       return { keys: [next, current, previous].flatMap((key) => (key ? [key.publicJwk] : [])) }
     },
   }
-}
-
-/** A secret encrypted with AES-256-GCM under the key with the id `key`; all parts are base64. */
-export interface Sealed {
-  key: string
-  iv: string
-  tag: string
-  data: string
 }
 
 const IV_BYTES = 12

@@ -1,6 +1,7 @@
 import type { Keyring } from '@parley/shared/keyring'
 import type { mongo } from 'mongoose'
-import { generateKey, KEY_RING, type KeyRingDocument, type StoredKey, seal, unseal } from './key-ring.ts'
+import type { KeyRingDocument, StoredKey } from '../store/key-ring.ts'
+import { generateKey, KEY_RING, seal, unseal } from './key-ring.ts'
 
 // The tokens of the key that drops out must have ended, and every verifier must have read the next one.
 const MIN_INTERVAL_MS = 20 * 60_000

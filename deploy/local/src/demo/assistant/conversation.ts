@@ -3,8 +3,8 @@ import { WORKFLOW } from './clinic.ts'
 interface Exchange {
   /** What the person writes. */
   said: string
-  /** What the model answers, turn after turn. */
-  answers: { text?: string; calls?: { name: string; arguments: object }[] }[]
+  /** What the model replies, turn after turn. */
+  replies: { text?: string; calls?: { name: string; arguments: object }[] }[]
 }
 
 const APPOINTMENT = { day: 'Friday', time: '14:30', name: 'Joana Prado' }
@@ -15,25 +15,25 @@ const submit = (what: object) => ({ name: 'submit', arguments: what })
 export const CONVERSATION: readonly Exchange[] = [
   {
     said: 'Hello! I need to see a dentist.',
-    answers: [
+    replies: [
       { calls: [{ name: 'createTask', arguments: { workflowName: WORKFLOW } }] },
       { text: 'Hello Joana, of course. Which day would suit you?' },
     ],
   },
   {
     said: 'Friday, if there is anything free.',
-    answers: [
+    replies: [
       { calls: [{ name: 'freeTimes', arguments: { day: 'Friday' } }] },
       { text: 'On Friday there is *09:00* and *14:30*.' },
     ],
   },
   {
     said: 'Half past two is fine.',
-    answers: [{ calls: [submit({ day: 'Friday', time: '14:30' })] }, { text: 'And who comes?' }],
+    replies: [{ calls: [submit({ day: 'Friday', time: '14:30' })] }, { text: 'And who comes?' }],
   },
   {
     said: 'It is for me, Joana Prado.',
-    answers: [
+    replies: [
       { text: 'Thank you, one moment.', calls: [submit({ name: 'Joana Prado' })] },
       { calls: [book] },
       { calls: [book] },
@@ -48,8 +48,8 @@ export const CONVERSATION: readonly Exchange[] = [
  * conversation in which `mark` stands somewhere.
  */
 export function scriptOf(conversation: readonly Exchange[], mark: string): object {
-  const responses = conversation.flatMap(({ said, answers }) =>
-    answers.map((answer) => ({ when: { lastUserText: said, text: mark }, ...answer })),
+  const responses = conversation.flatMap(({ said, replies }) =>
+    replies.map((answer) => ({ when: { lastUserText: said, text: mark }, ...answer })),
   )
   return { responses }
 }
