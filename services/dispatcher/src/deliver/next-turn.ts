@@ -75,6 +75,8 @@ async function gather(run: MessageRun, { agents, channel }: AgentMessage): Promi
 async function ask(run: MessageRun, found: AgentMessage): Promise<StepResult> {
   const { record, options } = run
   const { agents, channel } = found
+  const until = agents.calls.busyUntil(record.workspace)
+  if (until !== undefined) return { kind: 'wait', record, until, for: 'model' }
   const loaded = await run.calling(() => load(run, found))
   if (loaded.kind === 'missing') return withoutAgent(run, loaded.reason)
   const { choices, agent } = loaded

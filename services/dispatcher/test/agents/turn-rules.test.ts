@@ -164,6 +164,22 @@ describe('calls of models', () => {
     partition.abort()
   })
 
+  test('are not begun while 64 results are not stored yet, so that a crash loses no more of them', async () => {
+    const calls = createModelCalls({ now: () => 0 })
+    const partition = new AbortController()
+    const ended = partition.signal
+    const ask = () => Promise.resolve({ kind: 'refused' as const, code: 'x', reason: 'x' })
+    const begun = Array.from({ length: 64 }, (_, n) => calls.start(call({ key: `${n}`, ended, ask })))
+    expect(calls.start(call({ key: 'in flight', ended })).kind).toBe('started')
+    await Promise.all(begun.map((one) => (one.kind === 'started' ? one.settled : undefined)))
+    expect(calls.start(call({ key: 'next', ended }))).toEqual({ kind: 'busy', until: 500 })
+    expect(calls.busyUntil(1)).toBe(505)
+    calls.forget('0')
+    expect(calls.busyUntil(1)).toBeUndefined()
+    expect(calls.start(call({ key: 'next', ended })).kind).toBe('started')
+    partition.abort()
+  })
+
   test('end in time, whatever the client does', async () => {
     const calls = createModelCalls({ now: Date.now })
     const rejecting = calls.start(call({ key: 'rejects', ask: () => Promise.reject(new Error('oops')) }))

@@ -4,6 +4,8 @@ import type { ModelResult } from '../model-client.ts'
 export const MAX_CALLS = 4_096
 /** Of them, those of one workspace. */
 const MAX_OF_WORKSPACE = MAX_CALLS / 2
+/** Results that were not fetched yet: with so many of them no call begins, for a crash would lose what they cost. */
+const MAX_UNFETCHED = 64
 /** A result that nobody fetches is dropped: its message is run elsewhere. */
 const UNFETCHED_MS = 60_000
 /** A client that does not answer in time is waited for so much longer. */
@@ -51,6 +53,8 @@ export interface ModelCalls {
    * is to be asked again at `until` (milliseconds since the epoch).
    */
   start(call: ModelCall): { kind: 'started'; settled: Promise<void> } | { kind: 'busy'; until: number }
+  /** When to ask again for room for a call of this workspace (milliseconds since the epoch); undefined where there is. */
+  busyUntil(workspace: number): number | undefined
   /** The result is stored, and not needed any more. */
   forget(key: string): void
   /** In flight, or not fetched yet. */
@@ -73,6 +77,7 @@ class InMemoryCalls implements ModelCalls {
   readonly #ofWorkspace = new Map<number, number>()
   /** One listener for each partition's signal, however many calls there are. */
   readonly #ofSignal = new WeakMap<AbortSignal, Set<string>>()
+  #unfetched = 0
   #lastTurn = 0
 
   constructor(now: () => number) {
@@ -88,10 +93,9 @@ class InMemoryCalls implements ModelCalls {
   }
 
   start(call: ModelCall): ReturnType<ModelCalls['start']> {
-    const inWorkspace = this.#ofWorkspace.get(call.workspace) ?? 0
-    if (this.#calls.size >= MAX_CALLS || inWorkspace >= MAX_OF_WORKSPACE)
-      return { kind: 'busy', until: this.#nextTurn() }
-    this.#ofWorkspace.set(call.workspace, inWorkspace + 1)
+    const until = this.busyUntil(call.workspace)
+    if (until !== undefined) return { kind: 'busy', until }
+    this.#ofWorkspace.set(call.workspace, this.#inWorkspace(call.workspace) + 1)
     const controller = new AbortController()
     const { promise: settled, resolve } = Promise.withResolvers<void>()
     const entry: Entry = { state: { kind: 'asking', settled }, workspace: call.workspace, controller }
@@ -104,11 +108,20 @@ class InMemoryCalls implements ModelCalls {
     return { kind: 'started', settled }
   }
 
+  busyUntil(workspace: number): number | undefined {
+    const hasRoom =
+      this.#calls.size < MAX_CALLS &&
+      this.#inWorkspace(workspace) < MAX_OF_WORKSPACE &&
+      this.#unfetched < MAX_UNFETCHED
+    return hasRoom ? undefined : this.#nextTurn()
+  }
+
   forget(key: string): void {
     const entry = this.#calls.get(key)
     if (entry === undefined) return
+    if (entry.state.kind === 'ended') this.#unfetched--
     this.#calls.delete(key)
-    const left = (this.#ofWorkspace.get(entry.workspace) ?? 1) - 1
+    const left = this.#inWorkspace(entry.workspace) - 1
     if (left > 0) this.#ofWorkspace.set(entry.workspace, left)
     else this.#ofWorkspace.delete(entry.workspace)
   }
@@ -123,10 +136,15 @@ class InMemoryCalls implements ModelCalls {
     this.#ofSignal.get(ended)?.delete(key)
     if (this.#calls.get(key) !== entry) return
     const ms = performance.now() - started
+    this.#unfetched++
     entry.state = { kind: 'ended', result, choices, ms, isTimedOut: ms >= timeoutMs - TIMER_MS }
     setTimeout(() => {
       if (this.#calls.get(key) === entry) this.forget(key)
     }, UNFETCHED_MS).unref()
+  }
+
+  #inWorkspace(workspace: number): number {
+    return this.#ofWorkspace.get(workspace) ?? 0
   }
 
   #abortWith(ended: AbortSignal, key: string): void {
