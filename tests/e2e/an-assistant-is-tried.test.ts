@@ -179,7 +179,7 @@ describe('POST /rest/assistant/{id}/prompt', () => {
       'secretive',
     )
     await posted.body?.cancel()
-    await clinic.answered(1)
+    await clinic.responded(1)
     const { json } = await post('/rest/assistant/1/prompt', { thread: 'secretive' })
     expect(json.system).toContain('Never say ••••.')
     expect(json.data.user).toEqual({ name: 'Jo', ctx: { password: '••••' } })

@@ -60,7 +60,7 @@ const EXCEPTED: readonly { names: string; reason: string; in?: RegExp }[] = [
   {
     names: 'fault Fault _fault',
     reason: "the API's field, which is stored: who caused that a message was given up",
-    in: /^(services\/dispatcher|tests\/dispatch)\//,
+    in: /^(services\/dispatcher|tests\/(dispatch|e2e))\//,
   },
   {
     names: 'Answer hasAnswer storeAnswer',
