@@ -28,7 +28,6 @@ const WORDS = new Map<string, string>([
   ...entries('notify, report or reported', 'tell tells telling told'),
   ...entries('requested, expected or required', 'want wants wanted wish wishes wished'),
   ...entries('rate limiter or rate', 'governor governors governed pace paced pacer'),
-  ...entries('round robin', 'turns'),
   ...entries('sequence or arrival number', 'order orders'),
   ...entries('refuse, deny, dead-letter or fail', 'reject rejects rejected rejection rejections'),
   ...entries('reconciliation', 'conservation conserved'),

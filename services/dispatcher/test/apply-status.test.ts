@@ -59,6 +59,15 @@ describe('statuses of sends', () => {
     expect(applyStatuses(dead, [status(1, 'delivered')])?.state).toBe('sent')
   })
 
+  test('change the sends of a message whose end was decided, and not its end', () => {
+    const ending = { state: 'dead', reason: 'No end within 8 turns.', fault: 'channel' } as const
+    const dead = record(['sent'], { ...ending, ending })
+    expect(applyStatuses(dead, [status(0, 'delivered')])).toMatchObject({
+      ...ending,
+      sends: [{ state: 'delivered' }],
+    })
+  })
+
   test('in any order and any number of times comes to the same', () => {
     const states = fc.constantFrom<SendStatus['state']>('sent', 'delivered', 'read', 'failed')
     const someStatuses = fc.array(fc.record({ index: fc.integer({ min: 0, max: 2 }), state: states }), {

@@ -84,8 +84,15 @@ async function handOff(
   { index, send, reason }: NextSend & { reason: string },
 ): Promise<StepResult> {
   await agents.handOff?.({ record: run.record, channel, reason })
-  const told = agents.tellHandOff({ channel, messageId: run.record._id, message, id: send.id, reason })
-  if (told !== undefined) return sendBy(run, { reports: false, call: 'handOff', ...told }, { index, send })
+  const notification = agents.notifyHandOff({
+    channel,
+    messageId: run.record._id,
+    message,
+    id: send.id,
+    reason,
+  })
+  if (notification !== undefined)
+    return sendBy(run, { reports: false, call: 'handOff', ...notification }, { index, send })
   await run.message.commitMerged((record) => {
     const result = { state: 'done', text: 'A person takes over.' } as const
     const progress = callSettled(record, { index, result, state: 'delivered' })

@@ -82,7 +82,7 @@ export function createOutbound(options: {
   const channels = createChannels({ replica, secrets })
   const endpoints = createEndpoints({ now: Date.now, opened: metrics.breakerOpened })
   showBreakers(registry, endpoints)
-  const tellHandOff = createHandOffCallback({ http: calls('handler'), signer })
+  const notifyHandOff = createHandOffCallback({ http: calls('handler'), signer })
   const readCall = createReadOperationCall({ specs, http: calls('function'), signer })
   const guarded = createGuardedFetch({
     allowed: config.ALLOWED_PRIVATE_TARGETS,
@@ -98,7 +98,7 @@ export function createOutbound(options: {
     choicesOf: (agent) => choicesOf(agent, deployment),
     promptOf: (parts) => promptOf({ ...parts, timeZone: timeZoneOf(parts.channel) }),
     model: createModelClient({ fetch }),
-    tellHandOff,
+    notifyHandOff,
     collections,
     now: Date.now,
   })

@@ -110,8 +110,8 @@ export function endOf({
 }: Pick<MessageRecord, 'sends' | 'turns' | 'ending'>): MessageEnd | undefined {
   if (nextToSend(sends) !== undefined) return undefined
   if (ending !== undefined) return ending
-  const isAnswered = turns === undefined || turns.at(-1)?.calls.length === 0
-  return isAnswered ? { state: stateOfSends(sends) } : undefined
+  const isComplete = turns === undefined || turns.at(-1)?.calls.length === 0
+  return isComplete ? { state: stateOfSends(sends) } : undefined
 }
 
 /** The position of the first send that is not settled. */

@@ -52,7 +52,7 @@ export const toolCall = (tool: string, args: object = {}, id = `id-${tool}`) => 
   args: JSON.stringify(args),
 })
 
-export function answered(
+export function modelTurn(
   text: string,
   calls: ReturnType<typeof toolCall>[] = [],
 ): Extract<ModelResult, { kind: 'answered' }> {
@@ -215,14 +215,14 @@ export class AgentSystem {
         ask: (choice, request) =>
           alive(async () => {
             const answer = await model(request, choice)
-            return typeof answer === 'string' ? answered(answer) : answer
+            return typeof answer === 'string' ? modelTurn(answer) : answer
           }),
       },
       openToolbox: async () => ({
         descriptions: [{ name: 'note', description: '', inputSchema: { type: 'object' } }],
         open: async (call) => this.#openTool(call, alive),
       }),
-      tellHandOff: () => undefined,
+      notifyHandOff: () => undefined,
       ...parts,
     })
     const callback: Callback = { reports, deliver: (delivery) => alive(() => this.#deliver(delivery)) }

@@ -5,7 +5,7 @@ import { createReadHistory } from '../../src/agents/turns/history.ts'
 import type { MessageRecord } from '../../src/message/message-record.ts'
 import { newRecord } from '../new-record.ts'
 import { agentLine } from './agent-line.ts'
-import { answered, lastSaid, toolCall } from './agent-system.ts'
+import { lastSaid, modelTurn, toolCall } from './agent-system.ts'
 
 const line = agentLine()
 const LIMITS = { historyTokens: 8_000, historyLimit: 50 }
@@ -20,7 +20,7 @@ describe('the history', () => {
       model: (request) => {
         requests.push(request)
         const isFirst = request.conversation.at(-1)?.role === 'person' && lastSaid(request) !== 'Thanks!'
-        return isFirst ? answered('Looking.', [toolCall('note', { id: 7 })]) : 'It left.'
+        return isFirst ? modelTurn('Looking.', [toolCall('note', { id: 7 })]) : 'It left.'
       },
       open: () => ({
         kind: 'call',
@@ -95,6 +95,16 @@ describe('the history', () => {
       'person: [A message too long to be repeated.]',
       'person: said 4',
     ])
+  })
+
+  test('goes by the sequence of arrival where messages came in the same millisecond', async () => {
+    const receivedAt = new Date(Date.UTC(2026, 0, 1))
+    await insert(9_005, [
+      { _id: 'tie-c', receivedAt },
+      { _id: 'tie-a', receivedAt },
+      { _id: 'tie-b', receivedAt },
+    ])
+    expect(await read(9_005, 5)).toEqual(['person: said 1', 'person: said 2', 'person: said 3'])
   })
 
   test('says that there was audio, which the model can not hear', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import type { ModelRequest } from '../../src/agents/model-client.ts'
 import { agentLine } from './agent-line.ts'
-import { answered, lastSaid, toolCall } from './agent-system.ts'
+import { lastSaid, modelTurn, toolCall } from './agent-system.ts'
 
 const line = agentLine()
 const done = { kind: 'answered', result: { state: 'done', text: 'ok' } } as const
@@ -25,7 +25,7 @@ describe('when the instance dies', () => {
     let asked = 0
     const ids: string[] = []
     const system = line.start({
-      model: () => (++asked === 1 ? answered('Wait.', [toolCall('note')]) : 'Here.'),
+      model: () => (++asked === 1 ? modelTurn('Wait.', [toolCall('note')]) : 'Here.'),
       open: () => ({
         kind: 'call',
         deliver: async (id) => {
@@ -83,7 +83,7 @@ test('what the provider says of an earlier send meanwhile costs no further call 
   let asked = 0
   const second = Promise.withResolvers<string>()
   const system = line.start({
-    model: () => (++asked === 1 ? answered('One.', [toolCall('note')]) : second.promise),
+    model: () => (++asked === 1 ? modelTurn('One.', [toolCall('note')]) : second.promise),
     open: () => ({ kind: 'call', deliver: async () => done }),
   })
   system.publish('status')

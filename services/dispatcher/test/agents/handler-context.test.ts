@@ -103,7 +103,7 @@ describe('a handler over HTTP', () => {
 })
 
 describe('who is to be told of a hand-off', () => {
-  const tell = (config: Record<string, unknown>) =>
+  const notify = (config: Record<string, unknown>) =>
     createHandOffCallback({ http, signer })({
       channel: channel('native:agents/chat', config),
       messageId: 'm',
@@ -114,8 +114,8 @@ describe('who is to be told of a hand-off', () => {
 
   test('gets a signed POST under the id of its send', async () => {
     endpoint.forget()
-    const told = tell({ handOffUrl: `${endpoint.url}/people` })
-    expect(await told?.deliver()).toEqual({ kind: 'accepted', delivered: true })
+    const notification = notify({ handOffUrl: `${endpoint.url}/people` })
+    expect(await notification?.deliver()).toEqual({ kind: 'accepted', delivered: true })
     const [call] = endpoint.calls
     expect([call?.path, call?.headers['idempotency-key'], call?.headers['webhook-id']]).toEqual([
       '/people',
@@ -139,10 +139,10 @@ describe('who is to be told of a hand-off', () => {
   test('that can not be reached is told later, and without a URL nobody is', async () => {
     const { url, close } = await listen(() => {})
     await close()
-    expect(await tell({ handOffUrl: url })?.deliver()).toMatchObject({
+    expect(await notify({ handOffUrl: url })?.deliver()).toMatchObject({
       kind: 'retryable',
       code: 'not_reached',
     })
-    expect([tell({}), tell({ handOffUrl: 'ftp://x' })]).toEqual([undefined, undefined])
+    expect([notify({}), notify({ handOffUrl: 'ftp://x' })]).toEqual([undefined, undefined])
   })
 })

@@ -6,7 +6,7 @@ import type { OpenedTool, ToolOutcome } from '../../src/agents/toolbox.ts'
 import type { Outcome } from '../../src/message/outcome.ts'
 import type { StoreFailure } from '../intake-model/faulty-messages.ts'
 import { agentLine } from './agent-line.ts'
-import { AgentSystem, answered, lastSaid, toolCall } from './agent-system.ts'
+import { AgentSystem, lastSaid, modelTurn, toolCall } from './agent-system.ts'
 
 /** Most of a history is waiting, so that many are run side by side. */
 const SIDE_BY_SIDE = 8
@@ -60,7 +60,7 @@ class Conversations {
     const deadline = performance.now() + SETTLE_MS
     while ((await this.#unended()) > 0 && performance.now() < deadline) await pause(20)
     for (const [id, plan] of this.plans) await this.#check(id, plan)
-    for (let thread = 0; thread < THREADS; thread++) this.#checkOrder(`t${thread}`)
+    for (let thread = 0; thread < THREADS; thread++) this.#checkSequence(`t${thread}`)
     await this.system.close()
   }
 
@@ -83,9 +83,9 @@ class Conversations {
     if (trouble === 'later')
       return { kind: 'retryable', code: 'http_503', reason: 'busy', retryAfterSeconds: 0.01 }
     const planned = this.plans.get(id)?.[turn]
-    if (planned === undefined) return answered(tag)
+    if (planned === undefined) return modelTurn(tag)
     const calls = planned.calls.map((tool, n) => toolCall(tool, { tag: `${tag}/${n}` }, `${n}`))
-    return answered(planned.says ? tag : '', calls)
+    return modelTurn(planned.says ? tag : '', calls)
   }
 
   #open({ tool, args }: { tool: string; args: string }): OpenedTool {
@@ -144,7 +144,7 @@ class Conversations {
     if (left.join() !== planned.join()) this.violations.push(`${id} sent ${left}, not ${planned}`)
   }
 
-  #checkOrder(thread: string): void {
+  #checkSequence(thread: string): void {
     const ids = this.#order.filter((id) => threadOf(id) === thread)
     const sorted = [...ids].sort((a, b) => positionOf(a) - positionOf(b))
     if (ids.join() !== sorted.join()) this.violations.push(`thread ${thread} went ${ids}`)

@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals'
 import type { ModelRequest } from '../../src/agents/model-client.ts'
 import { agentLine } from './agent-line.ts'
-import { answered, lastSaid, toolCall } from './agent-system.ts'
+import { lastSaid, modelTurn, toolCall } from './agent-system.ts'
 
 const line = agentLine()
 
 /** Answers with one after the other. */
-function script(...answers: (ReturnType<typeof answered> | string)[]) {
+function script(...results: (ReturnType<typeof modelTurn> | string)[]) {
   const requests: ModelRequest[] = []
   const model = (request: ModelRequest) => {
     requests.push(request)
-    return answers[requests.length - 1] ?? 'no more'
+    return results[requests.length - 1] ?? 'no more'
   }
   return { model, requests }
 }
@@ -57,8 +57,8 @@ describe('a message on the channel of an agent', () => {
 
   test('is worked in turns: what the model says is sent before its tools run, and it is given their results', async () => {
     const { model, requests } = script(
-      answered('One moment.', [toolCall('note', { n: 1 }, 'a'), toolCall('note', { n: 2 }, 'b')]),
-      answered('', [toolCall('note', { n: 3 })]),
+      modelTurn('One moment.', [toolCall('note', { n: 1 }, 'a'), toolCall('note', { n: 2 }, 'b')]),
+      modelTurn('', [toolCall('note', { n: 3 })]),
       'Done.',
     )
     const happened: string[] = []
@@ -124,7 +124,7 @@ describe('a message on the channel of an agent', () => {
 
 describe('a call of a tool', () => {
   test('that fails does not end the message: the model is given status and body', async () => {
-    const { model } = script(answered('', [toolCall('note')]), 'It did not work.')
+    const { model } = script(modelTurn('', [toolCall('note')]), 'It did not work.')
     const system = line.start({ model, open: () => note(503, 'out of order') })
     system.publish('fails')
     const record = await system.until('fails')
@@ -138,7 +138,7 @@ describe('a call of a tool', () => {
 
   test('that can not be made is given back to the model as an error, and the next one is made', async () => {
     const { model, requests } = script(
-      answered('', [toolCall('magic', {}, 'x'), toolCall('note', {}, 'y')]),
+      modelTurn('', [toolCall('magic', {}, 'x'), toolCall('note', {}, 'y')]),
       'Well.',
     )
     const system = line.start({
@@ -157,7 +157,7 @@ describe('a call of a tool', () => {
 
   test('that does not come through is tried again under the same id', async () => {
     const ids: string[] = []
-    const { model } = script(answered('', [toolCall('note')]), 'Done.')
+    const { model } = script(modelTurn('', [toolCall('note')]), 'Done.')
     const system = line.start({
       model,
       open: () => ({
@@ -179,7 +179,7 @@ describe('a call of a tool', () => {
 
   test('that says something sends it to the person, as a text or a template', async () => {
     const { model, requests } = script(
-      answered('', [toolCall('callback', {}, 'x'), toolCall('template', {}, 'y')]),
+      modelTurn('', [toolCall('callback', {}, 'x'), toolCall('template', {}, 'y')]),
       'Bye.',
     )
     const system = line.start({
@@ -206,7 +206,7 @@ describe('a call of a tool', () => {
   })
 
   test('whose words the provider refuses has failed, and does not count as sent', async () => {
-    const { model } = script(answered('', [toolCall('callback')]), 'Bye.')
+    const { model } = script(modelTurn('', [toolCall('callback')]), 'Bye.')
     const system = line.start({
       model,
       open: () => ({ kind: 'say', content: { kind: 'text', text: 'refused' } }),
@@ -225,7 +225,7 @@ describe('a call of a tool', () => {
   })
 
   test('whose result is longer than 16 KiB is cut, and says so', async () => {
-    const { model } = script(answered('', [toolCall('note')]), 'Long.')
+    const { model } = script(modelTurn('', [toolCall('note')]), 'Long.')
     const system = line.start({ model, open: () => note(200, 'é'.repeat(20_000)) })
     system.publish('long')
     const result = (await system.until('long')).turns?.[0]?.calls[0]?.result
@@ -235,7 +235,7 @@ describe('a call of a tool', () => {
   test('beyond the fiftieth of a turn, or with far too long arguments, is not made', async () => {
     const calls = Array.from({ length: 60 }, (_, n) => toolCall('note', {}, n < 2 ? 'same' : `n${n}`))
     const long = toolCall('note', { text: 'x'.repeat(100_000) }, 'long')
-    const { model } = script(answered('', [long, ...calls]), 'Many.')
+    const { model } = script(modelTurn('', [long, ...calls]), 'Many.')
     let made = 0
     const system = line.start({
       model,
@@ -254,18 +254,18 @@ describe('a call of a tool', () => {
 describe('a hand-off', () => {
   test('ends the work: a person takes over, the channel is told, and nothing further is called', async () => {
     const { model, requests } = script(
-      answered('I get somebody.', [toolCall('handOff', {}, 'x'), toolCall('note', {}, 'y')]),
+      modelTurn('I get somebody.', [toolCall('handOff', {}, 'x'), toolCall('note', {}, 'y')]),
     )
-    const told: unknown[] = []
+    const notified: unknown[] = []
     const system = line.start({
       model,
       open: ({ tool }) => (tool === 'note' ? note() : { kind: 'handOff', reason: 'angry' }),
       parts: {
-        handOff: async ({ record, reason }) => void told.push([record._id, reason]),
-        tellHandOff: ({ id, reason }) => ({
+        handOff: async ({ record, reason }) => void notified.push([record._id, reason]),
+        notifyHandOff: ({ id, reason }) => ({
           url: 'http://there.example/hook',
           deliver: async () => {
-            told.push([id, reason])
+            notified.push([id, reason])
             return { kind: 'accepted', delivered: true }
           },
         }),
@@ -273,7 +273,7 @@ describe('a hand-off', () => {
     })
     system.publish('off')
     const record = await system.until('off')
-    expect([record.state, record.reason, told, requests.length]).toEqual([
+    expect([record.state, record.reason, notified, requests.length]).toEqual([
       'done',
       'handed_off',
       [
@@ -286,14 +286,14 @@ describe('a hand-off', () => {
   })
 
   test('without a URL to tell ends the message all the same', async () => {
-    const { model } = script(answered('', [toolCall('handOff')]))
+    const { model } = script(modelTurn('', [toolCall('handOff')]))
     const system = line.start({ model, open: () => ({ kind: 'handOff', reason: 'asked for it' }) })
     system.publish('quiet')
     expect(await system.until('quiet')).toMatchObject({ state: 'done', reason: 'handed_off' })
   })
 
   test('that the URL refuses makes the message dead', async () => {
-    const { model } = script(answered('', [toolCall('handOff')]))
+    const { model } = script(modelTurn('', [toolCall('handOff')]))
     const deliver = async () =>
       ({
         kind: 'permanent',
@@ -304,7 +304,7 @@ describe('a hand-off', () => {
     const system = line.start({
       model,
       open: () => ({ kind: 'handOff', reason: 'x' }),
-      parts: { tellHandOff: () => ({ url: 'http://there.example/hook', deliver }) },
+      parts: { notifyHandOff: () => ({ url: 'http://there.example/hook', deliver }) },
     })
     system.publish('refusing')
     expect(await system.until('refusing')).toMatchObject({ state: 'dead', fault: 'channel' })
@@ -316,7 +316,7 @@ describe('a bound', () => {
     let asked = 0
     const system = line.start({
       config: { maxTurns: 3, fallbackMessage: 'We call you.' },
-      model: () => answered('', [toolCall('note', { n: asked++ })]),
+      model: () => modelTurn('', [toolCall('note', { n: asked++ })]),
       open: () => note(),
     })
     system.publish('endless')
@@ -364,7 +364,7 @@ describe('a bound', () => {
 
   test('of the whole message is met by calls that take too long: those that have not begun are not made', async () => {
     let ahead = 0
-    const { model } = script(answered('', [toolCall('note', {}, 'x'), toolCall('note', {}, 'y')]))
+    const { model } = script(modelTurn('', [toolCall('note', {}, 'x'), toolCall('note', {}, 'y')]))
     const system = line.start({
       config: { messageTimeoutSeconds: 60 },
       model,
@@ -485,7 +485,7 @@ describe('a message that is run again', () => {
       config: { maxTurns: 1, fallbackMessage: 'Sorry.' },
       model: (request) => {
         requests.push(request)
-        return mended ? 'There it is.' : answered('Let me see.', [toolCall('note'), toolCall('broken')])
+        return mended ? 'There it is.' : modelTurn('Let me see.', [toolCall('note'), toolCall('broken')])
       },
       open: ({ tool }) => {
         calls++

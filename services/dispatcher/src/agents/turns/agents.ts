@@ -36,7 +36,7 @@ export interface AgentParts {
   }
   model: ModelClient
   /** Tells the channel's `config.handOffUrl` that a person is to take over. */
-  tellHandOff: HandOffCallback
+  notifyHandOff: HandOffCallback
   /** Gives the thread to a person. Idempotent; rejects with `unavailable`. */
   handOff?(options: { record: MessageRecord; channel: Channel; reason: string }): Promise<void>
 }

@@ -11,18 +11,18 @@ const AUDIO = '[The person sent audio, which you can not hear.]'
 const CHARACTERS_PER_TOKEN = 4
 
 /** A message of the conversation, as far as it is needed to tell it. */
-export type ToldMessage = Pick<MessageRecord, 'turns' | 'sends'> & {
+export type SpokenMessage = Pick<MessageRecord, 'turns' | 'sends'> & {
   /** Undefined where it is too large to be read. */
   message: Pick<WebhookMessage, 'input' | 'audio'> | undefined
 }
 
 /** What was said in one message, in order: by the person, then to the person, with the tools that were called. */
-export function itemsOf(told: ToldMessage): ConversationItem[] {
-  return [...personItems(told.message), ...turnItems(told), ...otherSends(told)]
+export function itemsOf(spoken: SpokenMessage): ConversationItem[] {
+  return [...personItems(spoken.message), ...turnItems(spoken), ...otherSends(spoken)]
 }
 
 /** What the person wrote or said; nothing where the message came from a caller of the API and carries its answer. */
-export function personItems(message: ToldMessage['message']): ConversationItem[] {
+export function personItems(message: SpokenMessage['message']): ConversationItem[] {
   if (message === undefined) return [{ role: 'person', text: '[A message too long to be repeated.]' }]
   const { input, audio } = message
   const text = [input ?? '', input || !audio ? '' : AUDIO].filter((part) => part !== '').join('\n')
@@ -30,8 +30,8 @@ export function personItems(message: ToldMessage['message']): ConversationItem[]
 }
 
 /** What a model answered so far, each call with its result. */
-export function turnItems(told: Pick<ToldMessage, 'turns' | 'sends'>): ConversationItem[] {
-  return settledTurns(told).map(({ text, calls }) => ({
+export function turnItems(spoken: Pick<SpokenMessage, 'turns' | 'sends'>): ConversationItem[] {
+  return settledTurns(spoken).map(({ text, calls }) => ({
     role: 'assistant',
     text,
     calls: calls.flatMap(({ result, ...call }) => (result === undefined ? [] : { ...call, result })),
@@ -45,7 +45,7 @@ export function tokensOf(items: ConversationItem[]): number {
 }
 
 /** Texts and templates that no turn has: of callers of the API, of handlers, or said at a bound. */
-function otherSends({ sends }: ToldMessage): ConversationItem[] {
+function otherSends({ sends }: SpokenMessage): ConversationItem[] {
   const texts = sends.filter((send) => send.of === undefined && isSettled(send)).flatMap(textOf)
   return texts.length === 0 ? [] : [{ role: 'assistant', text: texts.join('\n'), calls: [] }]
 }

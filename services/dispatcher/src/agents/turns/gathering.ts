@@ -8,6 +8,8 @@ import type { Collections } from '../../store/collections.ts'
 const MAX_GATHERED = 50
 /** All together wait at most this many times as long as one. */
 const MAX_WAITS = 3
+/** Of a thread, in one millisecond. */
+const SAME_MOMENT = 20
 const QUERY_MS = 5_000
 
 /** What a message does that may be one of several. */
@@ -68,16 +70,17 @@ async function messageThatGathers(
   messages: Collections['messages'],
   { workspace, thread, receivedAt, order }: MessageRecord,
 ): Promise<string | undefined> {
-  const [before] = await messages
+  const before = await messages
     .find(
       { workspace, thread, receivedAt: { $lte: receivedAt }, order: { $lt: order } },
       { maxTimeMS: QUERY_MS },
     )
-    .project<Pick<MessageRecord, 'gatheredInto'>>({ gatheredInto: 1 })
+    .project<Pick<MessageRecord, 'gatheredInto' | 'order'>>({ gatheredInto: 1, order: 1 })
     .sort({ receivedAt: -1, _id: -1 })
-    .limit(1)
+    .limit(SAME_MOMENT)
     .toArray()
-  return before?.gatheredInto
+  // The index says nothing of the sequence of what came in the same millisecond.
+  return before.sort((a, b) => b.order - a.order)[0]?.gatheredInto
 }
 
 async function followersOf(
@@ -101,11 +104,11 @@ async function followersOf(
   return found.map((one) => ({
     _id: one._id,
     receivedAt: one.receivedAt.getTime(),
-    needsAgent: one.channel === channel && one.state === 'received' && !isAnswered(one.body),
+    needsAgent: one.channel === channel && one.state === 'received' && !needsNoAgent(one.body),
   }))
 }
 
-function isAnswered(body: string): boolean {
+function needsNoAgent(body: string): boolean {
   const message = jsonOrUndefined(body) as WebhookMessage | undefined
   return message === undefined || hasAnswer(message.answer)
 }

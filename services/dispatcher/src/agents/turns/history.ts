@@ -18,7 +18,10 @@ export type ReadHistory = (
   limits: { historyTokens: number; historyLimit: number },
 ) => Promise<ConversationItem[]>
 
-type Earlier = Pick<MessageRecord, '_id' | 'channel' | 'order' | 'partition' | 'turns' | 'sends'> & {
+type Earlier = Pick<
+  MessageRecord,
+  '_id' | 'channel' | 'receivedAt' | 'order' | 'partition' | 'turns' | 'sends'
+> & {
   body: string | null
 }
 
@@ -30,7 +33,7 @@ type Earlier = Pick<MessageRecord, '_id' | 'channel' | 'order' | 'partition' | '
 export function createReadHistory({ messages }: Pick<Collections, 'messages'>): ReadHistory {
   return async (record, { historyTokens, historyLimit }) => {
     if (historyLimit === 0 || historyTokens === 0) return []
-    const told: ConversationItem[][] = []
+    const spoken: { earlier: Earlier; items: ConversationItem[] }[] = []
     let tokens = 0
     for await (const earlier of earlierMessages(messages, record, historyLimit * LOOKED_AT)) {
       if (!isBefore(earlier, record)) continue
@@ -39,10 +42,10 @@ export function createReadHistory({ messages }: Pick<Collections, 'messages'>): 
       const items = itemsOf({ ...earlier, message })
       tokens += tokensOf(items)
       if (tokens > historyTokens) break
-      told.push(items)
-      if (told.length === historyLimit) break
+      spoken.push({ earlier, items })
+      if (spoken.length === historyLimit) break
     }
-    return told.reverse().flat()
+    return spoken.sort((a, b) => bySequence(a.earlier, b.earlier)).flatMap(({ items }) => items)
   }
 }
 
@@ -59,6 +62,7 @@ function earlierMessages(
       {
         $project: {
           channel: 1,
+          receivedAt: 1,
           order: 1,
           partition: 1,
           turns: 1,
@@ -75,4 +79,9 @@ function earlierMessages(
 function isBefore(earlier: Earlier, { _id, channel, order, partition }: MessageRecord): boolean {
   if (earlier._id === _id || earlier.channel !== channel) return false
   return earlier.partition !== partition || earlier.order < order
+}
+
+/** The index says nothing of the sequence of what came in the same millisecond. */
+function bySequence(a: Earlier, b: Earlier): number {
+  return a.receivedAt.getTime() - b.receivedAt.getTime() || a.order - b.order
 }

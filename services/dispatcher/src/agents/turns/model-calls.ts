@@ -97,7 +97,10 @@ class InMemoryCalls implements ModelCalls {
     const entry: Entry = { state: { kind: 'asking', settled }, workspace: call.workspace, controller }
     this.#calls.set(call.key, entry)
     this.#abortWith(call.ended, call.key)
-    void this.#ask(call, entry).then(resolve)
+    // Called here, so that what the call was asked with is referred to by nobody but the client.
+    const answer = Promise.try(() => call.ask(controller.signal))
+    const { key, ended, timeoutMs, choices } = call
+    void this.#follow({ key, ended, timeoutMs, choices }, entry, answer).then(resolve)
     return { kind: 'started', settled }
   }
 
@@ -110,9 +113,13 @@ class InMemoryCalls implements ModelCalls {
     else this.#ofWorkspace.delete(entry.workspace)
   }
 
-  async #ask({ key, ended, timeoutMs, choices, ask }: ModelCall, entry: Entry): Promise<void> {
+  async #follow(
+    { key, ended, timeoutMs, choices }: Pick<ModelCall, 'key' | 'ended' | 'timeoutMs' | 'choices'>,
+    entry: Entry,
+    answer: Promise<ModelResult>,
+  ): Promise<void> {
     const started = performance.now()
-    const result = await answerWithin(timeoutMs + GRACE_MS, entry.controller, ask)
+    const result = await resultInTime(timeoutMs + GRACE_MS, entry.controller, answer)
     this.#ofSignal.get(ended)?.delete(key)
     if (this.#calls.get(key) !== entry) return
     const ms = performance.now() - started
@@ -156,7 +163,11 @@ const CRASHED: ModelResult = {
 }
 
 /** Whatever the client does, there is a result in time, and none is waited for once the call was aborted. */
-function answerWithin(ms: number, controller: AbortController, ask: ModelCall['ask']): Promise<ModelResult> {
+function resultInTime(
+  ms: number,
+  controller: AbortController,
+  answer: Promise<ModelResult>,
+): Promise<ModelResult> {
   const { signal } = controller
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
@@ -168,6 +179,6 @@ function answerWithin(ms: number, controller: AbortController, ask: ModelCall['a
       resolve(result)
     }
     signal.addEventListener('abort', () => end(ABORTED), { once: true })
-    ask(signal).then(end, () => end(CRASHED))
+    answer.then(end, () => end(CRASHED))
   })
 }
