@@ -46,8 +46,8 @@ function killDispatchers(): void {
 }
 
 /** The message that came after so many others, however long no dispatcher is there to say so. */
-const repliedAfterAll = (before: number) =>
-  eventually(() => clinic.replied(before).catch(() => undefined), { timeoutMs: 120_000 })
+const responseAfterAll = (before: number) =>
+  eventually(() => clinic.responded(before).catch(() => undefined), { timeoutMs: 120_000 })
 
 const freeTimes = { calls: [{ name: 'freeTimes', arguments: { day: 'Friday' } }] }
 
@@ -56,7 +56,7 @@ test('killed while the model is asked, the turns before are not repeated, and th
   await clinic.write('When?')
   await eventually(async () => ((await clinic.requests()).length === 2 ? true : undefined))
   killDispatchers()
-  const message = await repliedAfterAll(0)
+  const message = await responseAfterAll(0)
   expect(message.turns.map(({ text }: { text: string }) => text)).toEqual(['', 'At nine.'])
   expect(await clinic.texts()).toEqual(['At nine.'])
   expect(await clinic.requests()).toHaveLength(3)
@@ -69,7 +69,7 @@ test('killed while a function runs, it is called again under the same id, and th
   await clinic.write('And on Friday?')
   await eventually(() => (keys.length === 1 ? true : undefined))
   killDispatchers()
-  const message = await repliedAfterAll(1)
+  const message = await responseAfterAll(1)
   expect(keys).toEqual([keys[0], keys[0]])
   expect(message.turns).toHaveLength(2)
   expect(await clinic.texts()).toEqual(['At nine.', 'At ten.'])

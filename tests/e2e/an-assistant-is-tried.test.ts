@@ -38,7 +38,7 @@ const toolsOf = ({ turns }: Parsed) =>
   )
 
 describe('POST /rest/assistant/{id}/try', () => {
-  test('calls the tools, replies with the turns, and sends nothing to anybody', async () => {
+  test('calls the tools, answers with the turns, and sends nothing to anybody', async () => {
     await clinic.script({ text: 'I look it up.', ...FREE }, call('callback', { message: 'Wait.' }), {
       text: 'At 9.',
     })
@@ -179,7 +179,7 @@ describe('POST /rest/assistant/{id}/prompt', () => {
       'secretive',
     )
     await posted.body?.cancel()
-    await clinic.replied(1)
+    await clinic.responded(1)
     const { json } = await post('/rest/assistant/1/prompt', { thread: 'secretive' })
     expect(json.system).toContain('Never say ••••.')
     expect(json.data.user).toEqual({ name: 'Jo', ctx: { password: '••••' } })

@@ -2,20 +2,20 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { exchangeText, isComplete, resultText } from '@parley/local/demo/assistant/report'
 import {
   type AssistantDemoResult,
-  type RepliedMessage,
+  type Exchange,
   runAssistantDemo,
 } from '@parley/local/demo/assistant/run-assistant-demo'
 import { type AssistantSystem, startAssistantSystem } from './assistant-system.ts'
 
 let system: AssistantSystem
 let result: AssistantDemoResult
-const seen: RepliedMessage[] = []
+const seen: Exchange[] = []
 
 beforeAll(async () => {
   system = await startAssistantSystem()
   const { parley, simulatorUrl, modelSimulatorUrl } = system
   const urls = { gatewayUrl: parley.url, simulatorUrl, modelSimulatorUrl }
-  result = await runAssistantDemo({ ...urls, onReply: (message) => void seen.push(message) })
+  result = await runAssistantDemo({ ...urls, onExchange: (message) => void seen.push(message) })
 }, 240_000)
 afterAll(() => system.close(), 60_000)
 

@@ -16,7 +16,7 @@ export interface Clinic extends DispatchWorkspace {
   /** The same without waiting for it. */
   write(text: string): Promise<void>
   /** The message that came after so many others, once it has come to an end. */
-  replied(before: number): Promise<Parsed>
+  responded(before: number): Promise<Parsed>
   /** What the person got. */
   texts(): Promise<string[]>
   /** The requests that the model got, as it got them. */
@@ -64,9 +64,9 @@ export async function openClinic(
     async ask(text) {
       const before = (await messages()).length
       await clinic.write(text)
-      return clinic.replied(before)
+      return clinic.responded(before)
     },
-    async replied(before) {
+    async responded(before) {
       const ended = await eventually(
         async () => {
           const found = await messages()

@@ -159,8 +159,8 @@ describe('in the middle of a conversation', () => {
   test('an assistant that is deleted ends what comes as dead, and says which one is missing', async () => {
     await clinic.call('DELETE', '/rest/assistant/1?force=true')
     const message = await eventually(async () => {
-      const replied = await clinic.ask('Anybody there?')
-      return replied.state === 'dead' ? replied : undefined
+      const asked = await clinic.ask('Anybody there?')
+      return asked.state === 'dead' ? asked : undefined
     })
     expect(message).toMatchObject({
       state: 'dead',

@@ -4,7 +4,7 @@ import cliProgress from 'cli-progress'
 import { z } from 'zod'
 import { STATE_DIRECTORY } from './checkout.ts'
 import { exchangeText, isComplete, resultText } from './demo/assistant/report.ts'
-import { type RepliedMessage, runAssistantDemo } from './demo/assistant/run-assistant-demo.ts'
+import { type Exchange, runAssistantDemo } from './demo/assistant/run-assistant-demo.ts'
 import type { DispatcherCount } from './demo/gateway-client.ts'
 import { percentile, type Reconciliation } from './demo/reconciliation.ts'
 import { type DemoResult, runDemo } from './demo/run-demo.ts'
@@ -42,8 +42,8 @@ async function showAssistant(): Promise<{ succeeded: boolean }> {
   const urls = await findRunningSystem(join(STATE_DIRECTORY, 'run.json'))
   console.log(`A clinic's assistant books an appointment, through ${urls.gatewayUrl}`)
   console.log("The model is the bundled simulator; the clinic's diary fails once\n")
-  const onReply = (message: RepliedMessage) => console.log(exchangeText(message))
-  const result = await runAssistantDemo({ ...urls, onReply })
+  const onExchange = (message: Exchange) => console.log(exchangeText(message))
+  const result = await runAssistantDemo({ ...urls, onExchange })
   console.log(resultText(result))
   return { succeeded: isComplete(result) }
 }

@@ -1,10 +1,10 @@
 import { WORKFLOW } from './clinic.ts'
 
-interface Exchange {
+interface ScriptedExchange {
   /** What the person writes. */
   said: string
-  /** What the model replies, turn after turn. */
-  replies: { text?: string; calls?: { name: string; arguments: object }[] }[]
+  /** What the model responses, turn after turn. */
+  responses: { text?: string; calls?: { name: string; arguments: object }[] }[]
 }
 
 const APPOINTMENT = { day: 'Friday', time: '14:30', name: 'Joana Prado' }
@@ -12,28 +12,28 @@ const book = { name: 'bookAppointment', arguments: APPOINTMENT }
 const submit = (what: object) => ({ name: 'submit', arguments: what })
 
 /** The conversation of the demo: through three steps, with two functions, the second of which fails once. */
-export const CONVERSATION: readonly Exchange[] = [
+export const CONVERSATION: readonly ScriptedExchange[] = [
   {
     said: 'Hello! I need to see a dentist.',
-    replies: [
+    responses: [
       { calls: [{ name: 'createTask', arguments: { workflowName: WORKFLOW } }] },
       { text: 'Hello Joana, of course. Which day would suit you?' },
     ],
   },
   {
     said: 'Friday, if there is anything free.',
-    replies: [
+    responses: [
       { calls: [{ name: 'freeTimes', arguments: { day: 'Friday' } }] },
       { text: 'On Friday there is *09:00* and *14:30*.' },
     ],
   },
   {
     said: 'Half past two is fine.',
-    replies: [{ calls: [submit({ day: 'Friday', time: '14:30' })] }, { text: 'And who comes?' }],
+    responses: [{ calls: [submit({ day: 'Friday', time: '14:30' })] }, { text: 'And who comes?' }],
   },
   {
     said: 'It is for me, Joana Prado.',
-    replies: [
+    responses: [
       { text: 'Thank you, one moment.', calls: [submit({ name: 'Joana Prado' })] },
       { calls: [book] },
       { calls: [book] },
@@ -47,9 +47,9 @@ export const CONVERSATION: readonly Exchange[] = [
  * The same for the model simulator (`PUT /simulator/script`): each answer is for what the person wrote last, in a
  * conversation in which `mark` stands somewhere.
  */
-export function scriptOf(conversation: readonly Exchange[], mark: string): object {
-  const responses = conversation.flatMap(({ said, replies }) =>
-    replies.map((answer) => ({ when: { lastUserText: said, text: mark }, ...answer })),
+export function scriptOf(conversation: readonly ScriptedExchange[], mark: string): object {
+  const all = conversation.flatMap(({ said, responses }) =>
+    responses.map((one) => ({ when: { lastUserText: said, text: mark }, ...one })),
   )
-  return { responses }
+  return { responses: all }
 }

@@ -1,12 +1,12 @@
 import { ASSISTANT, PERSON } from './clinic.ts'
-import type { AssistantDemoResult, RepliedMessage } from './run-assistant-demo.ts'
+import type { AssistantDemoResult, Exchange } from './run-assistant-demo.ts'
 
 const COLUMNS = 80
 const LABEL = 10
 const FIGURE = 12
 
 /** One message of the conversation as text, 80 columns wide at most: what was said, and what was called. */
-export function exchangeText({ said, answer }: RepliedMessage): string {
+export function exchangeText({ said, answer }: Exchange): string {
   const lines = answer.turns.flatMap(({ text, calls }) => [
     ...(text === '' ? [] : block(ASSISTANT, text)),
     ...calls.flatMap(({ tool, args, result }) => [

@@ -6,7 +6,7 @@ import { CLINIC_LINE, clinicDocuments, PERSON } from './clinic.ts'
 import { CONVERSATION, scriptOf } from './conversation.ts'
 import { startDiary } from './diary.ts'
 
-const REPLY_MS = 60_000
+const RESPONSE_MS = 60_000
 const CHECK_MS = 50
 const REQUEST_MS = 10_000
 const ENDED = ['sent', 'delivered', 'read', 'done', 'failed', 'dead', 'unrouted']
@@ -31,13 +31,13 @@ const tasks = z.looseObject({
 })
 
 /** What a person wrote, and all that the assistant did about it. */
-export interface RepliedMessage {
+export interface Exchange {
   said: string
   answer: z.output<typeof message>
 }
 
 export interface AssistantDemoResult {
-  conversation: RepliedMessage[]
+  conversation: Exchange[]
   /** The task of the conversation; undefined where there is none. */
   task: { status: string; steps: Record<string, unknown> } | undefined
   /** How often the diary was asked to book. */
@@ -51,13 +51,13 @@ interface Urls {
 }
 
 /**
- * Has a person write to a clinic's WhatsApp number, where an assistant with the model simulator's model replies, calls
- * the clinic's diary, and leads through a workflow. `onReply` sees each message as soon as it has its answer.
+ * Has a person write to a clinic's WhatsApp number, where an assistant with the model simulator's model answers, calls
+ * the clinic's diary, and leads through a workflow. `onExchange` sees each message as soon as it has its answer.
  */
 export async function runAssistantDemo(
-  options: Urls & { onReply(message: RepliedMessage): void },
+  options: Urls & { onExchange(message: Exchange): void },
 ): Promise<AssistantDemoResult> {
-  const { gatewayUrl, simulatorUrl, modelSimulatorUrl, onReply } = options
+  const { gatewayUrl, simulatorUrl, modelSimulatorUrl, onExchange } = options
   const run = Date.now().toString()
   const person = { phoneNumberId: run, from: `55${run.slice(-11)}`, name: PERSON }
   const gateway = await registerWorkspace(gatewayUrl, run)
@@ -65,12 +65,12 @@ export async function runAssistantDemo(
   try {
     await configureClinic({ gateway, simulatorUrl, phoneNumberId: run, diaryUrl: diary.url })
     await putScript(modelSimulatorUrl, scriptOf(CONVERSATION, person.from))
-    const conversation: RepliedMessage[] = []
+    const conversation: Exchange[] = []
     for (const { said } of CONVERSATION) {
       await writeAsPerson(simulatorUrl, { ...person, text: said })
-      const replied = { said, answer: await replyTo(gateway, conversation.length + 1) }
-      conversation.push(replied)
-      onReply(replied)
+      const exchange = { said, answer: await responseTo(gateway, conversation.length + 1) }
+      conversation.push(exchange)
+      onExchange(exchange)
     }
     return { conversation, task: await taskOf(gateway), bookings: diary.bookings.length }
   } finally {
@@ -95,20 +95,17 @@ async function configureClinic(options: {
 }
 
 /** Waits until there are so many messages and the last one has its answer, a minute at most. */
-async function replyTo(
-  gateway: Pick<GatewayClient, 'get'>,
-  count: number,
-): Promise<RepliedMessage['answer']> {
+async function responseTo(gateway: Pick<GatewayClient, 'get'>, count: number): Promise<Exchange['answer']> {
   let id: string | undefined
-  const isReplied = async () => {
+  const hasResponse = async () => {
     const { data } = messages.parse(await gateway.get('/rest/messages'))
     const [last] = data
     if (data.length < count || last === undefined || !ENDED.includes(last.state)) return false
     id = last._id
     return true
   }
-  if (!(await waitUntil(isReplied, { timeoutMs: REPLY_MS, intervalMs: CHECK_MS })))
-    throw new Error(`The assistant did not answer within ${REPLY_MS / 1_000} s`)
+  if (!(await waitUntil(hasResponse, { timeoutMs: RESPONSE_MS, intervalMs: CHECK_MS })))
+    throw new Error(`The assistant did not answer within ${RESPONSE_MS / 1_000} s`)
   return message.parse(await gateway.get(`/rest/messages/${id}`))
 }
 

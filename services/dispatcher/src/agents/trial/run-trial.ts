@@ -114,10 +114,10 @@ async function requestOf(
     ({ role, text }): ConversationItem => (role === 'person' ? { role, text } : { role, text, calls: [] }),
   )
   const facts: ConversationItem = { role: 'data', json: JSON.stringify(data) }
-  const replied = turns.map(
+  const earlier = turns.map(
     ({ text, calls }): ConversationItem => ({ role: 'assistant', text, calls: calls.filter(hasResult) }),
   )
-  const conversation = [...said.slice(0, -1), facts, ...said.slice(-1), ...replied]
+  const conversation = [...said.slice(0, -1), facts, ...said.slice(-1), ...earlier]
   const request = { workspace, system, conversation, tools: toolbox.descriptions, signal }
   return { toolbox, choices, request }
 }
