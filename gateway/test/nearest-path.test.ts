@@ -6,7 +6,7 @@ test.each([
   ['/rest/chanels/5', '/rest/channels'],
   ['/rest/Channels/5/history', '/rest/channels'],
   ['/rest/task/1', '/rest/tasks'],
-  ['/api/auth/signin', undefined],
+  ['/api/auth/signin', '/api/auth/login'],
   ['/api/auth/log-in', '/api/auth/login'],
   ['/api/hook/whatsapp', '/api/hooks/whatsapp'],
   ['/openapi.yml', undefined],

@@ -82,6 +82,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const secrets = createSecretBox(secretKeysOf(config))
   const store = createReplicaStore({ replicas: collections.replicas, box: secrets })
   const configuration = inner(config.CONFIGURATION_URL, 'configuration')
+  const webhook = inner(config.WEBHOOK_URL, 'webhook')
   // This instance has a queue of changes of its own, so its memory is trusted until an event.
   const replica = createReplica({
     store,
@@ -103,6 +104,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     log,
     collections,
     configuration,
+    webhook,
   })
   const applyStatuses = workStatuses({
     collections,
@@ -164,7 +166,6 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       app.use('/rest/messages', requireCaller(verifier))
       app.use('/rest/messages', replayRoutes({ messages, publisher, authorizer }))
       app.use('/rest/messages', reconciliationRoutes({ collections, startSession, authorizer }))
-      const webhook = inner(config.WEBHOOK_URL, 'webhook')
       app.use(
         '/rest/messages',
         audioRoutes({ messages, authorizer, channels: outbound.channels, webhook, http: outbound.media }),

@@ -3,6 +3,7 @@ import { checkBytes, MAX_DEPTH } from '@parley/shared/json-body'
 import { MAX_FUNCTIONS, threadOf, type WebhookMessage, webhookMessage } from '@parley/shared/message'
 import { parseJson } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
+import type { MessageRecord } from '../message/message-record.ts'
 import type { Outcome } from '../message/outcome.ts'
 import type { Answer } from '../message/plan.ts'
 import type { Channel } from './channels.ts'
@@ -13,15 +14,24 @@ import type { Signer } from './signing.ts'
 
 const MAX_RESPONSE_BYTES = 1024 * 1024
 const NATIVE = 'native:agents/'
+const TRANSCRIBER = 'transcriber'
 
 export type Handled = { kind: 'answer'; answer: Answer } | Exclude<Outcome, { kind: 'accepted' }>
 
 /** Has a channel's handler make the answer to a message. Rejects with `unavailable` alone. */
 export type Handle = (options: {
   channel: Channel
-  messageId: string
+  record: TranscribedRecord
   message: WebhookMessage
 }) => Promise<Handled>
+
+type TranscribedRecord = Pick<
+  MessageRecord,
+  '_id' | 'workspace' | 'channel' | 'thread' | 'source' | 'body' | 'transcript'
+>
+
+/** Answers with what is said in a message's audio. Rejects with `unavailable` alone. */
+export type Transcriber = (call: { channel: Channel; record: TranscribedRecord }) => Promise<Handled>
 
 /** What the channel's assistant is and works at in a thread, without secrets; null where there is none. */
 export type DescribeAssistant = (options: { channel: Channel; thread: string }) => Promise<object | null>
@@ -32,6 +42,8 @@ interface HandleOptions {
   /** The types of agents that are worked in another way. */
   agentTypes?: readonly string[]
   describeAssistant?: DescribeAssistant
+  /** The built-in agent of type `transcriber`; without it there is none. */
+  transcriber?: Transcriber
 }
 
 /**
@@ -50,13 +62,14 @@ export function createHandle(options: HandleOptions): Handle {
 }
 
 async function handleNatively(
-  { agentTypes = [] }: HandleOptions,
-  { channel, message }: Parameters<Handle>[0],
+  { agentTypes = [], transcriber }: HandleOptions,
+  { channel, record, message }: Parameters<Handle>[0],
 ): Promise<Handled> {
   const type = channel.handlerUrl.slice(NATIVE.length)
   const agent = nativeAgents.get(type)
   if (agent !== undefined) return { kind: 'answer', answer: await agent(message) }
-  const known = [...nativeAgents.keys(), ...agentTypes].join(', ')
+  if (type === TRANSCRIBER && transcriber !== undefined) return transcriber({ channel, record })
+  const known = [...nativeAgents.keys(), ...agentTypes, ...(transcriber ? [TRANSCRIBER] : [])].join(', ')
   return permanent(
     'unknown_agent',
     `There is no built-in agent of type ${JSON.stringify(type)}; known: ${known}.`,
@@ -65,8 +78,9 @@ async function handleNatively(
 
 async function handleByPost(
   { http, signer, describeAssistant }: HandleOptions,
-  { channel, messageId, message }: Parameters<Handle>[0],
+  { channel, record, message }: Parameters<Handle>[0],
 ): Promise<Handled> {
+  const messageId = record._id
   const described = channel.config.handlerContext === true ? describeAssistant : undefined
   const assistant = await described?.({ channel, thread: threadOf(message, messageId) })
   const payload = JSON.stringify(assistant === undefined ? message : { ...message, assistant })

@@ -7,8 +7,9 @@ import { personItems, turnItems } from '../agents/turns/conversation-items.ts'
 import type { ModelCallState } from '../agents/turns/model-calls.ts'
 import { choiceOf, nextChoice, retryOf } from '../agents/turns/model-retry.ts'
 import { turnSettingsOf } from '../agents/turns/settings.ts'
+import { findAudio } from '../channels/audio/find-audio.ts'
 import type { Attempt, Ending, MessageRecord } from '../message/message-record.ts'
-import { attemptOf, modelTried, ranAgainAt, withAttempt } from '../message/progress.ts'
+import { attemptOf, heard, modelTried, ranAgainAt, withAttempt } from '../message/progress.ts'
 import { endDecided, turnStored } from '../message/turn-progress.ts'
 import type { MessageRun } from './message-run.ts'
 import { type StepResult, settleEndMerged } from './settle-attempt.ts'
@@ -33,13 +34,13 @@ export async function nextTurn(run: MessageRun, found: AgentMessage): Promise<St
   const call = agents.calls.find(key)
   if (call?.kind === 'asking') return { kind: 'pending', record, settled: call.settled, for: 'model' }
   if (call?.kind === 'ended') {
-    const result = await takeResult(run, found, call)
+    const result = await takeResult(run, found, { call, store: (turn) => storeTurn(run, found, turn) })
     agents.calls.forget(key)
     return result
   }
   const bound = boundReached(record, { settings: turnSettingsOf(channel.config), now: options.now() })
   if (bound !== undefined) return giveUp(run, found, { reason: bound })
-  return (await gather(run, found)) ?? ask(run, found)
+  return (await gather(run, found)) ?? (await hear(run, found)) ?? ask(run, found)
 }
 
 /** A bound is met: the person gets the channel's fallback message where there is one, then the message is dead. */
@@ -71,10 +72,39 @@ async function gather(run: MessageRun, { agents, channel }: AgentMessage): Promi
   return settleEndMerged(run, { state: 'done', gatheredInto: gathering.into }, (current) => current)
 }
 
+/** Before the first turn what is said in a message's audio is stored with it, where its assistant has a model that hears. */
+async function hear(run: MessageRun, found: AgentMessage): Promise<StepResult | undefined> {
+  const { record } = run
+  const { agents } = found
+  if (record.turns !== undefined || record.transcript !== undefined) return undefined
+  if (findAudio(record) === undefined) return undefined
+  const key = `${keyOf(record)}/audio`
+  const call = agents.calls.find(key)
+  if (call?.kind === 'asking') return { kind: 'pending', record, settled: call.settled, for: 'model' }
+  if (call?.kind === 'ended') {
+    const result = await takeResult(run, found, { call, store: (turn) => storeTranscript(run, turn.text) })
+    agents.calls.forget(key)
+    return result
+  }
+  const loaded = await run.calling(() => load(run, found))
+  if (loaded.kind === 'missing' || !agents.hearing.canHear(loaded.agent)) return undefined
+  const { agent } = loaded
+  return start(run, found, {
+    key,
+    choices: 1,
+    ask: (limits) => agents.hearing.hear({ agent, record, ...limits }),
+  })
+}
+
+async function storeTranscript(run: MessageRun, text: string): Promise<StepResult> {
+  await run.message.commitMerged((current) => heard(current, text))
+  return { kind: 'next' }
+}
+
 /** Starts the call of the model whose try it is. Agent and task are read fresh. */
 async function ask(run: MessageRun, found: AgentMessage): Promise<StepResult> {
-  const { record, options } = run
-  const { agents, channel } = found
+  const { record } = run
+  const { agents } = found
   const until = agents.calls.busyUntil(record.workspace)
   if (until !== undefined) return { kind: 'wait', record, until, for: 'model' }
   const loaded = await run.calling(() => load(run, found))
@@ -82,17 +112,33 @@ async function ask(run: MessageRun, found: AgentMessage): Promise<StepResult> {
   const { choices, agent } = loaded
   const choice = choices[choiceOf(record.tries, choices.length)] as ModelChoice
   const request = await run.calling(() => requestOf(run, found, agent))
-  if (!run.leased.isLeased()) throw new Superseded()
+  return start(run, found, {
+    key: keyOf(record),
+    choices: choices.length,
+    ask: (limits) => agents.model.ask(choice, { ...request, ...limits }),
+  })
+}
+
+/** Starts a call of a model beside the run, which leaves. */
+function start(
+  { record, options, leased }: MessageRun,
+  { agents, channel }: AgentMessage,
+  call: {
+    key: string
+    choices: number
+    ask(limits: { timeoutMs: number; signal: AbortSignal }): Promise<ModelResult>
+  },
+): RunResult {
+  if (!leased.isLeased()) throw new Superseded()
   const { turnMs, messageMs } = turnSettingsOf(channel.config)
   const now = options.now()
-  const timeoutMs = Math.min(turnMs / choices.length, deadlineOf(record, { messageMs, now }) - now)
+  const { key, choices, ask } = call
+  const timeoutMs = Math.min(turnMs / choices, deadlineOf(record, { messageMs, now }) - now)
   const started = agents.calls.start({
-    key: keyOf(record),
+    ...{ key, choices, timeoutMs },
     workspace: record.workspace,
-    ended: run.leased.ended,
-    timeoutMs,
-    choices: choices.length,
-    ask: (signal) => agents.model.ask(choice, { ...request, timeoutMs, signal }),
+    ended: leased.ended,
+    ask: (signal) => ask({ timeoutMs, signal }),
   })
   if (started.kind === 'busy') return { kind: 'wait', record, until: started.until, for: 'model' }
   return { kind: 'pending', record, settled: started.settled, for: 'model' }
@@ -128,15 +174,21 @@ async function requestOf({ record, options }: MessageRun, found: AgentMessage, a
   const earlier = await agents.readHistory(record, turnSettingsOf(channel.config))
   const { system, data } = agents.promptOf({ agent, channel, message, now: new Date(options.now()) })
   const facts: ConversationItem = { role: 'data', json: JSON.stringify(data) }
-  const conversation = [...earlier, facts, ...personItems(message), ...turnItems(record)]
+  const conversation = [...earlier, facts, ...personItems({ ...record, message }), ...turnItems(record)]
   return { workspace, system, conversation, tools }
 }
 
-function takeResult(run: MessageRun, found: AgentMessage, ended: Ended): Promise<StepResult> {
+type NewTurn = Extract<ModelResult, { kind: 'answered' }>['turn']
+
+function takeResult(
+  run: MessageRun,
+  found: AgentMessage,
+  { call: ended, store }: { call: Ended; store(turn: NewTurn): Promise<StepResult> },
+): Promise<StepResult> {
   const { result } = ended
   switch (result.kind) {
     case 'answered':
-      return storeTurn(run, found, result.turn)
+      return store(result.turn)
     case 'refused':
       return settleDead(run, { reason: result.reason, attempt: attemptAt(run, ended, result) })
     case 'retryable':
@@ -148,7 +200,7 @@ function takeResult(run: MessageRun, found: AgentMessage, ended: Ended): Promise
 async function storeTurn(
   run: MessageRun,
   { channel, message }: AgentMessage,
-  turn: Extract<ModelResult, { kind: 'answered' }>['turn'],
+  turn: NewTurn,
 ): Promise<StepResult> {
   const { options, record } = run
   const keys = options.callbacks[channel.callback].rateKeys?.(channel, message)

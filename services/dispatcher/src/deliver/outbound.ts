@@ -10,7 +10,9 @@ import type { Registry } from 'prom-client'
 import { AGENT_TYPES } from '../agents/agent.ts'
 import { createLoadAgent } from '../agents/load-agent.ts'
 import { choicesOf, deploymentChoice } from '../agents/model/choices.ts'
+import { createHearing, createTranscriber } from '../agents/model/hearing.ts'
 import { createModelClient } from '../agents/model/model-client.ts'
+import { createTranscriptOf } from '../agents/model/transcribe.ts'
 import { promptOf, timeZoneOf } from '../agents/prompt/prompt.ts'
 import { createOpenToolbox } from '../agents/tools/open-toolbox.ts'
 import { type Agents, createAgents } from '../agents/turns/agents.ts'
@@ -68,12 +70,13 @@ export function createOutbound(options: {
   statuses: StatusArrival
   collections: Pick<Collections, 'messages'>
   configuration: Pick<InternalClient, 'get' | 'post'>
+  webhook: Pick<InternalClient, 'getBytes'>
   registry: Registry
   tracing: Tracing
   log: Log
 }): Outbound {
   const { config, replica, secrets, redis, publisher, statuses, registry, tracing, log } = options
-  const { collections, configuration } = options
+  const { collections, configuration, webhook } = options
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
   const metrics = createMetrics(registry)
   const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
@@ -92,12 +95,14 @@ export function createOutbound(options: {
   const { fetch } = guarded
   const loadAgent = createLoadAgent({ replica, secrets, configuration })
   const deployment = deploymentChoice(config)
+  const transcriptOf = createTranscriptOf({ fetch, sources: { channels, webhook, http: calls('media') } })
   const agents = createAgents({
     loadAgent,
     openToolbox: createOpenToolbox({ specs, readCall, configuration, fetch }),
     choicesOf: (agent) => choicesOf(agent, deployment),
     promptOf: (parts) => promptOf({ ...parts, timeZone: timeZoneOf(parts.channel) }),
     model: createModelClient({ fetch }),
+    hearing: createHearing(transcriptOf),
     notifyHandOff,
     collections,
     now: Date.now,
@@ -115,6 +120,7 @@ export function createOutbound(options: {
       signer,
       agentTypes: AGENT_TYPES,
       describeAssistant: createDescribeAssistant({ loadAgent }),
+      transcriber: createTranscriber({ loadAgent, transcriptOf }),
     }),
     callbacks: {
       whatsapp: createWhatsappCallback(calls('whatsapp')),

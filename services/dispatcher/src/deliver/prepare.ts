@@ -129,7 +129,7 @@ async function handledBy(
   { record, handle, endpoints, calling }: PrepareOptions,
   { channel, message }: Pick<Planned, 'channel' | 'message'>,
 ): Promise<Handled | Extract<Admission, { kind: 'wait' }>> {
-  const handled = () => calling(() => handle({ channel, messageId: record._id, message }))
+  const handled = () => calling(() => handle({ channel, record, message }))
   const { workspace, handlerUrl: url } = channel
   if (!/^https?:/.test(url)) return handled()
   const admission = await waitFor(calling, endpoints.enter({ workspace, url }))

@@ -150,6 +150,7 @@ export type Progress = Pick<MessageRecord, 'state' | 'tries' | 'sends' | 'timeli
       | 'turns'
       | 'ending'
       | 'gatheredInto'
+      | 'transcript'
     >
   >
 

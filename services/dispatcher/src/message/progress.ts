@@ -79,6 +79,11 @@ export function modelTried(
   return due === undefined ? tried : { ...tried, due: new Date(due), waitingFor: 'retry' }
 }
 
+/** The message's progress once what is said in its audio is known. */
+export function heard(record: MessageRecord, transcript: string): Progress {
+  return { ...carried(record), open: true, tries: 0, transcript }
+}
+
 /** The message's progress while nothing is tried until `due`, which counts as no try. */
 export function postponed(
   record: MessageRecord,

@@ -211,6 +211,7 @@ export class AgentSystem {
       loadAgent: async ({ type }) => ({ kind: 'found', agent: agentOf(this.#workspace, type) }),
       choicesOf: () => ({ kind: 'choices', choices: [{ provider: 'openai', model: 'm' }] }),
       promptOf: ({ agent }) => ({ system: agent.assistant.name, data: { now: 'then' } }),
+      hearing: { canHear: () => false, hear: () => Promise.reject(new Error('nobody hears')) },
       model: {
         ask: (choice, request) =>
           alive(async () => {
@@ -261,7 +262,7 @@ export class AgentSystem {
   }
 }
 
-function agentOf(workspace: number, type: Agent['type']): Agent {
+export function agentOf(workspace: number, type: Agent['type']): Agent {
   return {
     workspace,
     type,

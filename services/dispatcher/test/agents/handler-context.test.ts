@@ -31,6 +31,14 @@ const channel = (handlerUrl: string, config: Record<string, unknown>): Channel =
   handlerUrl,
   config,
 })
+const record = {
+  _id: 'm',
+  workspace: 1,
+  channel: 'c',
+  thread: 't',
+  source: 'api',
+  body: '{}',
+}
 const message = { extId: 'c', user: { phone: '1' }, thread: { extId: 't' }, answer: {}, input: 'hi' }
 const agent: Agent = {
   workspace: 1,
@@ -73,7 +81,7 @@ describe('a handler over HTTP', () => {
       },
     })
     const handle = createHandle({ http, signer, describeAssistant })
-    const call = { channel: channel(`${endpoint.url}/handler`, config), messageId: 'm', message }
+    const call = { channel: channel(`${endpoint.url}/handler`, config), record, message }
     expect(await handle(call)).toEqual({ kind: 'answer', answer: { message: 'hello' } })
     return { body: endpoint.calls[0]?.json, text: endpoint.calls[0]?.text, asked }
   }

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { JsonObject } from '@parley/shared/json-object'
 import { Problem } from '@parley/shared/problem'
+import { createTranscriber } from '../../src/agents/model/hearing.ts'
 import { createTranscriptOf, type TranscriptOf } from '../../src/agents/model/transcribe.ts'
 import type { GuardedFetch } from '../../src/channels/http/guarded-fetch.ts'
+import { agentOf } from './agent-system.ts'
 import { localFetch, type ModelWorld, startModelWorld } from './model-world.ts'
 
 let world: ModelWorld
@@ -43,6 +45,34 @@ const hear = (message: object, more: Partial<Parameters<TranscriptOf>[0]['record
     signal: new AbortController().signal,
   })
 const audio = { audio: OGG.toString('base64') }
+
+describe('the agent of type transcriber', () => {
+  const handled = (message: object) => {
+    const agent = { ...agentOf(1, 'chat'), configs }
+    const transcriber = createTranscriber({ loadAgent: async () => ({ kind: 'found', agent }), transcriptOf })
+    const place = { _id: 'm', workspace: 1, channel: 'c', thread: 't', source: 'api' }
+    const channel = { ...place, _id: 1, hook: 'rpc', callback: 'rpc', handlerUrl: '', config: {} } as const
+    return transcriber({ channel, record: { ...place, body: JSON.stringify(message) } })
+  }
+
+  test('answers with what is said in the audio', async () => {
+    await world.script({ when: { path: 'transcription' }, text: 'Where is my parcel?' })
+    expect(await handled(audio)).toEqual({ kind: 'answer', answer: { message: 'Where is my parcel?' } })
+  })
+
+  test('answers with nothing where there is no audio', async () => {
+    expect(await handled({ input: 'text' })).toEqual({ kind: 'answer', answer: {} })
+  })
+
+  test('needs a config transcription of its assistant', async () => {
+    configs.delete('transcription')
+    expect(await handled(audio)).toMatchObject({
+      kind: 'permanent',
+      code: 'config_missing',
+      fault: 'channel',
+    })
+  })
+})
 
 describe('the audio of a message', () => {
   test('is transcribed by the assistant’s own model, with its key', async () => {

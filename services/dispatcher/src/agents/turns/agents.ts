@@ -5,6 +5,7 @@ import type { HandOffCallback } from '../../channels/hand-off.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
 import { AGENT_TYPES, type Agent, type AgentType } from '../agent.ts'
+import type { Hearing } from '../model/hearing.ts'
 import type { ModelChoice, ModelClient } from '../model-client.ts'
 import type { OpenToolbox } from '../toolbox.ts'
 import { createGather, type Gather } from './gathering.ts'
@@ -35,6 +36,7 @@ export interface AgentParts {
     data: object
   }
   model: ModelClient
+  hearing: Hearing
   /** Tells the channel's `config.handOffUrl` that a person is to take over. */
   notifyHandOff: HandOffCallback
   /** Gives the thread to a person. Idempotent; rejects with `unavailable`. */

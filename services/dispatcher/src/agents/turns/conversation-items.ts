@@ -11,22 +11,31 @@ const AUDIO = '[The person sent audio, which you can not hear.]'
 const CHARACTERS_PER_TOKEN = 4
 
 /** A message of the conversation, as far as it is needed to tell it. */
-export type SpokenMessage = Pick<MessageRecord, 'turns' | 'sends'> & {
+export type SpokenMessage = Pick<MessageRecord, 'turns' | 'sends' | 'transcript'> & {
   /** Undefined where it is too large to be read. */
-  message: Pick<WebhookMessage, 'input' | 'audio'> | undefined
+  message: WebhookMessage | undefined
 }
 
 /** What was said in one message, in order: by the person, then to the person, with the tools that were called. */
 export function itemsOf(spoken: SpokenMessage): ConversationItem[] {
-  return [...personItems(spoken.message), ...turnItems(spoken), ...otherSends(spoken)]
+  return [...personItems(spoken), ...turnItems(spoken), ...otherSends(spoken)]
 }
 
 /** What the person wrote or said; nothing where the message came from a caller of the API and carries its answer. */
-export function personItems(message: SpokenMessage['message']): ConversationItem[] {
+export function personItems({
+  message,
+  transcript,
+}: Pick<SpokenMessage, 'message' | 'transcript'>): ConversationItem[] {
   if (message === undefined) return [{ role: 'person', text: '[A message too long to be repeated.]' }]
-  const { input, audio } = message
-  const text = [input ?? '', input || !audio ? '' : AUDIO].filter((part) => part !== '').join('\n')
+  const { input } = message
+  const said = transcript ?? (!input && hasAudio(message) ? AUDIO : '')
+  const text = [input ?? '', said].filter((part) => part !== '').join('\n')
   return text === '' ? [] : [{ role: 'person', text: text.slice(0, MAX_INPUT_CHARACTERS) }]
+}
+
+/** In the message itself, with the webhook service, or with Meta. */
+function hasAudio({ audio, audioRef, meta }: Record<string, unknown>): boolean {
+  return Boolean(audio) || Boolean(audioRef) || Boolean((meta as { audio?: unknown } | undefined)?.audio)
 }
 
 /** What a model answered so far, each call with its result. */

@@ -20,7 +20,7 @@ export type ReadHistory = (
 
 type Earlier = Pick<
   MessageRecord,
-  '_id' | 'channel' | 'receivedAt' | 'order' | 'partition' | 'turns' | 'sends'
+  '_id' | 'channel' | 'receivedAt' | 'order' | 'partition' | 'turns' | 'sends' | 'transcript'
 > & {
   body: string | null
 }
@@ -67,6 +67,7 @@ function earlierMessages(
           partition: 1,
           turns: 1,
           sends: 1,
+          transcript: 1,
           body: { $cond: [{ $lte: [{ $strLenBytes: '$body' }, MAX_BODY_BYTES] }, '$body', null] },
         },
       },

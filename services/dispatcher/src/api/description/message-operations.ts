@@ -117,6 +117,10 @@ const detail = z
         ms: z.number(),
       }),
     ),
+    transcript: z
+      .string()
+      .optional()
+      .describe("What is said in the message's audio, where an agent heard it"),
     turns: z.array(turn).optional().describe('Where an agent with a model works the message'),
   })
   .meta({ id: 'Message', description: 'A message with all that happened to it' })

@@ -26,6 +26,7 @@ export function detailOf(record: MessageRecord): object {
     ...summaryOf(record),
     requestId: record.requestId ?? null,
     message: parseJson(record.body),
+    ...defined({ transcript: record.transcript }),
     ...(record.answer === undefined ? {} : { answer: parseJson(record.answer) }),
     timeline: record.timeline,
     sends: record.sends.filter(({ content }) => content.kind !== 'submit'),

@@ -1,0 +1,67 @@
+import type { Handled, Transcriber } from '../../channels/handle.ts'
+import type { Agent } from '../agent.ts'
+import type { LoadAgent } from '../load-agent.ts'
+import type { ModelResult } from '../model-client.ts'
+import { transcriptionChoiceOf } from './choices.ts'
+import type { Transcript, TranscriptOf } from './transcribe.ts'
+
+const TRANSCRIBER_MS = 60_000
+
+/** What an agent hears of a message's audio. */
+export interface Hearing {
+  /** Whether its assistant has a model for that. */
+  canHear(agent: Agent): boolean
+  /** Its text is what is said. Never rejects. */
+  hear(call: Parameters<TranscriptOf>[0]): Promise<ModelResult>
+}
+
+/** Hearing by the model of config `transcription`. */
+export function createHearing(transcriptOf: TranscriptOf): Hearing {
+  return {
+    canHear: (agent) => transcriptionChoiceOf(agent) !== undefined,
+    hear: async (call) => resultOf(await transcriptOf(call)),
+  }
+}
+
+/** `native:agents/transcriber`: the text of a message's audio, within 60 s; nothing where it has none. */
+export function createTranscriber({
+  loadAgent,
+  transcriptOf,
+}: {
+  loadAgent: LoadAgent
+  transcriptOf: TranscriptOf
+}): Transcriber {
+  return async ({ channel, record }) => {
+    const loaded = await loadAgent({ channel, type: 'chat', thread: record.thread })
+    if (loaded.kind === 'missing') return refused('assistant_missing', loaded.reason)
+    const signal = AbortSignal.timeout(TRANSCRIBER_MS)
+    const { agent } = loaded
+    return handledOf(await transcriptOf({ agent, record, timeoutMs: TRANSCRIBER_MS, signal }))
+  }
+}
+
+function handledOf(transcript: Transcript): Handled {
+  switch (transcript.kind) {
+    case 'text':
+      return { kind: 'answer', answer: { message: transcript.text } }
+    case 'none':
+      return { kind: 'answer', answer: {} }
+    case 'unheard':
+      return refused('config_missing', 'The assistant has no config transcription.')
+    case 'refused':
+      return refused(transcript.code, transcript.reason)
+    case 'retryable':
+      return { ...transcript, fault: 'channel' }
+  }
+}
+
+function resultOf(transcript: Transcript): ModelResult {
+  if (transcript.kind === 'retryable' || transcript.kind === 'refused') return transcript
+  const text = transcript.kind === 'text' ? transcript.text : ''
+  const usage = { provider: '', model: '', inputTokens: 0, outputTokens: 0, ms: 0 }
+  return { kind: 'answered', turn: { ...usage, finishReason: 'stop', text, calls: [] } }
+}
+
+function refused(code: string, reason: string): Handled {
+  return { kind: 'permanent', code, fault: 'channel', reason }
+}

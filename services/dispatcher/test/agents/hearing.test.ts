@@ -1,0 +1,68 @@
+import { describe, expect, test } from '@jest/globals'
+import type { ModelResult } from '../../src/agents/model-client.ts'
+import { agentLine } from './agent-line.ts'
+import { lastSaid, modelTurn } from './agent-system.ts'
+
+const line = agentLine()
+const SPOKEN = { audio: Buffer.from('OggS').toString('base64'), input: '' }
+
+/** Hears one result after the other. */
+function hearing(...results: ModelResult[]) {
+  const heard: string[] = []
+  const hear = async ({ record }: { record: { _id: string } }) => {
+    heard.push(record._id)
+    return results[heard.length - 1] ?? modelTurn('no more')
+  }
+  return { heard, parts: { hearing: { canHear: () => true, hear } } }
+}
+
+describe('a message with audio', () => {
+  test('is heard once; what is said is stored with it, and the model reads it', async () => {
+    const { heard, parts } = hearing(modelTurn('Where is my parcel?'))
+    const system = line.start({ model: (request) => `You said: ${lastSaid(request)}`, parts })
+    system.publish('spoken', SPOKEN)
+    const record = await system.until('spoken')
+    expect([record.state, record.transcript]).toEqual(['delivered', 'Where is my parcel?'])
+    expect(system.sent).toEqual([{ id: 'spoken:0', text: 'You said: Where is my parcel?' }])
+    system.publish('later')
+    await system.until('later')
+    expect(heard).toEqual(['spoken'])
+  })
+
+  test('is part of the conversation that later messages are answered in', async () => {
+    const { parts } = hearing(modelTurn('Where is my parcel?'))
+    const conversations: string[] = []
+    const model = ({ conversation }: { conversation: object[] }) => {
+      conversations.push(JSON.stringify(conversation))
+      return 'On its way.'
+    }
+    const system = line.start({ model, parts })
+    system.publish('spoken', SPOKEN)
+    await system.until('spoken')
+    system.publish('later')
+    await system.until('later')
+    expect(conversations[1]).toContain('Where is my parcel?')
+  })
+
+  test('is heard again after a failure that may pass, and is dead after one that will not', async () => {
+    const again = hearing(
+      { kind: 'retryable', code: 'http_500', reason: 'The provider failed.' },
+      modelTurn('Good morning'),
+    )
+    const system = line.start({ model: lastSaid, parts: again.parts })
+    system.publish('twice', SPOKEN)
+    expect((await system.until('twice')).transcript).toBe('Good morning')
+    expect(again.heard).toEqual(['twice', 'twice'])
+    const refused = hearing({ kind: 'refused', code: 'http_401', reason: 'The key is wrong.' })
+    const other = line.start({ model: lastSaid, parts: refused.parts })
+    other.publish('never', SPOKEN)
+    expect(await other.until('never')).toMatchObject({ state: 'dead', fault: 'channel', sends: [] })
+  })
+
+  test('that nobody can hear is told to the model as such', async () => {
+    const system = line.start({ model: lastSaid })
+    system.publish('unheard', SPOKEN)
+    await system.until('unheard')
+    expect(system.sent[0]?.text).toContain('audio, which you can not hear')
+  })
+})
