@@ -1,5 +1,6 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
+import pLimit from 'p-limit'
 import type { Channel } from '../../channels/channels.ts'
 import type { HandOffCallback } from '../../channels/hand-off.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
@@ -50,16 +51,22 @@ export interface Agents extends AgentParts {
   gather: Gather
 }
 
+/** The leases are renewed by the same connections, so that reads for thousands of messages may not take them all. */
+const READS_AT_ONCE = 16
+
 /** Puts the parts together with what this process has of its own: the calls in flight and the store. */
 export function createAgents(
   options: AgentParts & { collections: Pick<Collections, 'messages'>; now: () => number },
 ): Agents {
   const { collections, now, ...parts } = options
+  const reads = pLimit(READS_AT_ONCE)
+  const readHistory = createReadHistory(collections)
+  const gather = createGather(collections)
   return {
     ...parts,
     calls: createModelCalls({ now }),
-    readHistory: createReadHistory(collections),
-    gather: createGather(collections),
+    readHistory: (record, limits) => reads(readHistory, record, limits),
+    gather: (record, limits) => reads(gather, record, limits),
   }
 }
 
