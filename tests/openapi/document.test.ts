@@ -63,7 +63,7 @@ describe('the OpenAPI document', () => {
       return !described?.operation.description.includes(`\`${method} ${path}\``)
     })
     expect(unnamed.map(nameOf)).toEqual([])
-    expect(aliases.length).toBe(8)
+    expect(aliases.length).toBe(10)
   })
 
   test('wants a token just where one is looked at', () => {
