@@ -1769,6 +1769,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             })[];
+            transcript?: string;
             turns?: components["schemas"]["Turn"][];
         };
         MessagePage: {
