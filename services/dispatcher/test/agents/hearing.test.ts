@@ -37,10 +37,10 @@ describe('a message with audio', () => {
       return 'On its way.'
     }
     const system = line.start({ model, parts })
-    system.publish('spoken', SPOKEN)
-    await system.until('spoken')
-    system.publish('later')
-    await system.until('later')
+    system.publish('asked aloud', SPOKEN)
+    await system.until('asked aloud')
+    system.publish('asked later')
+    await system.until('asked later')
     expect(conversations[1]).toContain('Where is my parcel?')
   })
 
