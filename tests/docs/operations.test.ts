@@ -107,7 +107,11 @@ describe.each(pages)('%s', (page) => {
       ...namesIn(sizesOfRuns(), /^ {2}([A-Z][A-Z0-9_]+): /gm),
     ])
     const named = namesIn(text, /`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)`/g)
-    const others = new Set(['WORKSPACE_ADMIN', 'AI_CHAT_PROVIDER'])
+    const others = new Set([
+      ...['WORKSPACE_ADMIN', 'AI_CHAT_PROVIDER'],
+      // The command line reads these.
+      ...['NO_COLOR', 'PARLEY_TOKEN', 'PARLEY_URL'],
+    ])
     expect(sorted(named.difference(known).difference(others))).toEqual([])
   })
 

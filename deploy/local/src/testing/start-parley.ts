@@ -139,8 +139,13 @@ const OWN: Record<ServiceName, Environment> = {
   gateway: {},
 }
 
+const USE_BROKER: readonly ServiceName[] = ['configuration', 'webhook', 'dispatcher']
+
 async function serversFor(services: ServiceName[]) {
-  const { mongoUrl, redisUrl, amqpUrl } = await testServers()
+  const servers = await testServers()
+  const { mongoUrl, redisUrl } = servers
+  // Every file that asks for one gets a virtual host of its own, and there are only so many.
+  const amqpUrl = services.some((name) => USE_BROKER.includes(name)) ? servers.amqpUrl : ''
   const databases: Partial<Record<ServiceName, string>> = {}
   for (const name of services) if (name !== 'gateway') databases[name] = freshDatabase(name)
   const client = await mongo.MongoClient.connect(mongoUrl)
