@@ -17,10 +17,7 @@ export function startedForTests<T extends { close(): Promise<unknown> }>(start: 
     return started
   }
   return new Proxy({} as T, {
-    get: (_target, key) => {
-      const value: unknown = Reflect.get(current(), key)
-      return typeof value === 'function' ? value.bind(current()) : value
-    },
+    get: (_target, key) => Reflect.get(current(), key),
     set: (_target, key, value) => Reflect.set(current(), key, value),
   })
 }
