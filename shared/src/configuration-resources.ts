@@ -8,6 +8,7 @@ export const CONFIGURATION_RESOURCES = [
   'actions',
   'jobs',
   'workflows',
+  'subscriptions',
 ] as const
 
 /** Further names of collections: `/rest/<alias>` is the same as `/rest/<name>`. */

@@ -14,6 +14,10 @@ export const documentChange = z.looseObject({
   /** The document after the write; null once it is deleted. */
   document: jsonObject.nullable(),
   operation: z.enum(['created', 'updated', 'deleted']).optional(),
+  /** Of a task: what it was before, where that is known. */
+  before: z
+    .looseObject({ status: z.string(), currentStep: z.unknown(), steps: z.array(z.string()) })
+    .optional(),
   /** When it was written, ISO 8601. */
   at: z.iso.datetime().optional(),
   /** The account that wrote; `runtime` for what answers did to a task. */

@@ -98,6 +98,11 @@ export const errors = {
     title: 'Other documents still refer to this one',
     help: '`referrers` lists them. Change those first, or add `?force=true`, which leaves references that dangle.',
   },
+  several_channels: {
+    status: 409,
+    title: 'Several channels have a thread of this external id',
+    help: 'Add `?channel=`, or name the thread by its `_id`.',
+  },
   idempotency_in_flight: {
     status: 409,
     title: 'The first request with this key is still in flight',
@@ -112,6 +117,11 @@ export const errors = {
     status: 409,
     title: 'The message can not be run again as it stands',
     help: 'Only messages that are dead, failed or unrouted run again.',
+  },
+  subscription_inactive: {
+    status: 409,
+    title: 'The subscription is turned off',
+    help: 'Turn it on first: `PATCH /rest/subscriptions/{id}` with `{"active": true}`. What happened before is not sent then.',
   },
   body_too_large: {
     status: 413,
@@ -147,6 +157,11 @@ export const errors = {
     status: 429,
     title: 'Too many requests',
     help: 'Wait as long as `Retry-After` says. `RateLimit-Policy` names the limit that was met, `RateLimit` what is left of it.',
+  },
+  too_many_streams: {
+    status: 429,
+    title: 'Too many event streams are open with this token',
+    help: 'A token may have 20 event streams open at a gateway. Close one, or follow `/rest/events` in place of many threads.',
   },
   headers_too_large: {
     status: 431,

@@ -26,7 +26,9 @@ export function createObserver(options: { log: Log; registry: Registry; tracing:
       const { method = '' } = req
       const { statusCode: status } = res
       const route = routeOf(req, res)
-      observe({ method, route, status, seconds: ms / 1_000 })
+      // An event stream lasts for as long as its reader likes.
+      if (res.locals.isStream !== true || status !== 200)
+        observe({ method, route, status, seconds: ms / 1_000 })
       if (log.isLevelEnabled('info')) log.info(line(req, res, ms), 'request')
       span?.end({
         name: `${method} ${route}`,

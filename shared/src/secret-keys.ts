@@ -3,7 +3,7 @@ export const MASK = '••••'
 
 /** Everything under these keys of a document is secret, at whatever depth they and it are. */
 const SECRET_KEYS = new Set([
-  ...['accessToken', 'appSecret', 'verifyToken', 'signingSecrets', 'apiKey', 'credentials'],
+  ...['accessToken', 'appSecret', 'verifyToken', 'signingSecrets', 'signingSecret', 'apiKey', 'credentials'],
   ...['password', 'token', 'clientSecret', 'secret'],
 ])
 

@@ -92,6 +92,7 @@ function stopOnSignal(options: { server: Server; service: Service; log: Log; dra
     setTimeout(() => process.exit(1), SHUTDOWN_MS).unref()
     service.app.locals.stopping = true
     await delay(drainMs)
+    service.endStreams?.()
     await closed(server)
     await service.close()
     log.info('stopped')

@@ -31,6 +31,8 @@ export interface Service {
   app: ServiceApp
   /** What `/metrics` shows of it. */
   registry: Registry
+  /** Ends the responses that do not end by themselves, when the process begins to stop; it begins no further ones. */
+  endStreams?(): void
   /** Flushes what is in flight and closes every connection. */
   close(): Promise<void>
 }

@@ -51,7 +51,7 @@ function connectionOf(opened: Promise<void> = Promise.resolve()) {
     channels.push(channel)
     return channel as unknown as Channel
   }
-  return { channels, model: { createChannel } as unknown as ChannelModel }
+  return { channels, model: Object.assign(new EventEmitter(), { createChannel }) as unknown as ChannelModel }
 }
 
 /** A consumer of single deliveries, of which a test says when each is worked, and how. */

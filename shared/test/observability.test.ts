@@ -130,7 +130,7 @@ describe('a process that is observed', () => {
     expect(received?.traceId).toBe(TRACE)
     await tracing.close()
     const mine = () => spans.find(({ spanId }) => spanId === received?.spanId)
-    expect(await waitUntil(() => mine() !== undefined, { timeoutMs: 5_000 })).toBe(true)
+    expect(await waitUntil(() => mine() !== undefined, { timeoutMs: 30_000 })).toBe(true)
     expect(mine()).toMatchObject({
       traceId: TRACE,
       parentSpanId: 'b7ad6b7169203331',

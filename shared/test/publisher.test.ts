@@ -124,7 +124,7 @@ describe('a publisher', () => {
         () => undefined,
       ),
     )
-  }, 60_000)
+  })
 
   test('rejects at once without a broker, and publishes again when it is back', async () => {
     proxy.cut()
@@ -133,5 +133,5 @@ describe('a publisher', () => {
     proxy.mend()
     await untilUp()
     await publisher.publish(known)
-  }, 60_000)
+  })
 })

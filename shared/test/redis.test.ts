@@ -12,7 +12,7 @@ import type { Redis } from 'ioredis'
 const log = createLog({ service: 'test', level: 'silent' })
 const stopAll = (nodes: RedisNode[]) => Promise.all(nodes.map((node) => node.stop()))
 const untilReady = async (redis: Redis) =>
-  expect(await waitUntil(() => redis.status === 'ready', { timeoutMs: 15_000 })).toBe(true)
+  expect(await waitUntil(() => redis.status === 'ready', { timeoutMs: 30_000 })).toBe(true)
 const works = (redis: Redis) => () => redis.set('probe', '1').then(Boolean, () => false)
 
 describe('a Redis Cluster', () => {
@@ -22,8 +22,8 @@ describe('a Redis Cluster', () => {
     nodes = await startRedisCluster()
     redis = connectRedis(`redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`, log)
     await untilReady(redis)
-    expect(await waitUntil(works(redis), { timeoutMs: 15_000 })).toBe(true)
-  }, 150_000)
+    expect(await waitUntil(works(redis), { timeoutMs: 30_000 })).toBe(true)
+  })
   afterAll(async () => {
     redis.disconnect()
     await stopAll(nodes)
@@ -73,7 +73,7 @@ describe('a Redis with Sentinels', () => {
         { timeoutMs: 30_000 },
       ),
     ).toBe(true)
-  }, 150_000)
+  })
   afterAll(() => stopAll([...nodes, ...sentinels]))
 
   test('is followed to its new master when the old one is killed', async () => {
@@ -87,7 +87,7 @@ describe('a Redis with Sentinels', () => {
     expect(await asked(nodes[1]!, (one) => one.get('probe'))).toBe('1')
     expect(await redis.get('before')).toBe('yes')
     redis.disconnect()
-  }, 120_000)
+  })
 })
 
 async function startSentinel(master: number): Promise<RedisNode> {

@@ -3,7 +3,6 @@ import { documentChange } from '../document-change.ts'
 import type { Log } from '../log.ts'
 import { type Consumer, consumeBatches } from '../messaging/consumer.ts'
 import { parseJson } from '../parse-json.ts'
-import type { Replica } from './replica.ts'
 import type { ReplicaStore, ReplicatedResource } from './replica-store.ts'
 
 /**
@@ -16,7 +15,8 @@ export function followChanges(options: {
   queue: string
   resources: readonly ReplicatedResource[]
   store: Pick<ReplicaStore, 'save'>
-  replica: Pick<Replica, 'changed'>
+  /** Gets the workspace whose document has changed, and of which resource it is. */
+  replica: { changed(workspace: number, resource: string): void }
   log: Log
 }): Consumer {
   const { queue, resources, store, replica, log } = options
@@ -40,7 +40,7 @@ export function followChanges(options: {
         }
         const { resource, workspace, _id: id, version, document } = change
         await store.save({ resource, workspace, id, version, document })
-        replica.changed(workspace)
+        replica.changed(workspace, resource)
       }
       return []
     },

@@ -25,6 +25,8 @@ export interface Broker {
   /** Runs `use` with a channel of its own, then closes that. Rejects with `unavailable` without a connection. */
   withChannel<T>(use: (channel: Channel) => Promise<T>): Promise<T>
   isUp(): Promise<boolean>
+  /** Gives the present connection up for one to the next of the hosts. */
+  moveOn(): void
   close(): Promise<void>
 }
 
@@ -40,7 +42,7 @@ interface BrokerOptions {
 
 /**
  * Connects with amqplib's own recovery: returns at once, connects in the background and after every loss,
- * at most 2 s apart, to the next of the hosts.
+ * at most 2 s apart, to the next of the hosts: the one that was lost may accept connections and not answer.
  */
 export async function connectBroker(options: BrokerOptions): Promise<Broker> {
   const { log } = options
@@ -78,12 +80,16 @@ export async function connectBroker(options: BrokerOptions): Promise<Broker> {
       }
     },
     isUp: async () => current !== undefined,
+    moveOn: () => void current?.close().catch(() => {}),
     close: () => {
       closing.abort()
       return recovering.close()
     },
   }
 }
+
+/** What consumes and publishes on a connection listens to its end: beyond so many something leaks. */
+const MAX_LISTENERS = 100
 
 async function connectRecovering(
   { url, log }: Pick<BrokerOptions, 'url' | 'log'>,
@@ -102,7 +108,8 @@ async function connectRecovering(
       setup: (model: ChannelModel) => {
         // One that breaks off in the middle of this rejects what waits for it.
         model.on('error', () => {})
-        return setup(model)
+        model.setMaxListeners(MAX_LISTENERS)
+        return setup(closesWithConnection(model))
       },
     },
   })
@@ -110,11 +117,13 @@ async function connectRecovering(
     log.warn({ reason: error.message, host: address.hostname }, 'broker not reached: trying its next host')
     useNext()
   })
+  connection.on('disconnect', useNext)
   connection.on('error', (error: Error) => log.warn({ reason: error.message }, 'broker connection error'))
   return connection
 }
 
-const HEARTBEAT_SECONDS = 5
+// A host that stands still is noticed after two to three of them, and replaced.
+const HEARTBEAT_SECONDS = 4
 
 /**
  * The address of one of the hosts, and how to turn it into that of the next: amqplib reads it anew for every attempt.
@@ -156,6 +165,7 @@ export async function declareOn(
     let logged: string | undefined
     for (;;) {
       const mismatch = await declareOnce(options)
+      if (lost.signal.aborted) throw new Error('The connection broke off.')
       if (mismatch === undefined) return
       const queue = / for (?:queue|exchange) '([^']*)'/.exec(mismatch)?.[1]
       if (mismatch !== logged)
@@ -173,7 +183,7 @@ async function declareOnce(options: {
   connection: ChannelModel
   declare(channel: Channel): Promise<void>
 }): Promise<string | undefined> {
-  const channel = await options.connection.createChannel()
+  const channel = closesWithConnection(await options.connection.createChannel())
   // Whatever it is, `declare` rejects with it.
   channel.on('error', () => {})
   try {
@@ -199,5 +209,19 @@ export async function openConfirmChannel(connection: ChannelModel, log: Log): Pr
 
 function withErrorLog<C extends Channel>(channel: C, log: Log): C {
   channel.on('error', (error: Error) => log.error({ reason: error.message }, 'broker channel error'))
-  return channel
+  return closesWithConnection(channel)
+}
+
+/**
+ * amqplib settles `close` only once the broker confirms it. Where the connection breaks off before, whoever waits for it
+ * would wait for good, and so would the recovery of the connection: the event is all that comes.
+ */
+function closesWithConnection<C extends Channel | ChannelModel>(closable: C): C {
+  const close = closable.close.bind(closable)
+  closable.close = () =>
+    new Promise((resolve, reject) => {
+      closable.once('close', () => resolve())
+      close().then(resolve, reject)
+    })
+  return closable
 }

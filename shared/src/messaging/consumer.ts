@@ -13,6 +13,7 @@ import {
 
 const REOPEN_MS = 500
 const RETRY_MS = 500
+const PRECONDITION_FAILED = 406
 
 /** A consumer that outlives its channel and its connection. */
 export interface Consumer extends Follower {
@@ -106,6 +107,9 @@ class ReopeningConsumer implements Consumer {
   #ended: Promise<unknown> = Promise.resolve()
   #reopening: NodeJS.Timeout | undefined
   #isClosed = false
+  readonly #forget = () => {
+    this.#connection = undefined
+  }
 
   constructor(options: ConsumerOptions, taking: (open: OpenChannel) => Take) {
     this.#options = options
@@ -114,7 +118,8 @@ class ReopeningConsumer implements Consumer {
 
   attach(connection: ChannelModel): void {
     if (this.#connection === connection) return
-    this.#connection = connection
+    this.#connection?.off('close', this.#forget)
+    this.#connection = connection.once('close', this.#forget)
     this.#closeChannel()
     void this.#open(connection)
   }
@@ -155,13 +160,24 @@ class ReopeningConsumer implements Consumer {
     } catch (error) {
       const { queue, log } = this.#options
       log.warn({ queue, reason: error instanceof Error ? error.message : 'unknown' }, 'queue not consumed')
-      closed()
+      if ((error as { code?: unknown }).code === PRECONDITION_FAILED) this.#refused(connection)
+      else closed()
     }
   }
 
+  #refused(connection: ChannelModel): void {
+    const { refused = () => this.#open(connection) } = this.#options
+    this.#closeChannel()
+    this.#later(() => void (this.#connection === connection && refused()))
+  }
+
   #reopen(connection: ChannelModel): void {
+    this.#later(() => void this.#open(connection))
+  }
+
+  #later(act: () => void): void {
     clearTimeout(this.#reopening)
-    if (!this.#isClosed) this.#reopening = setTimeout(() => void this.#open(connection), REOPEN_MS)
+    if (!this.#isClosed) this.#reopening = setTimeout(act, REOPEN_MS)
   }
 
   #closeChannel(): void {
@@ -177,5 +193,6 @@ class ReopeningConsumer implements Consumer {
   #stop(): void {
     this.#isClosed = true
     clearTimeout(this.#reopening)
+    this.#connection?.off('close', this.#forget)
   }
 }

@@ -21,6 +21,8 @@ export interface ConsumerOptions {
   consumerArguments?(): Promise<Record<string, unknown>>
   /** A channel consumes now. */
   consuming?(channel: Channel): void
+  /** The broker's node can't have the queue consumed, as one without a running replica of a stream: another one may. */
+  refused?(): void
   /** Whether consuming is ours to do; it always is by default. */
   isActive?(): boolean
   /** Where dead letters go; without it nothing may become one. */

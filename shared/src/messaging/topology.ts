@@ -141,3 +141,19 @@ export async function declareChanges(
   })
   for (const resource of resources) await channel.bindQueue(queue, CONFIGURATION_EXCHANGE, `${resource}.*`)
 }
+
+/**
+ * Declares a queue of every change to the configuration, in order: one consumer at a time gets them. It drops the oldest
+ * beyond `maxLength`.
+ */
+export async function declareOrderedChanges(
+  channel: Channel,
+  { queue, maxLength }: { queue: string; maxLength: number },
+): Promise<void> {
+  await channel.assertExchange(CONFIGURATION_EXCHANGE, 'topic', { durable: true })
+  await channel.assertQueue(queue, {
+    durable: true,
+    arguments: { ...ORDERED_QUEUE.arguments, 'x-max-length': maxLength },
+  })
+  await channel.bindQueue(queue, CONFIGURATION_EXCHANGE, '#')
+}

@@ -1,0 +1,36 @@
+import { CONFIGURATION_RESOURCES } from './configuration-resources.ts'
+
+/** What happens to a message. */
+export const MESSAGE_EVENTS = [
+  'message.received',
+  'message.sent',
+  'message.delivered',
+  'message.read',
+  'message.failed',
+  'message.dead',
+] as const
+export type MessageEvent = (typeof MESSAGE_EVENTS)[number]
+
+/** A thread begins, or a person has it from then on. */
+export const THREAD_EVENTS = ['thread.handed_off', 'thread.opened'] as const
+export type ThreadEvent = (typeof THREAD_EVENTS)[number]
+
+export const TASK_EVENTS = ['task.started', 'task.step_completed', 'task.completed', 'task.failed'] as const
+export type TaskEvent = (typeof TASK_EVENTS)[number]
+
+const OPERATIONS = ['created', 'updated', 'deleted'] as const
+
+/** What a subscription may name; resources are named as in the paths. */
+export const EVENT_TYPES: readonly string[] = [
+  ...MESSAGE_EVENTS,
+  ...THREAD_EVENTS,
+  ...TASK_EVENTS,
+  ...CONFIGURATION_RESOURCES.flatMap((name) =>
+    OPERATIONS.map((operation) => `configuration.${name}.${operation}`),
+  ),
+]
+
+/** Goes to every other subscription of the workspace, whatever it names: one was turned off. */
+export const SUBSCRIPTION_DISABLED = 'subscription.disabled'
+/** What `POST /rest/subscriptions/{id}/test` sends. */
+export const SUBSCRIPTION_TEST = 'subscription.test'

@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto'
+import { MESSAGE_TYPE, threadOf, type WebhookMessage } from '../message.ts'
+import { type MessageStatus, STATUS_TYPE } from '../message-status.ts'
+import type { Publication } from './publisher.ts'
+import { MESSAGES_EXCHANGE, partitionKey, partitionOf, statusKey, statusPartitionOf } from './topology.ts'
+
+/** Who brings a message: a caller of the API, Meta, or a person of the team who replies in a thread. */
+type MessageSource = 'api' | 'meta' | 'reply'
+
+/** Something to publish to exchange `messages`. */
+export interface MessagePublication extends Publication {
+  messageId: string
+  type: string
+  headers: PublicationHeaders
+}
+
+/** Those of every publication; what is undefined is not sent. */
+interface PublicationHeaders {
+  workspace: number
+  channel: string
+  source: MessageSource
+  requestId: string
+  channelId: number | undefined
+  traceparent: string | undefined
+  /** What a message is ordered by; a status has none. */
+  thread: string | undefined
+}
+
+/** Where a message came from, and what belongs to the request that brought it. */
+export interface Provenance {
+  workspace: number
+  source: MessageSource
+  /** The configuration's own id of the channel, where it is known. */
+  channelId: number | undefined
+  requestId: string
+  traceparent: string | undefined
+}
+
+/** A message for the partition of its thread. `body` is `message` as bytes, where they exist. */
+export function messagePublication(options: {
+  messageId: string
+  message: WebhookMessage
+  body: Buffer
+  provenance: Provenance
+}): MessagePublication {
+  const { messageId, message, body, provenance } = options
+  const thread = threadOf(message, messageId)
+  const headers = headersOf(provenance, { channel: message.extId, thread })
+  const routingKey = partitionKey(partitionOf(provenance.workspace, thread))
+  return { exchange: MESSAGES_EXCHANGE, routingKey, messageId, type: MESSAGE_TYPE, headers, body }
+}
+
+/** A provider's status for the queue of its send: those of one send stay in order. */
+export function statusPublication(options: {
+  messageId: string
+  status: MessageStatus
+  provenance: Provenance
+}): MessagePublication {
+  const { messageId, status, provenance } = options
+  const headers = headersOf(provenance, { channel: status.channel, thread: undefined })
+  return {
+    exchange: MESSAGES_EXCHANGE,
+    routingKey: statusKey(statusPartitionOf(status.providerId)),
+    messageId,
+    type: STATUS_TYPE,
+    headers,
+    body: Buffer.from(JSON.stringify(status)),
+  }
+}
+
+function headersOf(
+  provenance: Provenance,
+  { channel, thread }: Pick<PublicationHeaders, 'channel' | 'thread'>,
+): PublicationHeaders {
+  const { workspace, source, requestId, channelId, traceparent } = provenance
+  return { workspace, channel, source, requestId, channelId, traceparent, thread }
+}
+
+const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** The caller's trace context (W3C), when it is one. */
+export function traceparentOf(headers: NodeJS.Dict<string | string[]>): string | undefined {
+  const { traceparent } = headers
+  return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined
+}
+
+/** What makes a message the same one when it comes again. */
+export type Origin =
+  | { source: 'api' | 'reply'; workspace: number; key: string; body: Buffer }
+  | { source: 'meta'; workspace: number; channel: string; id: string; status?: string }
+
+/**
+ * The id of a message that may come again: derived from where it came from, in the form of a UUID (version 8,
+ * RFC 9562), so that the store still knows a repeat when the remembered ids are lost.
+ */
+export function derivedMessageId(origin: Origin): string {
+  const digest = createHash('sha256')
+  if (origin.source !== 'meta') {
+    digest.update(`${origin.source}\0${origin.workspace}\0${origin.key}\0`).update(origin.body)
+  } else {
+    const { workspace, channel, id, status } = origin
+    // As JSON, because an external id may hold any character.
+    digest.update(`meta\0${JSON.stringify([workspace, channel, id, status ?? null])}`)
+  }
+  return asUuid(digest.digest())
+}
+
+function asUuid(hash: Buffer): string {
+  hash[6] = (hash.readUInt8(6) & 0x0f) | 0x80
+  hash[8] = (hash.readUInt8(8) & 0x3f) | 0x80
+  const hex = hash.toString('hex', 0, 16)
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}

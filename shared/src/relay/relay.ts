@@ -1,0 +1,185 @@
+import type { mongo } from 'mongoose'
+import { every } from '../every.ts'
+import type { Log } from '../log.ts'
+import { createRelayState, type RelayState, type StartingPoint, type StoredRelay } from './relay-state.ts'
+
+const RENEW_MS = 3_000
+const RETRY_MS = 1_000
+const MAX_WAIT_MS = 200
+// The place moves on with every write to the database, also where none of them concerns the relay.
+const SAVE_IDLE_MS = 10_000
+/** The oplog has moved on, or the token is of another history: what was missed can't be read any more. */
+const LOST_CODES = [222, 260, 280, 286]
+const BATCH = 100
+
+type Event = mongo.Document
+
+export interface Relay {
+  /** How long ago the oldest write was that is being dealt with, in seconds; 0 when there is none. */
+  lagSeconds(): number
+  /** Finishes the current batch and releases the lease for another instance. */
+  close(): Promise<void>
+}
+
+export interface RelayOptions<Change extends { at?: Date | undefined }> {
+  /** Names the lease and the place; relays of other names run concurrently. */
+  name: string
+  log: Log
+  /** Resolves when the database can be used. */
+  ready: Promise<unknown>
+  db(): mongo.Db
+  relays(): mongo.Collection<StoredRelay>
+  /** Which writes it follows, as stages of the change stream. */
+  stages: mongo.Document[]
+  /** Changes come with what the document was before. */
+  withBefore?: boolean
+  changeOf(event: Event): Change
+  /** What is dealt with once where the position is not known: after `since`, where one was known once. */
+  snapshot(since: Date | undefined): AsyncIterable<Change[]>
+  /** Whether anybody needs its changes; while nobody does it rests, and forgets its position. Always, when left out. */
+  isNeeded?(): boolean
+  /** Deals with at most 100 changes in order. They may come again, and after a gap those of the snapshot come. */
+  handle(changes: Change[], isLeased: () => boolean): Promise<void>
+  /** What is to be done under the lease besides, when no change has come for 200 ms. */
+  idle?(isLeased: () => boolean): Promise<void>
+}
+
+/**
+ * Follows writes by a change stream, in one instance of the service at a time. How far it got is stored after each batch;
+ * what fails is tried again from there, each second.
+ */
+export function startRelay<Change extends { at?: Date | undefined }>(options: RelayOptions<Change>): Relay {
+  const { name, log, relays } = options
+  const state = createRelayState({ relays, name })
+  let oldest: Date | undefined
+  const handle: RelayOptions<Change>['handle'] = async (changes, isLeased) => {
+    oldest ??= changes[0]?.at
+    await options.handle(changes, isLeased)
+    oldest = undefined
+  }
+  const closing = Promise.withResolvers<void>()
+  const started = Promise.race([options.ready, closing.promise])
+  const following = every({
+    pauseMs: RETRY_MS,
+    run: async (signal) => {
+      await started
+      if (signal.aborted || !(await state.lease.acquire())) return
+      if (isNeeded(options)) await runUnderLease({ ...options, handle }, state, signal)
+      else await state.forgetPlace()
+    },
+    failed: ({ message: reason }) =>
+      log.warn(
+        { relay: name, reason },
+        'relay interrupted: it continues from its stored position in a second',
+      ),
+  })
+  return {
+    lagSeconds: () => (oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest.getTime()) / 1_000)),
+    close: async () => {
+      closing.resolve()
+      await following.stop()
+      if (!state.lease.isValid()) return
+      await state.lease
+        .release()
+        .catch(() =>
+          log.warn({ relay: name }, 'relay lease not released: another instance takes over when it expires'),
+        )
+    },
+  }
+}
+
+const isNeeded = ({ isNeeded = () => true }: Pick<RelayOptions<never>, 'isNeeded'>): boolean => isNeeded()
+
+async function runUnderLease<Change extends { at?: Date | undefined }>(
+  options: RelayOptions<Change>,
+  state: RelayState,
+  signal: AbortSignal,
+): Promise<void> {
+  // After failed renewals the lease is not valid any more once it runs out.
+  const renewing = every({ pauseMs: RENEW_MS, run: state.lease.acquire, failed: () => undefined })
+  try {
+    await follow(options, state, () => state.lease.isValid() && !signal.aborted)
+  } catch (error) {
+    if (!LOST_CODES.includes(Number((error as { code?: unknown }).code))) throw error
+    options.log.warn(
+      { relay: options.name },
+      'relay position is no longer in the oplog: what is there is handled once again',
+    )
+    await state.savePlace(undefined)
+  } finally {
+    await renewing.stop()
+  }
+}
+
+async function follow<Change extends { at?: Date | undefined }>(
+  options: RelayOptions<Change>,
+  state: RelayState,
+  isLeased: () => boolean,
+): Promise<void> {
+  const from = await startingPoint(options, state, isLeased)
+  if (from === undefined) return
+  const stream = openChangeStream(options, from)
+  let savedAt = 0
+  try {
+    while (isLeased() && isNeeded(options)) {
+      const changes = (await nextEvents(stream)).map(options.changeOf)
+      if (changes.length > 0) await options.handle(changes, isLeased)
+      else await options.idle?.(isLeased)
+      if (changes.length === 0 && performance.now() < savedAt + SAVE_IDLE_MS) continue
+      await state.savePlace({ resumeAfter: stream.resumeToken })
+      savedAt = performance.now()
+    }
+  } finally {
+    await stream.close()
+  }
+}
+
+/** Where to go on; without a stored place, now, after the snapshot has been dealt with. */
+async function startingPoint<Change extends { at?: Date | undefined }>(
+  options: RelayOptions<Change>,
+  state: RelayState,
+  isLeased: () => boolean,
+): Promise<StartingPoint | undefined> {
+  const { from, savedAt } = await state.place()
+  if (from !== undefined) return from
+  const { operationTime } = await options.db().command({ ping: 1 })
+  for await (const changes of options.snapshot(savedAt)) {
+    if (!isLeased()) return undefined
+    await options.handle(changes, isLeased)
+  }
+  return { startAtOperationTime: operationTime }
+}
+
+/** An event over 16 MiB comes in fragments. */
+function openChangeStream<Change extends { at?: Date | undefined }>(
+  { db, stages, withBefore }: RelayOptions<Change>,
+  from: StartingPoint,
+): mongo.ChangeStream<Event, Event> {
+  return db().watch<Event, Event>([...stages, { $changeStreamSplitLargeEvent: {} }], {
+    ...from,
+    maxAwaitTimeMS: MAX_WAIT_MS,
+    ...(withBefore ? { fullDocumentBeforeChange: 'whenAvailable' as const } : {}),
+  })
+}
+
+/** The next events, at most 100; none when nothing happened for 200 ms. */
+async function nextEvents(stream: mongo.ChangeStream<Event, Event>): Promise<Event[]> {
+  const events: Event[] = []
+  while (events.length < BATCH) {
+    const event = await nextEvent(stream)
+    if (event === undefined) break
+    events.push(event)
+  }
+  return events
+}
+
+async function nextEvent(stream: mongo.ChangeStream<Event, Event>): Promise<Event | undefined> {
+  let event: Event | undefined
+  for (;;) {
+    const next = await stream.tryNext()
+    if (next === null && event === undefined) return undefined
+    if (next === null) continue
+    event = { ...event, ...next }
+    if (next.splitEvent === undefined || next.splitEvent.fragment === next.splitEvent.of) return event
+  }
+}
