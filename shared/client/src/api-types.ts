@@ -704,6 +704,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/rest/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listSubscriptions"];
+        put?: never;
+        post: operations["createSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rest/subscriptions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["readSubscription"];
+        put: operations["putSubscription"];
+        post?: never;
+        delete: operations["deleteSubscription"];
+        options?: never;
+        head?: never;
+        patch: operations["patchSubscription"];
+        trace?: never;
+    };
+    "/rest/subscriptions/{id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["readSubscriptionHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/rest/check": {
         parameters: {
             query?: never;
@@ -864,6 +912,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/rest/messages/{id}/media": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["readMedia"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/rest/messages/replay": {
         parameters: {
             query?: never;
@@ -890,6 +954,38 @@ export interface paths {
         get?: never;
         put?: never;
         post: operations["replayMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rest/messages/traffic": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["readTraffic"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rest/messages/waiting": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["readWaiting"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -944,6 +1040,182 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/rest/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["readUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rest/subscriptions/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rest/subscriptions/{id}/deliveries/{delivery}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["readDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rest/subscriptions/{id}/deliveries/{delivery}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["replayDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rest/subscriptions/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["replayDeliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rest/subscriptions/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["testSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rest/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["followEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rest/threads/{extId}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["followThread"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rest/threads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listThreads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rest/threads/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["readThread"];
+        put?: never;
+        post?: never;
+        delete: operations["eraseThread"];
+        options?: never;
+        head?: never;
+        patch: operations["changeThread"];
+        trace?: never;
+    };
+    "/rest/threads/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["readConversation"];
+        put?: never;
+        post: operations["replyInThread"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health/live": {
         parameters: {
             query?: never;
@@ -984,6 +1256,22 @@ export interface paths {
             cookie?: never;
         };
         get: operations["readOpenApi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi-3.0.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["readOpenApi30"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1401,7 +1689,33 @@ export interface components {
                     steps?: number[] | null;
                     firstStep?: number | null;
                 }[];
+                subscriptions?: {
+                    _id: number;
+                    name: string;
+                    /** Format: uri */
+                    url: string;
+                    events: ("message.received" | "message.sent" | "message.delivered" | "message.read" | "message.failed" | "message.dead" | "thread.handed_off" | "thread.opened" | "task.started" | "task.step_completed" | "task.completed" | "task.failed" | "configuration.channels.created" | "configuration.channels.updated" | "configuration.channels.deleted" | "configuration.tasks.created" | "configuration.tasks.updated" | "configuration.tasks.deleted" | "configuration.steps.created" | "configuration.steps.updated" | "configuration.steps.deleted" | "configuration.assistant.created" | "configuration.assistant.updated" | "configuration.assistant.deleted" | "configuration.configs.created" | "configuration.configs.updated" | "configuration.configs.deleted" | "configuration.actions.created" | "configuration.actions.updated" | "configuration.actions.deleted" | "configuration.jobs.created" | "configuration.jobs.updated" | "configuration.jobs.deleted" | "configuration.workflows.created" | "configuration.workflows.updated" | "configuration.workflows.deleted" | "configuration.subscriptions.created" | "configuration.subscriptions.updated" | "configuration.subscriptions.deleted")[];
+                    channel?: number | null;
+                    active?: boolean | null;
+                    signingSecret?: string | null;
+                }[];
             };
+        };
+        ConfigurationEventData: {
+            resource: string;
+            _id: number;
+            version: number;
+            /** @enum {string} */
+            operation: "created" | "updated" | "deleted";
+            by?: {
+                _id: number;
+                username: string;
+            } & {
+                [key: string]: unknown;
+            };
+            document: {
+                [key: string]: unknown;
+            } | null;
         };
         Conservation: {
             accepted: number;
@@ -1450,6 +1764,36 @@ export interface components {
                 unaudited: number;
             }[];
         };
+        Conversation: {
+            data: components["schemas"]["ConversationEntry"][];
+            previous: string | null;
+            next: string | null;
+        };
+        ConversationEntry: {
+            _id: string;
+            message: string;
+            /** Format: date-time */
+            at: string;
+            /** @enum {string} */
+            from: "person" | "assistant" | "team" | "api";
+            by?: {
+                _id: number;
+                name: string;
+            } & {
+                [key: string]: unknown;
+            };
+            text?: string;
+            transcript?: string;
+            media?: string;
+            template?: string;
+            language?: string;
+            variables?: string[];
+            whatsapp?: {
+                [key: string]: unknown;
+            };
+            state: string;
+            reason?: string;
+        };
         Credentials: {
             username?: string | null;
             email?: string | null;
@@ -1477,6 +1821,61 @@ export interface components {
             _id: number;
             /** @constant */
             deleted: true;
+        };
+        Delivery: {
+            _id: string;
+            event: string;
+            record: string;
+            /** @enum {string} */
+            state: "pending" | "delivered" | "failed";
+            attempts: {
+                /** Format: date-time */
+                at: string;
+                ms: number;
+                /** @enum {string} */
+                outcome: "accepted" | "failed";
+                code?: string;
+            }[];
+            /** Format: date-time */
+            due?: string;
+            reason?: string;
+            /** Format: date-time */
+            createdAt: string;
+        };
+        DeliveryDetail: {
+            _id: string;
+            event: string;
+            record: string;
+            /** @enum {string} */
+            state: "pending" | "delivered" | "failed";
+            attempts: {
+                /** Format: date-time */
+                at: string;
+                ms: number;
+                /** @enum {string} */
+                outcome: "accepted" | "failed";
+                code?: string;
+            }[];
+            /** Format: date-time */
+            due?: string;
+            reason?: string;
+            /** Format: date-time */
+            createdAt: string;
+            payload?: {
+                [key: string]: unknown;
+            };
+        };
+        DeliveryPage: {
+            data: components["schemas"]["Delivery"][];
+            next: string | null;
+        };
+        DeliveryReplayBody: {
+            /** Format: date-time */
+            since: string;
+            /** @enum {string} */
+            state?: "delivered" | "failed";
+            /** @default 10000 */
+            limit: number;
         };
         Explanation: {
             result: string;
@@ -1514,9 +1913,9 @@ export interface components {
         FindingPage: {
             data: {
                 /** @enum {string} */
-                code: "dangling_reference" | "unreachable_step" | "step_cycle" | "bad_spec" | "bad_handler" | "unknown_agent" | "incomplete_channel" | "shadowed" | "not_checked";
+                code: "dangling_reference" | "unreachable_step" | "step_cycle" | "bad_spec" | "bad_handler" | "unknown_agent" | "incomplete_channel" | "shadowed" | "failing_subscription" | "full_subscription" | "disabled_subscription" | "not_checked";
                 /** @enum {string} */
-                resource: "channels" | "tasks" | "steps" | "assistant" | "configs" | "actions" | "jobs" | "workflows";
+                resource: "channels" | "tasks" | "steps" | "assistant" | "configs" | "actions" | "jobs" | "workflows" | "subscriptions";
                 _id: number;
                 path: string;
                 message: string;
@@ -1586,7 +1985,7 @@ export interface components {
             };
             plan: {
                 /** @enum {string} */
-                resource: "channels" | "tasks" | "steps" | "assistant" | "configs" | "actions" | "jobs" | "workflows";
+                resource: "channels" | "tasks" | "steps" | "assistant" | "configs" | "actions" | "jobs" | "workflows" | "subscriptions";
                 _id: number;
                 /** @enum {string} */
                 action: "create" | "update" | "unchanged";
@@ -1664,14 +2063,14 @@ export interface components {
             thread: string;
             phone?: string;
             source: string;
-            /** @enum {string} */
-            state: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
+            state: components["schemas"]["MessageState"];
             reason?: string;
             fault?: ("caller" | "channel" | "provider" | "us") | null;
             /** Format: date-time */
             due?: string;
             waitingFor?: string;
             gatheredInto?: string;
+            waiting?: components["schemas"]["Waiting"];
             /** Format: date-time */
             receivedAt: string;
             /** Format: date-time */
@@ -1737,8 +2136,7 @@ export interface components {
             timeline: {
                 /** Format: date-time */
                 at: string;
-                /** @enum {string} */
-                state: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
+                state: components["schemas"]["MessageState"];
                 reason?: string;
             }[];
             sends: ({
@@ -1765,6 +2163,7 @@ export interface components {
                 /** @enum {string} */
                 outcome: "accepted" | "retryable" | "permanent" | "uncertain";
                 code?: string;
+                error?: string;
                 ms: number;
             } & {
                 [key: string]: unknown;
@@ -1776,6 +2175,8 @@ export interface components {
             data: components["schemas"]["MessageSummary"][];
             next: string | null;
         };
+        /** @enum {string} */
+        MessageState: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
         MessageSummary: {
             _id: string;
             channel: string;
@@ -1783,18 +2184,23 @@ export interface components {
             thread: string;
             phone?: string;
             source: string;
-            /** @enum {string} */
-            state: "received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted";
+            state: components["schemas"]["MessageState"];
             reason?: string;
             fault?: ("caller" | "channel" | "provider" | "us") | null;
             /** Format: date-time */
             due?: string;
             waitingFor?: string;
             gatheredInto?: string;
+            waiting?: components["schemas"]["Waiting"];
             /** Format: date-time */
             receivedAt: string;
             /** Format: date-time */
             updatedAt: string;
+        };
+        MessagesWaiting: {
+            messages: number;
+            more: boolean;
+            groups: components["schemas"]["WaitingGroup"][];
         };
         MetaPayload: {
             object?: string;
@@ -1899,11 +2305,12 @@ export interface components {
             namespace: string;
         };
         ReplayBody: {
-            state?: ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted") | ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted")[];
-            status?: ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted") | ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted")[];
+            state?: components["schemas"]["MessageState"] | components["schemas"]["MessageState"][];
+            status?: components["schemas"]["MessageState"] | components["schemas"]["MessageState"][];
             channel?: string;
             thread?: string;
             phone?: string;
+            user?: string;
             providerId?: string;
             requestId?: string;
             /** @enum {string} */
@@ -1918,6 +2325,29 @@ export interface components {
         Replayed: {
             replayed: number;
             more: boolean;
+        };
+        ReplayedDeliveries: {
+            replayed: number;
+            next: string | null;
+        };
+        ReplayedDelivery: {
+            _id: string;
+            /** @constant */
+            replayed: true;
+        };
+        Reply: components["schemas"]["ReplyText"] | components["schemas"]["ReplyTemplate"] | components["schemas"]["ReplyWhatsapp"];
+        ReplyTemplate: {
+            template: string;
+            variables?: string[];
+            language: string;
+        };
+        ReplyText: {
+            text: string;
+        };
+        ReplyWhatsapp: {
+            whatsapp: {
+                [key: string]: unknown;
+            };
         };
         Role: {
             _id: number;
@@ -2018,6 +2448,110 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        Subscription: {
+            _id: number;
+            name: string;
+            /** Format: uri */
+            url: string;
+            events: ("message.received" | "message.sent" | "message.delivered" | "message.read" | "message.failed" | "message.dead" | "thread.handed_off" | "thread.opened" | "task.started" | "task.step_completed" | "task.completed" | "task.failed" | "configuration.channels.created" | "configuration.channels.updated" | "configuration.channels.deleted" | "configuration.tasks.created" | "configuration.tasks.updated" | "configuration.tasks.deleted" | "configuration.steps.created" | "configuration.steps.updated" | "configuration.steps.deleted" | "configuration.assistant.created" | "configuration.assistant.updated" | "configuration.assistant.deleted" | "configuration.configs.created" | "configuration.configs.updated" | "configuration.configs.deleted" | "configuration.actions.created" | "configuration.actions.updated" | "configuration.actions.deleted" | "configuration.jobs.created" | "configuration.jobs.updated" | "configuration.jobs.deleted" | "configuration.workflows.created" | "configuration.workflows.updated" | "configuration.workflows.deleted" | "configuration.subscriptions.created" | "configuration.subscriptions.updated" | "configuration.subscriptions.deleted")[];
+            channel?: number | null;
+            active?: boolean | null;
+            signingSecret?: string | null;
+            account: number;
+            /** Format: date-time */
+            activeSince?: string;
+            token?: number;
+            failing?: {
+                /** Format: date-time */
+                since: string;
+                reason: string;
+            };
+            full?: {
+                /** Format: date-time */
+                since: string;
+                reason: string;
+            };
+            disabled?: {
+                /** Format: date-time */
+                at: string;
+                reason: string;
+            };
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        SubscriptionBody: {
+            name: string;
+            /** Format: uri */
+            url: string;
+            events: ("message.received" | "message.sent" | "message.delivered" | "message.read" | "message.failed" | "message.dead" | "thread.handed_off" | "thread.opened" | "task.started" | "task.step_completed" | "task.completed" | "task.failed" | "configuration.channels.created" | "configuration.channels.updated" | "configuration.channels.deleted" | "configuration.tasks.created" | "configuration.tasks.updated" | "configuration.tasks.deleted" | "configuration.steps.created" | "configuration.steps.updated" | "configuration.steps.deleted" | "configuration.assistant.created" | "configuration.assistant.updated" | "configuration.assistant.deleted" | "configuration.configs.created" | "configuration.configs.updated" | "configuration.configs.deleted" | "configuration.actions.created" | "configuration.actions.updated" | "configuration.actions.deleted" | "configuration.jobs.created" | "configuration.jobs.updated" | "configuration.jobs.deleted" | "configuration.workflows.created" | "configuration.workflows.updated" | "configuration.workflows.deleted" | "configuration.subscriptions.created" | "configuration.subscriptions.updated" | "configuration.subscriptions.deleted")[];
+            channel?: number | null;
+            active?: boolean | null;
+            signingSecret?: string | null;
+            _id?: unknown;
+            account?: unknown;
+            activeSince?: unknown;
+            token?: unknown;
+            failing?: unknown;
+            full?: unknown;
+            disabled?: unknown;
+            createdAt?: unknown;
+            updatedAt?: unknown;
+        };
+        SubscriptionEventData: {
+            subscription: {
+                _id: number;
+                name: string;
+            } & {
+                [key: string]: unknown;
+            };
+        };
+        SubscriptionPage: {
+            data: components["schemas"]["SubscriptionRead"][];
+            next: string | null;
+        };
+        SubscriptionPatch: {
+            name?: string | null;
+            url?: string | null;
+            events?: ("message.received" | "message.sent" | "message.delivered" | "message.read" | "message.failed" | "message.dead" | "thread.handed_off" | "thread.opened" | "task.started" | "task.step_completed" | "task.completed" | "task.failed" | "configuration.channels.created" | "configuration.channels.updated" | "configuration.channels.deleted" | "configuration.tasks.created" | "configuration.tasks.updated" | "configuration.tasks.deleted" | "configuration.steps.created" | "configuration.steps.updated" | "configuration.steps.deleted" | "configuration.assistant.created" | "configuration.assistant.updated" | "configuration.assistant.deleted" | "configuration.configs.created" | "configuration.configs.updated" | "configuration.configs.deleted" | "configuration.actions.created" | "configuration.actions.updated" | "configuration.actions.deleted" | "configuration.jobs.created" | "configuration.jobs.updated" | "configuration.jobs.deleted" | "configuration.workflows.created" | "configuration.workflows.updated" | "configuration.workflows.deleted" | "configuration.subscriptions.created" | "configuration.subscriptions.updated" | "configuration.subscriptions.deleted")[] | null;
+            channel?: (number | null) | null;
+            active?: (boolean | null) | null;
+            signingSecret?: (string | null) | null;
+        };
+        SubscriptionRead: {
+            _id: number;
+            name: string;
+            /** Format: uri */
+            url: string;
+            events: ("message.received" | "message.sent" | "message.delivered" | "message.read" | "message.failed" | "message.dead" | "thread.handed_off" | "thread.opened" | "task.started" | "task.step_completed" | "task.completed" | "task.failed" | "configuration.channels.created" | "configuration.channels.updated" | "configuration.channels.deleted" | "configuration.tasks.created" | "configuration.tasks.updated" | "configuration.tasks.deleted" | "configuration.steps.created" | "configuration.steps.updated" | "configuration.steps.deleted" | "configuration.assistant.created" | "configuration.assistant.updated" | "configuration.assistant.deleted" | "configuration.configs.created" | "configuration.configs.updated" | "configuration.configs.deleted" | "configuration.actions.created" | "configuration.actions.updated" | "configuration.actions.deleted" | "configuration.jobs.created" | "configuration.jobs.updated" | "configuration.jobs.deleted" | "configuration.workflows.created" | "configuration.workflows.updated" | "configuration.workflows.deleted" | "configuration.subscriptions.created" | "configuration.subscriptions.updated" | "configuration.subscriptions.deleted")[];
+            channel?: (number | components["schemas"]["Channel"]) | null;
+            active?: boolean | null;
+            signingSecret?: string | null;
+            account: number;
+            /** Format: date-time */
+            activeSince?: string;
+            token?: number;
+            failing?: {
+                /** Format: date-time */
+                since: string;
+                reason: string;
+            };
+            full?: {
+                /** Format: date-time */
+                since: string;
+                reason: string;
+            };
+            disabled?: {
+                /** Format: date-time */
+                at: string;
+                reason: string;
+            };
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
         Task: {
             _id: number;
             workflow: number;
@@ -2049,6 +2583,13 @@ export interface components {
             _id?: unknown;
             createdAt?: unknown;
             updatedAt?: unknown;
+        };
+        TaskEventData: {
+            _id: number;
+            step?: number | null;
+            task: {
+                [key: string]: unknown;
+            } | null;
         };
         TaskPage: {
             data: components["schemas"]["TaskRead"][];
@@ -2082,6 +2623,68 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        TestDelivery: {
+            _id: string;
+            /** @constant */
+            event: "subscription.test";
+            /** @constant */
+            state: "pending";
+        };
+        Thread: {
+            _id: string;
+            extId: string;
+            channel: string;
+            user: {
+                name?: string;
+                phone?: string;
+                email?: string;
+            } & {
+                [key: string]: unknown;
+            };
+            /** @enum {string} */
+            handler: "assistant" | "person";
+            lastMessage: string;
+            /** Format: date-time */
+            lastAt: string;
+            unread: number;
+            serviceWindowEndsAt: string | null;
+            task: {
+                _id: number;
+                name: string;
+                status: string;
+                workflow: number;
+                currentStep: number;
+            } | null;
+        };
+        ThreadChange: {
+            /** @enum {string} */
+            handler?: "assistant" | "person";
+            /** @constant */
+            unread?: 0;
+        };
+        ThreadPage: {
+            data: components["schemas"]["ThreadSummary"][];
+            next: string | null;
+        };
+        ThreadSummary: {
+            _id: string;
+            extId: string;
+            channel: string;
+            user: {
+                name?: string;
+                phone?: string;
+                email?: string;
+            } & {
+                [key: string]: unknown;
+            };
+            /** @enum {string} */
+            handler: "assistant" | "person";
+            lastMessage: string;
+            /** Format: date-time */
+            lastAt: string;
+            unread: number;
+            serviceWindowEndsAt: string | null;
+        };
         ToolResult: {
             /** @enum {string} */
             state: "done" | "failed";
@@ -2089,6 +2692,49 @@ export interface components {
             text: string;
             /** @constant */
             cut?: true;
+        };
+        Traffic: {
+            /** Format: date-time */
+            from: string;
+            /** @enum {string} */
+            by: "minute" | "hour";
+            accepted: number;
+            sent: number;
+            delivered: number;
+            read: number;
+            done: number;
+            failed: number;
+            dead: number;
+            unrouted: number;
+            latency: {
+                p50: number;
+                p99: number;
+            } | null;
+            periods: components["schemas"]["TrafficPeriod"][];
+            numbers: {
+                number: string;
+                channels: string[];
+                sends: number;
+                busiest: number;
+                limit: number;
+            }[];
+            difference: number;
+        };
+        TrafficPeriod: {
+            /** Format: date-time */
+            at: string;
+            accepted: number;
+            sent: number;
+            delivered: number;
+            read: number;
+            done: number;
+            failed: number;
+            dead: number;
+            unrouted: number;
+            latency: {
+                p50: number;
+                p99: number;
+            } | null;
         };
         Trial: {
             /** @enum {string} */
@@ -2127,6 +2773,23 @@ export interface components {
                 result?: components["schemas"]["ToolResult"];
             }[];
         };
+        Usage: {
+            /** Format: date */
+            day?: string;
+            channel?: string | null;
+            assistant?: number;
+            model?: string;
+            provider?: string;
+            messages: number;
+            turns: number;
+            inputTokens: number;
+            outputTokens: number;
+            modelMs: number;
+            errors: number;
+        };
+        UsageReport: {
+            data: components["schemas"]["Usage"][];
+        };
         User: {
             _id: number;
             provider: string;
@@ -2163,6 +2826,27 @@ export interface components {
             role?: number | string;
             context?: {
                 [key: string]: unknown;
+            };
+        };
+        Waiting: {
+            for: string;
+            /** Format: date-time */
+            since: string;
+            /** Format: date-time */
+            until?: string;
+            code?: string;
+            error?: string;
+            message?: string;
+        };
+        WaitingGroup: {
+            for: string;
+            messages: number;
+            oldest: {
+                _id: string;
+                thread: string;
+                channel: string;
+                /** Format: date-time */
+                receivedAt: string;
             };
         };
         WebhookMessage: {
@@ -2282,7 +2966,7 @@ export interface components {
             detail?: string;
             instance: string;
             /** @enum {string} */
-            code: "malformed_json" | "malformed_body" | "malformed_request" | "invalid_path" | "invalid_id" | "unauthenticated" | "invalid_credentials" | "invalid_refresh_token" | "invalid_invitation" | "password_required" | "forbidden" | "not_found" | "method_not_allowed" | "body_timeout" | "request_timeout" | "email_taken" | "name_taken" | "last_admin" | "still_referenced" | "idempotency_in_flight" | "precondition_failed" | "not_replayable" | "body_too_large" | "unsupported_media_type" | "validation_failed" | "too_deep" | "too_many_members" | "idempotency_key_reused" | "rate_limited" | "headers_too_large" | "internal_error" | "bad_gateway" | "unavailable" | "upstream_timeout";
+            code: "malformed_json" | "malformed_body" | "malformed_request" | "invalid_path" | "invalid_id" | "unauthenticated" | "invalid_credentials" | "invalid_refresh_token" | "invalid_invitation" | "password_required" | "forbidden" | "not_found" | "method_not_allowed" | "body_timeout" | "request_timeout" | "email_taken" | "name_taken" | "last_admin" | "still_referenced" | "several_channels" | "idempotency_in_flight" | "precondition_failed" | "not_replayable" | "subscription_inactive" | "body_too_large" | "unsupported_media_type" | "validation_failed" | "too_deep" | "too_many_members" | "idempotency_key_reused" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "bad_gateway" | "unavailable" | "upstream_timeout";
             requestId: string;
             errors?: ({
                 path: string;
@@ -2294,6 +2978,228 @@ export interface components {
             errorsTotal?: number;
         } & {
             [key: string]: unknown;
+        };
+        BadGatewayProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 502;
+            /** @enum {string} */
+            code?: "bad_gateway";
+        };
+        BodyTimeoutRequestTimeoutProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 408;
+            /** @enum {string} */
+            code?: "body_timeout" | "request_timeout";
+        };
+        BodyTooLargeProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 413;
+            /** @enum {string} */
+            code?: "body_too_large";
+        };
+        EmailTakenProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 409;
+            /** @enum {string} */
+            code?: "email_taken";
+        };
+        ForbiddenPasswordRequiredProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 403;
+            /** @enum {string} */
+            code?: "forbidden" | "password_required";
+        };
+        ForbiddenProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 403;
+            /** @enum {string} */
+            code?: "forbidden";
+        };
+        HeadersTooLargeProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 431;
+            /** @enum {string} */
+            code?: "headers_too_large";
+        };
+        IdempotencyInFlightProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 409;
+            /** @enum {string} */
+            code?: "idempotency_in_flight";
+        };
+        IdempotencyInFlightSeveralChannelsProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 409;
+            /** @enum {string} */
+            code?: "idempotency_in_flight" | "several_channels";
+        };
+        IdempotencyKeyReusedTooDeepTooManyMembersValidationFailedProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 422;
+            /** @enum {string} */
+            code?: "idempotency_key_reused" | "too_deep" | "too_many_members" | "validation_failed";
+        };
+        InternalErrorProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 500;
+            /** @enum {string} */
+            code?: "internal_error";
+        };
+        InvalidCredentialsProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 401;
+            /** @enum {string} */
+            code?: "invalid_credentials";
+        };
+        InvalidCredentialsUnauthenticatedProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 401;
+            /** @enum {string} */
+            code?: "invalid_credentials" | "unauthenticated";
+        };
+        InvalidIdInvalidPathMalformedBodyMalformedJsonMalformedRequestProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 400;
+            /** @enum {string} */
+            code?: "invalid_id" | "invalid_path" | "malformed_body" | "malformed_json" | "malformed_request";
+        };
+        InvalidIdInvalidPathMalformedRequestProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 400;
+            /** @enum {string} */
+            code?: "invalid_id" | "invalid_path" | "malformed_request";
+        };
+        InvalidInvitationProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 401;
+            /** @enum {string} */
+            code?: "invalid_invitation";
+        };
+        InvalidPathMalformedBodyMalformedJsonMalformedRequestProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 400;
+            /** @enum {string} */
+            code?: "invalid_path" | "malformed_body" | "malformed_json" | "malformed_request";
+        };
+        InvalidPathMalformedRequestProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 400;
+            /** @enum {string} */
+            code?: "invalid_path" | "malformed_request";
+        };
+        InvalidRefreshTokenProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 401;
+            /** @enum {string} */
+            code?: "invalid_refresh_token";
+        };
+        LastAdminNameTakenProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 409;
+            /** @enum {string} */
+            code?: "last_admin" | "name_taken";
+        };
+        LastAdminProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 409;
+            /** @enum {string} */
+            code?: "last_admin";
+        };
+        NameTakenProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 409;
+            /** @enum {string} */
+            code?: "name_taken";
+        };
+        NotFoundProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 404;
+            /** @enum {string} */
+            code?: "not_found";
+        };
+        NotReplayableProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 409;
+            /** @enum {string} */
+            code?: "not_replayable";
+        };
+        PreconditionFailedProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 412;
+            /** @enum {string} */
+            code?: "precondition_failed";
+        };
+        RateLimitedProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 429;
+            /** @enum {string} */
+            code?: "rate_limited";
+        };
+        RateLimitedTooManyStreamsProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 429;
+            /** @enum {string} */
+            code?: "rate_limited" | "too_many_streams";
+        };
+        RequestTimeoutProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 408;
+            /** @enum {string} */
+            code?: "request_timeout";
+        };
+        SeveralChannelsProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 409;
+            /** @enum {string} */
+            code?: "several_channels";
+        };
+        StillReferencedProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 409;
+            /** @enum {string} */
+            code?: "still_referenced";
+        };
+        SubscriptionInactiveProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 409;
+            /** @enum {string} */
+            code?: "subscription_inactive";
+        };
+        TooDeepTooManyMembersValidationFailedProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 422;
+            /** @enum {string} */
+            code?: "too_deep" | "too_many_members" | "validation_failed";
+        };
+        UnauthenticatedProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 401;
+            /** @enum {string} */
+            code?: "unauthenticated";
+        };
+        UnavailableProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 503;
+            /** @enum {string} */
+            code?: "unavailable";
+        };
+        UnsupportedMediaTypeProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 415;
+            /** @enum {string} */
+            code?: "unsupported_media_type";
+        };
+        UpstreamTimeoutProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 504;
+            /** @enum {string} */
+            code?: "upstream_timeout";
+        };
+        ValidationFailedProblem: components["schemas"]["Problem"] & {
+            /** @enum {integer} */
+            status?: 422;
+            /** @enum {string} */
+            code?: "validation_failed";
         };
     };
     responses: never;
@@ -5184,6 +6090,248 @@ export interface operations {
             };
         };
     };
+    listSubscriptions: {
+        parameters: {
+            query?: {
+                _id?: number;
+                name?: string;
+                channel?: number;
+                updatedAt?: string;
+                sort?: "_id" | "-_id" | "name" | "-name" | "channel" | "-channel" | "updatedAt" | "-updatedAt";
+                limit?: number;
+                after?: string;
+                _populate?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createSubscription: {
+        parameters: {
+            query?: never;
+            header?: {
+                Prefer?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readSubscription: {
+        parameters: {
+            query?: {
+                _populate?: string;
+            };
+            header?: {
+                "If-None-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionRead"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putSubscription: {
+        parameters: {
+            query?: never;
+            header?: {
+                "If-Match"?: string;
+                "If-None-Match"?: string;
+                Prefer?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteSubscription: {
+        parameters: {
+            query?: {
+                force?: "true" | "false";
+            };
+            header?: {
+                "If-Match"?: string;
+                "If-None-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    patchSubscription: {
+        parameters: {
+            query?: never;
+            header?: {
+                "If-Match"?: string;
+                "If-None-Match"?: string;
+                Prefer?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionPatch"];
+                "application/merge-patch+json": components["schemas"]["SubscriptionPatch"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readSubscriptionHistory: {
+        parameters: {
+            query?: {
+                after?: string;
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["History"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     checkConfiguration: {
         parameters: {
             query?: {
@@ -5441,11 +6589,12 @@ export interface operations {
                 channel?: string;
                 thread?: string;
                 phone?: string;
+                user?: string;
                 providerId?: string;
                 requestId?: string;
                 fault?: "caller" | "channel" | "provider" | "us";
-                state?: ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted") | ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted")[];
-                status?: ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted") | ("received" | "handled" | "sending" | "sent" | "delivered" | "read" | "done" | "failed" | "dead" | "unrouted")[];
+                state?: components["schemas"]["MessageState"] | components["schemas"]["MessageState"][];
+                status?: components["schemas"]["MessageState"] | components["schemas"]["MessageState"][];
                 from?: string;
                 to?: string;
                 limit?: number;
@@ -5539,6 +6688,46 @@ export interface operations {
             };
         };
     };
+    readMedia: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "audio/ogg": string;
+                    "audio/mpeg": string;
+                    "audio/wav": string;
+                    "audio/mp4": string;
+                    "audio/amr": string;
+                    "audio/*": string;
+                    "application/octet-stream": string;
+                    "image/*": string;
+                    "video/*": string;
+                    "text/plain": string;
+                    "text/csv": string;
+                    "application/*": string;
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     replayMessages: {
         parameters: {
             query?: never;
@@ -5591,6 +6780,62 @@ export interface operations {
                         /** @constant */
                         replayed: true;
                     };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readTraffic: {
+        parameters: {
+            query?: {
+                last?: "hour" | "day" | "week";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Traffic"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readWaiting: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessagesWaiting"];
                 };
             };
             default: {
@@ -5700,6 +6945,464 @@ export interface operations {
             };
         };
     };
+    readUsage: {
+        parameters: {
+            query?: {
+                by?: "day" | "channel" | "assistant" | "model";
+                from?: string;
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageReport"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listDeliveries: {
+        parameters: {
+            query?: {
+                state?: "pending" | "delivered" | "failed";
+                event?: string;
+                limit?: number;
+                after?: string;
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+                delivery: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryDetail"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    replayDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+                delivery: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayedDelivery"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    replayDeliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeliveryReplayBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayedDeliveries"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    testSubscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestDelivery"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    followEvents: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    followThread: {
+        parameters: {
+            query?: {
+                channel?: string;
+            };
+            header?: {
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                extId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listThreads: {
+        parameters: {
+            query?: {
+                channel?: string;
+                handler?: "assistant" | "person";
+                unread?: "true" | "false";
+                q?: string;
+                limit?: number;
+                after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readThread: {
+        parameters: {
+            query?: {
+                channel?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Thread"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    eraseThread: {
+        parameters: {
+            query?: {
+                channel?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        _id: string;
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeThread: {
+        parameters: {
+            query?: {
+                channel?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThreadChange"];
+                "application/merge-patch+json": components["schemas"]["ThreadChange"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Thread"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readConversation: {
+        parameters: {
+            query?: {
+                channel?: string;
+                limit?: number;
+                before?: string;
+                after?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    replyInThread: {
+        parameters: {
+            query?: {
+                channel?: string;
+            };
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Reply"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        _id: string;
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     isLive: {
         parameters: {
             query?: never;
@@ -5758,6 +7461,33 @@ export interface operations {
         };
     };
     readOpenApi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenApi"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readOpenApi30: {
         parameters: {
             query?: never;
             header?: never;

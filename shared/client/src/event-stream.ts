@@ -11,6 +11,8 @@ export interface FollowOptions {
   refusalOf(response: Response): Promise<ParleyError>
   lastEventId?: string
   signal?: AbortSignal
+  /** Called whenever the stream has been opened. */
+  onOpen?(): void
   /** The connection counts as broken after so much silence, in milliseconds (45,000). */
   silenceMs?: number
 }
@@ -19,6 +21,7 @@ const SILENCE_MS = 45_000
 const GIVE_UP_MS = 300_000
 const FIRST_PAUSE_MS = 500
 const MAX_PAUSE_MS = 15_000
+const MAX_DOUBLINGS = 10
 const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024
 /** Refusals that may be over a moment later. */
 const PASSING = [408, 429, 502, 503, 504]
@@ -26,7 +29,7 @@ const PASSING = [408, 429, 502, 503, 504]
 /**
  * The events of a stream, one after another. It is opened again where it ends, breaks or is silent, and goes on after
  * the last event (`Last-Event-ID`); after 5 minutes without a connection the last error is thrown. A refusal that does
- * not pass is thrown at once. 204, the signal and the consumer's `break` end it.
+ * not pass is thrown at once. The signal and the consumer's `break` end it.
  */
 export async function* followEvents(options: FollowOptions): AsyncGenerator<ServerEvent> {
   const ended = options.signal ?? new AbortController().signal
@@ -37,9 +40,9 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Serv
     const connection = createConnection(ended, options.silenceMs ?? SILENCE_MS)
     try {
       const response = await options.open({ headers: headersAfter(parser), signal: connection.signal })
-      if (response.status === 204) return
       if (!response.ok || response.body === null) throw await options.refusalOf(response)
       failures = 0
+      options.onOpen?.()
       yield* eventsIn(response.body, { parser, connection })
       connectedAt = performance.now()
     } catch (error) {
@@ -49,8 +52,10 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Serv
     } finally {
       connection.close()
     }
-    const backoff = Math.min(FIRST_PAUSE_MS * 2 ** failures++, MAX_PAUSE_MS) * (0.5 + Math.random() / 2)
-    await pause(parser.retryMs() ?? backoff, ended)
+    // Many readers lose their streams at one time, when an instance stops.
+    const first = Math.min(parser.retryMs() ?? FIRST_PAUSE_MS, MAX_PAUSE_MS)
+    const backoff = Math.min(first * 2 ** Math.min(failures++, MAX_DOUBLINGS), MAX_PAUSE_MS)
+    await pause(backoff * (0.5 + Math.random() / 2), ended)
   }
 }
 

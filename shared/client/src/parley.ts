@@ -6,6 +6,7 @@ import { refusalOf, succeeded } from './parley-error.ts'
 import { type Fetch, repeatedFetch } from './repeated-fetch.ts'
 import { createSession, type SessionOptions } from './session.ts'
 
+export type { ServerEvent } from './event-stream.ts'
 export type Schemas = components['schemas']
 export type Message = Schemas['Message']
 export type MessageSummary = Schemas['MessageSummary']
@@ -32,6 +33,8 @@ export interface StreamOptions {
   /** The id of the last event that was seen: the stream goes on after it. */
   lastEventId?: string
   signal?: AbortSignal
+  /** Called whenever the stream has been opened: what happens from then on is in it. */
+  onOpen?(): void
 }
 
 /** A Parley gateway, as one caller. */

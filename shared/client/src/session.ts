@@ -16,6 +16,8 @@ export interface SessionOptions {
   session?: SessionTokens | undefined
   /** Called with each new session before its token is used: the refresh token of the one before it is spent then. */
   onSession?: ((session: SessionTokens) => void | Promise<void>) | undefined
+  /** In place of all others: whose token goes with the requests, such as of a session whose refresh token is in a cookie. */
+  tokens?: Session | undefined
 }
 
 /** Whose token goes with the requests. */
@@ -31,9 +33,10 @@ export interface Session {
  * logging in is refused.
  */
 export function createSession(
-  { url, token, login, session, onSession }: SessionOptions,
+  { url, token, login, session, onSession, tokens }: SessionOptions,
   fetch: Fetch,
 ): Session {
+  if (tokens !== undefined) return tokens
   if (token !== undefined) return { token: async () => token, renew: async () => undefined }
   let current = session
   let renewing: Promise<string | undefined> | undefined

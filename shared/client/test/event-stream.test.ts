@@ -130,19 +130,20 @@ describe('an event stream', () => {
     await expect(events.next()).rejects.toMatchObject({ status: 403, code: 'forbidden' })
   })
 
-  test('ends with 204, and with the signal', async () => {
-    const { url } = await streams((req, res) => {
-      if (req.url === '/over') res.writeHead(204).end()
+  test('says whenever it is open, and ends with the signal', async () => {
+    const { url } = await streams((_req, res, connection) => {
+      if (connection === 1) res.writeHead(200, { 'content-type': 'text/event-stream' }).end('retry: 1\n\n')
       else write(res, 'data: x\n\n')
     })
     const parley = createParley({ url, token: 't' })
-    expect(await Array.fromAsync(parley.events('/over'))).toEqual([])
+    let opened = 0
+    const onOpen = () => void opened++
     const ending = new AbortController()
     const seen: string[] = []
-    for await (const { data } of parley.events('/open', { signal: ending.signal })) {
+    for await (const { data } of parley.events('/open', { signal: ending.signal, onOpen })) {
       seen.push(data)
       ending.abort()
     }
-    expect(seen).toEqual(['x'])
+    expect([seen, opened]).toEqual([['x'], 2])
   })
 })

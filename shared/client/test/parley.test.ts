@@ -23,11 +23,11 @@ beforeAll(async () => {
   })
   const body = { name: 'Ana', email: username, phone: '1', password, namespace: 'acme' }
   await succeeded(createParley({ url: system.url }).api.POST('/api/auth/register', { body }))
-}, 240_000)
+})
 afterAll(async () => {
   await edge.close()
   await system.close()
-}, 60_000)
+})
 
 async function forward(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const chunks: Buffer[] = []
