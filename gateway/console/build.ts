@@ -31,7 +31,7 @@ async function bundleConsole(): Promise<Bundle> {
     write: false,
     format: 'esm',
     platform: 'browser',
-    target: ['es2023', 'chrome120', 'firefox121', 'safari17'],
+    target: ['es2023', 'chrome123', 'firefox128', 'safari17.5'],
     minify: true,
     legalComments: 'none',
     jsx: 'automatic',

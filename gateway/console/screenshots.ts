@@ -9,20 +9,24 @@ import { startBrowser } from './test/browser.ts'
 import { register, signIn } from './test/pages.ts'
 import { seed } from './test/seed.ts'
 
-const PICTURES = [
+interface Picture {
+  name: string
+  path: string
+  wait: string
+  /** What is done before it is taken. */
+  act?: (page: Page) => Promise<void>
+}
+
+const PICTURES: Picture[] = [
   { name: 'overview', path: '/', wait: '.chart canvas' },
+  { name: 'conversations', path: '/conversations', wait: '.threads a', act: takeOverMarta },
   { name: 'messages', path: '/messages', wait: 'tbody tr' },
-  {
-    name: 'message',
-    path: '/messages?state=dead',
-    wait: 'tbody tr',
-    press: ['j', 'Enter'],
-    after: '.timeline',
-  },
-  { name: 'assistant', path: '/assistants/assistant/1', wait: 'form' },
+  { name: 'message', path: '/messages?channel=support-line', wait: 'tbody tr', act: openMessageWithTurns },
+  { name: 'assistant', path: '/assistants/assistant/1', wait: 'form', act: tryAssistant },
   { name: 'workflow', path: '/assistants/workflows/1', wait: '.graph' },
   { name: 'channels', path: '/channels', wait: 'tbody .badge' },
   { name: 'channel', path: '/channels/1', wait: 'form' },
+  { name: 'events', path: '/events/1', wait: 'tbody tr' },
   { name: 'people', path: '/people', wait: 'tbody tr' },
 ]
 const SIZES = [
@@ -35,15 +39,18 @@ const SIZES = [
 const directory = process.argv[2] ?? join(CHECKOUT, 'docs/images')
 const all = process.argv.includes('--all')
 const shown = (name: string) =>
-  all || /^(overview|messages|message|workflow|channels|people|overview-dark|messages-phone)$/.test(name)
+  all ||
+  /^(overview|conversations|messages|message|assistant|workflow|channels|events|people)$|^(overview|conversations)-dark$|^(conversations|messages)-phone$/.test(
+    name,
+  )
 
 await mkdir(directory, { recursive: true })
 await buildConsole()
 const own = await startOwnSystem({ instances: {}, say: (line) => console.error(line) })
 try {
-  const { gatewayUrl, simulatorUrl } = own.system
-  const account = await register(gatewayUrl, 'garden')
-  await seed({ gatewayUrl, simulatorUrl, token: account.token })
+  const { gatewayUrl } = own.system
+  const account = await register(gatewayUrl, 'verde')
+  await seed(own.system, account, { updates: 300 })
   const browser = await startBrowser()
   for (const { name: suffix, ...look } of SIZES) {
     const context = await browser.newContext({ ...look, locale: 'en-GB', timezoneId: 'Europe/Lisbon' })
@@ -59,12 +66,35 @@ try {
   await own.stop()
 }
 
-async function take(page: Page, picture: (typeof PICTURES)[number], path: string): Promise<void> {
+async function take(page: Page, picture: Picture, path: string): Promise<void> {
   await page.goto(new URL(`/console${picture.path}`, page.url()).href)
   await page.waitForSelector(picture.wait)
-  for (const key of picture.press ?? []) await page.keyboard.press(key)
-  if (picture.after) await page.waitForSelector(picture.after)
+  await picture.act?.(page)
   await page.waitForFunction(() => document.querySelector('.loading') === null)
   await page.screenshot({ path, fullPage: all })
   console.error(path)
+}
+
+async function takeOverMarta(page: Page): Promise<void> {
+  await page.locator('.threads a', { hasText: 'Marta' }).click()
+  const takeOver = page.getByRole('button', { name: 'Take over' })
+  const reply = page.getByRole('textbox', { name: 'Your reply' })
+  await takeOver.or(reply).first().waitFor()
+  if (await takeOver.isVisible()) await takeOver.click()
+  await reply.fill('Hello Marta, this is Ana. I have your order in front of me.')
+}
+
+async function openMessageWithTurns(page: Page): Promise<void> {
+  await page.locator('tbody a').first().click()
+  await page.waitForSelector('.timeline')
+}
+
+async function tryAssistant(page: Page): Promise<void> {
+  const says = page.getByRole('textbox', { name: 'A message to Flora' })
+  for (const text of ['Hello! What can you do?', 'readOrder {"id": "4711"}']) {
+    await says.fill(text)
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.typing', { state: 'detached' })
+  }
+  await page.getByText('readOrder').first().waitFor()
 }

@@ -18,6 +18,7 @@ import type { GatewayConfig } from './config.ts'
 import { consolePages } from './console.ts'
 import { createCors } from './cors.ts'
 import { documentation } from './documentation.ts'
+import { createEventStreams } from './event-streams.ts'
 import { forwarding } from './forward.ts'
 import { gatekeeper } from './gatekeeper.ts'
 import { followInstances } from './instances.ts'
@@ -52,7 +53,8 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
   const keySet = createKeySet({ identity, log })
   const accessTokens = createAccessTokens({ keySet })
   const callers = createCallers({ accessTokens, identity })
-  const revocations = followRevocations({ identity, callers, log })
+  const streams = createEventStreams({ callers, registry })
+  const revocations = followRevocations({ identity, rememberers: [callers, streams], log })
   const findRoute = createRouter(routes)
   const { limits, counters } = createRateLimits(config, registry)
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
@@ -92,7 +94,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     log,
     secureTransport,
     cors,
-    admit: gatekeeper({ services, callers, signer, limits, trustedProxies }),
+    admit: gatekeeper({ services, callers, signer, limits, streams, trustedProxies }),
     awaitBody: awaitBody({ timeoutMs: config.BODY_TIMEOUT_MS }),
     forward: forwarded.forward,
     own,
@@ -100,7 +102,9 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
   return {
     app: Object.assign(listener, { locals: own.locals, router: own.router }),
     registry,
+    endStreams: streams.end,
     close: async () => {
+      streams.close()
       const following = Object.values(services).map((instances) => instances.close())
       await Promise.all([revocations.close(), settling?.close(), ...following])
       redis?.disconnect()

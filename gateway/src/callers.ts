@@ -94,8 +94,8 @@ export function createCallers(dependencies: ConfirmingDependencies): Callers {
     },
     resolve: (token) => once(token, () => confirm(token, callers.get(token))),
     forget: (changes) => {
-      const seenAt = new Map(changes.map(({ kind, key, seenAt }) => [`${kind} ${key}`, seenAt]))
-      if (seenAt.size === 0) return
+      if (changes.length === 0) return
+      const seenAt = timesSeen(changes)
       for (const [token, known] of callers.entries()) if (isTouched(known, seenAt)) callers.delete(token)
     },
     forgetAll: () => callers.clear(),
@@ -113,7 +113,13 @@ function goesOn(known: KnownCaller): boolean {
   return now < known.usableUntil
 }
 
-function isTouched({ caller, askedAt }: KnownCaller, seenAt: Map<string, number>): boolean {
+/** When each change was seen, by what it concerns. */
+export function timesSeen(changes: readonly Forgettable[]): Map<string, number> {
+  return new Map(changes.map(({ kind, key, seenAt }) => [`${kind} ${key}`, seenAt]))
+}
+
+/** Whether a change concerns a caller, and came after it was confirmed. */
+export function isTouched({ caller, askedAt }: KnownCaller, seenAt: ReadonlyMap<string, number>): boolean {
   return keysOf(caller).some((key) => askedAt <= (seenAt.get(key) ?? Number.NEGATIVE_INFINITY))
 }
 

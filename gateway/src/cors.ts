@@ -5,7 +5,7 @@ const MAX_AGE_SECONDS = 600
 const ALLOWED_HEADERS =
   'authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, prefer, x-request-id'
 const EXPOSED_HEADERS =
-  'etag, idempotent-replayed, ratelimit, ratelimit-policy, retry-after, x-message-id, x-request-id'
+  'etag, idempotent-replayed, parley-warning, ratelimit, ratelimit-policy, retry-after, x-message-id, x-request-id'
 
 /** Sets the headers of a response by its request's origin. True when that was a preflight, which is then answered. */
 export type Cors = (req: IncomingMessage, res: ServerResponse, path: string) => boolean

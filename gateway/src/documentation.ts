@@ -6,6 +6,7 @@ import { gzip } from 'node:zlib'
 import { methodNotAllowed } from '@parley/shared/problem'
 import { type Request, type RequestHandler, Router } from 'express'
 import { ERROR_PAGE_STYLE, errorPages } from './error-pages.ts'
+import { renderOpenApi30 } from './openapi-3.0.ts'
 
 /** A file that is served as it is. */
 interface Asset {
@@ -78,6 +79,13 @@ const textPage = (text: string) => ({
 
 const SOURCES: Readonly<Record<string, { type: string; read(): Promise<Buffer> }>> = {
   '/openapi.json': { type: 'application/json; charset=utf-8', read: () => readFile(openApiDocument) },
+  '/openapi-3.0.json': {
+    type: 'application/json; charset=utf-8',
+    read: async () => {
+      const document = JSON.parse(await readFile(openApiDocument, 'utf8'))
+      return Buffer.from(`${JSON.stringify(renderOpenApi30(document), null, 1)}\n`)
+    },
+  },
   '/docs': textPage(PAGE),
   ...Object.fromEntries(Object.entries(errorPages()).map(([path, text]) => [path, textPage(text)])),
   '/docs/errors.css': { type: 'text/css; charset=utf-8', read: async () => Buffer.from(ERROR_PAGE_STYLE) },
@@ -94,14 +102,13 @@ const SOURCES: Readonly<Record<string, { type: string; read(): Promise<Buffer> }
 }
 
 /**
- * `GET /openapi.json`, the same for people at `/docs` with all that the page needs, and `/docs/errors` with a page for
- * each error code. It needs no token;
- * `admit` throws for a caller that asks too often.
+ * `GET /openapi.json`, the same as OpenAPI 3.0 at `/openapi-3.0.json`, for people at `/docs` with all that the page
+ * needs, and `/docs/errors` with a page for each error code. It needs no token; `admit` throws for a caller that asks too often.
  */
 export function documentation({ admit }: { admit(req: Request): void }): Router {
   const serve = serving(admit)
   const router = Router({ caseSensitive: true })
-  for (const path of ['/openapi.json', '/docs']) {
+  for (const path of ['/openapi.json', '/openapi-3.0.json', '/docs']) {
     router.route(path).get(serve).all(methodNotAllowed('GET', 'HEAD'))
   }
   router.use('/docs', (req, res, next) => {

@@ -29,6 +29,8 @@ interface Forwarder {
 export type CallerClass = 'anonymous' | 'authenticated'
 
 const WAIT_MS = 10_000
+/** An event stream has a comment every 15 s. */
+const STREAM_SILENCE_MS = 60_000
 // Each class has its own, so that requests without a token can't block requests with one.
 const LIMITS: Record<CallerClass, SlotLimits> = {
   anonymous: { total: 256, perCaller: 192, waiting: 1_024, waitingPerCaller: 512, waitMs: WAIT_MS },
@@ -38,14 +40,16 @@ const LIMITS: Record<CallerClass, SlotLimits> = {
 /**
  * Streams a request to `res.locals.forwarding.target` and the response back. A service that can't be reached is 503,
  * one that is silent for `timeoutMs` 504; a response that breaks off cuts the caller's connection. Where a service has
- * no room for a request within 10 s, that is 429 when the caller's own requests are what fills it, else 503.
+ * no room for a request within 10 s, that is 429 when the caller's own requests are what fills it, else 503. Event
+ * streams take no such room, and have connections of their own.
  */
 export function forwarding(options: { timeoutMs: number; log: Log }): Forwarder {
-  const client = createUpstreamClient(options)
+  const client = createUpstreamClient({ ...options, silenceMs: options.timeoutMs })
+  const streams = createUpstreamClient({ ...options, silenceMs: STREAM_SILENCE_MS })
   const proxy = createProxyMiddleware<ReceivedRequest, PendingResponse>({
     router: (_req, res) => forwardingOf(res).target,
     ejectPlugins: true,
-    plugins: [through(client), reportErrors(options.log)],
+    plugins: [through((res) => (res.locals.isStream === true ? streams : client)), reportErrors(options.log)],
   })
   const slotsOf = slotsByService()
   return {
@@ -57,14 +61,19 @@ export function forwarding(options: { timeoutMs: number; log: Log }): Forwarder 
         res.once('close', release)
         void proxy(req, res, refuse)
       }
+      if (res.locals.isStream === true) return go(() => undefined)
       slotsOf(forwardingOf(res).instances, name).take(key, { go, refuse })
     },
-    close: () => client.close(),
+    close: async () => {
+      await Promise.all([client.close(), streams.close()])
+    },
   }
 }
 
 /** Puts the client in the place of the middleware's own, which is its last step and has no name. */
-function through(client: UpstreamClient): Plugin<ReceivedRequest, PendingResponse> {
+function through(
+  clientFor: (res: PendingResponse) => UpstreamClient,
+): Plugin<ReceivedRequest, PendingResponse> {
   return (server) => {
     server.before('web', '', (request, response, _options, _server, _head, callback) => {
       const [req, res] = [request as ReceivedRequest, response as PendingResponse]
@@ -72,7 +81,7 @@ function through(client: UpstreamClient): Plugin<ReceivedRequest, PendingRespons
       const requestId = String(res.locals.requestId)
       const headers = outgoingHeaders(req, { requestId, address, internalToken })
       const fail = (error: Error) => callback?.(error, req, res, target)
-      const end = client.send({ target, headers, req, res, fail })
+      const end = clientFor(res).send({ target, headers, req, res, fail })
       res.locals.abandon = end
       res.once('close', end)
       return true

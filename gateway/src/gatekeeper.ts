@@ -5,6 +5,7 @@ import type { InternalSigner } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import { type Callers, internalTokenFor, type KnownCaller } from './callers.ts'
 import { clientAddress } from './client-address.ts'
+import type { EventStreams } from './event-streams.ts'
 import type { Forwarding } from './forward.ts'
 import type { Instances } from './instances.ts'
 import type { RateLimits } from './rate-limit/rate-limits.ts'
@@ -16,6 +17,7 @@ interface Gatekeeping {
   callers: Callers
   signer: InternalSigner
   limits: RateLimits
+  streams: Pick<EventStreams, 'begin'>
   trustedProxies: BlockList
 }
 
@@ -40,11 +42,11 @@ export function gatekeeper(gatekeeping: Gatekeeping): (routed: Routed) => Promis
   return (routed) => {
     const { route, req } = routed
     requireRoute(routed)
-    const asked = { ...routed, address: clientAddress(req, trustedProxies) }
     const token = route.access === 'public' ? undefined : bearerIn(req.headers.authorization)
+    const asked = { ...routed, token, address: clientAddress(req, trustedProxies) }
     const known = token === undefined ? undefined : callers.known(token)
     if (known === undefined)
-      return callerFor(gatekeeping, asked, token).then((caller) => letThrough(gatekeeping, asked, caller))
+      return callerFor(gatekeeping, asked).then((caller) => letThrough(gatekeeping, asked, caller))
     letThrough(gatekeeping, asked, known)
     return undefined
   }
@@ -59,12 +61,13 @@ function requireRoute({ route, req, res }: Routed): void {
 
 interface Asked extends Routed {
   address: string
+  token: string | undefined
 }
 
 /** Counts the request, and sets its target and the caller that it is made for. */
 function letThrough(
-  { services, limits, signer }: Gatekeeping,
-  { route, path, res, address }: Asked,
+  { services, limits, signer, streams }: Gatekeeping,
+  { route, path, res, address, token }: Asked,
   known: KnownCaller | undefined,
 ): void {
   const instances = services[route.upstream]
@@ -75,6 +78,10 @@ function letThrough(
     limits.caller(route, known.caller)
     const { caller, internalTokens: cached } = known
     forwarding.internalToken = internalTokenFor(route.upstream, { caller, cached, signer })
+    if (route.isStream === true && token !== undefined) {
+      streams.begin({ token, known, res })
+      res.locals.isStream = true
+    }
   }
   res.locals.forwarding = forwarding
 }
@@ -82,8 +89,7 @@ function letThrough(
 /** The caller; undefined on a public path, and where an optional token is not valid. */
 async function callerFor(
   { callers, limits }: Gatekeeping,
-  { route, req, address }: Asked,
-  token: string | undefined,
+  { route, req, address, token }: Asked,
 ): Promise<KnownCaller | undefined> {
   if (route.access === 'public') return undefined
   try {

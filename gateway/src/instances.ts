@@ -14,6 +14,7 @@ export interface Instances {
 
 const INTERVAL_MS = 1_000
 const PROBE_MS = 2_000
+const STARTING_MS = 30_000
 
 /**
  * Follows the instances of a service, given as URLs whose names may stand for several addresses. Where there is
@@ -23,17 +24,28 @@ export function followInstances(options: { name: string; urls: readonly URL[]; l
   const { name, urls, log } = options
   let instances: readonly URL[] = urls
   let unavailable = new Set<string>()
+  const begun = performance.now()
+  const seen = new Set<string>()
+  const reported = new Set<string>()
+  // What has not been there yet may be starting too.
+  const isExpected = (host: string) => seen.has(host) || performance.now() - begun > STARTING_MS
   let position = 0
   const look = async () => {
     instances = (await Promise.all(urls.map(resolve))).flat()
     if (instances.length === 1) return unavailable.clear()
     const readiness = await Promise.all(instances.map(isReady))
     const found = new Set(instances.filter((_instance, at) => !readiness[at]).map(({ host }) => host))
+    for (const { host } of instances) if (!found.has(host)) seen.add(host)
     for (const host of found)
-      if (!unavailable.has(host))
+      if (!reported.has(host) && isExpected(host)) {
         log.warn({ service: name, host }, 'instance unavailable: requests go to the others')
-    for (const host of unavailable)
-      if (!found.has(host)) log.info({ service: name, host }, 'instance available again')
+        reported.add(host)
+      }
+    for (const host of [...reported])
+      if (!found.has(host)) {
+        log.info({ service: name, host }, 'instance available again')
+        reported.delete(host)
+      }
     unavailable = found
   }
   const closing = new AbortController()

@@ -1,7 +1,7 @@
 import { routes } from './routes.ts'
 
 /** What the gateway serves itself. */
-const OWN_PATHS = ['/console', '/docs', '/openapi.json', '/health/live', '/health/ready']
+const OWN_PATHS = ['/console', '/docs', '/openapi.json', '/openapi-3.0.json', '/health/live', '/health/ready']
 const KNOWN = [...new Set([...routes.map(({ path }) => path), ...OWN_PATHS])]
 const MAX_CHARACTERS = 64
 const MAX_DISTANCE = 3

@@ -8,6 +8,7 @@ const readiness = z
     dependencies: z.record(z.string(), z.enum(['up', 'down'])),
   })
   .meta({ id: 'Readiness' })
+const openApi = z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApi' })
 
 const upstreams = { webhook: 'up', configuration: 'up', dispatcher: 'up', redis: 'up' } as const
 
@@ -56,8 +57,23 @@ export const operations: readonly DescribedOperation[] = [
     tag,
     summary: 'This document',
     response: {
-      schema: z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApi' }),
+      schema: openApi,
       example: { openapi: '3.1.1' },
+      headers: [{ name: 'ETag', description: 'The version of the document' }],
+    },
+    errors: ['rate_limited'],
+    others: { 304: { description: 'It still has the tag that was sent' } },
+  },
+  {
+    method: 'GET',
+    path: '/openapi-3.0.json',
+    id: 'readOpenApi30',
+    tag,
+    summary: 'This document as OpenAPI 3.0',
+    description: 'For generators that read no 3.1. It has no `webhooks`.',
+    response: {
+      schema: openApi,
+      example: { openapi: '3.0.3' },
       headers: [{ name: 'ETag', description: 'The version of the document' }],
     },
     errors: ['rate_limited'],

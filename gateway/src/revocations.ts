@@ -23,19 +23,21 @@ const changesSchema = z.object({
  */
 export function followRevocations(options: {
   identity: Pick<InternalClient, 'get'>
-  callers: Pick<Callers, 'forget' | 'forgetAll'>
+  /** All that go by what identity confirmed of callers. */
+  rememberers: readonly Pick<Callers, 'forget' | 'forgetAll'>[]
   log: Log
 }): { close(): Promise<void> } {
-  const { identity, callers, log } = options
+  const { identity, rememberers, log } = options
   const seen = new Map<string, number>()
   let since = 0
   const poll = async () => {
     const reply = changesSchema.parse(await identity.get(`/internal/changes?since=${since}`))
     const now = performance.now()
-    if (!reply.complete) callers.forgetAll()
+    if (!reply.complete) for (const one of rememberers) one.forgetAll()
     for (const [id, seenAt] of seen) if (now - seenAt > REMEMBER_MS) seen.delete(id)
     for (const { id } of reply.changes) if (!seen.has(id)) seen.set(id, now)
-    callers.forget(reply.changes.map((change) => ({ ...change, seenAt: seen.get(change.id) ?? now })))
+    const changes = reply.changes.map((change) => ({ ...change, seenAt: seen.get(change.id) ?? now }))
+    for (const one of rememberers) one.forget(changes)
     since = reply.now
   }
   const closing = new AbortController()

@@ -11,14 +11,16 @@ export interface Route {
   access: 'public' | 'optional' | 'authenticated'
   /**
    * `exact`: the path alone. `below`: whatever lies under it too. A number: exactly so many segments under it. `ofEach`:
-   * one segment under it, then this name.
+   * one segment under it, then this name, and with `below` whatever lies under that.
    */
-  match: 'exact' | 'below' | number | { ofEach: string }
+  match: 'exact' | 'below' | number | { ofEach: string; below?: true }
   methods: readonly string[]
   /** Bodies that say they are larger are refused here; the service counts what really comes. */
   maxBytes: number
   /** Its own limit in place of the one for tokens or addresses. */
   limit?: 'credentials' | 'webhook'
+  /** The response lasts for as long as its reader likes, and its caller is watched meanwhile. */
+  isStream?: true
 }
 
 const KIB = 1024
@@ -31,7 +33,7 @@ const MESSAGE_BYTES = 24 * MIB
 const COLLECTION_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const CONFIGURATION_PATHS = [...CONFIGURATION_RESOURCES.flatMap(pathsOf), 'check', 'export', 'import']
 const IDENTITY_RESOURCES = ['users', 'roles', 'workspaces', 'invitations', 'audit']
-const DISPATCHER_RESOURCES = ['messages']
+const DISPATCHER_RESOURCES = ['messages', 'threads', 'usage']
 const WEBHOOK_RESOURCES = ['hooks']
 
 const toIdentity = (path: string, access: Route['access'], ...methods: string[]): Route => ({
@@ -57,6 +59,19 @@ const collection = (upstream: Upstream) => (name: string) =>
 const ofAssistants: Route[] = ['prompt', 'try'].flatMap((ofEach) =>
   pathsOf('assistant').map((name) => ({ ...collection('dispatcher')(name), match: { ofEach } })),
 )
+
+/** What was sent to a subscription: the dispatcher has it, configuration the subscription itself. */
+const ofSubscriptions: Route[] = ['deliveries', 'replay', 'test'].map((ofEach) => ({
+  ...collection('dispatcher')('subscriptions'),
+  match: { ofEach, below: true },
+}))
+const eventStream = {
+  upstream: 'dispatcher',
+  access: 'authenticated',
+  methods: ['GET'],
+  maxBytes: AUTH_BYTES,
+  isStream: true,
+} as const
 
 /** All that the gateway lets in. */
 export const routes: readonly Route[] = [
@@ -111,8 +126,11 @@ export const routes: readonly Route[] = [
     methods: ['GET', 'HEAD'],
     maxBytes: AUTH_BYTES,
   },
+  { ...eventStream, path: '/rest/events', match: 'exact' },
+  { ...eventStream, path: '/rest/threads', match: { ofEach: 'events' } },
   ...IDENTITY_RESOURCES.map(collection('identity')),
   ...ofAssistants,
+  ...ofSubscriptions,
   ...CONFIGURATION_PATHS.map(collection('configuration')),
   ...DISPATCHER_RESOURCES.map(collection('dispatcher')),
   ...WEBHOOK_RESOURCES.map(collection('webhook')),
@@ -146,6 +164,6 @@ function covers({ match }: Route, rest: string): boolean {
   if (match === 'exact') return rest === ''
   const segments = rest.split('/').slice(1)
   if (typeof match === 'object')
-    return segments.length === 2 && segments[1] === match.ofEach && segments[0] !== ''
+    return (match.below || segments.length === 2) && segments[1] === match.ofEach && segments[0] !== ''
   return segments.length === match && !rest.endsWith('/')
 }

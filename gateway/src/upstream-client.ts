@@ -26,16 +26,23 @@ const CONNECT_MS = 3_000
 const ABANDONED = new Error('the caller does not need the response any more')
 
 /**
- * Keeps connections alive, and streams over them in both directions. A service may be silent for `timeoutMs`, give or
- * take a second; a response that its caller does not read for that long is broken off.
+ * Keeps connections alive, and streams over them in both directions. A service may be silent for `timeoutMs` before it
+ * responds and for `silenceMs` within its response, give or take a second; a response that its caller does not read for
+ * `timeoutMs` is broken off.
  */
-export function createUpstreamClient({ timeoutMs }: { timeoutMs: number }): UpstreamClient {
+export function createUpstreamClient({
+  timeoutMs,
+  silenceMs,
+}: {
+  timeoutMs: number
+  silenceMs: number
+}): UpstreamClient {
   const agent = new Agent({
     allowH2: false,
     pipelining: 1,
     connect: { timeout: CONNECT_MS },
     headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
+    bodyTimeout: silenceMs,
   })
   return {
     send(sending) {

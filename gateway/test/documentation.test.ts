@@ -22,6 +22,17 @@ describe('the document', () => {
     expect([again.status, await again.text()]).toEqual([304, ''])
   })
 
+  test('is served as OpenAPI 3.0 too, with the same operations', async () => {
+    const response = await get('/openapi-3.0.json')
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      'application/json; charset=utf-8',
+    ])
+    const rendered = (await response.json()) as { openapi: string; paths: object }
+    const { paths } = (await (await get('/openapi.json')).json()) as { paths: object }
+    expect([rendered.openapi, Object.keys(rendered.paths)]).toEqual(['3.0.3', Object.keys(paths)])
+  })
+
   test('is compressed for callers that accept gzip, and plain for others', async () => {
     const zipped = await get('/openapi.json', { headers: { 'accept-encoding': 'gzip' } })
     const plain = await get('/openapi.json', { headers: { 'accept-encoding': 'identity' } })
@@ -107,4 +118,4 @@ test('a caller that loads pages too often gets 429', async () => {
   } finally {
     await strict.close()
   }
-}, 150_000)
+})

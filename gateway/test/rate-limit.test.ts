@@ -57,12 +57,12 @@ describe('instances', () => {
     const { redisUrl } = await testServers()
     const [one, other] = [instanceAt(redisUrl), instanceAt(redisUrl)]
     const ready = () => one.redis.status === 'ready' && other.redis.status === 'ready'
-    expect(await waitUntil(ready, { timeoutMs: 5_000 })).toBe(true)
+    expect(await waitUntil(ready, { timeoutMs: 30_000 })).toBe(true)
     for (let i = 0; i < policy.quota; i++) one.counter.take('shared')
     // The other instance reads it when it settles its own first request.
-    expect(await waitUntil(() => isFull(other.counter, 'shared'), { timeoutMs: 5_000, intervalMs: 20 })).toBe(
-      true,
-    )
+    expect(
+      await waitUntil(() => isFull(other.counter, 'shared'), { timeoutMs: 30_000, intervalMs: 20 }),
+    ).toBe(true)
     expect(isFull(one.counter, 'shared')).toBe(true)
     const [key] = await one.redis.keys('rate:x:*:shared')
     expect(await one.redis.pttl(String(key))).toBeGreaterThan(0)

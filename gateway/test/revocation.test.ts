@@ -10,7 +10,7 @@ const login = async ({ email, password }: { email: string; password: string }) =
   (await system.call('POST', '/api/auth/login', { body: { email, password } })).json
 const statusWith = async (token: string) => (await system.call('GET', '/rest/jobs', { token })).status
 /** Much less than the minute after which the gateway asks again by itself. */
-const SOON = { timeoutMs: 15_000, intervalMs: 20 }
+const SOON = { timeoutMs: 30_000, intervalMs: 20 }
 const isRefusedSoon = (token: string) => waitUntil(async () => (await statusWith(token)) === 401, SOON)
 const newUser = async () => {
   const user = newRegistration()

@@ -41,7 +41,7 @@ describe('520 requests without a body, from one address without a token,', () =>
     const body = length > 99 ? 'x'.repeat(65_536) : ''
     const attack = Array.from({ length: 520 }, () => begin(post(path, length, body)))
     const refused = () => responded(attack).length === 520 - 32
-    expect(await waitUntil(refused, { timeoutMs: 20_000, intervalMs: 20 })).toBe(true)
+    expect(await waitUntil(refused, { timeoutMs: 30_000, intervalMs: 20 })).toBe(true)
     expect(new Set(responded(attack))).toEqual(new Set([429]))
     const calls = [
       gateway.system.call('POST', '/api/hooks/whatsapp', { token: gateway.token, body: {} }),
@@ -58,7 +58,7 @@ test('unfinished bodies of one account are bounded, and another account posts me
   const headers = `Authorization: Bearer ${gateway.token}\r\n`
   const attack = Array.from({ length: 520 }, () => begin(post('/api/hooks/whatsapp', 99, '{', headers)))
   const refused = () => responded(attack).length === 520 - 64
-  expect(await waitUntil(refused, { timeoutMs: 20_000, intervalMs: 20 })).toBe(true)
+  expect(await waitUntil(refused, { timeoutMs: 30_000, intervalMs: 20 })).toBe(true)
   expect(attack.map(({ received }) => received()).find((text) => text !== '')).toMatch(
     /^HTTP\/1\.1 429 .*retry-after: 1.*"code":"rate_limited"/is,
   )
@@ -86,13 +86,13 @@ test('bodies arrive whole, in whatever pieces they are sent', async () => {
       await new Promise((resolve) => setImmediate(resolve))
     }
     const done = () => statusOf(received()) === 200
-    expect(await waitUntil(done, { timeoutMs: 10_000, intervalMs: 5 })).toBe(true)
+    expect(await waitUntil(done, { timeoutMs: 30_000, intervalMs: 5 })).toBe(true)
     expect(gateway.backend.requests.at(-1)?.body).toBe(text)
   }
   const chunked = begin(`POST ${meta} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`)
   chunked.socket.write('0\r\n\r\n')
   const done = () => statusOf(chunked.received()) === 200
-  expect(await waitUntil(done, { timeoutMs: 10_000, intervalMs: 5 })).toBe(true)
+  expect(await waitUntil(done, { timeoutMs: 30_000, intervalMs: 5 })).toBe(true)
   expect(gateway.backend.requests.at(-1)?.body).toBe('{}')
 })
 

@@ -53,7 +53,7 @@ test('a request that waits too long is refused, and takes no slot afterwards', a
   const { take, outcomes, releases } = requests({ ...LIMITS, total: 1, waitMs: 20 })
   take('a')
   take('b')
-  expect(await waitUntil(() => outcomes[1] === 'unavailable', { timeoutMs: 10_000, intervalMs: 5 })).toBe(
+  expect(await waitUntil(() => outcomes[1] === 'unavailable', { timeoutMs: 30_000, intervalMs: 5 })).toBe(
     true,
   )
   releases[0]?.()

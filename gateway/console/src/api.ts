@@ -1,32 +1,7 @@
+import { createParley, type ParleyOptions } from '@parley/client'
+import { succeeded } from '@parley/client/parley-error'
+import { createCookieSession, type Refresh } from './session.ts'
 import { createStore } from './store.ts'
-
-/** An error that the API reports, as RFC 9457 has it. */
-export class ApiProblem extends Error {
-  readonly status: number
-  readonly code: string
-  readonly fields: readonly FieldProblem[]
-
-  constructor(status: number, body: ProblemBody) {
-    super(body.detail ?? body.title ?? `The gateway responded with ${status}.`)
-    this.name = 'ApiProblem'
-    this.status = status
-    this.code = body.code ?? 'unknown'
-    this.fields = body.errors ?? []
-  }
-}
-
-export interface FieldProblem {
-  path: string
-  code: string
-  message: string
-}
-
-interface ProblemBody {
-  title?: string
-  detail?: string
-  code?: string
-  errors?: FieldProblem[]
-}
 
 export interface Page<T> {
   data: T[]
@@ -40,83 +15,118 @@ export interface CallOptions {
   body?: unknown
   headers?: Record<string, string>
   signal?: AbortSignal
+  /** For what an assistant works on: five minutes in place of half a minute. */
+  patient?: boolean
 }
 
-interface Tokens {
-  accessToken: string
-  expiresAt: string
-}
-
-const REQUEST_MS = 30_000
+const TIMEOUT_MS = 30_000
+const PATIENT_MS = 320_000
+/** So short that a list which asks again anyway does not wait for it. */
+const REPEAT_MS = 2_000
+const STREAM = '/rest/events'
 const UNAVAILABLE = new Set([502, 503, 504])
-// Says only that there may be a cookie, so that nobody without one is asked for it.
-const SIGNED_IN = 'parley.signed-in'
 
-/** Whether somebody is signed in; `unknown` until the cookie was tried. */
-export const session = createStore<'unknown' | 'in' | 'out'>('unknown')
-/** What can't be reached: `gateway`, or the collections whose service is unavailable. */
+/** What can't be reached: `gateway`, `events`, or the collections whose service is unavailable. */
 export const unreachable = createStore<ReadonlySet<string>>(new Set())
 
-let accessToken: string | undefined
-let refreshing: Promise<boolean> | undefined
+/** Whether the event stream is open at the moment. */
+export const streamIsOpen = createStore(false)
 
-/** Calls the API and returns the response's JSON. Throws {@link ApiProblem}, or `TypeError` without a response. */
-export async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
-  const response = await send(method, path, options)
-  return (await response.json()) as T
+const refresh: Refresh = async () => {
+  try {
+    const response = await reach(new Request('/api/auth/refresh', { method: 'POST' }))
+    if (response.ok) return (await response.json()) as { accessToken: string }
+    return response.status < 500 && response.status !== 429 ? 'ended' : 'unavailable'
+  } catch {
+    return 'unavailable'
+  }
+}
+const cookieSession = createCookieSession(refresh)
+export const { resume } = cookieSession
+
+const options: ParleyOptions = {
+  url: location.origin,
+  tokens: cookieSession,
+  timeoutMs: TIMEOUT_MS,
+  repeatForMs: REPEAT_MS,
+  fetch: reach,
+}
+/** The gateway as whoever is signed in. */
+export const parley = createParley(options)
+const patient = createParley({ ...options, timeoutMs: PATIENT_MS })
+
+/** Calls the API by a path and returns the JSON of the response. Throws a `ParleyError`, or `TypeError` without a response. */
+export function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
+  return request(method, path, options) as Promise<T>
 }
 
 /** The same for what is no JSON. */
-export async function callForBlob(path: string): Promise<Blob> {
-  return (await send('GET', path, {})).blob()
+export function callForBlob(path: string): Promise<Blob> {
+  return request('GET', path, { parseAs: 'blob' }) as Promise<Blob>
 }
 
-async function send(method: string, path: string, options: CallOptions): Promise<Response> {
-  const response = await request(method, path, options)
-  const mayRefresh = response.status === 401 && !path.startsWith('/api/auth/')
-  if (!mayRefresh || !(await refresh())) return succeeded(response)
-  return succeeded(await request(method, path, options))
+/** Paths are made of names of resources here, which the types of the client do not follow. */
+async function request(
+  method: string,
+  path: string,
+  { query, patient: isPatient, ...rest }: CallOptions & { parseAs?: 'blob' },
+): Promise<unknown> {
+  const { api } = isPatient ? patient : parley
+  const send = api.request as unknown as (
+    method: string,
+    path: string,
+    init: object,
+  ) => Promise<{ data?: unknown; error?: unknown; response: Response }>
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== '')
+  const called = await send(method.toLowerCase(), path, {
+    ...rest,
+    params: { query: Object.fromEntries(given) },
+  })
+  return called.response.ok ? called.data : succeeded(Promise.resolve(called))
 }
 
-async function succeeded(response: Response): Promise<Response> {
-  if (response.ok) return response
-  const body = (await response.json().catch(() => ({}))) as ProblemBody
-  throw new ApiProblem(response.status, body)
-}
-
-async function request(method: string, path: string, options: CallOptions): Promise<Response> {
-  const { query = {}, body, headers = {}, signal } = options
-  const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query))
-    if (value !== undefined && value !== '') search.set(name, String(value))
-  const text = search.size === 0 ? path : `${path}?${search}`
-  const init: RequestInit = {
-    method,
-    headers: {
-      ...(accessToken === undefined ? {} : { authorization: `Bearer ${accessToken}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    cache: 'no-store',
-    signal: AbortSignal.any([AbortSignal.timeout(REQUEST_MS), ...(signal ? [signal] : [])]),
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  }
+/** Every request goes this way, so that what can't be reached is known. */
+async function reach(request: Request): Promise<Response> {
+  const { pathname } = new URL(request.url)
   try {
-    const response = await fetch(text, init)
-    noteReachable(path, !UNAVAILABLE.has(response.status))
+    const response = await fetch(request, { cache: 'no-store' })
+    mark('gateway', false)
+    if (response.headers.get('content-type')?.startsWith('text/event-stream')) return watched(response)
+    if (pathname !== STREAM) mark(pathname.split('/').slice(1, 3).join('/'), UNAVAILABLE.has(response.status))
     return response
   } catch (error) {
-    if (signal?.aborted !== true) mark('gateway', true)
+    if (!request.signal.aborted && pathname !== STREAM) mark('gateway', true)
     throw error
   }
 }
 
-function noteReachable(path: string, reachable: boolean): void {
-  mark('gateway', false)
-  mark(path.split('/').slice(1, 3).join('/'), !reachable)
+/** The same stream, whose end is noticed. */
+function watched({ body, status, headers }: Response): Response {
+  const reader = body?.getReader()
+  const ended = () => streamIsOpen.set(false)
+  streamIsOpen.set(true)
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const part = await reader?.read()
+        if (part?.value !== undefined) return controller.enqueue(part.value)
+        ended()
+        controller.close()
+      } catch (error) {
+        ended()
+        controller.error(error)
+      }
+    },
+    cancel(reason) {
+      ended()
+      return reader?.cancel(reason)
+    },
+  })
+  return new Response(stream, { status, headers })
 }
 
-function mark(name: string, isUnreachable: boolean): void {
+/** Says whether something can't be reached at the moment. */
+export function mark(name: string, isUnreachable: boolean): void {
   if (unreachable.get().has(name) === isUnreachable) return
   const names = new Set(unreachable.get())
   if (isUnreachable) names.add(name)
@@ -126,50 +136,14 @@ function mark(name: string, isUnreachable: boolean): void {
 
 /** Signs in; the refresh token goes into a cookie that scripts can't read. */
 export async function logIn(credentials: { username: string; password: string }): Promise<void> {
-  begin(await call<Tokens>('POST', '/api/auth/login', { body: { ...credentials, cookie: true } }))
+  const body = { ...credentials, cookie: true }
+  const { accessToken } = await call<{ accessToken: string }>('POST', '/api/auth/login', { body })
+  cookieSession.begin(accessToken)
 }
 
 export async function logOut(): Promise<void> {
   await call('POST', '/api/auth/logout').catch(() => undefined)
-  end()
-}
-
-/** Goes on with the session of the cookie, if there is one. */
-export async function resume(): Promise<void> {
-  if (localStorage.getItem(SIGNED_IN) === null) return session.set('out')
-  await refresh()
-}
-
-/** Gets the next access token: once for all requests that need it at the same time. */
-function refresh(): Promise<boolean> {
-  refreshing ??= refreshOnce().finally(() => {
-    refreshing = undefined
-  })
-  return refreshing
-}
-
-async function refreshOnce(): Promise<boolean> {
-  try {
-    begin(await call<Tokens>('POST', '/api/auth/refresh'))
-    return true
-  } catch (error) {
-    // Unavailable is no reason to sign anybody out.
-    if (error instanceof ApiProblem && error.status < 500 && error.status !== 429) end()
-    else if (session.get() === 'unknown') setTimeout(() => void refresh(), 1_000)
-    return false
-  }
-}
-
-function begin(tokens: Tokens): void {
-  accessToken = tokens.accessToken
-  localStorage.setItem(SIGNED_IN, '1')
-  session.set('in')
-}
-
-function end(): void {
-  accessToken = undefined
-  localStorage.removeItem(SIGNED_IN)
-  session.set('out')
+  cookieSession.end()
 }
 
 /** All documents of a list, `limit` at most. */

@@ -1,12 +1,12 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { call, logOut, session, unreachable } from './api.ts'
+import { call, logOut, unreachable } from './api.ts'
 import { Button, Dialog, Notices } from './components/actions.tsx'
 import { Failure, Loading } from './components/basics.tsx'
 import { Icon, type IconName } from './components/icon.tsx'
 import { useKeys } from './components/keyboard.ts'
+import { followLive } from './live.ts'
 import { useLoad } from './load.ts'
-import { openApi } from './openapi.ts'
 import { AssistantsPage } from './pages/assistants.tsx'
 import { ChannelsPage } from './pages/channels.tsx'
 import { ConversationsPage } from './pages/conversations.tsx'
@@ -17,6 +17,7 @@ import { OverviewPage } from './pages/overview.tsx'
 import { PeoplePage } from './pages/people.tsx'
 import { type Me, may, me } from './rights.ts'
 import { hrefOf, navigate, usePlace } from './router.ts'
+import { session } from './session.ts'
 import { useStore } from './store.ts'
 import { nextTheme, theme } from './theme.ts'
 
@@ -33,8 +34,6 @@ interface PageEntry {
   key: string
   /** Shown to who may read one of these; to everybody when left out. */
   reads?: string[]
-  /** Shown where the API has this path. */
-  needs?: string
   page: ComponentType<PageProps>
 }
 
@@ -43,9 +42,8 @@ const CONFIGURATION = ['assistant', 'jobs', 'actions', 'configs', 'workflows', '
 const PAGES: readonly PageEntry[] = [
   { path: '/', name: 'Overview', icon: 'gauge', key: 'o', page: OverviewPage },
   {
-    ...{ path: '/conversations', name: 'Conversations', icon: 'bubbles', key: 'v', page: ConversationsPage },
+    ...{ path: '/conversations', name: 'Conversations', icon: 'chat', key: 't', page: ConversationsPage },
     reads: ['threads'],
-    needs: '/rest/threads',
   },
   { path: '/messages', name: 'Messages', icon: 'list', key: 'm', reads: ['messages'], page: MessagesPage },
   {
@@ -60,7 +58,6 @@ const PAGES: readonly PageEntry[] = [
   {
     ...{ path: '/events', name: 'Events', icon: 'bolt', key: 'e', page: EventsPage },
     reads: ['subscriptions'],
-    needs: '/rest/subscriptions',
   },
   {
     ...{ path: '/people', name: 'People', icon: 'people', key: 'p', page: PeoplePage },
@@ -97,7 +94,9 @@ function Banner() {
         <p class="banner">
           {names.has('gateway')
             ? 'The gateway can’t be reached. What you see may be old; it goes on by itself.'
-            : 'A service is unavailable, so some of this may be old. It goes on by itself.'}
+            : names.size === 1 && names.has('events')
+              ? 'What happens is not told live at the moment; the lists ask every few seconds.'
+              : 'A service is unavailable, so some of this may be old. It goes on by itself.'}
         </p>
       )}
     </div>
@@ -107,19 +106,23 @@ function Banner() {
 function Shell() {
   const { path, query } = usePlace()
   const caller = useLoad('me', () => call<Me>('POST', '/api/auth/me'), { everyMs: 60_000 })
-  const api = useLoad('openapi', openApi)
   const known = useStore(me)
   useEffect(() => me.set(caller.data), [caller.data])
   useEffect(() => () => me.set(undefined), [])
-  if (known === undefined || api.data === undefined) {
-    const error = caller.error ?? api.error
+  const role = known === undefined ? undefined : JSON.stringify(known.role)
+  // What the role may read decides whether there is a stream.
+  useEffect(() => {
+    if (role === undefined) return
+    const stop = new AbortController()
+    void followLive(stop.signal)
+    return () => stop.abort()
+  }, [role])
+  if (known === undefined) {
+    const { error } = caller
     return <main class="lonely">{error ? <Failure error={error} /> : <Loading />}</main>
   }
-  const { paths } = api.data
   const pages = PAGES.filter(
-    ({ reads, needs }) =>
-      (needs === undefined || needs in paths) &&
-      (reads === undefined || reads.some((resource) => may('read', resource))),
+    ({ reads }) => reads === undefined || reads.some((resource) => may('read', resource)),
   )
   const [, first = '', ...rest] = path.split('/')
   const current = pages.find((page) => page.path === `/${first}`)

@@ -8,6 +8,7 @@ const DAY = new Intl.DateTimeFormat(undefined, {
   minute: '2-digit',
 })
 const NUMBER = new Intl.NumberFormat()
+const FIGURES = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 })
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
   ['hour', 3_600],
@@ -31,3 +32,10 @@ export function relativeTime(iso: string): string {
 }
 
 export const count = (value: number): string => NUMBER.format(value)
+
+/** A duration in milliseconds, to three figures in the unit that suits it. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${NUMBER.format(Math.round(ms))} ms`
+  if (ms < 60_000) return `${FIGURES.format(ms / 1_000)} s`
+  return ms < 3_600_000 ? `${FIGURES.format(ms / 60_000)} min` : `${FIGURES.format(ms / 3_600_000)} h`
+}

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { unreachable } from './api.ts'
+import { streamIsOpen, unreachable } from './api.ts'
+import { type LiveEvent, onLive } from './live.ts'
 import { useStore } from './store.ts'
 
 export interface Loaded<T> {
@@ -8,7 +9,17 @@ export interface Loaded<T> {
   reload(): void
 }
 
+export interface LoadOptions {
+  /** Loads it again so often while the page is visible. */
+  everyMs?: number
+  /** The events of the stream after which it is loaded again, at most once a second. */
+  live?: (event: LiveEvent) => boolean
+}
+
 const WHILE_UNREACHABLE_MS = 1_500
+const AT_MOST_MS = 1_000
+/** While events say what happens, asking is for what they don't say. */
+const LIVE_FACTOR = 10
 
 /**
  * Loads what `load` returns, again when `key` changes and every `everyMs` while the page is visible. While something
@@ -17,14 +28,15 @@ const WHILE_UNREACHABLE_MS = 1_500
 export function useLoad<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,
-  { everyMs }: { everyMs?: number } = {},
+  { everyMs, live }: LoadOptions = {},
 ): Loaded<T> {
   const [state, setState] = useState<{ key: string; data?: T; error?: Error }>({ key })
   const [run, setRun] = useState(0)
   const latest = useRef(load)
   latest.current = load
-  const isUnreachable = useStore(unreachable).size > 0
-  const period = isUnreachable ? WHILE_UNREACHABLE_MS : everyMs
+  const isUnreachable = [...useStore(unreachable)].some((name) => name !== 'events')
+  const isLive = useStore(streamIsOpen) && live !== undefined
+  const period = isUnreachable ? WHILE_UNREACHABLE_MS : everyMs && everyMs * (isLive ? LIVE_FACTOR : 1)
   // `run` asks for the same again.
   useEffect(() => {
     const stop = new AbortController()
@@ -50,6 +62,32 @@ export function useLoad<T>(
     }
   }, [key, period, run])
   const reload = useCallback(() => setRun((before) => before + 1), [])
+  useLive(live, reload)
   const current = state.key === key ? state : { key }
   return { data: current.data, error: current.error, reload }
+}
+
+/** Reloads after events, the last one of a burst included. */
+function useLive(live: LoadOptions['live'], reload: () => void): void {
+  const latest = useRef(live)
+  latest.current = live
+  const isFollowed = live !== undefined
+  useEffect(() => {
+    if (!isFollowed) return
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let lastAt = 0
+    const run = () => {
+      timer = undefined
+      lastAt = performance.now()
+      if (!document.hidden) reload()
+    }
+    const unfollow = onLive((event) => {
+      if (timer !== undefined || latest.current?.(event) !== true) return
+      timer = setTimeout(run, Math.max(0, lastAt + AT_MOST_MS - performance.now()))
+    })
+    return () => {
+      clearTimeout(timer)
+      unfollow()
+    }
+  }, [isFollowed, reload])
 }

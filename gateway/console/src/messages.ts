@@ -1,9 +1,12 @@
+import type { Turn } from './turns.ts'
+
 /** A message as the log lists it. */
 export interface MessageSummary {
   _id: string
   channel: string
   channelId?: number
   thread: string
+  phone?: string
   source: string
   state: string
   reason?: string
@@ -32,7 +35,8 @@ export interface MessageDetail extends MessageSummary {
     providerId?: string
   }[]
   attempts: { at: string; step: string; outcome: string; code?: string; ms: number }[]
-  turns?: Record<string, unknown>[]
+  transcript?: string
+  turns?: Turn[]
 }
 
 export const STATES = [
@@ -40,7 +44,7 @@ export const STATES = [
 ] as const
 /** What can be run again. */
 export const REPLAYABLE: readonly string[] = ['dead', 'failed', 'unrouted']
-export const WAITING: readonly string[] = ['received', 'handled', 'sending']
+export const IN_FLIGHT: readonly string[] = ['received', 'handled', 'sending']
 
 const CAUSES: Record<string, string> = {
   caller: 'the caller',

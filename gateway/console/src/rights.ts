@@ -19,8 +19,16 @@ export const me = createStore<Me | undefined>(undefined)
  * the services, so what the console shows is what they allow.
  */
 export function may(access: Access, resource: string): boolean {
+  return decided(access, resource) !== 'none'
+}
+
+/** Whether it grants that to every document of the resource. */
+export function mayAll(access: Access, resource: string): boolean {
+  return decided(access, resource) === 'all'
+}
+
+function decided(access: Access, resource: string): 'all' | 'some' | 'none' {
   const caller = me.get()
-  if (caller === undefined) return false
-  const { permissions } = caller.role
-  return decide({ permissions, resource, account: caller, access }).kind !== 'none'
+  if (caller === undefined) return 'none'
+  return decide({ permissions: caller.role.permissions, resource, account: caller, access }).kind
 }

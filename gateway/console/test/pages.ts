@@ -4,6 +4,8 @@ export interface Account {
   email: string
   password: string
   token: string
+  /** Of the workspace. */
+  host: string
 }
 
 const PASSWORD = 'correct horse battery staple'
@@ -16,15 +18,18 @@ export async function register(gatewayUrl: string, namespace: string): Promise<A
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'Ana Souza', phone: '+5511999990000', namespace, ...account }),
   })
-  const { accessToken } = (await response.json()) as { accessToken: string }
-  return { ...account, token: accessToken }
+  const { accessToken, workspace } = (await response.json()) as {
+    accessToken: string
+    workspace: { host: string }
+  }
+  return { ...account, token: accessToken, host: workspace.host }
 }
 
 /** Logs in by the form, and waits for the overview. */
 export async function signIn(
   page: Page,
   gatewayUrl: string,
-  { email, password }: Omit<Account, 'token'>,
+  { email, password }: Pick<Account, 'email' | 'password'>,
 ): Promise<void> {
   await page.goto(`${gatewayUrl}/console`)
   await page.getByLabel('Email').fill(email)
@@ -32,3 +37,41 @@ export async function signIn(
   await page.getByRole('button', { name: 'Log in' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
 }
+
+/** Goes to another page of the console without loading it anew. */
+export async function goInside(page: Page, path: string, wait: string): Promise<void> {
+  await page.evaluate(async (to) => {
+    history.pushState(null, '', to)
+    dispatchEvent(new PopStateEvent('popstate'))
+    for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame)
+  }, `/console${path}`)
+  await page.waitForSelector(wait, { state: 'attached' })
+  await page.waitForFunction(() => document.querySelector('.loading') === null)
+}
+
+/** Every page below `/console`, and what it shows when it is there. `thread` is a conversation's `_id`. */
+export const consolePages = (thread: string): [path: string, wait: string][] => [
+  ['', '.chart canvas'],
+  ['/conversations', '.threads a'],
+  [`/conversations/${thread}`, '.bubble'],
+  ['/messages', 'tbody tr'],
+  ['/messages?state=dead', 'tbody tr'],
+  ['/assistants', 'tbody tr'],
+  ['/assistants/assistant/1', 'form'],
+  ['/assistants/assistant/new', 'form'],
+  ['/assistants/actions/1', '.rows'],
+  ['/assistants/configs/1', 'form'],
+  ['/assistants/workflows/1', '.graph'],
+  ['/assistants/tasks', 'tbody tr'],
+  ['/channels', 'tbody .badge'],
+  ['/channels/1', 'form'],
+  ['/channels/new', 'form'],
+  ['/events', 'tbody tr'],
+  ['/events/1', 'tbody tr'],
+  ['/events/new', 'fieldset'],
+  ['/people', 'tbody tr'],
+  ['/people/roles', 'tbody tr'],
+  ['/people/tokens', '.empty'],
+  ['/people/audit', '.empty, tbody tr'],
+  ['/nothing-there', '.empty'],
+]

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { messageOf } from '../problems.ts'
 import { createStore, useStore } from '../store.ts'
-import { Failure, messageOf } from './basics.tsx'
+import { Failure } from './basics.tsx'
 
 type Kind = 'primary' | 'plain' | 'danger'
 

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { ApiProblem } from '../api.ts'
 import { exactTime, relativeTime, shortTime } from '../format.ts'
+import { fieldsOf, messageOf } from '../problems.ts'
+import { ScrollRegion } from './scroll-region.tsx'
 
 type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'info'
 
@@ -124,7 +125,7 @@ export const Loading = ({ lines = 4 }: { lines?: number }) => (
 /** An error in words, with its fields. */
 export function Failure({ error }: { error: Error | undefined }) {
   if (error === undefined) return null
-  const fields = error instanceof ApiProblem ? error.fields : []
+  const fields = fieldsOf(error)
   return (
     <div class="failure" role="alert">
       <p>{messageOf(error)}</p>
@@ -141,11 +142,6 @@ export function Failure({ error }: { error: Error | undefined }) {
   )
 }
 
-export function messageOf(error: Error): string {
-  if (error instanceof ApiProblem) return error.message
-  return 'The gateway could not be reached. It is tried again.'
-}
-
 /** A pair of term and value in a description list. */
 export const Fact = ({ term, children }: { term: string; children: ComponentChildren }) => (
   <div class="fact">
@@ -158,8 +154,7 @@ export const Fact = ({ term, children }: { term: string; children: ComponentChil
 export const Json = ({ title, value }: { title: string; value: unknown }) => (
   <details class="json">
     <summary>{title}</summary>
-    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reached by keyboard */}
-    <pre tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>
+    <ScrollRegion as="pre">{JSON.stringify(value, null, 2)}</ScrollRegion>
   </details>
 )
 

@@ -11,7 +11,7 @@ interface Series {
 
 const HEIGHT = 220
 
-/** Counts over time, each series an area. `times` are in seconds since 1970. */
+/** Counts over time, a line for each series. `times` are in seconds since 1970. */
 export function Chart({ label, times, series }: { label: string; times: number[]; series: Series[] }) {
   const element = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -49,6 +49,15 @@ export function Chart({ label, times, series }: { label: string; times: number[]
   )
 }
 
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
+
+/** The clock, or the day at its beginning, in the viewer's zone. */
+function timeOf(seconds: number): string {
+  const at = new Date(seconds * 1_000)
+  return (at.getHours() + at.getMinutes() === 0 ? DAY : CLOCK).format(at)
+}
+
 const summaryOf = (series: Series[]): string =>
   series.map(({ name, values }) => `${name} ${values.reduce((sum, each) => sum + each, 0)}`).join(', ')
 
@@ -60,17 +69,17 @@ function draw(box: HTMLElement, times: number[], series: Series[]): uPlot {
     grid: { stroke: color('line'), width: 1 },
     ticks: { show: false },
   }
-  const bars = uPlot.paths.bars?.({ size: [0.7, 28] })
-  const single = times.length < 3
   return new uPlot(
     {
       width: box.clientWidth,
       height: HEIGHT,
       legend: { show: false },
-      cursor: { y: false },
-      scales: { y: { range: (_plot, _min, max) => [0, Math.max(4, max * 1.1)] } },
+      cursor: { y: false, points: { show: false } },
+      scales: {
+        y: { range: (_plot, _min, max) => [0, Math.max(4, max * 1.1)] },
+      },
       axes: [
-        { ...axis, font: '12px system-ui' },
+        { ...axis, grid: { show: false }, font: '12px system-ui', values: (_plot, at) => at.map(timeOf) },
         { ...axis, font: '12px system-ui', size: 44 },
       ],
       series: [
@@ -78,10 +87,8 @@ function draw(box: HTMLElement, times: number[], series: Series[]): uPlot {
         ...series.map((one) => ({
           label: one.name,
           stroke: color(one.color),
-          fill: `color-mix(in srgb, ${color(one.color)} 14%, transparent)`,
           width: 2,
-          points: { show: single },
-          ...(single && bars ? { paths: bars } : {}),
+          points: { show: false },
         })),
       ],
     },

@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
-import { useLoad } from '../load.ts'
+import { type LoadOptions, useLoad } from '../load.ts'
 import { navigate } from '../router.ts'
 import { Button } from './actions.tsx'
 import { Failure, Loading } from './basics.tsx'
 import { useRows } from './keyboard.ts'
+import { ScrollRegion } from './scroll-region.tsx'
 
 export interface Column<T> {
   name: string
@@ -25,10 +26,17 @@ export interface Listed<T> {
 }
 
 /** A list of the API: its first page again every few seconds, and further ones on demand. */
-export function useList<T>(path: string, query: Query = {}, { everyMs = 5_000 } = {}): Listed<T> {
+export function useList<T>(
+  path: string,
+  query: Query = {},
+  { everyMs = 5_000, ...options }: LoadOptions = {},
+): Listed<T> {
   const key = `${path}?${JSON.stringify(query)}`
   const [further, setFurther] = useState<{ key: string; rows: T[]; next: string | null }>()
-  const first = useLoad(key, (signal) => call<Page<T>>('GET', path, { query, signal }), { everyMs })
+  const first = useLoad(key, (signal) => call<Page<T>>('GET', path, { query, signal }), {
+    everyMs,
+    ...options,
+  })
   const own = further?.key === key ? further : undefined
   const next = own ? own.next : (first.data?.next ?? null)
   // What was loaded further stays, so the first page is shown as it was then.
@@ -74,7 +82,7 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, empty, error }: 
   if (rows === undefined) return error ? <Failure error={error} /> : <Loading />
   if (rows.length === 0) return <>{empty}</>
   return (
-    <div class="table-box">
+    <ScrollRegion class="table-box">
       <table aria-label={label}>
         <thead>
           <tr>
@@ -97,7 +105,7 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, empty, error }: 
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollRegion>
   )
 }
 

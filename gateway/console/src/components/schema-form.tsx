@@ -1,8 +1,8 @@
 import { MASK } from '@parley/shared/secret-keys'
 import { useState } from 'preact/hooks'
-import { ApiProblem } from '../api.ts'
 import { useLoad } from '../load.ts'
 import { type Schema, schemaNamed, withoutNull } from '../openapi.ts'
+import { fieldsOf, InputError } from '../problems.ts'
 import { choicesOf } from '../resources.ts'
 import { mask, unmask } from '../secrets.ts'
 import { Button } from './actions.tsx'
@@ -18,6 +18,8 @@ interface SchemaFormProps {
   references: Record<string, string>
   /** Without it the form only shows. */
   onSave?: (values: Values) => Promise<unknown>
+  /** Follows what is typed. */
+  onTyped?: (field: string, value: unknown) => void
   action: string
 }
 
@@ -26,7 +28,7 @@ const IGNORED = new Set(['_id', 'createdAt', 'updatedAt', 'key'])
 const LONG = new Set(['description', 'backstory', 'instructions', 'goal', 'submitWhen'])
 
 /** A form made from a schema of the API: references become choices, free-form objects JSON with secrets masked. */
-export function SchemaForm({ schema: name, initial, references, onSave, action }: SchemaFormProps) {
+export function SchemaForm({ schema: name, initial, references, onSave, onTyped, action }: SchemaFormProps) {
   const schema = useLoad(`schema ${name}`, () => schemaNamed(name))
   const [values, setValues] = useState<Values>(initial)
   const [texts, setTexts] = useState<Record<string, string>>({})
@@ -61,7 +63,10 @@ export function SchemaForm({ schema: name, initial, references, onSave, action }
           reference={references[field]}
           disabled={onSave === undefined}
           error={errorOf(error, field)}
-          onValue={(value) => setValues((before) => ({ ...before, [field]: value }))}
+          onValue={(value) => {
+            setValues((before) => ({ ...before, [field]: value }))
+            onTyped?.(field, value)
+          }}
           onText={(text) => setTexts((before) => ({ ...before, [field]: text }))}
         />
       ))}
@@ -78,9 +83,7 @@ export function SchemaForm({ schema: name, initial, references, onSave, action }
 }
 
 const errorOf = (error: Error | undefined, field: string): string | undefined =>
-  error instanceof ApiProblem
-    ? error.fields.find(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`))?.message
-    : undefined
+  fieldsOf(error).find(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`))?.message
 
 /** The values with what was typed as JSON; throws what is wrong with that. */
 function complete(
@@ -100,10 +103,8 @@ function parseJson(text: string, field: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new ApiProblem(422, {
-      detail: `${labelOf(field)} is not JSON: ${(cause as Error).message}`,
-      errors: [{ path: `/${field}`, code: 'malformed_json', message: (cause as Error).message }],
-    })
+    const { message } = cause as Error
+    throw new InputError(`${labelOf(field)} is not JSON: ${message}`, [{ path: `/${field}`, message }])
   }
 }
 

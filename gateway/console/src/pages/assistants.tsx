@@ -10,7 +10,9 @@ import { useLoad } from '../load.ts'
 import { type Document, RESOURCES, readDocument, resourceNamed, titleOf } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
+import { AssistantPrompt } from './assistant-prompt.tsx'
 import { Operations } from './operations.tsx'
+import { TryAssistant } from './try-assistant.tsx'
 import { WorkflowGraph } from './workflow-graph.tsx'
 
 /** The configuration of what the assistants do: lists of its resources, and a form for each document. */
@@ -86,6 +88,8 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
   const { data, error, reload } = useLoad(`${path} ${id}`, (signal) =>
     isNew ? Promise.resolve(undefined) : readDocument(path, id, signal),
   )
+  const [typed, setTyped] = useState<Record<string, unknown>>({})
+  const follow = (field: string, value: unknown) => setTyped((before) => ({ ...before, [field]: value }))
   const writable = may('write', path)
   const create = async (body: object) => {
     const created = await call<Document>('POST', `/rest/${path}`, { body })
@@ -101,9 +105,11 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
     return (
       <>
         <PageHead title={`New ${one.toLowerCase()}`} back={back} note={resource.about} />
+        {path === 'actions' && typed.spec !== undefined && <Operations document={typed} />}
         <Card>
           <SchemaForm
             {...{ schema: `${one}Body`, initial: {}, references: resource.references, action: 'Create' }}
+            onTyped={follow}
             {...(writable ? { onSave: create } : {})}
           />
         </Card>
@@ -136,11 +142,14 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
       </PageHead>
       <Findings resource={path} id={data._id} />
       {path === 'workflows' && <WorkflowGraph workflow={data} />}
-      {path === 'actions' && <Operations specType={String(data.specType)} spec={String(data.spec)} />}
+      {path === 'assistant' && writable && <TryAssistant id={data._id} name={titleOf(data)} />}
+      {path === 'assistant' && <AssistantPrompt id={data._id} changed={data.updatedAt} />}
+      {path === 'actions' && <Operations document={{ ...data, ...typed }} />}
       <Card title="Settings">
         <SchemaForm
           key={data.updatedAt}
           {...{ schema: `${one}Body`, initial: data, references: resource.references, action: 'Save' }}
+          onTyped={follow}
           {...(writable ? { onSave: change } : {})}
         />
       </Card>

@@ -40,6 +40,9 @@ interface Input {
 }
 
 const HANDLERS = [
+  { value: 'native:agents/taskManager', name: 'The assistant, with its tools and workflow' },
+  { value: 'native:agents/functionCall', name: 'The assistant, with its tools' },
+  { value: 'native:agents/chat', name: 'The assistant, without tools' },
   { value: 'native:agents/echo', name: 'Echo: sends back what came in, for a first test' },
   { value: 'url', name: 'An endpoint of yours' },
 ]

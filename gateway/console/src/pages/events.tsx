@@ -1,68 +1,40 @@
-import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import type { PageProps } from '../app.tsx'
-import { Button, DeleteButton, LinkButton, notify, Secret } from '../components/actions.tsx'
-import { Badge, Card, Empty, Fact, Failure, Loading, PageHead, State, Time } from '../components/basics.tsx'
-import { TextField } from '../components/fields.tsx'
+import { LinkButton } from '../components/actions.tsx'
+import { Badge, Empty, PageHead, Time } from '../components/basics.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
-import { useLoad } from '../load.ts'
+import { count } from '../format.ts'
 import { may } from '../rights.ts'
-import { hrefOf, navigate } from '../router.ts'
+import { hrefOf } from '../router.ts'
+import type { Subscription } from '../subscriptions.ts'
+import { NewSubscription } from './new-subscription.tsx'
+import { SubscriptionPage } from './subscription.tsx'
 
-interface Subscription {
-  _id: string | number
-  name: string
-  url: string
-  events: string[]
-  channel?: string
-  active: boolean
-  signingSecret?: string
-}
-
-interface Delivery {
-  _id: string
-  event: string | { type?: string }
-  state: string
-  attempts: number | unknown[]
-  at?: string
-  createdAt?: string
-}
-
-const EVENTS = [
-  ...[
-    'message.received',
-    'message.sent',
-    'message.delivered',
-    'message.read',
-    'message.failed',
-    'message.dead',
-  ],
-  ...['thread.handed_off', 'thread.opened'],
-  ...['task.started', 'task.step_completed', 'task.completed', 'task.failed'],
-]
-
-/** Who gets signed requests when something happens. */
-export function EventsPage({ rest: [id] }: PageProps) {
+/** Where events go: the subscriptions, and one of them with its deliveries. */
+export function EventsPage({ rest: [id], query }: PageProps) {
   if (id === 'new') return <NewSubscription />
-  if (id !== undefined) return <SubscriptionPage key={id} id={id} />
+  if (id !== undefined) return <SubscriptionPage key={id} id={id} query={query} />
   return <SubscriptionList />
 }
+
+const COLUMNS: Column<Subscription>[] = [
+  { name: 'Name', cell: ({ name }) => name },
+  { name: 'Address', wide: true, cell: ({ url }) => <code class="cut">{url}</code> },
+  {
+    name: 'Events',
+    wide: true,
+    cell: ({ events }) => <span title={events.join('\n')}>{count(events.length)}</span>,
+  },
+  { name: 'State', cell: (one) => <SubscriptionState of={one} /> },
+  { name: 'Changed', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
+]
 
 function SubscriptionList() {
   const list = useList<Subscription>('/rest/subscriptions')
   const writable = may('write', 'subscriptions')
-  const columns: Column<Subscription>[] = [
-    { name: 'Name', cell: ({ name }) => name },
-    { name: 'URL', wide: true, cell: ({ url }) => <code class="cut">{url}</code> },
-    { name: 'Events', wide: true, cell: ({ events }) => events.length },
-    {
-      name: 'State',
-      cell: ({ active }) => <Badge tone={active ? 'good' : 'warn'}>{active ? 'active' : 'off'}</Badge>,
-    },
-  ]
   return (
     <>
-      <PageHead title="Events" note="Requests to your systems when something happens">
+      <PageHead title="Events" note="What happens here, posted to endpoints of yours, signed and in order">
         {writable && (
           <LinkButton kind="primary" href={hrefOf('/events/new')}>
             New subscription
@@ -70,11 +42,12 @@ function SubscriptionList() {
         )}
       </PageHead>
       <Table
-        {...{ label: 'Subscriptions', columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
+        {...{ label: 'Subscriptions', columns: COLUMNS, rows: list.rows, error: list.error }}
+        keyOf={({ _id }) => _id}
         hrefOf={({ _id }) => hrefOf(`/events/${_id}`)}
         empty={
           <Empty title="No subscriptions yet">
-            {writable && <a href={hrefOf('/events/new')}>Send the first events to an endpoint</a>}
+            {writable ? <a href={hrefOf('/events/new')}>Say where events go</a> : 'Ask an admin to make one.'}
           </Empty>
         }
       />
@@ -83,134 +56,14 @@ function SubscriptionList() {
   )
 }
 
-function NewSubscription() {
-  const [name, setName] = useState('')
-  const [url, setUrl] = useState('')
-  const [events, setEvents] = useState<string[]>(['message.dead'])
-  const [error, setError] = useState<Error>()
-  const create = async (event: Event) => {
-    event.preventDefault()
-    try {
-      const body = { name, url, events, active: true }
-      navigate(`/events/${(await call<Subscription>('POST', '/rest/subscriptions', { body }))._id}`)
-    } catch (thrown) {
-      setError(thrown as Error)
-    }
-  }
-  const toggle = (name: string, on: boolean) =>
-    setEvents((before) => (on ? [...before, name] : before.filter((one) => one !== name)))
-  return (
-    <>
-      <PageHead title="New subscription" back={{ href: hrefOf('/events'), label: 'Events' }} />
-      <Card>
-        <form class="form" onSubmit={create}>
-          <TextField label="Name" value={name} onChange={setName} required />
-          <TextField label="URL" type="url" value={url} onChange={setUrl} required />
-          <fieldset class="field choices">
-            <legend>Events</legend>
-            {EVENTS.map((one) => (
-              <label key={one}>
-                <input
-                  type="checkbox"
-                  checked={events.includes(one)}
-                  onChange={(event) => toggle(one, event.currentTarget.checked)}
-                />
-                {one}
-              </label>
-            ))}
-          </fieldset>
-          <Failure error={error} />
-          <div class="actions">
-            <Button type="submit" kind="primary">
-              Create
-            </Button>
-          </div>
-        </form>
-      </Card>
-    </>
-  )
+export function SubscriptionState({ of: { active, failing, full, disabled } }: { of: Subscription }) {
+  if (disabled) return <Badge tone="bad">turned off: nothing arrived</Badge>
+  if (!active) return <Badge>off</Badge>
+  if (full) return <Badge tone="bad">full</Badge>
+  if (failing) return <Badge tone="warn">failing</Badge>
+  return <Badge tone="good">active</Badge>
 }
 
-function SubscriptionPage({ id }: { id: string }) {
-  const path = `/rest/subscriptions/${id}`
-  const back = { href: hrefOf('/events'), label: 'Events' }
-  const { data, error, reload } = useLoad(path, (signal) => call<Subscription>('GET', path, { signal }))
-  const deliveries = useList<Delivery>(`${path}/deliveries`, {}, { everyMs: 2_000 })
-  const writable = may('write', 'subscriptions')
-  if (data === undefined)
-    return (
-      <>
-        <PageHead title="Subscription" back={back} />
-        {error ? <Failure error={error} /> : <Loading />}
-      </>
-    )
-  const act = (what: string, done: string) => async () => {
-    await call('POST', `${path}/${what}`)
-    notify(done)
-    deliveries.reload()
-  }
-  const columns: Column<Delivery>[] = [
-    { name: 'Event', cell: ({ event }) => (typeof event === 'string' ? event : (event.type ?? '')) },
-    { name: 'State', cell: ({ state }) => <State of={state} /> },
-    { name: 'Attempts', cell: ({ attempts }) => (Array.isArray(attempts) ? attempts.length : attempts) },
-    { name: 'At', wide: true, cell: ({ at, createdAt }) => <Time at={at ?? createdAt} /> },
-    ...(writable
-      ? [
-          {
-            name: 'Actions',
-            cell: ({ _id }: Delivery) => (
-              <Button small onClick={act(`deliveries/${_id}/replay`, 'It is delivered again.')}>
-                Replay
-              </Button>
-            ),
-          },
-        ]
-      : []),
-  ]
-  const setActive = async (active: boolean) => {
-    await call('PATCH', path, { body: { active } })
-    reload()
-  }
-  return (
-    <>
-      <PageHead title={data.name} back={back} note={<code>{data.url}</code>}>
-        {writable && <Button onClick={act('test', 'A test event is sent.')}>Send a test event</Button>}
-        {writable && (
-          <Button onClick={() => setActive(!data.active)}>{data.active ? 'Turn off' : 'Turn on'}</Button>
-        )}
-        {writable && (
-          <DeleteButton
-            what={`subscription ${data.name}`}
-            onDelete={async () => {
-              await call('DELETE', path)
-              navigate('/events')
-            }}
-          />
-        )}
-      </PageHead>
-      <Card>
-        <dl class="facts">
-          <Fact term="Events">{data.events.join(', ')}</Fact>
-          {data.signingSecret && (
-            <Fact term="Signing secret">
-              <Secret value={data.signingSecret} label="the signing secret" />
-            </Fact>
-          )}
-        </dl>
-      </Card>
-      <Card title="Deliveries" flush>
-        <Table
-          {...{
-            label: 'Deliveries',
-            columns,
-            rows: deliveries.rows,
-            error: deliveries.error,
-            keyOf: ({ _id }) => _id,
-          }}
-          empty={<Empty title="No deliveries yet">Send a test event to try it.</Empty>}
-        />
-        <More list={deliveries} />
-      </Card>
-    </>
-  )
-}
+/** The subscription as it is now. */
+export const readSubscription = (id: string, signal: AbortSignal): Promise<Subscription> =>
+  call('GET', `/rest/subscriptions/${id}`, { signal })

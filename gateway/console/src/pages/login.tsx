@@ -22,12 +22,22 @@ interface Input {
   namespace: string
 }
 
-/** Logs in, registers a workspace, or accepts the invitation whose token is behind the `#` of `/console/invitation`. */
+const NOTHING: Input = { name: '', email: '', phone: '', password: '', namespace: '' }
+
+const emailInAddress = (): string => {
+  const behind = decodeURIComponent(location.hash.slice(1))
+  return behind.includes('@') ? behind : ''
+}
+
+/**
+ * Logs in (whose email is behind the `#` of `/console/login` has it filled in), registers a workspace, or accepts the
+ * invitation whose token is behind the `#` of `/console/invitation`.
+ */
 export function LoginPage() {
   const { path } = usePlace()
   const [token] = useState(() => (path === '/invitation' ? location.hash.slice(1) : ''))
   const [mode, setMode] = useState<Mode>(token === '' ? 'login' : 'invitation')
-  const [input, setInput] = useState<Input>({ name: '', email: '', phone: '', password: '', namespace: '' })
+  const [input, setInput] = useState<Input>({ ...NOTHING, email: path === '/login' ? emailInAddress() : '' })
   const [error, setError] = useState<Error>()
   const [busy, setBusy] = useState(false)
   const title = TITLES[mode]

@@ -1,17 +1,21 @@
-import { useEffect, useState } from 'preact/hooks'
-import { call, callForBlob } from '../api.ts'
+import { call } from '../api.ts'
 import { Button, notify } from '../components/actions.tsx'
+import { Audio } from '../components/audio.tsx'
 import { Card, Empty, Fact, Failure, Json, Loading, PageHead, State, Time } from '../components/basics.tsx'
+import { ScrollRegion } from '../components/scroll-region.tsx'
+import { Turns } from '../components/turns.tsx'
 import { useLoad } from '../load.ts'
 import { causeInWords, type MessageDetail, REPLAYABLE } from '../messages.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
+import { costOf, type Turn } from '../turns.ts'
 
 /** One message with all that happened to it. */
 export function MessagePage({ id }: { id: string }) {
   const path = `/rest/messages/${encodeURIComponent(id)}`
   const { data, error, reload } = useLoad(path, (signal) => call<MessageDetail>('GET', path, { signal }), {
     everyMs: 2_000,
+    live: ({ event, data: { _id } }) => event === 'state' && _id === id,
   })
   const back = { href: hrefOf('/messages'), label: 'Messages' }
   if (data === undefined)
@@ -42,7 +46,7 @@ export function MessagePage({ id }: { id: string }) {
         <Sends message={data} />
       </div>
       <Attempts message={data} />
-      {data.turns && data.turns.length > 0 && <Turns turns={data.turns} />}
+      {data.turns && data.turns.length > 0 && <TurnsCard turns={data.turns} />}
       <Card>
         <Json title="All of it as JSON" value={data} />
       </Card>
@@ -77,7 +81,7 @@ function Facts({ message }: { message: MessageDetail }) {
           )}
         </Fact>
         <Fact term="Thread">
-          <a href={hrefOf(`/messages?thread=${encodeURIComponent(message.thread)}`)}>{message.thread}</a>
+          <ThreadLink message={message} />
         </Fact>
         {user?.name && <Fact term="Person">{user.name}</Fact>}
         {user?.phone && <Fact term="Phone">{user.phone}</Fact>}
@@ -92,6 +96,15 @@ function Facts({ message }: { message: MessageDetail }) {
   )
 }
 
+/** To the conversation; for who may not read that, to the messages of the thread. */
+const ThreadLink = ({ message: { thread, channel } }: { message: MessageDetail }) => {
+  const name = encodeURIComponent(thread)
+  const href = may('read', 'threads')
+    ? `/conversations/${name}?channel=${encodeURIComponent(channel)}`
+    : `/messages?thread=${name}`
+  return <a href={hrefOf(href)}>{thread}</a>
+}
+
 function Content({ message }: { message: MessageDetail }) {
   const { input, audio, answer } = message.message
   const reply = message.answer?.message ?? answer?.message
@@ -103,26 +116,13 @@ function Content({ message }: { message: MessageDetail }) {
           <div class="bubble theirs">
             {input && <p>{input}</p>}
             {audio && <Audio id={message._id} />}
+            {message.transcript && <p>{message.transcript}</p>}
           </div>
         )}
         {reply && <p class="bubble ours">{reply}</p>}
       </div>
     </Card>
   )
-}
-
-function Audio({ id }: { id: string }) {
-  const [url, setUrl] = useState<string>()
-  useEffect(() => () => void (url && URL.revokeObjectURL(url)), [url])
-  const load = async () => setUrl(URL.createObjectURL(await callForBlob(`/rest/messages/${id}/audio`)))
-  if (url === undefined)
-    return (
-      <Button small onClick={load}>
-        Load the audio
-      </Button>
-    )
-  // biome-ignore lint/a11y/useMediaCaption: what a person recorded has no captions
-  return <audio controls src={url} />
 }
 
 const Timeline = ({ message }: { message: MessageDetail }) => (
@@ -167,7 +167,7 @@ const Attempts = ({ message }: { message: MessageDetail }) => (
     {message.attempts.length === 0 ? (
       <Empty title="None yet" />
     ) : (
-      <div class="table-box">
+      <ScrollRegion class="table-box">
         <table aria-label="Attempts">
           <thead>
             <tr>
@@ -194,24 +194,15 @@ const Attempts = ({ message }: { message: MessageDetail }) => (
             ))}
           </tbody>
         </table>
-      </div>
+      </ScrollRegion>
     )}
   </Card>
 )
 
-const Turns = ({ turns }: { turns: Record<string, unknown>[] }) => (
-  <Card title="Turns" note="What the assistant did">
-    <ul class="rows">
-      {turns.map((turn, at) => (
-        <li key={at}>
-          <div class="grow">
-            <Json
-              title={`Turn ${at + 1}${typeof turn.kind === 'string' ? `: ${turn.kind}` : ''}`}
-              value={turn}
-            />
-          </div>
-        </li>
-      ))}
-    </ul>
+const TurnsCard = ({ turns }: { turns: readonly Turn[] }) => (
+  <Card title="Turns" note={costOf(turns)}>
+    <div class="bubbles">
+      <Turns turns={turns} />
+    </div>
   </Card>
 )

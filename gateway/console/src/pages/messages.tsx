@@ -16,6 +16,10 @@ interface Filter {
   state?: string
   channel?: string
   thread?: string
+  phone?: string
+  providerId?: string
+  requestId?: string
+  fault?: string
   from?: string
   to?: string
 }
@@ -38,6 +42,9 @@ const COLUMNS: Column<MessageSummary>[] = [
   { name: 'Changed', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
 ]
 
+/** What one may search by; which of them is meant is seen from what is typed. */
+const SEARCHES = ['thread', 'phone', 'providerId', 'requestId'] as const
+const PHONE = /^\+[\d ().-]{5,30}$/
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /** The log of all messages, or one of them. */
@@ -48,11 +55,21 @@ export function MessagesPage({ rest: [id], query }: PageProps) {
 
 function Log({ query }: { query: URLSearchParams }) {
   const filter: Filter = {}
-  for (const name of ['state', 'channel', 'thread', 'from', 'to'] as const) {
+  for (const name of [...SEARCHES, 'state', 'channel', 'fault', 'from', 'to'] as const) {
     const value = query.get(name)
     if (value) filter[name] = value
   }
-  const list = useList<MessageSummary>('/rest/messages', { ...filter }, { everyMs: 3_000 })
+  const list = useList<MessageSummary>(
+    '/rest/messages',
+    { ...filter },
+    {
+      everyMs: 3_000,
+      live: ({ event, data }) =>
+        (event === 'message' || event === 'state') &&
+        (filter.thread === undefined || filter.thread === data.thread) &&
+        (filter.channel === undefined || filter.channel === data.channel),
+    },
+  )
   const [replaying, setReplaying] = useState(false)
   const isReplayable = filter.state !== undefined && REPLAYABLE.includes(filter.state)
   const isFiltered = Object.keys(filter).length > 0
@@ -96,17 +113,14 @@ const TYPING_MS = 350
 
 function Filters({ filter }: { filter: Filter }) {
   const { data: channels } = useLoad('channel names', channelNames)
-  const [text, setText] = useState(filter.thread ?? '')
+  const [text, setText] = useState(SEARCHES.map((name) => filter[name]).find(Boolean) ?? '')
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
   const search = (value: string) => {
     setText(value)
     clearTimeout(timer.current)
     const typed = value.trim()
-    timer.current = setTimeout(
-      () => (UUID.test(typed) ? navigate(`/messages/${typed}`) : setQuery({ thread: typed })),
-      TYPING_MS,
-    )
+    timer.current = setTimeout(() => void searchFor(typed), TYPING_MS)
   }
   const known = channels ?? []
   const all = filter.channel && !known.includes(filter.channel) ? [filter.channel, ...known] : known
@@ -114,7 +128,7 @@ function Filters({ filter }: { filter: Filter }) {
     <search class="filters">
       <div data-search>
         <TextField
-          label="Thread or message id"
+          label="Thread, +phone, or id"
           type="search"
           placeholder="Press / to search"
           value={text}
@@ -124,7 +138,7 @@ function Filters({ filter }: { filter: Filter }) {
       <SelectField
         label="State"
         value={filter.state ?? ''}
-        options={[{ value: '', name: 'Any' }, ...STATES.map((state) => ({ value: state, name: state }))]}
+        options={stateOptions(filter.state)}
         onChange={(state) => setQuery({ state })}
       />
       <SelectField
@@ -132,6 +146,12 @@ function Filters({ filter }: { filter: Filter }) {
         value={filter.channel ?? ''}
         options={[{ value: '', name: 'Any' }, ...all.map((channel) => ({ value: channel, name: channel }))]}
         onChange={(channel) => setQuery({ channel })}
+      />
+      <SelectField
+        label="Caused by"
+        value={filter.fault ?? ''}
+        options={[{ value: '', name: 'Anybody' }, ...CULPRITS]}
+        onChange={(fault) => setQuery({ fault })}
       />
       {(['from', 'to'] as const).map((name) => (
         <TextField
@@ -145,6 +165,22 @@ function Filters({ filter }: { filter: Filter }) {
     </search>
   )
 }
+
+/** An id leads to its message; else what was typed becomes the filter that fits it. */
+async function searchFor(typed: string): Promise<void> {
+  const none = Object.fromEntries(SEARCHES.map((name) => [name, undefined]))
+  if (UUID.test(typed)) {
+    const found = await call('GET', `/rest/messages/${typed}`).catch(() => undefined)
+    return found === undefined ? setQuery({ ...none, requestId: typed }) : navigate(`/messages/${typed}`)
+  }
+  const by = typed.startsWith('wamid.') ? 'providerId' : PHONE.test(typed) ? 'phone' : 'thread'
+  setQuery({ ...none, [by]: typed })
+}
+
+const CULPRITS = ['caller', 'channel', 'provider', 'us'].map((value) => ({
+  value,
+  name: causeInWords(value),
+}))
 
 async function channelNames(): Promise<string[]> {
   if (!may('read', 'channels')) return []
@@ -209,4 +245,14 @@ async function countOf(filter: Filter): Promise<{ found: number; more: boolean }
     after = page.next ?? undefined
   } while (after !== undefined && found < MOST_COUNTED)
   return { found, more: after !== undefined }
+}
+
+/** A link may ask for several states, which nobody chooses here. */
+function stateOptions(state = ''): { value: string; name: string }[] {
+  const several = state.includes(',') ? [{ value: state, name: state.split(',').join(' or ') }] : []
+  return [
+    { value: '', name: 'Any' },
+    ...several,
+    ...STATES.map((name) => ({ value: name as string, name: name as string })),
+  ]
 }

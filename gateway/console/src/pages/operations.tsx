@@ -11,9 +11,9 @@ interface Operation {
 }
 
 /** The operations of an action's OpenAPI document, as an assistant may call them. */
-export function Operations({ specType, spec }: { specType: string; spec: string }) {
-  const { operations, problem } = operationsOf(spec)
-  if (specType !== 'openapi3-yaml') return null
+export function Operations({ document: { specType, spec } }: { document: Record<string, unknown> }) {
+  if (specType !== undefined && specType !== 'openapi3-yaml') return null
+  const { operations, problem } = operationsOf(String(spec ?? ''))
   return (
     <Card title="Operations" note="What an assistant may call, by operationId">
       {problem && <p class="field-error">{problem}</p>}

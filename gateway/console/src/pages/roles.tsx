@@ -11,7 +11,7 @@ import { hrefOf } from '../router.ts'
 
 const RESOURCES = [
   ...['messages', 'channels', 'assistant', 'jobs', 'actions', 'configs', 'workflows', 'steps', 'tasks'],
-  ...['threads', 'subscriptions', 'usage', 'users', 'roles', 'tokens', 'workspaces', 'audit'],
+  ...['users', 'roles', 'tokens', 'workspaces', 'audit'],
 ]
 
 /** The roles, and for each what it comes to. */

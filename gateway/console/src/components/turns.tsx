@@ -1,0 +1,45 @@
+import type { Turn } from '../turns.ts'
+import { State } from './basics.tsx'
+import { ScrollRegion } from './scroll-region.tsx'
+
+type Call = Turn['calls'][number]
+
+/** What an assistant did, turn after turn: what it said, and the tools that it called with what came back. */
+export const Turns = ({ turns }: { turns: readonly Turn[] }) => (
+  <>
+    {turns.map((turn, at) => (
+      <div key={`${turn.at} ${at}`} class="turn">
+        {turn.text && <p class="bubble ours">{turn.text}</p>}
+        {turn.calls.map((call) => (
+          <ToolCall key={call.id} call={call} />
+        ))}
+      </div>
+    ))}
+  </>
+)
+
+/** One call of a tool, unfolded on demand. */
+export function ToolCall({ call: { tool, args, result } }: { call: Call }) {
+  return (
+    <details class="tool">
+      <summary>
+        <code>{tool}</code>
+        {result ? <State of={result.state} /> : <span class="quiet">not called yet</span>}
+      </summary>
+      <Part name="Arguments" text={typeof args === 'string' ? args : JSON.stringify(args, null, 2)} />
+      {result && (
+        <Part
+          name={result.status === undefined ? 'Result' : `Result, status ${result.status}`}
+          text={result.text}
+        />
+      )}
+    </details>
+  )
+}
+
+const Part = ({ name, text }: { name: string; text: string }) => (
+  <>
+    <p class="note">{name}</p>
+    <ScrollRegion as="pre">{text}</ScrollRegion>
+  </>
+)

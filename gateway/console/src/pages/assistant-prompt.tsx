@@ -1,0 +1,69 @@
+import type { Schemas } from '@parley/client'
+import { useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button } from '../components/actions.tsx'
+import { Badge, Card, Failure, Json, Loading } from '../components/basics.tsx'
+import { TextField } from '../components/fields.tsx'
+import { ScrollRegion } from '../components/scroll-region.tsx'
+import { useLoad } from '../load.ts'
+import { may } from '../rights.ts'
+
+/** What the model is given before a conversation; for one thread where that is asked. */
+export function AssistantPrompt({ id, changed }: { id: number; changed: string }) {
+  const [open, setOpen] = useState(false)
+  return (
+    <Card
+      title="Prompt"
+      note="What the model is given before the conversation, secrets masked"
+      action={
+        <Button small label={open ? 'Hide the prompt' : 'Show the prompt'} onClick={() => setOpen(!open)}>
+          {open ? 'Hide' : 'Show'}
+        </Button>
+      }
+    >
+      {open && <Prompt key={changed} id={id} />}
+    </Card>
+  )
+}
+
+function Prompt({ id }: { id: number }) {
+  const [thread, setThread] = useState('')
+  const [asked, setAsked] = useState('')
+  const { data, error } = useLoad(`prompt ${id} ${asked}`, (signal) => {
+    const body = asked === '' ? {} : { thread: asked }
+    return call<Schemas['Prompt']>('POST', `/rest/assistant/${id}/prompt`, { body, signal })
+  })
+  const ask = (event: Event) => {
+    event.preventDefault()
+    setAsked(thread.trim())
+  }
+  return (
+    <>
+      {may('read', 'messages') && may('read', 'tasks') && (
+        <form class="inline" onSubmit={ask}>
+          <TextField
+            label="For the thread"
+            note="Its person, channel and task are in it then"
+            value={thread}
+            onChange={setThread}
+            required={false}
+          />
+          <Button type="submit">Show</Button>
+        </form>
+      )}
+      <Failure error={error} />
+      {data === undefined && !error && <Loading />}
+      {data && (
+        <>
+          <p class="line">
+            <Badge tone="info">{data.type}</Badge>
+          </p>
+          <ScrollRegion as="pre" class="prompt">
+            {data.system}
+          </ScrollRegion>
+          <Json title="Given as data" value={data.data} />
+        </>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,91 @@
+import { call, type Page } from '../api.ts'
+import { Button, notify } from '../components/actions.tsx'
+import { Card, Empty, Failure, Loading, State, Time } from '../components/basics.tsx'
+import { count } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { causeInWords, type MessageSummary, REPLAYABLE } from '../messages.ts'
+import { may } from '../rights.ts'
+import { hrefOf } from '../router.ts'
+
+const AT_ONCE = 4
+
+interface Group {
+  key: string
+  state: string
+  reason: string
+  fault: string | null | undefined
+  messages: MessageSummary[]
+}
+
+/** What is dead, failed or unrouted, by reason; each group can be run again. */
+export function Attention() {
+  const { data, error, reload } = useLoad('attention', attention, { everyMs: 5_000 })
+  const replayAll = async ({ messages }: Group) => {
+    const left = [...messages]
+    let replayed = 0
+    const replaySome = async () => {
+      for (let one = left.pop(); one !== undefined; one = left.pop()) {
+        await call('POST', `/rest/messages/${one._id}/replay`)
+        replayed++
+      }
+    }
+    try {
+      await Promise.all(Array.from({ length: AT_ONCE }, replaySome))
+    } finally {
+      reload()
+    }
+    notify(`${count(replayed)} run again.`)
+  }
+  return (
+    <Card title="Needs attention" note="The latest 200 of each state, by reason">
+      {data === undefined && (error ? <Failure error={error} /> : <Loading />)}
+      {data?.length === 0 && <Empty title="Nothing is dead, failed or unrouted" />}
+      <ul class="rows">
+        {data?.map((group) => (
+          <li key={group.key}>
+            <div class="grow">
+              <p class="line">
+                <State of={group.state} />
+                <strong>{count(group.messages.length)}</strong>
+                <span>{group.reason}</span>
+              </p>
+              <p class="note">
+                {causeInWords(group.fault) && `Caused by ${causeInWords(group.fault)}. `}
+                Last <Time at={group.messages[0]?.receivedAt} relative />.{' '}
+                <a href={hrefOf(`/messages/${group.messages[0]?._id}`)}>
+                  Look at one<span class="hidden"> with {group.reason}</span>
+                </a>
+              </p>
+            </div>
+            {may('write', 'messages') && (
+              <Button
+                small
+                label={`Replay ${group.messages.length} with ${group.reason}`}
+                onClick={() => replayAll(group)}
+              >
+                Replay
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+async function attention(signal: AbortSignal): Promise<Group[]> {
+  const pages = await Promise.all(
+    REPLAYABLE.map((state) =>
+      call<Page<MessageSummary>>('GET', '/rest/messages', { query: { state, limit: 200 }, signal }),
+    ),
+  )
+  const groups = new Map<string, Group>()
+  for (const message of pages.flatMap(({ data }) => data)) {
+    const { state, reason = 'no reason given', fault } = message
+    const key = `${state} ${reason} ${fault}`
+    const group = groups.get(key) ?? { key, state, reason, fault, messages: [] }
+    group.messages.push(message)
+    groups.set(key, group)
+  }
+  return [...groups.values()].sort((a, b) => b.messages.length - a.messages.length)
+}

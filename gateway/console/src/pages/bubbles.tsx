@@ -1,0 +1,134 @@
+import type { ComponentChildren } from 'preact'
+import { Audio } from '../components/audio.tsx'
+import { Time } from '../components/basics.tsx'
+import { may } from '../rights.ts'
+import { hrefOf } from '../router.ts'
+import type { Said } from '../threads.ts'
+
+/** What was said as bubbles, with a mark for each day; each leads to all that happened to its message. */
+export const Bubbles = ({ items }: { items: Said[] }) => (
+  <ol class="bubbles">
+    {items.map((said, at) => (
+      <li key={said._id} class={said.from === 'person' ? 'said theirs' : `said ours ${said.from}`}>
+        {dayOf(said) !== dayOf(items[at - 1]) && <p class="day">{dayOf(said)}</p>}
+        <Bubble said={said} />
+      </li>
+    ))}
+  </ol>
+)
+
+const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' })
+const dayOf = (said: Said | undefined): string => (said === undefined ? '' : DAY.format(new Date(said.at)))
+
+const WRONG = ['failed', 'dead', 'permanent']
+/** What says nothing to somebody who reads a conversation. */
+const REASONS: Record<string, string> = {
+  handler_is_person: '',
+  handed_off: 'handed over to the team',
+}
+
+function Bubble({ said }: { said: Said }) {
+  const { from, at, by, state, message, reason } = said
+  const isWrong = WRONG.includes(state)
+  const author = from === 'team' ? (by?.name ?? by?.username ?? 'Team') : AUTHORS[from]
+  const why = reason === undefined ? undefined : (REASONS[reason] ?? reason)
+  return (
+    <>
+      <div class={from === 'person' ? 'bubble theirs' : `bubble ours ${from}`}>
+        <SaidContent said={said} />
+      </div>
+      <p class={isWrong ? 'under wrong' : 'under'}>
+        {author && <span>{author}</span>}
+        {may('read', 'messages') ? (
+          <a href={hrefOf(`/messages/${encodeURIComponent(message)}`)} title="All that happened to it">
+            <Time at={at} />
+          </a>
+        ) : (
+          <Time at={at} />
+        )}
+        {from !== 'person' && <span>{STATES[state] ?? state}</span>}
+        {from === 'person' && isWrong && <span>{state}</span>}
+        {why && <span>{why}</span>}
+      </p>
+    </>
+  )
+}
+
+const AUTHORS: Partial<Record<Said['from'], string>> = { assistant: 'Assistant', api: 'API' }
+const STATES: Record<string, string> = {
+  pending: 'waiting',
+  claimed: 'sending',
+  uncertain: 'sending',
+  accepted: 'sent',
+  permanent: 'not sent',
+}
+
+function SaidContent({ said }: { said: Said }) {
+  const { text, transcript, media, template, language, variables, whatsapp, message } = said
+  return (
+    <>
+      {text && <Formatted text={text} />}
+      {media && (media.includes('audio') ? <Audio id={message} /> : <span class="quiet">[{media}]</span>)}
+      {transcript && <p class="quiet">“{transcript}”</p>}
+      {template && <TemplateContent {...{ template, language, variables }} />}
+      {whatsapp && <WhatsappContent content={whatsapp} />}
+      {!text && !media && !transcript && !template && !whatsapp && <span class="quiet">[no text]</span>}
+    </>
+  )
+}
+
+interface TemplateContentProps {
+  template: string
+  language: string | undefined
+  variables: string[] | undefined
+}
+
+/** A template as far as it is known here: its name, and what its placeholders stand for. */
+export const TemplateContent = ({ template, language, variables = [] }: TemplateContentProps) => (
+  <>
+    <span class="kind">
+      Template {template}
+      {language && ` · ${language}`}
+    </span>
+    {variables.length > 0 && (
+      <ol class="variables">
+        {variables.map((value, at) => (
+          <li key={at}>
+            <span class="quiet">{`{{${at + 1}}} `}</span>
+            {value}
+          </li>
+        ))}
+      </ol>
+    )}
+  </>
+)
+
+/** A message object of the Cloud API: its kind, its link and its words. */
+export function WhatsappContent({ content }: { content: NonNullable<Said['whatsapp']> }) {
+  const { type = 'message' } = content
+  const own = (content[type] ?? {}) as Record<string, unknown>
+  const body = own.caption ?? (own.body as { text?: string } | undefined)?.text ?? own.body
+  return (
+    <>
+      <span class="kind">{type}</span>
+      {typeof own.link === 'string' && <span class="link-text">{own.link}</span>}
+      {typeof body === 'string' && <Formatted text={body} />}
+    </>
+  )
+}
+
+const MARKS = /(\*[^*\n]+\*|_[^_\n]+_|~[^~\n]+~)/
+
+/** WhatsApp's own marks for bold, italic and struck text. */
+function Formatted({ text }: { text: string }): ComponentChildren {
+  return (
+    <p>
+      {text.split(MARKS).map((part, at) => {
+        const inner = part.slice(1, -1)
+        if (at % 2 === 0) return part
+        if (part.startsWith('*')) return <strong key={at}>{inner}</strong>
+        return part.startsWith('_') ? <em key={at}>{inner}</em> : <s key={at}>{inner}</s>
+      })}
+    </p>
+  )
+}

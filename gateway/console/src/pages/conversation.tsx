@@ -1,0 +1,197 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button } from '../components/actions.tsx'
+import { Badge, Failure, Loading } from '../components/basics.tsx'
+import { ScrollRegion } from '../components/scroll-region.tsx'
+import { type LiveEvent, onLive } from '../live.ts'
+import { type Loaded, useLoad } from '../load.ts'
+import { may } from '../rights.ts'
+import { hrefOf } from '../router.ts'
+import { nameOf, type Said, type SaidPage, type Thread } from '../threads.ts'
+import { Bubbles } from './bubbles.tsx'
+import { ReplyBox } from './reply-box.tsx'
+
+const PAGE = 50
+
+interface ConversationProps {
+  /** The thread's `_id`, or its `extId`. */
+  id: string
+  channel: string | undefined
+}
+
+/** One conversation, live: what was said, who has it, and the means to reply. */
+export function ConversationPane({ id, channel }: ConversationProps) {
+  const path = `/rest/threads/${encodeURIComponent(id)}`
+  const query = { channel }
+  const thread: Loaded<Thread> = useLoad(
+    `${path} ${channel}`,
+    (signal) => call<Thread>('GET', path, { query, signal }),
+    {
+      everyMs: 3_000,
+      live: ({ event, data }) => event !== 'delta' && isOf(thread.data, data),
+    },
+  )
+  useEffect(() => {
+    document.title = `${thread.data ? nameOf(thread.data) : 'Conversation'} · Parley`
+  }, [thread.data])
+  if (thread.data === undefined)
+    return thread.error ? <Failure error={thread.error} /> : <Loading lines={8} />
+  return <Conversation thread={thread.data} reload={thread.reload} />
+}
+
+const isOf = (thread: Thread | undefined, data: LiveEvent['data']): boolean =>
+  thread !== undefined &&
+  (data.channel === undefined || data.channel === thread.channel) &&
+  (data.thread === thread.extId || data.extId === thread.extId)
+
+function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
+  const said = useSaid(thread)
+  const writable = may('write', 'threads')
+  const path = `/rest/threads/${thread._id}`
+  const change = async (body: object) => {
+    await call('PATCH', path, { body })
+    reload()
+  }
+  useEffect(() => {
+    if (writable && thread.unread > 0 && !document.hidden) void change({ unread: 0 }).catch(() => undefined)
+  }, [thread._id, thread.unread, writable])
+  const isOurs = thread.handler === 'person'
+  return (
+    <section class="conversation" aria-label={`Conversation with ${nameOf(thread)}`}>
+      <header class="conversation-head">
+        <div class="grow">
+          <a class="back" href={hrefOf('/conversations')}>
+            ← Conversations
+          </a>
+          <h1>{nameOf(thread)}</h1>
+          <p class="note line">
+            {thread.user.phone && thread.user.phone !== nameOf(thread) && <span>{thread.user.phone}</span>}
+            <span>{thread.channel}</span>
+            {thread.task && (
+              <a href={hrefOf(`/assistants/tasks/${thread.task._id}`)}>
+                Task {thread.task.name || thread.task._id}
+              </a>
+            )}
+            {may('read', 'messages') && (
+              <a href={hrefOf(`/messages?thread=${encodeURIComponent(thread.extId)}`)}>Log</a>
+            )}
+          </p>
+        </div>
+        <div class="actions">
+          <Badge tone={isOurs ? 'warn' : 'info'}>{isOurs ? 'with the team' : 'with the assistant'}</Badge>
+          {writable && isOurs && (
+            <Button small onClick={() => change({ handler: 'assistant' })}>
+              Give back
+            </Button>
+          )}
+        </div>
+      </header>
+      <Talk said={said} />
+      {writable && isOurs && (
+        <ReplyBox
+          thread={thread}
+          onSent={() => {
+            said.reload()
+            reload()
+          }}
+        />
+      )}
+      {writable && !isOurs && (
+        <div class="take-over">
+          <p class="note">The assistant answers. Take over to write yourself; it says nothing more then.</p>
+          <Button kind="primary" onClick={() => change({ handler: 'person' })}>
+            Take over
+          </Button>
+        </div>
+      )}
+    </section>
+  )
+}
+
+interface Conversed {
+  items: Said[] | undefined
+  error: Error | undefined
+  previous: string | null
+  older(): Promise<void>
+  reload(): void
+  /** What the model is saying at the moment. */
+  typed: string | undefined
+}
+
+/** What was said, oldest first: the end of it live, and what is older on demand. */
+function useSaid(thread: Thread): Conversed {
+  const path = `/rest/threads/${thread._id}/messages`
+  const [all, setAll] = useState<ReadonlyMap<string, Said>>(new Map())
+  const [previous, setPrevious] = useState<string | null>()
+  const [typed, setTyped] = useState<string>()
+  const add = (data: Said[]) =>
+    setAll((before) => new Map([...before, ...data.map((one) => [one._id, one] as const)]))
+  const latest = useLoad(
+    path,
+    async (signal) => {
+      const page = await call<SaidPage>('GET', path, { query: { limit: PAGE }, signal })
+      add(page.data)
+      setTyped(undefined)
+      return page
+    },
+    { everyMs: 3_000, live: ({ event, data }) => event !== 'delta' && isOf(thread, data) },
+  )
+  useEffect(() => {
+    let text = ''
+    return onLive(({ event, data }) => {
+      if (event !== 'delta' || !isOf(thread, data)) return
+      const offset = Number(data.offset ?? 0)
+      text = text.slice(0, offset) + String(data.text ?? '')
+      setTyped(text)
+    })
+  }, [thread._id])
+  const from = previous === undefined ? (latest.data?.previous ?? null) : previous
+  return {
+    items:
+      latest.data === undefined
+        ? undefined
+        : [...all.values()].sort((one, other) => one.at.localeCompare(other.at)),
+    error: latest.error,
+    previous: from,
+    async older() {
+      const page = await call<SaidPage>('GET', path, { query: { limit: PAGE, before: from ?? undefined } })
+      add(page.data)
+      setPrevious(page.previous)
+    },
+    reload: latest.reload,
+    typed,
+  }
+}
+
+/** Stays at the end where somebody reads the end. */
+function Talk({ said: { items, error, previous, older, typed } }: { said: Conversed }) {
+  const box = useRef<HTMLDivElement>(null)
+  const isAtEnd = useRef(true)
+  const count = items?.length ?? 0
+  useEffect(() => {
+    const element = box.current
+    if (element !== null && isAtEnd.current) element.scrollTop = element.scrollHeight
+  }, [count, typed])
+  if (items === undefined) return error ? <Failure error={error} /> : <Loading lines={6} />
+  return (
+    <ScrollRegion
+      element={box}
+      class="talk"
+      role="log"
+      label="What was said"
+      onScroll={({ scrollTop, scrollHeight, clientHeight }) => {
+        isAtEnd.current = scrollHeight - scrollTop - clientHeight < 40
+      }}
+    >
+      {previous !== null && (
+        <div class="more">
+          <Button small onClick={older}>
+            Load older
+          </Button>
+        </div>
+      )}
+      <Bubbles items={items} />
+      {typed && <p class="bubble ours typed">{typed}</p>}
+    </ScrollRegion>
+  )
+}

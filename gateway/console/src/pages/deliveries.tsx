@@ -1,0 +1,196 @@
+import { useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button, Dialog, notify } from '../components/actions.tsx'
+import { Card, Empty, Failure, Json, Loading, State, Time } from '../components/basics.tsx'
+import { SelectField, TextField } from '../components/fields.tsx'
+import { type Column, More, Table, useList } from '../components/list.tsx'
+import { count } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { setQuery } from '../router.ts'
+import type { Delivery } from '../subscriptions.ts'
+
+interface DeliveriesProps {
+  /** Of the subscription, in the API. */
+  path: string
+  query: URLSearchParams
+  writable: boolean
+}
+
+/** What was posted for a subscription, the latest first; each with its payload and attempts, to be sent again. */
+export function Deliveries({ path, query, writable }: DeliveriesProps) {
+  const state = query.get('state') ?? undefined
+  const list = useList<Delivery>(`${path}/deliveries`, { state }, { everyMs: 3_000 })
+  const [shown, setShown] = useState<string>()
+  const [replaying, setReplaying] = useState(false)
+  const columns: Column<Delivery>[] = [
+    { name: 'Event', cell: ({ event }) => event },
+    { name: 'State', cell: (delivery) => <State of={delivery.state} /> },
+    { name: 'About', wide: true, cell: ({ record }) => <code class="cut">{record}</code> },
+    { name: 'Attempts', wide: true, cell: ({ attempts }) => count(attempts.length) },
+    { name: 'At', wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    {
+      name: 'Look',
+      cell: ({ _id, event }) => (
+        <Button small label={`Look at ${event} ${_id}`} onClick={() => setShown(_id)}>
+          Look
+        </Button>
+      ),
+    },
+  ]
+  return (
+    <Card
+      title="Deliveries"
+      flush
+      action={
+        <div class="actions">
+          <div class="segments">
+            {['', 'pending', 'delivered', 'failed'].map((one) => (
+              <button
+                key={one}
+                type="button"
+                aria-pressed={(state ?? '') === one}
+                onClick={() => setQuery({ state: one })}
+              >
+                {one || 'all'}
+              </button>
+            ))}
+          </div>
+          {writable && (
+            <Button small onClick={() => setReplaying(true)}>
+              Replay since …
+            </Button>
+          )}
+        </div>
+      }
+    >
+      <Table
+        {...{ label: 'Deliveries', columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
+        empty={
+          <Empty title="Nothing was delivered yet">
+            {writable && 'Send a test event to see whether the endpoint is there.'}
+          </Empty>
+        }
+      />
+      <More list={list} />
+      {shown && (
+        <DeliveryDialog
+          {...{ path: `${path}/deliveries/${encodeURIComponent(shown)}`, writable }}
+          onClose={() => setShown(undefined)}
+          onReplayed={list.reload}
+        />
+      )}
+      {replaying && (
+        <ReplayDialog {...{ path }} onClose={() => setReplaying(false)} onReplayed={list.reload} />
+      )}
+    </Card>
+  )
+}
+
+interface DialogProps {
+  path: string
+  onClose(): void
+  onReplayed(): void
+}
+
+function DeliveryDialog({ path, writable, onClose, onReplayed }: DialogProps & { writable: boolean }) {
+  const { data, error } = useLoad(path, (signal) => call<Delivery>('GET', path, { signal }), {
+    everyMs: 2_000,
+  })
+  const replay = async () => {
+    await call('POST', `${path}/replay`)
+    notify('It is sent again, under the same id.')
+    onReplayed()
+  }
+  return (
+    <Dialog title={data?.event ?? 'Delivery'} onClose={onClose} wide>
+      <Failure error={error} />
+      {data === undefined && !error && <Loading />}
+      {data && (
+        <>
+          <p class="line">
+            <State of={data.state} />
+            <code>{data._id}</code>
+            {data.due && (
+              <span>
+                tried again <Time at={data.due} relative />
+              </span>
+            )}
+            {data.reason && <span class="quiet">{data.reason}</span>}
+          </p>
+          <ol class="timeline">
+            {data.attempts.map(({ at, ms, outcome, code }, index) => (
+              <li key={index}>
+                <State of={outcome} />
+                <Time at={at} />
+                <span class="quiet">
+                  {Math.round(ms)} ms{code && ` · ${code.replaceAll('_', ' ')}`}
+                </span>
+              </li>
+            ))}
+          </ol>
+          {data.payload === undefined ? (
+            <p class="note">Your role can’t read what it says.</p>
+          ) : (
+            <Json title="Payload" value={data.payload} />
+          )}
+          {writable && (
+            <div class="actions end">
+              <Button kind="primary" onClick={replay}>
+                Replay
+              </Button>
+            </div>
+          )}
+        </>
+      )}
+    </Dialog>
+  )
+}
+
+const HOUR_MS = 3_600_000
+
+function ReplayDialog({ path, onClose, onReplayed }: DialogProps) {
+  const [since, setSince] = useState(localTime(new Date(Date.now() - HOUR_MS)))
+  const [state, setState] = useState('failed')
+  const [error, setError] = useState<Error>()
+  const replay = async (event: Event) => {
+    event.preventDefault()
+    const body = { since: new Date(since).toISOString(), ...(state === '' ? {} : { state }) }
+    try {
+      const { replayed, next } = await call<{ replayed: number; next: string | null }>(
+        'POST',
+        `${path}/replay`,
+        { body },
+      )
+      notify(`${count(replayed)} sent again.${next === null ? '' : ' There are more: replay once more.'}`)
+      onReplayed()
+      onClose()
+    } catch (thrown) {
+      setError(thrown as Error)
+    }
+  }
+  return (
+    <Dialog title="Replay deliveries" onClose={onClose}>
+      <form onSubmit={replay}>
+        <TextField label="Since" type="datetime-local" value={since} onChange={setSince} required />
+        <SelectField
+          label="Which"
+          value={state}
+          onChange={setState}
+          options={[
+            { value: 'failed', name: 'Those that failed' },
+            { value: '', name: 'All' },
+          ]}
+        />
+        <Failure error={error} />
+        <div class="actions end">
+          <Button type="submit" kind="primary">
+            Replay
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+const localTime = (date: Date): string =>
+  new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)

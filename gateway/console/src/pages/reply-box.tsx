@@ -1,0 +1,210 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button } from '../components/actions.tsx'
+import { Failure } from '../components/basics.tsx'
+import { AreaField, SelectField, TextField } from '../components/fields.tsx'
+import type { Thread } from '../threads.ts'
+import { TemplateContent, WhatsappContent } from './bubbles.tsx'
+
+type Kind = 'text' | 'template' | 'media'
+
+const KINDS: { kind: Kind; name: string }[] = [
+  { kind: 'text', name: 'Text' },
+  { kind: 'template', name: 'Template' },
+  { kind: 'media', name: 'Media' },
+]
+const MEDIA = ['image', 'document', 'video', 'audio'] as const
+
+interface Draft {
+  text: string
+  template: string
+  language: string
+  variables: string
+  media: string
+  link: string
+  caption: string
+}
+
+const EMPTY: Draft = {
+  text: '',
+  template: '',
+  language: 'en_US',
+  variables: '',
+  media: 'image',
+  link: '',
+  caption: '',
+}
+
+/** Where somebody of the team replies: a text within the 24 hours, a template or media at any time that the provider lets them. */
+export function ReplyBox({ thread, onSent }: { thread: Thread; onSent(): void }) {
+  const left = useTimeLeft(thread.serviceWindowEndsAt)
+  const isOver = left !== undefined && left <= 0
+  const [kind, setKind] = useState<Kind>(isOver ? 'template' : 'text')
+  const [draft, setDraft] = useState(EMPTY)
+  const [error, setError] = useState<Error>()
+  const [busy, setBusy] = useState(false)
+  // The same until it has gone, so that a repeat is the same reply.
+  const key = useRef(crypto.randomUUID())
+  const set = (field: keyof Draft) => (value: string) => setDraft((before) => ({ ...before, [field]: value }))
+  const reply = replyOf(kind, draft)
+  const send = async (event: Event) => {
+    event.preventDefault()
+    if (reply === undefined || busy) return
+    setBusy(true)
+    setError(undefined)
+    try {
+      const headers = { 'idempotency-key': key.current }
+      await call('POST', `/rest/threads/${thread._id}/messages`, { body: reply, headers })
+      key.current = crypto.randomUUID()
+      setDraft(EMPTY)
+      onSent()
+    } catch (thrown) {
+      setError(thrown as Error)
+    }
+    setBusy(false)
+  }
+  return (
+    <form class="reply" onSubmit={send}>
+      <div class="reply-head">
+        <div class="segments">
+          {KINDS.map((one) => (
+            <button
+              key={one.kind}
+              type="button"
+              aria-pressed={one.kind === kind}
+              disabled={isOver && one.kind !== 'template'}
+              onClick={() => setKind(one.kind)}
+            >
+              {one.name}
+            </button>
+          ))}
+        </div>
+        <WindowNote left={left} />
+      </div>
+      {kind === 'text' && (
+        <textarea
+          aria-label="Your reply"
+          placeholder={isOver ? 'The 24 hours are over: send a template' : 'Write a reply; Enter sends it'}
+          disabled={isOver}
+          rows={3}
+          value={draft.text}
+          onInput={(event) => set('text')(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) void send(event)
+          }}
+        />
+      )}
+      {kind === 'template' && <TemplateFields draft={draft} set={set} />}
+      {kind === 'media' && <MediaFields draft={draft} set={set} />}
+      {kind !== 'text' && reply !== undefined && <Preview reply={reply} />}
+      <Failure error={error} />
+      <div class="actions end">
+        <Button type="submit" kind="primary" disabled={busy || reply === undefined}>
+          Send
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+interface FieldsProps {
+  draft: Draft
+  set(field: keyof Draft): (value: string) => void
+}
+
+const TemplateFields = ({ draft, set }: FieldsProps) => (
+  <div class="filters">
+    <TextField label="Template" value={draft.template} onChange={set('template')} required />
+    <TextField label="Language" value={draft.language} onChange={set('language')} required />
+    <AreaField
+      label="Variables"
+      note="One on each line"
+      rows={2}
+      value={draft.variables}
+      onChange={set('variables')}
+      required={false}
+    />
+  </div>
+)
+
+const MediaFields = ({ draft, set }: FieldsProps) => (
+  <div class="filters">
+    <SelectField
+      label="Kind"
+      value={draft.media}
+      options={MEDIA.map((value) => ({ value, name: value }))}
+      onChange={set('media')}
+    />
+    <TextField
+      label="Address"
+      type="url"
+      note="Where the provider gets it"
+      value={draft.link}
+      onChange={set('link')}
+      required
+    />
+    {draft.media !== 'audio' && (
+      <TextField label="Caption" value={draft.caption} onChange={set('caption')} required={false} />
+    )}
+  </div>
+)
+
+type Reply =
+  | { text: string }
+  | { template: string; language: string; variables: string[] }
+  | { whatsapp: { type: string } & Record<string, unknown> }
+
+/** Undefined while something is missing. */
+function replyOf(
+  kind: Kind,
+  { text, template, language, variables, media, link, caption }: Draft,
+): Reply | undefined {
+  if (kind === 'text') return text.trim() === '' ? undefined : { text }
+  if (kind === 'template') {
+    if (template.trim() === '' || language.trim() === '') return undefined
+    const values = variables.split('\n').filter((line) => line.trim() !== '')
+    return { template: template.trim(), language: language.trim(), variables: values }
+  }
+  if (!/^https?:\/\/\S+$/.test(link)) return undefined
+  const hasCaption = caption !== '' && media !== 'audio'
+  return { whatsapp: { type: media, [media]: { link, ...(hasCaption ? { caption } : {}) } } }
+}
+
+const Preview = ({ reply }: { reply: Reply }) => (
+  <div class="preview">
+    <p class="note">Preview</p>
+    <div class="bubble ours team">
+      {'template' in reply && <TemplateContent {...reply} />}
+      {'whatsapp' in reply && <WhatsappContent content={reply.whatsapp} />}
+    </div>
+  </div>
+)
+
+const TICK_MS = 1_000
+
+/** Milliseconds until the 24 hours end; undefined where that is not known. */
+function useTimeLeft(endsAt: string | null): number | undefined {
+  const [, setTick] = useState(0)
+  useEffect(() => {
+    if (endsAt === null) return
+    const timer = setInterval(() => setTick((before) => before + 1), TICK_MS)
+    return () => clearInterval(timer)
+  }, [endsAt])
+  return endsAt === null ? undefined : new Date(endsAt).getTime() - Date.now()
+}
+
+function WindowNote({ left }: { left: number | undefined }) {
+  if (left === undefined) return null
+  if (left <= 0) return <p class="note over">The 24 hours are over: only templates go out</p>
+  const minutes = Math.floor(left / 60_000)
+  const hours = Math.floor(minutes / 60)
+  const shown =
+    hours > 0
+      ? `${hours} h ${minutes % 60} min`
+      : `${minutes} min ${String(Math.floor(left / 1_000) % 60).padStart(2, '0')} s`
+  return (
+    <p class={hours > 0 ? 'note' : 'note over'} role="timer">
+      {`Free text for another ${shown}`}
+    </p>
+  )
+}

@@ -1,0 +1,151 @@
+import type { Schemas } from '@parley/client'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button } from '../components/actions.tsx'
+import { Card, Failure } from '../components/basics.tsx'
+import { SelectField } from '../components/fields.tsx'
+import { ScrollRegion } from '../components/scroll-region.tsx'
+import { Turns } from '../components/turns.tsx'
+import { InputError } from '../problems.ts'
+import { costOf, type Turn } from '../turns.ts'
+
+type Trial = Schemas['Trial']
+type Settings = Pick<Schemas['TrialBody'], 'tools' | 'type'>
+
+/** What was said in a trial, by the person who tries or by the assistant. */
+type Said = { role: 'person'; text: string } | { role: 'assistant'; trial: Trial }
+
+// The API takes 50 at most.
+const MOST_MESSAGES = 49
+const TOOLS = [
+  { value: 'describe', name: 'Only say what would be called' },
+  { value: 'call', name: 'Call them' },
+]
+const TYPES = [
+  { value: 'taskManager', name: 'Tools and workflow' },
+  { value: 'functionCall', name: 'Tools' },
+  { value: 'chat', name: 'Conversation only' },
+]
+
+/** A conversation with an assistant that reaches nobody; its tools are shown, and called where that is chosen. */
+export function TryAssistant({ id, name }: { id: number; name: string }) {
+  const [said, setSaid] = useState<Said[]>([])
+  const [settings, setSettings] = useState<Settings>({ tools: 'describe', type: 'taskManager' })
+  const [text, setText] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<Error>()
+  const end = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (said.length > 0) end.current?.scrollIntoView({ block: 'nearest' })
+  }, [said])
+  const send = async (event: Event) => {
+    event.preventDefault()
+    if (text.trim() === '' || busy) return
+    const conversation: Said[] = [...said, { role: 'person', text }]
+    setSaid(conversation)
+    setText('')
+    setBusy(true)
+    setError(undefined)
+    try {
+      const body = { ...settings, messages: messagesOf(conversation) }
+      const trial = await call<Trial | { title: string; detail?: string }>(
+        'POST',
+        `/rest/assistant/${id}/try`,
+        {
+          body,
+          patient: true,
+        },
+      )
+      // A trial that takes long has begun its answer with 200 before it fails.
+      if ('title' in trial) throw new InputError(trial.detail ?? trial.title, [])
+      setSaid([...conversation, { role: 'assistant', trial }])
+    } catch (thrown) {
+      // What was written is there to be sent again.
+      setSaid(said)
+      setText(text)
+      setError(thrown as Error)
+    }
+    setBusy(false)
+  }
+  return (
+    <Card
+      title="Try it"
+      note="Nobody gets what it says here"
+      action={
+        said.length > 0 &&
+        !busy && (
+          <Button small onClick={() => setSaid([])}>
+            Start anew
+          </Button>
+        )
+      }
+    >
+      <ScrollRegion class="bubbles trial" role="log" label={`What was said to ${name}`}>
+        {said.map((one, at) => (
+          <Message key={at} said={one} />
+        ))}
+        {busy && <p class="typing" role="status">{`${name} is at it …`}</p>}
+        <div ref={end} />
+      </ScrollRegion>
+      <Failure error={error} />
+      <form class="say" onSubmit={send}>
+        <textarea
+          aria-label={`A message to ${name}`}
+          placeholder="Write what a person might say"
+          rows={2}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) void send(event)
+          }}
+        />
+        <Button type="submit" kind="primary" disabled={busy || text.trim() === ''}>
+          Send
+        </Button>
+      </form>
+      <div class="filters">
+        <SelectField
+          label="Tools"
+          value={settings.tools}
+          options={TOOLS}
+          onChange={(tools) => setSettings((before) => ({ ...before, tools: tools as Settings['tools'] }))}
+        />
+        <SelectField
+          label="It works with"
+          value={settings.type ?? 'taskManager'}
+          options={TYPES}
+          onChange={(type) => setSettings((before) => ({ ...before, type: type as Settings['type'] }))}
+        />
+      </div>
+    </Card>
+  )
+}
+
+function Message({ said }: { said: Said }) {
+  if (said.role === 'person') return <p class="bubble theirs">{said.text}</p>
+  const { turns, state, reason } = said.trial
+  return (
+    <>
+      <Turns turns={turns} />
+      {state === 'dead' && <p class="failure">{reason ?? 'It could not answer.'}</p>}
+      {state === 'done' && reason === 'handed_off' && <p class="note mark">It hands over to a person</p>}
+      {turns.length > 0 && <p class="note mark">{costOf(turns)}</p>}
+    </>
+  )
+}
+
+/** The conversation as the API takes it: what was really said, and not too much of it. */
+function messagesOf(conversation: Said[]): { role: 'person' | 'assistant'; text: string }[] {
+  const spoken = conversation.map((one) =>
+    one.role === 'person'
+      ? { role: one.role, text: one.text }
+      : { role: one.role, text: textOf(one.trial.turns) },
+  )
+  return spoken.filter(({ text }) => text !== '').slice(-MOST_MESSAGES)
+}
+
+const textOf = (turns: readonly Turn[]): string =>
+  turns
+    .map(({ text }) => text)
+    .filter(Boolean)
+    .join('\n\n')

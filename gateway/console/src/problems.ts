@@ -1,0 +1,32 @@
+import { ParleyError } from '@parley/client/parley-error'
+
+/** What is wrong with a field; `path` is a JSON Pointer. */
+export interface FieldProblem {
+  path: string
+  message: string
+}
+
+/** Something that was typed and can't be sent. */
+export class InputError extends Error {
+  readonly fields: readonly FieldProblem[]
+
+  constructor(message: string, fields: readonly FieldProblem[]) {
+    super(message)
+    this.name = 'InputError'
+    this.fields = fields
+  }
+}
+
+/** What is wrong with which field, where the error says so. */
+export function fieldsOf(error: Error | undefined): readonly FieldProblem[] {
+  if (error instanceof InputError) return error.fields
+  return (error instanceof ParleyError && error.problem?.errors) || []
+}
+
+/** An error in words. */
+export function messageOf(error: Error): string {
+  if (error instanceof InputError) return error.message
+  if (!(error instanceof ParleyError)) return 'The gateway could not be reached. It is tried again.'
+  const { problem, status } = error
+  return problem?.detail ?? problem?.title ?? `The gateway responded with ${status}.`
+}

@@ -1,0 +1,60 @@
+import type { Session } from '@parley/client/session'
+import { createStore } from './store.ts'
+
+/** Whether somebody is signed in; `unknown` until the cookie was tried. */
+export const session = createStore<'unknown' | 'in' | 'out'>('unknown')
+
+/** Asks for the next access token with the cookie, which no script reads. */
+export type Refresh = () => Promise<{ accessToken: string } | 'ended' | 'unavailable'>
+
+export interface CookieSession extends Session {
+  begin(accessToken: string): void
+  end(): void
+  /** Goes on with the session of the cookie, if there is one. */
+  resume(): Promise<void>
+}
+
+// Says only that there may be a cookie, so that nobody without one is asked for it.
+const SIGNED_IN = 'parley.signed-in'
+const AGAIN_MS = 1_000
+
+/** A session whose refresh token is in a cookie; it is refreshed once for all requests that need it at the same time. */
+export function createCookieSession(refresh: Refresh): CookieSession {
+  let accessToken: string | undefined
+  let refreshing: Promise<string | undefined> | undefined
+  const begin = (token: string) => {
+    accessToken = token
+    localStorage.setItem(SIGNED_IN, '1')
+    session.set('in')
+  }
+  const end = () => {
+    accessToken = undefined
+    localStorage.removeItem(SIGNED_IN)
+    session.set('out')
+  }
+  const renewOnce = async () => {
+    const outcome = await refresh()
+    if (outcome === 'ended') end()
+    // Unavailable is no reason to sign anybody out.
+    else if (outcome === 'unavailable') {
+      if (session.get() === 'unknown') setTimeout(() => void renew(), AGAIN_MS)
+    } else begin(outcome.accessToken)
+    return typeof outcome === 'string' ? undefined : outcome.accessToken
+  }
+  const renew = () => {
+    refreshing ??= renewOnce().finally(() => {
+      refreshing = undefined
+    })
+    return refreshing
+  }
+  return {
+    begin,
+    end,
+    token: async () => refreshing ?? accessToken,
+    renew: async (refused) => (accessToken !== undefined && accessToken !== refused ? accessToken : renew()),
+    async resume() {
+      if (localStorage.getItem(SIGNED_IN) === null) session.set('out')
+      else await renew()
+    },
+  }
+}

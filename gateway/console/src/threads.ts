@@ -1,0 +1,49 @@
+/** A person's conversation on a channel. */
+export interface Thread {
+  _id: string
+  extId: string
+  channel: string
+  user: { name?: string; phone?: string; email?: string }
+  handler: 'assistant' | 'person'
+  lastMessage: string
+  lastAt: string
+  unread: number
+  /** Until when free text goes out; null where that is not known. */
+  serviceWindowEndsAt: string | null
+  task?: { _id: number; name: string; status: string; workflow: number; currentStep: number } | null
+}
+
+/** Something that was said in a conversation. */
+export interface Said {
+  _id: string
+  /** The message that it belongs to. */
+  message: string
+  at: string
+  from: 'person' | 'assistant' | 'team' | 'api'
+  by?: { username?: string; name?: string }
+  text?: string
+  transcript?: string
+  media?: string
+  reason?: string
+  whatsapp?: { type?: string } & Record<string, unknown>
+  template?: string
+  language?: string
+  variables?: string[]
+  state: string
+}
+
+export interface SaidPage {
+  data: Said[]
+  previous: string | null
+  next: string | null
+}
+
+export const nameOf = ({ user, extId }: Pick<Thread, 'user' | 'extId'>): string =>
+  user.name || user.phone || user.email || extId
+
+/** The first letters of a name, for a round mark. */
+export function initialsOf(name: string): string {
+  const words = name.match(/\p{L}+/gu) ?? []
+  const letters = [words[0], words.length > 1 ? words.at(-1) : undefined].map((word) => word?.charAt(0) ?? '')
+  return letters.join('').toUpperCase() || '#'
+}

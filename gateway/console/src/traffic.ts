@@ -1,0 +1,47 @@
+import { call } from './api.ts'
+
+export interface Counts {
+  accepted: number
+  sent: number
+  delivered: number
+  read: number
+  done: number
+  failed: number
+  dead: number
+  unrouted: number
+  /** From accepted to sent, in milliseconds. */
+  latency: { p50: number; p99: number } | null
+}
+
+/** What `GET /rest/messages/traffic` says. */
+export interface Traffic extends Counts {
+  from: string
+  by: 'minute' | 'hour'
+  periods: (Counts & { at: string })[]
+  numbers: { number: string; channels: string[]; sends: number; busiest: number; limit: number }[]
+  difference: number
+}
+
+/** What `GET /rest/messages/waiting` says. */
+export interface Waiting {
+  messages: number
+  more: boolean
+  groups: {
+    for: string
+    messages: number
+    oldest: { _id: string; thread: string; channel: string; receivedAt: string }
+  }[]
+}
+
+export const RANGES = [
+  { name: 'Hour', last: 'hour' },
+  { name: 'Day', last: 'day' },
+  { name: 'Week', last: 'week' },
+] as const
+export type Last = (typeof RANGES)[number]['last']
+
+export const readTraffic = (last: Last, signal: AbortSignal): Promise<Traffic> =>
+  call<Traffic>('GET', '/rest/messages/traffic', { query: { last }, signal })
+
+export const readWaiting = (signal: AbortSignal): Promise<Waiting> =>
+  call<Waiting>('GET', '/rest/messages/waiting', { signal })

@@ -1,0 +1,264 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import type { Page } from 'playwright-core'
+import { consoleSystem, DESK, PHONE } from './console-system.ts'
+import { consolePages, goInside, register, signIn } from './pages.ts'
+import { seed } from './seed.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** The conversation of somebody who waits for the team. */
+let marta: string
+const system = consoleSystem({
+  async prepare({ parley, garden }) {
+    await seed(parley.system, garden, { updates: 40 })
+    marta = await eventually(async () => {
+      const { json } = await parley.call('GET', '/rest/threads?q=Marta', { token: garden.token })
+      return (json.data as { _id: string }[])[0]?._id
+    })
+  },
+})
+const { onPage, open } = system
+
+describe('a session', () => {
+  test('goes on after a reload by a cookie that no script reads, and ends with the logout', async () => {
+    await onPage({}, async (page, context) => {
+      await signIn(page, system.url, system.garden)
+      const [cookie] = await context.cookies(`${system.url}/api/auth/refresh`)
+      expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/api/auth' })
+      const readable = await page.evaluate(
+        () => document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage }),
+      )
+      expect(readable).toBe('{"parley.signed-in":"1"}')
+      await page.reload()
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      await page.getByRole('button', { name: 'Log out' }).click()
+      await page.getByRole('heading', { name: 'Log in' }).waitFor()
+      expect(await context.cookies(`${system.url}/api/auth/refresh`)).toEqual([])
+      await page.reload()
+      await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    })
+  })
+
+  test('of an invited viewer shows no button that the role may not use, and asks nothing that is refused', async () => {
+    const invitation = await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/people', 'tbody tr')
+      await page.getByRole('button', { name: 'Invite somebody' }).click()
+      await page.getByLabel('Email').fill('vera@example.com')
+      await page.getByLabel('Role').selectOption({ label: 'VIEWER' })
+      await page.getByRole('button', { name: 'Invite', exact: true }).click()
+      return (await page.locator('dialog code').textContent()) ?? ''
+    })
+    await onPage({}, async (page) => {
+      const refused: string[] = []
+      page.on('response', (response) => void (response.status() === 403 && refused.push(response.url())))
+      await page.goto(invitation)
+      await page.getByLabel('Your name').fill('Vera')
+      await page.getByLabel('Password').fill('correct horse battery staple')
+      await page.getByRole('button', { name: 'Accept the invitation' }).click()
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      await page.getByText('Needs attention').waitFor()
+      expect(await page.getByRole('link', { name: 'People' }).count()).toBe(0)
+      for (const [path, wait] of consolePages(marta).filter(
+        ([path]) => !path.startsWith('/people') && !path.endsWith('/new'),
+      )) {
+        await goInside(page, path, wait)
+        const buttons = await page.locator('main :is(button, a.button)').allTextContents()
+        const known = ['Hour', 'Day', 'Week', 'Show', 'Copy', 'Load more', 'Messages', ...VIEWS]
+        expect([path, buttons.filter((text) => !known.includes(text))]).toEqual([path, []])
+      }
+      expect(refused).toEqual([])
+    })
+  })
+
+  test('of a role that reads a part of the messages sees no count of all, and asks nothing that is refused', async () => {
+    const { parley, garden } = system
+    const role = {
+      name: 'ORDERS',
+      permissions: [
+        { schema: "{{resource}} == 'messages'", read: "{{doc.channel}} == 'order-line'", write: '' },
+      ],
+    }
+    expect((await parley.call('POST', '/rest/roles', { body: role, token: garden.token })).status).toBe(200)
+    const person = { email: 'otto@example.com', password: garden.password }
+    const user = { ...person, name: 'Otto', phone: '+5511999990001', role: 'ORDERS' }
+    expect((await parley.call('POST', '/rest/users', { body: user, token: garden.token })).status).toBe(200)
+    await onPage({}, async (page) => {
+      const refused: string[] = []
+      page.on('response', (response) => void (response.status() === 403 && refused.push(response.url())))
+      await signIn(page, system.url, person)
+      await page.getByText('so they are not counted').waitFor()
+      await page.getByText('The provider refused it').first().waitFor()
+      expect(await page.getByRole('button', { name: /Replay/ }).count()).toBe(0)
+      await goInside(page, '/messages', 'tbody tr')
+      const channels = await page.locator('tbody').textContent()
+      expect(channels).not.toContain('support-line')
+      expect(refused).toEqual([])
+    })
+  })
+
+  test('of another workspace sees nothing of this one, on no page and in no response', async () => {
+    const rival = await register(system.url, 'rival')
+    const { json } = await system.parley.call('GET', '/rest/messages?limit=1', { token: system.garden.token })
+    const [message] = json.data as { _id: string }[]
+    await onPage({}, async (page) => {
+      const leaks: Promise<string>[] = []
+      page.on('response', (response) => {
+        const isStream = response.headers()['content-type']?.startsWith('text/event-stream')
+        if (response.url().includes('/rest/') && !isStream) leaks.push(response.text())
+      })
+      await signIn(page, system.url, rival)
+      await page.getByText('Nothing has come in this hour').waitFor()
+      await goInside(page, '/messages', '.empty')
+      await page.getByText('No messages yet').waitFor()
+      await goInside(page, `/messages/${message?._id}`, '.failure')
+      await goInside(page, '/channels', '.empty')
+      await goInside(page, '/assistants', '.empty')
+      await goInside(page, '/channels/1', '.failure')
+      await goInside(page, '/conversations', '.empty')
+      await page.getByText('No conversations yet').waitFor()
+      await goInside(page, `/conversations/${marta}`, '.inbox-thread .failure')
+      await goInside(page, '/events', '.empty')
+      await goInside(page, '/events/1', '.failure')
+      const seen = (await Promise.all(leaks)).join()
+      expect(seen).not.toMatch(/Marta|order-47|support-line|Warehouse/)
+    })
+  })
+})
+
+describe('the overview', () => {
+  test('shows what came in and what became of it by the minute, in numbers that the API says', async () => {
+    const { json } = await system.parley.call('GET', '/rest/messages/traffic', { token: system.garden.token })
+    const { accepted, dead } = json as { accepted: number; dead: number }
+    expect(accepted).toBeGreaterThan(40)
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      const tile = (name: string) => page.locator('.tile', { hasText: name }).locator('strong')
+      expect(await tile('Accepted').first().textContent()).toBe(String(accepted))
+      expect(await tile('Dead').textContent()).toBe(String(dead))
+      expect(await tile('Accepted to sent').textContent()).toMatch(/^[\d.,]+ (ms|s|min)$/)
+      expect(await tile('Difference').textContent()).toBe('0')
+      await page.getByRole('img', { name: `Messages a minute: Accepted ${accepted}` }).waitFor()
+      await page
+        .getByRole('meter', { name: /^Rate that \d+ uses$/ })
+        .first()
+        .waitFor()
+      await page.getByText('Nothing waits').waitFor()
+      await page.getByRole('button', { name: 'Week' }).click()
+      await page.getByRole('img', { name: `Messages an hour: Accepted ${accepted}` }).waitFor()
+    })
+  })
+
+  test('says what waits for what', async () => {
+    const shop = await register(system.url, 'waiting')
+    const channel = {
+      ...{ name: 'Line', description: '', extId: 'line', hook: 'whatsapp', callback: 'rpc' },
+      ...{ handlerUrl: 'native:agents/echo', config: { callbackUrl: 'http://127.0.0.1:1/' } },
+    }
+    const { token } = shop
+    expect((await system.parley.call('PUT', '/rest/channels/1', { body: channel, token })).status).toBe(200)
+    const body = { extId: 'line', user: {}, thread: { extId: 'stuck' }, answer: { message: 'Hello' } }
+    await system.parley.call('POST', '/rest/messages', { body, token })
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, shop)
+      const waits = page.locator('.card', { hasText: 'What waits' })
+      await waits.getByText(/for their next try|for an endpoint/).waitFor()
+      await waits.getByRole('link', { name: 'stuck' }).click()
+      await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+    })
+  })
+})
+
+describe('with the keyboard', () => {
+  test('/ searches, j and k move, Enter opens, g leads to pages, and ? says so', async () => {
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await page.keyboard.press('g')
+      await page.keyboard.press('m')
+      await page.waitForSelector('tbody tr')
+      await page.keyboard.press('?')
+      await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      await page.keyboard.press('/')
+      await page.keyboard.type('order-4703')
+      await page.waitForURL(/thread=order-4703/)
+      await page.keyboard.press('Tab')
+      await page.locator('h1').click()
+      await page.waitForFunction(() => document.querySelectorAll('tbody tr').length < 10)
+      for (const key of ['j', 'j', 'k']) await page.keyboard.press(key)
+      expect(await page.locator('tbody tr').first().getAttribute('aria-current')).toBe('true')
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+    })
+  })
+})
+
+test('axe finds nothing on any page, at 360 and 1,440 px, light and dark, and no page is wider than the screen', async () => {
+  await onPage({ bypassCSP: true }, async (page) => {
+    await page.goto(`${system.url}/console`)
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    const found: string[] = [...(await violations(page, '/login'))]
+    await signIn(page, system.url, system.garden)
+    for (const [path, wait] of consolePages(marta)) {
+      await goInside(page, path, wait)
+      found.push(...(await violations(page, path)))
+    }
+    expect(found).toEqual([])
+  })
+})
+
+/** Buttons that only choose what is shown. */
+const VIEWS = [
+  'All',
+  'Unread',
+  'With the team',
+  'all',
+  'pending',
+  'delivered',
+  'failed',
+  'Look',
+  'Load older',
+]
+
+const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+/** In the dark only the colors differ. */
+const LOOKS = [PHONE, DESK].flatMap((viewport) => [
+  { viewport, colorScheme: 'light' as const, rules: { type: 'tag', values: WCAG } },
+  {
+    ...{ viewport, colorScheme: 'dark' as const },
+    rules: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] },
+  },
+])
+
+/** What axe finds against WCAG 2.2 AA, at each size and in both themes. */
+async function violations(page: Page, path: string): Promise<string[]> {
+  await page.evaluate(AXE)
+  const found: string[] = []
+  for (const { viewport, colorScheme, rules } of LOOKS) {
+    await page.setViewportSize(viewport)
+    await page.emulateMedia({ colorScheme })
+    const name = `${path || '/'} ${viewport.width} px ${colorScheme}`
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+    if (overflow > 0) found.push(`${name}: ${overflow} px wider than the screen`)
+    found.push(...(await runAxe(page, rules)).map((violation) => `${name}: ${violation}`))
+  }
+  return found
+}
+
+function runAxe(page: Page, runOnly: object): Promise<string[]> {
+  return page.evaluate(
+    async (options) => {
+      type Axe = {
+        run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>
+      }
+      const { axe } = globalThis as unknown as { axe: Axe }
+      const { violations } = await axe.run(options)
+      return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
+    },
+    { runOnly },
+  )
+}

@@ -1,0 +1,115 @@
+import type { PendingResponse } from '@parley/shared/exchange'
+import { Problem } from '@parley/shared/problem'
+import { Gauge, type Registry } from 'prom-client'
+import { type Callers, type Forgettable, isTouched, type KnownCaller, timesSeen } from './callers.ts'
+import { abandon } from './forward.ts'
+
+/** The event streams that are open at this gateway, each with the caller that it was opened for. */
+export interface EventStreams {
+  /** Counts a stream until its response closes. Throws `too_many_streams` and, beyond what the gateway takes, `unavailable`. */
+  begin(stream: { token: string; known: KnownCaller; res: PendingResponse }): void
+  /** Ends those whose caller a change concerns. */
+  forget(changes: readonly Forgettable[]): void
+  /** Ends all: what was revoked is not known. */
+  forgetAll(): void
+  /** Ends all and begins no further ones: the process stops. */
+  end(): void
+  close(): void
+}
+
+const MAX_STREAMS = 5_000
+const MAX_OF_TOKEN = 20
+/** A stream ends within 2 s of its token, as of a revocation. */
+const SWEEP_MS = 500
+/** Whoever does not read gets no end. */
+const END_MS = 500
+
+interface Stream {
+  token: string
+  known: KnownCaller
+  res: PendingResponse
+  isConfirming: boolean
+}
+
+/**
+ * A request's token is checked when it begins, and a stream lasts longer than that: it is ended here when identity
+ * reports a change of its caller, and when its token ends. What identity confirmed is asked again where it runs out.
+ */
+export function createEventStreams({
+  callers,
+  registry,
+}: {
+  callers: Pick<Callers, 'resolve'>
+  registry: Registry
+}): EventStreams {
+  const streams = new Set<Stream>()
+  const ofToken = new Map<string, number>()
+  let isEnding = false
+  const count = (token: string, change: 1 | -1) => {
+    const next = (ofToken.get(token) ?? 0) + change
+    if (next > 0) ofToken.set(token, next)
+    else ofToken.delete(token)
+  }
+  const endAll = () => {
+    for (const { res } of streams) end(res)
+  }
+  const confirm = async (stream: Stream) => {
+    stream.isConfirming = true
+    try {
+      stream.known = await callers.resolve(stream.token)
+      stream.isConfirming = false
+    } catch {
+      end(stream.res)
+    }
+  }
+  const sweep = setInterval(() => {
+    const now = performance.now()
+    for (const stream of streams)
+      if (now >= stream.known.usableUntil && !stream.isConfirming) void confirm(stream)
+  }, SWEEP_MS)
+  showOpen(registry, streams)
+  return {
+    begin({ token, known, res }) {
+      if ((ofToken.get(token) ?? 0) >= MAX_OF_TOKEN) throw new Problem('too_many_streams')
+      if (isEnding || streams.size >= MAX_STREAMS)
+        throw new Problem('unavailable', { detail: 'Too many event streams are open.' })
+      const stream = { token, known, res, isConfirming: false }
+      streams.add(stream)
+      count(token, 1)
+      res.once('close', () => {
+        streams.delete(stream)
+        count(token, -1)
+      })
+    },
+    forget(changes) {
+      if (changes.length === 0 || streams.size === 0) return
+      const seenAt = timesSeen(changes)
+      for (const { known, res } of streams) if (isTouched(known, seenAt)) end(res)
+    },
+    forgetAll: endAll,
+    end() {
+      isEnding = true
+      endAll()
+    },
+    close: () => clearInterval(sweep),
+  }
+}
+
+/** Its reader sees the end of the stream, and comes back with a token and rights as they are then. */
+function end(res: PendingResponse): void {
+  abandon(res)
+  if (!res.headersSent) return void res.destroy()
+  res.end()
+  setTimeout(() => res.destroy(), END_MS).unref()
+}
+
+function showOpen(registry: Registry, streams: ReadonlySet<unknown>): void {
+  new Gauge({
+    name: 'parley_event_streams',
+    help: 'Event streams that are open at this instance',
+    registers: [registry],
+    collect() {
+      this.set(streams.size)
+    },
+  })
+}

@@ -1,0 +1,64 @@
+import { afterEach, expect, test } from '@jest/globals'
+import { listen } from '@parley/local/testing/service-under-test'
+import { waitUntil } from '@parley/local/wait-until'
+import type { PendingResponse } from '@parley/shared/exchange'
+import { Registry } from 'prom-client'
+import type { KnownCaller } from '../src/callers.ts'
+import { createEventStreams, type EventStreams } from '../src/event-streams.ts'
+
+let closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing) await close()
+  closing = []
+})
+
+const knownUntil = (usableUntil: number) => ({ usableUntil }) as KnownCaller
+
+/** Streams whose callers identity confirms as `resolve` says, and one that is open until `usableUntil`. */
+async function openStream(resolve: (token: string) => Promise<KnownCaller>, usableUntil: number) {
+  const streams: EventStreams = createEventStreams({ callers: { resolve }, registry: new Registry() })
+  const server = await listen((_req, plain) => {
+    const res: PendingResponse = Object.assign(plain, { locals: {} })
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).write(':\n\n')
+    streams.begin({ token: 't', known: knownUntil(usableUntil), res })
+  })
+  closing.push(server.close, async () => streams.close())
+  const response = await fetch(server.url)
+  let isEnded = false
+  void response
+    .text()
+    .catch(() => undefined)
+    .then(() => {
+      isEnded = true
+    })
+  return { streams, isEnded: () => isEnded }
+}
+
+test('a stream ends when its token has ended', async () => {
+  const asked: string[] = []
+  const refuse = (token: string) => {
+    asked.push(token)
+    return Promise.reject(new Error('expired'))
+  }
+  const { isEnded } = await openStream(refuse, performance.now() + 100)
+  expect(await waitUntil(isEnded, { timeoutMs: 30_000, intervalMs: 20 })).toBe(true)
+  expect(asked).toEqual(['t'])
+})
+
+test('a stream goes on where identity confirms its token again', async () => {
+  let asked = 0
+  const confirm = async () => knownUntil(performance.now() + (asked++ < 2 ? 50 : 60_000))
+  const { isEnded, streams } = await openStream(confirm, performance.now())
+  expect(await waitUntil(() => asked === 3, { timeoutMs: 30_000, intervalMs: 20 })).toBe(true)
+  expect(isEnded()).toBe(false)
+  streams.forgetAll()
+  expect(await waitUntil(isEnded, { timeoutMs: 30_000, intervalMs: 20 })).toBe(true)
+})
+
+test('streams end at once when the process stops, and none begins', async () => {
+  const { isEnded, streams } = await openStream(() => Promise.reject(new Error('not asked')), 1e12)
+  streams.end()
+  expect(await waitUntil(isEnded, { timeoutMs: 30_000, intervalMs: 20 })).toBe(true)
+  const res = { once: () => undefined } as unknown as PendingResponse
+  expect(() => streams.begin({ token: 't', known: knownUntil(1e12), res })).toThrow('Too many event streams')
+})
