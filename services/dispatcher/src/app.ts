@@ -4,6 +4,7 @@ import type { BaseConfig } from '@parley/shared/config'
 import { createReplica } from '@parley/shared/config-replica/replica'
 import { createReplicaStore } from '@parley/shared/config-replica/replica-store'
 import { pathsOf } from '@parley/shared/configuration-resources'
+import { createIdempotency } from '@parley/shared/idempotency'
 import { createInternalClient, roundRobin } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
@@ -25,24 +26,42 @@ import type { mongo } from 'mongoose'
 import { Registry } from 'prom-client'
 import { promptRoutes } from './api/assistant/prompt-routes.ts'
 import { trialRoutes } from './api/assistant/trial-routes.ts'
-import { audioRoutes } from './api/audio/audio-routes.ts'
+import { mediaRoutes } from './api/media/media-routes.ts'
 import { replayRoutes } from './api/messages/replay-routes.ts'
 import { messageRoutes } from './api/messages/routes.ts'
+import { detailOf, summaryOf } from './api/messages/view.ts'
+import { createEventStreams } from './api/streams/event-streams.ts'
+import { streamRoutes } from './api/streams/stream-routes.ts'
+import { deliveryRoutes } from './api/subscriptions/delivery-routes.ts'
+import { eraseAudio, eraseDeliveries, eraseTasks } from './api/threads/erasers.ts'
+import { threadRoutes } from './api/threads/routes.ts'
+import { threadSummary } from './api/threads/view.ts'
+import { trafficRoutes } from './api/traffic/traffic-routes.ts'
+import { waitingRoutes } from './api/traffic/waiting-routes.ts'
+import { usageRoutes } from './api/usage/usage-routes.ts'
+import { createHttpClient } from './channels/http/http-client.ts'
 import type { Config } from './config.ts'
 import { createOutbound, retentionOf } from './deliver/outbound.ts'
+import { declareEventQueue } from './events/consume-changes.ts'
+import { startEvents } from './events/events.ts'
 import { createIntakeStore } from './intake/intake-store.ts'
 import { openPartition } from './intake/open-partition.ts'
-import { showState, showWaiting } from './metrics/show-state.ts'
-import { reconciliationDifference } from './reconciliation/audit-state.ts'
+import { showEvents, showState, showWaiting } from './metrics/show-state.ts'
+import { auditLagSeconds, reconciliationDifference } from './reconciliation/audit-state.ts'
 import { startAuditor } from './reconciliation/auditor.ts'
+import { countLostMessages } from './reconciliation/count-lost.ts'
 import { reconciliationRoutes } from './reconciliation/reconciliation-routes.ts'
 import { declareChangeQueues, followDocumentChanges } from './replica/follow-changes.ts'
 import { type Partition, type Partitions, startPartitions } from './schedule/partitions.ts'
 import { watchStatuses } from './statuses/status-watch.ts'
 import { workStatuses } from './statuses/work-statuses.ts'
+import { startAddingUp } from './store/add-up-usage.ts'
 import { collectionsOf, prepareDatabase } from './store/collections.ts'
 import { createCommitter, statusWriter } from './store/commit.ts'
+import { eventCollectionsOf, prepareEvents } from './store/event-collections.ts'
 import { createLeaseStore } from './store/lease-store.ts'
+import { createTraffic } from './store/traffic.ts'
+import { createThreadLog } from './thread-log/thread-log.ts'
 
 /** Connects in the background, works this instance's partitions and the provider's statuses, serves the message log. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
@@ -57,19 +76,25 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,
     log,
-    prepare: (connection) => prepareDatabase(connection, PARTITIONS),
+    prepare: async (connection) => {
+      await prepareDatabase(connection, PARTITIONS)
+      await prepareEvents(connection)
+    },
   })
   const collections = collectionsOf(database.connection)
   const { messages } = collections
+  const { deliveries } = eventCollectionsOf(database.connection)
   const redis = connectRedis(config.REDIS_URL, log)
   const broker = await connectBroker({
     url: config.AMQP_URL,
     declare: async (channel) => {
       await declareDispatcherTopology(channel)
       await declareChangeQueues(channel, instance)
+      await declareEventQueue(channel)
     },
     log,
   })
+  const auditBroker = await connectBroker({ url: config.AMQP_URL, declare: async () => {}, log })
   const publisher = createPublisher({ broker, log })
   const statuses = watchStatuses({
     instance,
@@ -91,7 +116,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     missesFreshMs: 0,
     log,
   })
-  const changes = followDocumentChanges({ instance, store, replica, log })
+  const traffic = createTraffic({ collections, instance, log })
   const outbound = createOutbound({
     config,
     replica,
@@ -105,10 +130,12 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     collections,
     configuration,
     webhook,
+    traffic,
   })
   const applyStatuses = workStatuses({
     collections,
     metrics: outbound.metrics,
+    traffic,
     committer: createCommitter(messages, statusWriter(instance)),
   })
   const statusConsumers = STATUS_QUEUES.map((queue) => ({
@@ -116,6 +143,22 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     consumer: consumeBatches({ queue, work: applyStatuses, deadLetters: publisher, log }),
   }))
   const retentionMs = retentionOf(config)
+  const identity = inner(config.IDENTITY_URL, 'identity')
+  const authorizer = createAuthorizer(identity)
+  const events = startEvents({
+    ...{ instance, store, replica, secrets, configuration, identity, authorizer, retentionMs, log },
+    collections: { ...collections, ...eventCollectionsOf(database.connection) },
+    ready: database.ready,
+    db: () => database.connection.db as mongo.Db,
+    http: createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS }),
+    views: { detailOf, summaryOf, threadOf: threadSummary },
+  })
+  showEvents(registry, { waiting: events.waiting, relayLagSeconds: events.relay.lagSeconds })
+  const changed = (workspace: number, resource: string) => {
+    replica.changed(workspace)
+    if (resource === 'subscriptions') events.subscriptions.refresh(workspace).catch(() => undefined)
+  }
+  const changes = followDocumentChanges({ instance, store, replica: { changed }, log })
   const startSession = (options: mongo.ClientSessionOptions = {}) =>
     database.connection.getClient().startSession(options)
   let partitions: Partitions | undefined
@@ -131,6 +174,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
         ),
       ]),
     difference: () => reconciliationDifference(collections),
+    auditLagSeconds: () => auditLagSeconds(collections),
   })
   showWaiting(registry, () =>
     Promise.all([...workedPartitions().values()].map((partition) => partition.waiting())),
@@ -138,7 +182,13 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const working = database.ready.then(() => {
     const store = createIntakeStore(messages, log)
     const committer = createCommitter(messages, instance)
-    const work = { instance, collections, store, committer, run: outbound.run, deadLetters: publisher, log }
+    const threadLog = createThreadLog({ collections, instance, retentionMs, log })
+    const { run, agents } = outbound
+    const work = {
+      ...{ instance, collections, store, committer, run, threadLog, traffic, log },
+      modelCalls: agents.calls,
+      deadLetters: publisher,
+    }
     const started = startPartitions({
       leases: createLeaseStore({ collections, instance }),
       instance,
@@ -147,12 +197,30 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     })
     partitions = started
     broker.follow(started)
-    const auditor = startAuditor({ collections, startSession, instance, broker, publisher, retentionMs, log })
-    for (const consumer of [auditor, ...changes]) broker.follow(consumer)
+    const auditor = startAuditor({
+      ...{ collections, startSession, instance, publisher, retentionMs, log },
+      broker: auditBroker,
+    })
+    auditBroker.follow(auditor)
+    for (const consumer of [events.changes, ...changes]) broker.follow(consumer)
     for (const { consumer } of statusConsumers) broker.follow(consumer)
-    return { close: () => Promise.all([started.close(), auditor.close()]) }
+    const addingUp = startAddingUp({ collections, instance, log })
+    return {
+      close: async () => {
+        await Promise.all([started.close(), auditor.close(), addingUp.stop()])
+        await threadLog.close()
+      },
+    }
   })
-  const authorizer = createAuthorizer(inner(config.IDENTITY_URL, 'identity'))
+  const db = () => database.connection.db
+  const streams = createEventStreams({
+    db,
+    connectRedis: () => connectRedis(config.REDIS_URL, log),
+    database: config.MONGO_DATABASE,
+    view: threadSummary,
+    registry,
+    log,
+  })
   const app = createApp({
     log,
     registry,
@@ -163,30 +231,62 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       optional: { redis: async () => (await redis.ping()) === 'PONG' },
     },
     routes: (app) => {
+      app.use('/rest', streamRoutes({ streams, authorizer, db, requireCaller: requireCaller(verifier) }))
       app.use('/rest/messages', requireCaller(verifier))
       app.use('/rest/messages', replayRoutes({ messages, publisher, authorizer }))
+      const countLost = (workspace: number) =>
+        countLostMessages(collections.audited, { workspace, now: Date.now() })
+      app.use('/rest/messages', trafficRoutes({ collections, countLost, authorizer }))
+      app.use('/rest/messages', waitingRoutes({ messages, authorizer }))
       app.use('/rest/messages', reconciliationRoutes({ collections, startSession, authorizer }))
       app.use(
         '/rest/messages',
-        audioRoutes({ messages, authorizer, channels: outbound.channels, webhook, http: outbound.media }),
+        mediaRoutes({ messages, authorizer, channels: outbound.channels, webhook, http: outbound.media }),
       )
       app.use('/rest/messages', messageRoutes({ messages, authorizer }))
+      app.use('/rest/usage', requireCaller(verifier), usageRoutes({ collections, authorizer }))
       const { agents, channels } = outbound
+      app.use('/rest/threads', requireCaller(verifier))
+      app.use(
+        '/rest/threads',
+        threadRoutes({
+          collections,
+          authorizer,
+          channels,
+          configuration,
+          publisher,
+          idempotency: createIdempotency(redis, log),
+          startSession,
+          erasers: [
+            eraseAudio(webhook),
+            eraseTasks(configuration),
+            eraseDeliveries({ deliveries, messages }),
+          ],
+          retentionMs,
+        }),
+      )
       const assistant = pathsOf('assistant').map((path) => `/rest/${path}`)
       app.use(assistant, requireCaller(verifier))
       app.use(assistant, promptRoutes({ authorizer, configuration, messages, channels, agents }))
       app.use(assistant, trialRoutes({ authorizer, configuration, agents }))
+      app.use('/rest/subscriptions', requireCaller(verifier))
+      const { insert } = events
+      app.use('/rest/subscriptions', deliveryRoutes({ authorizer, configuration, deliveries, insert }))
     },
   })
   return {
     app,
     registry,
+    endStreams: streams.end,
     close: async () => {
+      await streams.close()
       if (await database.isUp().catch(() => false)) await (await working).close()
       await statuses.close()
       await Promise.all(statusConsumers.map(({ consumer }) => consumer.close()))
-      await Promise.all([publisher, ...changes].map((one) => one.close()))
-      await broker.close()
+      await traffic.close()
+      await Promise.all([publisher, events.changes, ...changes].map((one) => one.close()))
+      await events.close()
+      await Promise.all([broker.close(), auditBroker.close()])
       redis.disconnect()
       await Promise.all([outbound.close(), database.close(), tracing.close()])
     },

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
-import { audioFromText, fileName } from '../src/channels/audio/audio-bytes.ts'
+import { audioFromText, fileName } from '../src/channels/media/media-bytes.ts'
 import { type DispatchWorld, startDispatchWorld } from './dispatch-world.ts'
 
 const OGG = Buffer.concat([Buffer.from('OggS'), Buffer.from([0, 255, 128, 10])])

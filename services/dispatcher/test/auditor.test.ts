@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { reconciliationDifference } from '@parley/dispatcher/reconciliation/audit-state'
+import { auditLagSeconds, reconciliationDifference } from '@parley/dispatcher/reconciliation/audit-state'
 import { removeEnded } from '@parley/dispatcher/reconciliation/remove-ended'
 import { declareTopology, LOG_QUEUE, PARTITIONS, partitionQueue } from '@parley/shared/messaging/topology'
 import { type AuditWorld, startAuditWorld, untilTrue } from './audit-world.ts'
@@ -84,6 +84,20 @@ describe('the auditor', () => {
     await world.store('lost', { state: 'done' })
     await untilTrue(async () => (await world.difference()) === 0)
     expect(await world.balance()).toMatchObject({ accepted: 1, done: 1, difference: 0, unaudited: 0 })
+  })
+
+  test('says for how long what is accepted was not audited: next to nothing while it reads, more and more when nobody does', async () => {
+    const lag = () => auditLagSeconds(world.collections)
+    await world.collections.audit.updateOne({ _id: 'log' }, { $unset: { readUpTo: '' } })
+    expect(await lag()).toBeUndefined()
+    world.start()
+    await untilTrue(async () => (await lag()) !== undefined)
+    await world.accept('queued', { partition: 5, age: 60_000 })
+    await untilTrue(async () => ((await lag()) ?? 0) > 50)
+    await world.store('queued')
+    await untilTrue(async () => ((await lag()) ?? Number.POSITIVE_INFINITY) < 30)
+    await world.stop()
+    expect(await auditLagSeconds(world.collections, Date.now() + 600_000)).toBeGreaterThan(590)
   })
 
   test('waits for what is still queued, however long', async () => {

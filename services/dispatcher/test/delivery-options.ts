@@ -4,6 +4,8 @@ import type { Callback } from '../src/channels/callback.ts'
 import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
 import type { DeliverOptions } from '../src/deliver/message-run.ts'
 import { createMetrics } from '../src/metrics/metrics.ts'
+import { noThreads } from './no-threads.ts'
+import { noTraffic } from './no-traffic.ts'
 
 const never = async () => {
   throw new Error('the message carries its answer, which is a text')
@@ -16,6 +18,7 @@ export function deliveryOptions(
 ): DeliverOptions {
   return {
     metrics: createMetrics(new Registry()),
+    traffic: noTraffic,
     channels: {
       find: async (workspace) => ({
         _id: 1,
@@ -29,6 +32,7 @@ export function deliveryOptions(
     handle: never,
     callbacks: { whatsapp: callback, rpc: callback },
     functions: { check: never, open: never },
+    threads: noThreads,
     endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
     submit: never,
     sendRateLimit: { slot: never, anotherSlot: never, count: never, slowDown: never },

@@ -7,9 +7,9 @@ import type { ServiceName } from '@parley/shared/internal-token'
 import { createLog } from '@parley/shared/log'
 import type { WebhookMessage } from '@parley/shared/message'
 import { connectBroker } from '@parley/shared/messaging/connection'
+import { messagePublication } from '@parley/shared/messaging/message-publication'
 import { createPublisher, type Publisher } from '@parley/shared/messaging/publisher'
 import { declareTopology } from '@parley/shared/messaging/topology'
-import { messagePublication } from '@parley/webhook/publication'
 import type { mongo } from 'mongoose'
 
 export interface SeenMessage {
@@ -74,7 +74,17 @@ export interface DispatchWorld {
     path: string,
     options?: { workspace?: number },
   ): Promise<{ status: number; headers: Headers; bytes: Buffer }>
-  call(method: string, path: string, body?: unknown): Promise<{ status: number; json: unknown }>
+  /** Opens an event stream at the first dispatcher, or at another one. */
+  stream(
+    path: string,
+    options?: { workspace?: number; url?: string; lastEventId?: string; signal?: AbortSignal },
+  ): Promise<Response>
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; json: unknown }>
   /** Waits until the message is in one of the states. */
   message(id: string, ...states: string[]): Promise<SeenMessage>
   close(): Promise<void>
@@ -83,7 +93,7 @@ export interface DispatchWorld {
 export async function startDispatchWorld(environment: Record<string, string> = {}): Promise<DispatchWorld> {
   const { amqpUrl } = await testServers()
   const statusPath = { open: true }
-  const edge = await listen((_req, res) => void res.writeHead(statusPath.open ? 200 : 503).end())
+  const edge = await listen((_req, res) => void res.writeHead(statusPath.open ? 200 : 503).end('{}'))
   const parley = await startParley({
     services: ['identity', 'configuration', 'dispatcher'],
     proxies: { dispatcher: ['configuration'] },
@@ -170,9 +180,21 @@ export async function startDispatchWorld(environment: Record<string, string> = {
       const { status, headers } = answer
       return { status, headers, bytes: Buffer.from(await answer.arrayBuffer()) }
     },
-    async call(method, path, body) {
+    stream: (path, { workspace, url = first.url, lastEventId, signal } = {}) =>
+      fetch(url + path, {
+        headers: {
+          ...as('dispatcher', workspace),
+          ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+        },
+        ...(signal && { signal }),
+      }),
+    async call(method, path, body, headers = {}) {
       const payload = body === undefined ? {} : { body: JSON.stringify(body) }
-      const answer = await fetch(first.url + path, { method, headers: as('dispatcher'), ...payload })
+      const answer = await fetch(first.url + path, {
+        method,
+        headers: { ...as('dispatcher'), ...headers },
+        ...payload,
+      })
       return { status: answer.status, json: await answer.json() }
     },
     message: (id, ...states) =>

@@ -31,7 +31,7 @@ beforeAll(async () => {
   })
   await database.ready
   collections = collectionsOf(database.connection)
-}, 150_000)
+})
 afterAll(async () => {
   for (const { partitions, broker, proxy } of Object.values(instances)) {
     await partitions.close()
@@ -65,23 +65,32 @@ async function startInstance(name: string): Promise<Instance> {
   return { partitions, proxy, broker }
 }
 
-const untilShares = (a: number, b: number) =>
-  eventually(() => {
-    const owned = [instances.a, instances.b].map(({ partitions }) => partitions.working().size)
-    return owned[0] === a && owned[1] === b ? true : undefined
-  })
+/** Throws with what each instance has, and what the store knows of both. */
+async function untilShares(a: number, b: number): Promise<void> {
+  const working = () => [instances.a, instances.b].map(({ partitions }) => partitions.working().size)
+  try {
+    await eventually(() => (working().join() === `${a},${b}` ? true : undefined))
+  } catch (cause) {
+    const connected = [await instances.a.broker.isUp(), await instances.b.broker.isUp()]
+    const stored = [
+      await collections.instances.find().toArray(),
+      await collections.partitions.find().toArray(),
+    ]
+    throw new Error(JSON.stringify({ working: working(), connected, stored }), { cause })
+  }
+}
 
 beforeEach(async () => {
   instances ??= { a: await startInstance('a'), b: await startInstance('b') }
   await untilShares(PARTITIONS / 2, PARTITIONS / 2)
-}, 60_000)
+})
 
 test('an instance that loses the broker hands its partitions over, and gets its share back', async () => {
   instances.a.proxy.cut()
   await untilShares(0, PARTITIONS)
   instances.a.proxy.mend()
   await untilShares(PARTITIONS / 2, PARTITIONS / 2)
-}, 60_000)
+})
 
 test('while no instance has a broker, all of them go on with what is in the store', async () => {
   for (const { proxy } of Object.values(instances)) proxy.cut()
@@ -91,4 +100,4 @@ test('while no instance has a broker, all of them go on with what is in the stor
   })
   await untilShares(PARTITIONS / 2, PARTITIONS / 2)
   for (const { proxy } of Object.values(instances)) proxy.mend()
-}, 60_000)
+})

@@ -128,4 +128,4 @@ test('whatever fails, each message is sent once, in its thread’s order, and ac
   })
   // The failure names the seed and the commands; without shrinking, for each run takes a second or more.
   await fc.assert(property, { numRuns: MODEL_RUNS, endOnFailure: true })
-}, 240_000)
+})

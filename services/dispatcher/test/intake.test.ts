@@ -17,6 +17,8 @@ import { PARTITIONS } from '@parley/shared/messaging/topology'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import type { ConsumeMessage } from 'amqplib'
 import { newRecord } from './new-record.ts'
+import { noThreadLog } from './no-threads.ts'
+import { noTraffic } from './no-traffic.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
 let proxy: TcpProxy
@@ -80,7 +82,14 @@ function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } =
   })
   const store = createIntakeStore(collections.messages, log)
   const committer = createCommitter(collections.messages, 'us')
-  const writeBehind = createWriteBehind({ writer: 'us', isLeased, store, committer })
+  const writeBehind = createWriteBehind({
+    writer: 'us',
+    isLeased,
+    store,
+    committer,
+    threadLog: noThreadLog,
+    traffic: noTraffic,
+  })
   const intake = createIntake({
     partition: 0,
     isLeased,
@@ -89,7 +98,13 @@ function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } =
     log,
     threads,
     firstSequenceNumber: term * 1_000,
-    storeFirst: storeDeliveries({ partition: 0, collections, isLeased }),
+    storeFirst: storeDeliveries({
+      partition: 0,
+      collections,
+      isLeased,
+      threadLog: noThreadLog,
+      traffic: noTraffic,
+    }),
   })
   threads.on('room', () => threads.complete())
   threads.complete()

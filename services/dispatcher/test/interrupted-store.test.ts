@@ -12,6 +12,8 @@ import { type Collections, collectionsOf, prepareDatabase } from '../src/store/c
 import { createCommitter } from '../src/store/commit.ts'
 import { deliveryOptions } from './delivery-options.ts'
 import { newRecord } from './new-record.ts'
+import { noThreadLog } from './no-threads.ts'
+import { noTraffic } from './no-traffic.ts'
 
 const APP = 'interrupted-store'
 const log = createLog({ service: 'test', level: 'silent' })
@@ -64,6 +66,8 @@ function startInstance(options: { term: number; isLeased?: () => boolean; delive
     writer: `i/${term}`,
     isLeased,
     committer,
+    threadLog: noThreadLog,
+    traffic: noTraffic,
     store: createIntakeStore(messages, log),
   })
   open.push(writeBehind)

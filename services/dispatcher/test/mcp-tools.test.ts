@@ -13,7 +13,7 @@ let tools: ReturnType<typeof startTools>
 beforeAll(async () => {
   everything = await startEverythingServer()
   rough = await startCallEndpoint()
-}, 60_000)
+})
 afterAll(async () => {
   await everything.close()
   await rough.close()

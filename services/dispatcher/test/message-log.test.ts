@@ -75,6 +75,32 @@ describe('the message log', () => {
     expect(json).toMatchObject({ data: [{ phone: '5511977770001' }] })
   })
 
+  test('finds the messages of a user by name, e-mail address or id, page by page', async () => {
+    const { world } = line
+    const users = [
+      { name: 'Joana Prado', phone: '5511977770009' },
+      { name: ' joana prado' },
+      { email: 'Rui@Example.com' },
+      { phone: 'BR.13491208655302741918' },
+    ]
+    for (const [n, user] of users.entries()) {
+      await world.post(`m-user-${n}`, { ...text('hello', 'users'), user })
+      await world.message(`m-user-${n}`, 'delivered')
+    }
+    const pageOf = async (query: string) => {
+      const { json } = await world.get(`/rest/messages?thread=users&${query}`)
+      const { data, next } = json as { data: Array<{ _id: string }>; next: string | null }
+      return { ids: data.map(({ _id }) => _id), next }
+    }
+    expect(await pageOf('user=JOANA%20Prado')).toEqual({ ids: ['m-user-1', 'm-user-0'], next: null })
+    const { ids, next } = await pageOf('user=joana%20prado&limit=1')
+    expect(ids).toEqual(['m-user-1'])
+    expect((await pageOf(`user=joana%20prado&limit=1&after=${next}`)).ids).toEqual(['m-user-0'])
+    expect((await pageOf('user=rui@example.com')).ids).toEqual(['m-user-2'])
+    expect((await pageOf('user=br.13491208655302741918')).ids).toEqual(['m-user-3'])
+    expect((await pageOf('user=nobody')).ids).toEqual([])
+  })
+
   test("finds a message by the provider's id of one of its sends", async () => {
     await line.world.post('m-provider', text('hello', 'provider'))
     await line.world.message('m-provider', 'delivered')

@@ -19,19 +19,21 @@ describe('hasAnswer', () => {
 describe('planSends', () => {
   test('sends templates in order, then the text, each under an id of its own', () => {
     const second = { name: 'callback', args: { template: 'bye', language: 'en' } }
-    expect(planSends('m1', { functions: [template, second], message: 'Hi' })).toEqual([
-      {
-        id: 'm1:0',
-        state: 'pending',
-        content: { kind: 'template', template: 'welcome', language: 'pt_BR', variables: ['Ana'] },
-      },
-      {
-        id: 'm1:1',
-        state: 'pending',
-        content: { kind: 'template', template: 'bye', language: 'en', variables: [] },
-      },
-      { id: 'm1:2', state: 'pending', content: { kind: 'text', text: 'Hi' } },
-    ])
+    expect(planSends({ _id: 'm1', source: 'api' }, { functions: [template, second], message: 'Hi' })).toEqual(
+      [
+        {
+          id: 'm1:0',
+          state: 'pending',
+          content: { kind: 'template', template: 'welcome', language: 'pt_BR', variables: ['Ana'] },
+        },
+        {
+          id: 'm1:1',
+          state: 'pending',
+          content: { kind: 'template', template: 'bye', language: 'en', variables: [] },
+        },
+        { id: 'm1:2', state: 'pending', content: { kind: 'text', text: 'Hi' } },
+      ],
+    )
   })
 
   test("an action's function is named by its place, and what is submitted comes last", () => {
@@ -40,7 +42,7 @@ describe('planSends', () => {
       message: 'Hi',
       submit: { ok: true },
     }
-    expect(planSends('m1', answer).map(({ content }) => content)).toEqual([
+    expect(planSends({ _id: 'm1', source: 'api' }, answer).map(({ content }) => content)).toEqual([
       { kind: 'function', name: 'refund', position: 0 },
       { kind: 'template', template: 'welcome', language: 'pt_BR', variables: ['Ana'] },
       { kind: 'text', text: 'Hi' },
@@ -49,6 +51,6 @@ describe('planSends', () => {
   })
 
   test('an answer with nothing in it sends nothing', () => {
-    expect(planSends('m1', { message: '', functions: [], submit: {} })).toEqual([])
+    expect(planSends({ _id: 'm1', source: 'api' }, { message: '', functions: [], submit: {} })).toEqual([])
   })
 })

@@ -12,6 +12,8 @@ import { createMetrics } from '../src/metrics/metrics.ts'
 import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
 import { createCommitter } from '../src/store/commit.ts'
 import { newRecord } from './new-record.ts'
+import { noThreads } from './no-threads.ts'
+import { noTraffic } from './no-traffic.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
 const leased: LeasedMessages = {
@@ -21,6 +23,7 @@ const leased: LeasedMessages = {
       ? advanced(record, progress)
       : undefined,
   release: async () => {},
+  ensureStored: async () => true,
   ended: new AbortController().signal,
 }
 let database: MongoConnection
@@ -50,6 +53,7 @@ const never = async () => {
 const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
   createDeliverMessage({
     metrics: createMetrics(new Registry()),
+    traffic: noTraffic,
     channels: {
       find: async () =>
         trouble.find?.() ?? {
@@ -68,6 +72,7 @@ const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
     },
     functions: { check: never, open: never },
     endpoints: createEndpoints({ now: () => now, opened: () => {} }),
+    threads: noThreads,
     submit: never,
     read: (_id) => messages.findOne({ _id }),
     sendRateLimit: {

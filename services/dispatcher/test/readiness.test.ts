@@ -52,14 +52,14 @@ beforeAll(async () => {
       SIGNING_SECRET: Buffer.alloc(32, 7).toString('base64'),
     },
   })
-}, 120_000)
+})
 afterAll(async () => {
   await dispatcher.close()
   for (const proxy of Object.values(proxies)) await proxy.close()
   const client = await mongoose.mongo.MongoClient.connect(mongoUrl)
   await client.db(database).dropDatabase()
   await client.close()
-}, 60_000)
+})
 
 test.each([
   ['mongodb', 503, 'not ready'],

@@ -53,4 +53,4 @@ test('a send that is to wait for the slot of a clock that was set back gets anot
   time = HOUR_MS
   await rate.atSlot('send', { keys, mayLeave: () => true })
   expect(asked).toEqual(['first', 'another'])
-}, 10_000)
+})

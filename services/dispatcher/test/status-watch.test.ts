@@ -20,6 +20,7 @@ import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import type { ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
 import { createMetrics } from '../src/metrics/metrics.ts'
+import { noTraffic } from './no-traffic.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
 let database: MongoConnection
@@ -68,6 +69,7 @@ const applied = () =>
   workStatuses({
     collections,
     metrics: createMetrics(new Registry()),
+    traffic: noTraffic,
     committer: createCommitter(collections.messages, 'statuses:us'),
   })
 const consume = (queue: string, options: { prefetch?: number; work: ReturnType<typeof applied> }) => {

@@ -1,8 +1,13 @@
+import type { AGENT_TYPES } from '@parley/shared/agent-types'
 import type { JsonObject } from '@parley/shared/json-object'
 
-/** The built-in agents that need a model; each adds to the one before it. */
-export const AGENT_TYPES = ['chat', 'functionCall', 'taskManager'] as const
-export type AgentType = (typeof AGENT_TYPES)[number]
+/** The built-in agents that work in turns of a model; each adds to the one before it. */
+export const TURN_AGENTS = [
+  'chat',
+  'functionCall',
+  'taskManager',
+] as const satisfies (typeof AGENT_TYPES)[number][]
+export type AgentType = (typeof TURN_AGENTS)[number]
 
 /** What an assistant is and works at, read from configuration for one turn; secrets opened only in `configs`. */
 export interface Agent {

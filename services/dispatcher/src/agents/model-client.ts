@@ -19,6 +19,8 @@ export interface ModelChoice {
   apiKey?: string
   temperature?: number
   maxOutputTokens?: number
+  /** It reads images. */
+  vision?: boolean
 }
 
 export interface ModelRequest {

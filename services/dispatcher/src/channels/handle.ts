@@ -1,3 +1,4 @@
+import { AGENT_TYPES } from '@parley/shared/agent-types'
 import { channelNumber } from '@parley/shared/channel-settings'
 import { checkBytes, MAX_DEPTH } from '@parley/shared/json-body'
 import { MAX_FUNCTIONS, threadOf, type WebhookMessage, webhookMessage } from '@parley/shared/message'
@@ -8,6 +9,7 @@ import type { Outcome } from '../message/outcome.ts'
 import type { Answer } from '../message/plan.ts'
 import type { Channel } from './channels.ts'
 import { outcomeOfFailure } from './http/call-outcome.ts'
+import { withErrorText } from './http/error-text.ts'
 import { CallError, type HttpClient } from './http/http-client.ts'
 import { outcomeOfStatus } from './rpc.ts'
 import type { Signer } from './signing.ts'
@@ -27,7 +29,18 @@ export type Handle = (options: {
 
 type TranscribedRecord = Pick<
   MessageRecord,
-  '_id' | 'workspace' | 'channel' | 'thread' | 'source' | 'body' | 'transcript'
+  | '_id'
+  | 'workspace'
+  | 'channel'
+  | 'thread'
+  | 'source'
+  | 'body'
+  | 'transcript'
+  | 'order'
+  | 'tries'
+  | 'turns'
+  | 'attempts'
+  | 'timeline'
 >
 
 /** Answers with what is said in a message's audio. Rejects with `unavailable` alone. */
@@ -39,8 +52,6 @@ export type DescribeAssistant = (options: { channel: Channel; thread: string }) 
 interface HandleOptions {
   http: Pick<HttpClient, 'post'>
   signer: Signer
-  /** The types of agents that are worked in another way. */
-  agentTypes?: readonly string[]
   describeAssistant?: DescribeAssistant
   /** The built-in agent of type `transcriber`; without it there is none. */
   transcriber?: Transcriber
@@ -62,17 +73,16 @@ export function createHandle(options: HandleOptions): Handle {
 }
 
 async function handleNatively(
-  { agentTypes = [], transcriber }: HandleOptions,
+  { transcriber }: HandleOptions,
   { channel, record, message }: Parameters<Handle>[0],
 ): Promise<Handled> {
   const type = channel.handlerUrl.slice(NATIVE.length)
   const agent = nativeAgents.get(type)
   if (agent !== undefined) return { kind: 'answer', answer: await agent(message) }
   if (type === TRANSCRIBER && transcriber !== undefined) return transcriber({ channel, record })
-  const known = [...nativeAgents.keys(), ...agentTypes, ...(transcriber ? [TRANSCRIBER] : [])].join(', ')
   return permanent(
     'unknown_agent',
-    `There is no built-in agent of type ${JSON.stringify(type)}; known: ${known}.`,
+    `There is no built-in agent of type ${JSON.stringify(type)}; known: ${AGENT_TYPES.join(', ')}.`,
   )
 }
 
@@ -86,14 +96,15 @@ async function handleByPost(
   const payload = JSON.stringify(assistant === undefined ? message : { ...message, assistant })
   try {
     const headers = signer.headers({ channel, id: messageId, payload, at: new Date() })
-    const answer = await http.post({
+    const call = {
       url: channel.handlerUrl,
       headers: { ...headers, 'content-type': 'application/json' },
       body: payload,
       timeoutMs: channelNumber(channel.config, 'handlerTimeoutSeconds') * 1_000,
       maxBytes: MAX_RESPONSE_BYTES,
-    })
-    const outcome = outcomeOfStatus(answer)
+    }
+    const answer = await http.post(call)
+    const outcome = withErrorText(outcomeOfStatus(answer), answer, call)
     return outcome.kind === 'accepted' ? messageIn(answer.body) : outcome
   } catch (error) {
     if (error instanceof CallError && error.failure === 'answer_too_large')

@@ -2,6 +2,7 @@ import type { Outcome } from '../message/outcome.ts'
 import { type Callback, DELIVERY_MS, type Delivery } from './callback.ts'
 import type { Channel } from './channels.ts'
 import { outcomeOfFailure, retryAfterOf } from './http/call-outcome.ts'
+import { withErrorText } from './http/error-text.ts'
 import { CallError, type HttpClient, type HttpResponse } from './http/http-client.ts'
 import type { Signer } from './signing.ts'
 
@@ -17,6 +18,7 @@ export function createRpcCallback(options: { http: Pick<HttpClient, 'post'>; sig
     async deliver(delivery) {
       const { channel, id } = delivery
       const url = urlOf(channel)
+      if (delivery.content.kind === 'whatsapp') return ONLY_WHATSAPP
       if (url === undefined) {
         return {
           kind: 'permanent',
@@ -28,14 +30,15 @@ export function createRpcCallback(options: { http: Pick<HttpClient, 'post'>; sig
       const payload = payloadOf(delivery)
       try {
         const headers = signer.headers({ channel, id, payload, at: new Date() })
-        const answer = await http.post({
+        const call = {
           url,
           headers: { ...headers, 'content-type': 'application/json' },
           body: payload,
           timeoutMs: DELIVERY_MS,
           maxBytes: MAX_RESPONSE_BYTES,
-        })
-        return outcomeOfStatus(answer)
+        }
+        const answer = await http.post(call)
+        return withErrorText(outcomeOfStatus(answer), answer, call)
       } catch (error) {
         return outcomeOfCall(error)
       }
@@ -47,6 +50,13 @@ function urlOf({ config: { callbackUrl: url } }: Channel): string | undefined {
   return typeof url === 'string' && /^https?:/.test(url) && URL.canParse(url) ? url : undefined
 }
 
+const ONLY_WHATSAPP: Outcome = {
+  kind: 'permanent',
+  code: 'not_whatsapp',
+  fault: 'caller',
+  reason: 'The channel does not send through WhatsApp.',
+}
+
 function payloadOf({ channel, messageId, message, id, content }: Delivery): string {
   return JSON.stringify({
     id,
@@ -56,9 +66,10 @@ function payloadOf({ channel, messageId, message, id, content }: Delivery): stri
     user: message.user,
     thread: message.thread,
     type: content.kind,
-    ...(content.kind === 'text'
-      ? { text: content.text }
-      : { template: content.template, language: content.language, variables: content.variables }),
+    ...(content.kind === 'text' ? { text: content.text } : {}),
+    ...(content.kind === 'template'
+      ? { template: content.template, language: content.language, variables: content.variables }
+      : {}),
   })
 }
 

@@ -1,5 +1,9 @@
-import { derivedSecret, ownSecrets } from '@parley/shared/signing-secret'
-import { Webhook } from 'standardwebhooks'
+import {
+  createWebhookSigner,
+  derivedSecret,
+  ownSecrets,
+  type WebhookSigner,
+} from '@parley/shared/signing-secret'
 import type { Channel } from './channels.ts'
 
 export interface Signer {
@@ -12,18 +16,19 @@ export interface Signer {
  * `signingSecrets` (one or two), else with a secret derived for the channel from the service's key.
  */
 export function createSigner(serviceKey: string): Signer {
-  const known = new WeakMap<Channel, Webhook[]>()
-  const signersOf = (channel: Channel): Webhook[] => {
-    const made = known.get(channel) ?? secretsOf(channel, serviceKey).map((secret) => new Webhook(secret))
+  const known = new WeakMap<Channel, WebhookSigner[]>()
+  const signersOf = (channel: Channel): WebhookSigner[] => {
+    const made = known.get(channel) ?? secretsOf(channel, serviceKey).map(createWebhookSigner)
     known.set(channel, made)
     return made
   }
   return {
     headers({ channel, id, payload, at }) {
-      const signatures = signersOf(channel).map((signer) => signer.sign(id, at, payload))
+      const seconds = Math.floor(at.getTime() / 1_000)
+      const signatures = signersOf(channel).map((sign) => sign({ id, seconds, payload }))
       return {
         'webhook-id': id,
-        'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+        'webhook-timestamp': String(seconds),
         'webhook-signature': signatures.join(' '),
       }
     },

@@ -3,8 +3,10 @@ import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { z } from 'zod'
 import type { PersonalContent } from '../message/message-record.ts'
 import type { Outcome } from '../message/outcome.ts'
+import { replyArgs } from '../message/plan.ts'
 import { type Callback, DELIVERY_MS } from './callback.ts'
 import { outcomeOfFailure, retryAfterOf } from './http/call-outcome.ts'
+import { withErrorText } from './http/error-text.ts'
 import type { HttpClient, HttpResponse } from './http/http-client.ts'
 
 const MAX_RESPONSE_BYTES = 64 * 1024
@@ -38,20 +40,21 @@ export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback
         return permanent('no_recipient', 'caller', 'The message names no phone number to answer to.')
       const { accessToken } = config.data
       try {
-        const answer = await http.post({
+        const call = {
           url: sendUrl(config.data),
           headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
           body: JSON.stringify({
+            ...contentOf(content, message),
             messaging_product: 'whatsapp',
             recipient_type: 'individual',
             to,
-            ...contentOf(content),
             biz_opaque_callback_data: id,
           }),
           timeoutMs: DELIVERY_MS,
           maxBytes: MAX_RESPONSE_BYTES,
-        })
-        return outcomeOf(answer)
+        }
+        const answer = await http.post(call)
+        return withErrorText(outcomeOf(answer), answer, call)
       } catch (error) {
         return outcomeOfFailure(error)
       }
@@ -59,7 +62,7 @@ export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback
   }
 }
 
-function sendUrl({ apiUrl, phoneNumberId }: z.output<typeof channelConfig>): string {
+export function sendUrl({ apiUrl, phoneNumberId }: z.output<typeof channelConfig>): string {
   return `${apiUrl.replace(/\/$/, '')}/${encodeURIComponent(phoneNumberId)}/messages`
 }
 
@@ -68,7 +71,11 @@ function recipientOf(message: WebhookMessage): string | undefined {
   return message.user.phone?.replaceAll(/[^\d]/g, '') || undefined
 }
 
-function contentOf(content: PersonalContent): object {
+function contentOf(content: PersonalContent, { answer }: WebhookMessage): object {
+  if (content.kind === 'whatsapp') {
+    const { data } = replyArgs.safeParse(answer.functions?.[content.position]?.args)
+    return data?.whatsapp ?? {}
+  }
   if (content.kind === 'text') return { type: 'text', text: { body: content.text } }
   const { template, language, variables } = content
   const parameters = variables.map((text) => ({ type: 'text', text }))

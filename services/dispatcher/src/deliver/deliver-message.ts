@@ -6,7 +6,7 @@ import { stateOfSends } from '../message/send-state.ts'
 import { type DeliverOptions, MessageRun } from './message-run.ts'
 import { type Planned, type Prepared, prepare } from './prepare.ts'
 import { sendNext } from './send.ts'
-import { settleCrash, settleEnd, settleFailed } from './settle-attempt.ts'
+import { settleCrash, settleEnd, settleFailed, settleTakenOver } from './settle-attempt.ts'
 import type { Calling } from './thread-run.ts'
 import { type RunResult, resultForThread } from './thread-run.ts'
 import { waitForEndpoint, waitUntilDue } from './wait.ts'
@@ -48,6 +48,7 @@ async function deliver(run: MessageRun): Promise<RunResult> {
     record: run.record,
     leased: run.leased,
     calling: run.calling,
+    isWithPerson: () => run.isWithPerson(),
     ...run.options,
   })
   if ('channel' in prepared) run.isPassable = prepared.channel.config.ordered === false
@@ -83,6 +84,7 @@ async function waitForConfiguration(
 async function sendAll(run: MessageRun, planned: Planned): Promise<RunResult> {
   run.take(planned)
   for (;;) {
+    if (run.record.takenOver !== undefined) return settleTakenOver(run)
     const { sends } = run.record
     const index = nextToSend(sends)
     const send = index === undefined ? undefined : sends[index]

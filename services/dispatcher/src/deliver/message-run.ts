@@ -6,13 +6,14 @@ import type { Handle } from '../channels/handle.ts'
 import { SendRate, type SendSlots } from '../channels/send-rate-limit/send-rate.ts'
 import type { SendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
 import type { Submit } from '../channels/submit.ts'
-import type { MessageRecord } from '../message/message-record.ts'
+import type { MessageRecord, WaitingFor } from '../message/message-record.ts'
 import { handled } from '../message/progress.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { Traffic } from '../store/traffic.ts'
 import type { Planned } from './prepare.ts'
 import type { DeliveryRoutes } from './route.ts'
 import type { Calling } from './thread-run.ts'
-import { type LeasedMessages, WrittenMessage } from './written-message.ts'
+import { type LeasedMessages, Superseded, WrittenMessage } from './written-message.ts'
 
 /** Whether a missing status says that a send did not happen. */
 export interface StatusArrival {
@@ -22,6 +23,14 @@ export interface StatusArrival {
   consumedUntil(): number
 }
 
+/** What the dispatcher knows of the thread that a message belongs to. */
+export interface KnownThreads {
+  /** Whether a person has it: then nothing of an agent or a handler is sent. Rejects with `unavailable`. */
+  isWithPerson(record: MessageRecord): Promise<boolean>
+  /** Whether WhatsApp takes no free text for its person any more. Rejects with `unavailable`. */
+  isOutsideWindow(record: MessageRecord, now: number): Promise<boolean>
+}
+
 /** What delivering messages takes. */
 export interface DeliverOptions extends DeliveryRoutes {
   channels: Channels
@@ -29,12 +38,14 @@ export interface DeliverOptions extends DeliveryRoutes {
   /** What works messages that need a model; without it there are no such agents. */
   agents?: Agents
   endpoints: Pick<Endpoints, 'enter'>
+  threads: KnownThreads
   submit: Submit
   /** Reads a message that somebody else has written. */
   read(id: string): Promise<MessageRecord | null>
   sendRateLimit: SendRateLimit
   statuses: StatusArrival
   metrics: Pick<Metrics, 'settled' | 'waited' | 'sent' | 'delivered'>
+  traffic: Pick<Traffic, 'moved' | 'left'>
   log: Log
   /** How long an uncertain send waits for its status, in milliseconds. */
   uncertainWindow: number
@@ -70,14 +81,26 @@ export class MessageRun {
     return this.message.record
   }
 
+  /**
+   * Whether a person has the thread. It is read once the message is stored: whoever takes the thread over afterwards
+   * finds the message, and marks it.
+   */
+  async isWithPerson(): Promise<boolean> {
+    const { leased, calling, options, record } = this
+    if (record.takenOver !== undefined) return true
+    if (!(await leased.ensureStored(record))) throw new Superseded()
+    return calling(() => options.threads.isWithPerson(record))
+  }
+
   /** Takes over what is to be sent; it is stored with the first claim, or by {@link storeAnswer}. */
   take({ sends, answer }: Planned): void {
     this.message.record = { ...this.record, sends, ...(answer === undefined ? {} : { answer }) }
   }
 
-  /** Stores the plan, and the answer that a handler made: asked again, it may answer something else. */
-  async storeAnswer(): Promise<void> {
+  /** Stores the plan, and the answer that a handler made: asked again, it may answer something else. It says what is waited for. */
+  async storeAnswer(waitingFor?: WaitingFor): Promise<void> {
     if (this.record.state !== 'received') return
-    await this.message.commitUnderLease(handled(this.record, { at: this.options.now() }))
+    const progress = handled(this.record, { at: this.options.now() })
+    await this.message.commitUnderLease(waitingFor === undefined ? progress : { ...progress, waitingFor })
   }
 }

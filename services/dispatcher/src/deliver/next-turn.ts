@@ -1,27 +1,30 @@
 import type { Agent } from '../agents/agent.ts'
 import type { ConversationItem } from '../agents/conversation.ts'
-import type { ModelChoice, ModelResult } from '../agents/model-client.ts'
-import { agentTypeOf } from '../agents/turns/agents.ts'
-import { boundReached, deadlineOf, MODEL_STEP } from '../agents/turns/bounds.ts'
+import type { ModelChoice, ModelRequest, ModelResult } from '../agents/model-client.ts'
+import { boundReached, MODEL_STEP } from '../agents/turns/bounds.ts'
 import { personItems, turnItems } from '../agents/turns/conversation-items.ts'
-import type { ModelCallState } from '../agents/turns/model-calls.ts'
-import { choiceOf, nextChoice, retryOf } from '../agents/turns/model-retry.ts'
+import { choiceOf } from '../agents/turns/model-retry.ts'
 import { turnSettingsOf } from '../agents/turns/settings.ts'
-import { findAudio } from '../channels/audio/find-audio.ts'
-import type { Attempt, Ending, MessageRecord } from '../message/message-record.ts'
-import { attemptOf, heard, modelTried, ranAgainAt, withAttempt } from '../message/progress.ts'
-import { endDecided, turnStored } from '../message/turn-progress.ts'
+import { BUDGET_SPENT, useForTurn } from '../agents/usage/usage.ts'
+import { attemptOf } from '../message/progress.ts'
+import { turnStored } from '../message/turn-progress.ts'
+import { hear, isHearing } from './hear.ts'
 import type { MessageRun } from './message-run.ts'
-import { type StepResult, settleEndMerged } from './settle-attempt.ts'
+import {
+  callKeyOf,
+  giveUp,
+  loadAgent,
+  type NewTurn,
+  resultOfCall,
+  settleDead,
+  startCall,
+} from './model-call.ts'
+import { type StepResult, settleEndMerged, settleTakenOver } from './settle-attempt.ts'
 import type { RunResult } from './thread-run.ts'
-import { letPass, waitUntilDue } from './wait.ts'
 import type { AgentMessage } from './work-in-turns.ts'
-import { Superseded } from './written-message.ts'
 
 const LOOKUP_AGAIN_MS = 1_000
 const LOOKUP_FOR_MS = 10_000
-
-type Ended = Extract<ModelCallState, { kind: 'ended' }>
 
 /**
  * Has the model answer for the message's next turn. The call is made beside the run, which leaves; a later run finds
@@ -29,36 +32,16 @@ type Ended = Extract<ModelCallState, { kind: 'ended' }>
  */
 export async function nextTurn(run: MessageRun, found: AgentMessage): Promise<StepResult> {
   const { record, options } = run
-  const { agents, channel } = found
-  const key = keyOf(record)
-  const call = agents.calls.find(key)
-  if (call?.kind === 'asking') return { kind: 'pending', record, settled: call.settled, for: 'model' }
-  if (call?.kind === 'ended') {
-    const result = await takeResult(run, found, { call, store: (turn) => storeTurn(run, found, turn) })
-    agents.calls.forget(key)
-    return result
-  }
+  const { channel } = found
+  const key = callKeyOf(record)
+  const result = await resultOfCall(run, found, { key, store: (turn) => storeTurn(run, found, turn) })
+  if (result !== undefined) return result
+  if (!isHearing(run, found) && (await run.isWithPerson())) return settleTakenOver(run)
   const bound = boundReached(record, { settings: turnSettingsOf(channel.config), now: options.now() })
   if (bound !== undefined) return giveUp(run, found, { reason: bound })
-  return (await gather(run, found)) ?? (await hear(run, found)) ?? ask(run, found)
-}
-
-/** A bound is met: the person gets the channel's fallback message where there is one, then the message is dead. */
-export async function giveUp(
-  run: MessageRun,
-  { channel }: AgentMessage,
-  { reason, attempt }: { reason: string; attempt?: Attempt },
-): Promise<StepResult> {
-  const ending: Ending = { state: 'dead', reason, fault: 'channel' }
-  const farewell = turnSettingsOf(channel.config).fallbackMessage
-  const at = run.options.now()
-  await run.message.commitMerged((record) => endDecided(withTry(record, attempt), { ending, farewell, at }))
-  return { kind: 'next' }
-}
-
-/** Each run of a message and each of its turns has a call of its own. */
-function keyOf({ _id, order, turns = [] }: MessageRecord): string {
-  return `${_id}/${order}/${turns.length}`
+  return (
+    (await gather(run, found)) ?? (await spent(run, found)) ?? (await hear(run, found)) ?? ask(run, found)
+  )
 }
 
 /** Before its first turn a message waits for others of its thread, where its channel says so. */
@@ -72,90 +55,58 @@ async function gather(run: MessageRun, { agents, channel }: AgentMessage): Promi
   return settleEndMerged(run, { state: 'done', gatheredInto: gathering.into }, (current) => current)
 }
 
-/** Before the first turn what is said in a message's audio is stored with it, where its assistant has a model that hears. */
-async function hear(run: MessageRun, found: AgentMessage): Promise<StepResult | undefined> {
-  const { record } = run
-  const { agents } = found
-  if (record.turns !== undefined || record.transcript !== undefined) return undefined
-  if (findAudio(record) === undefined) return undefined
-  const key = `${keyOf(record)}/audio`
-  const call = agents.calls.find(key)
-  if (call?.kind === 'asking') return { kind: 'pending', record, settled: call.settled, for: 'model' }
-  if (call?.kind === 'ended') {
-    const result = await takeResult(run, found, { call, store: (turn) => storeTranscript(run, turn.text) })
-    agents.calls.forget(key)
-    return result
-  }
-  const loaded = await run.calling(() => load(run, found))
-  if (loaded.kind === 'missing' || !agents.hearing.canHear(loaded.agent)) return undefined
-  const { agent } = loaded
-  return start(run, found, {
-    key,
-    choices: 1,
-    ask: (limits) => agents.hearing.hear({ agent, record, ...limits }),
+/** No model is called beyond what its channel may use in a day. */
+async function spent(run: MessageRun, found: AgentMessage): Promise<StepResult | undefined> {
+  const { record, options } = run
+  const { agents, channel } = found
+  if (channel.config.dailyTokens == null) return undefined
+  const { workspace, config } = channel
+  const isSpent = await run.calling(() => agents.usage.isSpent({ workspace, config, extId: record.channel }))
+  if (!isSpent) return undefined
+  const reason = `The tokens of the day are spent: ${config.dailyTokens} (dailyTokens).`
+  const outcome = { kind: 'permanent' as const, code: BUDGET_SPENT, fault: 'channel' as const, reason }
+  return giveUp(run, found, {
+    reason,
+    attempt: attemptOf({ step: MODEL_STEP, outcome, at: options.now(), ms: 0 }),
   })
-}
-
-async function storeTranscript(run: MessageRun, text: string): Promise<StepResult> {
-  await run.message.commitMerged((current) => heard(current, text))
-  return { kind: 'next' }
 }
 
 /** Starts the call of the model whose try it is. Agent and task are read fresh. */
 async function ask(run: MessageRun, found: AgentMessage): Promise<StepResult> {
   const { record } = run
   const { agents } = found
-  const until = agents.calls.busyUntil(record.workspace)
-  if (until !== undefined) return { kind: 'wait', record, until, for: 'model' }
-  const loaded = await run.calling(() => load(run, found))
+  const room = agents.calls.room({ workspace: record.workspace, ended: run.leased.ended })
+  if (room !== undefined) return { kind: 'pending', record, settled: room, for: 'model' }
+  const loaded = await run.calling(() => loadAgent(run, found))
   if (loaded.kind === 'missing') return withoutAgent(run, loaded.reason)
   const { choices, agent } = loaded
   const choice = choices[choiceOf(record.tries, choices.length)] as ModelChoice
   const request = await run.calling(() => requestOf(run, found, agent))
-  return start(run, found, {
-    key: keyOf(record),
+  const use = useForTurn(record, { assistant: agent.assistant._id, choice })
+  return startCall(run, found, {
+    key: callKeyOf(record),
     choices: choices.length,
-    ask: (limits) => agents.model.ask(choice, { ...request, ...limits }),
+    ask: (limits) => {
+      const answer = askPassingOn(run, found, { choice, request: { ...request, ...limits } })
+      return agents.usage.meter(use, answer, limits.signal)
+    },
   })
 }
 
-/** Starts a call of a model beside the run, which leaves. */
-function start(
-  { record, options, leased }: MessageRun,
-  { agents, channel }: AgentMessage,
-  call: {
-    key: string
-    choices: number
-    ask(limits: { timeoutMs: number; signal: AbortSignal }): Promise<ModelResult>
-  },
-): RunResult {
-  if (!leased.isLeased()) throw new Superseded()
-  const { turnMs, messageMs } = turnSettingsOf(channel.config)
-  const now = options.now()
-  const { key, choices, ask } = call
-  const timeoutMs = Math.min(turnMs / choices, deadlineOf(record, { messageMs, now }) - now)
-  const started = agents.calls.start({
-    ...{ key, choices, timeoutMs },
-    workspace: record.workspace,
-    ended: leased.ended,
-    ask: (signal) => ask({ timeoutMs, signal }),
-  })
-  if (started.kind === 'busy') return { kind: 'wait', record, until: started.until, for: 'model' }
-  return { kind: 'pending', record, settled: started.settled, for: 'model' }
-}
-
-async function load(
+/** Where the channel streams tokens, what the model says is passed on while it says it, and before it is stored. */
+async function askPassingOn(
   { record }: MessageRun,
   { agents, channel }: AgentMessage,
-): Promise<{ kind: 'loaded'; agent: Agent; choices: ModelChoice[] } | { kind: 'missing'; reason: string }> {
-  const type = agentTypeOf(channel)
-  if (type === undefined)
-    return { kind: 'missing', reason: 'The handler of the channel is no agent any more.' }
-  const { thread } = record
-  const loaded = await agents.loadAgent({ channel, type, thread, notBefore: ranAgainAt(record) })
-  if (loaded.kind === 'missing') return loaded
-  const found = agents.choicesOf(loaded.agent)
-  return found.kind === 'missing' ? found : { kind: 'loaded', agent: loaded.agent, choices: found.choices }
+  { choice, request }: { choice: ModelChoice; request: ModelRequest },
+): Promise<ModelResult> {
+  const { deltas } = agents
+  if (deltas === undefined || !turnSettingsOf(channel.config).streamsTokens)
+    return agents.askSeeing(choice, { ...request, channel })
+  const { _id: message, workspace, channel: name, thread, turns = [] } = record
+  const said = deltas.begin({ workspace, message, channel: name, thread, turn: turns.length })
+  const result = await agents.askSeeing(choice, { ...request, channel, onDelta: said.push })
+  await said.end()
+  return result
 }
 
 /** What is not there may be configured in a moment. */
@@ -178,24 +129,6 @@ async function requestOf({ record, options }: MessageRun, found: AgentMessage, a
   return { workspace, system, conversation, tools }
 }
 
-type NewTurn = Extract<ModelResult, { kind: 'answered' }>['turn']
-
-function takeResult(
-  run: MessageRun,
-  found: AgentMessage,
-  { call: ended, store }: { call: Ended; store(turn: NewTurn): Promise<StepResult> },
-): Promise<StepResult> {
-  const { result } = ended
-  switch (result.kind) {
-    case 'answered':
-      return store(result.turn)
-    case 'refused':
-      return settleDead(run, { reason: result.reason, attempt: attemptAt(run, ended, result) })
-    case 'retryable':
-      return tryAgain(run, found, { ended, result })
-  }
-}
-
 /** Nothing of what a model answered leaves before it is stored. */
 async function storeTurn(
   run: MessageRun,
@@ -209,63 +142,4 @@ async function storeTurn(
   const at = options.now()
   await run.message.commitMerged((current) => turnStored(current, { turn, at }))
   return { kind: 'next' }
-}
-
-/** Another try, of this model or the next; where there is none in time, a bound is met. */
-async function tryAgain(
-  run: MessageRun,
-  found: AgentMessage,
-  { ended, result }: { ended: Ended; result: Extract<ModelResult, { kind: 'retryable' }> },
-): Promise<StepResult> {
-  const { record, options } = run
-  const attempt = attemptAt(run, ended, result)
-  const { turnMs, messageMs } = turnSettingsOf(found.channel.config)
-  const now = options.now()
-  const deadline = deadlineOf(withTry(record, attempt), { messageMs, now })
-  const { tries, delay } = ended.isTimedOut
-    ? { tries: nextChoice(record.tries, ended.choices), delay: 0 }
-    : retryOf({ ...result, tries: record.tries, choices: ended.choices })
-  const due = now + delay
-  if (due >= deadline) {
-    const reason = `${result.reason} Given up after ${messageMs / 1_000} seconds (messageTimeoutSeconds).`
-    return giveUp(run, found, { reason, attempt })
-  }
-  if (tries === undefined) {
-    const reason = `The model did not answer within ${turnMs / 1_000} seconds (turnTimeoutSeconds).`
-    return giveUp(run, found, { reason, attempt })
-  }
-  await run.message.commitMerged((current) =>
-    letPass(run, modelTried(current, { attempt, tries, due: delay === 0 ? undefined : due })),
-  )
-  return waitUntilDue(run) ?? { kind: 'next' }
-}
-
-function settleDead(
-  run: MessageRun,
-  { reason, attempt }: { reason: string; attempt?: Attempt },
-): Promise<RunResult> {
-  const ending: Ending = { state: 'dead', reason, fault: 'channel' }
-  return settleEndMerged(run, ending, (record) => ({
-    ...withTry(record, attempt),
-    turns: record.turns ?? [],
-    ending,
-  }))
-}
-
-function withTry(record: MessageRecord, attempt: Attempt | undefined): MessageRecord {
-  return attempt === undefined ? record : { ...record, attempts: withAttempt(record.attempts, attempt) }
-}
-
-function attemptAt(
-  { options }: MessageRun,
-  { ms }: Ended,
-  { kind, code, reason }: Exclude<ModelResult, { kind: 'answered' }>,
-): Attempt {
-  const outcome = {
-    kind: kind === 'refused' ? ('permanent' as const) : kind,
-    code,
-    reason,
-    fault: 'channel' as const,
-  }
-  return attemptOf({ step: MODEL_STEP, outcome, at: options.now(), ms })
 }

@@ -7,17 +7,19 @@ import type { SecretBox } from '@parley/shared/sealed-value'
 import { type Tracing, withTrace } from '@parley/shared/tracing'
 import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
-import { AGENT_TYPES } from '../agents/agent.ts'
+import { createDeltas } from '../agents/deltas.ts'
 import { createLoadAgent } from '../agents/load-agent.ts'
 import { choicesOf, deploymentChoice } from '../agents/model/choices.ts'
 import { createHearing, createTranscriber } from '../agents/model/hearing.ts'
 import { createModelClient } from '../agents/model/model-client.ts'
+import { createAskSeeing } from '../agents/model/seeing.ts'
 import { createTranscriptOf } from '../agents/model/transcribe.ts'
 import { promptOf, timeZoneOf } from '../agents/prompt/prompt.ts'
 import { createOpenToolbox } from '../agents/tools/open-toolbox.ts'
 import { type Agents, createAgents } from '../agents/turns/agents.ts'
 import { createDescribeAssistant } from '../agents/turns/describe-assistant.ts'
 import { MAX_CALLS } from '../agents/turns/model-calls.ts'
+import { createUsage } from '../agents/usage/usage.ts'
 import { type Channels, createChannels } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
 import { createCredentialsOf } from '../channels/functions/credentials.ts'
@@ -34,10 +36,15 @@ import { createRpcCallback } from '../channels/rpc.ts'
 import { createSendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
 import { createSigner } from '../channels/signing.ts'
 import { createSubmit } from '../channels/submit.ts'
+import { createShowTyping } from '../channels/typing.ts'
 import { createWhatsappCallback } from '../channels/whatsapp.ts'
 import type { Config } from '../config.ts'
+import type { MessageRecord } from '../message/message-record.ts'
 import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts'
 import type { Collections } from '../store/collections.ts'
+import type { Traffic } from '../store/traffic.ts'
+import { createIsOutsideWindow } from '../thread-log/service-window.ts'
+import { createIsWithPerson, giveToPerson } from '../thread-log/take-over.ts'
 import { createDeliverMessage, type DeliverMessage } from './deliver-message.ts'
 import type { StatusArrival } from './message-run.ts'
 
@@ -68,15 +75,16 @@ export function createOutbound(options: {
   redis: Redis
   publisher: Pick<Publisher, 'publish'>
   statuses: StatusArrival
-  collections: Pick<Collections, 'messages'>
+  collections: Pick<Collections, 'messages' | 'threads' | 'usage' | 'usedTokens'>
   configuration: Pick<InternalClient, 'get' | 'post'>
   webhook: Pick<InternalClient, 'getBytes'>
+  traffic: Pick<Traffic, 'moved' | 'left'>
   registry: Registry
   tracing: Tracing
   log: Log
 }): Outbound {
   const { config, replica, secrets, redis, publisher, statuses, registry, tracing, log } = options
-  const { collections, configuration, webhook } = options
+  const { collections, configuration, webhook, traffic } = options
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
   const metrics = createMetrics(registry)
   const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
@@ -95,22 +103,35 @@ export function createOutbound(options: {
   const { fetch } = guarded
   const loadAgent = createLoadAgent({ replica, secrets, configuration })
   const deployment = deploymentChoice(config)
-  const transcriptOf = createTranscriptOf({ fetch, sources: { channels, webhook, http: calls('media') } })
+  const usage = createUsage({ collections, metrics, log, now: Date.now })
+  const sources = { channels, webhook, http: calls('media') }
+  const transcriptOf = createTranscriptOf({ fetch, sources, usage })
+  const model = createModelClient({ fetch })
   const agents = createAgents({
     loadAgent,
     openToolbox: createOpenToolbox({ specs, readCall, configuration, fetch }),
     choicesOf: (agent) => choicesOf(agent, deployment),
     promptOf: (parts) => promptOf({ ...parts, timeZone: timeZoneOf(parts.channel) }),
-    model: createModelClient({ fetch }),
+    model,
+    askSeeing: createAskSeeing({ model, http: sources.http }),
     hearing: createHearing(transcriptOf),
+    usage,
+    showTyping: createShowTyping(calls('typing')),
     notifyHandOff,
+    deltas: createDeltas({ redis, database: config.MONGO_DATABASE }),
+    handOff: ({ record, reason }) =>
+      handOff(collections, record, { reason, retentionMs: retentionOf(config) }),
     collections,
-    now: Date.now,
   })
   const run = createDeliverMessage({
     metrics,
+    traffic,
     channels,
     endpoints,
+    threads: {
+      isWithPerson: createIsWithPerson(collections),
+      isOutsideWindow: createIsOutsideWindow(collections),
+    },
     statuses,
     log,
     agents,
@@ -118,9 +139,8 @@ export function createOutbound(options: {
     handle: createHandle({
       http: calls('handler'),
       signer,
-      agentTypes: AGENT_TYPES,
       describeAssistant: createDescribeAssistant({ loadAgent }),
-      transcriber: createTranscriber({ loadAgent, transcriptOf }),
+      transcriber: createTranscriber({ loadAgent, transcriptOf, usage }),
     }),
     callbacks: {
       whatsapp: createWhatsappCallback(calls('whatsapp')),
@@ -149,6 +169,16 @@ export function createOutbound(options: {
       return specs.close()
     },
   }
+}
+
+/** The thread of a message that its agent hands over; what else is open in it is not answered by the agent. */
+async function handOff(
+  collections: Pick<Collections, 'messages' | 'threads'>,
+  { _id, workspace, channel, thread, partition }: MessageRecord,
+  { reason, retentionMs }: { reason: string; retentionMs: number },
+): Promise<void> {
+  const name = { workspace, channel, extId: thread, partition, retentionMs }
+  await giveToPerson(collections, name, { except: _id, given: { by: 'assistant', reason } })
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Handle, Handled } from '../channels/handle.ts'
 import type { MessageRecord, Send } from '../message/message-record.ts'
 import { hasAnswer, planSends } from '../message/plan.ts'
 import type { MessageEnd } from '../message/progress.ts'
-import { ranAgainAt } from '../message/progress.ts'
+import { HANDLER_IS_PERSON, ranAgainAt } from '../message/progress.ts'
 import { type Calling, waitFor } from './thread-run.ts'
 import { type LeasedMessages, Superseded } from './written-message.ts'
 
@@ -53,6 +53,8 @@ interface PrepareOptions {
   calling: Calling
   /** Whether the message is still this instance's to run. */
   leased: Pick<LeasedMessages, 'isLeased'>
+  /** Whether a person has the message's thread. */
+  isWithPerson(): Promise<boolean>
   now: () => number
 }
 
@@ -69,6 +71,8 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   if (channel === undefined) return withoutChannel(record, now())
   const message = parseJson(record.body) as WebhookMessage
   if (record.turns !== undefined && agents !== undefined) return { kind: 'agent', agents, channel, message }
+  if (record.takenOver !== undefined && !isForAgent(options, channel))
+    return { kind: 'end', end: HANDLER_IS_PERSON }
   if (record.state !== 'received') {
     const { sends, answer } = record
     const handledMessage =
@@ -78,6 +82,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   if (hasAnswer(message.answer)) return planned({ channel, message }, options, needs)
   if (agents !== undefined && agentTypeOf(channel) !== undefined)
     return { kind: 'agent', agents, channel, message }
+  if (await options.isWithPerson()) return { kind: 'end', end: HANDLER_IS_PERSON }
   const started = performance.now()
   if (!leased.isLeased()) throw new Superseded()
   const handled = await handledBy(options, { channel, message })
@@ -87,6 +92,9 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const answer = JSON.stringify(handled.answer)
   return planned({ channel, message: { ...message, answer: handled.answer }, answer }, options, needs)
 }
+
+const isForAgent = ({ agents }: PrepareOptions, channel: Channel): boolean =>
+  agents !== undefined && agentTypeOf(channel) !== undefined
 
 /** Before anything was sent a missing channel may still be configured; after 10 s the message is unrouted. */
 function withoutChannel(record: MessageRecord, at: number): Prepared {
@@ -105,7 +113,7 @@ function planned(
   options: PrepareOptions,
   needs: { notBefore: number },
 ): Prepared | Promise<Prepared> {
-  const sends = planSends(options.record._id, found.message.answer)
+  const sends = planSends(options.record, found.message.answer)
   if (sends.length > 0) return checked({ ...found, sends }, options, needs)
   const { answer } = found
   return { kind: 'end', end: { state: 'done' }, ...(answer === undefined ? {} : { answer }) }

@@ -3,14 +3,14 @@ import { isUnavailable } from '@parley/shared/unavailable'
 import { type Admission, callEndOf } from '../channels/endpoints/endpoints.ts'
 import { CALL_FOR_MS, failedCall, triedSince } from '../message/call-result.ts'
 import type { Send } from '../message/message-record.ts'
-import { INTERRUPTED, type Outcome, SUBMITTED } from '../message/outcome.ts'
+import { INTERRUPTED, OUTSIDE_SERVICE_WINDOW, type Outcome, SUBMITTED } from '../message/outcome.ts'
 import { claimed } from '../message/progress.ts'
 import { callSettled } from '../message/turn-progress.ts'
 import { claimOf, SEND_DEADLINE_MS } from './claim.ts'
 import type { MessageRun } from './message-run.ts'
 import type { Planned } from './prepare.ts'
 import { type DeliveryRoute, routeOf } from './route.ts'
-import { type StepResult, settleSend } from './settle-attempt.ts'
+import { type StepResult, settleSend, settleTakenOver } from './settle-attempt.ts'
 import type { RunResult } from './thread-run.ts'
 import { waitFor } from './thread-run.ts'
 import { waitForEndpoint } from './wait.ts'
@@ -29,13 +29,30 @@ type Leave = Extract<Admission, { kind: 'entered' }>['leave']
 /** Makes the message's next send, which is no call of a model, by its route, and settles it. */
 export async function sendNext(run: MessageRun, planned: Planned, next: NextSend): Promise<StepResult> {
   const { id, of, content } = next.send
+  if (run.record.takenOver !== undefined) return settleTakenOver(run)
   if (content.kind === 'submit') return submitTask(run, planned, next.index)
   if (content.kind === 'tool') throw new Error('a call of a model is made in its turn')
   const messageId = run.record._id
   const found = () => routeOf(run.options, planned, { id, messageId, content, ...defined({ of }) })
+  if (await isOutsideWindow(run, planned, next.send)) {
+    const { index } = next
+    const call = of?.call === undefined ? undefined : 'sent'
+    return settleSend(run, { index, reports: true, outcome: OUTSIDE_SERVICE_WINDOW, ms: 0, call })
+  }
   // An action's spec is read by others, too.
   const route = content.kind === 'function' ? await run.calling(found) : await found()
   return sendBy(run, route, next)
+}
+
+/** WhatsApp takes free text only for a while after the person wrote; templates at any time. */
+async function isOutsideWindow(
+  { record, options, calling }: MessageRun,
+  { channel }: Planned,
+  { content, state }: Send,
+): Promise<boolean> {
+  const isFree = content.kind === 'text' || (content.kind === 'whatsapp' && content.type !== 'template')
+  if (!isFree || state !== 'pending' || channel.callback !== 'whatsapp') return false
+  return calling(() => options.threads.isOutsideWindow(record, options.now()))
 }
 
 /** Submitting twice counts once, so it needs no claim; with the broker unavailable the message waits for it. */
@@ -60,6 +77,7 @@ async function submitTask(
 
 /** Claims a send, makes it by its route when it may be made, and settles it. */
 export async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSend): Promise<StepResult> {
+  if (run.record.takenOver !== undefined) return settleTakenOver(run)
   const pause = await waitForStatus(run, route, next)
   if (pause !== undefined) return pause
   const admission = route.url === undefined ? undefined : await enter(run, route.url)
@@ -152,7 +170,7 @@ async function waitForRate(
     await run.options.sendRateLimit.count(keys)
   const until = await run.rate.waitUntil(send.id, keys)
   if (until === undefined) return undefined
-  await run.storeAnswer()
+  await run.storeAnswer('rate')
   return { kind: 'wait', record: run.record, until, for: 'rate' }
 }
 
@@ -162,6 +180,7 @@ async function waitForSlot(run: MessageRun, { keys }: DeliveryRoute, send: Send)
   const mayLeave = () => run.leased.isLeased() && performance.now() - claimedAt < SEND_DEADLINE_MS
   if (keys !== undefined) await run.rate.atSlot(send.id, { keys, mayLeave })
   if (!mayLeave()) throw new Superseded()
+  if (keys !== undefined) run.options.traffic.left(run.record, keys.number)
 }
 
 async function attempt(

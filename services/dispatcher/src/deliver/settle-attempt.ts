@@ -3,11 +3,19 @@ import { parseTraceparent } from '@parley/shared/tracing'
 import { type CallKind, callDelay, givenAfter, triedSince } from '../message/call-result.ts'
 import type { Attempt, MessageRecord, Progress } from '../message/message-record.ts'
 import { CRASHED, type Outcome } from '../message/outcome.ts'
-import { attemptOf, ended, type MessageEnd, settledSend, unsettled } from '../message/progress.ts'
+import {
+  attemptOf,
+  ended,
+  HANDLER_IS_PERSON,
+  type MessageEnd,
+  settledSend,
+  unsettled,
+} from '../message/progress.ts'
 import { isSettled } from '../message/send-state.ts'
 import { type Settlement, settle, settleFailure } from '../message/settle.ts'
-import { callSettled, endDecided, HANDED_OFF } from '../message/turn-progress.ts'
+import { callSettled, endDecided, HANDED_OFF, settledTurns } from '../message/turn-progress.ts'
 import { type Metrics, observeLatency } from '../metrics/metrics.ts'
+import type { Traffic } from '../store/traffic.ts'
 import type { MessageRun } from './message-run.ts'
 import type { Prepared } from './prepare.ts'
 import type { RunResult } from './thread-run.ts'
@@ -131,6 +139,15 @@ export async function settleEndMerged(
   return closed(run, run.record)
 }
 
+/** A person has taken the thread over: what has not left yet does not leave any more. */
+export function settleTakenOver(run: MessageRun): Promise<RunResult> {
+  return settleEndMerged(run, HANDLER_IS_PERSON, (record) =>
+    record.turns === undefined
+      ? record
+      : { ...record, turns: settledTurns(record), ending: HANDLER_IS_PERSON },
+  )
+}
+
 function resultAfter(run: MessageRun, progress: Progress): StepResult {
   if (progress.open !== true) return closed(run, progress)
   if (progress.due === undefined) return { kind: 'next' }
@@ -149,19 +166,26 @@ function closed({ options, record }: MessageRun, progress: Progress): RunResult 
   return { kind: 'closed' }
 }
 
-/** Reports that a message has reached its end, by one wide line and the metrics. */
+interface EndOptions {
+  log: Log
+  metrics: Pick<Metrics, 'settled' | 'sent' | 'delivered'>
+  traffic: Pick<Traffic, 'moved'>
+  now: () => number
+}
+
+/** Reports that a message has reached its end: by one wide line (a warning where it is dead), the metrics and the traffic. */
 export function reportEnd(
-  {
-    log,
-    metrics,
-    now,
-  }: { log: Log; metrics: Pick<Metrics, 'settled' | 'sent' | 'delivered'>; now: () => number },
+  { log, metrics, traffic, now }: EndOptions,
   record: MessageRecord,
   progress: Progress,
 ): void {
   metrics.settled(progress.state, progress.fault)
-  observeLatency(metrics, record, { from: 'sending', to: progress.state, at: now() })
-  log.info(messageLine(record, progress, now()), 'message')
+  const change = { from: 'sending', to: progress.state, at: now() } as const
+  observeLatency(metrics, record, change)
+  traffic.moved(record, change)
+  const line = messageLine(record, progress, now())
+  if (progress.state === 'dead') log.warn(line, 'message')
+  else log.info(line, 'message')
 }
 
 /** The thread may be a phone number, so it is not in it. */

@@ -11,6 +11,8 @@ const STATUS_CHECK_MS = 2_000
  * every 2 s, since statuses are written by others.
  */
 export function waitUntilDue({ record, options }: MessageRun): RunResult | undefined {
+  // It ends as soon as somebody looks.
+  if (record.takenOver !== undefined) return undefined
   const until = record.due?.getTime() ?? 0
   const now = options.now()
   if (until <= now) return undefined

@@ -6,7 +6,8 @@ import type { Channel } from '../channels/channels.ts'
 import { endOf, nextToSend } from '../message/progress.ts'
 import { createMakeCall } from './make-call.ts'
 import type { MessageRun } from './message-run.ts'
-import { giveUp, nextTurn } from './next-turn.ts'
+import { giveUp } from './model-call.ts'
+import { nextTurn } from './next-turn.ts'
 import { sendNext } from './send.ts'
 import { type StepResult, settleEnd } from './settle-attempt.ts'
 import type { RunResult } from './thread-run.ts'
@@ -27,6 +28,8 @@ export async function workInTurns(run: MessageRun, found: AgentMessage): Promise
   const makeCall = createMakeCall(run, found)
   const step = async (): Promise<StepResult> => {
     const { record } = run
+    // What a person has taken over sends nothing more; a turn that the model is at is stored.
+    if (record.takenOver !== undefined) return nextTurn(run, found)
     const index = nextToSend(record.sends)
     const send = index === undefined ? undefined : record.sends[index]
     if (index === undefined || send === undefined) return endOrAsk(run, found)

@@ -26,6 +26,8 @@ export interface LeasedMessages {
     progress: Progress,
     options?: { deferrable?: boolean },
   ): Promise<MessageRecord | undefined>
+  /** Resolves once it is in the store; false when it is somebody else's. */
+  ensureStored(record: MessageRecord): Promise<boolean>
   /**
    * Takes back the claim of the send at `index`, which a commit on `record` has written or may have written. Leaves
    * the message alone where somebody else has written since.

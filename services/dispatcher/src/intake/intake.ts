@@ -41,7 +41,7 @@ interface IntakeOptions {
   /** Stores what must not run before it is stored. Rejects when it could not: the same may be given again. */
   storeFirst: StoreDeliveries
   writeBehind: Pick<WriteBehind, 'resultOf' | 'begin' | 'store'>
-  threads: Pick<Threads, 'add' | 'wake' | 'on'>
+  threads: Pick<Threads, 'add' | 'wake' | 'interrupt' | 'on'>
   log: Log
 }
 
@@ -67,6 +67,8 @@ class PartitionIntake implements Intake {
   constructor(options: IntakeOptions) {
     this.#options = options
     this.#nextSequenceNumber = options.firstSequenceNumber
+    // Those behind it are stored now, and what is stored first is reported first.
+    options.threads.on('waits', (record) => void options.writeBehind.store(record))
     options.threads.on('dropped', (records) => {
       for (const record of records) this.#storeAndReadBack(record)
     })
@@ -127,7 +129,9 @@ class PartitionIntake implements Intake {
     if (first.length > 0) {
       const { stored, earlier } = await storeFirst(first)
       // First what is older: a thread that is not known here must not begin with what came after it.
-      for (const record of earlier) threads.wake(record)
+      for (const record of earlier)
+        if (record.takenOver === undefined) threads.wake(record)
+        else threads.interrupt(record)
       for (const record of stored) this.#addToThread(record)
       for (const { reading, delivery, safe } of first)
         safe.resolve(

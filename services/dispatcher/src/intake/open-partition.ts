@@ -1,7 +1,9 @@
+import { pause } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import { consumeEach } from '@parley/shared/messaging/consumer'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { partitionQueue } from '@parley/shared/messaging/topology'
+import type { ModelCalls } from '../agents/turns/model-calls.ts'
 import type { DeliverMessage } from '../deliver/deliver-message.ts'
 import type { WaitingCounts } from '../message/message-record.ts'
 import type { Partition } from '../schedule/partitions.ts'
@@ -10,6 +12,8 @@ import { createThreads, type Threads } from '../schedule/threads.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Committer } from '../store/commit.ts'
 import type { Lease } from '../store/lease-store.ts'
+import type { Traffic } from '../store/traffic.ts'
+import type { ThreadLog } from '../thread-log/thread-log.ts'
 import { createIntake } from './intake.ts'
 import type { IntakeStore } from './intake-store.ts'
 import { storeDeliveries } from './store-deliveries.ts'
@@ -21,24 +25,40 @@ const PREFETCH = 100
 const THREADS_AT_ONCE = 64
 /** Orders of a lease term start at term × 2^32: higher than those of every earlier term. */
 const SEQUENCE_NUMBERS_PER_TERM = 2 ** 32
+/** A hand-over waits so long for models: what they would have answered is paid for, and asked for again. */
+const DRAIN_MS = 5_000
 
 /** Starts working a partition: recovers what is open in the store, consumes what arrives, runs its threads. */
 export function openPartition(options: {
   lease: Lease
   instance: string
-  collections: Pick<Collections, 'messages' | 'rejected'>
+  collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
   store: IntakeStore
   committer: Committer
   run: DeliverMessage
+  modelCalls: Pick<ModelCalls, 'drain'>
+  /** How long a hand-over waits for models, in milliseconds. */
+  drainMs?: number
   deadLetters: Pick<Publisher, 'publish'>
+  threadLog: Pick<ThreadLog, 'touch' | 'open' | 'release' | 'abandon'>
+  traffic: Pick<Traffic, 'accepted'>
   log: Log
 }): Partition {
-  const { lease, instance, collections, store, committer, run, deadLetters, log } = options
+  const { lease, instance, collections, store, committer, run, deadLetters, threadLog, traffic, log } =
+    options
+  const { modelCalls, drainMs = DRAIN_MS } = options
   const { messages } = collections
   const { partition, term, isValid: isLeased } = lease
   let stopped = false
   const active = () => !stopped && isLeased()
-  const writeBehind = createWriteBehind({ writer: `${instance}/${term}`, isLeased, store, committer })
+  const writeBehind = createWriteBehind({
+    writer: `${instance}/${term}`,
+    isLeased,
+    store,
+    committer,
+    threadLog,
+    traffic,
+  })
   const threads = createThreads({
     load: ({ workspace, thread, lane }, limit) =>
       messages
@@ -57,7 +77,7 @@ export function openPartition(options: {
     isLeased,
     firstSequenceNumber: term * SEQUENCE_NUMBERS_PER_TERM,
     store,
-    storeFirst: storeDeliveries({ partition, collections, isLeased }),
+    storeFirst: storeDeliveries({ partition, collections, isLeased, threadLog, traffic }),
     writeBehind,
     threads,
     log,
@@ -71,21 +91,25 @@ export function openPartition(options: {
     log,
   })
   recover()
+  threadLog.open(lease)
   return {
     lease,
     oldestAt: () => consumer.oldestAt(),
     waiting: () => countWaiting({ messages, partition, threads }),
     attach: (connection) => consumer.attach(connection),
     async release() {
+      await Promise.race([modelCalls.drain(writeBehind.ended), pause(drainMs, writeBehind.ended)])
       stopped = true
       const closed = consumer.close()
       await threads.stop()
       intake.close()
       await writeBehind.close()
       await closed
+      await threadLog.release(lease)
     },
     abandon() {
       stopped = true
+      threadLog.abandon(lease)
       void threads.stop()
       intake.close()
       writeBehind.abandon()

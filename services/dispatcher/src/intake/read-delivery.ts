@@ -3,7 +3,8 @@ import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { ConsumeMessage } from 'amqplib'
 import { z } from 'zod'
 import type { MessageRecord } from '../message/message-record.ts'
-import { phoneDigits } from '../message/phone-digits.ts'
+import { namesOf, phoneDigits } from '../message/person-names.ts'
+import { hasAnswer } from '../message/plan.ts'
 import { REPLAY_TYPE } from '../message/progress.ts'
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
@@ -47,6 +48,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
   const { messageId, headers } = properties as z.input<typeof propertiesSchema>
   const { workspace, channel, channelId, thread, source, requestId, traceparent } = headers
   const phone = phoneDigits(message.user.phone)
+  const names = namesOf(message.user)
   const at = new Date()
   return {
     kind: 'message',
@@ -55,10 +57,12 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
       workspace,
       thread,
       ...(phone === undefined ? {} : { phone }),
+      ...(names.length === 0 ? {} : { names }),
       revision: 0,
       channel,
       ...(channelId === undefined ? {} : { channelId }),
       source,
+      ...(hasAnswer(message.answer) ? {} : { inbound: true as const }),
       ...(requestId === undefined ? {} : { requestId }),
       ...(traceparent === undefined ? {} : { traceparent }),
       state: 'received',

@@ -2,6 +2,8 @@ import type { ConsumeMessage } from 'amqplib'
 import type { MessageRecord } from '../message/message-record.ts'
 import { isReplayable, replayed } from '../message/progress.ts'
 import type { Collections } from '../store/collections.ts'
+import type { Traffic } from '../store/traffic.ts'
+import type { ThreadLog } from '../thread-log/thread-log.ts'
 import type { Arrived } from './intake.ts'
 import { storeBatch } from './intake-store.ts'
 
@@ -10,7 +12,9 @@ const UNREADABLE_RETENTION_MS = 8 * 24 * 60 * 60 * 1_000
 
 interface StoreOptions {
   partition: number
-  collections: Pick<Collections, 'messages' | 'rejected'>
+  collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
+  threadLog: Pick<ThreadLog, 'touch'>
+  traffic: Pick<Traffic, 'accepted'>
   /** Whether storing is still ours to do. */
   isLeased(): boolean
 }
@@ -19,7 +23,7 @@ interface StoreOptions {
 export type StoreDeliveries = (arrived: Arrived[]) => Promise<{
   stored: MessageRecord[]
   /** Open messages that were stored before: they have come again, or are to run again. */
-  earlier: Array<Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>>
+  earlier: Array<Pick<MessageRecord, 'workspace' | 'thread' | 'lane' | 'takenOver'>>
 }>
 
 /**
@@ -27,17 +31,22 @@ export type StoreDeliveries = (arrived: Arrived[]) => Promise<{
  * that what an earlier attempt stored is recognised.
  */
 export function storeDeliveries(options: StoreOptions): StoreDeliveries {
-  const { partition, collections } = options
+  const { partition, collections, threadLog, traffic } = options
   const { messages } = collections
   const requireLease = () => {
     if (!options.isLeased()) throw new Error('the lease is gone')
   }
-  return async (arrived) => {
+  return async (given) => {
+    const arrived = await withoutErased(collections.audited, given)
     const records = arrived.flatMap(({ reading, order }) =>
       reading.kind === 'message' ? [{ ...reading.message, partition, order }] : [],
     )
     requireLease()
     const { stored, known } = await storeBatch(messages, records)
+    for (const record of stored) {
+      threadLog.touch(record)
+      traffic.accepted(record)
+    }
     const replays = arrived.flatMap(({ reading, order }) =>
       reading.kind === 'replay' ? [{ ...reading, order }] : [],
     )
@@ -49,6 +58,19 @@ export function storeDeliveries(options: StoreOptions): StoreDeliveries {
     }
     return { stored, earlier: [...known, ...reopened] }
   }
+}
+
+/** What was erased does not come back when the broker delivers it again: it is taken, and forgotten. */
+async function withoutErased(audited: Collections['audited'], arrived: Arrived[]): Promise<Arrived[]> {
+  const ids = arrived.flatMap(({ reading, redelivered }) =>
+    reading.kind === 'message' && redelivered ? reading.message._id : [],
+  )
+  if (ids.length === 0) return arrived
+  const erased = await audited
+    .find({ _id: { $in: ids }, place: 'erased' }, { projection: { _id: 1 } })
+    .toArray()
+  const gone = new Set(erased.map(({ _id }) => _id))
+  return arrived.filter(({ reading }) => reading.kind !== 'message' || !gone.has(reading.message._id))
 }
 
 /** Writes the id of a message down before it becomes a dead letter, so that it can be counted there. */

@@ -2,6 +2,8 @@ import type { LeasedMessages } from '../deliver/written-message.ts'
 import { advanced, type MessageRecord, type Progress } from '../message/message-record.ts'
 import { ChurnMap } from '../schedule/churn-map.ts'
 import type { Committer } from '../store/commit.ts'
+import type { Traffic } from '../store/traffic.ts'
+import type { ThreadLog } from '../thread-log/thread-log.ts'
 import type { IntakeStore, StoreResult } from './intake-store.ts'
 import { PrefetchShares } from './prefetch-shares.ts'
 
@@ -56,6 +58,9 @@ export function createWriteBehind(options: {
   isLeased(): boolean
   store: Pick<IntakeStore, 'insert'>
   committer: Committer
+  /** Sees each message as it was stored. */
+  threadLog: Pick<ThreadLog, 'touch'>
+  traffic: Pick<Traffic, 'accepted'>
 }): WriteBehind {
   return new PartitionWriteBehind(options)
 }
@@ -115,6 +120,11 @@ class PartitionWriteBehind implements WriteBehind {
     return (await result.promise) === 'stored' ? this.#commitStored(record, progress) : undefined
   }
 
+  async ensureStored(record: MessageRecord): Promise<boolean> {
+    const result = this.store(record)
+    return result === undefined || (await result) === 'stored'
+  }
+
   async release(record: MessageRecord, index: number): Promise<void> {
     const unstored = this.#unstored.get(record._id)
     if (unstored?.record.order === record.order) {
@@ -142,9 +152,12 @@ class PartitionWriteBehind implements WriteBehind {
   }
 
   async #commitStored(record: MessageRecord, progress: Progress): Promise<MessageRecord | undefined> {
-    const { committer, writer } = this.#options
+    const { committer, writer, threadLog } = this.#options
     const written = await committer.commit(record, progress, writer)
-    return written ? advanced(record, progress) : undefined
+    if (!written) return undefined
+    const next = advanced(record, progress)
+    threadLog.touch(next)
+    return next
   }
 
   async #commitUnstored(
@@ -181,6 +194,10 @@ class PartitionWriteBehind implements WriteBehind {
     const { state, record } = unstored
     if (state === 'abandoned') return
     unstored.state = result
+    if (result === 'stored') {
+      this.#options.threadLog.touch(record)
+      this.#options.traffic.accepted(record)
+    }
     this.#shares.stored(record.workspace)
     if (!this.#closed) this.#unstored.delete(record._id)
     unstored.result.resolve(result)

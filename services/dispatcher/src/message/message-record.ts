@@ -22,6 +22,14 @@ export type Fault = 'caller' | 'channel' | 'provider' | 'us'
 export type PersonalContent =
   | { kind: 'template'; template: string; language: string; variables: string[] }
   | { kind: 'text'; text: string }
+  | WhatsappContent
+/** A message object of WhatsApp's Cloud API; it is in the answer, at this position of its functions. */
+export interface WhatsappContent {
+  kind: 'whatsapp'
+  /** `image`, `interactive`, `template`, … */
+  type: string
+  position: number
+}
 /** A call of an action's operation; its arguments are in the answer, at this position of its functions. */
 export interface FunctionContent {
   kind: 'function'
@@ -74,9 +82,14 @@ export interface Attempt {
   outcome: 'accepted' | 'retryable' | 'permanent' | 'uncertain'
   /** The provider's or our own code for what went wrong. */
   code?: string
+  /** What the other side said of it: 500 bytes at most, without secrets and what was sent. */
+  error?: string
   /** How long it took, in milliseconds. */
   ms: number
 }
+
+/** The source of what a person of the team replies: it comes from here, and from nobody who posts messages. */
+export const REPLY_SOURCE = 'reply'
 
 /** A message as the dispatcher stores it. */
 export interface MessageRecord {
@@ -86,6 +99,8 @@ export interface MessageRecord {
   thread: string
   /** The digits of the person's phone number, where the message has one. */
   phone?: string
+  /** What else the person is found by, in lower case. */
+  names?: string[]
   /** Its own id, once later messages of its thread may pass it: it is then a thread of its own. */
   lane?: string
   /** Sequence number in the partition: lease term × 2^32, plus how many came before in that term. */
@@ -130,6 +145,10 @@ export interface MessageRecord {
   turns?: Turn[]
   /** How it ends once its sends are settled, where that is decided already. */
   ending?: Ending
+  /** It comes from the person: it carries no answer. */
+  inbound?: true
+  /** When a person took its thread over; nothing that an agent or a handler answers is sent from then on. */
+  takenOver?: Date
   /** The later message of its thread whose answer is also the answer to this one. */
   gatheredInto?: string
 }

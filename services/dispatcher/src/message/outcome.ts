@@ -1,16 +1,23 @@
 import type { Fault } from './message-record.ts'
 import type { ToolResult } from './turn.ts'
 
-/** What came of one attempt at a handler or a send. */
+/** What came of one attempt at a handler or a send; `error` is what the other side said of it, fit to be shown. */
 export type Outcome =
   /** The other side took it; `delivered` when that is all there is to wait for; `result` where a model called a tool. */
   | { kind: 'accepted'; providerId?: string; delivered: boolean; result?: ToolResult }
   /** It did not happen, and may work later; `retryAfterSeconds` is the time that the other side asks for. */
-  | { kind: 'retryable'; code: string; fault: Fault; reason: string; retryAfterSeconds?: number }
+  | {
+      kind: 'retryable'
+      code: string
+      fault: Fault
+      reason: string
+      error?: string
+      retryAfterSeconds?: number
+    }
   /** It did not happen, and trying again would not change that. */
-  | { kind: 'permanent'; code: string; fault: Fault; reason: string }
+  | { kind: 'permanent'; code: string; fault: Fault; reason: string; error?: string }
   /** It left, and no answer came: it may or may not have happened. */
-  | { kind: 'uncertain'; code: string; fault: Fault; reason: string }
+  | { kind: 'uncertain'; code: string; fault: Fault; reason: string; error?: string }
 
 /** A claim whose outcome was never written. */
 export const INTERRUPTED: Outcome = {
@@ -19,6 +26,13 @@ export const INTERRUPTED: Outcome = {
   fault: 'us',
   reason: 'The send was interrupted.',
 }
+/** Not tried: WhatsApp would refuse it. */
+export const OUTSIDE_SERVICE_WINDOW = {
+  kind: 'permanent',
+  code: 'outside_service_window',
+  fault: 'caller',
+  reason: 'WhatsApp takes only templates later than 24 hours after the last message of the person.',
+} as const satisfies Outcome
 /** Something unforeseen: it counts as a try, so that it ends, whatever causes it. */
 export const CRASHED = {
   kind: 'retryable',

@@ -1,5 +1,6 @@
 import { templateArgs, type WebhookMessage } from '@parley/shared/message'
-import type { Send, SendContent } from './message-record.ts'
+import { z } from 'zod'
+import { type MessageRecord, REPLY_SOURCE, type Send, type SendContent } from './message-record.ts'
 
 export type Answer = WebhookMessage['answer']
 
@@ -9,20 +10,38 @@ export function hasAnswer(answer: Answer): boolean {
 }
 
 /** Lists what an answer sends, in order: its functions, templates among them, its text, what it submits. */
-export function planSends(messageId: string, answer: Answer): Send[] {
-  const contents = (answer.functions ?? []).map(contentOf)
+export function planSends(
+  { _id: messageId, source }: Pick<MessageRecord, '_id' | 'source'>,
+  answer: Answer,
+): Send[] {
+  const contents = (answer.functions ?? []).map(
+    (entry, position) =>
+      (source === REPLY_SOURCE ? whatsappContentOf(entry, position) : undefined) ??
+      contentOf(entry, position),
+  )
   if (answer.message) contents.push({ kind: 'text', text: answer.message })
   if (hasSubmission(answer)) contents.push({ kind: 'submit' })
   return contents.map((content, index): Send => ({ id: `${messageId}:${index}`, content, state: 'pending' }))
 }
 
 /** A function whose arguments name template and language sends that template; any other is an action's. */
-function contentOf(entry: NonNullable<Answer['functions']>[number], position: number): SendContent {
+function contentOf(entry: FunctionEntry, position: number): SendContent {
   const template = templateArgs.safeParse(entry.args)
   if (!template.success) return { kind: 'function', name: entry.name ?? '', position }
   const { language, variables } = template.data
   return { kind: 'template', template: template.data.template, language, variables: variables ?? [] }
 }
+
+type FunctionEntry = NonNullable<Answer['functions']>[number]
+
+/** A reply of a person may send a message object of the Cloud API; what callers post themselves may not. */
+function whatsappContentOf({ args }: FunctionEntry, position: number): SendContent | undefined {
+  const { data } = replyArgs.safeParse(args)
+  return data === undefined ? undefined : { kind: 'whatsapp', type: data.whatsapp.type, position }
+}
+
+/** The arguments by which a reply carries such an object. */
+export const replyArgs = z.object({ whatsapp: z.looseObject({ type: z.string() }) })
 
 function hasSubmission({ submit }: Answer): boolean {
   return Object.keys(submit ?? {}).length > 0

@@ -1,6 +1,7 @@
 import { defined } from '@parley/shared/defined'
 import type {
   Attempt,
+  Ending,
   Fault,
   MessageRecord,
   MessageState,
@@ -24,6 +25,12 @@ export interface MessageEnd {
   fault?: Fault
   gatheredInto?: string
 }
+
+/** A person has the thread: nothing (more) is answered. */
+export const HANDLER_IS_PERSON = {
+  state: 'done',
+  reason: 'handler_is_person',
+} as const satisfies MessageEnd & Ending
 
 interface When {
   at: number
@@ -145,7 +152,7 @@ export function ended(record: MessageRecord, options: { end: MessageEnd; answer?
 /** An attempt's record from its outcome. */
 export function attemptOf(options: { step: string; outcome: Outcome; at: number; ms: number }): Attempt {
   const { step, outcome, at, ms } = options
-  const code = outcome.kind === 'accepted' ? {} : { code: outcome.code }
+  const code = outcome.kind === 'accepted' ? {} : { code: outcome.code, ...defined({ error: outcome.error }) }
   return { at: new Date(at), step, outcome: outcome.kind, ms: Math.round(ms), ...code }
 }
 
@@ -182,9 +189,13 @@ export const isReplayable = ({ state, open }: Pick<MessageRecord, 'state' | 'ope
 
 const RUN_AGAIN = 'It is run again.'
 
+/** Whether a message was run again there. */
+export const isRunAgain = ({ state, reason }: TimelineEntry): boolean =>
+  state === 'received' && reason === RUN_AGAIN
+
 /** When a message was last run again, in milliseconds since the epoch; 0 for never. */
 export function ranAgainAt({ timeline }: Pick<MessageRecord, 'timeline'>): number {
-  const entry = timeline.findLast(({ state, reason }) => state === 'received' && reason === RUN_AGAIN)
+  const entry = timeline.findLast(isRunAgain)
   return entry?.at.getTime() ?? 0
 }
 

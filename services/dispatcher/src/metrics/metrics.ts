@@ -3,6 +3,7 @@ import type { MessageRecord, MessageState } from '../message/message-record.ts'
 import { ranAgainAt } from '../message/progress.ts'
 
 const CALL_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const MODEL_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 const ACCEPTED_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 21_600]
 const WAIT_SECONDS = [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1_800]
 
@@ -18,6 +19,14 @@ export interface Metrics {
   sent(seconds: number): void
   /** A message got there, so many seconds after it was accepted. */
   delivered(seconds: number): void
+  /** A call of a model ended; the provider is one of four, the tokens those of its answer. */
+  modelCalled(call: {
+    provider: string
+    outcome: 'answered' | 'failed'
+    seconds: number
+    inputTokens: number
+    outputTokens: number
+  }): void
   /** The circuit breaker of an endpoint opened. */
   breakerOpened(): void
 }
@@ -55,6 +64,19 @@ export function createMetrics(registry: Registry): Metrics {
     buckets: ACCEPTED_SECONDS,
     registers,
   })
+  const models = new Histogram({
+    name: 'parley_model_call_seconds',
+    help: 'How long calls of language models took, by provider and whether they were answered',
+    labelNames: ['provider', 'outcome'],
+    buckets: MODEL_SECONDS,
+    registers,
+  })
+  const tokens = new Counter({
+    name: 'parley_model_tokens_total',
+    help: 'Tokens that language models read and wrote, by provider',
+    labelNames: ['provider', 'direction'],
+    registers,
+  })
   const opened = new Counter({
     name: 'parley_circuit_breaker_opened_total',
     help: 'How often an endpoint was left alone because it did not answer',
@@ -66,6 +88,11 @@ export function createMetrics(registry: Registry): Metrics {
     called: (kind, outcome, seconds) => calls.observe({ kind, outcome }, seconds),
     sent: (seconds) => sent.observe(seconds),
     delivered: (seconds) => delivered.observe(seconds),
+    modelCalled: ({ provider, outcome, seconds, inputTokens, outputTokens }) => {
+      models.observe({ provider, outcome }, seconds)
+      tokens.inc({ provider, direction: 'input' }, inputTokens)
+      tokens.inc({ provider, direction: 'output' }, outputTokens)
+    },
     breakerOpened: () => opened.inc(),
   }
 }

@@ -24,6 +24,8 @@ interface Shown {
   oldest(): Map<string, number | undefined>
   /** What the audit last found; undefined before the first audit. */
   difference(): Promise<{ difference: number } | undefined>
+  /** For how long what is accepted has not been audited; undefined before the first audit. */
+  auditLagSeconds(): Promise<number | undefined>
 }
 
 /** Shows queues, partitions and the audit's count. What can't be asked at the moment is not shown. */
@@ -67,6 +69,16 @@ export function showState(registry: Registry, shown: Shown): void {
       const found = await shown.difference().catch(() => undefined)
       if (found === undefined) this.reset()
       else this.set(found.difference)
+    },
+  })
+  new Gauge({
+    name: 'parley_audit_lag_seconds',
+    help: 'For how long what is accepted has not been read from the log stream by the auditor, in whatever instance that runs',
+    registers,
+    async collect() {
+      const lag = await shown.auditLagSeconds().catch(() => undefined)
+      if (lag === undefined) this.reset()
+      else this.set(lag)
     },
   })
 }
@@ -118,6 +130,32 @@ export function showWaiting(registry: Registry, count: () => Promise<WaitingCoun
         const at = counts.get(reason)?.oldestAt
         this.set({ for: reason }, at === undefined ? 0 : Math.max(0, Date.now() - at) / 1_000)
       }
+    },
+  })
+}
+
+/** Shows how far outgoing events are behind. What can't be counted at the moment is not shown. */
+export function showEvents(
+  registry: Registry,
+  shown: { waiting(): Promise<number>; relayLagSeconds(): number },
+): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'parley_event_deliveries_waiting',
+    help: 'Deliveries of events of the subscriptions that this instance works which are not done; at most 10,000 that were not tried and 10,000 to be tried again are counted',
+    registers,
+    async collect() {
+      const waiting = await shown.waiting().catch(() => undefined)
+      if (waiting === undefined) this.reset()
+      else this.set(waiting)
+    },
+  })
+  new Gauge({
+    name: 'parley_event_relay_lag_seconds',
+    help: 'Age of the oldest write to a message or thread whose events have no deliveries yet, in the instance that makes them',
+    registers,
+    collect() {
+      this.set(shown.relayLagSeconds())
     },
   })
 }

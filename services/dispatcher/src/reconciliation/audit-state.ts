@@ -57,3 +57,16 @@ export async function reconciliationDifference(
     ...defined({ auditedUpTo: state.acceptedAt }),
   }
 }
+
+/**
+ * For how many seconds what is accepted has not been read from the log, in whatever instance that runs; undefined
+ * before the first audit. Rejects while MongoDB is unavailable.
+ */
+export async function auditLagSeconds(
+  { audit }: Pick<Collections, 'audit'>,
+  now = Date.now(),
+): Promise<number | undefined> {
+  const state = await audit.findOne({ _id: 'log' })
+  const readUpTo = state?.readUpTo?.getTime()
+  return readUpTo === undefined ? undefined : Math.max(0, now - readUpTo) / 1_000
+}

@@ -29,7 +29,8 @@ interface AuditorOptions {
   collections: Collections
   startSession(): mongo.ClientSession
   instance: string
-  broker: Pick<Broker, 'withChannel'>
+  /** By a connection for the audit alone: it goes to another node when this one has no replica of the log. */
+  broker: Pick<Broker, 'withChannel' | 'moveOn'>
   publisher: Pick<Publisher, 'publish'>
   retentionMs: number
   /** How long a message may take to be stored after its queue ran empty, in milliseconds; 60 s by default. */
@@ -106,6 +107,7 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
       if (active()) await writeAudit(collections.audit, lease, last)
     },
     isLeased: active,
+    refused: broker.moveOn,
     log,
   })
   const trace = createTrace({
@@ -118,6 +120,8 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
     pauseMs: TICK_MS,
     run: async () => {
       if (!active()) return
+      const readUpTo = reader.readUpTo()
+      if (readUpTo !== undefined) await writeAudit(collections.audit, lease, { readUpTo })
       await writeAudit(collections.audit, lease, { difference: await trace(), checkedAt: new Date() })
     },
     failed: failed('tracing missing messages'),

@@ -132,11 +132,12 @@ export function balance(counts: Pick<Count, 'what' | 'count'>[]): Balance {
     (typeof ENDS)[number]
   >
   const stored = MESSAGE_STATES.reduce((total, state) => total + sum(state), 0)
+  const audited = sum('stored') + sum('erased')
   const working = sum('received') + sum('handled') + sum('sending')
-  const unaudited = Math.max(0, stored - sum('stored'))
-  const vanished = Math.max(0, sum('stored') - stored)
+  const unaudited = Math.max(0, stored - audited)
+  const vanished = Math.max(0, audited - stored)
   return {
-    accepted: sum('stored') + unaudited + sum('rejected') + sum('missing'),
+    accepted: audited + unaudited + sum('rejected') + sum('missing'),
     ...ends,
     rejected: sum('rejected'),
     inFlight: working + sum('missing') - sum('lost'),

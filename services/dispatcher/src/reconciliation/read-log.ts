@@ -12,7 +12,8 @@ const NO_BODY = Buffer.alloc(0)
 /**
  * Reads the log stream from the last position on, in batches of up to 500 whose bodies are dropped on arrival.
  * That position's entry comes first again: when it does not, the stream is another one or was cut, and it is read
- * from its beginning or from what is left. What was read before is known by its id.
+ * from its beginning or from what is left. What was read before is known by its id. `readUpTo` says up to when all that
+ * was accepted has been read; undefined while nothing is.
  */
 export function readLog(options: {
   /** The last entry that was read. */
@@ -20,8 +21,10 @@ export function readLog(options: {
   /** Works a batch whole, or rejects: then the same batch comes again. */
   work(entries: LogEntry[], last: LogPosition): Promise<void>
   isLeased(): boolean
+  /** The broker's node has no running replica of the stream. */
+  refused(): void
   log: Log
-}): Pick<Consumer, 'attach' | 'close'> {
+}): Pick<Consumer, 'attach' | 'close'> & { readUpTo(): Date | undefined } {
   const { log } = options
   let expected: LogPosition | undefined
   let anew = false
@@ -54,6 +57,7 @@ export function readLog(options: {
     },
     strip: (delivery) => ({ ...delivery, content: NO_BODY }),
     isActive: options.isLeased,
+    refused: options.refused,
     work: async (batch, channel) => {
       clearTimeout(silence)
       const [first] = batch
@@ -72,6 +76,10 @@ export function readLog(options: {
   })
   return {
     attach: (connection) => consumer.attach(connection),
+    readUpTo() {
+      if (!consumer.isConsuming()) return undefined
+      return new Date(consumer.oldestAt() ?? Date.now())
+    },
     close: () => {
       clearTimeout(silence)
       return consumer.close()

@@ -1,8 +1,9 @@
 import { inTransaction } from '@parley/shared/transaction'
 import type { mongo } from 'mongoose'
 import type { MessageState } from '../message/message-record.ts'
-import { type AuditedMessage, hourOf, type Place, type RemovedHour } from '../store/audit-records.ts'
+import { hourOf } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
+import { addUp } from '../store/removed-hours.ts'
 
 const BATCH = 500
 const SNAPSHOT = { readConcern: { level: 'snapshot' } } as const
@@ -51,7 +52,7 @@ async function removeBatch(options: RemoveOptions): Promise<number> {
   return found.length
 }
 
-/** What was rejected or lost has no message that could be over. */
+/** What was rejected, lost or erased has no message that could be over. */
 async function removeUnstored(options: RemoveOptions): Promise<number> {
   const { audited, removed } = options.collections
   const before = { hour: { $lt: new Date(options.now() - options.retentionMs) } }
@@ -60,6 +61,7 @@ async function removeUnstored(options: RemoveOptions): Promise<number> {
       $or: [
         { place: 'missing' as const, ...before },
         { place: 'rejected' as const, ...before },
+        { place: 'erased' as const, ...before },
       ],
     })
     .limit(BATCH)
@@ -75,37 +77,4 @@ async function removeUnstored(options: RemoveOptions): Promise<number> {
   }
   await inTransaction(options, remove, SNAPSHOT)
   return found.length
-}
-
-type RemovedMessage = Pick<AuditedMessage, 'workspace' | 'channel' | 'hour'> & {
-  place?: Place
-  state?: MessageState
-}
-
-async function addUp(
-  removed: Collections['removed'],
-  counted: RemovedMessage[],
-  session: mongo.ClientSession,
-): Promise<void> {
-  const hours = Map.groupBy(counted, ({ workspace, channel, hour }) =>
-    JSON.stringify([workspace, channel, hour.getTime()]),
-  )
-  const updates = [...hours.values()].flatMap((group) => {
-    const [first] = group
-    if (first === undefined) return []
-    const { workspace, channel, hour } = first
-    const _id: RemovedHour['_id'] = { workspace, channel, hour }
-    const update = { $set: { workspace, channel, hour }, $inc: sumsOf(group) }
-    return [{ updateOne: { filter: { _id }, update, upsert: true } }]
-  })
-  await removed.bulkWrite(updates, { session })
-}
-
-function sumsOf(group: RemovedMessage[]): Record<string, number> {
-  const sums: Record<string, number> = {}
-  for (const { place, state } of group) {
-    const field = place === undefined ? `states.${state}` : `places.${place}`
-    sums[field] = (sums[field] ?? 0) + 1
-  }
-  return sums
 }

@@ -1,5 +1,4 @@
 import { followChanges } from '@parley/shared/config-replica/follow-changes'
-import type { Replica } from '@parley/shared/config-replica/replica'
 import type { ReplicaStore } from '@parley/shared/config-replica/replica-store'
 import type { Log } from '@parley/shared/log'
 import type { Consumer } from '@parley/shared/messaging/consumer'
@@ -15,6 +14,7 @@ export const REPLICATED_RESOURCES = [
   'configs',
   'steps',
   'workflows',
+  'subscriptions',
 ] as const
 
 /** Changes to the configuration for the replicas in the database: whichever process takes them. */
@@ -42,7 +42,7 @@ export async function declareChangeQueues(channel: Channel, instance: string): P
 export function followDocumentChanges(options: {
   instance: string
   store: Pick<ReplicaStore, 'save'>
-  replica: Pick<Replica, 'changed'>
+  replica: { changed(workspace: number, resource: string): void }
   log: Log
 }): Consumer[] {
   const { instance, store, replica, log } = options

@@ -21,6 +21,10 @@ interface Thread extends ThreadRef {
   state: 'ready' | 'running' | 'waiting'
   /** Of its first message, as far as it was read. */
   channel: string | undefined
+  /** Counts its waits, so that the end of an earlier one is recognised. */
+  waits: number
+  /** It is to be read from the store, whatever its run says. */
+  interrupted: boolean
   /** What it waits for; undefined while it works. */
   waitingFor: Waiting | undefined
   /** When its first message came, or when the thread was met (milliseconds since the epoch). */
@@ -30,6 +34,8 @@ interface Thread extends ThreadRef {
 interface ThreadEvents {
   /** These are in memory no more, and to be read from the store. */
   dropped: [MessageRecord[]]
+  /** This one waits, and those behind it in its thread with it. */
+  waits: [MessageRecord]
   /** Threads of this workspace did not fit in memory, and now they do: wake them all, then call `complete`. */
   room: [workspace: number]
 }
@@ -39,6 +45,8 @@ export interface Threads extends Pick<EventEmitter<ThreadEvents>, 'on'> {
   add(record: MessageRecord): boolean
   /** The store has open messages of this thread; its head is not due before `due` (milliseconds). */
   wake(ref: ThreadRef, due?: number, waitingFor?: WaitingFor): void
+  /** Something else has changed its messages in the store: it waits no longer for what it waits for. */
+  interrupt(ref: ThreadRef): void
   /** Every thread with open messages, or every one of the workspace, has been woken. */
   complete(workspace?: number): void
   /** What the first messages of the threads in memory wait for; one that works is not among them. */
@@ -80,7 +88,7 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
   readonly #options: ThreadsOptions
   readonly #now: () => number
   readonly #threads = new ChurnMap<string, Thread>()
-  readonly #waiting: DueQueue<Thread>
+  readonly #waiting: DueQueue<{ thread: Thread; wait: number }>
   #idle = () => {}
   readonly #ready: ReadyThreads<Thread>
   readonly #memory: MemoryShare
@@ -95,7 +103,7 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
     super()
     this.#options = options
     this.#now = options.now ?? Date.now
-    this.#waiting = new DueQueue({ now: this.#now, handOut: (thread) => this.#makeReady(thread) })
+    this.#waiting = new DueQueue({ now: this.#now, handOut: (ended) => this.#waitOver(ended) })
     this.#ready = new ReadyThreads(limitsOf(options.concurrency), {
       shared: Math.ceil(options.concurrency * SHARED),
     })
@@ -133,6 +141,19 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
     if (thread === undefined) return
     if (due > this.#now()) this.#wait(thread, due, waitingFor)
     else this.#makeReady(thread)
+  }
+
+  interrupt(ref: ThreadRef): void {
+    const known = this.#threads.get(threadKey(ref))
+    if (known === undefined) {
+      this.wake(ref)
+      return
+    }
+    known.more = true
+    if (known.state === 'running') known.interrupted = true
+    if (known.state !== 'waiting') return
+    this.#retain(known, [])
+    this.#makeReady(known)
   }
 
   complete(workspace?: number): void {
@@ -179,6 +200,8 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
       loading: false,
       state: 'ready',
       channel: undefined,
+      waits: 0,
+      interrupted: false,
       waitingFor: undefined,
       since: this.#now(),
     }
@@ -235,7 +258,12 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
   }
 
   #follow(thread: Thread, result: RunResult): void {
-    if (result.kind === 'closed' || result.kind === 'left') {
+    const { interrupted } = thread
+    thread.interrupted = false
+    if (interrupted && result.kind !== 'closed' && result.kind !== 'left') {
+      this.#retain(thread, [])
+      this.#makeReady(thread)
+    } else if (result.kind === 'closed' || result.kind === 'left') {
       if (result.kind === 'left') this.wake(ownRef(thread, result.lane), result.at, result.for)
       this.#count(thread, { characters: -(thread.queue.shift()?.body.length ?? 0) })
       if (thread.queue.length > 0 || thread.more) this.#makeReady(thread)
@@ -246,7 +274,8 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
     } else if (result.kind === 'pending') {
       this.#retainHead(thread, result.record)
       this.#markWaiting(thread, result.for)
-      void result.settled.then(() => this.#makeReady(thread))
+      const wait = thread.waits
+      void result.settled.then(() => this.#waitOver({ thread, wait }))
     } else {
       this.#retain(thread, [])
       this.#wait(thread, result.at, result.for)
@@ -254,6 +283,7 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
   }
 
   #retainHead(thread: Thread, head: MessageRecord): void {
+    this.emit('waits', head)
     this.#retain(thread, this.#memory.fits(thread.workspace, 'characters') ? [head] : [])
   }
 
@@ -285,11 +315,17 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
 
   #wait(thread: Thread, due: number, waitingFor: WaitingFor = 'retry'): void {
     this.#markWaiting(thread, waitingFor)
-    this.#waiting.push(thread, due)
+    this.#waiting.push({ thread, wait: thread.waits }, due)
+  }
+
+  /** It may have been interrupted, and wait again. */
+  #waitOver({ thread, wait }: { thread: Thread; wait: number }): void {
+    if (thread.state === 'waiting' && thread.waits === wait) this.#makeReady(thread)
   }
 
   #markWaiting(thread: Thread, waitingFor: WaitingFor): void {
     thread.state = 'waiting'
+    thread.waits++
     thread.waitingFor = waitingFor
     const head = thread.queue[0]
     if (head !== undefined) thread.since = head.receivedAt.getTime()

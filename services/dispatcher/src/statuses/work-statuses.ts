@@ -5,6 +5,7 @@ import type { ConsumeMessage } from 'amqplib'
 import { type Metrics, observeLatency } from '../metrics/metrics.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Committer } from '../store/commit.ts'
+import type { Traffic } from '../store/traffic.ts'
 import { applyStatuses, type SendStatus } from './apply-status.ts'
 import { markerOf, noteMarkers, type StatusMarker } from './status-marker.ts'
 
@@ -14,6 +15,7 @@ interface StatusOptions {
   collections: Pick<Collections, 'messages' | 'instances'>
   committer: Committer
   metrics: Pick<Metrics, 'sent' | 'delivered'>
+  traffic: Pick<Traffic, 'moved'>
 }
 
 /**
@@ -41,7 +43,7 @@ export function workStatuses(options: StatusOptions) {
 }
 
 async function applyAll(
-  { collections, committer, metrics }: StatusOptions,
+  { collections, committer, metrics, traffic }: StatusOptions,
   known: KnownStatus[],
 ): Promise<void> {
   let waiting = Map.groupBy(known, ({ messageId }) => messageId)
@@ -55,7 +57,9 @@ async function applyAll(
         const progress = applyStatuses(record, statusesOf(found, record.workspace))
         if (progress === undefined) return
         if (!(await committer.commit(record, progress))) return void left.set(record._id, found)
-        observeLatency(metrics, record, { from: record.state, to: progress.state, at: Date.now() })
+        const change = { from: record.state, to: progress.state, at: Date.now() }
+        observeLatency(metrics, record, change)
+        traffic.moved(record, change)
       }),
     )
     waiting = left

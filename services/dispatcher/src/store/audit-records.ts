@@ -1,7 +1,10 @@
 import type { MessageState } from '../message/message-record.ts'
 
-/** Where an accepted message is: in the store, among the rejected ones, or neither. */
-export type Place = 'stored' | 'rejected' | 'missing'
+/**
+ * Where an accepted message is: in the store, among the rejected ones, or neither. One that was erased is counted like a
+ * stored one, and never looked for.
+ */
+export type Place = 'stored' | 'rejected' | 'missing' | 'erased'
 
 /** The id of an accepted message, from the log stream; counted once, however often the log has it. */
 export interface AuditedMessage {
@@ -45,6 +48,8 @@ export interface AuditState {
   offset?: number
   messageId?: string
   acceptedAt?: Date
+  /** Up to when all that was accepted had been read when the auditor last looked. */
+  readUpTo?: Date
   /** How many accepted messages are nowhere, and when that was counted. */
   difference?: number
   checkedAt?: Date

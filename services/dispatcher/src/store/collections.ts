@@ -1,7 +1,10 @@
 import type { DocumentReplica } from '@parley/shared/config-replica/replica-store'
 import { type Connection, mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
+import type { ThreadRecord } from '../message/thread-record.ts'
 import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from './audit-records.ts'
+import type { TrafficRecord } from './traffic-records.ts'
+import type { UsageEntry, UsageHour, UsageState, UsedTokens } from './usage-records.ts'
 
 /** The lease of one partition, or of a task that one instance does for all. */
 export interface PartitionLease {
@@ -10,6 +13,8 @@ export interface PartitionLease {
   /** Counts owners: what an earlier owner wrote is recognised by its lower term. */
   term: number
   expiresAt: Date
+  /** What its owner did before `until` is in the threads; missing where all of it is. */
+  threads?: { until: Date; retentionMs: number }
 }
 
 /** A live instance of the dispatcher. */
@@ -24,6 +29,7 @@ export interface Instance {
 
 export interface Collections {
   messages: mongo.Collection<MessageRecord>
+  threads: mongo.Collection<ThreadRecord>
   partitions: mongo.Collection<PartitionLease>
   instances: mongo.Collection<Instance>
   replicas: mongo.Collection<DocumentReplica>
@@ -33,6 +39,11 @@ export interface Collections {
   audited: mongo.Collection<AuditedMessage>
   rejected: mongo.Collection<UnreadableMessage>
   removed: mongo.Collection<RemovedHour>
+  traffic: mongo.Collection<TrafficRecord>
+  usage: mongo.Collection<UsageEntry>
+  usageHours: mongo.Collection<UsageHour>
+  usageState: mongo.Collection<UsageState>
+  usedTokens: mongo.Collection<UsedTokens>
 }
 
 /** The dispatcher's collections, on the native driver: the message path is batches of plain documents. */
@@ -41,6 +52,7 @@ export function collectionsOf(connection: Connection): Collections {
     connection.collection<T>(name) as unknown as mongo.Collection<T>
   return {
     messages: native('messages'),
+    threads: native('threads'),
     partitions: native('partitions'),
     instances: native('copies'),
     replicas: native('configured'),
@@ -49,11 +61,17 @@ export function collectionsOf(connection: Connection): Collections {
     audited: native('audited'),
     rejected: native('rejected'),
     removed: native('removed'),
+    traffic: native('traffic'),
+    usage: native('usage'),
+    usageHours: native('usageHours'),
+    usageState: native('usageState'),
+    usedTokens: native('usedTokens'),
   }
 }
 
 const INSTANCE_FORGOTTEN_SECONDS = 60
 const REMOVED_HOUR_RETENTION_SECONDS = 400 * 24 * 60 * 60
+const USAGE_RETENTION_SECONDS = 5 * 366 * 24 * 60 * 60
 
 /** The open messages of each thread, by sequence number; `lane` is set on those that others may pass. */
 const OPEN_INDEX = { partition: 1, workspace: 1, thread: 1, lane: 1, order: 1 } as const
@@ -65,6 +83,22 @@ const SUPPORT_INDEXES = ['phone', 'fault', 'requestId', 'sends.providerId'].map(
   key: { workspace: 1, [field]: 1, receivedAt: -1, _id: -1 } as const,
   partialFilterExpression: { [field]: { $exists: true } },
 }))
+
+const LATEST = { lastAt: -1, _id: -1 } as const
+/** Threads are listed by their last activity; each of the others has only those threads that have such a field. */
+const THREAD_INDEXES: mongo.IndexDescription[] = [
+  { key: { workspace: 1, ...LATEST } },
+  { key: { workspace: 1, channel: 1, ...LATEST } },
+  { key: { workspace: 1, handler: 1, ...LATEST }, partialFilterExpression: { handler: 'person' } },
+  { key: { workspace: 1, ...LATEST, unread: 1 }, partialFilterExpression: { unread: { $gt: 0 } } },
+  { key: { workspace: 1, words: 1, ...LATEST }, partialFilterExpression: { words: { $exists: true } } },
+  { key: { workspace: 1, phone: 1, ...LATEST }, partialFilterExpression: { phone: { $exists: true } } },
+  {
+    key: { workspace: 1, 'handedOff.at': 1 },
+    partialFilterExpression: { 'handedOff.at': { $exists: true } },
+  },
+  { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+]
 
 /** Indexes of earlier versions; the first would remove messages that are still counted. */
 const OUTDATED = [
@@ -87,6 +121,7 @@ export async function prepareDatabase(connection: Connection, partitions: number
     // Not removed by the database: they leave together with their places in the count.
     { key: { expiresAt: 1, _id: 1 }, partialFilterExpression: { expiresAt: { $exists: true } } },
   ])
+  await collections.threads.createIndexes(THREAD_INDEXES)
   await collections.instances.createIndexes([
     { key: { seenAt: 1 }, expireAfterSeconds: INSTANCE_FORGOTTEN_SECONDS },
   ])
@@ -100,14 +135,25 @@ export async function prepareDatabase(connection: Connection, partitions: number
   ])
   await collections.audited.createIndexes([
     { key: { workspace: 1, hour: 1, channel: 1, place: 1 } },
-    // Of the three places, those before 'stored' by name: the few that are missing or rejected.
+    // Of the places, those before 'stored' by name: the few that are missing, rejected or erased.
     { key: { place: 1, hour: 1 }, partialFilterExpression: { place: { $lt: 'stored' } } },
+    { key: { workspace: 1, place: 1, hour: 1 }, partialFilterExpression: { place: { $lt: 'stored' } } },
   ])
   await collections.rejected.createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
   await collections.removed.createIndexes([
     { key: { hour: 1 }, expireAfterSeconds: REMOVED_HOUR_RETENTION_SECONDS },
     { key: { workspace: 1, hour: 1 } },
   ])
+  await collections.traffic.createIndexes([
+    { key: { workspace: 1, span: 1, at: 1 } },
+    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  ])
+  await collections.usage.createIndexes([{ key: { workspace: 1, at: 1 } }, { key: { at: 1 } }])
+  await collections.usageHours.createIndexes([
+    { key: { workspace: 1, at: 1 } },
+    { key: { at: 1 }, expireAfterSeconds: USAGE_RETENTION_SECONDS },
+  ])
+  await collections.usedTokens.createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
   await collections.audit.updateOne({ _id: 'log' }, { $setOnInsert: { term: 0 } }, { upsert: true })
   await makeLeases(collections.partitions, partitions)
   await makeLeases(collections.auditors, 1)

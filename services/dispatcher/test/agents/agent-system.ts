@@ -1,10 +1,13 @@
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
 import type { ConsumeMessage } from 'amqplib'
+import { Registry } from 'prom-client'
 import type { Agent } from '../../src/agents/agent.ts'
-import type { ModelChoice, ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
+import { createAskSeeing } from '../../src/agents/model/seeing.ts'
+import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
 import type { OpenedTool } from '../../src/agents/toolbox.ts'
 import { type AgentParts, createAgents } from '../../src/agents/turns/agents.ts'
+import { createUsage } from '../../src/agents/usage/usage.ts'
 import type { Callback, Delivery } from '../../src/channels/callback.ts'
 import { createDeliverMessage } from '../../src/deliver/deliver-message.ts'
 import type { DeliverOptions } from '../../src/deliver/message-run.ts'
@@ -13,18 +16,27 @@ import { openPartition } from '../../src/intake/open-partition.ts'
 import { applyReplays } from '../../src/intake/store-deliveries.ts'
 import type { MessageRecord } from '../../src/message/message-record.ts'
 import type { Outcome } from '../../src/message/outcome.ts'
+import { REPLAY_TYPE } from '../../src/message/progress.ts'
+import { textOfContent } from '../../src/message/spoken-text.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
 import type { Partition } from '../../src/schedule/partitions.ts'
 import type { Collections } from '../../src/store/collections.ts'
 import { createCommitter } from '../../src/store/commit.ts'
 import { deliveryOptions } from '../delivery-options.ts'
 import { faultyMessages, newStoreLine, type StoreLine } from '../intake-model/faulty-messages.ts'
 import { MemoryQueue } from '../intake-model/memory-queue.ts'
+import { noThreadLog } from '../no-threads.ts'
+import { noTraffic } from '../no-traffic.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
+const DRAIN_MS = 100
+
 /** What a test has of its own. */
 export interface AgentBehaviour {
+  /** How long a hand-over waits for models, in milliseconds; 100 unless said. */
+  drainMs?: number
   config?: Record<string, unknown>
   /** What a model answers; a text is an answer without calls. */
   model(request: ModelRequest, choice: ModelChoice): ModelResult | string | Promise<ModelResult | string>
@@ -34,6 +46,7 @@ export interface AgentBehaviour {
   send?(delivery: Delivery): Outcome | Promise<Outcome>
   parts?: Partial<AgentParts>
   options?: Partial<DeliverOptions>
+  threadLog?: Parameters<typeof openPartition>[0]['threadLog']
   /** A process of a killed instance is not to be heard of again. */
   reports?: boolean
 }
@@ -104,6 +117,16 @@ export class AgentSystem {
       messageId: id,
       content: Buffer.from(JSON.stringify(body)),
       properties: { messageId: id, type: MESSAGE_TYPE, headers } as unknown as ConsumeMessage['properties'],
+    })
+  }
+
+  /** Has whoever works the partition look at a message again. */
+  interrupt(messageId: string): void {
+    const id = `interrupt-${this.#sequenceNumber++}`
+    this.#queue.publish({
+      messageId: id,
+      content: Buffer.from(JSON.stringify({ workspace: this.#workspace, messageId })),
+      properties: { messageId: id, type: REPLAY_TYPE } as unknown as ConsumeMessage['properties'],
     })
   }
 
@@ -187,11 +210,14 @@ export class AgentSystem {
       lease,
       instance: 'i',
       log,
-      collections: { messages, rejected: this.#collections.rejected },
+      collections: { ...this.#collections, messages },
+      threadLog: this.#behaviour.threadLog ?? noThreadLog,
+      traffic: noTraffic,
       store: createIntakeStore(messages, log),
       deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },
       committer: createCommitter(messages, 'i'),
-      run: this.#runner(messages, line),
+      ...this.#runner(messages, line),
+      drainMs: this.#behaviour.drainMs ?? DRAIN_MS,
     })
     this.#instances.push({ partition, writer: `i/${term}`, line, lease })
     partition.attach(this.#queue.connect())
@@ -205,24 +231,35 @@ export class AgentSystem {
       const result = await work()
       return line.isDead ? new Promise(() => {}) : result
     }
+    const modelClient: ModelClient = {
+      ask: (choice, request) =>
+        alive(async () => {
+          const answer = await model(request, choice)
+          return typeof answer === 'string' ? modelTurn(answer) : answer
+        }),
+    }
     const agents = createAgents({
       collections: { messages },
-      now: Date.now,
       loadAgent: async ({ type }) => ({ kind: 'found', agent: agentOf(this.#workspace, type) }),
       choicesOf: () => ({ kind: 'choices', choices: [{ provider: 'openai', model: 'm' }] }),
       promptOf: ({ agent }) => ({ system: agent.assistant.name, data: { now: 'then' } }),
+      usage: createUsage({
+        collections: this.#collections,
+        metrics: createMetrics(new Registry()),
+        log,
+        now: Date.now,
+      }),
       hearing: { canHear: () => false, hear: () => Promise.reject(new Error('nobody hears')) },
-      model: {
-        ask: (choice, request) =>
-          alive(async () => {
-            const answer = await model(request, choice)
-            return typeof answer === 'string' ? modelTurn(answer) : answer
-          }),
-      },
+      model: modelClient,
+      askSeeing: createAskSeeing({
+        model: modelClient,
+        http: { getBytes: () => Promise.reject(new Error()) },
+      }),
       openToolbox: async () => ({
         descriptions: [{ name: 'note', description: '', inputSchema: { type: 'object' } }],
         open: async (call) => this.#openTool(call, alive),
       }),
+      showTyping: () => {},
       notifyHandOff: () => undefined,
       ...parts,
     })
@@ -234,7 +271,7 @@ export class AgentSystem {
       handlerUrl: 'native:agents/chat',
       config,
     } as const
-    return createDeliverMessage(
+    const run = createDeliverMessage(
       deliveryOptions(callback, {
         agents,
         read: (_id) => messages.findOne({ _id }),
@@ -242,6 +279,7 @@ export class AgentSystem {
         ...options,
       }),
     )
+    return { run, modelCalls: agents.calls }
   }
 
   #openTool(
@@ -256,7 +294,7 @@ export class AgentSystem {
   async #deliver(delivery: Delivery): Promise<Outcome> {
     const outcome = (await this.#behaviour.send?.(delivery)) ?? { kind: 'accepted', delivered: true }
     const { id, content } = delivery
-    const text = content.kind === 'text' ? content.text : content.template
+    const text = content.kind === 'template' ? content.template : textOfContent(content)
     if (outcome.kind === 'accepted' || outcome.kind === 'uncertain') this.sent.push({ id, text })
     return outcome
   }

@@ -23,7 +23,19 @@ describe('the models of an assistant', () => {
         [model]: { provider: 'OpenAI', model: 'gpt', temperature: 0.2 },
         [credentials]: { apiKey: 'own' },
       }),
-    ).toEqual([{ provider: 'openai', model: 'gpt', temperature: 0.2, apiKey: 'own' }])
+    ).toEqual([{ provider: 'openai', model: 'gpt', temperature: 0.2, apiKey: 'own', vision: true }])
+  })
+
+  test('read images where the provider’s do, unless their config says otherwise', () => {
+    const visionOf = (model: JsonObject) => {
+      const [first] = choices({ model, credentials: { apiKey: 'k' } })
+      return typeof first === 'string' ? first : first?.vision
+    }
+    const compatible = { provider: 'openai-compatible', model: 'llava', baseUrl: 'http://models:8000/v1' }
+    expect(visionOf({ provider: 'google', model: 'gemini' })).toBe(true)
+    expect(visionOf({ provider: 'openai', model: 'gpt-3.5', vision: false })).toBeUndefined()
+    expect(visionOf(compatible)).toBeUndefined()
+    expect(visionOf({ ...compatible, vision: true })).toBe(true)
   })
 
   test('are the deployment’s when the assistant has no model, whatever keys it has', () => {
@@ -43,10 +55,10 @@ describe('the models of an assistant', () => {
       anthropic_CREDENTIALS: { apiKey: 'of anthropic' },
     }
     expect(choices(configs)).toEqual([
-      { provider: 'openai', model: 'big', apiKey: 'main' },
-      { provider: 'openai', model: 'small', apiKey: 'main' },
-      { provider: 'openai', model: 'near', baseUrl: 'https://eu.openai.example/v1' },
-      { provider: 'anthropic', model: 'claude', apiKey: 'of anthropic' },
+      { provider: 'openai', model: 'big', apiKey: 'main', vision: true },
+      { provider: 'openai', model: 'small', apiKey: 'main', vision: true },
+      { provider: 'openai', model: 'near', baseUrl: 'https://eu.openai.example/v1', vision: true },
+      { provider: 'anthropic', model: 'claude', apiKey: 'of anthropic', vision: true },
       { provider: 'openai-compatible', model: 'llama', baseUrl: 'http://models:8000/v1' },
     ])
   })

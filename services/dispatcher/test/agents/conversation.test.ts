@@ -128,5 +128,5 @@ describe('the history', () => {
     }
     expect(explained.executionStats).toMatchObject({ totalKeysExamined: 200, totalDocsExamined: 200 })
     expect((await read(9_004, 30_000)).length).toBe(50)
-  }, 60_000)
+  })
 })

@@ -47,7 +47,24 @@ describe('when the instance dies', () => {
 })
 
 describe('when the partition goes to another instance', () => {
-  test('the calls of models in flight are aborted, and what they answer is dropped', async () => {
+  test('the calls of models that end in time are stored by the old one, and no other is begun there', async () => {
+    const said = [Promise.withResolvers<string>(), Promise.withResolvers<string>()]
+    let asked = 0
+    const system = line.start({ drainMs: 20_000, model: () => said[asked++]?.promise ?? 'Too many.' })
+    system.publish('drained', { thread: 'drained' })
+    await eventually(async () => (asked === 1 ? true : undefined))
+    const handedOver = system.handOver()
+    system.publish('late', { thread: 'late' })
+    await system.until('late', ({ open }) => open === true)
+    expect(asked).toBe(1)
+    said[0]?.resolve('The first.')
+    said[1]?.resolve('The second.')
+    await handedOver
+    const [drained, late] = [await system.until('drained'), await system.until('late')]
+    expect([asked, drained.turns?.[0]?.text, late.turns?.[0]?.text]).toEqual([2, 'The first.', 'The second.'])
+  })
+
+  test('the calls of models that take longer are aborted, and what they answer is dropped', async () => {
     const signals: AbortSignal[] = []
     const first = Promise.withResolvers<string>()
     const system = line.start({

@@ -32,6 +32,7 @@ const channel = (handlerUrl: string, config: Record<string, unknown>): Channel =
   config,
 })
 const record = {
+  ...{ order: 1, tries: 0, attempts: [], timeline: [] },
   _id: 'm',
   workspace: 1,
   channel: 'c',

@@ -78,6 +78,12 @@ describe.each(manners)('an answer that comes %s', (_name, manner) => {
     expect(calls[1]?.args).toBe('[1]')
   })
 
+  test('may have a fraction of a millisecond of time, as models have that share the time of a turn', async () => {
+    await world.script({ text: 'Hello.' })
+    const result = await world.ask({ timeoutMs: 10_000 / 3, ...manner() })
+    expect(result).toMatchObject({ kind: 'answered', turn: { text: 'Hello.' } })
+  })
+
   test('may be empty', async () => {
     await world.script({ text: '' })
     expect(await world.ask(manner())).toMatchObject({ kind: 'answered', turn: { text: '', calls: [] } })

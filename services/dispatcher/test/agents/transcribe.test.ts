@@ -21,7 +21,7 @@ beforeAll(async () => {
     webhook: { getBytes: () => stored() },
     http: { getBytes: async () => ({ status: 404, headers: {}, body: Buffer.alloc(0) }) },
   }
-  transcriptOf = createTranscriptOf({ fetch: guarded.fetch, sources })
+  transcriptOf = createTranscriptOf({ fetch: guarded.fetch, sources, usage: { note: async () => {} } })
 })
 afterAll(async () => {
   guarded.close()
@@ -37,10 +37,14 @@ beforeEach(async () => {
 })
 
 const OGG = Buffer.concat([Buffer.from('OggS'), Buffer.alloc(60)])
+const place = {
+  ...{ _id: 'm', workspace: 1, channel: 'c', thread: 't', source: 'api' },
+  ...{ order: 1, tries: 0, attempts: [], timeline: [] },
+}
 const hear = (message: object, more: Partial<Parameters<TranscriptOf>[0]['record']> = {}) =>
   transcriptOf({
-    agent: { configs },
-    record: { _id: 'm', workspace: 1, channel: 'c', source: 'api', body: JSON.stringify(message), ...more },
+    agent: { ...agentOf(1, 'chat'), configs },
+    record: { ...place, body: JSON.stringify(message), ...more },
     timeoutMs: 2_000,
     signal: new AbortController().signal,
   })
@@ -49,9 +53,19 @@ const audio = { audio: OGG.toString('base64') }
 describe('the agent of type transcriber', () => {
   const handled = (message: object) => {
     const agent = { ...agentOf(1, 'chat'), configs }
-    const transcriber = createTranscriber({ loadAgent: async () => ({ kind: 'found', agent }), transcriptOf })
-    const place = { _id: 'm', workspace: 1, channel: 'c', thread: 't', source: 'api' }
-    const channel = { ...place, _id: 1, hook: 'rpc', callback: 'rpc', handlerUrl: '', config: {} } as const
+    const transcriber = createTranscriber({
+      loadAgent: async () => ({ kind: 'found', agent }),
+      transcriptOf,
+      usage: { isSpent: async () => false },
+    })
+    const channel = {
+      _id: 1,
+      workspace: 1,
+      hook: 'rpc',
+      callback: 'rpc',
+      handlerUrl: '',
+      config: {},
+    } as const
     return transcriber({ channel, record: { ...place, body: JSON.stringify(message) } })
   }
 

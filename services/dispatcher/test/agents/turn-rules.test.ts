@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
+import type { ModelResult } from '../../src/agents/model-client.ts'
 import { boundReached, deadlineOf } from '../../src/agents/turns/bounds.ts'
 import { createModelCalls, type ModelCall } from '../../src/agents/turns/model-calls.ts'
 import { choiceOf, nextChoice, retryOf } from '../../src/agents/turns/model-retry.ts'
@@ -29,6 +30,7 @@ describe('the settings of a channel', () => {
       maxTurns: 8,
       turnMs: 60_000,
       messageMs: 300_000,
+      streamsTokens: false,
       gatherMs: 0,
       historyTokens: 8_000,
       historyLimit: 50,
@@ -145,8 +147,8 @@ describe('calls of models', () => {
     ...own,
   })
 
-  test('are 2,048 of one workspace and 4,096 in all; whoever is beyond waits, one after another', async () => {
-    const calls = createModelCalls({ now: () => 0 })
+  test('are 2,048 of one workspace and 4,096 in all; whoever is beyond waits for room', async () => {
+    const calls = createModelCalls()
     const partition = new AbortController()
     const ended = partition.signal
     const ends = () => Promise.resolve({ kind: 'refused' as const, code: 'x', reason: 'x' })
@@ -156,32 +158,69 @@ describe('calls of models', () => {
     expect([start(1, 5_000), start(2, 0)]).toEqual(['busy', 'started'])
     for (let n = 1; n < 2_048; n++) start(2, n)
     expect([calls.size(), start(3, 0)]).toEqual([4_096, 'busy'])
-    expect(calls.start(call({ key: 'x', workspace: 4 }))).toEqual({ kind: 'busy', until: 510 })
     await eventually(async () => (calls.find('1-0')?.kind === 'ended' ? true : undefined))
     expect(start(3, 0)).toBe('busy')
-    calls.forget('1-0')
+    const room = [1, 3].map((workspace) => calls.room({ workspace, ended }))
+    calls.forget('2-0')
+    await room[1]
     expect(start(3, 0)).toBe('started')
+    calls.forget('1-0')
+    await room[0]
+    expect(start(1, 5_000)).toBe('started')
     partition.abort()
   })
 
   test('are not begun while 64 results are not stored yet, so that a crash loses no more of them', async () => {
-    const calls = createModelCalls({ now: () => 0 })
+    const calls = createModelCalls()
     const partition = new AbortController()
     const ended = partition.signal
     const ask = () => Promise.resolve({ kind: 'refused' as const, code: 'x', reason: 'x' })
     const begun = Array.from({ length: 64 }, (_, n) => calls.start(call({ key: `${n}`, ended, ask })))
     expect(calls.start(call({ key: 'in flight', ended })).kind).toBe('started')
     await Promise.all(begun.map((one) => (one.kind === 'started' ? one.settled : undefined)))
-    expect(calls.start(call({ key: 'next', ended }))).toEqual({ kind: 'busy', until: 500 })
-    expect(calls.busyUntil(1)).toBe(505)
+    const next = calls.start(call({ key: 'next', ended }))
     calls.forget('0')
-    expect(calls.busyUntil(1)).toBeUndefined()
-    expect(calls.start(call({ key: 'next', ended })).kind).toBe('started')
+    if (next.kind === 'busy') await next.room
+    expect([next.kind, calls.start(call({ key: 'next', ended })).kind]).toEqual(['busy', 'started'])
     partition.abort()
   })
 
+  test('have room for the next that waits, although the one before does not need it any more', async () => {
+    const calls = createModelCalls()
+    const ended = new AbortController().signal
+    const ask = () => Promise.resolve({ kind: 'refused' as const, code: 'x', reason: 'x' })
+    const begun = Array.from({ length: 64 }, (_, n) => calls.start(call({ key: `${n}`, ended, ask })))
+    await Promise.all(begun.map((one) => (one.kind === 'started' ? one.settled : undefined)))
+    const rooms = [calls.room({ workspace: 1, ended }), calls.room({ workspace: 1, ended })]
+    calls.forget('0')
+    await Promise.all(rooms)
+    expect(calls.size()).toBe(63)
+  })
+
+  test('of a partition that is handed over are drained, and no more of them are begun', async () => {
+    const calls = createModelCalls()
+    const partition = new AbortController()
+    const ended = partition.signal
+    const answer = Promise.withResolvers<ModelResult>()
+    const other = new AbortController()
+    const begun = calls.start(call({ key: 'a', ended, ask: () => answer.promise }))
+    let isDrained = false
+    const drained = calls.drain(ended).then(() => (isDrained = true))
+    const next = calls.start(call({ key: 'b', ended }))
+    expect([next.kind, isDrained]).toEqual(['busy', false])
+    expect(calls.start(call({ key: 'other', ended: other.signal })).kind).toBe('started')
+    answer.resolve({ kind: 'refused', code: 'x', reason: 'x' })
+    if (begun.kind === 'started') await begun.settled
+    expect(isDrained).toBe(false)
+    calls.forget('a')
+    await drained
+    for (const one of [partition, other]) one.abort()
+    if (next.kind === 'busy') await next.room
+    expect(isDrained).toBe(true)
+  })
+
   test('end in time, whatever the client does', async () => {
-    const calls = createModelCalls({ now: Date.now })
+    const calls = createModelCalls()
     const rejecting = calls.start(call({ key: 'rejects', ask: () => Promise.reject(new Error('oops')) }))
     if (rejecting.kind === 'started') await rejecting.settled
     expect(calls.find('rejects')).toMatchObject({ kind: 'ended', result: { code: 'internal_error' } })
@@ -192,7 +231,7 @@ describe('calls of models', () => {
   })
 
   test('are aborted together when their partition is not worked here any more', async () => {
-    const calls = createModelCalls({ now: Date.now })
+    const calls = createModelCalls()
     const partition = new AbortController()
     const signals: AbortSignal[] = []
     for (const key of ['a', 'b', 'c']) {
@@ -204,10 +243,10 @@ describe('calls of models', () => {
     }
     await eventually(async () => (calls.find('c')?.kind === 'ended' ? true : undefined))
     partition.abort()
-    expect([signals.map(({ aborted }) => aborted), calls.find('a'), calls.size()]).toEqual([
-      [true, true, false],
+    expect([signals.map(({ aborted }) => aborted).slice(0, 2), calls.find('a'), calls.size()]).toEqual([
+      [true, true],
       undefined,
-      1,
+      0,
     ])
   })
 })

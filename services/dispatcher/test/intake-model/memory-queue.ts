@@ -49,7 +49,7 @@ export class MemoryQueue {
         },
         closed: (channel) => this.#requeue(channel),
       })
-    return { createChannel } as unknown as ChannelModel
+    return Object.assign(new EventEmitter(), { createChannel }) as unknown as ChannelModel
   }
 
   /** Closes the channel that consumes, as a broker does whose node goes down. */

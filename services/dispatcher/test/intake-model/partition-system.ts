@@ -3,6 +3,7 @@ import { MESSAGE_TYPE } from '@parley/shared/message'
 import { STATUS_TYPE } from '@parley/shared/message-status'
 import type { ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
+import { createModelCalls } from '../../src/agents/turns/model-calls.ts'
 import { createDeliverMessage } from '../../src/deliver/deliver-message.ts'
 import { createIntakeStore } from '../../src/intake/intake-store.ts'
 import { openPartition } from '../../src/intake/open-partition.ts'
@@ -14,6 +15,8 @@ import type { Collections } from '../../src/store/collections.ts'
 import { createCommitter, statusWriter } from '../../src/store/commit.ts'
 import type { Lease } from '../../src/store/lease-store.ts'
 import { deliveryOptions } from '../delivery-options.ts'
+import { noThreadLog } from '../no-threads.ts'
+import { noTraffic } from '../no-traffic.ts'
 import { faultyMessages, newStoreLine, type StoreFailure, type StoreLine } from './faulty-messages.ts'
 import { MemoryQueue } from './memory-queue.ts'
 
@@ -46,6 +49,7 @@ export class PartitionSystem {
   readonly #workspace: number
   readonly #messages: Collections['messages']
   readonly #rejected: Collections['rejected']
+  readonly #audited: Collections['audited']
   readonly #queue: MemoryQueue
   readonly #stored = new Set<string>()
   readonly #instances: Instance[] = []
@@ -61,11 +65,13 @@ export class PartitionSystem {
     this.#workspace = number
     this.#messages = collections.messages
     this.#rejected = collections.rejected
+    this.#audited = collections.audited
     const committer = createCommitter(this.#messages, statusWriter('provider'))
     this.#applyStatuses = workStatuses({
       collections: options.collections,
       committer,
       metrics: createMetrics(new Registry()),
+      traffic: noTraffic,
     })
     this.#queue = new MemoryQueue((id) => {
       if (!this.#stored.has(id)) this.violations.push(`${id} was acked before it was stored`)
@@ -185,11 +191,14 @@ export class PartitionSystem {
       lease,
       instance: 'i',
       log,
-      collections: { messages, rejected: this.#rejected },
+      collections: { messages, rejected: this.#rejected, audited: this.#audited },
+      threadLog: noThreadLog,
+      traffic: noTraffic,
       store: createIntakeStore(messages, log),
       deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },
       committer: createCommitter(messages, 'i'),
       run: this.#runner(messages, line),
+      modelCalls: createModelCalls(),
     })
     this.#instances.push({ partition, writer: `i/${term}`, line, lease })
     partition.attach(this.#queue.connect())

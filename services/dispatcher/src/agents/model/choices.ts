@@ -28,6 +28,7 @@ const modelSettings = z.object({
   baseUrl: baseUrl.nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   maxOutputTokens: z.int().min(1).max(1_000_000).nullish(),
+  vision: z.boolean().nullish(),
 })
 type ModelSettings = z.output<typeof modelSettings>
 
@@ -98,6 +99,7 @@ export function deploymentChoice(environment: {
     model: MODEL_NAME,
     ...(MODEL_BASE_URL !== undefined && { baseUrl: MODEL_BASE_URL }),
     ...(MODEL_API_KEY !== undefined && { apiKey: MODEL_API_KEY }),
+    ...(readsImages(MODEL_PROVIDER) && { vision: true }),
   }
 }
 
@@ -127,6 +129,7 @@ function choiceOf(
       ...(key !== undefined && { apiKey: key }),
       ...(temperature != null && { temperature }),
       ...(maxOutputTokens != null && { maxOutputTokens }),
+      ...((settings.vision ?? readsImages(provider)) && { vision: true }),
     },
   }
 }
@@ -138,6 +141,11 @@ function keyFor(
 ): string | undefined {
   const own = isSameEndpoint(settings, first) ? keyIn(configs.get('credentials')) : undefined
   return own ?? keyIn(firstOf(configs, [credentialsName(settings.provider)])?.value)
+}
+
+/** The models of these providers do; behind any other address there may be one that refuses images. */
+function readsImages(provider: ModelChoice['provider']): boolean {
+  return provider !== 'openai-compatible'
 }
 
 function isSameEndpoint(one: ModelSettings, other: ModelSettings): boolean {

@@ -2,6 +2,7 @@ import type { Handled, Transcriber } from '../../channels/handle.ts'
 import type { Agent } from '../agent.ts'
 import type { LoadAgent } from '../load-agent.ts'
 import type { ModelResult } from '../model-client.ts'
+import { BUDGET_SPENT, type Usage } from '../usage/usage.ts'
 import { transcriptionChoiceOf } from './choices.ts'
 import type { Transcript, TranscriptOf } from './transcribe.ts'
 
@@ -27,11 +28,15 @@ export function createHearing(transcriptOf: TranscriptOf): Hearing {
 export function createTranscriber({
   loadAgent,
   transcriptOf,
+  usage,
 }: {
   loadAgent: LoadAgent
   transcriptOf: TranscriptOf
+  usage: Pick<Usage, 'isSpent'>
 }): Transcriber {
   return async ({ channel, record }) => {
+    if (await usage.isSpent({ ...channel, extId: record.channel }))
+      return refused(BUDGET_SPENT, 'The tokens of the day are spent (dailyTokens).')
     const loaded = await loadAgent({ channel, type: 'chat', thread: record.thread })
     if (loaded.kind === 'missing') return refused('assistant_missing', loaded.reason)
     const signal = AbortSignal.timeout(TRANSCRIBER_MS)

@@ -1,9 +1,9 @@
+import { presentable } from '../../channels/http/presentable.ts'
 import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../model-client.ts'
 import { uniqueCallId } from './call-id.ts'
 import { failureOf, refused, retryable, StreamError } from './model-failure.ts'
 import { messagesOf } from './model-messages.ts'
-import { type LanguageModel, languageModelOf, type ModelCall } from './provider-models.ts'
-import { presentable } from './provider-text.ts'
+import { createLanguageModels, type LanguageModel, type ModelCall } from './provider-models.ts'
 
 /** Of text and arguments together: turns are stored with their message. */
 const MAX_RESPONSE_CHARACTERS = 128 * 1024
@@ -26,14 +26,16 @@ interface Said {
  * somebody reads along.
  */
 export function createModelClient({ fetch }: { fetch: typeof globalThis.fetch }): ModelClient {
+  const languageModelOf = createLanguageModels(fetch)
   return {
     async ask(choice, request) {
       const started = performance.now()
-      const deadline = AbortSignal.timeout(request.timeoutMs)
+      // It takes whole milliseconds only, and the time of a turn is shared by its models.
+      const deadline = AbortSignal.timeout(Math.ceil(request.timeoutMs))
       const signal = AbortSignal.any([request.signal, deadline])
       try {
         signal.throwIfAborted()
-        const model = await languageModelOf(choice, fetch)
+        const model = await languageModelOf(choice)
         const call = callOf(choice, request, signal)
         const said =
           request.onDelta === undefined

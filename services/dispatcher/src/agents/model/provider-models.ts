@@ -1,4 +1,5 @@
 import type { OpenAICompatibleProvider } from '@ai-sdk/openai-compatible'
+import { LRUCache } from 'lru-cache'
 import type { ModelChoice } from '../model-client.ts'
 
 /** A language model of the AI SDK: one call is one request. */
@@ -13,14 +14,29 @@ export const BASE_URLS: Record<ModelChoice['provider'], string | undefined> = {
   'openai-compatible': undefined,
 }
 
-/**
- * The model of a choice. Providers are loaded when they are first needed. Key and base URL are always given, since the
- * SDK would take those of the environment in their place.
- */
-export async function languageModelOf(
-  choice: ModelChoice,
+const MAX_MODELS = 200
+
+/** The model of a choice. What the SDK makes for one takes longer than a turn of it, so those last used are cached. */
+export function createLanguageModels(
   fetch: typeof globalThis.fetch,
-): Promise<LanguageModel> {
+): (choice: ModelChoice) => Promise<LanguageModel> {
+  const models = new LRUCache<string, LanguageModel>({ max: MAX_MODELS })
+  return async (choice) => {
+    const { provider, model, baseUrl, apiKey } = choice
+    const key = JSON.stringify([provider, model, baseUrl, apiKey])
+    const known = models.get(key)
+    if (known !== undefined) return known
+    const made = await languageModelOf(choice, fetch)
+    models.set(key, made)
+    return made
+  }
+}
+
+/**
+ * Providers are loaded when they are first needed. Key and base URL are always given, since the SDK would take those of
+ * the environment in their place.
+ */
+async function languageModelOf(choice: ModelChoice, fetch: typeof globalThis.fetch): Promise<LanguageModel> {
   const { provider, model } = choice
   const settings = { baseURL: baseUrlOf(choice), apiKey: choice.apiKey ?? '', fetch }
   switch (provider) {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
+import { LRUCache } from 'lru-cache'
 import type { Channel } from '../../channels/channels.ts'
 import type { Agent } from '../agent.ts'
 
@@ -28,15 +29,61 @@ export function promptOf(parts: PromptParts): { system: string; data: JsonObject
   return { system: sections.filter((text) => text !== '').join('\n\n'), data: dataOf(parts) }
 }
 
+const UTC = 'UTC'
+const MINUTE_MS = 60_000
+const MAX_CLOCKS = 100
+const clocks = new LRUCache<string, Clock>({ max: MAX_CLOCKS })
+
+/** What the time is in a time zone, to the minute. */
+interface Clock {
+  /** The time zone's name of today. */
+  timeZone: string
+  textAt(now: Date): string
+}
+
+/** The clock of a time zone, or of UTC where nobody knows it. To make one takes as long as a turn. */
+function clockOf(timeZone: string): Clock {
+  const clock = clocks.get(timeZone) ?? newClock(timeZone) ?? clockOf(UTC)
+  clocks.set(timeZone, clock)
+  return clock
+}
+
+function newClock(timeZone: string): Clock | undefined {
+  const format = formatIn(timeZone)
+  if (format === undefined) return undefined
+  let last = { minute: Number.NaN, text: '' }
+  return {
+    timeZone: format.resolvedOptions().timeZone,
+    textAt(now) {
+      const minute = Math.floor(now.getTime() / MINUTE_MS)
+      if (last.minute !== minute) last = { minute, text: textOf(format, now) }
+      return last.text
+    },
+  }
+}
+
+function formatIn(timeZone: string): Intl.DateTimeFormat | undefined {
+  try {
+    return new Intl.DateTimeFormat('en-GB', {
+      ...{ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
+      ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone },
+    })
+  } catch {
+    return undefined
+  }
+}
+
+function textOf(format: Intl.DateTimeFormat, now: Date): string {
+  // What stands between the parts differs from one version of Node to the next.
+  const parts = format.formatToParts(now).map(({ type, value }) => [type, value])
+  const { weekday, day, month, year, hour, minute } = Object.fromEntries(parts)
+  return `${weekday}, ${day} ${month} ${year}, ${hour}:${minute}`
+}
+
 /** The time zone of a channel's `config.timeZone`; UTC without one, or when nobody knows it. */
 export function timeZoneOf({ config }: Pick<Channel, 'config'>): string {
   const { timeZone } = config
-  if (typeof timeZone !== 'string') return 'UTC'
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone
-  } catch {
-    return 'UTC'
-  }
+  return clockOf(typeof timeZone === 'string' ? timeZone : UTC).timeZone
 }
 
 const DATA = section(
@@ -103,14 +150,7 @@ function format({ channel: { callback, config } }: PromptParts): string {
 }
 
 function now({ now, timeZone }: PromptParts): string {
-  const format = new Intl.DateTimeFormat('en-GB', {
-    ...{ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
-    ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone },
-  })
-  // What stands between the parts differs from one version of Node to the next.
-  const parts = Object.fromEntries(format.formatToParts(now).map(({ type, value }) => [type, value]))
-  const { weekday, day, month, year, hour, minute } = parts
-  return section('Now', `${weekday}, ${day} ${month} ${year}, ${hour}:${minute} (${timeZone})`)
+  return section('Now', `${clockOf(timeZone).textAt(now)} (${timeZone})`)
 }
 
 function dataOf({ agent, message }: PromptParts): JsonObject {

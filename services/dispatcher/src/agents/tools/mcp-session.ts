@@ -1,4 +1,5 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import type { JsonSchemaValidatorResult } from '@modelcontextprotocol/sdk/validation/types.js'
 
 const MAX_BYTES = 2 * 1024 * 1024
 const MAX_REQUESTS = 20
@@ -37,7 +38,7 @@ export async function withMcpSession<T>(
     },
   })
   // Its default makes code of the schemas that servers send.
-  const jsonSchemaValidator = { getValidator: () => accepting }
+  const jsonSchemaValidator = { getValidator: accepting }
   const client = new sdk.Client({ name: 'parley', version: '1' }, { jsonSchemaValidator })
   const request = { signal: end.signal, timeout: timeoutMs }
   try {
@@ -55,8 +56,10 @@ export async function withMcpSession<T>(
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the SDK's own type is generic over what it takes for valid.
-const accepting = (data: any) => ({ valid: true, data, errorMessage: undefined }) as const
+/** Takes everything for valid, so the type is whatever the SDK asks for. */
+const accepting =
+  <T>() =>
+  (data: unknown): JsonSchemaValidatorResult<T> => ({ valid: true, data: data as T, errorMessage: undefined })
 
 /** Rejects with the reason once the signal is aborted, whatever `work` does then. */
 function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {

@@ -10,6 +10,7 @@ import type { Toolbox } from '../toolbox.ts'
 import type { AgentParts } from '../turns/agents.ts'
 import { choiceOf, hasTriesLeft, nextChoice, retryOf } from '../turns/model-retry.ts'
 import { turnSettingsOf } from '../turns/settings.ts'
+import type { ModelUse } from '../usage/usage.ts'
 import { assistantChannel } from './assistant-channel.ts'
 
 /** The calls of one turn that are looked at, as many as a message's turn may have. */
@@ -39,7 +40,7 @@ export interface TrialResult {
   turns: Turn[]
 }
 
-type Parts = Pick<AgentParts, 'loadAgent' | 'openToolbox' | 'choicesOf' | 'promptOf' | 'model'>
+type Parts = Pick<AgentParts, 'loadAgent' | 'openToolbox' | 'choicesOf' | 'promptOf' | 'model' | 'usage'>
 
 /** One trial while it runs. */
 interface Run extends Trial {
@@ -78,7 +79,7 @@ async function turnsOf(run: Run): Promise<TrialResult> {
     const loaded = await load(run)
     if (loaded.kind === 'missing') return dead(loaded.reason)
     const { toolbox, request, choices } = await requestOf(run, { ...loaded, turns })
-    const answer = await ask(run, request, choices)
+    const answer = await ask(run, request, { choices, turn: turns.length })
     if (answer.kind !== 'answered') return dead(answer.reason)
     const calls = answer.turn.calls.slice(0, MAX_CALLS)
     const turn: Turn = { ...answer.turn, at: new Date(), calls: [] }
@@ -126,20 +127,37 @@ const hasResult = (call: ToolCall): call is ToolCall & { result: ToolResult } =>
 
 /** Tries each model as often as a message would, once around, while there is time. */
 async function ask(
-  { parts, channel, deadline, signal }: Run,
+  run: Run,
   request: Omit<ModelRequest, 'timeoutMs'>,
-  choices: ModelChoice[],
+  { choices, turn }: { choices: ModelChoice[]; turn: number },
 ): Promise<ModelResult> {
+  const { parts, channel, deadline, signal } = run
   const turnMs = turnSettingsOf(channel.config).turnMs / choices.length
   for (let tries = 0; ; ) {
     const timeoutMs = Math.max(1, Math.min(turnMs, deadline - Date.now()))
     const choice = choices[choiceOf(tries, choices.length)] as ModelChoice
-    const result = await parts.model.ask(choice, { ...request, timeoutMs })
+    const answer = parts.model.ask(choice, { ...request, timeoutMs })
+    const result = await parts.usage.meter(useOf(run, { choice, turn, tries }), answer, signal)
     if (result.kind !== 'retryable' || signal.aborted) return result
     const next = nextTry(result, { tries, choices: choices.length })
     if (next === undefined || Date.now() + next.delay >= deadline) return result
     await pause(next.delay, undefined, { signal }).catch(() => {})
     tries = next.tries
+  }
+}
+
+/** A trial is of no channel. */
+function useOf(
+  { id, workspace, assistantId: assistant }: Run,
+  { choice: { provider, model }, turn, tries }: { choice: ModelChoice; turn: number; tries: number },
+): ModelUse {
+  const answer = `${id}:${turn}`
+  return {
+    ...{ workspace, channel: null, assistant, provider, model, answer },
+    failure: `${answer}:${tries}`,
+    message: id,
+    ofModel: id,
+    isTurn: true,
   }
 }
 

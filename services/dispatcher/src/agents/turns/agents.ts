@@ -1,29 +1,21 @@
-import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import pLimit from 'p-limit'
 import type { Channel } from '../../channels/channels.ts'
 import type { HandOffCallback } from '../../channels/hand-off.ts'
+import type { ShowTyping } from '../../channels/typing.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import { AGENT_TYPES, type Agent, type AgentType } from '../agent.ts'
+import { type Agent, type AgentType, TURN_AGENTS } from '../agent.ts'
+import type { Deltas } from '../deltas.ts'
+import type { LoadAgent } from '../load-agent.ts'
 import type { Hearing } from '../model/hearing.ts'
+import type { AskSeeing } from '../model/seeing.ts'
 import type { ModelChoice, ModelClient } from '../model-client.ts'
 import type { OpenToolbox } from '../toolbox.ts'
+import type { Usage } from '../usage/usage.ts'
 import { createGather, type Gather } from './gathering.ts'
 import { createReadHistory, type ReadHistory } from './history.ts'
 import { createModelCalls, type ModelCalls } from './model-calls.ts'
-
-/**
- * Reads the agent of a channel for a thread, its task fresh. What was read before `notBefore` (milliseconds since the
- * epoch) does not do; `task` is in the place of the thread's active one. Rejects with `unavailable`.
- */
-export type LoadAgent = (options: {
-  channel: Channel
-  type: AgentType
-  thread: string
-  notBefore?: number
-  task?: JsonObject | null
-}) => Promise<{ kind: 'found'; agent: Agent } | { kind: 'missing'; reason: string }>
 
 /** What an agent takes that others build. */
 export interface AgentParts {
@@ -37,9 +29,16 @@ export interface AgentParts {
     data: object
   }
   model: ModelClient
+  /** Asks the model, with the images that came with messages. */
+  askSeeing: AskSeeing
   hearing: Hearing
+  usage: Usage
+  /** Shows the person that an answer is being made. */
+  showTyping: ShowTyping
   /** Tells the channel's `config.handOffUrl` that a person is to take over. */
   notifyHandOff: HandOffCallback
+  /** Where what a model says goes while it says it; nowhere when left out. */
+  deltas?: Deltas
   /** Gives the thread to a person. Idempotent; rejects with `unavailable`. */
   handOff?(options: { record: MessageRecord; channel: Channel; reason: string }): Promise<void>
 }
@@ -55,16 +54,14 @@ export interface Agents extends AgentParts {
 const READS_AT_ONCE = 16
 
 /** Puts the parts together with what this process has of its own: the calls in flight and the store. */
-export function createAgents(
-  options: AgentParts & { collections: Pick<Collections, 'messages'>; now: () => number },
-): Agents {
-  const { collections, now, ...parts } = options
+export function createAgents(options: AgentParts & { collections: Pick<Collections, 'messages'> }): Agents {
+  const { collections, ...parts } = options
   const reads = pLimit(READS_AT_ONCE)
   const readHistory = createReadHistory(collections)
   const gather = createGather(collections)
   return {
     ...parts,
-    calls: createModelCalls({ now }),
+    calls: createModelCalls(),
     readHistory: (record, limits) => reads(readHistory, record, limits),
     gather: (record, limits) => reads(gather, record, limits),
   }
@@ -76,5 +73,5 @@ const NATIVE = 'native:agents/'
 export function agentTypeOf({ handlerUrl }: Pick<Channel, 'handlerUrl'>): AgentType | undefined {
   if (!handlerUrl.startsWith(NATIVE)) return undefined
   const type = handlerUrl.slice(NATIVE.length)
-  return AGENT_TYPES.find((one) => one === type)
+  return TURN_AGENTS.find((one) => one === type)
 }

@@ -1,8 +1,11 @@
 import type { WebhookMessage } from '@parley/shared/message'
-import type { MessageRecord, PersonalContent, Send } from '../../message/message-record.ts'
+import { metaMedia } from '../../channels/media/find-media.ts'
+import type { MessageRecord, Send } from '../../message/message-record.ts'
 import { isSettled } from '../../message/send-state.ts'
+import { isPersonal, textOfContent } from '../../message/spoken-text.ts'
 import { settledTurns } from '../../message/turn-progress.ts'
 import type { ConversationItem } from '../conversation.ts'
+import { mediaText } from './media-text.ts'
 
 /** What one person says at once is cut there. */
 const MAX_INPUT_CHARACTERS = 64 * 1024
@@ -11,7 +14,7 @@ const AUDIO = '[The person sent audio, which you can not hear.]'
 const CHARACTERS_PER_TOKEN = 4
 
 /** A message of the conversation, as far as it is needed to tell it. */
-export type SpokenMessage = Pick<MessageRecord, 'turns' | 'sends' | 'transcript'> & {
+export type SpokenMessage = Pick<MessageRecord, 'turns' | 'sends' | 'transcript' | 'source' | 'takenOver'> & {
   /** Undefined where it is too large to be read. */
   message: WebhookMessage | undefined
 }
@@ -25,12 +28,21 @@ export function itemsOf(spoken: SpokenMessage): ConversationItem[] {
 export function personItems({
   message,
   transcript,
-}: Pick<SpokenMessage, 'message' | 'transcript'>): ConversationItem[] {
+  source,
+}: Pick<SpokenMessage, 'message' | 'transcript' | 'source'>): ConversationItem[] {
   if (message === undefined) return [{ role: 'person', text: '[A message too long to be repeated.]' }]
   const { input } = message
   const said = transcript ?? (!input && hasAudio(message) ? AUDIO : '')
-  const text = [input ?? '', said].filter((part) => part !== '').join('\n')
-  return text === '' ? [] : [{ role: 'person', text: text.slice(0, MAX_INPUT_CHARACTERS) }]
+  const parts = [input ?? '', said, mediaText(message.meta)].filter((part) => part !== '')
+  const text = parts.join('\n').slice(0, MAX_INPUT_CHARACTERS)
+  const imageId = source === 'meta' ? imageIn(message.meta) : undefined
+  if (imageId !== undefined) return [{ role: 'person', text, imageId }]
+  return text === '' ? [] : [{ role: 'person', text }]
+}
+
+function imageIn(meta: unknown): string | undefined {
+  const media = metaMedia(meta)
+  return media?.kind === 'media' && ['image', 'sticker'].includes(media.type) ? media.mediaId : undefined
 }
 
 /** In the message itself, with the webhook service, or with Meta. */
@@ -39,12 +51,20 @@ function hasAudio({ audio, audioRef, meta }: Record<string, unknown>): boolean {
 }
 
 /** What a model answered so far, each call with its result. */
-export function turnItems(spoken: Pick<SpokenMessage, 'turns' | 'sends'>): ConversationItem[] {
-  return settledTurns(spoken).map(({ text, calls }) => ({
-    role: 'assistant',
-    text,
-    calls: calls.flatMap(({ result, ...call }) => (result === undefined ? [] : { ...call, result })),
-  }))
+export function turnItems(spoken: Pick<SpokenMessage, 'turns' | 'sends' | 'takenOver'>): ConversationItem[] {
+  return settledTurns(spoken).flatMap(({ text, calls }, position): ConversationItem[] => {
+    const made = calls.flatMap(({ result, ...call }) => (result === undefined ? [] : { ...call, result }))
+    if (!isUnsent(spoken, position)) return [{ role: 'assistant', text, calls: made }]
+    return made.length === 0 ? [] : [{ role: 'assistant', text: '', calls: made }]
+  })
+}
+
+/** The person took the thread over before the turn's text left. */
+function isUnsent({ sends, takenOver }: Pick<SpokenMessage, 'sends' | 'takenOver'>, turn: number): boolean {
+  if (takenOver === undefined) return false
+  return sends.some(
+    (send) => send.of?.turn === turn && send.of.call === undefined && send.state === 'pending',
+  )
 }
 
 /** How many tokens items take, by the estimate of four characters each. */
@@ -59,15 +79,8 @@ function otherSends({ sends }: SpokenMessage): ConversationItem[] {
   return texts.length === 0 ? [] : [{ role: 'assistant', text: texts.join('\n'), calls: [] }]
 }
 
-function textOf({ content }: Send): string[] {
-  if (content.kind !== 'text' && content.kind !== 'template') return []
-  return [textOfContent(content)]
-}
-
-function textOfContent(content: PersonalContent): string {
-  if (content.kind === 'text') return content.text
-  const { template, language, variables } = content
-  return `[Template ${template} (${language})${variables.map((one) => ` | ${one}`).join('')}]`
+function textOf(send: Send): string[] {
+  return isPersonal(send) ? [textOfContent(send.content)] : []
 }
 
 function charactersOf(item: ConversationItem): number {

@@ -20,7 +20,16 @@ export type ReadHistory = (
 
 type Earlier = Pick<
   MessageRecord,
-  '_id' | 'channel' | 'receivedAt' | 'order' | 'partition' | 'turns' | 'sends' | 'transcript'
+  | '_id'
+  | 'channel'
+  | 'receivedAt'
+  | 'order'
+  | 'partition'
+  | 'turns'
+  | 'sends'
+  | 'transcript'
+  | 'source'
+  | 'takenOver'
 > & {
   body: string | null
 }
@@ -68,6 +77,8 @@ function earlierMessages(
           turns: 1,
           sends: 1,
           transcript: 1,
+          source: 1,
+          takenOver: 1,
           body: { $cond: [{ $lte: [{ $strLenBytes: '$body' }, MAX_BODY_BYTES] }, '$body', null] },
         },
       },

@@ -12,10 +12,8 @@ const UNFETCHED_MS = 60_000
 const GRACE_MS = 5_000
 /** How inexact timers are. */
 const TIMER_MS = 20
-const BUSY_MS = 500
-/** Those that wait for room ask again one after another. */
-const SPACING_MS = 5
-const MAX_SPREAD_MS = 60_000
+/** Whoever was given room may not need it any more: so often it is looked whether there is some for the next. */
+const ROOM_CHECK_MS = 1_000
 
 /** A call as it stands. */
 export type ModelCallState =
@@ -49,12 +47,14 @@ export interface ModelCalls {
   /** The call of this key; undefined where there is none, or its result is lost. */
   find(key: string): ModelCallState | undefined
   /**
-   * Starts a call, and resolves when it has ended, in any case. Where too many are in flight nothing is started, and it
-   * is to be asked again at `until` (milliseconds since the epoch).
+   * Starts a call; `settled` resolves when it has ended, in any case. Where there is no room nothing is started, and it
+   * is to be tried again after `room`.
    */
-  start(call: ModelCall): { kind: 'started'; settled: Promise<void> } | { kind: 'busy'; until: number }
-  /** When to ask again for room for a call of this workspace (milliseconds since the epoch); undefined where there is. */
-  busyUntil(workspace: number): number | undefined
+  start(call: ModelCall): { kind: 'started'; settled: Promise<void> } | { kind: 'busy'; room: Promise<void> }
+  /** Resolves when there may be room for such a call; undefined where there is. */
+  room(call: Pick<ModelCall, 'workspace' | 'ended'>): Promise<void> | undefined
+  /** Begins no more calls of the partition whose signal this is; resolves when the results of all others were fetched. */
+  drain(ended: AbortSignal): Promise<void>
   /** The result is stored, and not needed any more. */
   forget(key: string): void
   /** In flight, or not fetched yet. */
@@ -64,25 +64,28 @@ export interface ModelCalls {
 interface Entry {
   state: ModelCallState
   workspace: number
+  partition: OfPartition
   controller: AbortController
 }
 
-export function createModelCalls({ now }: { now: () => number }): ModelCalls {
-  return new InMemoryCalls(now)
+/** The calls of a partition, by one listener of its signal however many they are. */
+interface OfPartition {
+  keys: Set<string>
+  ended: Promise<void>
+  /** There once the partition is handed over. */
+  drained?: PromiseWithResolvers<void>
+}
+
+export function createModelCalls(): ModelCalls {
+  return new InMemoryCalls()
 }
 
 class InMemoryCalls implements ModelCalls {
-  readonly #now: () => number
   readonly #calls = new Map<string, Entry>()
   readonly #ofWorkspace = new Map<number, number>()
-  /** One listener for each partition's signal, however many calls there are. */
-  readonly #ofSignal = new WeakMap<AbortSignal, Set<string>>()
+  readonly #partitions = new WeakMap<AbortSignal, OfPartition>()
+  readonly #waiting = new RoomQueue((workspace) => this.#hasRoom(workspace))
   #unfetched = 0
-  #lastTurn = 0
-
-  constructor(now: () => number) {
-    this.#now = now
-  }
 
   find(key: string): ModelCallState | undefined {
     return this.#calls.get(key)?.state
@@ -93,47 +96,61 @@ class InMemoryCalls implements ModelCalls {
   }
 
   start(call: ModelCall): ReturnType<ModelCalls['start']> {
-    const until = this.busyUntil(call.workspace)
-    if (until !== undefined) return { kind: 'busy', until }
+    const room = this.room(call)
+    if (room !== undefined) return { kind: 'busy', room }
     this.#ofWorkspace.set(call.workspace, this.#inWorkspace(call.workspace) + 1)
     const controller = new AbortController()
+    const partition = this.#partitionOf(call.ended)
     const { promise: settled, resolve } = Promise.withResolvers<void>()
-    const entry: Entry = { state: { kind: 'asking', settled }, workspace: call.workspace, controller }
+    const entry: Entry = {
+      state: { kind: 'asking', settled },
+      workspace: call.workspace,
+      partition,
+      controller,
+    }
     this.#calls.set(call.key, entry)
-    this.#abortWith(call.ended, call.key)
+    partition.keys.add(call.key)
     // Called here, so that what the call was asked with is referred to by nobody but the client.
     const answer = Promise.try(() => call.ask(controller.signal))
-    const { key, ended, timeoutMs, choices } = call
-    void this.#follow({ key, ended, timeoutMs, choices }, entry, answer).then(resolve)
+    const { key, timeoutMs, choices } = call
+    void this.#follow({ key, timeoutMs, choices }, entry, answer).then(resolve)
     return { kind: 'started', settled }
   }
 
-  busyUntil(workspace: number): number | undefined {
-    const hasRoom =
-      this.#calls.size < MAX_CALLS &&
-      this.#inWorkspace(workspace) < MAX_OF_WORKSPACE &&
-      this.#unfetched < MAX_UNFETCHED
-    return hasRoom ? undefined : this.#nextTurn()
+  room({ workspace, ended }: Pick<ModelCall, 'workspace' | 'ended'>): Promise<void> | undefined {
+    const partition = this.#partitionOf(ended)
+    if (partition.drained !== undefined) return partition.ended
+    return this.#hasRoom(workspace) ? undefined : this.#waiting.add(workspace)
+  }
+
+  drain(ended: AbortSignal): Promise<void> {
+    const partition = this.#partitionOf(ended)
+    partition.drained ??= Promise.withResolvers()
+    if (partition.keys.size === 0) partition.drained.resolve()
+    return partition.drained.promise
   }
 
   forget(key: string): void {
     const entry = this.#calls.get(key)
     if (entry === undefined) return
+    const { partition, workspace } = entry
     if (entry.state.kind === 'ended') this.#unfetched--
     this.#calls.delete(key)
-    const left = this.#inWorkspace(entry.workspace) - 1
-    if (left > 0) this.#ofWorkspace.set(entry.workspace, left)
-    else this.#ofWorkspace.delete(entry.workspace)
+    partition.keys.delete(key)
+    if (partition.keys.size === 0) partition.drained?.resolve()
+    const left = this.#inWorkspace(workspace) - 1
+    if (left > 0) this.#ofWorkspace.set(workspace, left)
+    else this.#ofWorkspace.delete(workspace)
+    this.#waiting.admit(1)
   }
 
   async #follow(
-    { key, ended, timeoutMs, choices }: Pick<ModelCall, 'key' | 'ended' | 'timeoutMs' | 'choices'>,
+    { key, timeoutMs, choices }: Pick<ModelCall, 'key' | 'timeoutMs' | 'choices'>,
     entry: Entry,
     answer: Promise<ModelResult>,
   ): Promise<void> {
     const started = performance.now()
     const result = await resultInTime(timeoutMs + GRACE_MS, entry.controller, answer)
-    this.#ofSignal.get(ended)?.delete(key)
     if (this.#calls.get(key) !== entry) return
     const ms = performance.now() - started
     this.#unfetched++
@@ -143,32 +160,70 @@ class InMemoryCalls implements ModelCalls {
     }, UNFETCHED_MS).unref()
   }
 
+  #hasRoom(workspace: number): boolean {
+    return (
+      this.#calls.size < MAX_CALLS &&
+      this.#inWorkspace(workspace) < MAX_OF_WORKSPACE &&
+      this.#unfetched < MAX_UNFETCHED
+    )
+  }
+
   #inWorkspace(workspace: number): number {
     return this.#ofWorkspace.get(workspace) ?? 0
   }
 
-  #abortWith(ended: AbortSignal, key: string): void {
-    const known = this.#ofSignal.get(ended)
-    if (known !== undefined) {
-      known.add(key)
-      return
-    }
-    const keys = new Set([key])
-    this.#ofSignal.set(ended, keys)
-    ended.addEventListener('abort', () => this.#abortAll(keys), { once: true })
+  #partitionOf(signal: AbortSignal): OfPartition {
+    const known = this.#partitions.get(signal)
+    if (known !== undefined) return known
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
+    const partition: OfPartition = { keys: new Set(), ended }
+    this.#partitions.set(signal, partition)
+    signal.addEventListener('abort', () => this.#abortAll(partition.keys, resolve), { once: true })
+    return partition
   }
 
-  #abortAll(keys: Set<string>): void {
+  #abortAll(keys: Set<string>, ended: () => void): void {
     for (const key of keys) {
       this.#calls.get(key)?.controller.abort()
       this.forget(key)
     }
+    ended()
+  }
+}
+
+/** Who waits for room, by round robin over workspaces. */
+class RoomQueue {
+  readonly #hasRoom: (workspace: number) => boolean
+  readonly #ofWorkspace = new Map<number, Set<() => void>>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(hasRoom: (workspace: number) => boolean) {
+    this.#hasRoom = hasRoom
   }
 
-  #nextTurn(): number {
-    const from = this.#now() + BUSY_MS
-    this.#lastTurn = Math.min(Math.max(this.#lastTurn + SPACING_MS, from), from + MAX_SPREAD_MS)
-    return this.#lastTurn
+  add(workspace: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const waiting = this.#ofWorkspace.get(workspace) ?? new Set()
+    this.#ofWorkspace.set(workspace, waiting.add(resolve))
+    this.#timer ??= setInterval(() => this.admit(MAX_UNFETCHED), ROOM_CHECK_MS).unref()
+    return promise
+  }
+
+  /** Lets at most so many try that may have room. */
+  admit(most: number): void {
+    for (let admitted = 0; admitted < most; admitted++) {
+      const next = this.#ofWorkspace.entries().find(([workspace]) => this.#hasRoom(workspace))
+      if (next === undefined) break
+      const [workspace, waiting] = next
+      const [resolve] = waiting
+      if (resolve !== undefined) waiting.delete(resolve)
+      this.#ofWorkspace.delete(workspace)
+      if (waiting.size > 0) this.#ofWorkspace.set(workspace, waiting)
+      resolve?.()
+    }
+    if (this.#ofWorkspace.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
   }
 }
 

@@ -11,10 +11,12 @@ export interface TurnSettings {
   historyLimit: number
   /** What the person gets where a bound is met; empty for nothing. */
   fallbackMessage: string
+  /** Whether what a model says is also passed on while it says it. */
+  streamsTokens: boolean
 }
 
 export function turnSettingsOf(config: JsonObject): TurnSettings {
-  const { fallbackMessage } = config
+  const { fallbackMessage, streamResponseBy } = config
   return {
     maxTurns: Math.floor(channelNumber(config, 'maxTurns')),
     turnMs: channelNumber(config, 'turnTimeoutSeconds') * 1_000,
@@ -23,5 +25,6 @@ export function turnSettingsOf(config: JsonObject): TurnSettings {
     historyTokens: channelNumber(config, 'historyTokens'),
     historyLimit: Math.floor(channelNumber(config, 'historyLimit')),
     fallbackMessage: typeof fallbackMessage === 'string' ? fallbackMessage : '',
+    streamsTokens: streamResponseBy === 'token',
   }
 }

@@ -25,7 +25,12 @@ export function idIn(text: string): number {
  */
 export async function requireDocument(
   { authorizer, configuration }: Needed,
-  asked: { caller: Caller; resource: 'assistant' | 'tasks'; id: number; access: 'read' | 'write' },
+  asked: {
+    caller: Caller
+    resource: 'assistant' | 'tasks' | 'subscriptions'
+    id: number
+    access: 'read' | 'write'
+  },
 ): Promise<JsonObject> {
   const { caller, resource, id, access } = asked
   const allowed = await authorizer.require(caller, resource, access)

@@ -6,7 +6,7 @@ import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { type Response, Router } from 'express'
 import { z } from 'zod'
-import { AGENT_TYPES } from '../../agents/agent.ts'
+import { TURN_AGENTS } from '../../agents/agent.ts'
 import { runTrial } from '../../agents/trial/run-trial.ts'
 import type { AgentParts } from '../../agents/turns/agents.ts'
 import { turnOf } from '../messages/view.ts'
@@ -39,7 +39,7 @@ export const trialRequest = z.strictObject({
   tools: z
     .enum(['call', 'describe'])
     .describe('`call` calls the tools; with `describe` the model is told that they are not called'),
-  type: z.enum(AGENT_TYPES).default('taskManager').describe('Of the agent that answers'),
+  type: z.enum(TURN_AGENTS).default('taskManager').describe('Of the agent that answers'),
 })
 
 /**
@@ -49,7 +49,7 @@ export const trialRequest = z.strictObject({
 export function trialRoutes(needed: {
   authorizer: Authorizer
   configuration: Pick<InternalClient, 'get'>
-  agents: Pick<AgentParts, 'loadAgent' | 'openToolbox' | 'choicesOf' | 'promptOf' | 'model'>
+  agents: Pick<AgentParts, 'loadAgent' | 'openToolbox' | 'choicesOf' | 'promptOf' | 'model' | 'usage'>
 }): Router {
   const enter = limitAtOnce()
   const router = Router({ caseSensitive: true })

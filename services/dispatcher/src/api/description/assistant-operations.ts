@@ -1,7 +1,7 @@
 import { safeInteger } from '@parley/shared/json-object'
 import type { DescribedOperation, OperationParameter } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
-import { AGENT_TYPES } from '../../agents/agent.ts'
+import { TURN_AGENTS } from '../../agents/agent.ts'
 import { promptRequest } from '../assistant/prompt-routes.ts'
 import { trialRequest } from '../assistant/trial-routes.ts'
 import { turn } from './message-operations.ts'
@@ -19,7 +19,7 @@ const idParameter: OperationParameter = {
 
 const prompt = z
   .object({
-    type: z.enum(AGENT_TYPES).describe('Of the agent that it is for'),
+    type: z.enum(TURN_AGENTS).describe('Of the agent that it is for'),
     system: z.string().describe('What those who configure the assistant have written'),
     data: z.looseObject({}).describe('Facts about person, thread and task, which the model is given as data'),
   })

@@ -6,7 +6,7 @@ import {
   queryParameters,
 } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
-import { MESSAGE_STATES } from '../../message/message-record.ts'
+import { messageState } from '../messages/filter.ts'
 import { replayRequest } from '../messages/replay-routes.ts'
 import { messageQuery } from '../messages/routes.ts'
 
@@ -14,7 +14,6 @@ const tag = 'messages'
 const AT = '2026-11-20T11:36:37.316Z'
 const ID = '48341280-0a59-806f-9695-a1f7fc5fde77'
 const time = z.iso.datetime()
-const state = z.enum(MESSAGE_STATES)
 
 const idParameter: OperationParameter = {
   in: 'path',
@@ -25,6 +24,21 @@ const idParameter: OperationParameter = {
   description: 'As the post answered with in `X-Message-Id`',
 }
 
+const waiting = z
+  .object({
+    for: z
+      .string()
+      .describe(
+        '`retry`, `rate`, `circuit_breaker`, `status`, `model`, `answer` (of a handler or an endpoint), `thread`, `turn` (its workspace is next in a moment), …',
+      ),
+    since: time,
+    until: time.optional().describe('When it is looked at again'),
+    code: z.string().optional().describe('Of the attempt that failed last'),
+    error: z.string().optional().describe('What the other side said of it: 500 bytes at most'),
+    message: z.string().optional().describe('The message of its thread that has to end first'),
+  })
+  .meta({ id: 'Waiting', description: 'What a message waits for' })
+
 const summary = z
   .object({
     _id: z.string(),
@@ -33,7 +47,7 @@ const summary = z
     thread: z.string(),
     phone: z.string().optional().describe("The digits of the recipient's number, where it has one"),
     source: z.string().describe('`api`, or `meta`'),
-    state,
+    state: messageState,
     reason: z.string().optional().describe('Why it is not as it should be'),
     fault: z.enum(['caller', 'channel', 'provider', 'us']).nullish().describe('Whose fault that is'),
     due: time.optional().describe('When it is tried again'),
@@ -45,6 +59,7 @@ const summary = z
       .string()
       .optional()
       .describe('The later message of its thread whose answer is also the answer to this one'),
+    waiting: waiting.optional().describe('While it waits, or is tried again'),
     receivedAt: time,
     updatedAt: time,
   })
@@ -83,13 +98,13 @@ export const turn = z
     description: "What an agent's model answered, and what came of the tools that it called",
   })
 
-const detail = z
+export const detail = z
   .object({
     ...summary.shape,
     requestId: z.string().nullable(),
     message: acceptedMessage.describe('As it came in'),
     answer: acceptedMessage.shape.answer.optional().describe('Where a handler made one'),
-    timeline: z.array(z.object({ at: time, state, reason: z.string().optional() })),
+    timeline: z.array(z.object({ at: time, state: messageState, reason: z.string().optional() })),
     sends: z
       .array(
         z.looseObject({
@@ -114,6 +129,10 @@ const detail = z
           ),
         outcome: z.enum(['accepted', 'retryable', 'permanent', 'uncertain']),
         code: z.string().optional(),
+        error: z
+          .string()
+          .optional()
+          .describe('What the other side said of it: 500 bytes at most, without secrets and what was sent'),
         ms: z.number(),
       }),
     ),
@@ -124,6 +143,11 @@ const detail = z
     turns: z.array(turn).optional().describe('Where an agent with a model works the message'),
   })
   .meta({ id: 'Message', description: 'A message with all that happened to it' })
+
+const AUDIO_TYPES = [
+  ...['audio/ogg', 'audio/mpeg', 'audio/wav', 'audio/mp4', 'audio/amr', 'audio/*'],
+  'application/octet-stream',
+]
 
 const summaryExample = {
   _id: ID,
@@ -136,7 +160,7 @@ const summaryExample = {
   receivedAt: AT,
   updatedAt: AT,
 }
-const detailExample = {
+export const detailExample = {
   ...summaryExample,
   requestId: '1dbd2714-f645-43f5-8c44-7acf7b239106',
   message: {
@@ -172,6 +196,7 @@ export const messageOperations: readonly DescribedOperation[] = [
       channel: 'The external id that they name',
       thread: 'The thread they belong to',
       phone: "The recipient's number, however it is written",
+      user: 'Name, e-mail address or id at the provider, in upper or lower case; a page looks at the latest 20,000 messages that all else fits, and may be shorter than `limit` with a `next`',
       providerId: "The provider's id of one of its sends, such as a `wamid`",
       requestId: 'The request that they came with',
       fault: 'Whose fault it is that they were given up',
@@ -209,15 +234,23 @@ export const messageOperations: readonly DescribedOperation[] = [
     response: {
       schema: z.string().meta({ format: 'binary' }),
       example: 'OggS',
-      types: [
-        'audio/ogg',
-        'audio/mpeg',
-        'audio/wav',
-        'audio/mp4',
-        'audio/amr',
-        'audio/*',
-        'application/octet-stream',
-      ],
+      types: AUDIO_TYPES,
+    },
+    errors: ['not_found', 'bad_gateway'],
+  },
+  {
+    method: 'GET',
+    path: '/rest/messages/{id}/media',
+    id: 'readMedia',
+    tag,
+    summary: 'Read what came with a message',
+    description:
+      'The bytes of its image, video, document, sticker or audio, 16 MiB at most, from wherever they are. What has no bytes (location, contacts, the answer to buttons, lists and forms, a reaction, an order) is JSON: its `type`, and under the name of the type what Meta says of it.',
+    parameters: [idParameter],
+    response: {
+      schema: z.string().meta({ format: 'binary' }),
+      example: 'OggS',
+      types: [...AUDIO_TYPES, 'image/*', 'video/*', 'text/plain', 'text/csv', 'application/*'],
     },
     errors: ['not_found', 'bad_gateway'],
   },

@@ -3,15 +3,16 @@ import { parameterError } from '@parley/shared/list-query'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { MESSAGE_STATES, type MessageRecord, type MessageState } from '../../message/message-record.ts'
-import { phoneDigits } from '../../message/phone-digits.ts'
+import { phoneDigits, userName } from '../../message/person-names.ts'
 
-const state = z.enum(MESSAGE_STATES)
+/** One component of the OpenAPI document, so that generators make one type of it. */
+export const messageState = z.enum(MESSAGE_STATES).meta({ id: 'MessageState' })
 
 /** One state, or several; in a query they are separated by commas. */
 const states = z.preprocess(
   (given) =>
     typeof given === 'string' && given.includes(',') ? given.split(',', MESSAGE_STATES.length + 1) : given,
-  z.union([state, z.array(state).min(1).max(MESSAGE_STATES.length)]),
+  z.union([messageState, z.array(messageState).min(1).max(MESSAGE_STATES.length)]),
 )
 
 /** The fields that messages can be picked by. */
@@ -25,6 +26,11 @@ export const messageFilter = {
     .max(64)
     .refine((text) => phoneDigits(text) !== undefined, 'is not a phone number')
     .optional(),
+  user: z
+    .string()
+    .max(256)
+    .refine((text) => userName(text) !== '', 'is empty')
+    .optional(),
   providerId: z.string().min(1).max(1_024).optional(),
   requestId: z.string().min(1).max(1_024).optional(),
   fault: z.enum(['caller', 'channel', 'provider', 'us']).optional(),
@@ -36,8 +42,9 @@ export const messageFilter = {
 export function filterOf(asked: z.output<z.ZodObject<typeof messageFilter>>): mongo.Filter<MessageRecord> {
   const { channel, thread, providerId, requestId, fault, from, to } = asked
   const phone = phoneDigits(asked.phone)
+  const names = asked.user === undefined ? undefined : userName(asked.user)
   return {
-    ...defined({ channel, thread, phone, requestId, fault, 'sends.providerId': providerId }),
+    ...defined({ channel, thread, phone, names, requestId, fault, 'sends.providerId': providerId }),
     $and: [
       from === undefined ? {} : { receivedAt: { $gte: new Date(from) } },
       to === undefined ? {} : { receivedAt: { $lt: new Date(to) } },

@@ -80,7 +80,7 @@ export function replayRoutes(options: {
 }
 
 /** Sends the request to run a message again to whoever works its partition, in order with what arrives there. */
-function publishReplay(
+export function publishReplay(
   publisher: Pick<Publisher, 'publish'>,
   { _id, workspace, partition }: Pick<MessageRecord, '_id' | 'workspace' | 'partition'>,
 ): Promise<void> {

@@ -22,6 +22,8 @@ export const messageQuery = z.object({
 })
 
 const QUERY_MS = 5_000
+/** Of the messages that all else fits, so many are looked at for one page of those of a user. */
+const LOOKED_AT = 20_000
 
 /** GET /rest/messages and /rest/messages/{id}: the message log of the caller's workspace. */
 export function messageRoutes(options: {
@@ -39,17 +41,23 @@ export function messageRoutes(options: {
       const asked = readQuery(messageQuery, req)
       const states = statesIn(asked)
       const state = states && { $in: [...states] }
+      const { names, ...filter } = filterOf(asked)
+      const all = {
+        $and: [allowed, defined({ state }), filter, asked.after ? beyond(asked.after) : {}],
+      }
+      const limit = asked.limit + 1
+      const ofUser = names === undefined ? undefined : await idsOf(messages, all, { names, limit })
       const found = await messages
-        .find(
-          { $and: [allowed, defined({ state }), filterOf(asked), asked.after ? beyond(asked.after) : {}] },
-          { projection: { body: 0, answer: 0, turns: 0 }, maxTimeMS: QUERY_MS },
-        )
+        .find(ofUser === undefined ? all : { $and: [all, { _id: { $in: ofUser.ids } }] }, {
+          projection: { body: 0, answer: 0, turns: 0 },
+          maxTimeMS: QUERY_MS,
+        })
         .sort({ receivedAt: -1, _id: -1 })
-        .limit(asked.limit + 1)
+        .limit(limit)
         .toArray()
-      const { page, last } = splitPage(found, asked.limit)
+      const { page, last = ofUser?.last } = splitPage(found, asked.limit)
       const next = last === undefined ? null : encodeCursor([last.receivedAt.getTime(), last._id])
-      res.json({ data: page.map(summaryOf), next })
+      res.json({ data: page.map((record) => summaryOf(record)), next })
     })
     // The gateway takes posts of messages to the webhook.
     .all(methodNotAllowed('GET', 'POST'))
@@ -59,10 +67,55 @@ export function messageRoutes(options: {
       const filter = { $and: [{ _id: req.params.id }, await readable(res)] }
       const record = await messages.findOne(filter, { maxTimeMS: QUERY_MS })
       if (record === null) throw new Problem('not_found')
-      res.json(detailOf(record))
+      res.json(detailOf(record, await messageBefore(messages, record)))
     })
     .all(methodNotAllowed('GET'))
   return router
+}
+
+type Place = Pick<MessageRecord, '_id' | 'receivedAt'>
+
+/**
+ * The messages of a user, which no index has: as many as are asked for, among the latest 20,000 that all else fits.
+ * `last` is where to go on when there are more of those.
+ */
+async function idsOf(
+  messages: Collections['messages'],
+  filter: mongo.Filter<MessageRecord>,
+  { names, limit }: { names: unknown; limit: number },
+): Promise<{ ids: string[]; last: Place | undefined }> {
+  const ids: string[] = []
+  let last: Place | undefined
+  let looked = 0
+  const places = messages
+    .find(filter, { maxTimeMS: QUERY_MS, batchSize: 1_000 })
+    .project<Place & Pick<MessageRecord, 'names'>>({ receivedAt: 1, names: 1 })
+    .sort({ receivedAt: -1, _id: -1 })
+    .limit(LOOKED_AT)
+  for await (const place of places) {
+    looked++
+    last = place
+    if (place.names?.includes(String(names))) ids.push(place._id)
+    if (ids.length === limit) return { ids, last: undefined }
+  }
+  return { ids, last: looked === LOOKED_AT ? last : undefined }
+}
+
+/** The first open message of the thread, which has to end before this one; undefined where there is none. */
+async function messageBefore(
+  messages: Collections['messages'],
+  { partition, workspace, thread, lane, order, open, state }: MessageRecord,
+): Promise<string | undefined> {
+  if (open !== true || state !== 'received' || lane !== undefined) return undefined
+  const head = await messages
+    .find(
+      { partition, workspace, thread, lane: { $exists: false }, open: true, order: { $lt: order } },
+      { projection: { _id: 1 }, maxTimeMS: QUERY_MS },
+    )
+    .sort({ order: 1 })
+    .limit(1)
+    .next()
+  return head?._id
 }
 
 function beyond([at, _id]: z.output<typeof position>): mongo.Filter<MessageRecord> {

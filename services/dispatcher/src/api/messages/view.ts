@@ -2,9 +2,12 @@ import { defined } from '@parley/shared/defined'
 import { jsonOrUndefined, parseJson } from '@parley/shared/parse-json'
 import type { MessageRecord, Send } from '../../message/message-record.ts'
 import type { Turn } from '../../message/turn.ts'
+import { waitingOf } from './waiting.ts'
 
 /** A message in a list: where it stands, without its contents. */
-export function summaryOf(record: MessageRecord): object {
+export function summaryOf(record: MessageRecord, before?: string): object {
+  const waits = record.due !== undefined || record.waitingFor !== undefined || before !== undefined
+  const isWorkedInTurns = record.turns !== undefined
   return {
     _id: record._id,
     channel: record.channel,
@@ -15,15 +18,17 @@ export function summaryOf(record: MessageRecord): object {
     state: record.state,
     ...(record.reason === undefined ? {} : { reason: record.reason, fault: record.fault ?? null }),
     ...defined({ due: record.due, waitingFor: record.waitingFor, gatheredInto: record.gatheredInto }),
+    ...defined({ waiting: waits ? waitingOf(record, { isWorkedInTurns, before }) : undefined }),
     receivedAt: record.receivedAt,
     updatedAt: record.updatedAt,
   }
 }
 
-/** A message with all that happened to it: what came in, the answer, its timeline, sends and attempts. */
-export function detailOf(record: MessageRecord): object {
+/** A message with all that happened to it: what came in, the answer, its timeline, sends and attempts; `before` is the message of its thread that has to end first. */
+export function detailOf(record: MessageRecord, before?: string): object {
   return {
-    ...summaryOf(record),
+    ...summaryOf(record, before),
+    ...defined({ waiting: waitingOf(record, { isWorkedInTurns: record.turns !== undefined, before }) }),
     requestId: record.requestId ?? null,
     message: parseJson(record.body),
     ...defined({ transcript: record.transcript }),

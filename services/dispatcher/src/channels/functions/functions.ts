@@ -2,6 +2,7 @@ import type { WebhookMessage } from '@parley/shared/message'
 import type { FunctionContent } from '../../message/message-record.ts'
 import type { Outcome } from '../../message/outcome.ts'
 import type { Channel } from '../channels.ts'
+import { withErrorText } from '../http/error-text.ts'
 import { outcomeOfCall, outcomeOfStatus } from '../rpc.ts'
 import type { CredentialsOf } from './credentials.ts'
 import type { Action, FindAction } from './find-action.ts'
@@ -65,11 +66,20 @@ export function createFunctions(options: {
       if ('kind' in found) return { deliver: async () => found }
       const { operation, action } = found
       const given = await credentials(operation.asksForCredentials, action)
-      const deliver = () =>
-        Promise.resolve()
-          .then(() => operation.send(call.id, given).response)
-          .then(outcomeOfStatus)
-          .catch(outcomeOfCall)
+      const deliver = async () => {
+        try {
+          const { response, secrets } = operation.send(call.id, given)
+          const answer = await response
+          const sent = {
+            url: operation.url,
+            headers: { secrets: secrets.join(' ') },
+            body: JSON.stringify(call.message),
+          }
+          return withErrorText(outcomeOfStatus(answer), answer, sent)
+        } catch (error) {
+          return outcomeOfCall(error)
+        }
+      }
       return { url: operation.url, deliver }
     },
   }

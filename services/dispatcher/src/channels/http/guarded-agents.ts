@@ -20,6 +20,8 @@ export interface GuardedAgents {
     method: string
     url: string
     headers: OutgoingHttpHeaders
+    /** Breaks it off. */
+    signal?: AbortSignal
     fail(error: CallError): void
   }): ClientRequest | undefined
   close(): void
@@ -37,15 +39,18 @@ export function createGuardedAgents(options: GuardedAgentsOptions): GuardedAgent
   const lookup = filtering(options.lookup ?? systemLookup, allowed)
   const http = closingIdle(new Agent({ keepAlive: true, maxSockets, lookup }))
   const https = closingIdle(new SecureAgent({ keepAlive: true, maxSockets, lookup }))
+  const targetOf = rememberTargets(allowed)
   return {
-    request({ method, url, headers, fail }) {
+    request({ method, url, headers, signal, fail }) {
       const secure = url.startsWith('https:')
       let connected = false
       try {
         const target = targetOf(url)
-        if (isRefused(String(target.hostname), allowed)) throw new CallError('refused_target', undefined)
         const agent = secure ? https : http
-        const outgoing = (secure ? httpsRequest : httpRequest)({ ...target, method, agent, headers })
+        const outgoing = (secure ? httpsRequest : httpRequest)({
+          ...{ ...target, method, agent, headers },
+          ...(signal && { signal }),
+        })
         outgoing.on('socket', (socket) => {
           if (!socket.connecting) connected = true
           else socket.once(secure ? 'secureConnect' : 'connect', () => (connected = true))
@@ -103,14 +108,19 @@ function closingIdle<A extends Agent>(agent: A): A {
   return agent
 }
 
-// Most calls go to few URLs.
-const targets = new LRUCache<string, ReturnType<typeof urlToHttpOptions>>({ max: MAX_TARGETS })
+type Target = ReturnType<typeof urlToHttpOptions>
 
-/** Throws when it is no URL. */
-function targetOf(url: string): ReturnType<typeof urlToHttpOptions> {
-  const target = targets.get(url) ?? urlToHttpOptions(new URL(url))
-  targets.set(url, target)
-  return target
+/** Where a URL leads. Most calls go to few URLs. Throws when it is no URL, or its address is refused. */
+function rememberTargets(allowed: BlockList): (url: string) => Target {
+  const targets = new LRUCache<string, Target>({ max: MAX_TARGETS })
+  return (url) => {
+    const known = targets.get(url)
+    if (known !== undefined) return known
+    const target = urlToHttpOptions(new URL(url))
+    if (isRefused(String(target.hostname), allowed)) throw new CallError('refused_target', undefined)
+    targets.set(url, target)
+    return target
+  }
 }
 
 function callErrorOf(error: unknown, connected: boolean): CallError {

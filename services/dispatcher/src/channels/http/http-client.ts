@@ -21,6 +21,8 @@ export interface Call {
   body?: string
   timeoutMs: number
   maxBytes: number
+  /** Breaks the call off, which then has no answer. */
+  signal?: AbortSignal
 }
 
 /**
@@ -52,7 +54,7 @@ export function createHttpClient(options: { allowed: BlockList; lookup?: LookupF
 }
 
 function exchange(
-  { method, url, headers, body, timeoutMs, maxBytes }: Call,
+  { method, url, headers, body, timeoutMs, maxBytes, signal }: Call,
   agents: GuardedAgents,
 ): ReturnType<HttpClient['getBytes']> {
   return new Promise((resolve, reject) => {
@@ -63,7 +65,7 @@ function exchange(
     }
     const sized =
       body === undefined ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) }
-    const outgoing = agents.request({ method, url, headers: sized, fail })
+    const outgoing = agents.request({ method, url, headers: sized, ...(signal && { signal }), fail })
     if (outgoing === undefined) return
     late = setTimeout(() => outgoing.destroy(new Error('no whole answer in time')), timeoutMs)
     outgoing.on('response', (response) => {

@@ -3,7 +3,7 @@ import type { Metrics } from '../../metrics/metrics.ts'
 import { type Call, CallError, type HttpClient } from './http-client.ts'
 
 /** What a call is for. */
-export type CallKind = 'handler' | 'function' | 'whatsapp' | 'rpc' | 'media'
+export type CallKind = 'handler' | 'function' | 'whatsapp' | 'rpc' | 'media' | 'typing'
 
 /** The same client, each of whose calls is a duration in the metrics and a span of the trace that it belongs to. */
 export function observeCalls(

@@ -1,0 +1,94 @@
+import type { Channel } from '../../channels/channels.ts'
+import { fetchMedia } from '../../channels/media/meta-media.ts'
+import type { MediaSources } from '../../channels/media/read-media.ts'
+import type { ConversationItem } from '../conversation.ts'
+import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../model-client.ts'
+import { retryable } from './model-failure.ts'
+
+/** The latest ones of a conversation; each has up to 5 MiB in memory, thrice. */
+const MAX_IMAGES = 4
+const MAX_IMAGE_BYTES = 5 * 1024 * 1024
+const MAX_BYTES = 8 * 1024 * 1024
+/** Calls with images. */
+const MAX_AT_ONCE = 16
+const BUSY_SECONDS = 1
+/** What all providers read. */
+const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif'])
+
+const UNSEEN = '[The person sent an image, which you can not see.]'
+const NOT_LOADED = '[The person sent an image, which can not be loaded.]'
+
+type PersonItem = Extract<ConversationItem, { role: 'person' }>
+
+/** Asks a model, as {@link ModelClient}, with the images of the conversation where it reads images. Never rejects. */
+export type AskSeeing = (
+  choice: ModelChoice,
+  request: ModelRequest & { channel: Channel },
+) => Promise<ModelResult>
+
+/**
+ * A model that reads no images is told of them. One that does gets the latest four, 5 MiB each and 8 MiB together at
+ * most; one that can't be loaded is told of too.
+ */
+export function createAskSeeing(options: {
+  model: Pick<ModelClient, 'ask'>
+  http: MediaSources['http']
+}): AskSeeing {
+  const { model, http } = options
+  let inFlight = 0
+  return async (choice, { channel, ...request }) => {
+    const ids = choice.vision === true ? latestImages(request.conversation) : []
+    if (ids.length === 0)
+      return model.ask(choice, { ...request, conversation: withImages(request.conversation, new Map()) })
+    if (inFlight >= MAX_AT_ONCE)
+      return { ...retryable('busy', 'Too many images are being looked at.'), retryAfterSeconds: BUSY_SECONDS }
+    inFlight++
+    try {
+      const started = performance.now()
+      const images = await imagesOf(ids, { http, channel })
+      const timeoutMs = Math.max(1, request.timeoutMs - (performance.now() - started))
+      const conversation = withImages(request.conversation, images)
+      return await model.ask(choice, { ...request, timeoutMs, conversation })
+    } finally {
+      inFlight--
+    }
+  }
+}
+
+function latestImages(conversation: ConversationItem[]): string[] {
+  const ids = conversation.flatMap((item) =>
+    item.role === 'person' && item.imageId !== undefined ? [item.imageId] : [],
+  )
+  return [...new Set(ids.slice(-MAX_IMAGES))]
+}
+
+type Loaded = NonNullable<PersonItem['images']>[number] | undefined
+
+/** Undefined for one that can't be loaded; the latest come first where there is not room for all. */
+async function imagesOf(
+  ids: string[],
+  { http, channel }: { http: MediaSources['http']; channel: Channel },
+): Promise<Map<string, Loaded>> {
+  const images = new Map<string, Loaded>()
+  let room = MAX_BYTES
+  for (const mediaId of ids.toReversed()) {
+    const maxBytes = Math.min(MAX_IMAGE_BYTES, room)
+    const media = await fetchMedia({ http, channel, mediaId, maxBytes }).catch(() => undefined)
+    const isImage = media !== undefined && IMAGE_TYPES.has(media.contentType)
+    images.set(mediaId, isImage ? { mediaType: media.contentType, data: media.bytes } : undefined)
+    room -= isImage ? media.bytes.length : 0
+  }
+  return images
+}
+
+/** Each image in its place, or what the model is told of it. */
+function withImages(conversation: ConversationItem[], images: Map<string, Loaded>): ConversationItem[] {
+  return conversation.map((item) => {
+    if (item.role !== 'person' || item.imageId === undefined) return item
+    const { imageId, text } = item
+    const image = images.get(imageId)
+    if (image !== undefined) return { role: 'person', text, images: [image] }
+    const note = images.has(imageId) ? NOT_LOADED : UNSEEN
+    return { role: 'person', text: text === '' ? note : `${text}\n${note}` }
+  })
+}

@@ -1,0 +1,219 @@
+import { safeInteger } from '@parley/shared/json-object'
+import {
+  type DescribedOperation,
+  type OperationParameter,
+  queryParameters,
+} from '@parley/shared/openapi/operation'
+import { z } from 'zod'
+import { threadChange } from '../threads/change-thread.ts'
+import { conversationQuery } from '../threads/conversation.ts'
+import { channelQuery, threadQuery } from '../threads/list-threads.ts'
+import { replyRequest } from '../threads/reply.ts'
+
+const tag = 'threads'
+const AT = '2026-11-20T11:36:37.316Z'
+const ID = 'WyJzdXBwb3J0LWxpbmUiLCJvcmRlci00NzExIl0'
+const MESSAGE = '48341280-0a59-806f-9695-a1f7fc5fde77'
+const time = z.iso.datetime()
+
+const idParameter: OperationParameter = {
+  in: 'path',
+  name: 'id',
+  required: true,
+  schema: z.string(),
+  example: 'order-4711',
+  description: 'The `extId` of the thread, or its `_id`',
+}
+const channelText = 'The external id of its channel, where several have a thread of that `extId`'
+const parameters = [idParameter, ...queryParameters(channelQuery, { channel: channelText })]
+const errors = ['not_found', 'several_channels', 'validation_failed'] as const
+
+const thread = z
+  .object({
+    _id: z.string().describe('Opaque, and accepted wherever the `extId` is'),
+    extId: z.string(),
+    channel: z.string().describe('The external id of its channel'),
+    user: z.looseObject({
+      name: z.string().optional(),
+      phone: z.string().optional(),
+      email: z.string().optional(),
+    }),
+    handler: z.enum(['assistant', 'person']).describe('Who has it'),
+    lastMessage: z.string().describe('The beginning of what was said last, by whomever'),
+    lastAt: time,
+    unread: z.number().int().describe('What a person is to read; 1,000 at most are counted'),
+    serviceWindowEndsAt: time.nullable().describe('Until when WhatsApp takes free text, where that is known'),
+  })
+  .meta({ id: 'ThreadSummary', description: "A person's thread on a channel" })
+
+const task = z.object({
+  _id: safeInteger,
+  name: z.string(),
+  status: z.string(),
+  workflow: safeInteger,
+  currentStep: safeInteger,
+})
+const threadWithTask = z
+  .object({ ...thread.shape, task: task.nullable().describe('The active task of the thread') })
+  .meta({ id: 'Thread', description: "A person's thread on a channel, with its task" })
+
+const entry = z
+  .object({
+    _id: z.string().describe('Of the message, or of what was sent in it'),
+    message: z.string().describe('The message that it is part of'),
+    at: time,
+    from: z.enum(['person', 'assistant', 'team', 'api']).describe('`team` is a person who replied'),
+    by: z.looseObject({ _id: safeInteger, name: z.string() }).optional().describe('Who replied'),
+    text: z.string().optional(),
+    transcript: z.string().optional().describe('What is said in its audio'),
+    media: z.string().optional().describe('What it is beside or in the place of text'),
+    template: z.string().optional(),
+    language: z.string().optional(),
+    variables: z.array(z.string()).optional(),
+    whatsapp: z.looseObject({}).optional().describe('A message object of the Cloud API'),
+    state: z.string(),
+    reason: z.string().optional(),
+  })
+  .meta({ id: 'ConversationEntry', description: 'Something that was said, by the person or to the person' })
+
+const example = {
+  _id: ID,
+  extId: 'order-4711',
+  channel: 'support-line',
+  user: { name: 'Joana Prado', phone: '+55 11 98888-7777' },
+  handler: 'person',
+  lastMessage: 'Where is my order?',
+  lastAt: AT,
+  unread: 1,
+  serviceWindowEndsAt: '2026-11-21T11:36:37.316Z',
+} as const
+
+/** Threads, and what people do with them. */
+export const threadOperations: readonly DescribedOperation[] = [
+  {
+    method: 'GET',
+    path: '/rest/threads',
+    id: 'listThreads',
+    tag,
+    summary: 'List threads',
+    description: 'The newest activity first; it is at most two seconds behind.',
+    parameters: queryParameters(threadQuery, {
+      channel: 'The external id of their channel',
+      handler: 'Who has them',
+      unread: 'Whether there is something to read in them',
+      q: 'Words of the name, of the last one the beginning, or the beginning of the phone number; 1,000 threads at most are looked at',
+      limit: 'How many at a time',
+      after: 'The `next` of the page before',
+    }),
+    response: {
+      schema: z.object({ data: z.array(thread), next: z.string().nullable() }).meta({ id: 'ThreadPage' }),
+      example: { data: [example], next: null },
+    },
+    errors: ['validation_failed'],
+  },
+  {
+    method: 'GET',
+    path: '/rest/threads/{id}',
+    id: 'readThread',
+    tag,
+    summary: 'Read a thread',
+    parameters,
+    response: { schema: threadWithTask, example: { ...example, task: null } },
+    errors,
+  },
+  {
+    method: 'PATCH',
+    path: '/rest/threads/{id}',
+    id: 'changeThread',
+    tag,
+    summary: 'Take a thread over, give it back, or mark it as read',
+    description: 'Once a person has it, nothing of an assistant or a handler leaves any more.',
+    parameters,
+    body: {
+      schema: threadChange.meta({ id: 'ThreadChange' }),
+      example: { handler: 'person', unread: 0 },
+      types: ['application/json', 'application/merge-patch+json'],
+    },
+    response: { schema: threadWithTask, example: { ...example, task: null } },
+    errors,
+  },
+  {
+    method: 'DELETE',
+    path: '/rest/threads/{id}',
+    id: 'eraseThread',
+    tag,
+    summary: 'Erase a thread',
+    description:
+      'What a person said and was told, and the context of their task, for good. The log of the broker has it for 7 days more.',
+    parameters,
+    response: {
+      schema: z.object({ _id: z.string(), deleted: z.literal(true) }),
+      example: { _id: ID, deleted: true },
+    },
+    errors,
+  },
+  {
+    method: 'GET',
+    path: '/rest/threads/{id}/messages',
+    id: 'readConversation',
+    tag,
+    summary: 'Read the conversation of a thread',
+    description: 'As people read it, oldest first: its end, or what comes before or after a cursor.',
+    parameters: [
+      idParameter,
+      ...queryParameters(conversationQuery, {
+        channel: channelText,
+        limit: 'Of how many messages at a time',
+        before: 'The `previous` of a page: what is older',
+        after: 'The `next` of a page: what is newer, also what has come since',
+      }),
+    ],
+    response: {
+      schema: z
+        .object({
+          data: z.array(entry),
+          previous: z.string().nullable(),
+          next: z.string().nullable(),
+        })
+        .meta({ id: 'Conversation' }),
+      example: {
+        data: [
+          {
+            _id: MESSAGE,
+            message: MESSAGE,
+            at: AT,
+            from: 'person',
+            text: 'Where is my order?',
+            state: 'done',
+          },
+        ],
+        previous: null,
+        next: null,
+      },
+    },
+    errors,
+  },
+  {
+    method: 'POST',
+    path: '/rest/threads/{id}/messages',
+    id: 'replyInThread',
+    tag,
+    summary: 'Reply in a thread',
+    description: 'It is sent in the order of the thread, whoever has it.',
+    parameters: [
+      ...parameters,
+      {
+        in: 'header',
+        name: 'Idempotency-Key',
+        schema: z.string().min(1).max(255),
+        description: 'The same key and body are the same reply; another body under the key is refused',
+      },
+    ],
+    body: {
+      schema: replyRequest.meta({ id: 'Reply' }),
+      example: { text: 'It is on its way.' },
+    },
+    response: { schema: z.object({ _id: z.string().describe('Of the message') }), example: { _id: MESSAGE } },
+    errors: [...errors, 'idempotency_key_reused', 'idempotency_in_flight'],
+  },
+]

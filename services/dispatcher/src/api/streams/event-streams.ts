@@ -1,0 +1,114 @@
+import type { Log } from '@parley/shared/log'
+import { Problem } from '@parley/shared/problem'
+import type { Response } from 'express'
+import type { Redis } from 'ioredis'
+import type { mongo } from 'mongoose'
+import { Gauge, type Registry } from 'prom-client'
+import type { Delta } from '../../agents/deltas.ts'
+import { createChangeFeed } from './change-feed.ts'
+import { createDeltaFeed } from './delta-feed.ts'
+import type { ThreadView } from './open-changes.ts'
+import type { Position } from './position.ts'
+import { createStreamReader, type Readable, type Scope, type StreamReader } from './reader.ts'
+
+/** The event streams that are open at this instance. */
+export interface EventStreams {
+  /** Answers with the events after `from`, until either side ends it. Throws `unavailable` before it answers. */
+  open(stream: {
+    res: Response
+    scope: Scope
+    readable: Readable
+    from: Position | undefined
+    /** The caller's `Last-Event-ID` is none of ours. */
+    isUnknown: boolean
+  }): Promise<void>
+  /** Ends all streams: their readers come back to another instance. */
+  end(): void
+  close(): Promise<void>
+}
+
+const MAX_STREAMS = 5_000
+const BEAT_MS = 15_000
+
+export function createEventStreams(options: {
+  db(): mongo.Db | undefined
+  connectRedis(): Redis
+  database: string
+  view: ThreadView
+  registry: Registry
+  log: Log
+}): EventStreams {
+  const { db, view, registry, log } = options
+  const readers = new Set<StreamReader>()
+  const feed = createChangeFeed({ db, view, log })
+  const deltas = createDeltaFeed({ connect: options.connectRedis, database: options.database })
+  let isEnding = false
+  showOpen(registry, readers)
+  const beats = setInterval(() => {
+    feed.mark()
+    for (const reader of readers) reader.beat()
+  }, BEAT_MS)
+  const end = () => {
+    isEnding = true
+    for (const reader of readers) reader.close()
+  }
+  const failed = (error: unknown) =>
+    log.warn(
+      { reason: error instanceof Error ? error.message : 'unknown' },
+      'event stream closed: its reader comes back',
+    )
+  return {
+    async open({ res, scope, readable, from, isUnknown }) {
+      const isFull = readers.size >= MAX_STREAMS
+      if (isEnding || isFull) throw new Problem('unavailable', { detail: 'Too many event streams are open.' })
+      const begun = await feed.begin(from)
+      let reader: StreamReader | undefined
+      const unfollow = await deltas.follow(scope.workspace, (delta) => {
+        if (reader !== undefined) offerDelta(reader, delta)
+      })
+      if (res.destroyed) return unfollow()
+      res.locals.isStream = true
+      res.writeHead(200, HEADERS)
+      reader = createStreamReader({ res, scope, position: begun.position, readable, failed })
+      readers.add(reader)
+      const opened = reader
+      res.once('close', () => {
+        readers.delete(opened)
+        unfollow()
+      })
+      if (begun.isLost || isUnknown) opened.gap(begun.position.key)
+      await feed.follow(opened)
+    },
+    end,
+    async close() {
+      clearInterval(beats)
+      end()
+      deltas.close()
+      await feed.close()
+    },
+  }
+}
+
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  // For proxies that would gather what is sent, as nginx does.
+  'x-accel-buffering': 'no',
+}
+
+function offerDelta(reader: StreamReader, { message, channel, thread, ...piece }: Delta): void {
+  const about = { channel, thread, subject: { resource: 'messages' as const, id: message } }
+  const data = JSON.stringify({ message, thread, channel, ...piece })
+  reader.offerPassing(about, { event: 'delta', data })
+}
+
+function showOpen(registry: Registry, readers: ReadonlySet<unknown>): void {
+  new Gauge({
+    name: 'parley_event_stream_readers',
+    help: 'Event streams that this instance feeds',
+    registers: [registry],
+    collect() {
+      this.set(readers.size)
+    },
+  })
+}

@@ -1,0 +1,171 @@
+import { defined } from '@parley/shared/defined'
+import { cursorOf, encodeCursor, pageLimit, parameterError } from '@parley/shared/list-query'
+import type { WebhookMessage } from '@parley/shared/message'
+import { jsonOrUndefined } from '@parley/shared/parse-json'
+import type { mongo } from 'mongoose'
+import { z } from 'zod'
+import { type MessageRecord, REPLY_SOURCE, type Send } from '../../message/message-record.ts'
+import { isSettled } from '../../message/send-state.ts'
+import { isPersonal, mediaOf, sentAt } from '../../message/spoken-text.ts'
+import type { ThreadName } from '../../message/thread-record.ts'
+import type { Collections } from '../../store/collections.ts'
+
+const position = z.tuple([z.number().int().min(0).max(8.64e15), z.string().min(1).max(128)])
+
+/** Which part of a conversation is read: its end, or what comes before or after a position. */
+export const conversationQuery = z.object({
+  channel: z.string().max(1_024).optional(),
+  limit: pageLimit,
+  before: cursorOf(position).optional(),
+  after: cursorOf(position).optional(),
+})
+type Asked = z.output<typeof conversationQuery>
+
+const QUERY_MS = 5_000
+const BATCH = 20
+/** A larger body has media in it; what it says is in the message itself. */
+const MAX_BODY_BYTES = 256 * 1024
+const MAX_TEXT = 16 * 1024
+
+type Spoken = Pick<
+  MessageRecord,
+  | '_id'
+  | 'receivedAt'
+  | 'updatedAt'
+  | 'source'
+  | 'state'
+  | 'open'
+  | 'inbound'
+  | 'transcript'
+  | 'sends'
+  | 'attempts'
+  | 'reason'
+> & { body: string | null }
+
+/**
+ * A page of a conversation as people read it, oldest first: the last `limit` messages, or those before or after a
+ * position. `previous` leads to what is older, `next` to what is newer and what is yet to come. Throws
+ * `validation_failed` for both directions at once.
+ */
+export async function readConversation(
+  messages: Collections['messages'],
+  name: ThreadName,
+  asked: Asked,
+): Promise<{ data: object[]; previous: string | null; next: string | null }> {
+  if (asked.before !== undefined && asked.after !== undefined)
+    throw parameterError('after', 'is not given together with before', 'contradiction')
+  const isForward = asked.after !== undefined
+  const found: Position[] = []
+  const data: object[][] = []
+  for await (const spoken of spokenMessages(messages, name, { ...asked, isForward })) {
+    found.push([spoken.receivedAt.getTime(), spoken._id])
+    if (found.length <= asked.limit) data.push(entriesOf(spoken))
+  }
+  const hasMore = found.length > asked.limit
+  const page = found.slice(0, asked.limit)
+  const [first = asked.after ?? asked.before, last = first] = isForward
+    ? [page[0], page.at(-1)]
+    : [page.at(-1), page[0]]
+  return {
+    data: (isForward ? data : data.reverse()).flat(),
+    previous: (isForward || hasMore) && first !== undefined ? encodeCursor(first) : null,
+    next: last === undefined ? null : encodeCursor(last),
+  }
+}
+
+type Position = z.output<typeof position>
+
+function spokenMessages(
+  messages: Collections['messages'],
+  { workspace, channel, extId }: ThreadName,
+  { before, after, limit, isForward }: Asked & { isForward: boolean },
+) {
+  const direction = isForward ? 1 : -1
+  const beyond = before === undefined && after === undefined ? {} : beyondOf(after ?? before, isForward)
+  return messages.aggregate<Spoken>(
+    [
+      { $match: { $and: [{ workspace, thread: extId }, beyond], channel } },
+      { $sort: { receivedAt: direction, _id: direction } },
+      { $limit: limit + 1 },
+      {
+        $project: {
+          receivedAt: 1,
+          updatedAt: 1,
+          source: 1,
+          state: 1,
+          open: 1,
+          inbound: 1,
+          transcript: 1,
+          sends: 1,
+          attempts: 1,
+          reason: 1,
+          body: { $cond: [{ $lte: [{ $strLenBytes: '$body' }, MAX_BODY_BYTES] }, '$body', null] },
+        },
+      },
+    ],
+    { batchSize: BATCH, maxTimeMS: QUERY_MS },
+  )
+}
+
+function beyondOf(given: Position | undefined, isForward: boolean): mongo.Filter<MessageRecord> {
+  const [at = 0, _id = ''] = given ?? []
+  const receivedAt = new Date(at)
+  const than = isForward ? '$gt' : '$lt'
+  return { $or: [{ receivedAt: { [than]: receivedAt } }, { receivedAt, _id: { [than]: _id } }] }
+}
+
+/** What was said in one message: by the person, then to the person. */
+function entriesOf(spoken: Spoken): object[] {
+  const message =
+    spoken.body === null ? undefined : (jsonOrUndefined(spoken.body) as WebhookMessage | undefined)
+  const sent = spoken.sends.filter((send) => isPersonal(send) && isReported(spoken, send))
+  return [...fromPerson(spoken, message), ...sent.map((send) => toPerson(spoken, message, send))]
+}
+
+function fromPerson(spoken: Spoken, message: WebhookMessage | undefined): object[] {
+  const { _id, receivedAt: at, transcript, state, reason } = spoken
+  const text = message?.input || undefined
+  const media = message && mediaOf(message)
+  if (text === undefined && media === undefined && transcript === undefined && spoken.inbound !== true)
+    return []
+  const said = defined({ text: text && shown(text), transcript, media, reason })
+  return [{ _id, message: _id, at, from: 'person', ...said, state }]
+}
+
+/** What a person took over before it left was never said. */
+function isReported({ open }: Spoken, send: Send): boolean {
+  return isSettled(send) || send.state === 'claimed' || open === true
+}
+
+function toPerson(spoken: Spoken, message: WebhookMessage | undefined, send: Send): object {
+  const { _id, source, inbound } = spoken
+  const from =
+    source === REPLY_SOURCE ? 'team' : inbound === true || send.of !== undefined ? 'assistant' : 'api'
+  const { by } = (message?.reply ?? {}) as { by?: object }
+  const at = send.state === 'pending' ? spoken.receivedAt : sentAt(spoken, send)
+  const said = contentOf(send, message)
+  return {
+    _id: send.id,
+    message: _id,
+    at,
+    from,
+    ...defined({ by: from === 'team' ? by : undefined }),
+    ...said,
+    state: send.state,
+  }
+}
+
+function contentOf({ content }: Send, message: WebhookMessage | undefined): object {
+  if (content.kind === 'text') return { text: shown(content.text) }
+  if (content.kind === 'whatsapp')
+    return {
+      whatsapp: message?.answer.functions?.[content.position]?.args?.whatsapp ?? { type: content.type },
+    }
+  if (content.kind !== 'template') return {}
+  const { template, language, variables } = content
+  return { template, language, variables }
+}
+
+function shown(text: string): string {
+  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1).toWellFormed()}…`
+}

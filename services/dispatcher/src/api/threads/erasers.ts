@@ -1,0 +1,79 @@
+import type { InternalClient } from '@parley/shared/internal-client'
+import type { mongo } from 'mongoose'
+import type { Delivery } from '../../message/delivery.ts'
+import type { MessageRecord } from '../../message/message-record.ts'
+import { publicId } from '../../message/thread-name.ts'
+import type { ThreadName } from '../../message/thread-record.ts'
+
+const BATCH = 1_000
+const QUERY_MS = 5_000
+
+/** What is erased: a thread, and some of its messages or none. */
+export interface Erased extends ThreadName {
+  messageIds: string[]
+}
+
+/** Erases what is stored elsewhere of a thread or its messages. Idempotent; rejects with `unavailable`. */
+export type Eraser = (erased: Erased) => Promise<void>
+
+/** Large audio is with the webhook service. */
+export function eraseAudio(webhook: Pick<InternalClient, 'post'>): Eraser {
+  return async ({ workspace, messageIds }) => {
+    if (messageIds.length > 0)
+      await webhook.post(`/internal/workspaces/${workspace}/audio/erase`, { ids: messageIds })
+  }
+}
+
+/** The context of the thread's tasks is with configuration, also in their history. */
+export function eraseTasks(configuration: Pick<InternalClient, 'post'>): Eraser {
+  return async ({ workspace, extId, messageIds }) => {
+    if (messageIds.length === 0)
+      await configuration.post(`/internal/workspaces/${workspace}/tasks/erase`, { thread: extId })
+  }
+}
+
+/**
+ * Deliveries of events of the messages and the thread have what was said. At the end those of messages that are gone go as
+ * well: they ended before, or their events were found in the meantime.
+ */
+export function eraseDeliveries(collections: {
+  deliveries: mongo.Collection<Delivery>
+  messages: mongo.Collection<MessageRecord>
+}): Eraser {
+  const { deliveries } = collections
+  return async ({ messageIds, ...thread }) => {
+    const of = { workspace: thread.workspace, line: `thread/${thread.extId}` }
+    if (messageIds.length > 0) {
+      await deliveries.deleteMany({ ...of, record: { $in: messageIds.map((id) => `messages/${id}`) } })
+      return
+    }
+    await deliveries.deleteMany({ ...of, record: `threads/${publicId(thread)}` })
+    for await (const records of recordsIn(deliveries, of))
+      await deliveries.deleteMany({ ...of, record: { $in: await goneOf(collections.messages, records) } })
+  }
+}
+
+/** What the deliveries of a line are about, in batches; some may come again. */
+async function* recordsIn(
+  deliveries: mongo.Collection<Delivery>,
+  of: Pick<Delivery, 'workspace' | 'line'>,
+): AsyncGenerator<Set<string>> {
+  const found = deliveries.find(of, { projection: { record: 1 }, batchSize: BATCH, maxTimeMS: QUERY_MS })
+  let records = new Set<string>()
+  for await (const { record } of found) {
+    records.add(record)
+    if (records.size < BATCH) continue
+    yield records
+    records = new Set()
+  }
+  yield records
+}
+
+/** Threads of the same `extId` on other channels have the same line. */
+async function goneOf(messages: mongo.Collection<MessageRecord>, records: Set<string>): Promise<string[]> {
+  const about = [...records].filter((record) => record.startsWith('messages/'))
+  const ids = about.map((record) => record.slice('messages/'.length))
+  const found = await messages.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray()
+  const there = new Set(found.map(({ _id }) => `messages/${_id}`))
+  return about.filter((record) => !there.has(record))
+}

@@ -1,0 +1,94 @@
+import type { Authorizer } from '@parley/shared/authorizer'
+import type { Decision } from '@parley/shared/permission/decide'
+import { Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import type { mongo } from 'mongoose'
+import { nameIn } from '../../message/thread-name.ts'
+import { type ThreadName, type ThreadRecord, threadId, threadIdRange } from '../../message/thread-record.ts'
+import type { Collections } from '../../store/collections.ts'
+import { writeFromMessages } from '../../thread-log/write-from-messages.ts'
+
+const QUERY_MS = 5_000
+/** Channels that have a thread of one `extId`, of which more than one is a conflict already. */
+const MAX_CHANNELS = 20
+
+export interface ThreadStore {
+  collections: Pick<Collections, 'threads' | 'messages' | 'audited' | 'removed'>
+  authorizer: Authorizer
+  retentionMs: number
+}
+
+type Locals = { locals: Record<string, unknown> }
+
+/** The threads of the caller's workspace that its role lets it read. Throws `forbidden` for none. */
+export async function visibleThreads(
+  res: Locals,
+  authorizer: Authorizer,
+): Promise<mongo.Filter<ThreadRecord>> {
+  const caller = callerOf(res)
+  const decision = await authorizer.require(caller, 'threads', 'read')
+  const own = { workspace: caller.workspace._id }
+  return decision.kind === 'some' ? { $and: [own, decision.filter] } : own
+}
+
+/**
+ * The thread that a path names, by its `extId` or by its `_id`. Throws `not_found` where the caller may not read it, or
+ * there is none; `forbidden` where it may not be written; `several_channels` where several have one of that `extId`.
+ */
+export async function requireThread(
+  store: ThreadStore,
+  res: Locals,
+  asked: { id: string; channel: string | undefined; access: 'read' | 'write' },
+): Promise<ThreadRecord> {
+  const caller = callerOf(res)
+  const { authorizer } = store
+  const readable = await authorizer.require(caller, 'threads', 'read')
+  const allowed = asked.access === 'read' ? readable : await authorizer.require(caller, 'threads', 'write')
+  const workspace = caller.workspace._id
+  const found = await threadsNamed(store, { ...asked, workspace })
+  const [thread, ...others] = found.filter((one) => admits(readable, one))
+  if (thread === undefined) throw new Problem('not_found')
+  if (others.length > 0)
+    throw new Problem('several_channels', {
+      detail: `Several channels have such a thread: ${[thread, ...others].map(({ channel }) => JSON.stringify(channel)).join(', ')}.`,
+    })
+  if (!admits(allowed, thread))
+    throw new Problem('forbidden', { detail: 'The role may not write this thread.' })
+  return thread
+}
+
+/** A document that was not written yet is made from the messages. */
+async function threadsNamed(
+  { collections, retentionMs }: ThreadStore,
+  { workspace, id, channel }: { workspace: number; id: string; channel: string | undefined },
+): Promise<ThreadRecord[]> {
+  const named = nameIn(id)
+  const isOpaque = named !== undefined && (channel === undefined || channel === named.channel)
+  const lookUp = async () => {
+    const byId = isOpaque ? await findIn(collections, [{ workspace, ...named }]) : []
+    if (byId.length > 0) return byId
+    if (channel !== undefined) return findIn(collections, [{ workspace, channel, extId: id }])
+    return collections.threads
+      .find({ _id: threadIdRange({ workspace, extId: id }), workspace }, { maxTimeMS: QUERY_MS })
+      .limit(MAX_CHANNELS)
+      .toArray()
+  }
+  const found = await lookUp()
+  if (found.length > 0) return found
+  const unwritten = [
+    ...(isOpaque ? [named] : []),
+    { extId: id, ...(channel === undefined ? {} : { channel }) },
+  ]
+  await writeFromMessages(collections, { workspace, names: unwritten, retentionMs })
+  return lookUp()
+}
+
+function findIn({ threads }: ThreadStore['collections'], names: ThreadName[]): Promise<ThreadRecord[]> {
+  return threads
+    .find({ _id: { $in: names.map(threadId) }, workspace: { $exists: true } }, { maxTimeMS: QUERY_MS })
+    .toArray()
+}
+
+function admits(decision: Decision, thread: ThreadRecord): boolean {
+  return decision.kind === 'all' || (decision.kind === 'some' && decision.test(thread))
+}

@@ -1,0 +1,64 @@
+import type { InternalClient } from '@parley/shared/internal-client'
+import { z } from 'zod'
+import type { Channel, Channels } from '../../channels/channels.ts'
+import { publicId } from '../../message/thread-name.ts'
+import type { ThreadRecord } from '../../message/thread-record.ts'
+import { SERVICE_WINDOW_MS } from '../../thread-log/service-window.ts'
+
+/** A thread as the API shows it. Free text goes out until `serviceWindowEndsAt`, where that is known. */
+export function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | undefined): object {
+  return { ...threadSummary(thread), serviceWindowEndsAt: windowEnd(thread, channel) }
+}
+
+/** What its document alone says of a thread. */
+export function threadSummary(thread: ThreadRecord): object {
+  const { channel, extId, user, handler, lastMessage, lastAt, unread } = thread
+  return { _id: publicId(thread), extId, channel, user, handler, lastMessage, lastAt, unread }
+}
+
+/** The threads of one page, which mostly have few channels. A channel that can't be read now says nothing of its window. */
+export async function threadViews(
+  channels: Pick<Channels, 'find'>,
+  threads: ThreadRecord[],
+): Promise<object[]> {
+  const names = [...new Set(threads.map(({ channel }) => channel))]
+  const found = new Map<string, Channel | undefined>()
+  for (const name of names) {
+    const { workspace = 0 } = threads[0] ?? {}
+    found.set(name, await channels.find(workspace, name).catch(() => undefined))
+  }
+  return threads.map((thread) => threadView(thread, found.get(thread.channel)))
+}
+
+const taskSchema = z.object({
+  _id: z.number(),
+  name: z.string(),
+  status: z.string(),
+  workflow: z.number(),
+  currentStep: z.number(),
+})
+
+/** One thread, with its active task; null where it has none, or configuration is unavailable. */
+export async function readThread(
+  {
+    channels,
+    configuration,
+  }: { channels: Pick<Channels, 'find'>; configuration: Pick<InternalClient, 'get'> },
+  thread: ThreadRecord,
+): Promise<object> {
+  const { workspace, extId } = thread
+  const path = `/internal/workspaces/${workspace}/tasks?thread=${encodeURIComponent(extId)}`
+  const [channel, task] = await Promise.all([
+    channels.find(workspace, thread.channel).catch(() => undefined),
+    configuration.get(path).catch(() => undefined),
+  ])
+  return { ...threadView(thread, channel), task: taskSchema.safeParse(task).data ?? null }
+}
+
+function windowEnd(
+  { lastInboundAt }: ThreadRecord,
+  channel: Pick<Channel, 'callback'> | undefined,
+): Date | null {
+  if (lastInboundAt === undefined || channel?.callback !== 'whatsapp') return null
+  return new Date(lastInboundAt.getTime() + SERVICE_WINDOW_MS)
+}

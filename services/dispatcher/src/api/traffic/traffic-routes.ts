@@ -1,0 +1,164 @@
+import type { Authorizer } from '@parley/shared/authorizer'
+import { readQuery } from '@parley/shared/list-query'
+import { type DescribedOperation, queryParameters } from '@parley/shared/openapi/operation'
+import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { Router } from 'express'
+import { z } from 'zod'
+import { NUMBER_INTERVAL_MS } from '../../channels/send-rate-limit/send-rate-limit.ts'
+import type { Collections } from '../../store/collections.ts'
+import { SPAN_MS, TRAFFIC_COUNTS, type TrafficSpan } from '../../store/traffic-records.ts'
+import { addUpTraffic, usesOfNumbers } from './add-up-traffic.ts'
+
+const QUERY_MS = 2_000
+/** Records of one question: an hour has one a minute from each instance that was busy. */
+const MAX_RECORDS = 10_000
+
+/** What is counted by what, and over how long. */
+const LAST = {
+  hour: { span: 'minute', periods: 60 },
+  day: { span: 'hour', periods: 24 },
+  week: { span: 'hour', periods: 168 },
+} as const satisfies Record<string, { span: TrafficSpan; periods: number }>
+
+/** What traffic is asked by. */
+const trafficQuery = z.object({ last: z.enum(['hour', 'day', 'week']).default('hour') })
+
+/**
+ * GET /rest/messages/traffic: what came in, left and arrived in the caller's workspace, by the minute or by the hour. It
+ * reads what was counted before, so it costs the same with any number of messages.
+ */
+export function trafficRoutes(options: {
+  collections: Pick<Collections, 'traffic'>
+  /** How many accepted messages of a workspace are nowhere. */
+  countLost(workspace: number): Promise<number>
+  authorizer: Authorizer
+}): Router {
+  const { collections, countLost, authorizer } = options
+  const router = Router({ caseSensitive: true })
+  router
+    .route('/traffic')
+    .get(async (req, res) => {
+      const caller = callerOf(res)
+      const decision = await authorizer.require(caller, 'messages', 'read')
+      // What was counted does not say whose messages it was.
+      if (decision.kind !== 'all')
+        throw new Problem('forbidden', { detail: 'Counting takes a role that reads all messages.' })
+      const { span, periods } = LAST[readQuery(trafficQuery, req).last]
+      const workspace = caller.workspace._id
+      const now = Date.now()
+      const from = beginOf(span, now) - (periods - 1) * SPAN_MS[span]
+      const lastHour = { workspace, span: 'minute', from: now - SPAN_MS.hour } as const
+      const [records, minutes, difference] = await Promise.all([
+        read(collections, { workspace, span, from }),
+        read(collections, lastHour),
+        countLost(workspace),
+      ])
+      res.set('cache-control', 'no-store').json({
+        from: new Date(from),
+        by: span,
+        ...addUpTraffic(records),
+        numbers: usesOfNumbers(minutes, {
+          last: beginOf('minute', now) - SPAN_MS.minute,
+          limit: SENDS_A_MINUTE,
+        }),
+        difference,
+      })
+    })
+    .all(methodNotAllowed('GET'))
+  return router
+}
+
+const SENDS_A_MINUTE = Math.floor(SPAN_MS.minute / NUMBER_INTERVAL_MS)
+
+const beginOf = (span: TrafficSpan, at: number): number => Math.floor(at / SPAN_MS[span]) * SPAN_MS[span]
+
+function read(
+  { traffic }: Pick<Collections, 'traffic'>,
+  { workspace, span, from }: { workspace: number; span: TrafficSpan; from: number },
+) {
+  return traffic
+    .find({ workspace, span, at: { $gte: new Date(from) } }, { maxTimeMS: QUERY_MS })
+    .sort({ at: -1 })
+    .limit(MAX_RECORDS)
+    .toArray()
+}
+
+const count = z.number().int()
+const counts = {
+  accepted: count.describe('Came in'),
+  sent: count.describe('All of their sends left'),
+  delivered: count,
+  read: count,
+  done: count.describe('Ended without a send'),
+  failed: count.describe('The provider took them, and said later that they failed'),
+  dead: count.describe('Given up'),
+  unrouted: count.describe('No channel takes them'),
+}
+const latency = z
+  .object({ p50: count, p99: count })
+  .nullable()
+  .describe(
+    'From accepted to sent, in milliseconds, off by a twentieth at most; null where nothing was sent. What was run again does not count.',
+  )
+const period = z
+  .object({ at: z.iso.datetime().describe('When it begins'), ...counts, latency })
+  .meta({ id: 'TrafficPeriod', description: 'What happened in a minute or in an hour' })
+
+const none = Object.fromEntries(TRAFFIC_COUNTS.map((name) => [name, 0]))
+const example = { ...none, accepted: 3, sent: 3, delivered: 2, latency: { p50: 84, p99: 210 } }
+
+export const trafficOperation: DescribedOperation = {
+  method: 'GET',
+  path: '/rest/messages/traffic',
+  id: 'readTraffic',
+  tag: 'messages',
+  summary: 'What came in, left and arrived, by the minute or by the hour',
+  description:
+    'Each message counts in the period in which it got into the state, so one that came in before and is delivered now counts as delivered now. Some seconds behind; of an instance that is killed the last seconds are missing. `GET /rest/messages/conservation` is the count that comes out even. Takes a role that reads all messages.',
+  parameters: queryParameters(trafficQuery, {
+    last: 'The last hour by the minute, or the last day or week by the hour',
+  }),
+  response: {
+    schema: z
+      .object({
+        from: z.iso.datetime().describe('When the first period begins'),
+        by: z.enum(['minute', 'hour']),
+        ...counts,
+        latency,
+        periods: z.array(period).describe('Those in which something happened, the oldest first'),
+        numbers: z
+          .array(
+            z.object({
+              number: z.string().describe('The `phoneNumberId` that messages left from'),
+              channels: z.array(z.string()).describe('The external ids of the channels that have it'),
+              sends: count.describe('In the last full minute'),
+              busiest: count.describe('The most in a minute of the last hour'),
+              limit: count.describe('How many may leave in a minute'),
+            }),
+          )
+          .describe('How much of its rate each number has used, the busiest first'),
+        difference: count.describe(
+          'Accepted messages that are neither in the store nor rejected, and not on their way either; 1,000 at most are counted; anything but 0 is a fault',
+        ),
+      })
+      .meta({ id: 'Traffic' }),
+    example: {
+      from: '2026-11-20T10:37:00.000Z',
+      by: 'minute',
+      ...example,
+      periods: [{ at: '2026-11-20T11:36:00.000Z', ...example }],
+      numbers: [
+        {
+          number: '106540352242922',
+          channels: ['support-line'],
+          sends: 3,
+          busiest: 8,
+          limit: SENDS_A_MINUTE,
+        },
+      ],
+      difference: 0,
+    },
+  },
+  errors: ['validation_failed'],
+}

@@ -1,0 +1,60 @@
+import { jsonOrUndefined } from '@parley/shared/parse-json'
+import { z } from 'zod'
+import type { Outcome } from '../../message/outcome.ts'
+import type { Call, HttpResponse } from './http-client.ts'
+import { presentable } from './presentable.ts'
+
+/** Shorter values of headers and parameters are no secrets. */
+const SHORTEST_SECRET = 6
+
+/** As Meta writes errors. */
+const metaError = z.object({
+  error: z.object({
+    message: z.string(),
+    error_data: z.object({ details: z.string() }).optional().catch(undefined),
+  }),
+})
+
+/**
+ * The outcome of a call that failed, with what the other side said of it: 500 bytes at most, without anything that the
+ * call itself carried in headers, parameters and body.
+ */
+export function withErrorText<O extends Outcome>(
+  outcome: O,
+  { body }: Pick<HttpResponse, 'body'>,
+  call: Pick<Call, 'url' | 'headers' | 'body'>,
+): O {
+  if (outcome.kind === 'accepted') return outcome
+  const prompt = textsIn(jsonOrUndefined(call.body ?? ''))
+  const error = presentable(textOf(body), { key: secretsOf(call), prompt })
+  return error === '' ? outcome : { ...outcome, error }
+}
+
+function textOf(body: string): string {
+  const known = metaError.safeParse(jsonOrUndefined(body))
+  if (!known.success) return body
+  const { message, error_data } = known.data.error
+  return [message, error_data?.details ?? ''].filter((text) => text !== '').join(': ')
+}
+
+function secretsOf({ url, headers }: Pick<Call, 'url' | 'headers'>): string[] {
+  const parameters = URL.canParse(url) ? [...new URL(url).searchParams.values()] : []
+  const values = Object.entries(headers).flatMap(([name, value]) =>
+    name === 'content-type' ? [] : value.split(' '),
+  )
+  return [...parameters, ...values].filter(({ length }) => length >= SHORTEST_SECRET)
+}
+
+const MAX_TEXTS = 1_000
+
+/** All texts of what was sent: they are a person's, or of those who write to them. */
+function textsIn(value: unknown): string[] {
+  const texts: string[] = []
+  const left = [value]
+  while (left.length > 0 && texts.length < MAX_TEXTS) {
+    const one = left.pop()
+    if (typeof one === 'string') texts.push(one)
+    else if (typeof one === 'object' && one !== null) left.push(...Object.values(one))
+  }
+  return texts
+}

@@ -1,0 +1,69 @@
+import type { InternalClient } from '@parley/shared/internal-client'
+import { Problem } from '@parley/shared/problem'
+import type { MessageRecord } from '../../message/message-record.ts'
+import type { Channels } from '../channels.ts'
+import type { HttpClient } from '../http/http-client.ts'
+import { findAudio, findMedia, type MediaPlace } from './find-media.ts'
+import { audioFromText, type MediaBytes } from './media-bytes.ts'
+import { fetchMedia } from './meta-media.ts'
+
+const WEBHOOK_TIMEOUT_MS = 10_000
+const MAX_BYTES = 16 * 1024 * 1024
+// As base64, and what a data URL begins with.
+const MAX_TEXT_BYTES = 24 * 1024 * 1024
+
+/** What a message's media are found by. */
+export type MediaRecord = Pick<MessageRecord, '_id' | 'workspace' | 'channel' | 'source' | 'body'>
+
+export interface MediaSources {
+  channels: Pick<Channels, 'find'>
+  webhook: Pick<InternalClient, 'getBytes'>
+  http: Pick<HttpClient, 'getBytes'>
+}
+
+/** Media as they are: bytes, or what the message says in Meta's own form. */
+type Media = (MediaBytes & { kind: 'bytes'; fileName?: string }) | { kind: 'content'; json: object }
+
+/**
+ * A message's media, 16 MiB at most, wherever they are. Throws `not_found` when there are none (any more),
+ * `bad_gateway`, `unavailable` or `upstream_timeout`.
+ */
+export async function readMedia(record: MediaRecord, sources: MediaSources): Promise<Media> {
+  const place = findMedia(record)
+  if (place === undefined) throw new Problem('not_found', { detail: 'The message has no media.' })
+  if (place.kind === 'content')
+    return { kind: 'content', json: { type: place.type, [place.type]: place.content } }
+  const bytes = await bytesAt(place, record, sources)
+  const { fileName } = place.kind === 'media' ? place : {}
+  return { kind: 'bytes', ...bytes, ...(fileName !== undefined && { fileName }) }
+}
+
+/** The bytes of a message's audio; throws as {@link readMedia}. */
+export async function readAudio(record: MediaRecord, sources: MediaSources): Promise<MediaBytes> {
+  const place = findAudio(record)
+  if (place === undefined || place.kind === 'content')
+    throw new Problem('not_found', { detail: 'The message has no audio.' })
+  return bytesAt(place, record, sources)
+}
+
+async function bytesAt(
+  place: Exclude<MediaPlace, { kind: 'content' }>,
+  { _id, workspace, channel: extId }: MediaRecord,
+  { channels, webhook, http }: MediaSources,
+): Promise<MediaBytes> {
+  switch (place.kind) {
+    case 'inline':
+      return audioFromText(place.text)
+    case 'kept': {
+      const path = `/internal/workspaces/${workspace}/audio/${encodeURIComponent(_id)}`
+      const text = await webhook.getBytes(path, { maxBytes: MAX_TEXT_BYTES, timeoutMs: WEBHOOK_TIMEOUT_MS })
+      if (text === undefined) throw new Problem('not_found', { detail: 'The audio is not kept any more.' })
+      return audioFromText(text.toString())
+    }
+    case 'media': {
+      const channel = await channels.find(workspace, extId)
+      if (channel === undefined) throw new Problem('not_found', { detail: 'The channel is gone.' })
+      return fetchMedia({ http, channel, mediaId: place.mediaId, maxBytes: MAX_BYTES })
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import type { Agent } from '../agents/agent.ts'
+import type { ModelChoice, ModelResult } from '../agents/model-client.ts'
+import { agentTypeOf } from '../agents/turns/agents.ts'
+import { deadlineOf, MODEL_STEP } from '../agents/turns/bounds.ts'
+import type { ModelCallState } from '../agents/turns/model-calls.ts'
+import { nextChoice, retryOf } from '../agents/turns/model-retry.ts'
+import { turnSettingsOf } from '../agents/turns/settings.ts'
+import type { Attempt, Ending, MessageRecord } from '../message/message-record.ts'
+import { attemptOf, modelTried, ranAgainAt, withAttempt } from '../message/progress.ts'
+import { endDecided } from '../message/turn-progress.ts'
+import type { MessageRun } from './message-run.ts'
+import { type StepResult, settleEndMerged } from './settle-attempt.ts'
+import type { RunResult } from './thread-run.ts'
+import { letPass, waitUntilDue } from './wait.ts'
+import type { AgentMessage } from './work-in-turns.ts'
+import { Superseded } from './written-message.ts'
+
+type Ended = Extract<ModelCallState, { kind: 'ended' }>
+export type NewTurn = Extract<ModelResult, { kind: 'answered' }>['turn']
+
+/** Each run of a message and each of its turns has a call of its own. */
+export function callKeyOf({ _id, order, turns = [] }: MessageRecord): string {
+  return `${_id}/${order}/${turns.length}`
+}
+
+/** Stores what the call of this key brought, or waits for it; undefined where none was started. */
+export async function resultOfCall(
+  run: MessageRun,
+  found: AgentMessage,
+  { key, store }: { key: string; store(turn: NewTurn): Promise<StepResult> },
+): Promise<StepResult | undefined> {
+  const { calls } = found.agents
+  const call = calls.find(key)
+  if (call === undefined) return undefined
+  if (call.kind === 'asking')
+    return { kind: 'pending', record: run.record, settled: call.settled, for: 'model' }
+  const result = await takeResult(run, found, { call, store })
+  calls.forget(key)
+  return result
+}
+
+/** Starts a call of a model beside the run, which leaves. */
+export function startCall(
+  { record, options, leased }: MessageRun,
+  { agents, channel, message }: AgentMessage,
+  call: {
+    key: string
+    choices: number
+    ask(limits: { timeoutMs: number; signal: AbortSignal }): Promise<ModelResult>
+  },
+): RunResult {
+  if (!leased.isLeased()) throw new Superseded()
+  const { turnMs, messageMs } = turnSettingsOf(channel.config)
+  const now = options.now()
+  const { key, choices, ask } = call
+  const timeoutMs = Math.min(turnMs / choices, deadlineOf(record, { messageMs, now }) - now)
+  const started = agents.calls.start({
+    ...{ key, choices, timeoutMs },
+    workspace: record.workspace,
+    ended: leased.ended,
+    ask: (signal) => ask({ timeoutMs, signal }),
+  })
+  if (started.kind === 'busy') return { kind: 'pending', record, settled: started.room, for: 'model' }
+  agents.showTyping({ channel, record, message }, started.settled)
+  return { kind: 'pending', record, settled: started.settled, for: 'model' }
+}
+
+/** The agent of the message's thread, and the models it may ask, as they are configured now. */
+export async function loadAgent(
+  { record }: MessageRun,
+  { agents, channel }: AgentMessage,
+): Promise<{ kind: 'loaded'; agent: Agent; choices: ModelChoice[] } | { kind: 'missing'; reason: string }> {
+  const type = agentTypeOf(channel)
+  if (type === undefined)
+    return { kind: 'missing', reason: 'The handler of the channel is no agent any more.' }
+  const { thread } = record
+  const loaded = await agents.loadAgent({ channel, type, thread, notBefore: ranAgainAt(record) })
+  if (loaded.kind === 'missing') return loaded
+  const found = agents.choicesOf(loaded.agent)
+  return found.kind === 'missing' ? found : { kind: 'loaded', agent: loaded.agent, choices: found.choices }
+}
+
+function takeResult(
+  run: MessageRun,
+  found: AgentMessage,
+  { call: ended, store }: { call: Ended; store(turn: NewTurn): Promise<StepResult> },
+): Promise<StepResult> {
+  const { result } = ended
+  switch (result.kind) {
+    case 'answered':
+      return store(result.turn)
+    case 'refused':
+      return settleDead(run, { reason: result.reason, attempt: attemptAt(run, ended, result) })
+    case 'retryable':
+      return tryAgain(run, found, { ended, result })
+  }
+}
+
+/** Another try, of this model or the next; where there is none in time, a bound is met. */
+async function tryAgain(
+  run: MessageRun,
+  found: AgentMessage,
+  { ended, result }: { ended: Ended; result: Extract<ModelResult, { kind: 'retryable' }> },
+): Promise<StepResult> {
+  const { record, options } = run
+  const attempt = attemptAt(run, ended, result)
+  const { turnMs, messageMs } = turnSettingsOf(found.channel.config)
+  const now = options.now()
+  const deadline = deadlineOf(withTry(record, attempt), { messageMs, now })
+  const { tries, delay } = ended.isTimedOut
+    ? { tries: nextChoice(record.tries, ended.choices), delay: 0 }
+    : retryOf({ ...result, tries: record.tries, choices: ended.choices })
+  const due = now + delay
+  if (due >= deadline) {
+    const reason = `${result.reason} Given up after ${messageMs / 1_000} seconds (messageTimeoutSeconds).`
+    return giveUp(run, found, { reason, attempt })
+  }
+  if (tries === undefined) {
+    const reason = `The model did not answer within ${turnMs / 1_000} seconds (turnTimeoutSeconds).`
+    return giveUp(run, found, { reason, attempt })
+  }
+  await run.message.commitMerged((current) =>
+    letPass(run, modelTried(current, { attempt, tries, due: delay === 0 ? undefined : due })),
+  )
+  return waitUntilDue(run) ?? { kind: 'next' }
+}
+
+/** A bound is met: the person gets the channel's fallback message where there is one, then the message is dead. */
+export async function giveUp(
+  run: MessageRun,
+  { channel }: AgentMessage,
+  { reason, attempt }: { reason: string; attempt?: Attempt },
+): Promise<StepResult> {
+  const ending: Ending = { state: 'dead', reason, fault: 'channel' }
+  const farewell = turnSettingsOf(channel.config).fallbackMessage
+  const at = run.options.now()
+  await run.message.commitMerged((record) => endDecided(withTry(record, attempt), { ending, farewell, at }))
+  return { kind: 'next' }
+}
+
+/** Ends the message as dead, by the fault of its channel. */
+export function settleDead(
+  run: MessageRun,
+  { reason, attempt }: { reason: string; attempt?: Attempt },
+): Promise<RunResult> {
+  const ending: Ending = { state: 'dead', reason, fault: 'channel' }
+  return settleEndMerged(run, ending, (record) => ({
+    ...withTry(record, attempt),
+    turns: record.turns ?? [],
+    ending,
+  }))
+}
+
+function withTry(record: MessageRecord, attempt: Attempt | undefined): MessageRecord {
+  return attempt === undefined ? record : { ...record, attempts: withAttempt(record.attempts, attempt) }
+}
+
+function attemptAt(
+  { options }: MessageRun,
+  { ms }: Ended,
+  { kind, code, reason }: Exclude<ModelResult, { kind: 'answered' }>,
+): Attempt {
+  const outcome = {
+    kind: kind === 'refused' ? ('permanent' as const) : kind,
+    code,
+    reason,
+    error: reason,
+    fault: 'channel' as const,
+  }
+  return attemptOf({ step: MODEL_STEP, outcome, at: options.now(), ms })
+}

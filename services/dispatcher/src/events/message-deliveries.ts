@@ -1,0 +1,104 @@
+import { MESSAGE_EVENTS } from '@parley/shared/event-types'
+import type { JsonObject } from '@parley/shared/json-object'
+import type { mongo } from 'mongoose'
+import type { MessageRecord } from '../message/message-record.ts'
+import type { NewDelivery } from './insert-deliveries.ts'
+import { eventsOfMessage } from './message-events.ts'
+import { type ExtIdOf, isOfChannel } from './of-channel.ts'
+import type { Subscription } from './subscriptions.ts'
+
+const BATCH = 100
+const MAX_LOOKED_AT = 10_000
+const CLOCKS_MS = 10_000
+
+/** A write to a message; what it is now is read when it is dealt with. */
+export interface MessageWrite {
+  kind: 'message'
+  _id: string
+  at?: Date | undefined
+}
+
+export const MESSAGE_WRITES: mongo.Document = {
+  'ns.coll': 'messages',
+  operationType: { $in: ['insert', 'update', 'replace'] },
+}
+
+export const namesMessages = ({ events }: Pick<Subscription, 'events'>): boolean =>
+  MESSAGE_EVENTS.some((type) => events.has(type))
+
+/** The messages that came in after `from` and were changed after `since`, the latest 10,000. */
+export async function* messagesChangedSince(
+  messages: mongo.Collection<MessageRecord>,
+  workspace: number,
+  { from, since }: { from: Date; since: Date },
+): AsyncGenerator<MessageWrite[]> {
+  const updatedAt = { $gte: new Date(since.getTime() - CLOCKS_MS) }
+  const found = await messages
+    .find({ workspace, receivedAt: { $gte: from } }, { projection: { _id: 1, updatedAt: 1 } })
+    .sort({ receivedAt: -1, _id: -1 })
+    .limit(MAX_LOOKED_AT)
+    .toArray()
+  const writes = found
+    .filter((record) => record.updatedAt >= updatedAt.$gte)
+    .map(({ _id }): MessageWrite => ({ kind: 'message', _id }))
+    .reverse()
+  for (let at = 0; at < writes.length; at += BATCH) yield writes.slice(at, at + BATCH)
+}
+
+interface MessageSources {
+  messages: mongo.Collection<MessageRecord>
+  extIdOf: ExtIdOf
+  detailOf(record: MessageRecord): object
+  summaryOf(record: MessageRecord): object
+}
+
+/** The deliveries of what has become of messages, in their order. An erased message has none. */
+export async function messageDeliveries(
+  sources: MessageSources,
+  writes: readonly MessageWrite[],
+  subscribed: ReadonlyMap<number, readonly Subscription[]>,
+): Promise<NewDelivery[]> {
+  const ids = [...new Set(writes.map(({ _id }) => _id))]
+  const workspace = { $in: [...subscribed.keys()] }
+  const records = await sources.messages.find({ _id: { $in: ids }, workspace }).toArray()
+  const deliveries: NewDelivery[] = []
+  for (const record of records.toSorted((one, other) => one.order - other.order))
+    for (const one of subscribed.get(record.workspace) ?? [])
+      deliveries.push(...(await deliveriesOf(record, one, sources)))
+  return deliveries
+}
+
+async function deliveriesOf(
+  record: MessageRecord,
+  subscription: Subscription,
+  sources: MessageSources,
+): Promise<NewDelivery[]> {
+  const { activeSince, events, isFull } = subscription
+  if (isFull || !(await isOfChannel(subscription, record, sources.extIdOf))) return []
+  const due = eventsOfMessage(record).filter(
+    ({ type, storedBy }) => events.has(type) && storedBy >= activeSince,
+  )
+  if (due.length === 0) return []
+  const { data, shortData } = viewOf(record, sources)
+  return due.map(({ key, type, at }) => ({
+    subscription,
+    event: type,
+    record: `messages/${record._id}`,
+    line: `thread/${record.thread}`,
+    key,
+    at,
+    data,
+    shortData,
+  }))
+}
+
+const seen = new WeakMap<MessageRecord, { data: JsonObject; shortData: JsonObject }>()
+
+/** The same object for all subscriptions. */
+function viewOf(record: MessageRecord, { detailOf, summaryOf }: MessageSources) {
+  const known = seen.get(record)
+  if (known !== undefined) return known
+  const view = { data: detailOf(record) as JsonObject, shortData: summaryOf(record) as JsonObject }
+  seen.set(record, view)
+  return view
+}

@@ -1,0 +1,68 @@
+import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
+import { createWebhookSigner } from '@parley/shared/signing-secret'
+import type { HttpClient } from '../channels/http/http-client.ts'
+import { outcomeOfCall, outcomeOfStatus } from '../channels/rpc.ts'
+import type { Delivery, DeliveryAttempt } from '../message/delivery.ts'
+import type { Outcome } from '../message/outcome.ts'
+import type { Subscription } from './subscriptions.ts'
+
+/** A receiver that has not answered by then has not got it. */
+export const EVENT_TIMEOUT_MS = 15_000
+const MAX_RESPONSE_BYTES = 64 * 1024
+
+/** How an attempt to deliver ended. */
+export interface Posted {
+  attempt: DeliveryAttempt
+  reason: string
+  /** Whether anything came back. */
+  hasResponse: boolean
+}
+
+/** Posts a delivery to its receiver, signed by Standard Webhooks: a 2xx means that it has it. `signal` breaks it off. */
+export type PostEvent = (
+  delivery: Pick<Delivery, '_id' | 'payload'>,
+  to: Subscription,
+  signal: AbortSignal,
+) => Promise<Posted>
+
+export function createPostEvent(options: {
+  http: Pick<HttpClient, 'post'>
+  secrets: Pick<SecretBox, 'open'>
+  now: () => number
+}): PostEvent {
+  const { http, secrets, now } = options
+  return async ({ _id, payload }, to, signal) => {
+    const at = new Date(now())
+    const began = performance.now()
+    const outcome = await post()
+    const ms = Math.round(performance.now() - began)
+    if (outcome.kind === 'accepted')
+      return { attempt: { at, ms, outcome: 'accepted' }, reason: '', hasResponse: true }
+    const { code, reason } = outcome
+    return { attempt: { at, ms, outcome: 'failed', code }, reason, hasResponse: code.startsWith('http_') }
+
+    async function post(): Promise<Outcome> {
+      try {
+        const { signingSecret } = openSecrets({ signingSecret: to.signingSecret }, secrets, to.workspace)
+        const seconds = Math.floor(at.getTime() / 1_000)
+        const signature = createWebhookSigner(signingSecret)({ id: _id, seconds, payload })
+        const answer = await http.post({
+          url: to.url,
+          headers: {
+            'content-type': 'application/json',
+            'webhook-id': _id,
+            'webhook-timestamp': String(seconds),
+            'webhook-signature': signature,
+          },
+          body: payload,
+          timeoutMs: EVENT_TIMEOUT_MS,
+          maxBytes: MAX_RESPONSE_BYTES,
+          signal,
+        })
+        return outcomeOfStatus(answer)
+      } catch (error) {
+        return outcomeOfCall(error)
+      }
+    }
+  }
+}

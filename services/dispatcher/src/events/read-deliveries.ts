@@ -1,0 +1,63 @@
+import type { mongo } from 'mongoose'
+import type { Delivery } from '../message/delivery.ts'
+import type { EventCollections } from '../store/event-collections.ts'
+import type { Receiver } from './receiver.ts'
+
+const RETRIES_AT_ONCE = 50
+/** More are due than were read. */
+const READ_AGAIN_MS = 500
+
+interface ReadOptions {
+  deliveries: EventCollections['deliveries']
+  shard: number
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+/** Reads what is to be delivered to a receiver next into its buffer. Those that failed before and are due come first. */
+export async function readDeliveries(options: ReadOptions, receiver: Receiver): Promise<void> {
+  if (receiver.nextDue !== undefined && receiver.nextDue <= options.now()) await readDue(options, receiver)
+  if (receiver.buffer.length === 0 && receiver.hasMore) await readFresh(options, receiver)
+}
+
+async function readFresh({ deliveries, shard }: ReadOptions, receiver: Receiver): Promise<void> {
+  const known = receiver.known()
+  const { limit } = receiver
+  const rows = await deliveries
+    .find({ shard, subscription: receiver.key, fresh: true })
+    .sort({ order: 1 })
+    .limit(limit)
+    .toArray()
+  receiver.hasMore = rows.length === limit
+  receiver.buffer.push(...rows.filter(({ _id }) => !known.has(_id)))
+}
+
+async function readDue(options: ReadOptions, receiver: Receiver): Promise<void> {
+  const known = receiver.known()
+  receiver.nextDue = undefined
+  const rows = await dueOf(options, receiver.key)
+    .limit(RETRIES_AT_ONCE + known.size)
+    .toArray()
+    .catch((error) => {
+      receiver.isDueAt(options.now())
+      throw error
+    })
+  const now = options.now()
+  const due = rows.filter((row) => (row.due?.getTime() ?? 0) <= now)
+  receiver.buffer.unshift(...due.filter(({ _id }) => !known.has(_id)))
+  const following = rows[due.length]?.due?.getTime() ?? (due.length > 0 ? now + READ_AGAIN_MS : undefined)
+  receiver.isDueAt(following)
+}
+
+/** When the first of those that failed is tried again; undefined where there is none. */
+export async function firstDue(options: ReadOptions, subscription: string): Promise<number | undefined> {
+  const [first] = await dueOf(options, subscription).limit(1).toArray()
+  return first?.due?.getTime()
+}
+
+function dueOf(
+  { deliveries, shard }: Pick<ReadOptions, 'deliveries' | 'shard'>,
+  subscription: string,
+): mongo.FindCursor<mongo.WithId<Delivery>> {
+  return deliveries.find({ shard, subscription, due: { $exists: true } }).sort({ due: 1 })
+}

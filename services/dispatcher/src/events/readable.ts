@@ -1,0 +1,115 @@
+import type { Authorizer } from '@parley/shared/authorizer'
+import type { InternalClient } from '@parley/shared/internal-client'
+import { callerSchema } from '@parley/shared/internal-token'
+import { parseJson } from '@parley/shared/parse-json'
+import { LRUCache } from 'lru-cache'
+import type { mongo } from 'mongoose'
+import type { Delivery } from '../message/delivery.ts'
+import type { MessageRecord } from '../message/message-record.ts'
+import { nameIn } from '../message/thread-name.ts'
+import { type ThreadRecord, threadId } from '../message/thread-record.ts'
+import type { Subscription } from './subscriptions.ts'
+
+const CACHED = 10_000
+/** How late a change of a role or the end of an account is noticed. */
+const FRESH_MS = 2_000
+
+/**
+ * Those of some deliveries that the subscription's account may read at the moment; none once the account, or its API
+ * token, is gone. Rejects while identity is unavailable.
+ */
+export type Readable = (
+  subscription: Pick<Subscription, 'workspace' | 'account' | 'token'>,
+  deliveries: readonly Delivery[],
+) => Promise<ReadonlySet<Delivery>>
+
+export function createReadable(options: {
+  identity: Pick<InternalClient, 'get'>
+  authorizer: Authorizer
+  messages: mongo.Collection<MessageRecord>
+  threads: mongo.Collection<ThreadRecord>
+}): Readable {
+  const { identity, authorizer } = options
+  const callers = new LRUCache<string, { caller: ReturnType<typeof callerSchema.parse> | undefined }>({
+    max: CACHED,
+    ttl: FRESH_MS,
+    fetchMethod: async (path) => {
+      const found = await identity.get(path)
+      return { caller: found === undefined ? undefined : callerSchema.parse(found) }
+    },
+  })
+  return async ({ workspace, account, token }, deliveries) => {
+    const path = `/internal/callers/${account}${token === undefined ? '' : `?token=${token}`}`
+    const caller = (await callers.fetch(path))?.caller
+    if (caller === undefined || caller.workspace._id !== workspace) return new Set()
+    const readable = new Set<Delivery>()
+    for (const [resource, some] of Map.groupBy(deliveries, resourceOf)) {
+      const decision = await authorizer.decide(caller, resource, 'read')
+      if (decision.kind === 'all') for (const one of some) readable.add(one)
+      if (decision.kind !== 'some') continue
+      const stored = storedOf(options, resource)
+      const isReadable =
+        stored === undefined
+          ? (one: Delivery) => decision.test(documentIn(one))
+          : await testOfStored(stored, { workspace, some, filter: decision.filter })
+      for (const one of some) if (isReadable(one)) readable.add(one)
+    }
+    return readable
+  }
+}
+
+/** What is not in an event as rules look at it. */
+interface Stored {
+  collection: mongo.Collection<{ _id: string }>
+  idOf(record: string, workspace: number): string
+}
+
+type Looked = Pick<Parameters<typeof createReadable>[0], 'messages' | 'threads'>
+
+function storedOf({ messages, threads }: Looked, resource: string): Stored | undefined {
+  if (resource === 'messages')
+    return {
+      collection: messages as unknown as Stored['collection'],
+      idOf: (record) => record.slice('messages/'.length),
+    }
+  if (resource !== 'threads') return undefined
+  return {
+    collection: threads as unknown as Stored['collection'],
+    idOf: (record, workspace) => {
+      const name = nameIn(record.slice('threads/'.length))
+      return name === undefined ? '' : threadId({ workspace, ...name })
+    },
+  }
+}
+
+/** By the documents as they are now; those that are gone can't be read. */
+async function testOfStored(
+  { collection, idOf }: Stored,
+  { workspace, some, filter }: { workspace: number; some: readonly Delivery[]; filter: mongo.BSON.Document },
+): Promise<(one: Delivery) => boolean> {
+  const ids = some.map(({ record }) => idOf(record, workspace))
+  const visible = { $and: [{ _id: { $in: ids }, workspace }, filter] }
+  const found = await collection.find(visible, { projection: { _id: 1 } }).toArray()
+  const readable = new Set(found.map(({ _id }) => _id))
+  return ({ record }) => readable.has(idOf(record, workspace))
+}
+
+const OF_RUNTIME: Readonly<Record<string, string>> = {
+  message: 'messages',
+  thread: 'threads',
+  task: 'tasks',
+  subscription: 'subscriptions',
+}
+
+/** What a role decides about whoever gets an event. */
+export function resourceOf({ event }: Pick<Delivery, 'event'>): string {
+  const [group = '', resource = ''] = event.split('.')
+  return OF_RUNTIME[group] ?? resource
+}
+
+/** The document that rules look at, as it is in the event. */
+function documentIn({ payload }: Delivery): object {
+  const { data } = parseJson(payload) as { data: Record<string, unknown> }
+  const document = data.document ?? data.task ?? data.subscription ?? data
+  return document as object
+}

@@ -1,0 +1,86 @@
+/** Who answers what comes in on a thread. */
+export type ThreadHandler = 'assistant' | 'person'
+
+/** How a person came to have a thread. */
+export interface HandedOff {
+  at: Date
+  /** Who gave it: its assistant, or the person who took it. */
+  by: ThreadHandler
+  /** What the assistant said, at most 1,024 characters. */
+  reason?: string
+}
+
+/** A person's thread on a channel, as lists of threads have it. It is written behind its messages, all but who has it. */
+export interface ThreadRecord {
+  /** As {@link threadId} makes it. */
+  _id: string
+  /** Missing on the mark of a thread that was erased. */
+  workspace: number
+  /** The external id of its channel. */
+  channel: string
+  extId: string
+  user: ThreadUser
+  /** The authority on who has the thread: nothing else says it. */
+  handler: ThreadHandler
+  /** By the write that last gave it to a person. */
+  handedOff?: HandedOff
+  /** When its document was made; after it was erased, when that was. */
+  openedAt?: Date
+  /** The beginning of what was said last, by whomever. */
+  lastMessage: string
+  lastAt: Date
+  /** Messages of the person that a person is to read; at most 1,000 are counted. */
+  unread: number
+  /** What was received until then was read. */
+  readAt?: Date
+  /** When the last of the unread messages was received. */
+  lastUnreadAt?: Date
+  /** When the person's last message was received. */
+  lastInboundAt?: Date
+  /** The digits of the person's phone number. */
+  phone?: string
+  /** The words of the person's name, as they are searched by. */
+  words?: string[]
+  /** It ends with the retention of its messages. */
+  expiresAt: Date
+}
+
+export interface ThreadUser {
+  name?: string
+  phone?: string
+  email?: string
+}
+
+/** A thread of a channel; the same `extId` on another channel is another thread. */
+export interface ThreadName {
+  workspace: number
+  channel: string
+  extId: string
+}
+
+/** The database's id of a thread. */
+export function threadId({ workspace, channel, extId }: ThreadName): string {
+  return `${workspace}/${JSON.stringify([extId, channel])}`
+}
+
+/** The ids of the threads with this `extId` on all channels lie between these. */
+export function threadIdRange({ workspace, extId }: Omit<ThreadName, 'channel'>): {
+  $gt: string
+  $lt: string
+} {
+  const begin = `${workspace}/[${JSON.stringify(extId)}`
+  return { $gt: `${begin},`, $lt: `${begin}-` }
+}
+
+/** The reasons for which a message ends that a person is to read. */
+export const UNREAD_REASONS = ['handler_is_person', 'handed_off'] as const
+
+const MAX_WORDS = 8
+const MAX_WORD = 32
+
+/** The words of a name as they are searched by: without case and accents; the first 8, of 32 characters at most. */
+export function searchWords(name: string): string[] {
+  const plain = name.slice(0, 512).normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
+  const words = plain.match(/[\p{L}\p{N}]+/gu) ?? []
+  return [...new Set(words.map((word) => word.slice(0, MAX_WORD).toWellFormed()))].slice(0, MAX_WORDS)
+}

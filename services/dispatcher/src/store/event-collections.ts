@@ -1,0 +1,50 @@
+import type { LeasedDocument } from '@parley/shared/lease'
+import type { StoredRelay } from '@parley/shared/relay/relay-state'
+import type { Connection, mongo } from 'mongoose'
+import type { Delivery } from '../message/delivery.ts'
+
+/** What is remembered of a subscription besides its replica. */
+export interface Subscriber {
+  /** As {@link Delivery.subscription}. */
+  _id: string
+  /** What happened since it was turned on then has its deliveries. */
+  caughtUp?: string
+  /** Nothing has arrived since. */
+  failingSince?: Date
+  /** So many events wait that it gets no more. */
+  full?: true
+}
+
+export interface EventCollections {
+  deliveries: mongo.Collection<Delivery>
+  subscribers: mongo.Collection<Subscriber>
+  /** The lease and the position of each relay. */
+  relays: mongo.Collection<StoredRelay>
+  /** The lease of each shard of the deliveries. */
+  shards: mongo.Collection<LeasedDocument>
+  counters: mongo.Collection<{ _id: string; value: number }>
+}
+
+/** The dispatcher's collections for outgoing events. */
+export function eventCollectionsOf(connection: Connection): EventCollections {
+  const native = <T extends mongo.BSON.Document>(name: string) =>
+    connection.collection<T>(name) as unknown as mongo.Collection<T>
+  return {
+    deliveries: native('deliveries'),
+    subscribers: native('subscribers'),
+    relays: native('relays'),
+    shards: native('deliverers'),
+    counters: native('counters'),
+  }
+}
+
+/** Makes the indexes; harmless when they are there. */
+export async function prepareEvents(connection: Connection): Promise<void> {
+  await eventCollectionsOf(connection).deliveries.createIndexes([
+    { key: { shard: 1, subscription: 1, order: 1 }, partialFilterExpression: { fresh: true } },
+    { key: { shard: 1, subscription: 1, due: 1 }, partialFilterExpression: { due: { $exists: true } } },
+    { key: { subscription: 1, order: 1 } },
+    { key: { workspace: 1, line: 1 } },
+    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  ])
+}

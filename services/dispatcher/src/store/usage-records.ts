@@ -1,0 +1,77 @@
+/** What calls of models are added up by. */
+export interface UsageDimensions {
+  workspace: number
+  /** The external id of the channel; null for what an assistant was tried with. */
+  channel: string | null
+  assistant: number
+  provider: string
+  model: string
+}
+
+/** What is added up. */
+export interface UsageSums {
+  /** Messages that a model was asked for, each in the entry of its first call. */
+  messages: number
+  /** The same of each model: a message that two models were asked for counts with both. */
+  modelMessages: number
+  turns: number
+  inputTokens: number
+  outputTokens: number
+  /** In milliseconds. */
+  modelMs: number
+  errors: number
+}
+
+/** One call of a model, or a message that is counted: its id says which, so that nothing counts twice. */
+export interface UsageEntry extends UsageDimensions, UsageSums {
+  _id: string
+  at: Date
+}
+
+/** What the entries of an hour (UTC) add up to. */
+export interface UsageHour extends UsageDimensions, UsageSums {
+  _id: UsageDimensions & { at: Date }
+  /** When the hour begins. */
+  at: Date
+}
+
+/** How many tokens a channel, or an assistant that is tried, has used in a day (UTC). */
+export interface UsedTokens {
+  _id: string
+  tokens: number
+  expiresAt: Date
+}
+
+/** How far entries are added up. */
+export interface UsageState {
+  _id: string
+  owner?: string
+  expiresAt?: Date
+  /** Entries before then are in hours. */
+  addedUpTo?: Date
+}
+
+const NONE: UsageSums = {
+  messages: 0,
+  modelMessages: 0,
+  turns: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  modelMs: 0,
+  errors: 0,
+}
+const DIMENSIONS = ['workspace', 'channel', 'assistant', 'provider', 'model'] as const
+
+export const usageEntry = (
+  _id: string,
+  of: UsageDimensions & { at: Date },
+  sums: Partial<UsageSums>,
+): UsageEntry => ({ _id, ...of, ...NONE, ...sums })
+
+/** The sums of a group of entries or hours, for the database. */
+export const SUMS = Object.fromEntries(Object.keys(NONE).map((field) => [field, { $sum: `$${field}` }]))
+/** What entries are grouped by, for the database. */
+export const GROUP = Object.fromEntries(DIMENSIONS.map((field) => [field, `$${field}`]))
+
+/** The day (UTC) as its date. */
+export const dayOf = (at: Date): string => at.toISOString().slice(0, 10)

@@ -1,0 +1,50 @@
+import type { MessageRecord } from '../message/message-record.ts'
+import { threadId } from '../message/thread-record.ts'
+import type { Collections } from '../store/collections.ts'
+
+/** How long after a person's last message WhatsApp takes free text for them. */
+export const SERVICE_WINDOW_MS = 24 * 60 * 60 * 1_000
+
+const QUERY_MS = 5_000
+
+/**
+ * Whether WhatsApp's window for free text has closed for the person of a message, as far as is known here: only where
+ * a message of theirs on this channel was seen. Rejects when the database is unavailable.
+ */
+export type IsOutsideWindow = (record: MessageRecord, now: number) => Promise<boolean>
+
+/** One look at the threads' documents; only what they say to be closed is looked up among the messages. */
+export function createIsOutsideWindow({
+  threads,
+  messages,
+}: Pick<Collections, 'threads' | 'messages'>): IsOutsideWindow {
+  const lastInbound = async ({ workspace, channel, thread, phone }: MessageRecord) => {
+    const names = [thread, ...(phone === undefined ? [] : [phone])]
+    const found = await threads
+      .find(
+        { _id: { $in: names.map((extId) => threadId({ workspace, channel, extId })) } },
+        { maxTimeMS: QUERY_MS },
+      )
+      .project<{ lastInboundAt?: Date }>({ lastInboundAt: 1 })
+      .toArray()
+    return Math.max(...found.map(({ lastInboundAt }) => lastInboundAt?.getTime() ?? Number.NEGATIVE_INFINITY))
+  }
+  const hasInboundSince = async ({ workspace, channel, thread, phone }: MessageRecord, since: Date) => {
+    const recent = { workspace, channel, inbound: true as const, receivedAt: { $gt: since } }
+    const ofThread = await messages.findOne(
+      { ...recent, thread },
+      { projection: { _id: 1 }, maxTimeMS: QUERY_MS },
+    )
+    if (ofThread !== null || phone === undefined) return ofThread !== null
+    return (
+      (await messages.findOne({ ...recent, phone }, { projection: { _id: 1 }, maxTimeMS: QUERY_MS })) !== null
+    )
+  }
+  return async (record, now) => {
+    const since = now - SERVICE_WINDOW_MS
+    if (record.inbound === true && record.receivedAt.getTime() > since) return false
+    const last = await lastInbound(record)
+    if (last === Number.NEGATIVE_INFINITY || last > since) return false
+    return !(await hasInboundSince(record, new Date(since)))
+  }
+}

@@ -1,0 +1,159 @@
+import { pause } from '@parley/shared/every'
+import { mongo } from 'mongoose'
+import type { MessageRecord } from '../message/message-record.ts'
+import { type HandedOff, type ThreadName, type ThreadRecord, threadId } from '../message/thread-record.ts'
+import type { Collections } from '../store/collections.ts'
+import { statusWriter } from '../store/commit.ts'
+import { group } from '../store/group.ts'
+
+const QUERY_MS = 5_000
+const GATHER_MS = 2
+const LOOK_AGAIN_MS = 25
+/** A claimed send leaves within that time, or not at all. */
+const LEAVING_MS = 3_000
+const MAX_OPEN = 200
+const MAX_REASON = 1_024
+const WRITER = statusWriter('take-over')
+
+type Needed = Pick<Collections, 'threads' | 'messages'>
+
+/** A thread, where its messages are worked, and for how long they are stored (milliseconds). */
+export interface OpenThread extends ThreadName {
+  partition: number
+  retentionMs: number
+}
+
+/** Whether a person has the thread of a message. Rejects when the database is unavailable. */
+export type IsWithPerson = (
+  record: Pick<MessageRecord, 'workspace' | 'channel' | 'thread'>,
+) => Promise<boolean>
+
+/** Threads are looked up together, since a statement costs more than its share. */
+export function createIsWithPerson({ threads }: Pick<Collections, 'threads'>): IsWithPerson {
+  const isWithPerson = group<string, boolean>({
+    work: async (ids) => {
+      const found = await threads
+        .find({ _id: { $in: ids }, handler: 'person' }, { projection: { _id: 1 }, maxTimeMS: QUERY_MS })
+        .toArray()
+      const persons = new Set(found.map(({ _id }) => _id))
+      return ids.map((id) => persons.has(id))
+    },
+    charactersOf: (id) => id.length,
+    gatherMs: GATHER_MS,
+    atOnce: 2,
+  })
+  return ({ workspace, channel, thread }) => isWithPerson(threadId({ workspace, channel, extId: thread }))
+}
+
+/**
+ * Gives a thread to a person. First its document says so, then each stored message that an agent or a handler was to
+ * answer is marked. Whoever works such a message reads the document once the message is stored: so it sees the one, or
+ * its next claim fails because of the other. Returns what was marked, and may be done again. `given` is in the same write,
+ * so that the event of it follows from the thread, unless a person has the thread already.
+ */
+export async function giveToPerson(
+  collections: Needed,
+  name: OpenThread,
+  { except, given }: { except?: string; given?: Omit<HandedOff, 'at'> } = {},
+): Promise<Pick<MessageRecord, '_id' | 'workspace' | 'partition'>[]> {
+  await setPerson(collections.threads, name, given)
+  const open = { ...openOf(name), ...(except === undefined ? {} : { _id: { $ne: except } }) }
+  await collections.messages.updateMany(
+    { ...open, takenOver: { $exists: false } },
+    { $set: { takenOver: new Date(), writer: WRITER }, $inc: { revision: 1 } },
+    { maxTimeMS: QUERY_MS },
+  )
+  return collections.messages
+    .find({ ...open, takenOver: { $exists: true } }, { maxTimeMS: QUERY_MS })
+    .project<Pick<MessageRecord, '_id' | 'workspace' | 'partition'>>({ workspace: 1, partition: 1 })
+    .limit(MAX_OPEN)
+    .toArray()
+}
+
+/** What comes in from now on is answered by the channel's handler again. */
+export async function giveToAssistant({ threads }: Needed, name: OpenThread): Promise<void> {
+  const { filter, update } = writeOf(name)
+  await onceMore(() => threads.updateOne(filter, update({ handler: 'assistant' }), { upsert: true }))
+}
+
+/** Resolves once nothing of the marked messages can leave any more: what was claimed before has left. Within 3 s. */
+export async function untilNothingLeaves(
+  { messages }: Pick<Collections, 'messages'>,
+  name: Omit<OpenThread, 'retentionMs'>,
+): Promise<void> {
+  const leaving = {
+    ...openOf(name),
+    takenOver: { $exists: true },
+    due: { $exists: false },
+    'sends.state': 'claimed',
+  } as mongo.Filter<MessageRecord>
+  const deadline = performance.now() + LEAVING_MS
+  while (performance.now() < deadline) {
+    const claimed = await messages.findOne(leaving, { projection: { _id: 1 }, maxTimeMS: QUERY_MS })
+    if (claimed === null) return
+    await pause(LOOK_AGAIN_MS)
+  }
+}
+
+/** Those that carry no answer of their own. */
+function openOf({
+  partition,
+  workspace,
+  channel,
+  extId,
+}: Omit<OpenThread, 'retentionMs'>): mongo.Filter<MessageRecord> {
+  return { partition, workspace, thread: extId, open: true, channel, inbound: true }
+}
+
+/** Who has it already is not given it again. */
+async function setPerson(
+  threads: Collections['threads'],
+  name: OpenThread,
+  given: Omit<HandedOff, 'at'> | undefined,
+): Promise<void> {
+  const { filter, update } = writeOf(name)
+  const handedOff = given && {
+    ...{ at: new Date(), by: given.by },
+    ...(given.reason === undefined ? {} : { reason: given.reason.slice(0, MAX_REASON).toWellFormed() }),
+  }
+  const isPersons = { handler: 'person' } as const
+  await onceMore(async () => {
+    if (handedOff !== undefined) {
+      const taken = await threads.updateOne(
+        { ...filter, handler: 'assistant' },
+        update({ ...isPersons, handedOff }),
+      )
+      if (taken.matchedCount > 0) return
+    }
+    await threads.updateOne(
+      { ...filter, ...(handedOff === undefined ? {} : isPersons) },
+      update(isPersons, handedOff === undefined ? {} : { handedOff }),
+      { upsert: true },
+    )
+  })
+}
+
+/** A thread whose document is not written yet has one from then on. */
+function writeOf({ workspace, channel, extId, retentionMs }: OpenThread) {
+  const now = new Date()
+  const isNew = { user: {}, openedAt: now, lastMessage: '', lastAt: new Date(0), unread: 0 }
+  const update = (
+    change: Pick<ThreadRecord, 'handler' | 'handedOff'>,
+    ofNew: Pick<ThreadRecord, 'handedOff'> = {},
+  ): mongo.UpdateFilter<ThreadRecord> => ({
+    $set: { workspace, channel, extId, ...change },
+    $max: { expiresAt: new Date(now.getTime() + retentionMs) },
+    $setOnInsert: { ...isNew, ...ofNew },
+  })
+  return { filter: { _id: threadId({ workspace, channel, extId }) }, update }
+}
+
+/** Two upserts of one id at once: the other one has inserted it. */
+async function onceMore(write: () => Promise<unknown>): Promise<void> {
+  try {
+    await write()
+  } catch (error) {
+    if (!(error instanceof mongo.MongoServerError) || error.code !== 11_000) throw error
+    await write()
+  }
+}

@@ -1,0 +1,236 @@
+import { every } from '@parley/shared/every'
+import type { Log } from '@parley/shared/log'
+import type { MessageRecord } from '../message/message-record.ts'
+import { type ThreadName, threadId } from '../message/thread-record.ts'
+import type { Collections } from '../store/collections.ts'
+import type { Lease } from '../store/lease-store.ts'
+import { activeAt, activityOf, isShown, isUnread } from './activity.ts'
+import { latestOf, unwrittenThreads } from './recover-written.ts'
+import { countUnread, type ThreadWrite, writeThreads } from './write-threads.ts'
+
+/** A thread is written at most this often; less often under load, so that it takes a tenth of the time at most. */
+const WRITE_EVERY_MS = 1_000
+const PAUSE_SHARE = 9
+const MAX_PAUSE_MS = 5_000
+const BATCH = 100
+const RECOUNTED_AT_ONCE = 8
+/** Of bodies; of threads beyond it only the names are in memory, and the rest is read again. */
+const MAX_CHARACTERS = 8 * 1024 * 1024
+
+interface Touched extends ThreadName {
+  /** The message that something last happened in; undefined where it is to be read from the store. */
+  record: MessageRecord | undefined
+  /** The last message that names the person, where that is another one. */
+  named: MessageRecord | undefined
+  at: Date
+  lastInboundAt: Date | undefined
+  isUnread: boolean
+}
+
+/** Writes the documents of threads behind their messages. */
+export interface ThreadLog {
+  /** The message is in the store as it is here. Costs no more than an entry in a map. */
+  touch(record: MessageRecord): void
+  /** The partition is this instance's: what its last owner did not write any more is written from the messages. */
+  open(lease: Lease): void
+  /** Everything of the partition has ended: writes what is left. Never rejects. */
+  release(lease: Pick<Lease, 'partition' | 'term'>): Promise<void>
+  abandon(lease: Pick<Lease, 'partition' | 'term'>): void
+  close(): Promise<void>
+}
+
+interface ThreadLogOptions {
+  collections: Pick<Collections, 'threads' | 'messages' | 'partitions'>
+  instance: string
+  /** The retention of an ended message, in milliseconds. */
+  retentionMs: number
+  log: Log
+}
+
+/**
+ * Once a second, and under load every five, all threads are written in which something happened, in batches; then each partition says until when
+ * that was, so that whoever takes it over after a crash looks at the few messages beyond.
+ */
+export function createThreadLog(options: ThreadLogOptions): ThreadLog {
+  return new WrittenBehind(options)
+}
+
+class WrittenBehind implements ThreadLog {
+  readonly #options: ThreadLogOptions
+  #touched = new Map<string, Touched>()
+  #characters = 0
+  /** Partitions whose last owner's threads are written. */
+  readonly #open = new Map<number, Pick<Lease, 'partition' | 'term'>>()
+  readonly #recovering = new Map<number, Lease>()
+  readonly #loop: { stop(): Promise<void> }
+  #writing: Promise<void> = Promise.resolve()
+  /** How long the last write took. */
+  #writeMs = 0
+
+  constructor(options: ThreadLogOptions) {
+    this.#options = options
+    const { log } = options
+    const failed = ({ message }: Error) => log.warn({ reason: message }, 'threads not written yet')
+    const pauseMs = () => Math.min(MAX_PAUSE_MS, Math.max(WRITE_EVERY_MS, this.#writeMs * PAUSE_SHARE))
+    this.#loop = every({ pauseMs, run: () => this.#writeAll(), failed })
+  }
+
+  touch(record: MessageRecord): void {
+    if (!isShown(record)) return
+    const { workspace, channel, thread: extId } = record
+    const key = threadId({ workspace, channel, extId })
+    const known = this.#touched.get(key)
+    const at = activeAt(record)
+    const isLatest = known?.record === undefined || at >= known.at
+    const inboundAt = record.inbound === true ? record.receivedAt : undefined
+    const fits = this.#characters < MAX_CHARACTERS
+    const touched: Touched = {
+      workspace,
+      channel,
+      extId,
+      record: isLatest ? (fits ? record : undefined) : known.record,
+      named: record.names !== undefined && fits ? record : known?.named,
+      at: isLatest ? at : known.at,
+      lastInboundAt: later(known?.lastInboundAt, inboundAt),
+      isUnread: known?.isUnread === true || isUnread(record),
+    }
+    this.#characters += charactersOf(touched) - charactersOf(known)
+    this.#touched.set(key, touched)
+  }
+
+  open(lease: Lease): void {
+    this.#recovering.set(lease.partition, lease)
+  }
+
+  async release({ partition, term }: Pick<Lease, 'partition' | 'term'>): Promise<void> {
+    const isWhole = this.#open.has(partition)
+    this.abandon({ partition, term })
+    const { instance, collections, log } = this.#options
+    try {
+      await this.#writeAll()
+      const ours = { _id: partition, owner: instance, term }
+      if (isWhole) await collections.partitions.updateOne(ours, { $unset: { threads: '' } })
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : 'unknown'
+      log.warn({ partition, reason }, 'threads not written: the next owner of the partition does that')
+    }
+  }
+
+  abandon({ partition, term }: Pick<Lease, 'partition' | 'term'>): void {
+    if (this.#open.get(partition)?.term === term) this.#open.delete(partition)
+    if (this.#recovering.get(partition)?.term === term) this.#recovering.delete(partition)
+  }
+
+  async close(): Promise<void> {
+    await this.#loop.stop()
+    await this.#writeAll().catch(() => {})
+  }
+
+  /** One after the other. */
+  #writeAll(): Promise<void> {
+    const written = this.#writing.catch(() => {}).then(() => this.#write())
+    this.#writing = written
+    return written
+  }
+
+  async #write(): Promise<void> {
+    const until = new Date()
+    const startedAt = performance.now()
+    const recovered = await this.#recover()
+    const touched = this.#touched
+    this.#touched = new Map()
+    this.#characters = 0
+    try {
+      await this.#writeTouched([...touched.values()])
+    } catch (error) {
+      this.#takeBack(touched)
+      throw error
+    }
+    for (const lease of recovered)
+      if (this.#recovering.get(lease.partition) === lease) {
+        this.#recovering.delete(lease.partition)
+        this.#open.set(lease.partition, lease)
+      }
+    // Where nothing happened, there is nothing to look at beyond the last one either.
+    if (touched.size > 0 || recovered.length > 0) await this.#checkpoint(until)
+    this.#writeMs = performance.now() - startedAt
+  }
+
+  /** Notes the threads that earlier owners of partitions may not have written. */
+  async #recover(): Promise<Lease[]> {
+    const leases = [...this.#recovering.values()]
+    for (const lease of leases) {
+      const { collections } = this.#options
+      for (const name of await unwrittenThreads(collections, lease)) {
+        const key = threadId(name)
+        const unknown = {
+          ...name,
+          record: undefined,
+          named: undefined,
+          at: new Date(0),
+          lastInboundAt: undefined,
+        }
+        this.#touched.set(key, { ...(this.#touched.get(key) ?? unknown), isUnread: true })
+      }
+    }
+    return leases
+  }
+
+  async #writeTouched(touched: Touched[]): Promise<void> {
+    const { collections } = this.#options
+    for (let at = 0; at < touched.length; at += BATCH) {
+      const batch = await Promise.all(touched.slice(at, at + BATCH).map((one) => this.#writeOf(one)))
+      await writeThreads(
+        collections.threads,
+        batch.filter((write) => write !== undefined),
+      )
+    }
+    const unread = touched.filter((one) => one.isUnread)
+    for (let at = 0; at < unread.length; at += RECOUNTED_AT_ONCE)
+      await Promise.all(unread.slice(at, at + RECOUNTED_AT_ONCE).map((one) => countUnread(collections, one)))
+  }
+
+  async #writeOf(touched: Touched): Promise<ThreadWrite | undefined> {
+    const { collections, retentionMs } = this.#options
+    const { workspace, channel, extId, record, named, lastInboundAt } = touched
+    const expiresAt = new Date(Date.now() + retentionMs)
+    if (record !== undefined)
+      return { workspace, channel, extId, activity: activityOf(record, named), lastInboundAt, expiresAt }
+    const latest = await latestOf(collections.messages, touched)
+    if (latest === undefined) return undefined
+    const inboundAt = later(lastInboundAt, latest.lastInboundAt)
+    return { workspace, channel, extId, activity: latest.activity, lastInboundAt: inboundAt, expiresAt }
+  }
+
+  /** They are written with the next ones, which may be later. */
+  #takeBack(touched: Map<string, Touched>): void {
+    for (const [key, { record, named, ...one }] of touched) {
+      const newer = this.#touched.get(key)
+      const isUnread = one.isUnread || newer?.isUnread === true
+      const lastInboundAt = later(newer?.lastInboundAt, one.lastInboundAt)
+      // Without a person's name of its own it is read from the store, as the older one is.
+      const waiting =
+        newer?.named === undefined ? { ...(newer ?? one), record: undefined, named: undefined } : newer
+      this.#touched.set(key, { ...waiting, isUnread, lastInboundAt })
+    }
+  }
+
+  async #checkpoint(until: Date): Promise<void> {
+    const { collections, instance, retentionMs } = this.#options
+    const leases = [...this.#open.values()].map(({ partition, term }) => ({ _id: partition, term }))
+    if (leases.length === 0) return
+    const threads = { until, retentionMs }
+    await collections.partitions.updateMany({ owner: instance, $or: leases }, { $set: { threads } })
+  }
+}
+
+function later(left: Date | undefined, right: Date | undefined): Date | undefined {
+  if (left === undefined || right === undefined) return left ?? right
+  return left > right ? left : right
+}
+
+function charactersOf(touched: Touched | undefined): number {
+  if (touched === undefined) return 0
+  const { record, named } = touched
+  return (record?.body.length ?? 0) + (named === record ? 0 : (named?.body.length ?? 0))
+}

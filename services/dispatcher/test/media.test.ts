@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { buildSimulator } from '@parley/local/simulator/app'
+import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
+import { fileName, safeType, typeOf } from '../src/channels/media/media-bytes.ts'
+import { type DispatchWorld, startDispatchWorld } from './dispatch-world.ts'
+
+const PNG = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.from([0, 1, 2])])
+
+describe('GET /rest/messages/{id}/media', () => {
+  let world: DispatchWorld
+  let simulator: Awaited<ReturnType<typeof buildSimulator>>
+  let whatsapp: Listening
+  let got: Record<string, unknown>[] = []
+  let hook: Listening
+
+  beforeAll(async () => {
+    simulator = await buildSimulator({})
+    whatsapp = await listen(simulator.app)
+    hook = await listen((req, res) => {
+      let text = ''
+      req.on('data', (chunk) => (text += chunk))
+      req.on('end', () => {
+        got.push(...(JSON.parse(text).entry[0].changes[0].value.messages ?? []))
+        res.writeHead(200).end()
+      })
+    })
+    world = await startDispatchWorld()
+    await world.putChannel(1, {
+      ...{ name: '', description: '', hook: 'whatsapp', callback: 'whatsapp', extId: 'line' },
+      handlerUrl: 'native:agents/none',
+      config: { phoneNumberId: '1', accessToken: 't', apiUrl: `${whatsapp.url}/v23.0` },
+    })
+    await control('webhook', { phoneNumberId: '1', url: hook.url, appSecret: 's' })
+  })
+  afterAll(async () => {
+    await world.close()
+    await simulator.close()
+    await whatsapp.close()
+    await hook.close()
+  })
+
+  async function control(path: string, body: object): Promise<void> {
+    const response = await fetch(`${whatsapp.url}/simulator/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    if (!response.ok) throw new Error(await response.text())
+  }
+
+  /** What a person sends by the simulator, stored as the webhook stores it. */
+  async function sent(id: string, message: object, media?: { base64: string; mimeType: string }) {
+    got = []
+    await control('inbound', { phoneNumberId: '1', from: '5511988887777', message, ...(media && { media }) })
+    const meta = await eventually(async () => got[0])
+    await world.post(id, { extId: 'line', user: {}, thread: {}, answer: {}, meta }, { source: 'meta' })
+    await eventually(async () =>
+      (await world.get(`/rest/messages/${id}`)).status === 200 ? true : undefined,
+    )
+  }
+
+  test.each([
+    ['image', 'image/png', undefined, '.png'],
+    ['sticker', 'image/webp', undefined, '.webp'],
+    ['video', 'video/mp4', undefined, '.mp4'],
+    ['audio', 'audio/ogg; codecs=opus', undefined, '.ogg'],
+    ['document', 'application/pdf', 'Bill of May.pdf', 'Bill_of_May.pdf'],
+  ])(
+    'hands out the bytes of a message of type %s, with its type and a name',
+    async (type, mimeType, filename, name) => {
+      const content = { type, [type]: { caption: 'See', ...(filename && { filename }) } }
+      await sent(`media-${type}`, content, { base64: PNG.toString('base64'), mimeType })
+      const { status, headers, bytes } = await world.bytes(`/rest/messages/media-${type}/media`)
+      expect([status, bytes]).toEqual([200, PNG])
+      expect(headers.get('content-type')).toBe(mimeType)
+      expect(headers.get('content-disposition')).toContain(name)
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+    },
+  )
+
+  test.each([
+    ['location', { latitude: -23.5, longitude: -46.6, name: 'Office' }],
+    ['contacts', [{ name: { formatted_name: 'Rui' }, phones: [{ phone: '+55 11' }] }]],
+    ['interactive', { type: 'button_reply', button_reply: { id: 'yes', title: 'Yes' } }],
+    ['reaction', { message_id: 'wamid.1', emoji: '👍' }],
+  ])('answers with JSON for a message of type %s', async (type, content) => {
+    await sent(`json-${type}`, { type, [type]: content })
+    expect(await world.get(`/rest/messages/json-${type}/media`)).toEqual({
+      status: 200,
+      json: { type, [type]: content },
+    })
+  })
+
+  test('has none for a text, for what a caller says is of Meta, and for what Meta has no more', async () => {
+    await sent('media-text', { type: 'text', text: { body: 'Hi' } })
+    expect((await world.get('/rest/messages/media-text/media')).status).toBe(404)
+    const meta = { type: 'image', image: { id: '4711' } }
+    const message = { extId: 'line', user: {}, thread: {}, answer: {}, meta }
+    await world.post('media-forged', message)
+    await world.post('media-gone', message, { source: 'meta' })
+    for (const id of ['media-forged', 'media-gone']) {
+      await eventually(async () =>
+        (await world.get(`/rest/messages/${id}`)).status === 200 ? true : undefined,
+      )
+      expect((await world.get('/rest/messages/media-forged/media')).status).toBe(404)
+    }
+    // The simulator takes any number for a phone number, which is no media.
+    expect((await world.get('/rest/messages/media-gone/media')).status).toBe(502)
+  })
+})
+
+test('a type that a browser runs is handed out as bytes of no type', () => {
+  for (const type of ['text/html', 'image/svg+xml', 'application/xhtml+xml', 'application/javascript'])
+    expect(safeType(type)).toBeUndefined()
+  expect(typeOf(PNG)).toBe('image/png')
+})
+
+test('a file is named as the person named it, as far as a header takes it', () => {
+  expect(fileName('m', 'application/pdf', 'Bill "of"\r\nMay.pdf')).toBe('Bill_of_May.pdf')
+  expect(fileName('m', 'application/pdf', '???')).toBe('m.pdf')
+})

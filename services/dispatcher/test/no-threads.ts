@@ -1,0 +1,13 @@
+import type { KnownThreads } from '../src/deliver/message-run.ts'
+import type { ThreadLog } from '../src/thread-log/thread-log.ts'
+
+/** Threads that no person has, and whose window for free text is open. */
+export const noThreads: KnownThreads = { isWithPerson: async () => false, isOutsideWindow: async () => false }
+
+/** For tests that don't look at the documents of threads. */
+export const noThreadLog: Pick<ThreadLog, 'touch' | 'open' | 'release' | 'abandon'> = {
+  touch: () => {},
+  open: () => {},
+  release: async () => {},
+  abandon: () => {},
+}

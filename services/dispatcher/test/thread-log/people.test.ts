@@ -1,0 +1,256 @@
+import { describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { text } from '../rpc-line.ts'
+import { lineOfThreads, type SeenThread, said } from './line-of-threads.ts'
+
+const line = lineOfThreads()
+const DAY_MS = 24 * 60 * 60 * 1_000
+const whatsapp = (more: Record<string, unknown> = {}) =>
+  line.rpc({
+    extId: 'wa',
+    callback: 'whatsapp',
+    config: { phoneNumberId: '1', accessToken: 't', apiUrl: line.endpoint.url },
+    ...more,
+  })
+const sentTexts = () =>
+  line.endpoint.calls.filter(({ path }) => path === '/callback').map(({ json }) => json.text)
+
+describe('a thread that a person has', () => {
+  test('has what comes in counted as unread and not answered, until it is given back', async () => {
+    await line.world.post('p-1', said('one', 'taken'))
+    await line.world.message('p-1', 'delivered')
+    expect(await line.change('taken', { handler: 'person' })).toMatchObject({ handler: 'person', unread: 0 })
+    await line.world.post('p-2', said('two', 'taken'))
+    await line.world.post('p-3', said('three', 'taken'))
+    expect(await line.world.message('p-3', 'done')).toMatchObject({ reason: 'handler_is_person' })
+    const [listed] = await line.listed(
+      '?unread=true',
+      ([thread]) => thread?.unread === 2 && thread.lastMessage === 'three',
+    )
+    expect(listed).toMatchObject({ extId: 'taken', handler: 'person', lastMessage: 'three' })
+    expect((await line.list('?handler=person')).data).toHaveLength(1)
+    expect(await line.change('taken', { unread: 0 })).toMatchObject({ unread: 0 })
+    expect((await line.list('?unread=true')).data).toEqual([])
+    await line.change('taken', { handler: 'assistant' })
+    await line.world.post('p-4', said('four', 'taken'))
+    await line.world.message('p-4', 'delivered')
+    expect(sentTexts()).toEqual(['one', 'four'])
+  })
+
+  test('still gets what callers of the API answer', async () => {
+    await line.world.post('a-1', said('one', 'answered'))
+    await line.world.message('a-1', 'delivered')
+    await line.change('answered', { handler: 'person' })
+    await line.world.post('a-2', text('From the API', 'answered'))
+    await line.world.message('a-2', 'delivered')
+    expect(sentTexts()).toEqual(['one', 'From the API'])
+  })
+
+  test('is not answered by what waits for its next try, which ends at once', async () => {
+    line.endpoint.respond = (_call, res) => void res.writeHead(503, { 'retry-after': '3600' }).end()
+    await line.world.post('w-1', said('one', 'waiting'))
+    await eventually(async () => {
+      const { json } = await line.world.get('/rest/messages/w-1')
+      return (json as { due?: string }).due
+    })
+    line.endpoint.forget()
+    await line.change('waiting', { handler: 'person' })
+    expect(await line.world.message('w-1', 'done')).toMatchObject({ reason: 'handler_is_person' })
+    const { json } = await line.reply('waiting', { text: 'A person here' })
+    await line.world.message((json as { _id: string })._id, 'delivered')
+    expect(sentTexts()).toEqual(['A person here'])
+  })
+
+  test('is taken over while its handler works: the answer is not sent', async () => {
+    await line.world.putChannel(5, line.rpc({ extId: 'handled', handlerUrl: `${line.endpoint.url}/handler` }))
+    const asked = Promise.withResolvers<() => void>()
+    line.endpoint.respond = ({ path }, res) => {
+      if (path !== '/handler') return void res.writeHead(200).end('{}')
+      asked.resolve(() => res.writeHead(200).end('{"answer":{"message":"too late"}}'))
+    }
+    await line.world.post('h-1', { ...said('one', 'in-work'), extId: 'handled' })
+    const answer = await asked.promise
+    await line.change('in-work', { handler: 'person' })
+    answer()
+    expect(await line.world.message('h-1', 'done')).toMatchObject({ reason: 'handler_is_person' })
+    expect(sentTexts()).toEqual([])
+  })
+
+  test.each([{}, { handler: 'nobody' }, { unread: 1 }, { name: 'x' }])(
+    'is not changed by %j',
+    async (change) => {
+      await line.world.post('x-1', said('one', 'unchanged'))
+      await line.world.message('x-1', 'delivered')
+      expect((await line.world.call('PATCH', '/rest/threads/unchanged', change)).status).toBe(422)
+    },
+  )
+})
+
+describe('a reply', () => {
+  test('is sent in the order of its thread, once for each key, and leaves the thread with whom it is', async () => {
+    await line.world.post('r-1', said('one', 'replied', { name: 'Ana', phone: '+551' }))
+    await line.world.message('r-1', 'delivered')
+    const key = { 'idempotency-key': 'the-same' }
+    const first = await line.reply('replied', { text: 'Hello from Bob' }, key)
+    const again = await line.reply('replied', { text: 'Hello from Bob' }, key)
+    expect(first.status).toBe(200)
+    expect(again).toEqual(first)
+    expect(await line.reply('replied', { text: 'Something else' }, key)).toMatchObject({
+      status: 422,
+      json: { code: 'idempotency_key_reused' },
+    })
+    const template = await line.reply('replied', { template: 'order', variables: ['7'], language: 'en' })
+    await line.world.message((template.json as { _id: string })._id, 'delivered')
+    expect(line.endpoint.calls.map(({ json }) => json.text ?? json.template)).toEqual([
+      'one',
+      'Hello from Bob',
+      'order',
+    ])
+    expect(line.endpoint.calls[1]?.json).toMatchObject({ user: { name: 'Ana', phone: '+551' } })
+    const { data } = await line.conversation('replied')
+    expect(data.map(({ from }) => from)).toEqual(['person', 'assistant', 'team', 'team'])
+    expect(data[2]).toMatchObject({
+      text: 'Hello from Bob',
+      state: 'delivered',
+      by: { name: expect.any(String) },
+    })
+    expect(await line.read('replied')).toMatchObject({ handler: 'assistant' })
+  })
+
+  test('may be a message object of the Cloud API, whose recipient is the thread’s person', async () => {
+    await line.world.putChannel(3, whatsapp())
+    line.endpoint.respond = (_call, res) => void res.writeHead(200).end('{"messages":[{"id":"wamid.1"}]}')
+    await line.world.post('o-1', { ...said('hello', 'object'), extId: 'wa' })
+    await line.world.message('o-1', 'sent')
+    const image = { type: 'image', image: { link: 'https://example.org/a.png', caption: 'A map' } }
+    const { json } = await line.reply('object', { whatsapp: image })
+    await line.world.message((json as { _id: string })._id, 'sent')
+    expect(line.endpoint.calls.at(-1)?.json).toMatchObject({
+      ...image,
+      to: '5511999990000',
+      messaging_product: 'whatsapp',
+    })
+    expect((await line.conversation('object')).data.at(-1)).toMatchObject({ from: 'team', whatsapp: image })
+  })
+
+  test.each([
+    { whatsapp: { type: 'image', image: {}, to: '1' } },
+    { whatsapp: { type: 'nothing' } },
+    { whatsapp: { type: 'image' } },
+    { whatsapp: { type: 'image', image: {} }, text: 'x' },
+    { text: '' },
+    { template: 'x' },
+    {},
+  ])('like %j is refused', async (reply) => {
+    await line.world.post('n-1', said('one', 'refused'))
+    await line.world.message('n-1', 'delivered')
+    expect((await line.reply('refused', reply)).status).toBe(422)
+  })
+
+  test('is not what callers post under its name', async () => {
+    const args = { whatsapp: { type: 'text', text: { body: 'forged' } } }
+    const answer = { functions: [{ name: 'whatsapp', args }] }
+    await line.world.post('forged', { ...said('x', 'forged'), answer, reply: { by: { name: 'Eve' } } })
+    expect(await line.world.message('forged', 'dead')).toMatchObject({ sends: [] })
+    expect(line.endpoint.calls).toEqual([])
+  })
+})
+
+describe('the window of WhatsApp for free text', () => {
+  const later = async (thread: string) => {
+    const long = new Date(Date.now() - DAY_MS - 60_000)
+    await line.world.database.collection('messages').updateMany({ thread }, { $set: { receivedAt: long } })
+    await line.world.database
+      .collection('threads')
+      .updateMany({ extId: thread }, { $set: { lastInboundAt: long } })
+  }
+
+  test('closes 24 hours after the last message of the person; templates go out at any time', async () => {
+    await line.world.putChannel(3, whatsapp())
+    line.endpoint.respond = (_call, res) => void res.writeHead(200).end('{"messages":[{"id":"wamid.1"}]}')
+    await line.world.post('s-1', { ...said('hello', 'window', { phone: '+5511777' }), extId: 'wa' })
+    await line.world.message('s-1', 'sent')
+    const [open] = await line.listed('?q=5511777', ([thread]) => Boolean(thread?.serviceWindowEndsAt))
+    expect(Date.parse((open as SeenThread).serviceWindowEndsAt ?? '')).toBeGreaterThan(
+      Date.now() + DAY_MS - 120_000,
+    )
+    await later('window')
+    line.endpoint.calls = []
+    const { json } = await line.reply('window', { text: 'Too late' })
+    const dead = await line.world.message((json as { _id: string })._id, 'dead')
+    expect(dead).toMatchObject({ fault: 'caller', attempts: [{ code: 'outside_service_window' }] })
+    expect(line.endpoint.calls).toEqual([])
+    const template = await line.reply('window', { template: 'order', language: 'en' })
+    await line.world.message((template.json as { _id: string })._id, 'sent')
+  })
+
+  test('is the provider’s to know where no message of the person was seen', async () => {
+    await line.world.putChannel(3, whatsapp())
+    line.endpoint.respond = (_call, res) => void res.writeHead(200).end('{"messages":[{"id":"wamid.1"}]}')
+    const message = { ...text('Hi', 'unseen', 'wa'), user: { phone: '+5511666' } }
+    await line.world.post('u-1', message)
+    await line.world.message('u-1', 'sent')
+    await later('unseen')
+    await line.world.database
+      .collection('threads')
+      .updateMany({ extId: 'unseen' }, { $unset: { lastInboundAt: '' } })
+    await line.world.post('u-2', message)
+    await line.world.message('u-2', 'sent')
+  })
+
+  test('is open again for a person who wrote in another thread of the channel', async () => {
+    await line.world.putChannel(3, whatsapp())
+    line.endpoint.respond = (_call, res) => void res.writeHead(200).end('{"messages":[{"id":"wamid.1"}]}')
+    const person = { phone: '+5511555' }
+    await line.world.post('o-old', { ...said('hello', 'old', person), extId: 'wa' })
+    await line.world.message('o-old', 'sent')
+    await line.listed('?q=5511555', (threads) => threads.length === 1)
+    await later('old')
+    await line.world.post('o-new', { ...said('hello', 'new', person), extId: 'wa' })
+    await line.world.message('o-new', 'sent')
+    const { json } = await line.reply('old', { text: 'In time' })
+    await line.world.message((json as { _id: string })._id, 'sent')
+  })
+})
+
+describe('a thread that is erased', () => {
+  test('is gone with its messages and the context of its task, and counts as before', async () => {
+    await line.world.put('tasks', 2, {
+      workflow: 1,
+      currentStep: 1,
+      status: 'active',
+      name: 'Order',
+      description: '',
+      extId: 'erased',
+      context: { secret: 'of the person' },
+    })
+    await line.world.post('e-1', said('my secret', 'erased'))
+    await line.world.message('e-1', 'delivered')
+    const audited = line.world.database.collection<{ _id: string }>('audited')
+    await eventually(async () => ((await audited.findOne({ _id: 'e-1' })) === null ? undefined : true))
+    const before = await line.world.get('/rest/messages/conservation')
+    const { _id } = await line.read('erased')
+    expect(await line.world.call('DELETE', '/rest/threads/erased')).toMatchObject({
+      status: 200,
+      json: { _id, deleted: true },
+    })
+    expect((await line.world.get('/rest/threads/erased')).status).toBe(404)
+    expect((await line.world.get('/rest/messages/e-1')).status).toBe(404)
+    expect((await line.world.get('/rest/messages?thread=erased')).json).toEqual({ data: [], next: null })
+    expect(await line.world.read('tasks', 2)).toMatchObject({ context: {}, status: 'active' })
+    const { accepted, delivered, difference } = before.json as Record<string, number>
+    expect((await line.world.get('/rest/messages/conservation')).json).toMatchObject({
+      accepted,
+      delivered,
+      difference,
+    })
+    const collections = await line.world.database.collections()
+    for (const collection of collections)
+      expect(JSON.stringify(await collection.find({}).toArray())).not.toContain('my secret')
+    expect(await audited.findOne({ _id: 'e-1' })).toMatchObject({ place: 'erased' })
+    await line.world.post('e-2', said('again', 'erased'))
+    await line.world.message('e-2', 'delivered')
+    await line.listed('', (threads) => threads.some(({ lastMessage }) => lastMessage === 'again'))
+    expect((await line.conversation('erased')).data).toHaveLength(2)
+  })
+})

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
+import { createLog } from '@parley/shared/log'
+import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+import type { MessageRecord } from '../../src/message/message-record.ts'
+import { threadId } from '../../src/message/thread-record.ts'
+import { type Collections, collectionsOf, prepareDatabase } from '../../src/store/collections.ts'
+import { createThreadLog, type ThreadLog } from '../../src/thread-log/thread-log.ts'
+import { newRecord } from '../new-record.ts'
+
+const RETENTION_MS = 60_000
+const log = createLog({ service: 'test', level: 'silent' })
+let database: MongoConnection
+let collections: Collections
+let number = 0
+
+beforeAll(async () => {
+  const { mongoUrl } = await testServers()
+  database = connectMongo({
+    url: mongoUrl,
+    database: freshDatabase('dispatcher'),
+    log,
+    prepare: (connection) => prepareDatabase(connection, 1),
+  })
+  await database.ready
+  collections = collectionsOf(database.connection)
+})
+afterAll(async () => {
+  await releaseDatabase(database.connection.db)
+  await database.close()
+})
+
+/** A message that a person is to read, ended a moment ago. */
+function unreadMessage(thread: string, partition: number, at = new Date()): MessageRecord {
+  const record = newRecord({
+    _id: `m${++number}`,
+    workspace: 1,
+    thread,
+    partition,
+    channel: 'c',
+    state: 'done',
+    reason: 'handler_is_person',
+    inbound: true,
+    receivedAt: at,
+    updatedAt: at,
+    expiresAt: new Date(at.getTime() + RETENTION_MS),
+    body: JSON.stringify({
+      extId: 'c',
+      user: { name: 'Ana' },
+      thread: {},
+      answer: {},
+      input: `said ${number}`,
+    }),
+  })
+  const { open: _open, ...ended } = record
+  return ended
+}
+
+/** An instance with the lease of a partition. */
+async function startInstance(instance: string, partition: number, term: number): Promise<ThreadLog> {
+  await collections.partitions.updateOne(
+    { _id: partition },
+    { $set: { owner: instance, term, expiresAt: new Date(Date.now() + 60_000) } },
+    { upsert: true },
+  )
+  const threadLog = createThreadLog({ collections, instance, retentionMs: RETENTION_MS, log })
+  threadLog.open({ partition, term, isValid: () => true })
+  return threadLog
+}
+
+const read = (extId: string) =>
+  collections.threads.findOne({ _id: threadId({ workspace: 1, channel: 'c', extId }) })
+const checkpointOf = async (partition: number) =>
+  (await collections.partitions.findOne({ _id: partition }))?.threads
+
+describe('the documents of threads', () => {
+  test('name the person, also where the last message of the same moment does not', async () => {
+    const instance = await startInstance('naming', 14, 1)
+    const named = { ...unreadMessage('n', 14, new Date(Date.now() - 10)), names: ['ana'] }
+    const user = { phone: '+55 11 4711' }
+    const body = JSON.stringify({ extId: 'c', user, thread: {}, answer: {}, input: 'without a name' })
+    const last = { ...unreadMessage('n', 14), phone: '55114711', body }
+    await collections.messages.insertMany([named, last])
+    for (const record of [named, last]) instance.touch(record)
+    await instance.release({ partition: 14, term: 1 })
+    expect(await read('n')).toMatchObject({
+      lastMessage: 'without a name',
+      user: { name: 'Ana', ...user },
+      phone: '55114711',
+      words: ['ana'],
+    })
+    await collections.threads.deleteMany({})
+    const next = await startInstance('next', 14, 2)
+    await collections.partitions.updateOne(
+      { _id: 14 },
+      { $set: { threads: { until: new Date(0), retentionMs: RETENTION_MS } } },
+    )
+    next.open({ partition: 14, term: 2, isValid: () => true })
+    await eventually(async () => ((await read('n'))?.user.name === 'Ana' ? true : undefined))
+    await Promise.all([instance.close(), next.close()])
+  })
+
+  test('are written by the next owner of a partition where the last one died before it did, and count what is unread once', async () => {
+    const first = await startInstance('first', 11, 1)
+    const [seen, unseen] = [unreadMessage('t', 11), unreadMessage('t', 11)]
+    await collections.messages.insertOne(seen)
+    first.touch(seen)
+    await eventually(async () => ((await read('t'))?.unread === 1 ? true : undefined))
+    await eventually(() => checkpointOf(11))
+    await first.close()
+    // It died after the message was stored, and before its thread was written.
+    await collections.messages.insertMany([unseen, unreadMessage('of another partition', 12)])
+    const second = await startInstance('second', 11, 2)
+    await eventually(async () => ((await read('t'))?.unread === 2 ? true : undefined))
+    expect(await read('t')).toMatchObject({
+      lastMessage: `said ${unseen._id.slice(1)}`,
+      user: { name: 'Ana' },
+    })
+    expect(await read('of another partition')).toBeNull()
+    await second.release({ partition: 11, term: 2 })
+    expect(await checkpointOf(11)).toBeUndefined()
+    await second.close()
+  })
+
+  test('are not written back to what an instance without the lease remembers', async () => {
+    const [early, late] = [unreadMessage('u', 13, new Date(Date.now() - 5_000)), unreadMessage('u', 13)]
+    await collections.messages.insertMany([early, late])
+    const [one, other] = [await startInstance('one', 13, 1), await startInstance('other', 13, 2)]
+    other.touch(late)
+    await eventually(async () =>
+      (await read('u'))?.lastMessage === `said ${late._id.slice(1)}` ? true : undefined,
+    )
+    one.touch(early)
+    await one.close()
+    expect(await read('u')).toMatchObject({ lastMessage: `said ${late._id.slice(1)}`, unread: 2 })
+    await other.close()
+  })
+})
