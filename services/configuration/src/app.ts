@@ -3,6 +3,7 @@ import type { BaseConfig } from '@parley/shared/config'
 import { createInternalClient, roundRobin } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
+import type { Relay } from '@parley/shared/relay/relay'
 import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
 import { createTracing } from '@parley/shared/tracing'
@@ -12,7 +13,7 @@ import { createKeyedQueue } from './documents/dependencies.ts'
 import { type ConfigurationEvents, connectConfigurationEvents } from './events/configuration-events.ts'
 import { writeHistory } from './history/write-history.ts'
 import { internalRoutes } from './internal/internal-routes.ts'
-import { type Relay, startRelay } from './relay/relay.ts'
+import { startDocumentRelay } from './relay/relay.ts'
 import { restRoutes } from './rest-routes.ts'
 import { type Database, openDatabase } from './store/database.ts'
 import { createIdCounter } from './store/id-counter.ts'
@@ -70,15 +71,14 @@ function startRelays(options: {
   log: Log
 }): Record<string, Relay> {
   const { database, events, log } = options
-  const history = startRelay({
+  const history = startDocumentRelay({
     name: 'history',
     database,
     log,
-    withBefore: true,
     handle: (changes) => writeHistory(database, changes),
   })
   if (events === undefined) return { history }
-  const published = startRelay({ name: 'events', database, log, withBefore: false, handle: events.publish })
+  const published = startDocumentRelay({ name: 'events', database, log, handle: events.publish })
   return { history, events: published }
 }
 

@@ -102,7 +102,7 @@ test('the history has changes that are too large for one change event, without t
     ({ json }) => json.data?.[0]?.version === 5,
   )
   expect(json.data[0].changes).toEqual(['/context/x', '/context/y', '/context/w'].map((path) => ({ path })))
-}, 120_000)
+})
 
 test('two states that differ in countless places are compared by their top-level fields', () => {
   const before = {

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import type mongoose from 'mongoose'
-import type { DocumentWrite } from '../src/relay/change-stream.ts'
-import { startRelay } from '../src/relay/relay.ts'
+import { type DocumentWrite, startDocumentRelay } from '../src/relay/relay.ts'
 import { type Database, openDatabase } from '../src/store/database.ts'
 import { eventually } from './eventually.ts'
 
@@ -45,11 +44,10 @@ function forgetting(real: Database): Database {
 test('when the oplog has moved on, everything comes once, and then what happens next', async () => {
   for (const id of [1, 2, 3]) await write(id)
   const seen: number[] = []
-  const relay = startRelay({
+  const relay = startDocumentRelay({
     name: 'events',
     database: forgetting(database),
     log,
-    withBefore: false,
     handle: async (changes) => void seen.push(...idsOf(changes)),
   })
   await eventually(
@@ -68,11 +66,10 @@ test('when the oplog has moved on, everything comes once, and then what happens 
 test('changes that a relay failed to handle come again in order, and none is skipped', async () => {
   const seen: number[] = []
   let failures = 3
-  const relay = startRelay({
+  const relay = startDocumentRelay({
     name: 'history',
     database,
     log,
-    withBefore: true,
     handle: async (changes) => {
       if (failures-- > 0) throw new Error('not now')
       seen.push(...idsOf(changes))
@@ -89,11 +86,10 @@ test('changes that a relay failed to handle come again in order, and none is ski
 
 test("the relay reports the age of the write that it can't handle", async () => {
   let isUnavailable = true
-  const relay = startRelay({
+  const relay = startDocumentRelay({
     name: 'events',
     database,
     log,
-    withBefore: false,
     handle: async () => {
       if (isUnavailable) throw new Error('not now')
     },

@@ -75,7 +75,7 @@ test('a submission that is delivered several times is applied once', async () =>
     }),
     { numRuns: 8 },
   )
-}, 180_000)
+})
 
 /** The tasks of a workspace by thread, without what differs between two workspaces. */
 async function comparable(workspace: number): Promise<object[]> {

@@ -7,7 +7,7 @@ import type { Administration } from './administration.ts'
 import { apiTokenRoutes } from './api-tokens/create-api-token.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
 import { changesRoute, roleVersionRoute, workspaceBySlugRoute } from './internal-routes.ts'
-import { introspectRoute } from './introspection/introspect.ts'
+import { callerRoute, introspectRoute } from './introspection/introspect.ts'
 import { acceptInvitationRoute, invitationRoutes } from './invitations/invitation-routes.ts'
 import { changePasswordRoute } from './password-change/change-password.ts'
 import { registerRoute } from './registration/register.ts'
@@ -40,7 +40,7 @@ export function mountRoutes(app: Express, dependencies: IdentityDependencies): v
   app.use(apiTokenRoutes(dependencies, authBody()))
   app.use('/rest', administrationRoutes(dependencies))
 
-  app.use(introspectRoute(dependencies), changesRoute(dependencies))
+  app.use(introspectRoute(dependencies), callerRoute(dependencies), changesRoute(dependencies))
   app.use(roleVersionRoute(dependencies), workspaceBySlugRoute(dependencies))
 }
 

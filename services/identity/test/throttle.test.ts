@@ -31,8 +31,8 @@ describe('a throttle', () => {
   let redis: Redis
   beforeAll(async () => {
     redis = connectRedis((await testServers()).redisUrl, log)
-    expect(await waitUntil(() => redis.status === 'ready', { timeoutMs: 5_000 })).toBe(true)
-  }, 150_000)
+    expect(await waitUntil(() => redis.status === 'ready', { timeoutMs: 30_000 })).toBe(true)
+  })
   afterAll(() => redis.disconnect())
 
   test('is shared by all instances through Redis, and forgives', async () => {

@@ -11,11 +11,11 @@ import { hookQuery } from './hooks/routes.ts'
 const tag = 'webhooks'
 const time = z.iso.datetime().nullable()
 
-const message = postedMessage.meta({
+export const message = postedMessage.meta({
   id: 'WebhookMessage',
   description: 'A message; what is not described here is stored and repeated',
 })
-const messageExample = {
+export const messageExample = {
   extId: 'support-line',
   user: { name: 'João', phone: '+5511988887777' },
   thread: { extId: 'order-4711' },
@@ -126,6 +126,11 @@ export const operations: readonly DescribedOperation[] = [
       description: 'The message, repeated',
       headers: [
         { name: 'X-Message-Id', description: 'Names the message in the log' },
+        {
+          name: 'Parley-Warning',
+          description:
+            '`unknown-channel` where the workspace has no channel with this `extId`: the message is logged, and `unrouted` unless there is one within 10 seconds',
+        },
         { name: 'Idempotent-Replayed', description: '`true` where the key was confirmed before' },
       ],
     },

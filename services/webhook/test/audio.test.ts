@@ -106,6 +106,21 @@ describe('audio', () => {
     }
   })
 
+  test('is erased for the dispatcher, in its own workspace only', async () => {
+    const audio = 'e'.repeat(200 * KIB)
+    const id = (await world.post({ ...message, audio })).headers.get('x-message-id') ?? ''
+    const erase = async (own: number) => {
+      const url = `${world.url}/internal/workspaces/${own}/audio/erase`
+      const headers = { ...world.asService('dispatcher'), 'content-type': 'application/json' }
+      return (await fetch(url, { method: 'POST', headers, body: JSON.stringify({ ids: [id] }) })).status
+    }
+    expect(await erase(workspace() + 1)).toBe(200)
+    expect((await audioAt(id)).status).toBe(200)
+    expect(await erase(workspace())).toBe(200)
+    expect((await audioAt(id)).status).toBe(404)
+    expect(await world.database.collection('audio.chunks').countDocuments({ files_id: id as never })).toBe(0)
+  })
+
   test('is only for the dispatcher, and of its own workspace', async () => {
     const audio = 'p'.repeat(200 * KIB)
     const id = (await world.post({ ...message, audio })).headers.get('x-message-id') ?? ''

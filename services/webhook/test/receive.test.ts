@@ -52,6 +52,25 @@ describe('POST /api/hooks/whatsapp', () => {
     })
   })
 
+  test('warns at once that the workspace has no channel with this extId, and not once there is one', async () => {
+    const extId = 'a-line-that-comes-later'
+    const warning = async () => {
+      const { status, headers } = await post({ ...message, extId })
+      return [status, headers.get('parley-warning')]
+    }
+    expect(await warning()).toEqual([200, 'unknown-channel'])
+    expect(await warning()).toEqual([200, 'unknown-channel'])
+    const channel = {
+      name: '',
+      description: '',
+      hook: 'rpc',
+      callback: 'rpc',
+      handlerUrl: 'native:agents/echo',
+    }
+    await world.putChannel(77, { ...channel, extId, config: {} })
+    await eventually(async () => ((await warning())[1] === null ? true : undefined))
+  })
+
   test('two equal posts are two messages', async () => {
     await drain()
     const ids = [await post(message), await post(message)].map(({ headers }) => headers.get('x-message-id'))

@@ -15,6 +15,7 @@ import { checkActions } from './check-actions.ts'
 import { checkChannels, checkTasks } from './check-channels.ts'
 import { checkReferences } from './check-references.ts'
 import { checkSteps, checkWorkflows, loadStepGraph } from './check-steps.ts'
+import { checkSubscriptions } from './check-subscriptions.ts'
 import { type Batch, type Finding, finding } from './finding.ts'
 
 const BATCH = 200
@@ -29,6 +30,7 @@ const checks: Partial<Record<ResourceName, (batch: Batch) => Finding[] | Promise
   steps: checkSteps,
   actions: checkActions,
   workflows: checkWorkflows,
+  subscriptions: checkSubscriptions,
 }
 
 /**

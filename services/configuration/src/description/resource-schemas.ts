@@ -40,9 +40,9 @@ const applied: ResponseHeader = {
 
 /** What the descriptions of a resource's operations have in common. */
 export function resourceDescription(definition: ResourceDefinition) {
-  const { name, title, example } = definition
+  const { name, title, example, own } = definition
   const schemas = resourceSchemas(definition)
-  const stored = { _id: 1, ...example, createdAt: EXAMPLE_TIME, updatedAt: EXAMPLE_TIME }
+  const stored = { _id: 1, ...example, ...own?.example, createdAt: EXAMPLE_TIME, updatedAt: EXAMPLE_TIME }
   const [firstField = ''] = Object.keys(example)
   return {
     collection: `/rest/${name}`,
@@ -67,7 +67,7 @@ function resourceSchemas(definition: ResourceDefinition): ResourceSchemas {
   const { title, schema, keyed, description } = definition
   const { shape } = schema
   const own = { _id: docId, ...(keyed ? { key } : {}) }
-  const times = { createdAt: time, updatedAt: time }
+  const times = { ...definition.own?.shape, createdAt: time, updatedAt: time }
   const ignoredKeys = Object.keys({ ...own, ...times }).map((name) => [name, ignored])
   const document = z.object({ ...own, ...shape, ...times }).meta({ id: title, description })
   const schemas = {

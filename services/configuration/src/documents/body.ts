@@ -1,4 +1,5 @@
 import { defined } from '@parley/shared/defined'
+import type { Caller } from '@parley/shared/internal-token'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
@@ -13,12 +14,12 @@ import type { ResourceDocument } from '../store/stored-document.ts'
  * document can be sent back as it was read. Throws `validation_failed`.
  */
 export function parseBody(definition: ResourceDefinition, body: unknown): JsonObject {
-  return validate(definition.schema, isObject(body) ? withoutOwnFields(body) : body)
+  return validate(definition.schema, isObject(body) ? withoutOwnFields(definition, body) : body)
 }
 
 /** A merge patch for the resource; what it makes of a document is still to be checked. */
 export function parsePatch(definition: ResourceDefinition, body: unknown): JsonObject {
-  const patch = withoutOwnFields(validate(jsonObject, body))
+  const patch = withoutOwnFields(definition, validate(jsonObject, body))
   const unknown = Object.keys(patch).filter((field) => !Object.hasOwn(definition.schema.shape, field))
   if (unknown.length === 0) return patch
   const message = `Unrecognized keys: ${unknown.slice(0, 20).map((field) => JSON.stringify(field))}`
@@ -28,9 +29,10 @@ export function parsePatch(definition: ResourceDefinition, body: unknown): JsonO
 const isObject = (value: unknown): value is JsonObject => jsonObject.safeParse(value).success
 
 /** What callers set of a document. */
-export function withoutOwnFields(body: JsonObject): JsonObject {
+export function withoutOwnFields({ own }: Pick<ResourceDefinition, 'own'>, body: JsonObject): JsonObject {
   const { _id, key, createdAt, updatedAt, ...fields } = body
-  return fields
+  if (own === undefined) return fields
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !Object.hasOwn(own.shape, name)))
 }
 
 /**
@@ -45,13 +47,15 @@ export function buildDocument(options: {
   id: number
   key?: string | undefined
   fields: JsonObject
-  /** A caller, where nothing else is said. */
-  by?: Actor
+  /** Who writes; the runtime, when left out. */
+  caller?: Caller
 }): ResourceDocument {
-  const { secrets, definition, workspace, current, id, key, by = 'caller' } = options
+  const { secrets, definition, workspace, current, id, key, caller } = options
+  const by: Actor = caller === undefined ? 'runtime' : 'caller'
   if (by === 'caller') requireFewSecrets(options.fields)
-  const { fields, errors } = sealFields({ secrets, workspace, fields: options.fields, current })
-  errors.push(...(definition.errorsOfChange?.({ by, from: current, to: fields, sent: options.fields }) ?? []))
+  const sent = definition.complete?.(options.fields, current) ?? options.fields
+  const { fields, errors } = sealFields({ secrets, workspace, fields: sent, current })
+  errors.push(...(definition.errorsOfChange?.({ by, from: current, to: fields, sent }) ?? []))
   if (errors.length > 0) throw new Problem('validation_failed', { errors: errors })
   const now = new Date().toISOString()
   const ownKey = current?.key ?? key
@@ -59,6 +63,7 @@ export function buildDocument(options: {
     _id: id,
     ...defined({ key: ownKey }),
     ...fields,
+    ...(caller && definition.own?.valuesOf({ caller, from: current, to: fields })),
     createdAt: current?.createdAt ?? now,
     updatedAt: now,
   }

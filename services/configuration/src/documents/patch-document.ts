@@ -1,3 +1,4 @@
+import type { Caller } from '@parley/shared/internal-token'
 import type { JsonObject } from '@parley/shared/json-object'
 import { noParameters, readQuery } from '@parley/shared/list-query'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
@@ -42,7 +43,7 @@ export function patchDocument(
     const access = await writeAccess(authorizer, caller, definition.name)
     const patch = parsePatch(definition, req.body)
     const references = prefersStrict(req, res) ? { database, authorizer, caller } : undefined
-    const next = merging({ req, secrets, workspace, definition, access, patch, references })
+    const next = merging({ req, secrets, workspace, definition, access, patch, references, caller })
     const found = requireReadable(access.read, await locate({ database, definition, workspace, path }))
     const address = { workspace, id: found.doc._id }
     const author = authorOf(caller)
@@ -59,19 +60,20 @@ function merging(options: {
   workspace: number
   definition: ResourceDefinition
   access: WriteAccess
+  caller: Caller
   patch: JsonObject
   /** Where references are looked up, when dangling ones are to be refused. */
   references: Lookup | undefined
 }): (stored: LiveDocument | undefined) => Promise<ResourceDocument> {
-  const { req, secrets, workspace, definition, access, patch, references } = options
+  const { req, secrets, workspace, definition, access, caller, patch, references } = options
   return async (stored) => {
     const current = requireReadable(access.read, stored)
     requireWritable(access, current)
     requirePreconditions(req, current)
     const id = current.doc._id
-    const fields = validate(definition.schema, mergePatch(withoutOwnFields(current.doc), patch))
+    const fields = validate(definition.schema, mergePatch(withoutOwnFields(definition, current.doc), patch))
     if (references) await requireReferences(references, { definition, fields, self: id })
-    const doc = buildDocument({ secrets, definition, workspace, current: current.doc, id, fields })
+    const doc = buildDocument({ secrets, definition, workspace, current: current.doc, id, fields, caller })
     requireMayBecome(access, doc)
     return doc
   }

@@ -30,7 +30,7 @@ export function postDocument(
       await requireReferences({ database, authorizer, caller }, { definition, fields, self: undefined })
     }
     const build = (id: number) => {
-      const doc = buildDocument({ secrets, definition, workspace, current: undefined, id, fields })
+      const doc = buildDocument({ secrets, definition, workspace, current: undefined, id, fields, caller })
       requireMayBecome(access, doc)
       return doc
     }

@@ -1,3 +1,4 @@
+import type { Caller } from '@parley/shared/internal-token'
 import type { JsonObject } from '@parley/shared/json-object'
 import { noParameters, readQuery } from '@parley/shared/list-query'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
@@ -44,7 +45,7 @@ export function putDocument(
       workspace,
       author: authorOf(caller),
       path,
-      build: replacing({ req, secrets, workspace, definition, access, fields, key: path.key }),
+      build: replacing({ req, secrets, workspace, definition, access, fields, key: path.key, caller }),
       guard: documentFilter(access.write),
     }
     sendDocument(req, res, presentWritten(secrets, workspace, await storeDocument(dependencies, storing)))
@@ -59,12 +60,22 @@ function replacing(options: {
   access: WriteAccess
   fields: JsonObject
   key: string | undefined
+  caller: Caller
 }): Storing['build'] {
-  const { req, secrets, workspace, definition, access, fields, key } = options
+  const { req, secrets, workspace, definition, access, fields, key, caller } = options
   return (id, current) => {
     if (current !== undefined) requireWritable(access, current)
     requirePreconditions(req, current)
-    const doc = buildDocument({ secrets, definition, workspace, current: current?.doc, id, key, fields })
+    const doc = buildDocument({
+      secrets,
+      definition,
+      workspace,
+      current: current?.doc,
+      id,
+      key,
+      fields,
+      caller,
+    })
     requireMayBecome(access, doc)
     return doc
   }

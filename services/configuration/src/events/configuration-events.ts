@@ -1,10 +1,13 @@
 import { DOCUMENT_CHANGE_TYPE, type DocumentChange } from '@parley/shared/document-change'
+import type { JsonObject } from '@parley/shared/json-object'
 import type { Log } from '@parley/shared/log'
 import { connectBroker } from '@parley/shared/messaging/connection'
 import { createPublisher, type Publication } from '@parley/shared/messaging/publisher'
 import { CONFIGURATION_EXCHANGE } from '@parley/shared/messaging/topology'
 import { unescapeKeys } from '@parley/shared/safe-keys'
-import type { DocumentWrite } from '../relay/change-stream.ts'
+import type { DocumentWrite } from '../relay/relay.ts'
+import { valueAt } from '../resources/definition.ts'
+import type { ResourceDocument } from '../store/stored-document.ts'
 
 export interface ConfigurationEvents {
   /** Resolves when the broker has confirmed all; rejects when it is unavailable or has not in 4.5 s. */
@@ -38,7 +41,7 @@ export async function connectConfigurationEvents(options: {
   }
 }
 
-function publicationOf({ resource, stored }: DocumentWrite): Publication {
+function publicationOf({ resource, stored, before }: DocumentWrite): Publication {
   const { _id, version, written } = stored
   return {
     exchange: CONFIGURATION_EXCHANGE,
@@ -47,12 +50,16 @@ function publicationOf({ resource, stored }: DocumentWrite): Publication {
     type: DOCUMENT_CHANGE_TYPE,
     timestamp: Math.floor(Date.parse(written.at) / 1000),
     headers: { workspace: _id.workspace, version },
-    body: bodyOf(resource, stored),
+    body: bodyOf(resource, stored, before),
   }
 }
 
 /** The state after the change; `document` is null once it is deleted. */
-function bodyOf(resource: string, { _id, version, written, doc }: DocumentWrite['stored']): Buffer {
+function bodyOf(
+  resource: string,
+  { _id, version, written, doc }: DocumentWrite['stored'],
+  before: DocumentWrite['before'],
+): Buffer {
   const document = doc === undefined ? null : unescapeKeys(doc)
   const { workspace, id } = _id
   const { as: operation, at, by } = written
@@ -65,6 +72,15 @@ function bodyOf(resource: string, { _id, version, written, doc }: DocumentWrite[
     at,
     by: { ...by },
     document,
+    ...(resource === 'tasks' && before?.doc !== undefined
+      ? { before: taskBefore(unescapeKeys(before.doc)) }
+      : {}),
   }
   return Buffer.from(JSON.stringify(published))
+}
+
+/** What tells how a task got on by a change; its other content was published before. */
+function taskBefore({ status, currentStep, context }: ResourceDocument): DocumentChange['before'] {
+  const steps = valueAt(context, 'steps')
+  return { status: String(status), currentStep, steps: Object.keys((steps ?? {}) as JsonObject) }
 }

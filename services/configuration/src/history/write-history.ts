@@ -5,13 +5,16 @@ import type { JsonObject } from '@parley/shared/json-object'
 import { escapeKeys, unescapeKeys } from '@parley/shared/safe-keys'
 import mongoose from 'mongoose'
 import { withoutOwnFields } from '../documents/body.ts'
-import type { DocumentWrite } from '../relay/change-stream.ts'
+import type { DocumentWrite } from '../relay/relay.ts'
+import { definitions } from '../resources/all-resources.ts'
+import type { ResourceDefinition } from '../resources/definition.ts'
 import type { Database, FieldChange, HistoryEntry } from '../store/database.ts'
-import type { StoredDocument } from '../store/stored-document.ts'
+import { isErasure, type StoredDocument } from '../store/stored-document.ts'
 
 const { calculateObjectSize } = mongoose.mongo.BSON
 const MAX_BYTES = 8 * 1024 * 1024
 const MAX_CHANGES = 500
+const CONTEXT = '/context'
 
 /** Adds an entry for every change; what is there already stays. */
 export async function writeHistory(
@@ -19,22 +22,54 @@ export async function writeHistory(
   changes: readonly DocumentWrite[],
 ): Promise<void> {
   await insertNew(database.history(), changes.map(entryOf))
+  for (const { resource, stored } of changes)
+    if (isErasure(stored.written)) await eraseContext(database.history(), { ...stored, resource })
+}
+
+/** What earlier entries say of the document's context. */
+async function eraseContext(
+  history: ReturnType<Database['history']>,
+  {
+    _id: { workspace, id },
+    resource,
+    version,
+  }: Pick<StoredDocument, '_id' | 'version'> & Pick<DocumentWrite, 'resource'>,
+): Promise<void> {
+  const isOther = { $ne: [{ $substrCP: ['$$this.path', 0, CONTEXT.length] }, CONTEXT] }
+  await history.updateMany(
+    {
+      '_id.workspace': workspace,
+      '_id.resource': resource,
+      '_id.id': id,
+      '_id.version': { $lt: version },
+      changes: { $type: 'array' },
+    },
+    [{ $set: { changes: { $filter: { input: '$changes', cond: isOther } } } }],
+  )
 }
 
 function entryOf({ resource, stored, before }: DocumentWrite): HistoryEntry {
   const { version, written } = stored
-  return { _id: { ...stored._id, resource, version }, ...written, changes: boundedChanges(stored, before) }
+  return {
+    _id: { ...stored._id, resource, version },
+    ...written,
+    changes: boundedChanges({ resource, stored, before }),
+  }
 }
 
-function boundedChanges(stored: StoredDocument, before: StoredDocument | undefined): FieldChange[] | null {
+function boundedChanges({ resource, stored, before }: DocumentWrite): FieldChange[] | null {
   if (before === undefined && stored.version > 1) return null
-  const changes = changesBetween(fieldsOf(before), fieldsOf(stored)).map((change) => escapeKeys(change))
+  const definition = definitions[resource]
+  const changes = changesBetween(fieldsOf(definition, before), fieldsOf(definition, stored)).map((change) =>
+    escapeKeys(change),
+  )
+  if (isErasure(stored.written)) return changes.map(({ path }) => ({ path }))
   if (calculateObjectSize({ changes }) <= MAX_BYTES) return changes
   return changes.map(({ path }) => ({ path }))
 }
 
-const fieldsOf = (stored: StoredDocument | undefined) =>
-  stored?.doc === undefined ? {} : withoutOwnFields(unescapeKeys(stored.doc))
+const fieldsOf = (definition: ResourceDefinition, stored: StoredDocument | undefined) =>
+  stored?.doc === undefined ? {} : withoutOwnFields(definition, unescapeKeys(stored.doc))
 
 /**
  * How `after` differs from `before`: objects by their members, arrays as a whole. More than 500 differences

@@ -13,7 +13,9 @@ import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
 import { findPage } from '../store/find-page.ts'
 import { type LiveDocument, liveDocument } from '../store/stored-document.ts'
+import { findSubscriptions, markSubscription, subscriptionMark } from '../subscriptions/mark-subscription.ts'
 import { applyOperation } from '../tasks/apply-operation.ts'
+import { eraseTasks } from '../tasks/erase-tasks.ts'
 import { findTask } from '../tasks/find-task.ts'
 
 const MAX_CHANNELS = 200
@@ -24,6 +26,7 @@ const channelQuery = z.object({
   after: z.union([z.literal('').transform(() => undefined), idCursor]).optional(),
 })
 
+const subscriptionQuery = z.object({ workspace: safeInteger, id: safeInteger })
 const ownerQuery = z.object({ owner: safeInteger, ownerType: z.string() })
 const threadQuery = z.object({ thread: z.string() })
 /** 64 KiB of a submission or a value, in which each character may take several bytes. */
@@ -39,6 +42,15 @@ export function internalRoutes(dependencies: Dependencies): Router {
   router
     .route('/workspaces/:workspace/tasks/operations')
     .post(body, taskOperations(dependencies))
+    .all(methodNotAllowed('POST'))
+  router
+    .route('/workspaces/:workspace/subscriptions/:id/mark')
+    .post(body, marks(dependencies))
+    .all(methodNotAllowed('POST'))
+  router.route('/subscriptions').get(subscriptions({ database })).all(methodNotAllowed('GET'))
+  router
+    .route('/workspaces/:workspace/tasks/erase')
+    .post(body, tasksErased(dependencies))
     .all(methodNotAllowed('POST'))
   router.route('/workspaces/:workspace/tasks').get(activeTask({ database })).all(methodNotAllowed('GET'))
   router.route('/workspaces/:workspace/configs').get(ownedConfigs({ database })).all(methodNotAllowed('GET'))
@@ -105,6 +117,32 @@ function taskOperations(dependencies: Dependencies): RequestHandler<{ workspace:
   return async (req, res) => {
     const given = validate(taskOperation, req.body)
     res.json(await applyOperation(dependencies, { ...given, workspace: workspaceOf(req.params) }))
+  }
+}
+
+/** `GET /subscriptions?workspace=&id=`: those of all workspaces after this one, 200 at a time, with their workspaces. */
+function subscriptions({ database }: Needed): RequestHandler {
+  return async (req, res) => {
+    const { workspace, id } = readQuery(subscriptionQuery, req)
+    res.json({ data: await findSubscriptions(database, { workspace, id }) })
+  }
+}
+
+/** `POST …/subscriptions/{id}/mark`: what the dispatcher reports of its deliveries. */
+function marks(dependencies: Dependencies): RequestHandler<{ workspace: string; id: string }> {
+  return async (req, res) => {
+    const { id = 0 } = parsePathId(definitions.subscriptions, req.params.id)
+    const address = { workspace: workspaceOf(req.params), id }
+    res.json({ marked: await markSubscription(dependencies, address, validate(subscriptionMark, req.body)) })
+  }
+}
+
+/** `POST …/tasks/erase`: empties the context of every task of a thread, for good. */
+function tasksErased(dependencies: Dependencies): RequestHandler<{ workspace: string }> {
+  return async (req, res) => {
+    const { thread } = validate(threadQuery, req.body)
+    await eraseTasks(dependencies, { workspace: workspaceOf(req.params), thread })
+    res.json({ erased: true })
   }
 }
 

@@ -5,6 +5,7 @@ import { config } from './config.ts'
 import { RESOURCES, type ResourceDefinition, type ResourceName } from './definition.ts'
 import { job } from './job.ts'
 import { step } from './step.ts'
+import { subscription } from './subscription.ts'
 import { task } from './task.ts'
 import { workflow } from './workflow.ts'
 
@@ -18,6 +19,7 @@ export const definitions: Readonly<Record<ResourceName, ResourceDefinition>> = {
   actions: action,
   jobs: job,
   workflows: workflow,
+  subscriptions: subscription,
 }
 
 /** Every resource in the order of {@link RESOURCES}. */

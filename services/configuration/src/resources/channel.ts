@@ -3,12 +3,9 @@ import { type JsonObject, jsonObject, safeInteger } from '@parley/shared/json-ob
 import { jsonSchemaOf } from '@parley/shared/openapi/operation'
 import type { FieldError } from '@parley/shared/problem'
 import { MASK } from '@parley/shared/secret-keys'
+import { bytesOfSecret, LEAST_SECRET_BYTES } from '@parley/shared/signing-secret'
 import { z } from 'zod'
 import { extId, optionalId, optionalText, type ResourceDefinition, text, url, valueAt } from './definition.ts'
-
-/** What Standard Webhooks asks of a signing secret. */
-const LEAST_BYTES = 24
-const BASE64 = /^(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=)?$/
 
 /** Whole numbers within their bounds. */
 const numberSetting = (name: ChannelNumber) => {
@@ -96,8 +93,8 @@ function errorsOfSigningSecrets(change: {
   const before = new Set(secretsIn(change.from ?? {}))
   return secretsIn(change.sent).flatMap((secret, at) => {
     const isNew = secret !== MASK && !before.has(secret) && !before.has(sealed[at])
-    if (!isNew || typeof secret !== 'string' || bytesOf(secret) >= LEAST_BYTES) return []
-    const message = `expected at least ${LEAST_BYTES} bytes`
+    if (!isNew || typeof secret !== 'string' || bytesOfSecret(secret) >= LEAST_SECRET_BYTES) return []
+    const message = `expected at least ${LEAST_SECRET_BYTES} bytes`
     return [{ path: `/config/signingSecrets/${at}`, code: 'too_small', message }]
   })
 }
@@ -105,10 +102,4 @@ function errorsOfSigningSecrets(change: {
 function secretsIn(doc: JsonObject): unknown[] {
   const secrets = valueAt(doc, 'config.signingSecrets')
   return Array.isArray(secrets) ? secrets : []
-}
-
-/** A secret is the bytes that it writes in base64, after `whsec_`; any other text counts as it is. */
-function bytesOf(secret: string): number {
-  const text = secret.replace(/^whsec_/, '')
-  return BASE64.test(text) ? Buffer.from(text, 'base64').length : Buffer.byteLength(text)
 }

@@ -1,4 +1,5 @@
 import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
+import type { Caller } from '@parley/shared/internal-token'
 import { type JsonObject, safeInteger } from '@parley/shared/json-object'
 import { MAX_ID_CHARACTERS } from '@parley/shared/message'
 import type { FieldError } from '@parley/shared/problem'
@@ -40,6 +41,18 @@ export interface ResourceDefinition {
   lookups?: readonly (readonly string[])[]
   /** Messages are applied to its documents, each to one and once. */
   appliesMessages?: true
+  /** What the service itself sets besides ids and times; in what callers send it is ignored. */
+  own?: {
+    shape: z.ZodRawShape
+    /** Of the document of {@link example}. */
+    example: Readonly<JsonObject>
+    /** The values after a write by this caller. */
+    valuesOf(write: { caller: Caller; from: JsonObject | undefined; to: JsonObject }): JsonObject
+  }
+  /** The body with what a caller may leave out and a document has. */
+  complete?(sent: JsonObject, from: JsonObject | undefined): JsonObject
+  /** How many documents a workspace may have; as many as fit when left out. */
+  most?: number
   /** What may not be changed that way, and by whom; `from` is undefined on creation. */
   errorsOfChange?(change: {
     by: Actor

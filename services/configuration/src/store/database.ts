@@ -1,11 +1,11 @@
 import type { Log } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
 import { Problem } from '@parley/shared/problem'
+import { beginRelays, type StoredRelay } from '@parley/shared/relay/relay-state'
 import { LRUCache } from 'lru-cache'
 import mongoose from 'mongoose'
 import { allResources } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
-import { beginRelays, type StoredRelay } from './relay-state.ts'
 import { type Address, type Authorship, indexesOf, type StoredDocument } from './stored-document.ts'
 
 const { calculateObjectSize } = mongoose.mongo.BSON
@@ -72,8 +72,12 @@ async function prepareCollections(db: mongoose.mongo.Db): Promise<void> {
       return isNew
     }),
   )
-  if (made.includes(true)) await beginRelays(db)
+  if (made.includes(true)) await beginRelays(db, db.collection('relays'), RELAYS)
 }
+
+const RELAYS = ['history', 'events'] as const
+/** Each follows the same writes at its own speed. */
+export type RelayName = (typeof RELAYS)[number]
 
 const EXISTS = 48
 

@@ -33,6 +33,12 @@ export interface Author {
   username: string
 }
 
+/** Who empties what is to be erased for good: the history has nothing of what was there. */
+export const ERASURE: Author = { _id: 0, username: 'erasure' }
+
+export const isErasure = ({ by }: Pick<Authorship, 'by'>): boolean =>
+  by._id === ERASURE._id && by.username === ERASURE.username
+
 /** A document in the database: its content under `doc`, and what only this service needs. */
 export interface StoredDocument {
   _id: Address

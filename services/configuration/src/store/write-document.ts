@@ -6,6 +6,7 @@ import {
   type Address,
   type Author,
   type Authorship,
+  LIVE,
   type LiveDocument,
   liveDocument,
   type ResourceDocument,
@@ -38,6 +39,7 @@ export async function createDocument(options: {
 }): Promise<LiveDocument> {
   const { database, ids, definition, workspace, author, applying } = options
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    await requireRoom(database, definition, workspace)
     const id = await ids.next(workspace, definition.name)
     const doc = await options.build(id)
     const stored = toStored({
@@ -99,6 +101,7 @@ async function changeOf<D extends ResourceDocument | undefined>(
   if (applying !== undefined && stored?.applied?.includes(applying)) throw new AlreadyApplied()
   const current = liveDocument(stored)
   const doc = await options.next(current)
+  if (current === undefined && doc !== undefined) await requireRoom(database, definition, address.workspace)
   const version = (stored?.version ?? 0) + 1
   const as = doc === undefined ? 'deleted' : current === undefined ? 'created' : 'updated'
   const applied = withApplied(stored?.applied, applying)
@@ -108,6 +111,21 @@ async function changeOf<D extends ResourceDocument | undefined>(
   const write = () =>
     stored === null ? inserted(database, definition, next) : replaced(database, definition, { filter, next })
   return { stored: next, doc, write }
+}
+
+/** Throws `validation_failed` where the workspace has as many as it may have. Writes at the same moment may go a few beyond. */
+async function requireRoom(
+  database: Database,
+  { name, most }: ResourceDefinition,
+  workspace: number,
+): Promise<void> {
+  if (most === undefined) return
+  const there = await database
+    .documents(name)
+    .countDocuments({ '_id.workspace': workspace, ...LIVE }, { limit: most })
+  if (there < most) return
+  const message = `a workspace has at most ${most} ${name}`
+  throw new Problem('validation_failed', { errors: [{ path: '', code: 'too_many', message }] })
 }
 
 function written(as: Authorship['as'], by: Author): Authorship {

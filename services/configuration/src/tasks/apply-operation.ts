@@ -2,6 +2,7 @@ import type { JsonObject } from '@parley/shared/json-object'
 import { Problem } from '@parley/shared/problem'
 import type { TaskOperation, TaskOperationResult } from '@parley/shared/task-operation'
 import { withoutOwnFields } from '../documents/body.ts'
+import { definitions } from '../resources/all-resources.ts'
 import { requireFewSecrets } from '../secrets/seal-fields.ts'
 import { applySubmission, isStopped, objectOr } from './apply-submission.ts'
 import { applyOnce, changeActiveTask, type Needed, startTask } from './change-task.ts'
@@ -93,7 +94,7 @@ async function changed(
       const found = await findTask(needed.database, { ...given, status: 'active' })
       if (found === null) return refused('There is no active task.')
       await changeActiveTask(needed, { ...applying, id: found._id.id }, async (task) => {
-        const fields = await fieldsOf(withoutOwnFields(task))
+        const fields = await fieldsOf(withoutOwnFields(definitions.tasks, task))
         if (fields instanceof Refusal) throw fields
         return fields
       })

@@ -1,6 +1,7 @@
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import type { TaskSubmission } from '@parley/shared/task-submission'
 import { withoutOwnFields } from '../documents/body.ts'
+import { definitions } from '../resources/all-resources.ts'
 import { liveDocument } from '../store/stored-document.ts'
 import { applyOnce, changeActiveTask, type Needed, startTask } from './change-task.ts'
 import { findTask, firstTask, readDocument } from './find-task.ts'
@@ -65,7 +66,7 @@ async function after(
   const workflow = { workspace, id: task.workflow as number }
   const stored = await database.documents('workflows').findOne({ _id: workflow })
   const workflowDeleted = stored !== null && liveDocument(stored) === undefined
-  return advance({ task: withoutOwnFields(task), submit, step, workflowDeleted })
+  return advance({ task: withoutOwnFields(definitions.tasks, task), submit, step, workflowDeleted })
 }
 
 /** What a submission meets. */

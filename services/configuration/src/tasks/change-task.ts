@@ -77,5 +77,5 @@ function built(
   { workspace }: Applying,
   document: { id: number; current: ResourceDocument | undefined; fields: JsonObject },
 ): ResourceDocument {
-  return buildDocument({ secrets, definition, workspace, by: 'runtime', ...document })
+  return buildDocument({ secrets, definition, workspace, ...document })
 }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { defined } from '@parley/shared/defined'
 import { queryFlag, readQuery } from '@parley/shared/list-query'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { callerOf } from '@parley/shared/service-app'
@@ -7,6 +8,7 @@ import type { RequestHandler, Response } from 'express'
 import { z } from 'zod'
 import { documentFilter } from '../access/access.ts'
 import { flagParameter } from '../description/parameters.ts'
+import { withoutOwnFields } from '../documents/body.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
@@ -75,7 +77,9 @@ async function* exported(options: {
   for (const [at, part] of parts.entries()) {
     before += `${at > 0 ? ',' : ''}${JSON.stringify(part.definition.name)}:[`
     for await (const documents of pages(database, workspace, part)) {
-      const texts = await presentAll(documents, (doc) => JSON.stringify(transferable(part.present(doc))))
+      const texts = await presentAll(documents, (doc) =>
+        JSON.stringify(transferable(part.definition, part.present(doc))),
+      )
       yield before + texts.join(',')
       before = ','
     }
@@ -100,9 +104,9 @@ async function* pages(database: Database, workspace: number, { definition, visib
   } while (after)
 }
 
-/** Without the times: two workspaces of the same configuration export the same. */
-function transferable({ createdAt, updatedAt, ...doc }: ResourceDocument): object {
-  return doc
+/** Without times and what the service sets: two workspaces of the same configuration export the same. */
+function transferable(definition: ResourceDefinition, { _id, key, ...doc }: ResourceDocument): object {
+  return { _id, ...defined({ key }), ...withoutOwnFields(definition, doc) }
 }
 
 export const exportOperation: DescribedOperation = {

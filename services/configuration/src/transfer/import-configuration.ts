@@ -38,9 +38,8 @@ export function importConfiguration(dependencies: Dependencies): RequestHandler 
       if (access.has(definition.name)) continue
       access.set(definition.name, await writeAccess(authorizer, caller, definition.name))
     }
-    const workspace = caller.workspace._id
     const outcomes = await inBatches(imported, (each) =>
-      planStep({ database, secrets, workspace, access: accessTo(access, each), imported: each }).then(
+      planStep({ database, secrets, caller, access: accessTo(access, each), imported: each }).then(
         (step) => ({ step }),
         (error: unknown) => ({ errors: errorsIn(error) }),
       ),
@@ -82,7 +81,7 @@ async function apply(
       workspace,
       author: authorOf(caller),
       path: { id },
-      build: (_id, current) => importedDocument({ secrets, workspace, access, imported }, current),
+      build: (_id, current) => importedDocument({ secrets, caller, access, imported }, current),
       guard: documentFilter(access.write),
     })
   } catch (error) {

@@ -61,7 +61,7 @@ function parseEntry(
   entry: JsonObject,
   { path, errors }: { path: string; errors: FieldError[] },
 ): Imported[] {
-  const fields = withoutOwnFields(entry)
+  const fields = withoutOwnFields(definition, entry)
   const own = ownFields.safeParse(entry)
   const parses = [
     { error: own.error, value: entry },

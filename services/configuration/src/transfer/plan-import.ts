@@ -1,3 +1,4 @@
+import type { Caller } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { requireMayBecome, requireWritable, type WriteAccess } from '../access/access.ts'
@@ -20,15 +21,16 @@ export interface PlannedStep {
 
 interface Importing {
   secrets: SecretBox
-  workspace: number
+  caller: Caller
   access: WriteAccess
   imported: Imported
 }
 
 /** Compares one document with what is there. Throws what its write would. */
 export async function planStep(options: Importing & { database: Database }): Promise<PlannedStep> {
-  const { database, workspace, imported } = options
+  const { database, caller, imported } = options
   const { definition, id, key, path } = imported
+  const workspace = caller.workspace._id
   const current = await locate({ database, definition, workspace, path: { id } })
   const at = { resource: definition.name, _id: id }
   const next = importedDocument(options, current)
@@ -40,20 +42,22 @@ export async function planStep(options: Importing & { database: Database }): Pro
     const message = 'the key of an existing document can not change'
     throw new Problem('validation_failed', { errors: [{ path: `${path}/key`, code: 'other_key', message }] })
   }
-  const [before, after] = [withoutOwnFields(current.doc), withoutOwnFields(next)]
-  if (JSON.stringify(before) === JSON.stringify(after)) return { ...at, action: 'unchanged', changes: [] }
+  const [before, after] = [current.doc, next].map((doc) => withoutOwnFields(definition, doc))
+  if (before === undefined || after === undefined || JSON.stringify(before) === JSON.stringify(after))
+    return { ...at, action: 'unchanged', changes: [] }
   return { ...at, action: 'update', changes: changesBetween(before, after).map((change) => change.path) }
 }
 
 /** The document that an import makes of `current`. Throws where the caller may not. */
 export function importedDocument(
-  { secrets, workspace, access, imported }: Importing,
+  { secrets, caller, access, imported }: Importing,
   current: LiveDocument | undefined,
 ): ResourceDocument {
   if (current !== undefined) requireWritable(access, current)
+  const workspace = caller.workspace._id
   const { definition, id, key, fields, path } = imported
   const doc = withPath(path, () =>
-    buildDocument({ secrets, definition, workspace, current: current?.doc, id, key, fields }),
+    buildDocument({ secrets, definition, workspace, current: current?.doc, id, key, fields, caller }),
   )
   requireMayBecome(access, doc)
   return doc

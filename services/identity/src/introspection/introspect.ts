@@ -1,12 +1,14 @@
 import type { Caller, InternalVerifier } from '@parley/shared/internal-token'
 import { jsonBody } from '@parley/shared/json-body'
 import { covers } from '@parley/shared/permission/covers'
+import { Problem } from '@parley/shared/problem'
 import { unescapeKeys } from '@parley/shared/safe-keys'
 import { requireService } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
 import type { Account } from '../store/account.ts'
+import type { ApiToken } from '../store/api-token.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Role } from '../store/role.ts'
 import { hasEnded } from '../store/session.ts'
@@ -38,6 +40,47 @@ export function introspectRoute({
     },
   )
   return router
+}
+
+/**
+ * `GET /internal/callers/:account?token=`, for the dispatcher: an account, or one of its API tokens, as a caller in its
+ * role of today; 404 once it is gone, has ended, or has less than the token.
+ */
+export function callerRoute({
+  collections,
+  verifier,
+}: {
+  collections: Collections
+  verifier: InternalVerifier
+}): Router {
+  const router = Router({ caseSensitive: true })
+  router.get('/internal/callers/:account', requireService(verifier, 'dispatcher'), async (req, res) => {
+    const { account, token } = parse(named, { ...req.params, ...req.query })
+    const caller =
+      token === undefined
+        ? await callerOfAccount(collections, account)
+        : await callerOfToken(collections, account, token)
+    if (caller === undefined) throw new Problem('not_found')
+    res.json(caller)
+  })
+  return router
+}
+
+const named = z.object({ account: z.coerce.number().int(), token: z.coerce.number().int().optional() })
+
+async function callerOfAccount(collections: Collections, _id: number): Promise<Caller | undefined> {
+  const account = await collections.accounts.findOne({ _id })
+  return account === null ? undefined : callerFor(collections, account, account.role)
+}
+
+async function callerOfToken(
+  collections: Collections,
+  account: number,
+  _id: number,
+): Promise<Caller | undefined> {
+  const token = await collections.apiTokens.findOne({ _id, account })
+  if (token === null || (token.expiresAt !== undefined && token.expiresAt <= new Date())) return undefined
+  return (await callerOfGiven(collections, token))?.caller
 }
 
 function confirm(
@@ -88,12 +131,21 @@ async function confirmApiToken(
   if (token === null) return undefined
   if (token.expiresAt !== undefined && token.expiresAt <= lastUsedAt)
     return { endedAt: token.expiresAt.getTime() }
+  const given = await callerOfGiven(collections, token)
+  if (given === undefined) return undefined
+  const end = token.expiresAt === undefined ? {} : { expiresAt: token.expiresAt.getTime() }
+  return { ...given, ...end }
+}
+
+/** The account that made a token, in the token's role, for as long as it has all that it gave. */
+async function callerOfGiven(
+  collections: Collections,
+  token: Pick<ApiToken, '_id' | 'account' | 'role'>,
+): Promise<{ caller: Caller } | undefined> {
   const account = await collections.accounts.findOne({ _id: token.account })
   if (account === null || !(await mayStillGive(collections, account, token.role))) return undefined
   const caller = await callerFor(collections, account, token.role)
-  if (!caller) return undefined
-  const end = token.expiresAt === undefined ? {} : { expiresAt: token.expiresAt.getTime() }
-  return { caller: { ...caller, token: token._id }, ...end }
+  return caller && { caller: { ...caller, token: token._id } }
 }
 
 /** Whether the account has all that a role has which it gave to a token. */

@@ -52,6 +52,8 @@ export interface AudioStore {
   }): Promise<WebhookMessage>
   /** The audio of a workspace's message, exactly as it came in; undefined when there is none. */
   open(workspace: number, id: string): Promise<{ bytes: number; content: Readable } | undefined>
+  /** Erases the audio of a workspace's messages, where they have any. */
+  erase(workspace: number, ids: string[]): Promise<void>
 }
 
 /** The audio of a message, when it has over 128 KiB: then it is to be stored apart from the message. */
@@ -80,6 +82,14 @@ export function createAudioStore(connection: Connection): AudioStore {
       // The driver's types know only ObjectIds; GridFS takes any.
       const content = bucket.openDownloadStream(id as unknown as mongo.ObjectId)
       return { bytes: file.length, content }
+    },
+    async erase(workspace, ids) {
+      const found = await filesOf(connection)
+        .find({ _id: { $in: ids }, 'metadata.workspace': workspace }, { projection: { _id: 1 } })
+        .toArray()
+      const own = found.map(({ _id }) => _id)
+      await chunksOf(connection).deleteMany({ files_id: { $in: own } })
+      await filesOf(connection).deleteMany({ _id: { $in: own } })
     },
   }
 }

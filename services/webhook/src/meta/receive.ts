@@ -1,6 +1,15 @@
+import type { ConfirmedIds } from '@parley/shared/idempotency'
 import { unstorable } from '@parley/shared/json-body'
 import type { Log } from '@parley/shared/log'
 import { MAX_ID_CHARACTERS } from '@parley/shared/message'
+import {
+  derivedMessageId,
+  type MessagePublication,
+  messagePublication,
+  type Provenance,
+  statusPublication,
+  traceparentOf,
+} from '@parley/shared/messaging/message-publication'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
@@ -10,15 +19,6 @@ import type { BodyBudget } from '../body/body-budget.ts'
 import { parseBytes, readBody } from '../body/read-body.ts'
 import { type Channel, configText } from '../channels.ts'
 import type { HookLog } from '../hooks/hook-notes.ts'
-import type { ConfirmedIds } from '../idempotency.ts'
-import {
-  derivedMessageId,
-  type MessagePublication,
-  messagePublication,
-  type Provenance,
-  statusPublication,
-  traceparentOf,
-} from '../publication.ts'
 import type { FindHook } from './find-hook.ts'
 import { isJsonObject } from './own.ts'
 import { type Update, updatesIn } from './payload.ts'

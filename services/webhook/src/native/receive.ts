@@ -1,20 +1,21 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Authorizer } from '@parley/shared/authorizer'
+import type { Idempotency } from '@parley/shared/idempotency'
 import type { WebhookMessage } from '@parley/shared/message'
-import type { Publisher } from '@parley/shared/messaging/publisher'
-import { Problem } from '@parley/shared/problem'
-import { callerOf } from '@parley/shared/service-app'
-import type { Request, RequestHandler } from 'express'
-import { type AudioStore, largeAudioOf } from '../audio/audio-store.ts'
-import type { BodyBudget } from '../body/body-budget.ts'
-import type { Channels } from '../channels.ts'
-import type { Idempotency } from '../idempotency.ts'
 import {
   derivedMessageId,
   type MessagePublication,
   messagePublication,
   traceparentOf,
-} from '../publication.ts'
+} from '@parley/shared/messaging/message-publication'
+import type { Publisher } from '@parley/shared/messaging/publisher'
+import { Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { withTimeout } from '@parley/shared/with-timeout'
+import type { Request, RequestHandler } from 'express'
+import { type AudioStore, largeAudioOf } from '../audio/audio-store.ts'
+import type { BodyBudget } from '../body/body-budget.ts'
+import type { Channels } from '../channels.ts'
 import { parseMessage, readMessage } from './read-message.ts'
 
 // Together with what Redis may take afterwards, the answer is there within 5 s of the body.
@@ -25,11 +26,14 @@ interface NativeIntake {
   publisher: Pick<Publisher, 'publish'>
   idempotency: Idempotency
   authorizer: Authorizer
-  channels: Pick<Channels, 'known'>
+  channels: Pick<Channels, 'known' | 'find'>
   audio: Pick<AudioStore, 'store'>
   budget: BodyBudget
   bodyTimeoutMs: number
 }
+
+/** How long an answer waits to say that nobody knows the channel, beyond what publishing takes. */
+const LOOKUP_MS = 250
 
 interface Accepted {
   req: Request
@@ -62,6 +66,7 @@ export function receive(intake: NativeIntake): RequestHandler {
       key === undefined ? randomUUIDv7() : derivedMessageId({ source: 'api', workspace, key, body })
     const deadline = performance.now() + ACCEPT_MS - authorizedIn
     const accepted = { req, messageId, message, body, workspace, deadline }
+    const unknown = isUnknownChannel(intake, accepted)
     if (key === undefined) await accept(intake, accepted)
     else {
       const publish = () => accept(intake, accepted)
@@ -69,11 +74,24 @@ export function receive(intake: NativeIntake): RequestHandler {
       if (replayed) res.set('idempotent-replayed', 'true')
     }
     res.setHeader('x-message-id', messageId)
+    if (unknown !== false && (await unknown)) res.setHeader('parley-warning', 'unknown-channel')
     // As text it goes out in one write with the headers.
     res.setHeader('content-type', 'application/json; charset=utf-8')
     res.setHeader('content-length', body.length)
     res.end(text)
   }
+}
+
+/** False at once for a channel that this instance knows; what it does not know is looked up while it publishes. */
+function isUnknownChannel(
+  { channels }: NativeIntake,
+  { workspace, message: { extId } }: Accepted,
+): false | Promise<boolean> {
+  if (channels.known(workspace, extId) !== undefined) return false
+  return withTimeout(LOOKUP_MS, channels.find(workspace, extId)).then(
+    (channel) => channel === undefined,
+    () => false,
+  )
 }
 
 function accept(intake: NativeIntake, accepted: Accepted): Promise<void> {
