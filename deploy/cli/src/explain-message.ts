@@ -65,7 +65,8 @@ function changeEvent({ at, state, reason }: Message['timeline'][number]) {
   return { at, text, isTrouble: ['failed', 'dead', 'unrouted'].includes(state) }
 }
 
-function attemptEvents(message: Message, { at, step, outcome, code, ms }: Message['attempts'][number]) {
+function attemptEvents(message: Message, attempt: Message['attempts'][number]) {
+  const { at, step, outcome, code, error, ms } = attempt
   const what = stepText(message, step)
   const took = `after ${durationText(ms)}`
   // That it was accepted is in the timeline, but for each of several.
@@ -76,7 +77,7 @@ function attemptEvents(message: Message, { at, step, outcome, code, ms }: Messag
     permanent: `${what} was refused with ${code} ${took}; trying again would not help.`,
     uncertain: `${what} brought no usable answer (${code}) ${took}: it may have happened, so a status is waited for first.`,
   }[outcome]
-  return [{ at, text, isTrouble: true }]
+  return [{ at, text: error === undefined ? text : `${text} It said: ${error}`, isTrouble: true }]
 }
 
 /** What an attempt was at: the handler, or one of the sends. */
@@ -98,7 +99,9 @@ function verdictOf(message: Message, { now }: Surroundings): string {
   return `${STATES[state]} ${ago}${reason === undefined ? '.' : `: ${reason}`}`
 }
 
-const isWaiting = ({ due, waitingFor }: Message): boolean => due !== undefined || waitingFor !== undefined
+/** What a run is about to do, or does, is no wait. */
+const isWaiting = ({ waiting }: Message): boolean =>
+  waiting !== undefined && !['turn', 'answer', 'thread'].includes(waiting.for)
 
 const WAITS: Record<string, string> = {
   retry: 'its next try, after one that failed',
@@ -108,18 +111,24 @@ const WAITS: Record<string, string> = {
   status: 'a status from the provider: whether the send happened is not known, and it must not happen twice',
   configuration: 'the channel or action that it names: it may be configured in a moment',
   server: 'RabbitMQ or MongoDB, which is unavailable',
+  model: 'the answer of a language model',
+  gathering: 'further messages of its thread, which get one answer with it',
 }
 
 function waitOf(message: Message, { now, before }: Surroundings): string | undefined {
-  const { due, waitingFor = 'retry', reason } = message
-  if (isWaiting(message)) {
+  const { waiting, reason } = message
+  if (waiting !== undefined && isWaiting(message)) {
+    const { until: due, since, code, error } = waiting
     const left = due === undefined ? Number.NaN : Date.parse(due) - now.getTime()
     const until = Number.isNaN(left)
       ? ''
       : left > 0
         ? `, for ${durationText(left)} more`
         : ', which is due now'
-    return `It waits for ${WAITS[waitingFor] ?? waitingFor}${until}.${reason === undefined ? '' : ` ${reason}`}`
+    const waited = durationText(Math.max(now.getTime() - Date.parse(since), 0))
+    const last =
+      code === undefined ? '' : ` Its last try ended with ${code}${error === undefined ? '.' : `: ${error}`}`
+    return `It waits for ${WAITS[waiting.for] ?? waiting.for}, since ${waited} ago${until}.${reason === undefined ? '' : ` ${reason}`}${last}`
   }
   if (before !== undefined)
     return `It waits for ${before._id}, which came before it in its thread and is ${before.state}: a thread's messages leave in order.`
@@ -153,7 +162,7 @@ function adviceOn(message: Message, { before, channelExists, now }: Surroundings
         : []
     default:
       if (before !== undefined) return [`parley why ${before._id}`]
-      return message.waitingFor === 'circuit_breaker'
+      return message.waiting?.for === 'circuit_breaker'
         ? ['Look at the endpoint that the channel or action calls.']
         : []
   }

@@ -76,8 +76,14 @@ export function currentProfile(): Profile {
 }
 
 /** A client for the current profile; a session that it refreshes is stored. */
-export function connect({ repeatForMs = 10_000 }: { repeatForMs?: number } = {}): Parley {
+export function connect({
+  repeatForMs = 10_000,
+  ...options
+}: {
+  repeatForMs?: number
+  timeoutMs?: number
+} = {}): Parley {
   const profile = currentProfile()
   const onSession = (session: SessionTokens) => writeProfile({ ...profile, session })
-  return createParley({ ...profile, repeatForMs, onSession })
+  return createParley({ ...profile, ...options, repeatForMs, onSession })
 }

@@ -1,7 +1,9 @@
 import { Command } from 'commander'
+import { addChat } from './commands/chat.ts'
 import { addCheck } from './commands/check.ts'
 import { addCompletion } from './commands/completion.ts'
 import { addDoctor } from './commands/doctor.ts'
+import { addListen } from './commands/listen.ts'
 import { addLogin, addLogout } from './commands/login.ts'
 import { addReplay } from './commands/replay.ts'
 import { addSend } from './commands/send.ts'
@@ -22,6 +24,7 @@ export function buildProgram(): Command {
     )
   const adders = [
     ...[addLogin, addLogout, addSend, addTail, addWhy, addReplay],
+    ...[addListen, addChat],
     ...[addExport, addImport, addCheck, addDoctor, addCompletion],
   ]
   for (const add of adders) add(program)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Parley as Client, createParley } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
+import { buildModelSimulator } from '@parley/local/model-simulator/app'
 import { buildSimulator } from '@parley/local/simulator/app'
 import { listen } from '@parley/local/testing/service-under-test'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
@@ -109,8 +110,18 @@ export interface CliWorld {
 export async function startCliWorld(): Promise<CliWorld> {
   const simulator = await buildSimulator({})
   const provider = await listen(simulator.app)
+  const model = await listen(buildModelSimulator())
   const system = await startParley({
-    environment: { dispatcher: { ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' } },
+    environment: {
+      dispatcher: {
+        ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8',
+        ...{
+          MODEL_PROVIDER: 'openai-compatible',
+          MODEL_NAME: 'simulator',
+          MODEL_BASE_URL: `${model.url}/v1`,
+        },
+      },
+    },
   })
   const body = { name: 'Ana', email: USER.username, phone: '1', password: USER.password, namespace: 'acme' }
   await succeeded(createParley({ url: system.url }).api.POST('/api/auth/register', { body }))
@@ -137,6 +148,7 @@ export async function startCliWorld(): Promise<CliWorld> {
     async close() {
       await system.close()
       await provider.close()
+      await model.close()
       await simulator.close()
     },
   }

@@ -8,7 +8,7 @@ let world: CliWorld
 let ana: Somebody
 beforeAll(async () => {
   world = await startCliWorld()
-}, 240_000)
+})
 afterAll(() => world.close(), 60_000)
 afterEach(() => ana.remove())
 
@@ -134,7 +134,7 @@ describe('parley', () => {
     ana = somebody({ PARLEY_URL: 'http://127.0.0.1:1', PARLEY_TOKEN: 't' })
     const { code, stderr } = await ana.run(['why', 'x', '--json'])
     expect([code, JSON.parse(stderr)]).toMatchObject([7, { error: { exitCode: 7 } }])
-  }, 60_000)
+  })
 
   test('help names every command and exit code', async () => {
     ana = somebody()

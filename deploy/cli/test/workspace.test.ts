@@ -12,11 +12,11 @@ beforeAll(async () => {
   await ana.run(['login', '--url', world.system.url, '--user', USER.username, '--password-stdin'], {
     input: USER.password,
   })
-}, 240_000)
+})
 afterAll(async () => {
   ana.remove()
   await world.close()
-}, 60_000)
+})
 
 describe('parley export and import', () => {
   test('a dry run shows each field before and after, and changes nothing', async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { MessageSummary, Parley } from '@parley/client'
+import type { MessageSummary, Parley, ServerEvent } from '@parley/client'
 import { ParleyError } from '@parley/client/parley-error'
 import type { Command } from 'commander'
 import { integer, type Picked, pickedBy, pickOptions } from '../arguments.ts'
@@ -20,12 +20,16 @@ const MAX_LINES = 1_000
 /** Messages change for a while after they came. */
 const WATCHED_MS = 120_000
 const MAX_REMEMBERED = 10_000
+/** What a Parley without event streams answers. */
+const HAS_NONE = [404, 405]
+/** In the order in which a message passes them; beside these there are ends. */
+const PASSED = ['received', 'handled', 'sending', 'sent', 'delivered', 'read']
 const FIELDS = ['channel', 'thread', 'state', 'phone', 'fault']
 
 export function addTail(program: Command): void {
   const command = program
     .command('tail')
-    .description('show messages as they come, and each change of state in the two minutes after that')
+    .description('show messages as they come, and each state that they pass')
   for (const option of pickOptions().filter(({ long }) => FIELDS.includes(long?.slice(2) ?? '')))
     command.addOption(option)
   command
@@ -43,12 +47,106 @@ async function tail(options: Options): Promise<void> {
   const parley = connect()
   const filter = pickedBy(options)
   const shown = createShown()
+  const events = options.follow ? await openEvents(parley) : undefined
   const first = await latest(parley, filter, (count) => count >= Math.max(options.lines, 1))
   for (const message of first.slice(0, options.lines).reverse()) show(message, options)
   for (const message of first) shown.isNew(message)
+  if (events !== undefined) await followEvents(parley, { events, filter, shown, options })
+  else if (options.follow) await poll(parley, { first, filter, shown, options })
+}
+
+interface Following {
+  filter: Picked
+  shown: ReturnType<typeof createShown>
+  options: Options
+}
+
+/** The workspace's events from now on; undefined where this Parley has no event streams. */
+async function openEvents(parley: Parley): Promise<AsyncGenerator<ServerEvent> | undefined> {
+  const opened = Promise.withResolvers<void>()
+  const events = parley.events('/rest/events', { onOpen: opened.resolve })
+  const next = events.next()
+  try {
+    await Promise.race([opened.promise, next])
+  } catch (error) {
+    if (error instanceof ParleyError && HAS_NONE.includes(error.status)) return undefined
+    throw error
+  }
+  return beginningWith(next, events)
+}
+
+async function* beginningWith(
+  first: Promise<IteratorResult<ServerEvent>>,
+  rest: AsyncGenerator<ServerEvent>,
+): AsyncGenerator<ServerEvent> {
+  const { value, done } = await first
+  if (done !== true) yield value
+  yield* rest
+}
+
+async function followEvents(
+  parley: Parley,
+  { events, filter, shown, options }: Following & { events: AsyncGenerator<ServerEvent> },
+): Promise<void> {
+  const known = createKnown(parley)
+  for await (const { event, data } of events) {
+    if (event === 'message') known.add(JSON.parse(data) as MessageSummary)
+    if (event !== 'state') continue
+    const passed = JSON.parse(data) as Passed
+    if (!isPicked(passed, filter) || shown.isBefore(passed)) continue
+    const summary = await known.get(passed._id, filter)
+    if (summary === undefined || !isPickedBySummary(summary, filter)) continue
+    const { reason: _reason, ...rest } = summary
+    const { state, reason, at: updatedAt } = passed
+    const message: MessageSummary = { ...rest, state, updatedAt, ...(reason !== undefined && { reason }) }
+    if (shown.isNew(message)) show(message, options)
+  }
+}
+
+/** A state that a message has passed, as its event has it. */
+type Passed = Pick<MessageSummary, '_id' | 'channel' | 'thread' | 'state' | 'reason'> & { at: string }
+
+function isPicked({ channel, thread, state }: Passed, filter: Picked): boolean {
+  return (
+    (filter.channel ?? channel) === channel &&
+    (filter.thread ?? thread) === thread &&
+    (filter.state?.includes(state) ?? true)
+  )
+}
+
+function isPickedBySummary({ phone, fault }: MessageSummary, filter: Picked): boolean {
+  const digits = filter.phone?.replaceAll(/\D/g, '')
+  return (filter.fault ?? fault) === fault && (digits ?? phone) === phone
+}
+
+/** Summaries of the last 10,000 messages; one that is not known, or has to be as it is now, is read. */
+function createKnown(parley: Parley) {
+  const summaries = new Map<string, MessageSummary>()
+  const add = (message: MessageSummary) => {
+    summaries.set(message._id, message)
+    const [oldest] = summaries.keys()
+    if (summaries.size > MAX_REMEMBERED && oldest !== undefined) summaries.delete(oldest)
+    return message
+  }
+  return {
+    add,
+    async get(id: string, { fault }: Picked): Promise<MessageSummary | undefined> {
+      const known = fault === undefined ? summaries.get(id) : undefined
+      if (known !== undefined) return known
+      const read = await orUndefined(parley.messages.get(id)).catch(() => undefined)
+      return read === undefined ? undefined : add(read)
+    },
+  }
+}
+
+/** As other versions of Parley are followed: they have no event streams. */
+async function poll(
+  parley: Parley,
+  { first, filter, shown, options }: Following & { first: MessageSummary[] },
+): Promise<void> {
   // The gateway's own clock: that of this machine may be wrong.
   let newestAt = Date.parse(first[0]?.receivedAt ?? '1970-01-01T00:00:00Z')
-  while (options.follow) {
+  for (;;) {
     await pause(POLL_MS)
     const messages = await orUndefined(
       latest(
@@ -92,10 +190,15 @@ async function orUndefined<T>(reading: Promise<T>): Promise<T | undefined> {
 }
 
 /** Which messages were shown in which state: the last 10,000. */
-function createShown(): { isNew(message: MessageSummary): boolean } {
+function createShown() {
   const states = new Map<string, string>()
   return {
-    isNew({ _id, state, reason = '' }) {
+    /** Whether the message was shown in this state or a later one, as lists show it. */
+    isBefore({ _id, state }: Passed): boolean {
+      const [shown = ''] = states.get(_id)?.split(' ') ?? []
+      return PASSED.includes(state) && PASSED.indexOf(shown) >= PASSED.indexOf(state)
+    },
+    isNew({ _id, state, reason = '' }: MessageSummary): boolean {
       const now = `${state} ${reason}`
       if (states.get(_id) === now) return false
       states.delete(_id)

@@ -1,4 +1,4 @@
-import type { Message, MessageSummary, Parley } from '@parley/client'
+import type { Message, Parley } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
 import type { Command } from 'commander'
 import { type Explanation, explainMessage } from '../explain-message.ts'
@@ -8,9 +8,7 @@ import { paint, paintState, printable, say, sayJson, timeText } from '../output.
 import { connect } from '../profile.ts'
 import { messageLine } from './tail.ts'
 
-const IN_FLIGHT = ['received', 'handled', 'sending'] as const
 const TROUBLED = ['failed', 'dead', 'unrouted']
-const PAGE = 200
 
 export function addWhy(program: Command): void {
   program
@@ -47,16 +45,8 @@ async function surroundingsOf(parley: Parley, message: Message) {
     const { data } = await succeeded(parley.api.GET('/rest/channels', { params: { query } }))
     return { channelExists: data.length > 0 }
   }
-  const isIdle = message.due === undefined && message.waitingFor === undefined
-  return { before: message.state === 'received' && isIdle ? await headOfThread(parley, message) : undefined }
-}
-
-/** The oldest message of the thread that is still under way, if it is another one. */
-async function headOfThread(parley: Parley, { _id, thread }: Message): Promise<MessageSummary | undefined> {
-  const query = { thread, state: [...IN_FLIGHT], limit: PAGE }
-  const { data } = await succeeded(parley.api.GET('/rest/messages', { params: { query } }))
-  const head = data.at(-1)
-  return head?._id === _id ? undefined : head
+  const before = message.waiting?.message
+  return { before: before === undefined ? undefined : await parley.messages.get(before) }
 }
 
 function show(message: Message, { verdict, events, waits, fault, advice }: Explanation): void {
