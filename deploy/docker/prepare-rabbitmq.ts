@@ -1,10 +1,12 @@
-// Makes RabbitMQ ready for the services: each one's user with its permissions, then the exchanges and queues. Safe to repeat.
+// Makes RabbitMQ ready for the services: each one's user with its permissions, then the exchanges and queues, with a
+// member of each queue on every node and their leaders spread. Safe to repeat.
 import { parseConfig } from '@parley/shared/config'
 import { createLog } from '@parley/shared/log'
 import { connectBroker } from '@parley/shared/messaging/connection'
 import { declareDispatcherTopology } from '@parley/shared/messaging/topology'
-import { amqpUrl, withoutTrailingSlashes } from '@parley/shared/server-url'
+import { amqpUrl, parseAmqpUrl, withoutTrailingSlashes } from '@parley/shared/server-url'
 import { z } from 'zod'
+import { spreadQueues } from './spread-queues.ts'
 
 const UPLOAD_MS = 30_000
 const DECLARE_MS = 60_000
@@ -26,7 +28,19 @@ const environment = parseConfig(
 
 await uploadDefinitions()
 await declareTopology()
+await spreadMembers()
 console.log('RabbitMQ is ready: a user for each service, and the exchanges and queues')
+
+/** Fails when a queue has fewer members than it can, and RabbitMQ can't be had to add them: one node less would stop it. */
+async function spreadMembers(): Promise<void> {
+  const { MANAGEMENT_URL: url, ADMIN_USER: user, ADMIN_PASSWORD: password, AMQP_URL } = environment
+  const { path } = parseAmqpUrl(AMQP_URL)
+  const lacking = await spreadQueues({ url, user, password }, path === undefined || path === '' ? '/' : path)
+  if (lacking.length === 0) return
+  console.error(`${lacking.join('; ')}. For each node without one run rabbitmq-queues grow <node> all`)
+  console.error('(of a stream: rabbitmq-streams add_replica messages.log <node>), then this again')
+  process.exit(1)
+}
 
 /** Sets the passwords and permissions that it names anew, and changes nothing else. */
 async function uploadDefinitions(): Promise<void> {

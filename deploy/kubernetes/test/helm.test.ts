@@ -29,7 +29,7 @@ test('the committed rendering is what helm makes now; without helm and Go: is of
   // Versions of helm may differ in blanks.
   const objects = (files: Files) => resourcesOf(files).map(({ file, resource }) => [file, resource])
   expect(objects(await renderAll(helm.command))).toEqual(objects(rendered))
-}, 120_000)
+})
 
 test.each([
   ['partitions=0', '/partitions'],

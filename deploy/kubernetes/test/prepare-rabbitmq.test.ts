@@ -26,11 +26,11 @@ beforeAll(async () => {
   const addresses = { mongo: 'mongodb://unused', redis: 'redis://unused', amqp, management: managementUrl }
   const made = kubernetesSecrets(composeEnvironment(makeSecrets()), addresses)
   secrets = new Map(made.map(({ metadata, stringData }) => [metadata.name, stringData]))
-}, 120_000)
+})
 
 afterAll(async () => {
   await broker?.stop()
-}, 60_000)
+})
 
 /** Runs what the Job runs, with what it is given. */
 function prepare(more: Record<string, string> = {}) {
@@ -60,7 +60,7 @@ test('the Job fails without the right password of the administrator, says why, a
   expect(status).toBe(1)
   expect(stderr).toContain(`RabbitMQ refused the definitions: HTTP status ${UNAUTHORIZED}`)
   await expect(connectedAs('webhook', async () => undefined)).rejects.toThrow(/403|ACCESS/)
-}, 60_000)
+})
 
 test('the Job makes the users and the queues, any number of times, and prints no password', async () => {
   const passwords = [
@@ -78,7 +78,7 @@ test('the Job makes the users and the queues, any number of times, and prints no
     for (const queue of ['messages.p0', 'messages.p7', 'messages.log'])
       expect(await channel.checkQueue(queue)).toMatchObject({ queue, messageCount: 0 })
   })
-}, 60_000)
+})
 
 test('KEDA’s user sees how long the queues of messages are, and nothing else', async () => {
   const url = new URL(secrets.get('parley-keda')?.host ?? '')
@@ -94,4 +94,4 @@ test('KEDA’s user sees how long the queues of messages are, and nothing else',
   expect((await asked('/api/users')).status).toBe(UNAUTHORIZED)
   expect((await asked('/api/queues/%2F/messages.p0/contents', 'DELETE')).status).toBe(UNAUTHORIZED)
   expect((await asked('/api/definitions')).status).toBe(UNAUTHORIZED)
-}, 60_000)
+})

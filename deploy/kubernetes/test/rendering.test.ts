@@ -6,18 +6,59 @@ import { SERVICES } from '@parley/shared/internal-token'
 import { PARTITIONS } from '@parley/shared/messaging/topology'
 import { parse } from 'yaml'
 import { environmentOf } from '../../../docs/environment-page.ts'
-import { documentsIn, readRendered, resourcesOf } from '../src/render.ts'
+import { documentsIn, type Resource, readRendered, resourcesOf } from '../src/render.ts'
 import { podSpecsIn } from './pods.ts'
 import { schemaErrors } from './schemas.ts'
 
 const read = (path: string) => readFileSync(join(CHECKOUT, path), 'utf8')
 const rendered = readRendered()
 const all = resourcesOf(rendered)
-const byKind = (kind: string) => all.flatMap(({ resource }) => (resource.kind === kind ? [resource] : []))
-const componentOf = (labels: Record<string, string> = {}) => labels['app.kubernetes.io/component'] ?? ''
+/** What the chart makes, as far as it is looked at here; the schemas, which are checked below, allow more. */
+interface Specs {
+  Deployment: {
+    strategy: { rollingUpdate: object }
+    template: {
+      spec: {
+        terminationGracePeriodSeconds: number
+        topologySpreadConstraints: object[]
+        containers: [
+          Record<'livenessProbe' | 'startupProbe' | 'readinessProbe', { httpGet: { path: string } }>,
+        ]
+      }
+    }
+  }
+  PodDisruptionBudget: { maxUnavailable: number }
+  HorizontalPodAutoscaler: object
+  ScaledObject: {
+    maxReplicaCount: number
+    scaleTargetRef: { name: string }
+    triggers: [{ metadata: { query: string } }, { metadata: { queueName: string } }]
+  }
+  NetworkPolicy: {
+    podSelector: { matchLabels: Record<string, string> }
+    policyTypes: string[]
+    ingress: [{ ports: object[]; from: Peer[] }]
+    egress: { to?: Peer[]; ports?: { port: unknown }[] }[]
+  }
+  ConfigMap: undefined
+  PrometheusRule: object
+  PodMonitor: {
+    jobLabel: string
+    podMetricsEndpoints: [{ port: string }]
+    selector: { matchExpressions: [{ values: string[] }] }
+  }
+}
+interface Peer {
+  podSelector?: { matchLabels: Record<string, string> }
+  ipBlock?: { cidr: string }
+}
+type OfKind<Kind extends keyof Specs> = Resource & { kind: Kind; spec: Specs[Kind] }
 
-// biome-ignore lint/suspicious/noExplicitAny: a manifest, whose schema is checked below
-const specOf = (resource: object): any => (resource as { spec?: unknown }).spec
+const isOfKind = <Kind extends keyof Specs>(resource: Resource, kind: Kind): resource is OfKind<Kind> =>
+  resource.kind === kind
+const byKind = <Kind extends keyof Specs>(kind: Kind) =>
+  all.flatMap(({ resource }) => (isOfKind(resource, kind) ? [resource] : []))
+const componentOf = (labels: Record<string, string> = {}) => labels['app.kubernetes.io/component'] ?? ''
 
 describe('the published schemas', () => {
   const named = all.map(
@@ -37,12 +78,12 @@ describe('the published schemas', () => {
 
   test('refuse a property with a wrong name and a value of a wrong type', async () => {
     const [deployment] = byKind('Deployment')
-    const misspelt = { ...deployment!, spec: { ...specOf(deployment!), replica: 2 } }
+    const misspelt = { ...deployment!, spec: { ...deployment!.spec, replica: 2 } }
     expect(await schemaErrors(misspelt)).toEqual(['/spec/replica is unknown'])
-    const wrong = { ...deployment!, spec: { ...specOf(deployment!), replicas: 'two' } }
+    const wrong = { ...deployment!, spec: { ...deployment!.spec, replicas: 'two' } }
     expect((await schemaErrors(wrong)).join()).toMatch(/replicas/)
     const [scaled] = byKind('ScaledObject')
-    const untyped = { ...scaled!, spec: { ...specOf(scaled!), maxReplicaCount: 'many' } }
+    const untyped = { ...scaled!, spec: { ...scaled!.spec, maxReplicaCount: 'many' } }
     expect((await schemaErrors(untyped)).join()).toMatch(/maxReplicaCount/)
   })
 })
@@ -89,7 +130,7 @@ describe('a service', () => {
     const deployments = byKind('Deployment').filter(({ metadata }) => componentOf(metadata.labels) === name)
     expect(deployments).toHaveLength(2)
     for (const deployment of deployments) {
-      const { strategy, template } = specOf(deployment)
+      const { strategy, template } = deployment.spec
       expect(strategy.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 })
       // A process is gone within 25 s of SIGTERM.
       expect(template.spec.terminationGracePeriodSeconds).toBeGreaterThan(25)
@@ -105,7 +146,7 @@ describe('a service', () => {
     const budgets = byKind('PodDisruptionBudget').filter(
       ({ metadata }) => componentOf(metadata.labels) === name,
     )
-    expect(budgets.map((budget) => specOf(budget).maxUnavailable)).toEqual([1, 1])
+    expect(budgets.map((budget) => budget.spec.maxUnavailable)).toEqual([1, 1])
   })
 
   test('that scales by processor time is gateway, webhook or configuration', () => {
@@ -116,7 +157,7 @@ describe('a service', () => {
   test('dispatcher is scaled by KEDA, by what waits in the store and in the queues, up to the number of partitions', () => {
     const [scaled, ...others] = byKind('ScaledObject')
     expect(others).toEqual([])
-    const { maxReplicaCount, triggers, scaleTargetRef } = specOf(scaled!)
+    const { maxReplicaCount, triggers, scaleTargetRef } = scaled!.spec
     expect(maxReplicaCount).toBe(PARTITIONS)
     expect(scaleTargetRef.name).toBe('parley-dispatcher')
     expect(triggers[0].metadata.query).toMatch(/^sum\(parley_messages_waiting\{/)
@@ -127,7 +168,7 @@ describe('a service', () => {
     const [deployment] = byKind('Deployment')
       .filter(({ metadata }) => metadata.name === 'parley-dispatcher')
       .slice(1)
-    expect(specOf(deployment!)).not.toHaveProperty('replicas')
+    expect(deployment!.spec).not.toHaveProperty('replicas')
   })
 })
 
@@ -135,23 +176,22 @@ describe('network policies', () => {
   /** Whom a service calls, by its environment. */
   const callsOf = (name: (typeof SERVICES)[number]) =>
     SERVICES.filter((other) => `${other.toUpperCase()}_URL` in environmentOf(name))
-  const policies = all
-    .filter(({ file, resource }) => file.startsWith('operators/') && resource.kind === 'NetworkPolicy')
-    .map(({ resource }) => [componentOf(specOf(resource).podSelector.matchLabels), specOf(resource)] as const)
-  const specs = new Map(policies)
-  type Peer = { podSelector?: { matchLabels: Record<string, string> }; ipBlock?: { cidr: string } }
+  const policies = all.flatMap(({ file, resource }) =>
+    file.startsWith('operators/') && isOfKind(resource, 'NetworkPolicy') ? [resource.spec] : [],
+  )
+  const specs = new Map(policies.map((spec) => [componentOf(spec.podSelector.matchLabels), spec]))
   const componentsIn = (peers: Peer[] = []) =>
     peers.map(({ podSelector }) => componentOf(podSelector?.matchLabels)).filter((one) => one !== '')
 
   test.each(SERVICES)('let %s call the services whose URLs it has, and no other', (name) => {
-    const { egress, policyTypes } = specs.get(name)
+    const { egress, policyTypes } = specs.get(name)!
     expect(policyTypes).toEqual(['Ingress', 'Egress'])
-    const called = egress.flatMap(({ to }: { to?: Peer[] }) => componentsIn(to))
+    const called = egress.flatMap(({ to }) => componentsIn(to))
     expect(new Set(called)).toEqual(new Set(callsOf(name)))
   })
 
   test.each(SERVICES)('let %s be called by the services that have its URL, and no other', (name) => {
-    const [http] = specs.get(name).ingress
+    const [http] = specs.get(name)!.ingress
     expect(http.ports).toEqual([{ protocol: 'TCP', port: 8080 }])
     expect(new Set(componentsIn(http.from))).toEqual(
       new Set(SERVICES.filter((one) => callsOf(one).includes(name))),
@@ -159,28 +199,22 @@ describe('network policies', () => {
   })
 
   test.each(SERVICES)('let %s reach the servers whose URLs it has, and no other', (name) => {
-    const ports = specs.get(name).egress.flatMap((rule: { ports?: { port: unknown }[] }) => rule.ports ?? [])
+    const ports = specs.get(name)!.egress.flatMap((rule) => rule.ports ?? [])
     const servers = { MONGO_URL: 27017, AMQP_URL: 5672, REDIS_URL: 6379 }
     const expected = Object.entries(servers).flatMap(([key, port]) =>
       key in environmentOf(name) ? [port] : [],
     )
-    const numbers = ports.map(({ port }: { port: unknown }) => port).filter((port: unknown) => port !== 8080)
+    const numbers = ports.map(({ port }) => port).filter((port) => port !== 8080)
     expect(new Set(numbers)).toEqual(new Set([53, ...expected]))
   })
 
   test('let nobody but the dispatcher out, and it not to private addresses but those that it is allowed', () => {
     const blocks = all
-      .filter(({ resource }) => resource.kind === 'NetworkPolicy')
-      .map(({ file, resource }) => {
-        const { egress } = specOf(resource)
-        const peers = egress.flatMap(({ to }: { to?: Peer[] }) => to ?? []) as {
-          ipBlock?: { cidr: string }
-        }[]
-        return {
-          file,
-          name: resource.metadata.name,
-          cidrs: peers.flatMap(({ ipBlock }) => ipBlock?.cidr ?? []),
-        }
+      .flatMap(({ file, resource }) => {
+        if (!isOfKind(resource, 'NetworkPolicy')) return []
+        const peers = resource.spec.egress.flatMap(({ to }) => to ?? [])
+        const cidrs = peers.flatMap(({ ipBlock }) => ipBlock?.cidr ?? [])
+        return [{ file, name: resource.metadata.name, cidrs }]
       })
       .filter(({ cidrs }) => cidrs.includes('0.0.0.0/0'))
     expect(blocks.map(({ name }) => name)).toEqual(['parley-dispatcher', 'parley-dispatcher'])
@@ -199,7 +233,7 @@ describe('network policies', () => {
 describe('monitoring', () => {
   test('has the rules of deploy/observability, all of them', () => {
     const [rules] = byKind('PrometheusRule')
-    expect(specOf(rules!)).toEqual(parse(read('deploy/observability/alerts.yml')))
+    expect(rules!.spec).toEqual(parse(read('deploy/observability/alerts.yml')))
   })
 
   test('has the dashboard of deploy/observability', () => {
@@ -210,7 +244,7 @@ describe('monitoring', () => {
 
   test('scrapes every service under the job that the rules know it by', () => {
     const [monitor] = byKind('PodMonitor')
-    const { jobLabel, podMetricsEndpoints, selector } = specOf(monitor!)
+    const { jobLabel, podMetricsEndpoints, selector } = monitor!.spec
     expect([jobLabel, podMetricsEndpoints[0].port]).toEqual(['app.kubernetes.io/component', 'metrics'])
     expect(new Set(selector.matchExpressions[0].values)).toEqual(new Set(SERVICES))
   })

@@ -5,19 +5,18 @@ import { z } from 'zod'
 import { STATE_DIRECTORY } from './checkout.ts'
 import { exchangeText, isComplete, resultText } from './demo/assistant/report.ts'
 import { type Exchange, runAssistantDemo } from './demo/assistant/run-assistant-demo.ts'
-import type { DispatcherCount } from './demo/gateway-client.ts'
-import { percentile, type Reconciliation } from './demo/reconciliation.ts'
-import { type DemoResult, runDemo } from './demo/run-demo.ts'
+import { calmText, faultyText, tableText } from './demo/report.ts'
+import { type DemoProgress, type DemoResult, runDemo } from './demo/run-demo.ts'
 import { findRunningSystem } from './demo/running-system.ts'
 import { SetupError } from './setup-error.ts'
-
-const LABEL = 34
-const FIGURE = 12
 
 const size = z.object({
   MESSAGES: integer({ min: 1, max: 200_000 }).default(1_000).describe('How many messages are sent'),
   THREADS: integer({ min: 1, max: 10_000 }).default(100).describe('Over how many threads'),
 })
+
+const FAILURES = `2. The same, while 5% of the sends fail, 2% of the responses get lost, and a
+   dispatcher is killed half-way`
 
 /** What can be shown, by the name that follows `npm run demo --`. */
 const demos: Record<string, () => Promise<{ succeeded: boolean }>> = {
@@ -48,102 +47,46 @@ async function showAssistant(): Promise<{ succeeded: boolean }> {
   return { succeeded: isComplete(result) }
 }
 
+/** The same messages twice: first calm, then while things fail. */
 async function showMessages(): Promise<{ succeeded: boolean }> {
-  const result = await sendMessages()
-  console.log(reportOf(result))
-  return { succeeded: result.reconciled }
-}
-
-async function sendMessages(): Promise<DemoResult> {
-  const { MESSAGES, THREADS } = parseConfig(size, process.env)
+  const { MESSAGES: messages, THREADS: threads } = parseConfig(size, process.env)
   const runFile = join(STATE_DIRECTORY, 'run.json')
   const system = await findRunningSystem(runFile)
-  console.log(`Sending ${MESSAGES} messages over ${THREADS} threads through ${system.gatewayUrl}`)
-  console.log('5% of the sends fail, 2% of the responses get lost, and half-way a dispatcher is killed')
+  console.log(`${messages} messages over ${threads} threads, through ${system.gatewayUrl}`)
+  const run = async (title: string, withFailures: boolean) => {
+    console.log(`\n${title}\n`)
+    return withProgress(messages, (progress) =>
+      runDemo({ system, runFile, messages, threads, withFailures, progress }),
+    )
+  }
+  const calm = await run('1. Calm', false)
+  console.log(calmText(calm))
+  const faulty = await run(FAILURES, true)
+  console.log(faultyText(faulty))
+  console.log(tableText(calm, faulty))
+  return { succeeded: calm.reconciled && faulty.reconciled }
+}
+
+async function withProgress(
+  messages: number,
+  run: (progress: DemoProgress) => Promise<DemoResult>,
+): Promise<DemoResult> {
   const bars = new cliProgress.MultiBar({
-    format: '{what} [{bar}] {percentage}% {value}/{total} in {duration_formatted}',
+    format: '  {what} [{bar}] {percentage}% {value}/{total} {duration_formatted}',
+    barsize: 30,
     stream: process.stdout,
     noTTYOutput: true,
-    notTTYSchedule: 2_000,
+    notTTYSchedule: 5_000,
   })
-  const accepted = bars.create(MESSAGES, 0, { what: 'answered 200    ' })
-  const arrived = bars.create(MESSAGES, 0, { what: 'at the simulator' })
-  const progress = {
-    accepted: () => accepted.increment(),
-    arrived: (different: number) => arrived.update(different),
-    killing: (victim: string) => bars.log(`Killing ${victim} (SIGKILL)\n`),
-  }
+  const accepted = bars.create(messages, 0, { what: 'answered 200    ' })
+  const arrived = bars.create(messages, 0, { what: 'at the simulator' })
   try {
-    return await runDemo({ system, runFile, messages: MESSAGES, threads: THREADS, progress })
+    return await run({
+      accepted: () => accepted.increment(),
+      arrived: (different: number) => arrived.update(different),
+      killing: (victim: string) => bars.log(`  Killing ${victim} (SIGKILL)\n`),
+    })
   } finally {
     bars.stop()
   }
-}
-
-/** The demo's result as text: latencies, the reconciliation table and the dispatcher's states. */
-function reportOf(result: DemoResult): string {
-  const { reconciliation, latency, count, troubles, kill, reconciled } = result
-  return [
-    '',
-    line('Latency', 'p50', 'p99'),
-    latencyLine('post → 200', latency.response),
-    latencyLine('post → simulator', latency.arrival),
-    '',
-    'Trouble',
-    ...Object.entries(troubles.refused).map(([code, count]) =>
-      line(`  sends refused (${code})`, figure(count)),
-    ),
-    line('  responses lost', figure(troubles.dropped)),
-    line(`  ${kill.victim} killed, back after`, duration(kill.readyAfterMs)),
-    '',
-    'Reconciliation',
-    ...reconciliationLines(reconciliation),
-    '',
-    'As the dispatcher counts them',
-    ...countLines(count),
-    '',
-    reconciled
-      ? 'Every message arrived, once and in order.'
-      : 'Not every message arrived once and in order: see the table.',
-  ].join('\n')
-}
-
-function reconciliationLines(reconciliation: Reconciliation): string[] {
-  const rows: [string, number][] = [
-    ['posted', reconciliation.posted],
-    ['answered 200', reconciliation.accepted],
-    ['at the simulator', reconciliation.arrived],
-    ['each once', reconciliation.once],
-    ['doubled', reconciliation.doubled],
-    ['missing', reconciliation.missing],
-    ['threads out of order', reconciliation.threadsOutOfOrder],
-    ['difference', reconciliation.accepted - reconciliation.arrived],
-  ]
-  return rows.map(([name, count]) => line(`  ${name}`, figure(count)))
-}
-
-/** What there is none of is left out, but for the figures that the others add up to. */
-function countLines(count: DispatcherCount): string[] {
-  const shown: Record<string, string> = { inFlight: 'in flight', unaudited: 'not yet audited' }
-  const always = ['accepted', 'inFlight', 'difference']
-  return Object.entries(count)
-    .filter(([name, number]) => number !== 0 || always.includes(name))
-    .map(([name, number]) => line(`  ${shown[name] ?? name}`, figure(number)))
-}
-
-function latencyLine(name: string, values: readonly number[]): string {
-  return line(`  ${name}`, duration(percentile(values, 0.5)), duration(percentile(values, 0.99)))
-}
-
-function line(label: string, ...figures: string[]): string {
-  return label.padEnd(LABEL) + figures.map((text) => text.padStart(FIGURE)).join('')
-}
-
-function figure(count: number): string {
-  return count.toLocaleString('en-US')
-}
-
-function duration(milliseconds: number | undefined): string {
-  if (milliseconds === undefined) return '–'
-  return milliseconds < 1_000 ? `${milliseconds.toFixed(1)} ms` : `${(milliseconds / 1_000).toFixed(2)} s`
 }

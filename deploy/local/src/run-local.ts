@@ -8,6 +8,9 @@ import { type Servers, startServers } from './servers/start-servers.ts'
 import { SetupError } from './setup-error.ts'
 import { loadSecrets } from './system/secrets.ts'
 import { loadProcesses, type System, startSystem } from './system/start-system.ts'
+import { readableLine } from './terminal/log-line.ts'
+import { readyText } from './terminal/ready-text.ts'
+import type { StatusLine } from './terminal/status-line.ts'
 
 const DEFAULT_PORT = 8080
 const MAX_PORT = 65_535
@@ -17,10 +20,12 @@ const INSTANCES = { dispatcher: 2 }
 /** Starts servers and services, says where they are, and stops them when `signal` aborts. */
 export async function runLocal(options: {
   directory: string
-  say(line: string): void
+  terminal: StatusLine
+  whenReady?: (() => Promise<void>) | undefined
   signal: AbortSignal
 }): Promise<void> {
-  const { directory, say, signal } = options
+  const { directory, terminal, whenReady, signal } = options
+  const say = (line: string) => terminal.say(readableLine(line))
   const port = await choosePort()
   requireSecretsOfData(directory)
   // Before there is any data, which could not be read without them.
@@ -29,14 +34,16 @@ export async function runLocal(options: {
   let servers: Servers | undefined
   let system: System | undefined
   try {
-    say('Starting MongoDB, RabbitMQ and Redis …')
+    terminal.status('Starting MongoDB, RabbitMQ and Redis')
     servers = await startServers({ directory: join(directory, 'servers'), say, signal })
     await buildConsole()
-    say('Starting the services …')
+    terminal.status('Starting the services')
     const logLevel = process.env.LOG_LEVEL ?? 'warn'
     const settings = { directory, port, servers, say, logLevel, instances: INSTANCES, signal }
     system = await startSystem({ ...settings, loaded })
-    say(describeSystem(system, servers))
+    terminal.end()
+    terminal.say(readyText(system, servers))
+    await whenReady?.()
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   } catch (error) {
     if (!signal.aborted) throw error
@@ -71,34 +78,6 @@ function requireSecretsOfData(directory: string): void {
         `or move ${directory} away to begin with an empty one.`,
     )
   }
-}
-
-/** The table that `npm start` shows when everything is ready. */
-function describeSystem(system: System, servers: Servers): string {
-  const { gateway, ...inner } = system.processes
-  const services = ['identity', 'webhook', 'configuration', 'dispatcher']
-  const instances = Object.keys(inner).filter((name) => services.includes(name.replace(/-\d+$/, '')))
-  const rows = [
-    ['console', `${gateway?.url}/console`, 'open it in a browser'],
-    ['gateway', gateway?.url ?? '', 'the public address'],
-    ['simulator', inner.simulator?.url ?? '', 'WhatsApp Cloud API simulator'],
-    ['model-simulator', inner['model-simulator']?.url ?? '', 'language model simulator'],
-    ...instances.map((name) => [name, inner[name]?.url ?? '', 'service']),
-    ...[servers.mongo, servers.rabbitmq, servers.redis].map(({ name, url, source }) => [
-      name,
-      withoutCredentials(url),
-      source,
-    ]),
-  ]
-  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  const lines = rows.map(
-    (row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`,
-  )
-  return `\nParley is ready. Ctrl-C stops it.\n\n${lines.join('\n')}\n`
-}
-
-function withoutCredentials(url: string): string {
-  return url.replace(/\/\/[^@/]*@/, '//')
 }
 
 const lockSchema = z.object({ pid: z.number().int().positive(), started: z.string() })

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createParley, type Parley as ParleyClient } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
+import { createConfirmedIds } from '@parley/shared/idempotency'
 import { createLog } from '@parley/shared/log'
 import { connectRedis } from '@parley/shared/redis'
-import { createConfirmedIds } from '@parley/webhook/idempotency'
 import { type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
 import { Redis } from 'ioredis'
 import { mongo } from 'mongoose'
@@ -87,13 +87,13 @@ beforeAll(async () => {
     createParley({ url: system.url }).api.POST('/api/auth/register', { body }),
   )
   parley = createParley({ url: system.url, token: accessToken }).api
-}, 240_000)
+})
 
 afterAll(async () => {
   await system?.close()
   await provider?.close()
   await Promise.all([mongod, broker, redis].map((server) => server?.stop()))
-}, 120_000)
+})
 
 const TESTER = { username: 'test', password: 'none' }
 
@@ -169,7 +169,7 @@ describe('with the users that Compose gives them', () => {
     await post({ message: 'two' }, 'second')
     await arrivedAt('1002')
     expect(sent).toHaveLength(2)
-  }, 120_000)
+  })
 
   test('the submit of an answer reaches its task', async () => {
     const step = { name: 'Name', description: '', instructions: '', submitWhen: 'it is known' }
@@ -185,7 +185,7 @@ describe('with the users that Compose gives them', () => {
       const { data } = await succeeded(parley.GET('/rest/tasks', { params: { query: { extId: 'thread' } } }))
       return data.some(({ status }) => status === 'completed') ? true : undefined
     })
-  }, 60_000)
+  })
 
   test('the dispatcher and configuration dead-letter what they can not process, and the reconciliation difference is 0', async () => {
     await asBrokerUser('dispatcher', async (channel) => {
@@ -200,7 +200,7 @@ describe('with the users that Compose gives them', () => {
       const { data } = await parley.GET('/rest/messages/conservation')
       return data?.accepted === 3 && data.difference === 0 ? true : undefined
     })
-  }, 60_000)
+  })
 
   test('the webhook recognises a repeat of Meta’s', async () => {
     const client = connectRedis(urlOf('webhook', 'REDIS_URL'), log)
@@ -295,7 +295,7 @@ test('MongoDB’s data from before there were users stays, and the users are add
   const stranger = inMongo(open, (client) => client.db('webhook').collection('channels').findOne({}))
   await expect(stranger).rejects.toMatchObject({ code: UNAUTHORIZED })
   await after.stop()
-}, 120_000)
+})
 
 describe('RabbitMQ refuses', () => {
   const queues = [

@@ -57,12 +57,13 @@ describe('the image', () => {
     expect(inImage).toEqual(expect.arrayContaining(['package.json', 'package-lock.json', '.npmrc']))
   })
 
-  test('contains nothing else but the console’s sources, the API document and the scripts that prepare MongoDB and RabbitMQ', () => {
+  test('contains nothing else but the sources of the console and its client, the API document and the scripts that prepare MongoDB and RabbitMQ', () => {
     const known = (file: string) =>
       PACKAGES.some((name) => isBelow(file, `${name}/src`)) ||
       isBelow(file, 'gateway/console/src') ||
+      isBelow(file, 'shared/client/src') ||
       file === 'gateway/console/build.ts' ||
-      /^([\w/-]+\/)?package(-lock)?\.json$|^\.npmrc$|^docs\/openapi\.json$|^deploy\/docker\/prepare-(mongo|rabbitmq)\.ts$/.test(
+      /^([\w/-]+\/)?package(-lock)?\.json$|^\.npmrc$|^docs\/openapi\.json$|^deploy\/docker\/(prepare-mongo|prepare-rabbitmq|spread-queues)\.ts$/.test(
         file,
       )
     expect(inImage.filter((file) => !known(file))).toEqual([])
@@ -96,7 +97,7 @@ describe('the content of the image is enough to start', () => {
     mkdirSync(join(modules, '@parley'), { recursive: true })
     for (const name of readdirSync(join(CHECKOUT, 'node_modules')).filter((one) => one !== '@parley'))
       symlinkSync(join(CHECKOUT, 'node_modules', name), join(modules, name))
-    for (const name of PACKAGES) {
+    for (const name of [...PACKAGES, 'shared/client']) {
       symlinkSync(join(root, name), join(modules, '@parley', name.split('/').at(-1) ?? ''))
       const own = join(CHECKOUT, name, 'node_modules')
       if (existsSync(own)) symlinkSync(own, join(root, name, 'node_modules'))

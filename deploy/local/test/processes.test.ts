@@ -8,7 +8,7 @@ import { findOwned, ownerMark, stopOwned } from '@parley/local/processes/owned'
 import { freshDirectory } from '@parley/local/testing/test-servers'
 import { waitUntil } from '@parley/local/wait-until'
 
-const WAIT = { timeoutMs: 10_000 }
+const WAIT = { timeoutMs: 30_000 }
 const STUBBORN = "process.on('SIGTERM', () => {}); console.log('up'); setInterval(() => {}, 1000)"
 
 const directories: string[] = []

@@ -32,7 +32,7 @@ test('a process that ends is restarted, after a longer delay each time, until th
     signal: stopping.signal,
   })
   subject.end()
-  expect(await waitUntil(() => restarts === 3, { timeoutMs: 10_000 })).toBe(true)
+  expect(await waitUntil(() => restarts === 3, { timeoutMs: 30_000 })).toBe(true)
   expect(said).toEqual([
     'It ended; starting it again in 0.2 s.',
     'It did not start',

@@ -13,11 +13,11 @@ let servers: Servers
 
 beforeAll(async () => {
   servers = await ownServers()
-}, 120_000)
+})
 
 afterAll(async () => {
   await servers.stop()
-}, 60_000)
+})
 
 // Each waits for another server.
 describe('servers that are killed come back with their data and their URL:', () => {
@@ -29,7 +29,7 @@ describe('servers that are killed come back with their data and their URL:', () 
     await expect(
       inDatabase((database) => database.collection('kept').countDocuments({ stored: true })),
     ).resolves.toBe(1)
-  }, 120_000)
+  })
 
   test.concurrent('RabbitMQ has all confirmed messages', async () => {
     await inChannel(async (channel) => {
@@ -44,13 +44,13 @@ describe('servers that are killed come back with their data and their URL:', () 
     await killAndRestart(servers.rabbitmq)
     const message = await inChannel((channel) => channel.get(QUEUE, { noAck: true }))
     expect(message ? message.content.toString() : undefined).toBe('kept')
-  }, 120_000)
+  })
 
   test.concurrent('Redis has all acknowledged commands', async () => {
     await inRedis((client) => client.set('kept', 'yes'))
     await killAndRestart(servers.redis)
     await expect(inRedis((client) => client.get('kept'))).resolves.toBe('yes')
-  }, 120_000)
+  })
 })
 
 /** Kills the process itself, waits for its end, and has it started again: under another id, at the same URL. */

@@ -39,21 +39,38 @@ export interface GatewayClient {
   reconciliation(): Promise<DispatcherCount>
 }
 
-/** Registers a workspace of its own and returns the means to use it. */
-export async function registerWorkspace(gatewayUrl: string, run: string): Promise<GatewayClient> {
+/** Who a workspace is registered for. */
+export interface Registration {
+  name: string
+  email: string
+  password: string
+  namespace: string
+}
+
+/** Registers a workspace of the demo's own and returns the means to use it. */
+export function registerWorkspace(gatewayUrl: string, run: string): Promise<GatewayClient> {
+  const password = crypto.randomUUID()
+  const email = `demo.${run}@example.com`
+  return registerAs(gatewayUrl, { name: 'Demo', email, password, namespace: `demo-${run}` })
+}
+
+/** Registers a workspace for somebody and returns the means to use it. */
+export async function registerAs(gatewayUrl: string, registration: Registration): Promise<GatewayClient> {
   const response = await request(new URL('/api/auth/register', gatewayUrl), {
     method: 'POST',
-    body: {
-      name: 'Demo',
-      email: `demo.${run}@example.com`,
-      phone: '+5511999990000',
-      password: crypto.randomUUID(),
-      namespace: `demo-${run}`,
-    },
+    body: { phone: '+5511999990000', ...registration },
   })
   const { accessToken, workspace } = registered.parse(await bodyOf(response, 'registering a workspace'))
-  const headers = { authorization: `Bearer ${accessToken}` }
-  const [slug] = workspace.host.split('.', 1)
+  return gatewayClient(gatewayUrl, { token: accessToken, host: workspace.host })
+}
+
+/** The means to use a workspace that is there. */
+export function gatewayClient(
+  gatewayUrl: string,
+  { token, host }: { token: string; host: string },
+): GatewayClient {
+  const headers = { authorization: `Bearer ${token}` }
+  const [slug] = host.split('.', 1)
   const put: GatewayClient['put'] = async (resource, id, document) => {
     const url = new URL(`/rest/${resource}/${id}`, gatewayUrl)
     const doing = `configuring ${resource} ${id}`

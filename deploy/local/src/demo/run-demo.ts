@@ -1,13 +1,18 @@
 import { waitUntil } from '../wait-until.ts'
 import { CHANNEL_EXT_ID, planThreads } from './demo-plan.ts'
 import { type DispatcherCount, type GatewayClient, registerWorkspace } from './gateway-client.ts'
+import { limitRate } from './limit-rate.ts'
 import { postThreads } from './post-threads.ts'
+import { readTimes } from './read-times.ts'
 import { isReconciled, latencies, type Reconciliation, reconcile } from './reconciliation.ts'
 import { dispatchersOf, type Kill, killProcess, type RunningSystem } from './running-system.ts'
 import { misbehave, readTroubles, registerWebhook, type Troubles } from './simulator-client.ts'
+import type { TimeSpent } from './time-spent.ts'
 import { awaitReceived, createArrivalLog, simulatorPosition } from './watch-simulator.ts'
 
 const IN_FLIGHT = 32
+/** Below the 80 that a number may send, so that what is seen is no backlog of our own. */
+const POSTS_A_SECOND = 60
 const PATIENCE_MS = 120_000
 const SETTLE_MS = 60_000
 const SETTLE_CHECK_MS = 500
@@ -24,8 +29,10 @@ export interface DemoResult {
   /** The dispatcher's own. */
   count: DispatcherCount
   troubles: Troubles
-  /** The dispatcher that was killed half-way. */
-  kill: Kill
+  /** The dispatcher that was killed half-way; undefined in a calm run. */
+  kill: Kill | undefined
+  /** Where the messages spent their time; of so many of them. */
+  times: { messages: number; spent: TimeSpent }
   reconciled: boolean
 }
 
@@ -40,12 +47,14 @@ interface DemoOptions {
   runFile: string
   messages: number
   threads: number
+  /** Sends fail, responses get lost and, half-way, a dispatcher is killed. */
+  withFailures: boolean
   progress: DemoProgress
 }
 
 /**
- * Sends templated messages through the gateway to the simulator, from a workspace of its own, while sends fail,
- * responses get lost and, half-way, a dispatcher is killed. Gives up when nothing new has arrived for two minutes.
+ * Sends templated messages through the gateway to the simulator, from a workspace of its own. Gives up when nothing new
+ * has arrived for two minutes.
  */
 export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const { simulatorUrl, gatewayUrl } = options.system
@@ -54,7 +63,7 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const gateway = await registerWorkspace(gatewayUrl, run)
   await connectLine({ gateway, ...line })
   const from = await simulatorPosition(simulatorUrl)
-  await misbehave({ ...line, behaviour: TROUBLE })
+  await misbehave({ ...line, behaviour: options.withFailures ? TROUBLE : {} })
   try {
     return await sendAll({ ...options, run, gateway, line: { ...line, from } })
   } finally {
@@ -73,12 +82,14 @@ async function sendAll(
   const log = createArrivalLog(line)
   const posting = postThreads({
     threads: planThreads({ messages, threads, run }),
-    gateway,
+    gateway: { postMessage: limitRate(POSTS_A_SECOND, gateway.postMessage) },
     inFlight: IN_FLIGHT,
     onAccepted: progress.accepted,
   })
-  const killing = Promise.withResolvers<Kill>()
-  const killOnce = once(() => killing.resolve(killDispatcher(options)))
+  let killing: Promise<Kill> | undefined
+  const killOnce = () => {
+    if (options.withFailures) killing ??= killDispatcher(options)
+  }
   const onReceived = (different: number) => {
     progress.arrived(different)
     if (different >= messages / 2) killOnce()
@@ -86,7 +97,7 @@ async function sendAll(
   const watching = awaitReceived({ log, expected: messages, patienceMs: PATIENCE_MS, posting, onReceived })
   const [posted] = await Promise.all([posting, watching])
   killOnce()
-  const kill = await killing.promise
+  const kill = await killing
   const count = await settledCount(gateway, messages)
   // A message that is sent twice may arrive the second time after the last one has arrived.
   await log.read()
@@ -95,6 +106,7 @@ async function sendAll(
     reconciliation,
     count,
     kill,
+    times: await readTimes(gateway, kill && { from: kill.at, to: kill.at + kill.readyAfterMs }),
     troubles: await readTroubles(line.simulatorUrl, line.phoneNumberId),
     latency: latencies(posted, log.received),
     reconciled:
@@ -107,15 +119,6 @@ function killDispatcher({ system, runFile, progress }: DemoOptions): Promise<Kil
   const victim = dispatchersOf(system).at(-1) ?? 'dispatcher'
   progress.killing(victim)
   return killProcess({ victim, runFile })
-}
-
-function once(act: () => void): () => void {
-  let done = false
-  return () => {
-    if (done) return
-    done = true
-    act()
-  }
 }
 
 /** The dispatcher's count once all messages are in it and at rest, or after a minute as it is. */

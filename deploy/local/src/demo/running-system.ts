@@ -54,6 +54,8 @@ export async function isReady(baseUrl: string): Promise<boolean> {
 export interface Kill {
   victim: string
   pid: number
+  /** Milliseconds since the epoch. */
+  at: number
   /** From the kill until the gateway and the victim's successor are ready. */
   readyAfterMs: number
 }
@@ -71,11 +73,12 @@ export async function killProcess({ victim, runFile }: { victim: string; runFile
   const pid = readRunFile(runFile)?.processes[victim]?.pid
   if (pid === undefined)
     throw new SetupError(`npm start did not start ${victim} itself, so it can't be killed here.`)
+  const at = Date.now()
   const started = performance.now()
   process.kill(pid, 'SIGKILL')
   const back = await waitUntil(() => isReplaced({ victim, pid, runFile }), { timeoutMs: BACK_MS })
   if (!back) throw new Error(`${victim} was not ready again within ${BACK_MS / 1_000} s`)
-  return { victim, pid, readyAfterMs: performance.now() - started }
+  return { victim, pid, at, readyAfterMs: performance.now() - started }
 }
 
 async function isReplaced(options: { victim: string; pid: number; runFile: string }): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { ownerMark } from './owned.ts'
 
-const MAX_OUTPUT = 4_000
+const MAX_OUTPUT = 64_000
 const KILL_MS = 30_000
 
 /**

@@ -2,9 +2,9 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mongo } from 'mongoose'
 import { type Engine, planContainer } from './container-server.ts'
-import { findMongod } from './find-mongod.ts'
+import { findMongod, type Mongod } from './find-mongod.ts'
 import { startNativeServer } from './native-server.ts'
-import { planExternalServer, type ServerContext, type ServerPlan } from './server.ts'
+import { planExternalServer, type Server, type ServerContext, type ServerPlan } from './server.ts'
 
 const IMAGE = 'mongo:8.0'
 const NAME = 'rs0'
@@ -50,29 +50,49 @@ export async function planMongodb(
   return {
     packages: mongod.packages,
     prepare: mongod.prepare,
-    start: async () => {
-      const directory = join(context.directory, 'mongodb')
-      const data = join(directory, 'data')
-      await mkdir(data, { recursive: true, mode: 0o700 })
-      const { command, args, env } = await mongod.command(directory)
-      return startNativeServer({
+    start: () =>
+      startNativeMongod({
         ...common,
-        source: mongod.source,
-        directory,
-        command,
-        logFile: join(directory, 'mongod.log'),
-        args: [
-          ...args,
-          ...['--dbpath', mongod.pathForMongod(data), '--bind_ip', '127.0.0.1', '--quiet', ...replication],
-          // Reads performance counters that Wine lacks, and costs disk anywhere else.
-          ...['--setParameter', 'diagnosticDataCollectionEnabled=false'],
-        ],
-        env,
-        askToStop: () => shutDown(port),
+        mongod,
+        port,
+        directory: join(context.directory, 'mongodb'),
+        args: replication,
         signal: context.signal,
-      })
-    },
+      }),
   }
+}
+
+/** Starts one mongod on this machine, with further arguments. */
+export async function startNativeMongod(options: {
+  name: string
+  url: string
+  mongod: Mongod
+  port: number
+  /** Its own folder: data, log, and whatever runs it. */
+  directory: string
+  args: string[]
+  isReady(): Promise<boolean>
+  signal: AbortSignal
+}): Promise<Server> {
+  const { mongod, port, directory, args: further, ...common } = options
+  const data = join(directory, 'data')
+  await mkdir(data, { recursive: true, mode: 0o700 })
+  const { command, args, env } = await mongod.command(directory)
+  return startNativeServer({
+    ...common,
+    source: mongod.source,
+    directory,
+    command,
+    logFile: join(directory, 'mongod.log'),
+    args: [
+      ...args,
+      ...['--dbpath', mongod.pathForMongod(data), '--bind_ip', '127.0.0.1', '--quiet', ...further],
+      // Reads performance counters that Wine lacks, and costs disk anywhere else.
+      ...['--setParameter', 'diagnosticDataCollectionEnabled=false'],
+    ],
+    env,
+    askToStop: () => shutDown(port),
+  })
 }
 
 /** The URL of a one-node replica set on this machine. */
@@ -134,7 +154,8 @@ async function readConfig(admin: mongo.Db): Promise<ReplicaSetConfig | undefined
   }
 }
 
-async function withAdmin<T>(
+/** Uses the database `admin` of the server or replica set that `url` names, over a connection of its own. */
+export async function withAdmin<T>(
   url: string,
   timeoutMs: number,
   use: (admin: mongo.Db) => Promise<T>,

@@ -43,9 +43,11 @@ export async function startNativeBroker(options: {
   settings: BrokerSettings
   /** `amqp`, `amqp-distribution` and `amqp-epmd`. */
   ports: Record<string, number>
+  /** The node's, without its host; one on this machine may have the same where their epmd differ. */
+  nodeName?: string
   signal: AbortSignal
 }): Promise<Server> {
-  const { directory, settings, ports, signal } = options
+  const { directory, settings, ports, nodeName = 'parley', signal } = options
   await writeFile(join(directory, 'rabbitmq.conf'), settings.configuration)
   await writeFile(join(directory, 'definitions.json'), settings.definitions, { mode: 0o600 })
   await writeFile(join(directory, 'enabled_plugins'), `[${settings.plugins ?? ''}].\n`)
@@ -58,7 +60,7 @@ export async function startNativeBroker(options: {
     logFile: join(directory, 'console.log'),
     command: findBinary('rabbitmq-server', FOLDERS) ?? 'rabbitmq-server',
     args: [],
-    env: brokerEnvironment(directory, ports),
+    env: brokerEnvironment(directory, ports, nodeName),
     isReady: () => acceptsConnections(url),
     signal,
   })
@@ -96,11 +98,15 @@ function brokerUrl(settings: BrokerSettings, port: number): string {
 }
 
 /** Everything of its own: name, ports, folders, cookie and epmd, so that any number run side by side. */
-function brokerEnvironment(directory: string, ports: Record<string, number>): Record<string, string> {
+function brokerEnvironment(
+  directory: string,
+  ports: Record<string, number>,
+  nodeName: string,
+): Record<string, string> {
   return {
     // Makes the start script become the broker, instead of a shell that waits for it: one process id.
     RUNNING_UNDER_SYSTEMD: 'true',
-    RABBITMQ_NODENAME: 'parley@localhost',
+    RABBITMQ_NODENAME: `${nodeName}@localhost`,
     RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
     RABBITMQ_NODE_PORT: String(ports.amqp),
     RABBITMQ_DIST_PORT: String(ports['amqp-distribution']),
@@ -127,7 +133,7 @@ async function checkBroker(url: string): Promise<void> {
   await connection.close()
 }
 
-interface BrokerSettings {
+export interface BrokerSettings {
   user: string
   password: string
   /** The text of rabbitmq.conf. */
@@ -139,7 +145,7 @@ interface BrokerSettings {
 }
 
 /** The settings of a private broker. Its password is made once and stored in `directory`. */
-async function readBrokerSettings(options: {
+export async function readBrokerSettings(options: {
   directory: string
   vhosts: string[]
   /** Where the broker itself will find the definitions. */

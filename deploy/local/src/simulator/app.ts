@@ -4,9 +4,12 @@ import { accountRoutes } from './account-routes.ts'
 import { createBehaviours } from './behaviours.ts'
 import { controlRoutes, inspectionRoutes } from './control-routes.ts'
 import { createCustomerWindows, createLimits } from './limits.ts'
+import { createMediaStore, mediaRoutes } from './media-store.ts'
 import { checkToken, checkVersion, messageRoutes } from './message-routes.ts'
 import { MetaError } from './meta-error.ts'
+import { createReceiptLog } from './receipt-log.ts'
 import { createTroubleLog, openSendLog } from './send-log.ts'
+import { shopRoutes } from './shop-routes.ts'
 import { createStatusPoster } from './status-poster.ts'
 import { createTemplates } from './templates.ts'
 
@@ -29,14 +32,18 @@ export async function buildSimulator({ directory }: { directory?: string | undef
   const templates = createTemplates()
   const troubles = createTroubleLog()
   const statuses = createStatusPoster()
+  const receipts = createReceiptLog()
+  const media = createMediaStore()
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', false)
   app.get('/health/live', (_req, res) => void res.json({ status: 'live' }))
   app.get('/health/ready', (_req, res) => void res.json({ status: 'ready' }))
-  app.use('/simulator', inspectionRoutes({ sends, troubles }))
-  app.use('/simulator', controlRoutes({ behaviours, statuses, templates, windows }))
-  app.use(messageRoutes({ sends, troubles, behaviours, statuses, templates, windows, limits }))
+  app.use('/simulator', inspectionRoutes({ sends, receipts, troubles }))
+  app.use('/simulator', controlRoutes({ behaviours, statuses, templates, windows, media }))
+  app.use('/shop', shopRoutes())
+  app.use(messageRoutes({ sends, receipts, troubles, behaviours, statuses, templates, windows, limits }))
+  app.use(mediaRoutes({ media, checks: [checkVersion, checkToken] }))
   app.use(accountRoutes({ templates, checks: [checkVersion, checkToken] }))
   app.use(() => {
     throw new MetaError({ status: 400, code: 2500, message: 'Unknown path components' })

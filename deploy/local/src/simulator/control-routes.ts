@@ -3,11 +3,14 @@ import express, { type ErrorRequestHandler, type RequestHandler, Router } from '
 import { z } from 'zod'
 import { type Behaviours, behaviour } from './behaviours.ts'
 import type { CustomerWindows } from './limits.ts'
+import type { MediaStore } from './media-store.ts'
+import type { ReceiptLog } from './receipt-log.ts'
 import type { LoggedSend, SendLog, TroubleLog } from './send-log.ts'
 import type { StatusPoster } from './status-poster.ts'
 import { type Templates, template } from './templates.ts'
 
 const MAX_PAGE = 10_000
+const MAX_BODY = '24mb'
 
 const phoneNumberId = z.string().min(1).max(128)
 const behaviourBody = behaviour.extend({ phoneNumberId: phoneNumberId.optional() })
@@ -21,6 +24,10 @@ const inboundBody = z.strictObject({
   from: z.string().regex(/^\d{5,20}$/),
   name: z.string().max(256).default(''),
   text: z.string().min(1).max(4_096).default('Hello'),
+  /** In place of a text: a message of Meta's without `id`, `from` and `timestamp`, such as `{type: 'location', …}`. */
+  message: z.looseObject({ type: z.string().min(1).max(64) }).optional(),
+  /** The bytes that come with it. */
+  media: z.strictObject({ base64: z.base64(), mimeType: z.string().min(1).max(256) }).optional(),
   /** When it was written, for the 24 hours; now when not given. */
   at: z.iso.datetime({ offset: true }).optional(),
 })
@@ -36,12 +43,13 @@ interface Parts {
   statuses: Pick<StatusPoster, 'register' | 'deliver'>
   templates: Pick<Templates, 'add' | 'list'>
   windows: Pick<CustomerWindows, 'wrote'>
+  media: Pick<MediaStore, 'add'>
 }
 
 /** How to misbehave, what to know and what people write: for the demo and the tests, no part of Meta's API. */
-export function controlRoutes({ behaviours, statuses, templates, windows }: Parts): Router {
+export function controlRoutes({ behaviours, statuses, templates, windows, media }: Parts): Router {
   const router = Router()
-  router.use(express.json())
+  router.use(express.json({ limit: MAX_BODY }))
   router.post('/behaviour', (req, res) => {
     const { phoneNumberId, ...requested } = behaviourBody.parse(req.body)
     behaviours.set(requested, phoneNumberId)
@@ -58,28 +66,58 @@ export function controlRoutes({ behaviours, statuses, templates, windows }: Part
     if (templates.add(added)) res.json(added)
     else res.status(400).json({ error: { message: 'There are too many templates' } })
   })
-  router.post('/inbound', inbound({ statuses, windows }))
+  router.post('/inbound', inbound({ statuses, windows, media }))
   router.use(invalidQuestions)
   return router
 }
 
 /** A person writes: the 24 hours begin, and the number's webhook hears of it where there is one. */
-function inbound({ statuses, windows }: Pick<Parts, 'statuses' | 'windows'>): RequestHandler {
+function inbound({
+  statuses,
+  windows,
+  media,
+}: Pick<Parts, 'statuses' | 'windows' | 'media'>): RequestHandler {
   return (req, res) => {
-    const { at, ...message } = inboundBody.parse(req.body)
-    windows.wrote(message.phoneNumberId, message.from, at === undefined ? Date.now() : Date.parse(at))
+    const { at, text, ...written } = inboundBody.parse(req.body)
+    const { phoneNumberId, from, name } = written
+    windows.wrote(phoneNumberId, from, at === undefined ? Date.now() : Date.parse(at))
     const id = `wamid.${randomBytes(24).toString('base64url')}`
-    res.json({ id, posted: statuses.deliver({ id, ...message }) })
+    const content = contentOf(media, written) ?? { type: 'text', text: { body: text } }
+    res.json({ id, posted: statuses.deliver({ id, phoneNumberId, from, name, content }) })
   }
 }
 
+/** With the id of its media in its place, as Meta has it. */
+function contentOf(
+  store: Pick<MediaStore, 'add'>,
+  { message, media }: Pick<z.output<typeof inboundBody>, 'message' | 'media'>,
+): object | undefined {
+  if (message === undefined || media === undefined) return message
+  const { base64, mimeType } = media
+  const id = store.add({ bytes: Buffer.from(base64, 'base64'), mimeType })
+  const given = (message[message.type] ?? {}) as object
+  return { ...message, [message.type]: { ...given, id, mime_type: mimeType } }
+}
+
 /** What was sent: for the demo and the tests, no part of Meta's API. */
-export function inspectionRoutes({ sends, troubles }: { sends: SendLog; troubles: TroubleLog }): Router {
+export function inspectionRoutes({
+  sends,
+  receipts,
+  troubles,
+}: {
+  sends: SendLog
+  receipts: Pick<ReceiptLog, 'list'>
+  troubles: TroubleLog
+}): Router {
   const router = Router()
   router.get('/sends', (req, res) => {
     const query = listQuery.parse(req.query)
     const data = sends.list(query)
     res.json({ data, next: data.at(-1)?.n ?? query.after })
+  })
+  router.get('/receipts', (req, res) => {
+    const { phoneNumberId } = summaryQuery.parse(req.query)
+    res.json({ data: receipts.list(phoneNumberId) })
   })
   router.get('/summary', (req, res) => {
     const { phoneNumberId } = summaryQuery.parse(req.query)

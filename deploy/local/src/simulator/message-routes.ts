@@ -4,8 +4,9 @@ import express, { type ErrorRequestHandler, type RequestHandler, Router } from '
 import type { Behaviours, SendFailure } from './behaviours.ts'
 import type { CustomerWindows, SimulatorLimits } from './limits.ts'
 import { MetaError } from './meta-error.ts'
+import type { ReceiptLog } from './receipt-log.ts'
 import type { SendLog, TroubleLog } from './send-log.ts'
-import { readSend } from './send-request.ts'
+import { readReceipt, readSend } from './send-request.ts'
 import type { StatusPoster } from './status-poster.ts'
 import type { Templates } from './templates.ts'
 
@@ -14,6 +15,7 @@ const VERSION = /^v\d{1,2}\.\d{1,2}$/
 
 interface Parts {
   sends: SendLog
+  receipts: Pick<ReceiptLog, 'add'>
   troubles: Pick<TroubleLog, 'refused' | 'dropped'>
   behaviours: Pick<Behaviours, 'next'>
   statuses: Pick<StatusPoster, 'follow'>
@@ -55,9 +57,15 @@ export const checkToken: Step<object> = (req, _res, next) => {
   next()
 }
 
-function sendMessage({ sends, troubles, behaviours, statuses, templates, windows, limits }: Parts): Step {
+function sendMessage(parts: Parts): Step {
+  const { sends, receipts, troubles, behaviours, statuses, templates, windows, limits } = parts
   return async (req, res) => {
     const { phoneNumberId } = req.params
+    const receipt = readReceipt(req.body)
+    if (receipt !== undefined) {
+      receipts.add({ phoneNumberId, ...receipt })
+      return void res.json({ success: true })
+    }
     const { input, content } = readSend(req.body)
     const turn = behaviours.next(phoneNumberId, content.to)
     templates.check(content, { strict: turn.strictTemplates })

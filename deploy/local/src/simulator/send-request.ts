@@ -31,6 +31,28 @@ const schema = z.discriminatedUnion('type', [
   z.looseObject({ ...envelope, type: z.literal('text'), text }),
 ])
 
+const receipt = z.looseObject({
+  messaging_product: z.literal('whatsapp'),
+  status: z.literal('read'),
+  message_id: z.string().min(1).max(MAX_OPAQUE).startsWith('wamid.'),
+  typing_indicator: z.looseObject({ type: z.literal('text') }).optional(),
+})
+
+/** What tells a person that their message was read, and that somebody is typing. */
+export interface ReadReceipt {
+  messageId: string
+  isTyping: boolean
+}
+
+/** Reads the body of a read receipt; undefined for that of a send. Throws Meta's error for what it would refuse. */
+export function readReceipt(body: unknown): ReadReceipt | undefined {
+  if (typeof body !== 'object' || body === null || !('status' in body)) return undefined
+  const result = receipt.safeParse(body)
+  if (!result.success) throw refusal(result.error.issues[0])
+  const { message_id, typing_indicator } = result.data
+  return { messageId: message_id, isTyping: typing_indicator !== undefined }
+}
+
 interface SendRequest {
   /** The recipient as it was sent. */
   input: string

@@ -27,13 +27,14 @@ export interface StatusBehaviour {
   failedWith?: number | undefined
 }
 
-/** A text that a person writes to a number. */
-interface InboundText {
+/** What a person writes to a number. */
+interface InboundMessage {
   id: string
   phoneNumberId: string
   from: string
   name: string
-  text: string
+  /** Its type, and what is under the type's name. */
+  content: object
 }
 
 export interface StatusPoster {
@@ -42,7 +43,7 @@ export interface StatusPoster {
   /** Posts what becomes of a send. */
   follow(send: LoggedSend, behaviour: StatusBehaviour): void
   /** Posts what a person wrote; returns whether the number has a webhook that takes it. */
-  deliver(message: InboundText): boolean
+  deliver(message: InboundMessage): boolean
   /** Drops what is still to be posted. */
   close(): void
 }
@@ -115,10 +116,10 @@ function statusesOf(send: LoggedSend, { reads, repeats, reorders, failedWith }: 
     }))
 }
 
-function inboundOf({ id, from, name, text }: InboundText): Update {
+function inboundOf({ id, from, name, content }: InboundMessage): Update {
   return {
     kind: 'messages',
-    item: { id, from, timestamp: seconds(), type: 'text', text: { body: text } },
+    item: { id, from, timestamp: seconds(), ...content },
     contact: { profile: { name }, wa_id: from },
   }
 }

@@ -23,14 +23,14 @@ export const SIMULATORS: readonly string[] = ['simulator', 'model-simulator']
 type UpstreamName = Exclude<ServiceName, 'gateway'>
 
 /** An instance of a service other than the first, such as `dispatcher-2`. */
-type FurtherInstance = `${UpstreamName}-${number}`
+type FurtherInstance = `${ServiceName}-${number}`
 
-/** How many instances of each service run; 1 by default. */
-export type InstanceCounts = Partial<Record<UpstreamName, number>>
+/** How many instances of each service run; 1 by default. Who shares out calls among gateways is the caller's to start. */
+export type InstanceCounts = Partial<Record<ServiceName, number>>
 
 /** The instances other than the first of each service. */
-export function furtherInstances(counts: InstanceCounts): { service: UpstreamName; name: FurtherInstance }[] {
-  return (Object.keys(counts) as UpstreamName[]).flatMap((service) =>
+export function furtherInstances(counts: InstanceCounts): { service: ServiceName; name: FurtherInstance }[] {
+  return (Object.keys(counts) as ServiceName[]).flatMap((service) =>
     Array.from({ length: (counts[service] ?? 1) - 1 }, (_, at) => ({
       service,
       name: `${service}-${at + 2}` as const,
@@ -63,6 +63,8 @@ interface SystemSettings {
   amqpUrl: string
   redisUrl: string
   logLevel: string
+  /** The root folder of the code that runs; this checkout's when not given. */
+  checkout?: string
 }
 
 /** What to run, and with which environment. */
@@ -74,7 +76,7 @@ export function planProcesses(settings: SystemSettings): ProcessPlan[] {
     ...services.map((name) => planService({ name, settings })),
     {
       name: 'simulator',
-      script: scriptOf('simulator'),
+      script: scriptOf('simulator', settings.checkout),
       url: urlOf('simulator', ports),
       env: {
         HOST,
@@ -84,7 +86,7 @@ export function planProcesses(settings: SystemSettings): ProcessPlan[] {
     },
     {
       name: 'model-simulator',
-      script: scriptOf('model-simulator'),
+      script: scriptOf('model-simulator', settings.checkout),
       url: urlOf('model-simulator', ports),
       env: { HOST, PORT: String(ports['model-simulator']) },
     },
@@ -102,10 +104,10 @@ export function planInstances(settings: SystemSettings): ProcessPlan[] {
 }
 
 /** The file that a process runs. */
-export function scriptOf(name: ProcessName): string {
-  if (SIMULATORS.includes(name)) return join(CHECKOUT, 'deploy/local/src', name, 'server.ts')
+export function scriptOf(name: ProcessName, checkout = CHECKOUT): string {
+  if (SIMULATORS.includes(name)) return join(checkout, 'deploy/local/src', name, 'server.ts')
   const folder = name === 'gateway' ? name : `services/${name}`
-  return join(CHECKOUT, folder, 'src/server.ts')
+  return join(checkout, folder, 'src/server.ts')
 }
 
 function planService(options: { name: ServiceName; settings: SystemSettings }): ProcessPlan {
@@ -113,7 +115,7 @@ function planService(options: { name: ServiceName; settings: SystemSettings }): 
   const metricsPort = settings.metricsPorts[name] ?? 0
   return {
     name,
-    script: scriptOf(name),
+    script: scriptOf(name, settings.checkout),
     url: urlOf(name, settings.ports),
     metricsUrl: `http://${HOST}:${metricsPort}/metrics`,
     env: {

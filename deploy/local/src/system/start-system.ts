@@ -40,6 +40,8 @@ interface SystemOptions {
   instances?: InstanceCounts
   /** Where others reach a process, when not at its own port: a proxy that the caller runs. */
   inFront?: FrontPorts
+  /** The root folder of the code that runs; this checkout's when not given. */
+  checkout?: string
   /** Processes that have loaded their modules already. */
   loaded?: LoadedProcesses
   /** What ends again and again is started again after at most so long; 10 s when not given. */
@@ -113,6 +115,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     mongoUrl: servers.mongo.url,
     amqpUrl: servers.rabbitmq.url,
     redisUrl: servers.redis.url,
+    ...defined({ checkout: options.checkout }),
   }
   options.signal?.throwIfAborted()
   const plans = { first: planProcesses(settings), further: planInstances(settings), owner }
@@ -181,7 +184,7 @@ async function waitUntilReady(processes: NodeProcess[], signal: AbortSignal | un
 
 /** The gateway first, so that nothing new comes in; the simulators last, so that what is in flight gets out. */
 async function stopProcesses(processes: NodeProcess[]): Promise<void> {
-  const first = processes.filter(({ name }) => name === 'gateway')
+  const first = processes.filter(({ name }) => name.startsWith('gateway'))
   const last = processes.filter(({ name }) => SIMULATORS.includes(name))
   const between = processes.filter((each) => !first.includes(each) && !last.includes(each))
   for (const group of [first, between, last]) {

@@ -26,7 +26,10 @@ export interface TestFile {
 }
 
 /** How a file ended, its result or why there is none, and what memory the worker takes now. */
-export type FileOutcome = { bytes: number } & ({ result: TestResult } | { failure: string })
+export type FileOutcome = { bytes: number } & (
+  | { result: TestResult; isLeaking: boolean }
+  | { failure: string }
+)
 
 /**
  * Runs test files for jest on Node itself: each worker is one process that imports the files natively, and loads the
@@ -60,7 +63,9 @@ export default class NativeRunner implements CallbackTestRunnerInterface {
           if (outcome.bytes > MAX_WORKER_BYTES) await end(worker)
         } else {
           await onFailure(test, { message: outcome.failure, stack: outcome.failure, type: 'Error' })
-          // What the file has left open must not disturb another one.
+        }
+        // What the file has left open must not disturb another one.
+        if ('failure' in outcome || outcome.isLeaking) {
           worker.kill('SIGKILL')
           worker = undefined
         }

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { defined } from '@parley/shared/defined'
 import { Redis } from 'ioredis'
 import { findFreePort } from '../servers/choose-ports.ts'
 import { findBinary } from '../servers/find-binary.ts'
@@ -22,8 +23,10 @@ export interface RedisNode extends Server {
 }
 
 /** A cluster of three masters, which share out all slots and know each other. The caller stops the nodes. */
-export async function startRedisCluster(): Promise<RedisNode[]> {
-  const nodes = await Promise.all([0, 1, 2].map(() => startClusterNode()))
+export async function startRedisCluster(
+  options: { directoryOf?: (node: number) => string; args?: string[] } = {},
+): Promise<RedisNode[]> {
+  const nodes = await Promise.all([1, 2, 3].map((node) => startClusterNode(node, options)))
   const share = Math.ceil(CLUSTER_SLOTS / nodes.length)
   await Promise.all(
     nodes.map((node, at) =>
@@ -55,8 +58,12 @@ interface ClusterNode extends RedisNode {
   bus: number
 }
 
-async function startClusterNode(): Promise<ClusterNode> {
+async function startClusterNode(
+  node: number,
+  { directoryOf, args = [] }: NonNullable<Parameters<typeof startRedisCluster>[0]>,
+): Promise<ClusterNode> {
   const bus = await findFreePort([])
+  const directory = directoryOf?.(node)
   const cluster = [
     '--cluster-enabled',
     'yes',
@@ -65,17 +72,17 @@ async function startClusterNode(): Promise<ClusterNode> {
     '--cluster-node-timeout',
     '2000',
   ]
-  return Object.assign(await startRedisNode(cluster), { bus })
+  return Object.assign(await startRedisNode([...cluster, ...args], { ...defined({ directory }) }), { bus })
 }
 
-/** One Redis without stored data, with further arguments. The caller stops it. */
+/** One Redis without stored data, with further arguments, in a folder of its own. The caller stops it. */
 export async function startRedisNode(
   args: string[],
-  { sentinel = false, account = {} }: { sentinel?: boolean; account?: RedisAccount } = {},
+  options: { sentinel?: boolean; account?: RedisAccount; directory?: string } = {},
 ): Promise<RedisNode> {
+  const { sentinel = false, account = {}, directory = freshDirectory('redis-node') } = options
   const port = await findFreePort([])
-  const directory = freshDirectory('redis-node')
-  await mkdir(join(directory, 'data'))
+  await mkdir(join(directory, 'data'), { recursive: true })
   const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', join(directory, 'data')]
   const server = await startNativeServer({
     name: 'Redis',

@@ -11,8 +11,8 @@ import { z } from 'zod'
 /** Whatever `JSON.parse` gives: a test looks into what came back. */
 export type Parsed = ReturnType<typeof JSON.parse>
 
-const READY_MS = 30_000
-const CONDITION_MS = 30_000
+const READY_MS = 60_000
+const CONDITION_MS = 60_000
 const KEEP_ALIVE_MS = 65_000
 
 export interface ServiceKeys {
@@ -107,7 +107,7 @@ export async function startService<S extends z.ZodRawShape>(options: {
   return running
 }
 
-/** Waits until the service is ready and nothing that it depends on is unavailable; throws after 30 s. */
+/** Waits until the service is ready and nothing that it depends on is unavailable; throws after 60 s. */
 export async function untilReady(url: string): Promise<void> {
   const deadline = performance.now() + READY_MS
   while (performance.now() < deadline) {
@@ -115,10 +115,10 @@ export async function untilReady(url: string): Promise<void> {
     if (status === 'ready') return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  throw new Error(`${url} was not ready within 30 s`)
+  throw new Error(`${url} was not ready within 60 s`)
 }
 
-/** Asks `condition` again and again until it gives something; throws after 30 s, or `timeoutMs`. */
+/** Asks `condition` again and again until it gives something; throws after 60 s, or `timeoutMs`. */
 export async function eventually<T>(
   condition: () => Promise<T | undefined> | T | undefined,
   { timeoutMs = CONDITION_MS } = {},

@@ -8,14 +8,18 @@ export interface TcpProxy {
   /** Passes nothing more on over the present connections, which stay open. */
   stall(): void
   mend(): void
+  /** How many connections it has passed on so far. */
+  connections(): number
   close(): Promise<void>
 }
 
 export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let cut = false
+  let connections = 0
   const server = createServer((incoming) => {
     if (cut) return void incoming.destroy()
+    connections++
     const outgoing = connect(target)
     for (const [from, to] of [
       [incoming, outgoing],
@@ -46,6 +50,7 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
     mend() {
       cut = false
     },
+    connections: () => connections,
     close() {
       destroyAll()
       return new Promise((resolve) => server.close(() => resolve()))

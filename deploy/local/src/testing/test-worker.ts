@@ -37,12 +37,16 @@ process.on('message', async (file: TestFile) => {
   process.send?.({ ...(await outcomeOf(file)), bytes: process.memoryUsage.rss() } satisfies FileOutcome)
 })
 
-async function outcomeOf(file: TestFile): Promise<{ result: TestResult } | { failure: string }> {
+async function outcomeOf(
+  file: TestFile,
+): Promise<{ result: TestResult; isLeaking: boolean } | { failure: string }> {
   const before = process.getActiveResourcesInfo()
   try {
     const result = await run(file)
     const left = await leftOpen(before)
-    if (left.length === 0) return { result }
+    const isLeaking = left.length > 0
+    // A test that failed may not have closed what it opened, and its own message says more.
+    if (!isLeaking || result.numFailingTests > 0) return { result, isLeaking }
     return { failure: `The tests ended and left open: ${left.join(', ')}` }
   } catch (error) {
     return { failure: error instanceof Error ? (error.stack ?? error.message) : String(error) }

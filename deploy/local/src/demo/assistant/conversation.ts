@@ -1,6 +1,7 @@
 import { WORKFLOW } from './clinic.ts'
 
-interface ScriptedExchange {
+/** What a person says, and what the model says to it. */
+export interface ScriptedExchange {
   /** What the person writes. */
   said: string
   /** What the model responses, turn after turn. */
@@ -47,7 +48,7 @@ export const CONVERSATION: readonly ScriptedExchange[] = [
  * The same for the model simulator (`PUT /simulator/script`): each answer is for what the person wrote last, in a
  * conversation in which `mark` stands somewhere.
  */
-export function scriptOf(conversation: readonly ScriptedExchange[], mark: string): object {
+export function scriptOf(conversation: readonly ScriptedExchange[], mark: string): { responses: object[] } {
   const all = conversation.flatMap(({ said, responses }) =>
     responses.map((one) => ({ when: { lastUserText: said, text: mark }, ...one })),
   )

@@ -114,7 +114,8 @@ async function taskOf(gateway: Pick<GatewayClient, 'get'>): Promise<AssistantDem
   return task === undefined ? undefined : { status: task.status, steps: task.context.steps }
 }
 
-async function putScript(modelSimulatorUrl: string, script: object): Promise<void> {
+/** Sets what the model simulator answers; an empty list for its own rules. */
+export async function putScript(modelSimulatorUrl: string, script: object): Promise<void> {
   const response = await fetch(new URL('/simulator/script', modelSimulatorUrl), {
     method: 'PUT',
     headers: { 'content-type': 'application/json' },

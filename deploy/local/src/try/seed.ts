@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { scriptOf } from '../demo/assistant/conversation.ts'
+import { putScript } from '../demo/assistant/run-assistant-demo.ts'
+import type { GatewayClient } from '../demo/gateway-client.ts'
+import { postThreads } from '../demo/post-threads.ts'
+import { registerWebhook, writeAsPerson } from '../demo/simulator-client.ts'
+import { SetupError } from '../setup-error.ts'
+import { waitUntil } from '../wait-until.ts'
+import { CONVERSATIONS, type Conversation } from './conversations.ts'
+import { ORDER_LINE, type Places, SUPPORT_LINE, shopDocuments } from './shop.ts'
+
+const RESPONSE_MS = 60_000
+const CHECK_MS = 250
+const IN_FLIGHT = 8
+const WAITING = ['received', 'handled', 'sending']
+const ENDED = ['sent', 'delivered', 'read', 'done', 'failed', 'dead', 'unrouted']
+
+const messages = z.looseObject({ data: z.array(z.looseObject({ state: z.string() })) })
+
+interface SeedOptions {
+  gateway: Pick<GatewayClient, 'put' | 'get' | 'providerUrl' | 'postMessage'>
+  simulatorUrl: string
+  modelSimulatorUrl: string
+  /** Different for each workspace: the digits that its phone numbers begin with. */
+  run: string
+  /** How many messages the shop sends of its own. */
+  updates: number
+}
+
+/**
+ * Gives a workspace something to look at: a shop with an assistant, its workflow and a tool, two channels on the
+ * simulator, people who talk to it, one of whom waits for a person, and messages of which a few are dead.
+ */
+export async function seedShop(options: SeedOptions): Promise<void> {
+  const { gateway, simulatorUrl, modelSimulatorUrl, run } = options
+  const appSecret = crypto.randomUUID()
+  const places: Places = { simulatorUrl, supportNumber: `${run}1`, orderNumber: `${run}2`, appSecret }
+  for (const [resource, id, document] of shopDocuments(places)) await gateway.put(resource, id, document)
+  for (const [phoneNumberId, line] of [
+    [places.supportNumber, SUPPORT_LINE],
+    [places.orderNumber, ORDER_LINE],
+  ] as const)
+    await registerWebhook(simulatorUrl, { phoneNumberId, url: gateway.providerUrl(line), appSecret })
+  const scripts = CONVERSATIONS.map(({ exchanges, phone }) => scriptOf(exchanges, phone).responses)
+  await putScript(modelSimulatorUrl, { responses: scripts.flat() })
+  try {
+    // The people last, so that they are the latest.
+    await sendUpdates(options)
+    await untilSent(gateway)
+    const phoneNumberId = places.supportNumber
+    await Promise.all(CONVERSATIONS.map((one) => converse({ ...options, ...one, phoneNumberId })))
+  } finally {
+    await putScript(modelSimulatorUrl, { responses: [] })
+  }
+}
+
+/** Writes what a person says, each time after the answer to what was said before. */
+async function converse({
+  gateway,
+  simulatorUrl,
+  phoneNumberId,
+  person: name,
+  phone: from,
+  exchanges,
+}: SeedOptions & Conversation & { phoneNumberId: string }): Promise<void> {
+  for (const [at, { said }] of exchanges.entries()) {
+    await writeAsPerson(simulatorUrl, { phoneNumberId, from, name, text: said })
+    const hasResponse = async () => {
+      const { data } = messages.parse(
+        await gateway.get(`/rest/messages?channel=${SUPPORT_LINE}&phone=%2B${from}`),
+      )
+      return data.length > at && data.every(({ state }) => ENDED.includes(state))
+    }
+    if (!(await waitUntil(hasResponse, { timeoutMs: RESPONSE_MS, intervalMs: CHECK_MS })))
+      throw new SetupError(`The assistant did not answer ${name} within ${RESPONSE_MS / 1_000} s.`)
+  }
+}
+
+async function sendUpdates({ gateway, updates, run }: SeedOptions): Promise<void> {
+  const threads = Array.from({ length: updates }, (_, at) => [
+    { thread: at, sequence: 0, key: `update-${run}-${at}`, body: updateNo(at) },
+  ])
+  await postThreads({ threads, gateway, inFlight: IN_FLIGHT, onAccepted: () => undefined })
+}
+
+async function untilSent(gateway: SeedOptions['gateway']): Promise<void> {
+  const path = `/rest/messages?channel=${ORDER_LINE}&state=${WAITING.join(',')}&limit=1`
+  const areSent = async () => messages.parse(await gateway.get(path)).data.length === 0
+  await waitUntil(areSent, { timeoutMs: RESPONSE_MS, intervalMs: CHECK_MS })
+}
+
+const CUSTOMERS = ['Ana Souza', 'Pedro Alves', 'Inês Rocha', 'Hugo Silva', 'Sofia Matos', 'Leo Martin']
+
+/** One in 17 misses a variable of its template, and one in 29 names a channel that is not there. */
+function updateNo(at: number): object {
+  const name = CUSTOMERS[at % CUSTOMERS.length] ?? ''
+  const order = String(4700 + (at % 53))
+  const variables = at % 17 === 5 ? [name] : [name, order]
+  return {
+    extId: at % 29 === 7 ? 'old-line' : ORDER_LINE,
+    user: { name, phone: `+55119777766${String(at % 53).padStart(2, '0')}` },
+    thread: { extId: `order-${order}` },
+    answer: {
+      functions: [{ name: 'callback', args: { template: 'order_update', language: 'pt_BR', variables } }],
+    },
+  }
+}

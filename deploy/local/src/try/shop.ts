@@ -1,0 +1,118 @@
+/** The channel that people write to, and the one that the shop's own system sends by. */
+export const SUPPORT_LINE = 'support-line'
+export const ORDER_LINE = 'order-line'
+export const ASSISTANT = 'Flora'
+export const WORKFLOW = 'Complaint'
+
+/** Where the simulators are, and the two numbers of the shop. */
+export interface Places {
+  simulatorUrl: string
+  supportNumber: string
+  orderNumber: string
+  appSecret: string
+}
+
+/** What a shop for plants configures: resource, id and document. */
+export function shopDocuments(places: Places): [string, number, object][] {
+  return [
+    ['actions', 1, ordersAction(places.simulatorUrl)],
+    ...STEPS.map((step, at): [string, number, object] => ['steps', at + 1, { description: '', ...step }]),
+    ['workflows', 1, { ...COMPLAINT, steps: STEPS.map((_step, at) => at + 1), firstStep: 1 }],
+    ['jobs', 1, SUPPORT],
+    ['assistant', 1, FLORA],
+    ['channels', 1, supportChannel(places)],
+    ['channels', 2, orderChannel(places)],
+  ]
+}
+
+const STEPS = [
+  {
+    name: 'Ask for the order',
+    instructions: 'Ask for the number of the order, and look it up.',
+    submitWhen: 'the order is known',
+    next: 2,
+  },
+  {
+    name: 'Find out what is wrong',
+    instructions: 'Ask what is wrong, and for a photo where that helps.',
+    submitWhen: 'the problem is described',
+    next: 3,
+  },
+  {
+    name: 'Offer a solution',
+    instructions: 'Offer a new plant or the money back.',
+    submitWhen: 'the person has agreed',
+  },
+  {
+    name: 'Ask for a photo',
+    instructions: 'Ask for a photo of the plant.',
+    submitWhen: 'a photo was sent',
+    next: 3,
+  },
+]
+const COMPLAINT = { name: WORKFLOW, description: 'From a complaint to a solution' }
+const SUPPORT = {
+  role: 'Support agent',
+  goal: 'People are happy with their plants',
+  description: 'Answers the customers of a shop for plants',
+  actions: [1],
+  defaultWorkflow: 1,
+}
+const FLORA = {
+  name: ASSISTANT,
+  description: 'Customer support',
+  backstory: 'You work for Verde, a shop that sells plants, and you like them. You are friendly and brief.',
+  job: 1,
+  actions: [1],
+}
+
+function supportChannel({ simulatorUrl, supportNumber, appSecret }: Places): object {
+  const config = { ...whatsapp(simulatorUrl, supportNumber), appSecret, assistantId: 1 }
+  return {
+    ...{ name: 'Support', description: 'People write here, and Flora answers', extId: SUPPORT_LINE },
+    ...{ hook: 'whatsapp', callback: 'whatsapp', handlerUrl: 'native:agents/taskManager', config },
+  }
+}
+
+function orderChannel({ simulatorUrl, orderNumber }: Places): object {
+  return {
+    ...{ name: 'Orders', description: 'The shop says how orders go', extId: ORDER_LINE },
+    ...{ hook: 'whatsapp', callback: 'whatsapp', handlerUrl: 'native:agents/echo' },
+    config: whatsapp(simulatorUrl, orderNumber),
+  }
+}
+
+const whatsapp = (simulatorUrl: string, phoneNumberId: string): object => ({
+  phoneNumberId,
+  accessToken: 'demo',
+  verifyToken: crypto.randomUUID(),
+  apiUrl: new URL('/v23.0', simulatorUrl).href,
+})
+
+function ordersAction(simulatorUrl: string): object {
+  return {
+    name: 'Orders',
+    description: 'The orders of the shop',
+    specType: 'openapi3-yaml',
+    moduleUrl: 'native:request',
+    spec: `openapi: 3.0.3
+info: { title: Orders, version: '1' }
+servers: [{ url: '${new URL('/shop', simulatorUrl).href}' }]
+paths:
+  /orders/{id}:
+    get:
+      operationId: readOrder
+      summary: Read an order with its parcels
+      parameters:
+        - { name: id, in: path, required: true, schema: { type: string } }
+      responses: { '200': { description: The order } }
+  /orders/{id}/refund:
+    post:
+      operationId: refundOrder
+      summary: Give the money back
+      parameters:
+        - { name: id, in: path, required: true, schema: { type: string } }
+      responses: { '201': { description: It is on its way } }
+`,
+  }
+}
