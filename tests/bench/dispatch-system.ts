@@ -60,6 +60,7 @@ export function startDispatchSystem({
     return {
       servers,
       sink,
+      database: client.db(database),
       messages: client.db(database).collection<{ _id: string; open?: true; state: string }>('messages'),
       /** Starts a dispatcher; it is at work as soon as it is up. */
       startDispatcher: (environment: Record<string, string> = {}, nodeArgs: string[] = []) => {

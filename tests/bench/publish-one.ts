@@ -1,5 +1,5 @@
+import { messagePublication, type Provenance } from '@parley/shared/messaging/message-publication'
 import { MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
-import { messagePublication, type Provenance } from '@parley/webhook/publication'
 import type { ConfirmChannel } from 'amqplib'
 
 /** Publishes a message that is the only one of its thread, as intake does. */

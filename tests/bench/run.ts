@@ -17,8 +17,12 @@ const SCRIPTS: Record<string, string> = {
   backlog: 'dispatch-backlog.ts',
   fairness: 'fairness.ts',
   agents: 'agents.ts',
+  events: 'events.ts',
   configuration: 'configuration.ts',
   lists: 'configuration-lists.ts',
+  streams: 'streams.ts',
+  threads: 'threads.ts',
+  console: 'console.ts',
   start: 'start.ts',
 }
 

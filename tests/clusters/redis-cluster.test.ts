@@ -4,9 +4,9 @@ import { createRedisCount } from '@parley/gateway/rate-limit/settle'
 import { createThrottle } from '@parley/identity/throttles'
 import { type RedisNode, startRedisCluster } from '@parley/local/testing/redis-nodes'
 import { waitUntil } from '@parley/local/wait-until'
+import { createConfirmedIds, createIdempotency } from '@parley/shared/idempotency'
 import type { Log } from '@parley/shared/log'
 import { connectRedis } from '@parley/shared/redis'
-import { createConfirmedIds, createIdempotency } from '@parley/webhook/idempotency'
 import type { Redis } from 'ioredis'
 
 /** Every warning: what a service says when it goes on without Redis. */
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const works = () => redis.set('probe', '1').then(Boolean, () => false)
   expect(await waitUntil(works, { timeoutMs: 30_000 })).toBe(true)
   warnings.length = 0
-}, 150_000)
+})
 afterAll(async () => {
   redis.disconnect()
   await Promise.all(nodes.map((node) => node.stop()))

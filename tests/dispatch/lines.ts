@@ -38,17 +38,18 @@ export async function connectNumber(options: {
   return extId
 }
 
-/** Configures a channel whose answers go to an RPC endpoint. */
+/** Configures a channel whose answers go to an RPC endpoint; the one that `planThread` posts to when it has no other name. */
 export async function connectRpc(options: {
   workspace: DispatchWorkspace
   callbackUrl: string
   id: number
+  extId?: string
 }): Promise<void> {
-  const { workspace, callbackUrl, id } = options
+  const { workspace, callbackUrl, id, extId = RPC_EXT_ID } = options
   await workspace.call('PUT', `/rest/channels/${id}`, {
     name: 'RPC',
     description: '',
-    extId: RPC_EXT_ID,
+    extId,
     hook: 'whatsapp',
     callback: 'rpc',
     handlerUrl: 'native:agents/echo',

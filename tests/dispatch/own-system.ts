@@ -4,6 +4,7 @@ import { type Servers, startServers } from '@parley/local/servers/start-servers'
 import type { InstanceCounts } from '@parley/local/system/plan-processes'
 import { type System, startSystem } from '@parley/local/system/start-system'
 import { waitUntil } from '@parley/local/wait-until'
+import { defined } from '@parley/shared/defined'
 import { areReady, inTemporaryState } from './temporary-state.ts'
 
 const READY_MS = 60_000
@@ -23,16 +24,26 @@ export function startOwnSystem(options: {
   instances: InstanceCounts
   /** What is killed again and again is started again after at most so long. */
   lastRestartDelayMs?: number
+  /** Makes the code that runs, in a folder of its own; it is this checkout's when not given. */
+  checkoutIn?(directory: string): Promise<{ path: string }>
   say(line: string): void
 }): Promise<OwnSystem> {
-  const { say, ...settings } = options
+  const { say, checkoutIn, ...settings } = options
   return inTemporaryState('run', async ({ directory, stopLater }) => {
     const servers = await startServers({ directory: join(directory, 'servers'), say })
     stopLater(servers.stop)
     const file = join(directory, 'gateway-port.json')
     const { gateway: port } = await choosePorts({ file, names: ['gateway'], say })
+    const checkout = (await checkoutIn?.(directory))?.path
     const quiet = { say: () => undefined, logLevel: 'fatal' }
-    const system = await startSystem({ directory, port, servers, ...settings, ...quiet })
+    const system = await startSystem({
+      directory,
+      port,
+      servers,
+      ...defined({ checkout }),
+      ...settings,
+      ...quiet,
+    })
     stopLater(system.stop)
     if (!(await waitUntil(() => areReady(system), { timeoutMs: READY_MS })))
       throw new Error('Not all instances became ready')

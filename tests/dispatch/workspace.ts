@@ -6,6 +6,8 @@ const registered = z.looseObject({ accessToken: z.string(), workspace: z.looseOb
 
 /** One registered workspace, and the requests that its admin makes. */
 export interface DispatchWorkspace {
+  /** The admin's access token. */
+  token: string
   /** Calls the gateway; the answer's body must be read. */
   request(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Response>
   /** As `request`, for what must succeed: returns the body. */
@@ -32,6 +34,7 @@ export async function registerWorkspace(gatewayUrl: string, namespace: string): 
   const request: DispatchWorkspace['request'] = (method, path, body, headers = {}) =>
     send(new URL(path, gatewayUrl), { method, body, headers: { authorization, ...headers } })
   return {
+    token: accessToken,
     request,
     call: async (method, path, body) => bodyOf(await request(method, path, body)),
     postMessage: (message, key) =>

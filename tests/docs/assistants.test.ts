@@ -34,7 +34,7 @@ beforeAll(async () => {
   for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   ;[ended] = await once(shell, 'close')
   output = Buffer.concat(chunks).toString()
-}, 240_000)
+})
 afterAll(() => system.close(), 60_000)
 
 async function freePort(): Promise<number> {

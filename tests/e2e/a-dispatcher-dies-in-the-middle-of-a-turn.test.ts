@@ -26,7 +26,7 @@ beforeAll(async () => {
   const whatsapp = { simulatorUrl: 'http://unused', phoneNumberId: '1', appSecret: '' }
   const [[resource, id, action] = ['', 0, {}]] = clinicDocuments({ diaryUrl: diary.url, whatsapp })
   await clinic.call('PUT', `/rest/${resource}/${id}`, action)
-}, 240_000)
+})
 beforeEach(() => {
   keys = []
 })
@@ -34,7 +34,7 @@ afterAll(async () => {
   await diary?.close()
   await clinic?.close()
   await own?.stop()
-}, 60_000)
+})
 
 /** Kills every dispatcher, wherever the thread is; others are started in their place. */
 function killDispatchers(): void {
@@ -61,7 +61,7 @@ test('killed while the model is asked, the turns before are not repeated, and th
   expect(await clinic.texts()).toEqual(['At nine.'])
   expect(await clinic.requests()).toHaveLength(3)
   expect(keys).toHaveLength(1)
-}, 240_000)
+})
 
 test('killed while a function runs, it is called again under the same id, and the answer comes once', async () => {
   stalls = true
@@ -73,4 +73,4 @@ test('killed while a function runs, it is called again under the same id, and th
   expect(keys).toEqual([keys[0], keys[0]])
   expect(message.turns).toHaveLength(2)
   expect(await clinic.texts()).toEqual(['At nine.', 'At ten.'])
-}, 240_000)
+})

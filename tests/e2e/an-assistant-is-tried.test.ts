@@ -11,13 +11,13 @@ beforeAll(async () => {
   system = await startAssistantSystem()
   clinic = await openClinic(system, 'tried')
   other = await openClinic(system, 'other')
-}, 240_000)
+})
 beforeEach(() => clinic.script())
 afterAll(async () => {
   await clinic.close()
   await other.close()
   await system.close()
-}, 60_000)
+})
 
 const call = (name: string, args: object = {}) => ({ calls: [{ name, arguments: args }] })
 const person = (text: string) => [{ role: 'person', text }]

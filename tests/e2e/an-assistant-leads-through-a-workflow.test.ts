@@ -16,7 +16,7 @@ beforeAll(async () => {
   const { parley, simulatorUrl, modelSimulatorUrl } = system
   const urls = { gatewayUrl: parley.url, simulatorUrl, modelSimulatorUrl }
   result = await runAssistantDemo({ ...urls, onExchange: (message) => void seen.push(message) })
-}, 240_000)
+})
 afterAll(() => system.close(), 60_000)
 
 interface Sent {

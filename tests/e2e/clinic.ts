@@ -9,6 +9,7 @@ const ENDED = ['sent', 'delivered', 'read', 'done', 'failed', 'dead']
 /** A workspace with the demo's clinic, and a person who writes to it. */
 export interface Clinic extends DispatchWorkspace {
   diary: Diary
+  person: { phoneNumberId: string; from: string; name: string }
   /** What the model is to answer, one after another; calls by name and arguments. */
   script(...responses: object[]): Promise<void>
   /** The person writes; resolves with the message, once it has its answer. */
@@ -55,6 +56,7 @@ export async function openClinic(
   const clinic: Clinic = {
     ...workspace,
     diary,
+    person,
     async script(...responses) {
       await model('requests', { method: 'DELETE' })
       const body = JSON.stringify({ responses })

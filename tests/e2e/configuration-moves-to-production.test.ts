@@ -25,7 +25,7 @@ beforeAll(async () => {
   system = await startParley()
   staging = await register('staging')
   production = await register('production')
-}, 240_000)
+})
 afterAll(() => system.close(), 60_000)
 
 const at = (id: number) => ({ path: { id } })

@@ -6,7 +6,7 @@ import { type RunningParley, startProcesses } from './running-parley.ts'
 let parley: RunningParley
 beforeAll(async () => {
   parley = await startProcesses()
-}, 120_000)
+})
 afterAll(() => parley.stop(), 60_000)
 
 const template = {
@@ -101,7 +101,7 @@ describe('with processes killed', () => {
       { timeoutMs: 60_000 },
     )
     expect([...new Set(sends.map(({ text }) => text))]).toEqual(texts)
-  }, 150_000)
+  })
 
   function kill(name: string): void {
     const pid = currentPid(name)

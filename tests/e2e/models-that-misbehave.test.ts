@@ -9,12 +9,12 @@ let clinic: Clinic
 beforeAll(async () => {
   system = await startAssistantSystem()
   clinic = await openClinic(system, 'misbehaving')
-}, 240_000)
+})
 beforeEach(() => clinic.script())
 afterAll(async () => {
   await clinic.close()
   await system.close()
-}, 60_000)
+})
 
 const call = (name: string, args: object | string = {}) => ({ calls: [{ name, arguments: args }] })
 const results = ({ turns }: Parsed) =>

@@ -21,7 +21,7 @@ beforeAll(async () => {
   )
   parley = createParley({ url: system.url, token: accessToken }).api
   await configure()
-}, 240_000)
+})
 afterAll(() => system.close(), 60_000)
 
 const at = (id: number) => ({ path: { id } })

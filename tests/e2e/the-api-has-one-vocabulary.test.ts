@@ -17,7 +17,7 @@ beforeAll(async () => {
   })
   const limited = { name: 'reads', role: 'VIEWER', currentPassword: body.password }
   readOnly = (await call('POST', '/api/auth/tokens', { body: limited })).json.token
-}, 240_000)
+})
 afterAll(() => system.close(), 60_000)
 
 interface Sent {

@@ -3,7 +3,7 @@ import { installPackages } from '@parley/local/servers/apt'
 import { SetupError } from '@parley/local/setup-error'
 import { alarm } from './broker-alarm.ts'
 import { clockJump } from './clock-faults.ts'
-import type { InjectedFault } from './fault.ts'
+import type { InjectedFault, RoundSystem } from './fault.ts'
 import { TARGETS } from './fault-system.ts'
 import { cut, slow } from './network-faults.ts'
 import { kill, restart, suspend } from './process-faults.ts'
@@ -21,7 +21,7 @@ const JUMPS = [
 ] as const
 
 /** A load without a fault: what the others are measured against. */
-export const NO_FAULT: InjectedFault = { name: 'none', strike: async () => performance.now() }
+export const NO_FAULT: InjectedFault<RoundSystem> = { name: 'none', strike: async () => performance.now() }
 
 /** Every fault once; those of the clock only where libfaketime is there. */
 export function allFaults(): InjectedFault[] {

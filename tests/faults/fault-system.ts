@@ -8,6 +8,7 @@ import { SetupError } from '@parley/local/setup-error'
 import { startSystem } from '@parley/local/system/start-system'
 import { waitUntil } from '@parley/local/wait-until'
 import { areReady, inTemporaryState } from '../dispatch/temporary-state.ts'
+import type { RoundSystem } from './fault.ts'
 import { type Network, startNetwork } from './network.ts'
 
 const HOST = '127.0.0.1'
@@ -17,24 +18,17 @@ const SERVERS = ['rabbitmq', 'mongodb', 'redis'] as const
 /** Two, so that one takes over from the other. */
 const INSTANCES = { dispatcher: 2 }
 
-/** What can fail: each has a network of its own in front of it, except for further copies. */
+/** What can fail: each has a network of its own in front of it, except for further instances. */
 export const TARGETS = [...SERVERS, ...SERVICES] as const
 export type Target = (typeof TARGETS)[number]
 
 /** A whole system with proxies between its parts, and the means to look behind them. */
-export interface FaultSystem {
-  /** By the network in front of it. */
-  gatewayUrl: string
-  simulatorUrl: string
+export interface FaultSystem extends RoundSystem {
   networks: Record<Target, Network>
   /** The servers themselves, by their own ports. */
   servers: Servers
   /** Holds the state of all; the broker's is in `servers/rabbitmq`. */
   directory: string
-  /** The process ids of the moment, by name: servers, services, further copies. */
-  pids(): Record<string, number>
-  /** Waits until every process says that it, and all that it depends on, is ready; returns whether it came to that. */
-  ready(): Promise<boolean>
   stop(): Promise<void>
 }
 
@@ -63,6 +57,7 @@ export function startFaultSystem(options: {
     const own = {
       gatewayUrl: `http://${HOST}:${networks.gateway.port}`,
       simulatorUrl: system.simulatorUrl,
+      amqpUrls: [servers.rabbitmq.url],
       networks,
       servers,
       directory,
@@ -76,12 +71,14 @@ export function startFaultSystem(options: {
   })
 }
 
-function logging(file: string | undefined) {
+/** What a system is started with so that what its processes log goes to `file`, or nowhere without one. */
+export function logging(file: string | undefined) {
   if (file === undefined) return { say: () => undefined, logLevel: 'fatal' }
   return { say: (line: string) => appendFileSync(file, `${line}\n`), logLevel: 'warn' }
 }
 
-function readPids(directory: string): Record<string, number> {
+/** The process ids that the run file in `directory` has, by name. */
+export function readPids(directory: string): Record<string, number> {
   const { processes = {} } = readRunFile(join(directory, 'run.json')) ?? {}
   const running = Object.entries(processes)
   return Object.fromEntries(running.flatMap(([name, { pid }]) => (pid === undefined ? [] : [[name, pid]])))
@@ -93,7 +90,10 @@ function portsOf({ mongo, rabbitmq, redis }: Servers): Record<(typeof SERVERS)[n
 }
 
 async function startNetworks(ports: Record<Target, number>): Promise<Record<Target, Network>> {
-  const started = TARGETS.map(async (name) => [name, await startNetwork({ host: HOST, port: ports[name] })])
+  const started = TARGETS.map(async (name) => [
+    name,
+    await startNetwork({ host: HOST, ports: [ports[name]] }),
+  ])
   return Object.fromEntries(await Promise.all(started))
 }
 

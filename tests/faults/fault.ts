@@ -1,20 +1,32 @@
 import type { FaultSystem } from './fault-system.ts'
 
+/** What every round needs of the system that it runs on. */
+export interface RoundSystem {
+  gatewayUrl: string
+  simulatorUrl: string
+  /** The broker's nodes, by their own ports. */
+  amqpUrls: string[]
+  /** The process ids of the moment, by name: servers, services, further instances. */
+  pids(): Record<string, number>
+  /** Waits until every process says that it, and all that it depends on, is ready; returns whether it came to that. */
+  ready(): Promise<boolean>
+}
+
 /** What a fault is done to, besides the system. */
-export interface Surroundings {
-  system: FaultSystem
+export interface Surroundings<S extends RoundSystem = FaultSystem> {
+  system: S
   /** The phone numbers that the load sends from. */
   phoneNumberIds: string[]
 }
 
 /** Something that goes wrong, and is over when `strike` returns. */
-export interface InjectedFault {
+export interface InjectedFault<S extends RoundSystem = FaultSystem> {
   /** What happens to whom, as `kill redis`. */
   name: string
   /** Whether callers may lose their connections or wait for their time-out meanwhile. */
   cutsCallers?: boolean
   /** Returns the moment from which recovery counts, by `performance.now()`. */
-  strike(surroundings: Surroundings): Promise<number>
+  strike(surroundings: Surroundings<S>): Promise<number>
   /** Takes away what the fault needed, when all is judged. */
-  cleanUp?(surroundings: Surroundings): Promise<void>
+  cleanUp?(surroundings: Surroundings<S>): Promise<void>
 }

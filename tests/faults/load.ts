@@ -12,6 +12,8 @@ const PER_THREAD = 12
 /** Of five threads so many go over RPC; the rest to WhatsApp. */
 const RPC_OF_FIVE = 3
 const THREADS_EACH = 100_000
+const RUN = 'faults'
+const keyOf = ({ thread, sequence }: Posted) => `${RUN}-${thread}-${sequence}`
 
 /** A workspace of its own, with an RPC channel and some numbers. */
 export interface Lines {
@@ -57,9 +59,14 @@ export function startLoad(options: { lines: Lines; rate: number; readRate: numbe
   const { lines, rate, readRate } = options
   const { workspace } = lines
   const state = { running: true, acceptedCount: 0, refusal: undefined as string | undefined }
+  const sentAt = new Map<string, number>()
+  const post: DispatchWorkspace['postMessage'] = (message, key) => {
+    if (!sentAt.has(key)) sentAt.set(key, performance.timeOrigin + performance.now())
+    return workspace.postMessage(message, key)
+  }
   const posting = postThreads({
     threads: endlessThreads(lines, state),
-    gateway: { postMessage: limitRate(rate, workspace.postMessage) },
+    gateway: { postMessage: limitRate(rate, post) },
     inFlight: IN_FLIGHT,
     onAccepted: () => {
       state.acceptedCount++
@@ -75,7 +82,9 @@ export function startLoad(options: { lines: Lines; rate: number; readRate: numbe
     async stop() {
       state.running = false
       const [posted, read] = await Promise.all([posting, reads.stop()])
-      return { posted, reads: read, refusal: state.refusal }
+      // Before that it waited for its turn, as the rate has it.
+      const sent = posted.map((one) => ({ ...one, postedAt: sentAt.get(keyOf(one)) ?? one.postedAt }))
+      return { posted: sent, reads: read, refusal: state.refusal }
     },
   }
 }
@@ -86,7 +95,7 @@ function* endlessThreads(lines: Lines, state: { running: boolean }): Iterable<It
     const thread = threads.first + count
     const number = numbers[count % numbers.length]
     const line = count % 5 < RPC_OF_FIVE || number === undefined ? {} : { number }
-    yield whileRunning(planThread({ run: 'faults', thread, messages: PER_THREAD, ...line }), state)
+    yield whileRunning(planThread({ run: RUN, thread, messages: PER_THREAD, ...line }), state)
   }
 }
 

@@ -16,7 +16,7 @@ beforeEach(async () => {
     socket.pipe(socket)
   })
   await new Promise<void>((resolve) => echo.listen(0, '127.0.0.1', resolve))
-  network = await startNetwork({ host: '127.0.0.1', port: (echo.address() as AddressInfo).port })
+  network = await startNetwork({ host: '127.0.0.1', ports: [(echo.address() as AddressInfo).port] })
 })
 afterEach(async () => {
   await network.close()

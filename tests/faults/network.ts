@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 // What may wait in one direction of a slow connection; more is held back at its sender.
 const MAX_WAITING_BYTES = 256 * 1_024
 
-/** The network in front of one server or service: a TCP proxy that can be cut, slowed and mended. */
+/** The network in front of one server or service, or its instances: a TCP proxy that can be cut, slowed and mended. */
 export interface Network {
   port: number
   /** Cuts every connection and every new one until it is mended. */
@@ -14,12 +14,14 @@ export interface Network {
   close(): Promise<void>
 }
 
-export async function startNetwork(target: { host: string; port: number }): Promise<Network> {
+/** Connections go to the ports in turn; one that is refused breaks off. */
+export async function startNetwork({ host, ports }: { host: string; ports: number[] }): Promise<Network> {
   const sockets = new Set<Socket>()
-  const state = { cut: false, delayMs: 0 }
+  const state = { cut: false, delayMs: 0, turn: 0 }
   const server = createServer({ allowHalfOpen: true }, (incoming) => {
     if (state.cut) return void incoming.destroy()
-    const outgoing = connect({ ...target, allowHalfOpen: true })
+    const port = ports[state.turn++ % ports.length] ?? 0
+    const outgoing = connect({ host, port, allowHalfOpen: true })
     for (const [from, to] of [
       [incoming, outgoing],
       [outgoing, incoming],

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { shutDown } from '@parley/local/servers/mongodb'
 import { waitUntil } from '@parley/local/wait-until'
-import type { InjectedFault } from './fault.ts'
-import type { FaultSystem, Target } from './fault-system.ts'
+import type { InjectedFault, RoundSystem } from './fault.ts'
+import type { Target } from './fault-system.ts'
 
 const STOPPED_MS = 10_000
 const REPLACED_MS = 60_000
@@ -58,14 +58,18 @@ export function suspend(victim: Target): InjectedFault {
   }
 }
 
-export function pidOf(system: FaultSystem, victim: string): number {
+export function pidOf(system: Pick<RoundSystem, 'pids'>, victim: string): number {
   const pid = system.pids()[victim]
   if (pid === undefined) throw new Error(`${victim} does not run`)
   return pid
 }
 
 /** Waits until another process is in its place. Throws after a minute. */
-export async function untilReplaced(system: FaultSystem, victim: string, pid: number): Promise<void> {
+export async function untilReplaced(
+  system: Pick<RoundSystem, 'pids'>,
+  victim: string,
+  pid: number,
+): Promise<void> {
   const isReplaced = () => pidOf(system, victim) !== pid
   if (await waitUntil(isReplaced, { timeoutMs: REPLACED_MS, intervalMs: CHECK_MS })) return
   throw new Error(`Nothing took the place of ${victim}`)

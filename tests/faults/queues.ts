@@ -13,8 +13,13 @@ const QUEUES = [
   ...[...STATUS_QUEUES, TASKS_QUEUE, DEAD_LETTER_QUEUE],
 ]
 
-/** How many messages wait in the queues, and were rejected. */
-export async function countQueued(amqpUrl: string): Promise<number> {
+/** How many messages wait in the queues, and were rejected, as the first of the nodes says that answers. */
+export async function countQueued([url, ...others]: string[]): Promise<number> {
+  if (url === undefined) throw new Error('No node of the broker answers')
+  return countAt(url).catch(() => countQueued(others))
+}
+
+async function countAt(amqpUrl: string): Promise<number> {
   const connection = await connect(amqpUrl, { timeout: CONNECT_MS })
   connection.on('error', () => undefined)
   try {

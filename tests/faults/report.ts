@@ -26,7 +26,14 @@ export function head(): string {
     "message's 200 to its arrival; repeats: posts repeated for want of a 200; failed: reads answered with 502 to 504",
     'or cut; sockets, MiB: the most that any process holds more than before the first fault',
   ]
-  return [...meaning, '', line(COLUMNS.map(([title]) => title))].join('\n')
+  return [
+    ...meaning,
+    '',
+    tableLine(
+      COLUMNS,
+      COLUMNS.map(([title]) => title),
+    ),
+  ].join('\n')
 }
 
 /** One round as a row, with what it broke below it. */
@@ -49,7 +56,7 @@ export function row(round: Round): string {
     grown === undefined ? '' : `+${grown.sockets}`,
     grown === undefined ? '' : `+${Math.round(grown.mebibytes)}`,
   ]
-  return [line(cells), ...round.violations.map((what) => `  ! ${what}`)].join('\n')
+  return [tableLine(COLUMNS, cells), ...round.violations.map((what) => `  ! ${what}`)].join('\n')
 }
 
 /** The last line. */
@@ -71,13 +78,19 @@ export function summary(rounds: Round[], further: string[]): string {
   return ['', ...further.map((what) => `! ${what}`), `${figures.join(', ')}. ${verdict}`].join('\n')
 }
 
-const line = (cells: ReadonlyArray<string | number>): string =>
-  cells
+/** Cells side by side, each as wide as its column says: the first at its left, the others at their right. */
+export function tableLine(
+  columns: ReadonlyArray<readonly [string, number]>,
+  cells: ReadonlyArray<string | number>,
+): string {
+  return cells
     .map((cell, at) => {
-      const width = COLUMNS[at]?.[1] ?? 0
+      const width = columns[at]?.[1] ?? 0
       return at === 0 ? String(cell).padEnd(width) : String(cell).padStart(width)
     })
     .join(' ')
+}
 
-const seconds = (milliseconds: number | undefined): string =>
+/** Milliseconds as seconds with one decimal; `never` for none. */
+export const seconds = (milliseconds: number | undefined): string =>
   milliseconds === undefined ? 'never' : (milliseconds / 1_000).toFixed(1)

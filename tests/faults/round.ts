@@ -3,12 +3,13 @@ import { latencies, reconcile } from '@parley/local/demo/reconciliation'
 import { waitUntil } from '@parley/local/wait-until'
 import { z } from 'zod'
 import type { RpcSink, SimulatorLog } from '../dispatch/received-messages.ts'
-import type { InjectedFault, Surroundings } from './fault.ts'
+import type { InjectedFault, RoundSystem, Surroundings } from './fault.ts'
 import type { FaultSystem } from './fault-system.ts'
 import { connectLines, type Lines, type LoadResult, startLoad } from './load.ts'
 import { countQueued } from './queues.ts'
 import { growth, type Holding, readHoldings } from './resources.ts'
 import { isSettled, type RoundCount, type RoundOutcome, violations } from './verdict.ts'
+import { untilWhole } from './whole.ts'
 
 const WARM_MS = 10_000
 const CALM_MS = 1_000
@@ -26,14 +27,18 @@ const count = z.object({
 })
 
 /** What every round uses. */
-export interface World {
-  system: FaultSystem
+export interface World<S extends RoundSystem = FaultSystem> {
+  system: S
   sink: RpcSink
   log: SimulatorLog
   /** Messages a second. */
   rate: number
   /** Reads a second. */
   readRate: number
+  /** How long the load goes on after all works again, in milliseconds; 1,000 when not given. */
+  calmMs?: number
+  /** How many messages it takes at least; 0 when not given. */
+  messages?: number
 }
 
 /** A row of the table. */
@@ -46,6 +51,10 @@ export interface Round extends Pick<RoundOutcome, 'recoveredMs' | 'settledMs' | 
   failedReads: number
   /** From a message's 200 to its arrival, the longest. */
   slowestMs: number
+  /** From the fault until no message was late any more. */
+  wholeMs: number
+  /** Calls to the RPC endpoint that came again under their id. */
+  rpcRepeats: number
   /** The most that a process holds beyond `before`. */
   grown: Holding | undefined
   holdings: Record<string, Holding>
@@ -53,11 +62,11 @@ export interface Round extends Pick<RoundOutcome, 'recoveredMs' | 'settledMs' | 
 }
 
 /** Puts a steady load on a workspace of its own, strikes in the middle of it, and counts when all is quiet again. */
-export async function runRound(options: {
-  world: World
+export async function runRound<S extends RoundSystem>(options: {
+  world: World<S>
   /** Counted from 0. */
   round: number
-  fault: InjectedFault
+  fault: InjectedFault<S>
   /** What the processes held before the first fault. */
   before: Record<string, Holding> | undefined
 }): Promise<Round> {
@@ -67,7 +76,8 @@ export async function runRound(options: {
   const lines = await connectLines({ gatewayUrl, simulatorUrl, callbackUrl: sink.url, round })
   const surroundings = { system, phoneNumberIds: lines.phoneNumberIds }
   const load = startLoad({ lines, rate, readRate })
-  const struck = await strike({ fault, surroundings, rate, acceptedCount: load.acceptedCount })
+  const repeatsBefore = sink.repeats()
+  const struck = await strike({ fault, surroundings, world, acceptedCount: load.acceptedCount })
   const result = await load.stop()
   const refusals = result.refusal === undefined ? [] : [result.refusal]
   const shared = { ...struck, troubles: [...struck.troubles, ...refusals] }
@@ -81,23 +91,33 @@ export async function runRound(options: {
     reads: result.reads.length,
     failedReads: result.reads.filter(({ outcome: came }) => came !== 200).length,
     slowestMs: slowest(result, world, lines),
+    wholeMs: untilWhole({
+      posted: result.posted,
+      received: receivedBy(world, lines),
+      struckAt: performance.timeOrigin + struck.struckAt,
+    }),
+    rpcRepeats: sink.repeats() - repeatsBefore,
     grown: before === undefined ? undefined : growth(before, holdings),
     holdings,
     violations: violations(outcome),
   }
 }
 
-type Struck = Pick<RoundOutcome, 'recoveredMs' | 'readyAt' | 'troubles' | 'cutsCallers'>
+type Struck = Pick<RoundOutcome, 'recoveredMs' | 'readyAt' | 'troubles' | 'cutsCallers'> & {
+  /** By `performance.now()`. */
+  struckAt: number
+}
 
 /** Strikes once the load is under way, and waits until everything works again and has done so for a moment. */
-async function strike(options: {
-  fault: InjectedFault
-  surroundings: Surroundings
-  rate: number
+async function strike<S extends RoundSystem>(options: {
+  fault: InjectedFault<S>
+  surroundings: Surroundings<S>
+  world: World<S>
   /** How many messages were answered with 200. */
   acceptedCount(): number
 }): Promise<Struck> {
-  const { fault, surroundings, rate, acceptedCount } = options
+  const { fault, surroundings, world, acceptedCount } = options
+  const { rate, calmMs = CALM_MS, messages = 0 } = world
   const grows = (by: number, timeoutMs: number) => {
     const from = acceptedCount()
     return waitUntil(() => acceptedCount() >= from + by, { timeoutMs, intervalMs: CHECK_MS / 5 })
@@ -113,13 +133,14 @@ async function strike(options: {
   const readyAt = performance.now()
   const going = await grows(1, GOING_MS)
   const recoveredMs = ready && going ? performance.now() - recoverFrom : undefined
-  await pause(CALM_MS)
-  return { recoveredMs, readyAt, troubles, cutsCallers: fault.cutsCallers ?? false }
+  await pause(calmMs)
+  await grows(messages - acceptedCount(), (2_000 * messages) / rate)
+  return { struckAt, recoveredMs, readyAt, troubles, cutsCallers: fault.cutsCallers ?? false }
 }
 
 /** Waits until nothing is under way, at most two minutes, and says what it came to. */
 async function settle(options: {
-  world: World
+  world: World<RoundSystem>
   lines: Lines
   result: LoadResult
   shared: Struck
@@ -131,7 +152,7 @@ async function settle(options: {
     const reconciliation = reconcile(result.posted, receivedBy(world, lines))
     const [counted, queued] = await Promise.all([
       lines.workspace.call('GET', '/rest/messages/conservation').then(parseCount, () => undefined),
-      countQueued(world.system.servers.rabbitmq.url).catch(() => undefined),
+      countQueued(world.system.amqpUrls).catch(() => undefined),
     ])
     const now = { ...shared, reconciliation, count: counted, queued, reads: result.reads }
     const settledMs = isSettled(now) ? performance.now() - began : undefined
@@ -149,13 +170,13 @@ async function settle(options: {
 const parseCount = (body: unknown): RoundCount => count.parse(body)
 
 /** What arrived of these lines, in the order of arrival. */
-function receivedBy({ log, sink }: World, { threads }: Lines) {
+function receivedBy({ log, sink }: Pick<World, 'log' | 'sink'>, { threads }: Lines) {
   return [...log.received, ...sink.received]
     .filter(({ thread }) => thread >= threads.first && thread < threads.end)
     .sort((a, b) => a.at - b.at)
 }
 
-function slowest({ posted }: LoadResult, world: World, lines: Lines): number {
+function slowest({ posted }: LoadResult, world: Pick<World, 'log' | 'sink'>, lines: Lines): number {
   const since = posted.map((message) => ({ ...message, postedAt: message.acceptedAt ?? message.postedAt }))
   return Math.max(0, ...latencies(since, receivedBy(world, lines)).arrival)
 }

@@ -18,7 +18,7 @@ let redis: Redis
 let sendRateLimit: SendRateLimit
 beforeAll(async () => {
   const url = new URL((await testServers()).redisUrl)
-  network = await startNetwork({ host: url.hostname, port: Number(url.port) })
+  network = await startNetwork({ host: url.hostname, ports: [Number(url.port)] })
   url.port = String(network.port)
   const log = createLog({ service: 'dispatcher', level: 'silent' })
   redis = connectRedis(url.href, log)

@@ -6,6 +6,7 @@ import { parseResponses, type RawResponse } from './parse-responses.ts'
 const RESPONSE_TIMEOUT_MS = 30_000
 const PIECE_MS = 4
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024
+const HEAD_BYTES = 4 * 1024
 
 /** What came back for some bytes. */
 export interface Exchange {
@@ -59,7 +60,7 @@ function read(socket: Socket, { cutResponse }: FuzzDelivery): Promise<{ data: Bu
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk)
       length += chunk.length
-      if (cutResponse || length > MAX_RESPONSE_BYTES) socket.destroy()
+      if (cutResponse || length > MAX_RESPONSE_BYTES || hasNoEnd(chunks)) socket.destroy()
     })
     socket.on('error', () => undefined)
     socket.on('close', () => {
@@ -67,4 +68,9 @@ function read(socket: Socket, { cutResponse }: FuzzDelivery): Promise<{ data: Bu
       resolve({ data: Buffer.concat(chunks), late })
     })
   })
+}
+
+/** Whether it is an event stream, which only its reader ends. */
+function hasNoEnd([first]: Buffer[]): boolean {
+  return /\r\ncontent-type: text\/event-stream/i.test(first?.subarray(0, HEAD_BYTES).toString('latin1') ?? '')
 }

@@ -47,6 +47,9 @@ interface Body {
 }
 
 function bodyOf(data: Buffer, headers: Headers): Body | undefined {
+  // An event stream breaks off whenever its reader has enough.
+  if (headers.get('content-type')?.startsWith('text/event-stream'))
+    return { bytes: data, rest: Buffer.alloc(0) }
   if (headers.get('transfer-encoding') === 'chunked') return chunked(data)
   const length = headers.get('content-length')
   if (length === null) return { bytes: data, rest: Buffer.alloc(0) }

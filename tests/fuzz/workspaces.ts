@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { responseText } from '@parley/local/testing/response-text'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 import { parseJson } from '@parley/shared/parse-json'
 import { bodies } from '../../services/configuration/test/bodies.ts'
@@ -42,7 +43,7 @@ export async function ask(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(REQUEST_MS),
   })
-  const text = await response.text()
+  const text = await responseText(response)
   const json = response.headers.get('content-type')?.includes('json')
     ? (parseJson(text) as Parsed)
     : undefined

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { responseText } from '@parley/local/testing/response-text'
 import type { Parsed } from '@parley/local/testing/service-under-test'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
 import { defined } from '@parley/shared/defined'
@@ -14,7 +15,7 @@ beforeAll(async () => {
     responses: new Map(),
     call: async (method, path, body) => (await send(method, path, { body })).json,
   }
-}, 240_000)
+})
 afterAll(() => system.close(), 60_000)
 
 interface Sent {
@@ -44,7 +45,7 @@ async function send(method: string, path: string, options: Sent = {}): Promise<H
     ...defined({ body: raw }),
   })
   const { status, headers } = response
-  const text = await response.text()
+  const text = await responseText(response)
   return {
     status,
     headers,

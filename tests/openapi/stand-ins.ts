@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 
 /** What is sent in the place of an example that only holds for one run: ids, secrets and signatures. */
@@ -35,6 +35,11 @@ async function messageIn(run: RunSoFar, states: readonly string[]): Promise<Stan
   return { parameters: { id } }
 }
 
+async function testDelivery(run: RunSoFar): Promise<StandIn> {
+  const { _id } = await run.call('POST', '/rest/subscriptions/1/test')
+  return { parameters: { delivery: _id } }
+}
+
 const HANDSHAKE = `/api/hooks/whatsapp/acme/support-line?hub.mode=subscribe&hub.challenge=1&hub.verify_token=${VERIFY_TOKEN}`
 
 /** Meta’s webhook works once the channel has its secrets; intake learns of them in a moment. */
@@ -43,6 +48,27 @@ async function withMeta(run: RunSoFar): Promise<void> {
     config: { verifyToken: VERIFY_TOKEN, appSecret: APP_SECRET },
   })
   await eventually(async () => ((await run.call('GET', HANDSHAKE)) === '1' ? true : undefined))
+}
+
+/** A message with audio. */
+async function withAudio(run: RunSoFar): Promise<StandIn> {
+  const body = { extId: 'support-line', user: {}, thread: { extId: 'audio' }, answer: {}, audio: OGG }
+  await run.call('POST', '/api/hooks/whatsapp', body)
+  return eventually(async () => {
+    const { data } = await run.call('GET', '/rest/messages?thread=audio')
+    return data[0] && { parameters: { id: data[0]._id } }
+  })
+}
+
+/** A thread of its own, which a message begins. */
+async function newThread(run: RunSoFar): Promise<StandIn> {
+  const id = `thread-${randomUUID()}`
+  const body = { extId: 'support-line', user: {}, thread: { extId: id }, answer: { message: 'Hello' } }
+  await run.call('POST', '/api/hooks/whatsapp', body)
+  await eventually(async () =>
+    (await run.call('GET', `/rest/threads/${id}`)).extId === id ? true : undefined,
+  )
+  return { parameters: { id } }
 }
 
 export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn | Promise<StandIn>> = {
@@ -60,15 +86,16 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
   patchRole: idFrom('createRole'),
   deleteRole: idFrom('createRole'),
   readMessage: (run) => messageIn(run, ['dead', 'unrouted']),
-  readAudio: async (run) => {
-    const body = { extId: 'support-line', user: {}, thread: { extId: 'audio' }, answer: {}, audio: OGG }
-    await run.call('POST', '/api/hooks/whatsapp', body)
-    return eventually(async () => {
-      const { data } = await run.call('GET', '/rest/messages?thread=audio')
-      return data[0] && { parameters: { id: data[0]._id } }
-    })
-  },
+  readAudio: withAudio,
+  readMedia: withAudio,
   replayMessage: (run) => messageIn(run, ['dead', 'unrouted']),
+  readDelivery: testDelivery,
+  replayDelivery: testDelivery,
+  readThread: newThread,
+  changeThread: newThread,
+  eraseThread: newThread,
+  readConversation: newThread,
+  replyInThread: newThread,
   verifyWebhook: async (run) => {
     await withMeta(run)
     return { parameters: { 'hub.verify_token': VERIFY_TOKEN } }

@@ -1,6 +1,8 @@
 // Restarts every instance of every service behind the gateway under load, and counts what failed.
 //   npm run test:rolling
+//   npm run test:rolling -- --from COMMIT    it starts with the code of that commit, and restarts with this one
 import { setTimeout as pause } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { limitRate } from '@parley/local/demo/limit-rate'
 import { postThreads } from '@parley/local/demo/post-threads'
 import { isReconciled, percentile, reconcile } from '@parley/local/demo/reconciliation'
@@ -11,6 +13,7 @@ import { connectRpc, planThread } from '../dispatch/lines.ts'
 import { startOwnSystem } from '../dispatch/own-system.ts'
 import { startRpcSink } from '../dispatch/received-messages.ts'
 import { registerWorkspace } from '../dispatch/workspace.ts'
+import { type EarlierCheckout, extractCheckout } from './earlier-checkout.ts'
 import { restartEach } from './restart-each.ts'
 import { startReads } from './steady-reads.ts'
 
@@ -31,7 +34,20 @@ const say = (line: string) => console.error(line)
 // As in production, where whoever shares out the requests must notice first.
 process.env.DRAIN_SECONDS = '3'
 const instances = { identity: count, webhook: count, configuration: count, dispatcher: count }
-const own = await startOwnSystem({ instances, say })
+const { from } = parseArgs({ options: { from: { type: 'string' } } }).values
+let earlier: EarlierCheckout | undefined
+const own = await startOwnSystem({
+  instances,
+  say,
+  ...(from === undefined
+    ? {}
+    : {
+        checkoutIn: async (directory) => {
+          earlier = await extractCheckout({ commit: from, directory })
+          return earlier
+        },
+      }),
+})
 const sink = await startRpcSink()
 try {
   process.exitCode = (await run()) ? 0 : 1
@@ -58,6 +74,7 @@ async function run(): Promise<boolean> {
   const reads = startReads({ workspace, rate: READS })
   await pause(CALM_MS)
   const began = performance.now()
+  earlier?.upgrade()
   const restarts = await restartEach({ runFile: own.runFile, say })
   const seconds = (performance.now() - began) / 1_000
   await pause(CALM_MS)

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { responseText } from '@parley/local/testing/response-text'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 
 export interface MatrixResponse {
@@ -61,7 +62,7 @@ function callsTo(url: string): MatrixCall {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    const text = await response.text()
+    const text = await responseText(response)
     const json =
       response.headers.get('content-type')?.includes('json') && text !== '' ? JSON.parse(text) : undefined
     return { status: response.status, text, json }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { eventually } from '@parley/local/testing/service-under-test'
 import { RESOURCE_ALIASES } from '@parley/shared/configuration-resources'
 import type { PermissionOperation } from '../../docs/permission-operations.ts'
 import { bodies } from '../../services/configuration/test/bodies.ts'
@@ -36,6 +37,8 @@ async function target(world: MatrixWorld, path: string): Promise<string> {
       return String(workspace)
     case '/rest/messages':
       return (path.endsWith('/replay') ? messages.pop() : messages[0]) ?? ''
+    case '/rest/threads':
+      return newThread(world)
     case '/rest/roles':
       return made('POST', collection, { ...newRole(), name })
     case '/rest/users':
@@ -47,6 +50,18 @@ async function target(world: MatrixWorld, path: string): Promise<string> {
     default:
       throw new Error(`nobody says how to make what ${path} is about`)
   }
+}
+
+/** Each is a thread of its own, which a message begins. */
+async function newThread({ call, admin: token }: MatrixWorld): Promise<string> {
+  const extId = `thread-${randomUUID()}`
+  const body = { ...messageOf(extId), answer: { message: MARK } }
+  await call('POST', '/rest/messages', { token, body })
+  await eventually(async () => {
+    const { status } = await call('GET', `/rest/threads/${extId}`, { token })
+    return status === 200 ? true : undefined
+  })
+  return extId
 }
 
 /** What there is at a concrete path of an operation on one document, in the eyes of the admin. */
@@ -62,7 +77,15 @@ export async function seenByAdmin(world: MatrixWorld, operation: Named, path: st
 /** A path at which something is, of the workspace under test. */
 export async function concretePath(world: MatrixWorld, { path }: Named): Promise<string> {
   if (path.includes('{slug}')) return path.replace('{slug}', 'acme').replace('{channelExtId}', 'line')
-  return path.includes('{id}') ? path.replace('{id}', await target(world, path)) : path
+  if (!path.includes('{id}')) return path
+  const at = path.replace('{id}', await target(world, path))
+  return at.includes('{delivery}') ? at.replace('{delivery}', await testDelivery(world, at)) : at
+}
+
+/** Has a test event posted to the subscription of a path, and answers with its id. */
+async function testDelivery({ call, admin: token }: MatrixWorld, path: string): Promise<string> {
+  const { json } = await call('POST', path.replace(/\/deliveries\/.*/, '/test'), { token })
+  return String(json._id)
 }
 
 /** A body that the operation takes from whoever may; undefined where there is none. */
@@ -118,6 +141,9 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
   'POST /api/hooks/whatsapp/{slug}/{channelExtId}': () => ({}),
   'POST /rest/messages/replay': () => ({ thread: 'nobody writes here' }),
   'POST /rest/messages/{id}/replay': () => ({}),
+  'PATCH /rest/threads/{id}': () => ({ unread: 0 }),
+  'POST /rest/threads/{id}/messages': () => ({ text: 'hello' }),
+  'POST /rest/subscriptions/{id}/replay': () => ({ since: new Date(0).toISOString() }),
   'POST /rest/assistant/{id}/prompt': () => ({}),
   'POST /rest/assistant/{id}/try': () => ({
     messages: [{ role: 'person', text: 'Hello' }],

@@ -30,7 +30,7 @@ let world: MatrixWorld
 beforeAll(async () => {
   system = await startParley()
   world = await prepareCallers(system.url)
-}, 240_000)
+})
 afterAll(() => system.close(), 60_000)
 
 describe('the list of operations', () => {
@@ -91,7 +91,7 @@ describe.each(CALLERS)('%s', (name) => {
     )
     for (const operation of operations.filter(endsSession)) await check(operation)
     expect(wrong).toEqual([])
-  }, 240_000)
+  })
 
   test('gets nothing from any other method, and from HEAD no more than from GET', async () => {
     const wrong: object[] = []
@@ -108,7 +108,7 @@ describe.each(CALLERS)('%s', (name) => {
       }
     })
     expect(wrong).toEqual([])
-  }, 240_000)
+  })
 })
 
 /** Most of a request is waiting for the database. */

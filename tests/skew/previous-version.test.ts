@@ -8,8 +8,8 @@ import { documentChange } from '@parley/shared/document-change'
 import { callerSchema, createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import { webhookMessage } from '@parley/shared/message'
 import { messageStatus } from '@parley/shared/message-status'
+import { messagePublication, statusPublication } from '@parley/shared/messaging/message-publication'
 import { taskSubmission } from '@parley/shared/task-submission'
-import { messagePublication, statusPublication } from '@parley/webhook/publication'
 import jwt from 'jsonwebtoken'
 
 /** What the services of version 0.1 put on the wire. It is never edited; a version that changes it adds its own. */

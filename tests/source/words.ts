@@ -75,11 +75,21 @@ const EXCEPTED: readonly { names: string; reason: string; in?: RegExp }[] = [
   {
     names: 'answer',
     reason: "the API's field",
-    in: /^(services\/(dispatcher|webhook)|shared|tests|deploy\/(local|cli))\//,
+    in: /^((services\/(dispatcher|webhook)|shared|tests|deploy\/(local|cli)|docs\/openapi)\/|docs\/cli-session\.ts$)/,
   },
   { names: 'order', reason: "a kind of Meta's messages", in: /^services\/webhook\/src\/meta\// },
-  { names: 'order', reason: 'a stored field', in: /^tests\/bench\/send-costs\.ts$/ },
+  { names: 'order', reason: 'a stored field', in: /^tests\/bench\/(send-costs|events|seed-messages)\.ts$/ },
   { names: 'answer fault turns Turns', reason: "the API's fields of a message", in: /^gateway\/console\// },
+  {
+    names: 'fault',
+    reason: "the API's field of a message",
+    in: /^(deploy\/local\/(src|test)\/terminal\/|tests\/bench\/seed-messages\.ts$)/,
+  },
+  {
+    names: 'order orderNo ORDER_LINE orderNumber ordersAction orderChannel readOrder',
+    reason: 'what a customer of the shop ordered',
+    in: /^deploy\/local\/src\/(try\/|simulator\/shop-routes)/,
+  },
   { names: 'keepApiTokens', reason: "the API's field" },
   { names: 'noDeleteOnFetchRejection', reason: "lru-cache's option" },
   { names: 'rejectIfRedisNotReady', reason: "rate-limiter-flexible's option" },

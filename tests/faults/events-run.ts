@@ -1,0 +1,260 @@
+// Kills what outgoing events pass while messages and writes make them, and then counts what arrived.
+import { createServer, type Server } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
+import { verifyWebhook } from '@parley/client/webhook'
+import { postThreads } from '@parley/local/demo/post-threads'
+import { waitUntil } from '@parley/local/wait-until'
+import { integer, parseConfig } from '@parley/shared/config'
+import { z } from 'zod'
+import { connectRpc, planThread } from '../dispatch/lines.ts'
+import { startRpcSink } from '../dispatch/received-messages.ts'
+import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace.ts'
+import { type Arrived, judgeEvents, nameOf } from './events-verdict.ts'
+import { type FaultSystem, startFaultSystem } from './fault-system.ts'
+import { kill } from './process-faults.ts'
+
+const PER_THREAD = 10
+const IN_FLIGHT = 16
+const BETWEEN_MS = 4_000
+const RECEIVER_DOWN_MS = 3_000
+const SETTLED_MS = 150_000
+const REPEAT_MS = 200
+const READ_MS = 60_000
+const VICTIMS = ['dispatcher', 'configuration', 'mongodb', 'rabbitmq'] as const
+
+const messageData = z.looseObject({
+  thread: z.string(),
+  message: z.looseObject({
+    answer: z.looseObject({
+      functions: z.array(z.looseObject({ args: z.looseObject({ variables: z.array(z.string()) }) })),
+    }),
+  }),
+})
+
+const deliveryPage = z.object({
+  data: z.array(
+    z.looseObject({ _id: z.string(), attempts: z.array(z.looseObject({ outcome: z.string() })) }),
+  ),
+  next: z.string().nullable(),
+})
+
+const { MESSAGES, WRITES, RATE } = parseConfig(
+  z.object({
+    MESSAGES: integer({ min: 10, max: 100_000 }).default(5_000).describe('Messages that are posted'),
+    WRITES: integer({ min: 1, max: 10_000 }).default(500).describe('Writes to the configuration'),
+    RATE: integer({ min: 10, max: 1_000 }).default(70).describe('Messages a second, at most'),
+  }),
+  process.env,
+)
+const say = (line: string) => console.error(line)
+
+const system = await startFaultSystem({
+  say,
+  ...(process.env.LOG === undefined ? {} : { logFile: process.env.LOG }),
+})
+const sink = await startRpcSink()
+const receiver = await startReceiver()
+try {
+  const workspace = await registerWorkspace(system.gatewayUrl, 'faults-events')
+  await connectRpc({ workspace, callbackUrl: sink.url, id: 1 })
+  const subscription = z.looseObject({ _id: z.int(), signingSecret: z.string() }).parse(
+    await workspace.call('POST', '/rest/subscriptions', {
+      name: 'faults',
+      url: receiver.url,
+      events: [
+        ...['message.received', 'message.sent', 'message.delivered'],
+        ...['configuration.steps.created', 'configuration.steps.updated'],
+      ],
+    }),
+  )
+  receiver.secret = subscription.signingSecret
+  const began = performance.now()
+  const load = Promise.all([postMessages(workspace), writeSteps(workspace)])
+  const state = { isOver: false }
+  const over = load.finally(() => (state.isOver = true))
+  const kills = await killAll(system, () => state.isOver)
+  await over
+  const loadedMs = performance.now() - began
+  await system.ready()
+  const expected = new Set([...expectedMessages(), ...expectedWrites()])
+  const missing = () => {
+    const names = new Set(receiver.arrived.map(nameOf))
+    return [...expected].filter((name) => !names.has(name)).length
+  }
+  await waitUntil(() => missing() === 0, { timeoutMs: SETTLED_MS, intervalMs: 500 })
+  const settledMs = performance.now() - began - loadedMs
+  const retried = await retriedIn(workspace, subscription._id)
+  const verdict = judgeEvents({ expected, arrived: receiver.arrived, retried })
+  console.table([
+    {
+      ...{ messages: MESSAGES, writes: WRITES, kills: kills.join(', '), expected: expected.size },
+      ...{
+        arrived: receiver.arrived.length,
+        ...verdict,
+        retried: retried.size,
+        'bad signatures': receiver.refused,
+      },
+      ...{ 'load s': seconds(loadedMs), 'settled s': seconds(settledMs) },
+    },
+  ])
+  if (verdict.lost + verdict.renamed + verdict.misplaced + receiver.refused > 0) process.exitCode = 1
+} finally {
+  await receiver.close()
+  await system.stop()
+  await sink.close()
+}
+
+function seconds(ms: number): number {
+  return Number((ms / 1_000).toFixed(1))
+}
+
+async function postMessages(workspace: DispatchWorkspace): Promise<void> {
+  let next = performance.now()
+  const limited = async () => {
+    next = Math.max(performance.now(), next + 1_000 / RATE)
+    await pause(Math.max(0, next - performance.now()))
+  }
+  const posted = await postThreads({
+    threads: threads(),
+    gateway: {
+      postMessage: async (message: object, key: string) => {
+        await limited()
+        return workspace.postMessage(message, key)
+      },
+    },
+    inFlight: IN_FLIGHT,
+    onAccepted: () => undefined,
+  })
+  const refused = posted.filter(({ acceptedAt }) => acceptedAt === undefined).length
+  if (refused > 0) throw new Error(`${refused} messages were not accepted within a minute`)
+}
+
+function* threads() {
+  for (let thread = 0; thread < MESSAGES / PER_THREAD; thread++)
+    yield planThread({ run: 'events', thread, messages: PER_THREAD })
+}
+
+function* expectedMessages(): Iterable<string> {
+  for (const thread of threads())
+    for (const { key } of thread)
+      for (const state of ['received', 'sent', 'delivered'])
+        yield nameOf({ type: `message.${state}`, record: key })
+}
+
+function* expectedWrites(): Iterable<string> {
+  for (let id = 1; id <= WRITES; id++)
+    yield nameOf({ type: 'configuration.steps.created', record: `steps/${id}` })
+}
+
+/** Each of another step, sent again until it is answered with 200. */
+async function writeSteps(workspace: DispatchWorkspace): Promise<void> {
+  const body = { name: 'x', description: '', instructions: '', submitWhen: '' }
+  const spacing = (MESSAGES / RATE / WRITES) * 1_000
+  for (let id = 1; id <= WRITES; id++) {
+    for (;;) {
+      const response = await workspace.request('PUT', `/rest/steps/${id}`, body).catch(() => undefined)
+      await response?.arrayBuffer()
+      if (response?.status === 200) break
+      if (response !== undefined && response.status < 500 && response.status !== 429)
+        throw new Error(`a write was answered with ${response.status}`)
+      await pause(REPEAT_MS)
+    }
+    await pause(spacing / 2)
+  }
+}
+
+/** Kills each in turn, and then again from the start, until the load is over; each at least once. */
+async function killAll(system: FaultSystem, isOver: () => boolean): Promise<string[]> {
+  const struck: string[] = []
+  const receiverFault = {
+    name: 'receiver',
+    strike: async () => {
+      await receiver.stop()
+      await pause(RECEIVER_DOWN_MS)
+      await receiver.start()
+    },
+  }
+  const faults = [receiverFault, ...VICTIMS.map((name) => ({ ...kill(name), name }))]
+  for (let round = 0; round < faults.length || !isOver(); round++) {
+    const fault = faults[round % faults.length]
+    if (fault === undefined) break
+    await pause(BETWEEN_MS)
+    await fault.strike({ system, phoneNumberIds: [] })
+    struck.push(fault.name)
+  }
+  return struck
+}
+
+/** A receiver that can be killed: it then loses its connections and takes no others. */
+async function startReceiver() {
+  const arrived: Arrived[] = []
+  let server: Server
+  let port = 0
+  const own = {
+    arrived,
+    refused: 0,
+    secret: '',
+    url: '',
+    async start() {
+      server = createServer(async (req, res) => {
+        const body = await text(req).catch(() => undefined)
+        if (body === undefined) return
+        let event: { type: string; data: object }
+        try {
+          event = verifyWebhook(req.headers, body, own.secret)
+        } catch {
+          own.refused++
+          return void res.writeHead(401).end()
+        }
+        arrived.push({ id: String(req.headers['webhook-id']), type: event.type, ...placeOf(event.data) })
+        res.end()
+      })
+      await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+      const address = server.address()
+      if (typeof address === 'object' && address !== null) port = address.port
+      own.url = `http://127.0.0.1:${port}/events`
+    },
+    async stop() {
+      server.closeAllConnections()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+    async close() {
+      if (server.listening) await own.stop()
+    },
+  }
+  await own.start()
+  return own
+}
+
+/** A message is named by the key that it was posted under. */
+function placeOf(data: object): Omit<Arrived, 'id' | 'type'> {
+  const { data: message } = messageData.safeParse(data)
+  if (message === undefined) {
+    const { resource, _id } = data as { resource?: string; _id?: number }
+    return { record: `${resource}/${_id}` }
+  }
+  const sequence = message.message.answer.functions[0]?.args.variables[1]
+  return { record: `${message.thread}-${sequence}`, line: message.thread, sequence: Number(sequence) }
+}
+
+/** The ids of the events that were tried more than once. */
+async function retriedIn(workspace: DispatchWorkspace, id: number): Promise<Set<string>> {
+  const retried = new Set<string>()
+  const until = performance.now() + READ_MS
+  let after = ''
+  for (;;) {
+    const path = `/rest/subscriptions/${id}/deliveries?limit=200${after && `&after=${after}`}`
+    const response = await workspace.request('GET', path).catch(() => undefined)
+    if (response?.status !== 200) {
+      await response?.arrayBuffer()
+      if (performance.now() > until) throw new Error('the deliveries can not be read')
+      await pause(REPEAT_MS)
+      continue
+    }
+    const { data, next } = deliveryPage.parse(await response.json())
+    for (const one of data) if (one.attempts.some(({ outcome }) => outcome === 'failed')) retried.add(one._id)
+    if (next === null) return retried
+    after = next
+  }
+}

@@ -1,0 +1,69 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { CHECKOUT } from '@parley/local/checkout'
+import { runCommand } from '@parley/local/processes/run-command'
+import { SetupError } from '@parley/local/setup-error'
+
+const EXTRACT_MS = 60_000
+const OWN = '@parley'
+/** Of the root, and of the workspaces that have packages of their own. */
+const WORKSPACES = readdirSync(join(CHECKOUT, 'services')).map((name) => join('services', name))
+const WITH_PACKAGES = ['', 'shared', 'gateway', 'deploy/local', ...WORKSPACES]
+
+/** A folder with the code of an earlier commit, which processes run until it is turned to this checkout. */
+export interface EarlierCheckout {
+  /** What the processes are started from. */
+  path: string
+  /** From now on what starts has the code of this checkout. */
+  upgrade(): void
+}
+
+/** Extracts `commit` into `directory`. It runs on the packages of this checkout. Throws a SetupError where there is none. */
+export async function extractCheckout(options: {
+  commit: string
+  directory: string
+}): Promise<EarlierCheckout> {
+  const { commit, directory } = options
+  const earlier = join(directory, 'earlier')
+  const archive = join(directory, 'earlier.tar')
+  mkdirSync(earlier, { recursive: true })
+  const run = (command: string, args: string[]) =>
+    runCommand({ command, args, owner: directory, cwd: CHECKOUT, timeoutMs: EXTRACT_MS })
+  await run('git', ['archive', '--output', archive, commitOf(commit)])
+  await run('tar', ['-xf', archive, '-C', earlier])
+  for (const folder of WITH_PACKAGES) linkPackages(folder, earlier)
+  const path = join(directory, 'current')
+  symlinkSync(earlier, path)
+  return {
+    path,
+    upgrade() {
+      symlinkSync(CHECKOUT, `${path}.next`)
+      renameSync(`${path}.next`, path)
+    },
+  }
+}
+
+function commitOf(name: string): string {
+  try {
+    const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`]
+    return execFileSync('git', args, { cwd: CHECKOUT, encoding: 'utf8' }).trim()
+  } catch {
+    throw new SetupError(`${name} is no commit of this checkout`)
+  }
+}
+
+/** Those of others by links to this checkout's; those of the project by the same relative links, so to the earlier ones. */
+function linkPackages(folder: string, earlier: string): void {
+  const present = join(CHECKOUT, folder, 'node_modules')
+  if (!existsSync(present) || !existsSync(join(earlier, folder))) return
+  const packages = join(earlier, folder, 'node_modules')
+  mkdirSync(packages)
+  for (const name of readdirSync(present)) {
+    if (name !== OWN) symlinkSync(join(present, name), join(packages, name))
+  }
+  const own = join(present, OWN)
+  if (!existsSync(own)) return
+  mkdirSync(join(packages, OWN))
+  for (const name of readdirSync(own)) symlinkSync(readlinkSync(join(own, name)), join(packages, OWN, name))
+}
