@@ -11,6 +11,7 @@ import { type PermissionOperation, operations as permitted } from '../permission
 import { createRefusals, type Refusals, refusalsOf } from './refusals.ts'
 import { createSchemas, type Schemas } from './schemas.ts'
 import { commonHeaders, DESCRIPTION, TAGS } from './texts.ts'
+import { webhooks } from './webhooks.ts'
 
 /** Every public operation as its service describes it. */
 export const described: readonly DescribedOperation[] = [
@@ -51,8 +52,9 @@ export function openApiDocument(): object {
     security: [{ bearer: [] }],
     tags: TAGS,
     paths,
+    webhooks: webhooks(parts.schemas),
     components: {
-      schemas: { ...parts.schemas.components(), Problem },
+      schemas: { ...parts.schemas.components(), Problem, ...parts.refusals.schemas() },
       responses: parts.refusals.components(),
       examples: parts.refusals.examples(),
       headers: commonHeaders(parts.schemas),

@@ -44,12 +44,15 @@ export interface Refusals {
   responsesFor(codes: readonly ErrorCode[]): Record<string, object>
   /** `components/responses` for all that was asked for. */
   components(): Record<string, object>
+  /** The `components/schemas` that those refer to, so that a generator makes a type of each once. */
+  schemas(): Record<string, object>
   /** `components/examples`, one for each code. */
   examples(): Record<string, object>
 }
 
 export function createRefusals(): Refusals {
   const components = new Map<string, object>()
+  const schemas = new Map<string, object>()
   const used = new Set<ErrorCode>()
   return {
     responsesFor: (codes) => {
@@ -59,11 +62,13 @@ export function createRefusals(): Refusals {
           const name = group.join('-')
           for (const code of group) used.add(code)
           components.set(name, refusal(status, group))
+          schemas.set(schemaNameOf(group), problemOf(status, group))
           return [String(status), { $ref: `#/components/responses/${name}` }]
         }),
       )
     },
-    components: () => Object.fromEntries([...components].toSorted(([a], [b]) => a.localeCompare(b))),
+    components: () => sorted(components),
+    schemas: () => sorted(schemas),
     examples: () =>
       Object.fromEntries(
         [...used]
@@ -82,14 +87,31 @@ function refusal(status: number, codes: readonly ErrorCode[]): object {
     headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' }, ...HEADERS[status] },
     content: {
       'application/problem+json': {
-        schema: {
-          allOf: [
-            { $ref: '#/components/schemas/Problem' },
-            { type: 'object', properties: { status: { const: status }, code: { enum: codes } } },
-          ],
-        },
+        schema: { $ref: `#/components/schemas/${schemaNameOf(codes)}` },
         examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
       },
     },
   }
 }
+
+/** `not_found` as `NotFoundProblem`. */
+function schemaNameOf(codes: readonly ErrorCode[]): string {
+  const words = codes.flatMap((code) => code.split('_'))
+  return `${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Problem`
+}
+
+/** Types are repeated, and a constant is an enumeration of one, because generators that merge `allOf` need both. */
+function problemOf(status: number, codes: readonly ErrorCode[]): object {
+  return {
+    allOf: [
+      { $ref: '#/components/schemas/Problem' },
+      {
+        type: 'object',
+        properties: { status: { type: 'integer', enum: [status] }, code: { type: 'string', enum: codes } },
+      },
+    ],
+  }
+}
+
+const sorted = (map: ReadonlyMap<string, object>): Record<string, object> =>
+  Object.fromEntries([...map].toSorted(([a], [b]) => a.localeCompare(b)))

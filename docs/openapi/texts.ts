@@ -17,6 +17,9 @@ export const TAGS = [
   { name: 'configuration', description: 'All of the configuration at once: checks, export, import' },
   { name: 'webhooks', description: 'Where messages are posted, by programs and by Meta' },
   { name: 'messages', description: 'The log of what became of every message' },
+  { name: 'usage', description: 'What was used of language models' },
+  { name: 'events', description: 'What happens, as it happens' },
+  { name: 'threads', description: 'Conversations with people, and the people who take them over' },
   { name: 'operation', description: 'Health, keys and documents' },
 ]
 
