@@ -59,6 +59,21 @@ describe('a target that a workspace named', () => {
     expect((await call(at('public.example'))).body).toBe('POST 2')
   })
 
+  test('gets nothing of a call that may not leave any more once it is connected', async () => {
+    addresses = ['127.0.0.2']
+    const http = client(addresses)
+    const asked = { method: 'POST', url: at('public.example', '/kept'), headers: {}, body: 'é', ...limits }
+    await expect(http.send({ ...asked, mayLeave: () => false })).rejects.toMatchObject({
+      failure: 'not_sent',
+    })
+    expect(reached).toBe(0)
+    await http.send({ ...asked, mayLeave: () => true })
+    await expect(http.send({ ...asked, mayLeave: () => false })).rejects.toMatchObject({
+      failure: 'not_sent',
+    })
+    expect(reached).toBe(1)
+  })
+
   test('whose name leads to a private address the second time is refused then', async () => {
     const http = client(['127.0.0.2'])
     addresses = ['127.0.0.2', '127.0.0.1']

@@ -2,6 +2,7 @@ import type { WebhookMessage } from '@parley/shared/message'
 import type { PersonalContent } from '../message/message-record.ts'
 import type { Outcome } from '../message/outcome.ts'
 import type { Channel } from './channels.ts'
+import type { MayLeave } from './http/http-client.ts'
 import type { RateKeys } from './send-rate-limit/send-rate-limit.ts'
 
 /** One thing to send to one person. */
@@ -12,6 +13,7 @@ export interface Delivery {
   /** The send's id: the idempotency key, the same on every attempt. */
   id: string
   content: PersonalContent
+  mayLeave: MayLeave
 }
 
 /** Sends to the person by one protocol. */

@@ -16,7 +16,7 @@ export function createRpcCallback(options: { http: Pick<HttpClient, 'post'>; sig
     reports: false,
     urlOf,
     async deliver(delivery) {
-      const { channel, id } = delivery
+      const { channel, id, mayLeave } = delivery
       const url = urlOf(channel)
       if (delivery.content.kind === 'whatsapp') return ONLY_WHATSAPP
       if (url === undefined) {
@@ -36,6 +36,7 @@ export function createRpcCallback(options: { http: Pick<HttpClient, 'post'>; sig
           body: payload,
           timeoutMs: DELIVERY_MS,
           maxBytes: MAX_RESPONSE_BYTES,
+          mayLeave,
         }
         const answer = await http.post(call)
         return withErrorText(outcomeOfStatus(answer), answer, call)

@@ -32,7 +32,7 @@ export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback
       const known = channelConfig.safeParse(config)
       return known.success ? sendUrl(known.data) : undefined
     },
-    async deliver({ channel, message, id, content }) {
+    async deliver({ channel, message, id, content, mayLeave }) {
       const config = channelConfig.safeParse(channel.config)
       if (!config.success) return misconfigured(config.error)
       const to = recipientOf(message)
@@ -52,6 +52,7 @@ export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback
           }),
           timeoutMs: DELIVERY_MS,
           maxBytes: MAX_RESPONSE_BYTES,
+          mayLeave,
         }
         const answer = await http.post(call)
         return withErrorText(outcomeOf(answer), answer, call)

@@ -1,6 +1,7 @@
 import type { Callback } from '../channels/callback.ts'
 import type { Channel } from '../channels/channels.ts'
 import type { Functions } from '../channels/functions/functions.ts'
+import type { MayLeave } from '../channels/http/http-client.ts'
 import type { RateKeys } from '../channels/send-rate-limit/send-rate-limit.ts'
 import type { CallKind } from '../message/call-result.ts'
 import type { FunctionContent, PersonalContent, Send } from '../message/message-record.ts'
@@ -17,7 +18,8 @@ export interface DeliveryRoute {
   url: string | undefined
   /** Where a model made it: what it is given of it. */
   call?: CallKind
-  deliver(): Promise<Outcome>
+  /** Makes one attempt. Nothing leaves where `mayLeave` says no once the connection is there. */
+  deliver(mayLeave: MayLeave): Promise<Outcome>
 }
 
 export interface DeliveryRoutes {
@@ -42,7 +44,7 @@ export async function routeOf(
   }
   const callback = callbacks[channel.callback]
   const keys = callback.rateKeys?.(channel, message)
-  const deliver = () => callback.deliver({ ...call, content })
+  const deliver = (mayLeave: MayLeave) => callback.deliver({ ...call, content, mayLeave })
   const route: DeliveryRoute = { reports: callback.reports, keys, url: callback.urlOf?.(channel), deliver }
   return of?.call === undefined ? route : { ...route, call: 'sent' }
 }

@@ -1,6 +1,7 @@
 import { defined } from '@parley/shared/defined'
 import { isUnavailable } from '@parley/shared/unavailable'
 import { type Admission, callEndOf } from '../channels/endpoints/endpoints.ts'
+import type { MayLeave } from '../channels/http/http-client.ts'
 import { CALL_FOR_MS, failedCall, triedSince } from '../message/call-result.ts'
 import type { Send } from '../message/message-record.ts'
 import { INTERRUPTED, OUTSIDE_SERVICE_WINDOW, type Outcome, SUBMITTED } from '../message/outcome.ts'
@@ -130,15 +131,21 @@ async function sendNow(
   // must be the same, and a handler asked again may answer something else.
   const deferrable = !route.reports && run.record.answer === undefined
   const unclaimed = run.record
+  let mayLeave: MayLeave
   try {
     await run.message.commitUnderLease(claimed(unclaimed, { index, at: run.options.now() }), { deferrable })
-    await waitForSlot(run, route, send)
+    mayLeave = untilDeadline(run)
+    await waitForSlot(run, route, send, mayLeave)
   } catch (error) {
     // Left as it is, it would count as uncertain, though nothing has left.
     if (error instanceof Superseded || isUnavailable(error)) await run.message.release(unclaimed, index)
     throw error
   }
-  const attempted = await attempt(run, route)
+  const attempted = await attempt(run, route, mayLeave)
+  if (attempted === undefined) {
+    await run.message.release(unclaimed, index)
+    throw new Superseded()
+  }
   leave?.(callEndOf(attempted.outcome))
   return settleSend(run, { index, reports: route.reports, call: route.call, ...attempted })
 }
@@ -174,21 +181,39 @@ async function waitForRate(
   return { kind: 'wait', record: run.record, until, for: 'rate' }
 }
 
-/** Waits for the slot of a claimed send. Throws {@link Superseded} when it must not leave any more. */
-async function waitForSlot(run: MessageRun, { keys }: DeliveryRoute, send: Send): Promise<void> {
+/** Whether a send that was just claimed may leave: while the lease is valid, for as long as others wait for its status. */
+function untilDeadline({ leased }: MessageRun): MayLeave {
   const claimedAt = performance.now()
-  const mayLeave = () => run.leased.isLeased() && performance.now() - claimedAt < SEND_DEADLINE_MS
+  return () => leased.isLeased() && performance.now() - claimedAt < SEND_DEADLINE_MS
+}
+
+/** Waits for the slot of a claimed send. Throws {@link Superseded} when it must not leave any more. */
+async function waitForSlot(
+  run: MessageRun,
+  { keys }: DeliveryRoute,
+  send: Send,
+  mayLeave: MayLeave,
+): Promise<void> {
   if (keys !== undefined) await run.rate.atSlot(send.id, { keys, mayLeave })
   if (!mayLeave()) throw new Superseded()
   if (keys !== undefined) run.options.traffic.left(run.record, keys.number)
 }
 
+/** Undefined when it might not leave any more by the time that it had a connection: nothing left. */
 async function attempt(
   run: MessageRun,
   { keys, deliver }: DeliveryRoute,
-): Promise<{ outcome: Outcome; ms: number }> {
+  mayLeave: MayLeave,
+): Promise<{ outcome: Outcome; ms: number } | undefined> {
   const started = performance.now()
-  const outcome = await run.calling(deliver)
+  let refused = false
+  const outcome = await run.calling(() =>
+    deliver(() => {
+      refused = !mayLeave()
+      return !refused
+    }),
+  )
+  if (refused) return undefined
   const tooFast = outcome.kind === 'retryable' && outcome.code === TOO_FAST
   if (tooFast && keys !== undefined) await run.options.sendRateLimit.slowDown(keys)
   return { outcome, ms: performance.now() - started }

@@ -3,6 +3,7 @@ import type { FunctionContent } from '../../message/message-record.ts'
 import type { Outcome } from '../../message/outcome.ts'
 import type { Channel } from '../channels.ts'
 import { withErrorText } from '../http/error-text.ts'
+import type { MayLeave } from '../http/http-client.ts'
 import { outcomeOfCall, outcomeOfStatus } from '../rpc.ts'
 import type { CredentialsOf } from './credentials.ts'
 import type { Action, FindAction } from './find-action.ts'
@@ -35,7 +36,7 @@ interface FunctionAttempt {
   /** What it calls, or the origin of that where each call has its own path; undefined when nothing can be called. */
   url?: string
   /** Calls it, within 12 s. */
-  deliver(): Promise<Outcome>
+  deliver(mayLeave: MayLeave): Promise<Outcome>
 }
 
 /** Functions over HTTP, with the credentials of the action where its spec asks for them. */
@@ -66,9 +67,9 @@ export function createFunctions(options: {
       if ('kind' in found) return { deliver: async () => found }
       const { operation, action } = found
       const given = await credentials(operation.asksForCredentials, action)
-      const deliver = async () => {
+      const deliver = async (mayLeave: MayLeave) => {
         try {
-          const { response, secrets } = operation.send(call.id, given)
+          const { response, secrets } = operation.send(call.id, given, mayLeave)
           const answer = await response
           const sent = {
             url: operation.url,

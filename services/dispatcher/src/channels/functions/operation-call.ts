@@ -1,9 +1,10 @@
+import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import type { Outcome } from '../../message/outcome.ts'
 import { DELIVERY_MS } from '../callback.ts'
 import type { Channel } from '../channels.ts'
-import type { HttpClient, HttpResponse } from '../http/http-client.ts'
+import type { HttpClient, HttpResponse, MayLeave } from '../http/http-client.ts'
 import type { Signer } from '../signing.ts'
 import { type Credentialed, credentialsFor } from './credentials.ts'
 import type { Action } from './find-action.ts'
@@ -35,6 +36,7 @@ export interface ReadyOperation {
   send(
     id: string,
     credentials: JsonObject | undefined,
+    mayLeave?: MayLeave,
   ): { response: Promise<HttpResponse>; secrets: string[] }
 }
 
@@ -76,13 +78,16 @@ export function createReadOperationCall(options: {
       return {
         url: originOf(request.url),
         asksForCredentials: security.length > 0,
-        send(id, credentials) {
+        send(id, credentials, mayLeave) {
           const filled = credentialsFor(security, credentials)
           const sent = withCredentials(
             { ...request, headers: { ...request.headers, 'idempotency-key': id } },
             filled,
           )
-          return { response: http.send({ ...sent, ...limits }), secrets: filled.secrets }
+          return {
+            response: http.send({ ...sent, ...limits, ...defined({ mayLeave }) }),
+            secrets: filled.secrets,
+          }
         },
       }
     }
@@ -90,11 +95,18 @@ export function createReadOperationCall(options: {
     return {
       url: action.moduleUrl,
       asksForCredentials: false,
-      send(id) {
+      send(id, _credentials, mayLeave) {
         const body = moduleBody(call, id)
         const signature = signer.headers({ channel: call.channel, id, payload: body, at: new Date() })
         const headers = { ...signature, 'idempotency-key': id, 'content-type': 'application/json' }
-        const sent = { method: 'POST', url: action.moduleUrl, body, headers, ...limits }
+        const sent = {
+          method: 'POST',
+          url: action.moduleUrl,
+          body,
+          headers,
+          ...limits,
+          ...defined({ mayLeave }),
+        }
         return { response: http.send(sent), secrets: [] }
       },
     }

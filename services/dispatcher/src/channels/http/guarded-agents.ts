@@ -22,6 +22,8 @@ export interface GuardedAgents {
     headers: OutgoingHttpHeaders
     /** Breaks it off. */
     signal?: AbortSignal
+    /** Asked when it has its connection: where it may not leave, it fails as `not_sent`. */
+    mayLeave?(): boolean
     fail(error: CallError): void
   }): ClientRequest | undefined
   close(): void
@@ -41,7 +43,7 @@ export function createGuardedAgents(options: GuardedAgentsOptions): GuardedAgent
   const https = closingIdle(new SecureAgent({ keepAlive: true, maxSockets, lookup }))
   const targetOf = rememberTargets(allowed)
   return {
-    request({ method, url, headers, signal, fail }) {
+    request({ method, url, headers, signal, mayLeave = () => true, fail }) {
       const secure = url.startsWith('https:')
       let connected = false
       try {
@@ -52,8 +54,12 @@ export function createGuardedAgents(options: GuardedAgentsOptions): GuardedAgent
           ...(signal && { signal }),
         })
         outgoing.on('socket', (socket) => {
-          if (!socket.connecting) connected = true
-          else socket.once(secure ? 'secureConnect' : 'connect', () => (connected = true))
+          const onConnected = () => {
+            connected = mayLeave()
+            if (!connected) outgoing.destroy(new CallError('not_sent', undefined))
+          }
+          if (!socket.connecting) onConnected()
+          else socket.once(secure ? 'secureConnect' : 'connect', onConnected)
         })
         outgoing.on('response', (response) => response.on('error', (error) => fail(callErrorOf(error, true))))
         return outgoing.on('error', (error) => fail(callErrorOf(error, connected)))

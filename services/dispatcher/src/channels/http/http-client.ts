@@ -23,7 +23,11 @@ export interface Call {
   maxBytes: number
   /** Breaks the call off, which then has no answer. */
   signal?: AbortSignal
+  /** Asked when the connection is there, which may be long after the call was made: where it may not, nothing is sent. */
+  mayLeave?: MayLeave
 }
+
+export type MayLeave = () => boolean
 
 /**
  * Calls URLs that a workspace configured. Private, loopback and link-local addresses are refused after DNS, on
@@ -54,7 +58,7 @@ export function createHttpClient(options: { allowed: BlockList; lookup?: LookupF
 }
 
 function exchange(
-  { method, url, headers, body, timeoutMs, maxBytes, signal }: Call,
+  { method, url, headers, body, timeoutMs, maxBytes, signal, mayLeave }: Call,
   agents: GuardedAgents,
 ): ReturnType<HttpClient['getBytes']> {
   return new Promise((resolve, reject) => {
@@ -65,7 +69,11 @@ function exchange(
     }
     const sized =
       body === undefined ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) }
-    const outgoing = agents.request({ method, url, headers: sized, ...(signal && { signal }), fail })
+    const outgoing = agents.request({
+      ...{ method, url, headers: sized, fail },
+      ...(signal && { signal }),
+      ...(mayLeave && { mayLeave }),
+    })
     if (outgoing === undefined) return
     late = setTimeout(() => outgoing.destroy(new Error('no whole answer in time')), timeoutMs)
     outgoing.on('response', (response) => {
