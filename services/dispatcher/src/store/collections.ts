@@ -85,14 +85,17 @@ const SUPPORT_INDEXES = ['phone', 'fault', 'requestId', 'sends.providerId'].map(
 }))
 
 const LATEST = { lastAt: -1, _id: -1 } as const
+/** What threads are searched by. */
+export const WORDS_INDEX = { workspace: 1, words: 1, ...LATEST } as const
+export const PHONE_INDEX = { workspace: 1, phone: 1, ...LATEST } as const
 /** Threads are listed by their last activity; each of the others has only those threads that have such a field. */
 const THREAD_INDEXES: mongo.IndexDescription[] = [
   { key: { workspace: 1, ...LATEST } },
   { key: { workspace: 1, channel: 1, ...LATEST } },
   { key: { workspace: 1, handler: 1, ...LATEST }, partialFilterExpression: { handler: 'person' } },
   { key: { workspace: 1, ...LATEST, unread: 1 }, partialFilterExpression: { unread: { $gt: 0 } } },
-  { key: { workspace: 1, words: 1, ...LATEST }, partialFilterExpression: { words: { $exists: true } } },
-  { key: { workspace: 1, phone: 1, ...LATEST }, partialFilterExpression: { phone: { $exists: true } } },
+  { key: WORDS_INDEX, partialFilterExpression: { words: { $exists: true } } },
+  { key: PHONE_INDEX, partialFilterExpression: { phone: { $exists: true } } },
   {
     key: { workspace: 1, 'handedOff.at': 1 },
     partialFilterExpression: { 'handedOff.at': { $exists: true } },

@@ -101,7 +101,7 @@ export const threadOperations: readonly DescribedOperation[] = [
       channel: 'The external id of their channel',
       handler: 'Who has them',
       unread: 'Whether there is something to read in them',
-      q: 'Words of the name, of the last one the beginning, or the beginning of the phone number; 1,000 threads at most are looked at',
+      q: 'Words of the name, of the last one the beginning, or the beginning of the phone number; 10,000 threads with the rarest of the words are looked at, and 1,000 that have all of them sorted, at most',
       limit: 'How many at a time',
       after: 'The `next` of the page before',
     }),

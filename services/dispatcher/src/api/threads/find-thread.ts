@@ -18,17 +18,17 @@ export interface ThreadStore {
   retentionMs: number
 }
 
+/** Threads of one workspace, all or some. */
+export type VisibleThreads = mongo.Filter<ThreadRecord> & { workspace: number }
+
 type Locals = { locals: Record<string, unknown> }
 
 /** The threads of the caller's workspace that its role lets it read. Throws `forbidden` for none. */
-export async function visibleThreads(
-  res: Locals,
-  authorizer: Authorizer,
-): Promise<mongo.Filter<ThreadRecord>> {
+export async function visibleThreads(res: Locals, authorizer: Authorizer): Promise<VisibleThreads> {
   const caller = callerOf(res)
   const decision = await authorizer.require(caller, 'threads', 'read')
-  const own = { workspace: caller.workspace._id }
-  return decision.kind === 'some' ? { $and: [own, decision.filter] } : own
+  const workspace = caller.workspace._id
+  return decision.kind === 'some' ? { workspace, $and: [decision.filter] } : { workspace }
 }
 
 /**
