@@ -189,9 +189,9 @@ export function parseConfig<S extends z.ZodObject>(schema: S, environment: NodeJ
   throw wrongConfig(...lines)
 }
 
-/** The error of a configuration with these faults, each with its key. */
-export function wrongConfig(...faults: string[]): ConfigError {
-  return new ConfigError(['The configuration is wrong:', ...faults].join('\n  '))
+/** The error of a configuration with these mistakes, each with its key. */
+export function wrongConfig(...mistakes: string[]): ConfigError {
+  return new ConfigError(['The configuration is wrong:', ...mistakes].join('\n  '))
 }
 
 /** The environment with what is in the files that `<key>_FILE` names, without the line break at their end. */

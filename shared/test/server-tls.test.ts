@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
-import { connect as connectPlain } from 'node:net'
+import { type AddressInfo, connect as connectPlain } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { connect, type TLSSocket } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeAll, expect, test } from '@jest/globals'
 import { eventually, listen, makeServiceKeys } from '@parley/local/testing/service-under-test'
 import { createAuthority, mountFiles, type TestAuthority } from '@parley/local/testing/test-authority'
+import { Registry } from 'prom-client'
+import { serveMetrics } from '../src/serve.ts'
 import { openServerTls } from '../src/server-tls.ts'
 import { recordedLog } from './recorded-log.ts'
 
@@ -47,8 +49,8 @@ async function open(port: number): Promise<TLSSocket> {
 }
 
 /** What a connection gets for one more request. */
-async function ask(socket: TLSSocket): Promise<string> {
-  socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+async function ask(socket: TLSSocket, path = '/'): Promise<string> {
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
   const [response] = await once(socket, 'data')
   return String(response)
 }
@@ -69,6 +71,16 @@ test('with a certificate the server speaks TLS, and ends a connection that does 
   const plain = connectPlain(port, HOST)
   plain.end(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
   expect(await text(plain)).not.toContain('HTTP/1.1')
+})
+
+test('metrics are served with the same certificate', async () => {
+  const { paths } = mountFiles(await authority.issue(HOST))
+  const settings = { TLS_CERT_FILE: paths.cert, TLS_KEY_FILE: paths.key }
+  const tls = await openServerTls(settings, recordedLog())
+  const server = await serveMetrics(new Registry(), { host: HOST, port: 0, tls })
+  opened.push(() => Promise.all([tls?.close(), server.close()]))
+  const socket = await open((server.address() as AddressInfo).port)
+  expect(await ask(socket, '/metrics')).toMatch(/^HTTP\/1\.1 200 OK/)
 })
 
 test('new connections get a certificate that has replaced the one before, and open ones go on', async () => {
@@ -103,7 +115,7 @@ test('wrong settings and files are refused at the start, each with what is wrong
   const [one, other] = [await authority.issue(HOST), await authority.issue(HOST)]
   const broken = one.cert.replace(/\n.{8}/, '\nAAAAAAAA')
   const { paths } = mountFiles({ ...one, other: other.key, none: 'nothing', broken })
-  const faults = [
+  const mistakes = [
     [{ TLS_CERT_FILE: paths.cert }, 'TLS_CERT_FILE and TLS_KEY_FILE: set both, or neither'],
     [{ TLS_KEY_FILE: paths.key }, 'TLS_CERT_FILE and TLS_KEY_FILE: set both, or neither'],
     [{ TLS_CERT_FILE: '/nowhere', TLS_KEY_FILE: paths.key }, 'TLS_CERT_FILE: can not be read (ENOENT)'],
@@ -123,10 +135,10 @@ test('wrong settings and files are refused at the start, each with what is wrong
     ],
   ] as const
   const { log } = recordedLog()
-  for (const [settings, fault] of faults)
+  for (const [settings, mistake] of mistakes)
     await expect(
       openServerTls({ TLS_CERT_FILE: undefined, TLS_KEY_FILE: undefined, ...settings }, { log }),
-    ).rejects.toThrow(`The configuration is wrong:\n  ${fault}`)
+    ).rejects.toThrow(`The configuration is wrong:\n  ${mistake}`)
 })
 
 /** A process as `serve` runs it. */

@@ -291,7 +291,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       await events.close()
       await Promise.all([broker.close(), auditBroker.close()])
       redis.disconnect()
-      await Promise.all([outbound.close(), database.close(), calls.close(), tracing.close()])
+      await Promise.all([outbound.close(), database.close(), tracing.close()])
+      await calls.close()
     },
   }
 }
