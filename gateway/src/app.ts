@@ -7,6 +7,7 @@ import { createObserver } from '@parley/shared/observe-requests'
 import { Problem } from '@parley/shared/problem'
 import { connectRedis } from '@parley/shared/redis'
 import { createApp, type Service } from '@parley/shared/service-app'
+import { createServiceCalls } from '@parley/shared/service-calls'
 import { createTracing } from '@parley/shared/tracing'
 import type { Request } from 'express'
 import { Registry } from 'prom-client'
@@ -38,17 +39,19 @@ const TWO_YEARS_SECONDS = 63_072_000
 export async function buildApp(config: GatewayConfig, log: Log): Promise<Service> {
   const registry = new Registry()
   const tracing = await createTracing('gateway', config)
+  const calls = await createServiceCalls({ caFile: config.TLS_CA_FILE, log })
   const services = {
-    identity: followInstances({ name: 'identity', urls: config.IDENTITY_URL, log }),
-    webhook: followInstances({ name: 'webhook', urls: config.WEBHOOK_URL, log }),
-    configuration: followInstances({ name: 'configuration', urls: config.CONFIGURATION_URL, log }),
-    dispatcher: followInstances({ name: 'dispatcher', urls: config.DISPATCHER_URL, log }),
+    identity: followInstances({ name: 'identity', urls: config.IDENTITY_URL, calls, log }),
+    webhook: followInstances({ name: 'webhook', urls: config.WEBHOOK_URL, calls, log }),
+    configuration: followInstances({ name: 'configuration', urls: config.CONFIGURATION_URL, calls, log }),
+    dispatcher: followInstances({ name: 'dispatcher', urls: config.DISPATCHER_URL, calls, log }),
   }
   const signer = createInternalSigner(config.SERVICE_KEY)
   const identity = createInternalClient({
     targets: services.identity,
     audience: 'identity',
     signer,
+    calls,
   })
   const keySet = createKeySet({ identity, log })
   const accessTokens = createAccessTokens({ keySet })
@@ -59,10 +62,10 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
   const { limits, counters } = createRateLimits(config, registry)
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const settling = redis && settleRegularly(counters, createRedisCount(redis))
-  const forwarded = forwarding({ timeoutMs: config.UPSTREAM_TIMEOUT_MS, log })
+  const forwarded = forwarding({ timeoutMs: config.UPSTREAM_TIMEOUT_MS, calls, log })
   const observe = createObserver({ log, registry, tracing })
   const trustedProxies = config.TRUSTED_PROXIES
-  const secureTransport = strictTransport(config.PUBLIC_URL)
+  const secureTransport = strictTransport(config)
   const cors = createCors({ origins: config.CORS_ORIGINS, findRoute })
 
   const own = createApp({
@@ -70,7 +73,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     registry,
     tracing,
     observe,
-    readiness: gatewayReadiness({ services, keySet, callers, redis }),
+    readiness: gatewayReadiness({ services, calls, keySet, callers, redis }),
     routes: (express) => {
       express.use((req, res, next) => {
         secureTransport(res)
@@ -109,13 +112,17 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
       await Promise.all([revocations.close(), settling?.close(), ...following])
       redis?.disconnect()
       await forwarded.close()
+      await calls.close()
       await tracing.close()
     },
   }
 }
 
-/** Makes browsers use TLS only, where `publicUrl` says that TLS ends in front of the gateway. */
-function strictTransport(publicUrl: string | undefined): (res: PendingResponse) => void {
-  if (publicUrl?.startsWith('https:') !== true) return () => undefined
+/** Makes browsers use TLS only, where it ends at the gateway, or in front of it as `PUBLIC_URL` says. */
+function strictTransport({
+  TLS_CERT_FILE,
+  PUBLIC_URL,
+}: Pick<GatewayConfig, 'TLS_CERT_FILE' | 'PUBLIC_URL'>): (res: PendingResponse) => void {
+  if (TLS_CERT_FILE === undefined && PUBLIC_URL?.startsWith('https:') !== true) return () => undefined
   return (res) => void res.setHeader('strict-transport-security', `max-age=${TWO_YEARS_SECONDS}`)
 }

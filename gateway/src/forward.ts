@@ -3,6 +3,7 @@ import type { PendingResponse, ReceivedRequest } from '@parley/shared/exchange'
 import type { Caller } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
 import { Problem, sendProblem } from '@parley/shared/problem'
+import type { ServiceCalls, Target } from '@parley/shared/service-calls'
 import { createProxyMiddleware, type Plugin } from 'http-proxy-middleware'
 import type { Instances } from './instances.ts'
 import { outgoingHeaders } from './outgoing-headers.ts'
@@ -11,7 +12,7 @@ import { createUpstreamSlots, type SlotLimits, type UpstreamSlots } from './upst
 
 /** What the earlier steps pass to {@link forwarding}. */
 export interface Forwarding {
-  target: URL
+  target: Target
   /** The instances that the target is one of: it is skipped when it can't be reached. */
   instances: Pick<Instances, 'suspect'>
   /** Where the request comes from. */
@@ -43,11 +44,16 @@ const LIMITS: Record<CallerClass, SlotLimits> = {
  * no room for a request within 10 s, that is 429 when the caller's own requests are what fills it, else 503. Event
  * streams take no such room, and have connections of their own.
  */
-export function forwarding(options: { timeoutMs: number; log: Log }): Forwarder {
-  const client = createUpstreamClient({ ...options, silenceMs: options.timeoutMs })
-  const streams = createUpstreamClient({ ...options, silenceMs: STREAM_SILENCE_MS })
+export function forwarding(options: {
+  timeoutMs: number
+  calls: Pick<ServiceCalls, 'connect'>
+  log: Log
+}): Forwarder {
+  const { timeoutMs, calls } = options
+  const client = createUpstreamClient({ timeoutMs, silenceMs: timeoutMs, connect: calls.connect })
+  const streams = createUpstreamClient({ timeoutMs, silenceMs: STREAM_SILENCE_MS, connect: calls.connect })
   const proxy = createProxyMiddleware<ReceivedRequest, PendingResponse>({
-    router: (_req, res) => forwardingOf(res).target,
+    router: (_req, res) => forwardingOf(res).target.origin,
     ejectPlugins: true,
     plugins: [through((res) => (res.locals.isStream === true ? streams : client)), reportErrors(options.log)],
   })
@@ -80,7 +86,7 @@ function through(
       const { target, address, internalToken } = forwardingOf(res)
       const requestId = String(res.locals.requestId)
       const headers = outgoingHeaders(req, { requestId, address, internalToken })
-      const fail = (error: Error) => callback?.(error, req, res, target)
+      const fail = (error: Error) => callback?.(error, req, res, target.origin)
       const end = clientFor(res).send({ target, headers, req, res, fail })
       res.locals.abandon = end
       res.once('close', end)

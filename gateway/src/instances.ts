@@ -2,13 +2,14 @@ import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '@parley/shared/log'
+import type { ServiceCalls, Target } from '@parley/shared/service-calls'
 
 /** The instances of one service. */
 export interface Instances {
   /** The next ready instance, round robin; any instance when none seems ready. */
-  next(): URL
+  next(): Target
   /** Leaves a instance out until it is ready again. */
-  suspect(instance: URL): void
+  suspect(instance: Target): void
   close(): Promise<void>
 }
 
@@ -20,9 +21,14 @@ const STARTING_MS = 30_000
  * Follows the instances of a service, given as URLs whose names may stand for several addresses. Where there is
  * more than one, each is asked every second whether it is ready, and one that is not is skipped.
  */
-export function followInstances(options: { name: string; urls: readonly URL[]; log: Log }): Instances {
-  const { name, urls, log } = options
-  let instances: readonly URL[] = urls
+export function followInstances(options: {
+  name: string
+  urls: readonly URL[]
+  calls: Pick<ServiceCalls, 'call'>
+  log: Log
+}): Instances {
+  const { name, urls, calls, log } = options
+  let instances: readonly Target[] = urls
   let unavailable = new Set<string>()
   const begun = performance.now()
   const seen = new Set<string>()
@@ -33,7 +39,7 @@ export function followInstances(options: { name: string; urls: readonly URL[]; l
   const look = async () => {
     instances = (await Promise.all(urls.map(resolve))).flat()
     if (instances.length === 1) return unavailable.clear()
-    const readiness = await Promise.all(instances.map(isReady))
+    const readiness = await Promise.all(instances.map((instance) => isReady(calls, instance)))
     const found = new Set(instances.filter((_instance, at) => !readiness[at]).map(({ host }) => host))
     for (const { host } of instances) if (!found.has(host)) seen.add(host)
     for (const host of found)
@@ -64,7 +70,7 @@ export function followInstances(options: { name: string; urls: readonly URL[]; l
         unavailable.size === 0 ? instances : instances.filter(({ host }) => !unavailable.has(host))
       const candidates = ready.length === 0 ? instances : ready
       position = (position + 1) % candidates.length
-      return candidates[position] as URL
+      return candidates[position] as Target
     },
     suspect: ({ host }) => {
       if (instances.length > 1) unavailable.add(host)
@@ -76,15 +82,16 @@ export function followInstances(options: { name: string; urls: readonly URL[]; l
   }
 }
 
-/** A URL for each address behind a name; one over TLS keeps its name, which the certificate is for. */
-async function resolve(url: URL): Promise<URL[]> {
-  if (isLiteral(url) || url.protocol === 'https:') return [url]
+/** An instance for each address behind a name; over TLS each remembers the name, which its certificate is for. */
+async function resolve(url: URL): Promise<Target[]> {
+  if (isLiteral(url)) return [url]
   try {
     const addresses = await lookup(url.hostname, { all: true })
     return addresses.map(({ address, family }) => {
       const instance = new URL(url)
       instance.hostname = family === 6 ? `[${address}]` : address
-      return instance
+      const { origin, host } = instance
+      return url.protocol === 'https:' ? { origin, host, servername: url.hostname } : { origin, host }
     })
   } catch {
     return [url]
@@ -95,11 +102,9 @@ function isLiteral({ hostname }: URL): boolean {
   return isIP(hostname.replace(/^\[|\]$/g, '')) !== 0
 }
 
-async function isReady(instance: URL): Promise<boolean> {
+async function isReady(calls: Pick<ServiceCalls, 'call'>, instance: Target): Promise<boolean> {
   try {
-    const response = await fetch(new URL('/health/ready', instance), {
-      signal: AbortSignal.timeout(PROBE_MS),
-    })
+    const response = await calls.call(instance, '/health/ready', { signal: AbortSignal.timeout(PROBE_MS) })
     await response.body?.cancel()
     return response.ok
   } catch {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { TLSSocket } from 'node:tls'
 
 const HOP_BY_HOP = new Set([
   'connection',
@@ -31,7 +32,7 @@ interface Outgoing {
  * take for a hyphen), and the gateway's own: where the request came from, its id, and on whose behalf it is made.
  */
 export function outgoingHeaders(
-  { headers }: Pick<IncomingMessage, 'headers'>,
+  { headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>,
   { requestId, address, internalToken }: Outgoing,
 ): IncomingHttpHeaders {
   const named = namedByConnection(headers)
@@ -40,7 +41,7 @@ export function outgoingHeaders(
     if (isTheirs(name) && (name === LENGTH || !named.includes(name))) outgoing[name] = headers[name]
   outgoing['x-request-id'] = requestId
   outgoing['x-forwarded-for'] = address
-  outgoing['x-forwarded-proto'] = 'http'
+  outgoing['x-forwarded-proto'] = socket instanceof TLSSocket ? 'https' : 'http'
   if (headers.host !== undefined) outgoing['x-forwarded-host'] = headers.host
   if (internalToken !== undefined) outgoing.authorization = `Bearer ${internalToken}`
   return outgoing

@@ -1,4 +1,5 @@
 import type { Readiness } from '@parley/shared/service-app'
+import type { ServiceCalls, Target } from '@parley/shared/service-calls'
 import type { Callers } from './callers.ts'
 import type { Instances } from './instances.ts'
 import type { KeySet } from './key-set.ts'
@@ -14,12 +15,18 @@ const OPTIONAL_MS = 2_500
  */
 export function gatewayReadiness(options: {
   services: Record<Upstream, Pick<Instances, 'next'>>
+  calls: Pick<ServiceCalls, 'call'>
   keySet: Pick<KeySet, 'isLoaded'>
   callers: Pick<Callers, 'isWarm'>
   /** Undefined where rate limits are not settled. */
   redis: { ping(): Promise<string> } | undefined
 }): Readiness {
-  const { services, keySet, callers, redis } = options
+  const { services, calls, keySet, callers, redis } = options
+  const isReady = async (target: Target) => {
+    const response = await calls.call(target, '/health/ready', { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    await response.body?.cancel()
+    return response.ok
+  }
   const checks = Object.entries(services).map(([name, instances]) => [name, () => isReady(instances.next())])
   return {
     required: {
@@ -32,10 +39,4 @@ export function gatewayReadiness(options: {
       ...(redis === undefined ? {} : { redis: async () => (await redis.ping()) === 'PONG' }),
     },
   }
-}
-
-async function isReady(target: URL): Promise<boolean> {
-  const response = await fetch(new URL('/health/ready', target), { signal: AbortSignal.timeout(TIMEOUT_MS) })
-  await response.body?.cancel()
-  return response.ok
 }

@@ -1,12 +1,13 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import type { PendingResponse, ReceivedRequest } from '@parley/shared/exchange'
+import type { ServiceCalls, Target } from '@parley/shared/service-calls'
 import { Agent, type Dispatcher } from 'undici'
 import { setResponseHeaders } from './outgoing-headers.ts'
 
 /** A request that is on its way to a service. */
 export interface Sending {
-  target: URL
+  target: Target
   headers: OutgoingHttpHeaders
   req: ReceivedRequest
   res: PendingResponse
@@ -21,7 +22,6 @@ export interface UpstreamClient {
   close(): Promise<void>
 }
 
-const CONNECT_MS = 3_000
 // One for all, because the stack of an error costs time and nobody reads this one.
 const ABANDONED = new Error('the caller does not need the response any more')
 
@@ -33,14 +33,16 @@ const ABANDONED = new Error('the caller does not need the response any more')
 export function createUpstreamClient({
   timeoutMs,
   silenceMs,
+  connect,
 }: {
   timeoutMs: number
   silenceMs: number
+  connect: ServiceCalls['connect']
 }): UpstreamClient {
   const agent = new Agent({
     allowH2: false,
     pipelining: 1,
-    connect: { timeout: CONNECT_MS },
+    connect,
     headersTimeout: timeoutMs,
     bodyTimeout: silenceMs,
   })
@@ -49,7 +51,8 @@ export function createUpstreamClient({
       const { target, headers, req } = sending
       const { handler, end } = relay(sending, timeoutMs)
       const { url: path = '/', method = 'GET' } = req
-      const asked = { origin: target.origin, path, method: method as Dispatcher.HttpMethod }
+      const { origin, servername } = target
+      const asked = { origin, servername, path, method: method as Dispatcher.HttpMethod }
       agent.dispatch({ ...asked, headers, body: bodyOf(req) }, handler)
       return end
     },

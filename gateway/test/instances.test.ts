@@ -1,11 +1,14 @@
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { startedForTests } from '@parley/local/testing/started-for-tests'
 import { waitUntil } from '@parley/local/wait-until'
 import { createLog } from '@parley/shared/log'
+import { createServiceCalls } from '@parley/shared/service-calls'
 import { followInstances, type Instances } from '../src/instances.ts'
 import { listen, stop } from './gateway-system.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
+const calls = startedForTests(() => createServiceCalls({ caFile: undefined, log }))
 const servers = [1, 2, 3].map(() => createServer((_req, res) => void res.end('{}')))
 let urls: URL[]
 const open: Instances[] = []
@@ -19,7 +22,7 @@ afterAll(async () => {
 })
 
 const follow = (...of: URL[]) => {
-  const instances = followInstances({ name: 'test', urls: of, log })
+  const instances = followInstances({ name: 'test', urls: of, calls, log })
   open.push(instances)
   return instances
 }
@@ -39,7 +42,12 @@ test('an instance that has not been there yet is no alarm, and one that was ther
   const warnings: object[] = []
   const recording = { info: () => undefined, warn: (fields: object) => void warnings.push(fields) } as never
   const starting = new URL('http://127.0.0.1:1')
-  const instances = followInstances({ name: 'test', urls: [...urls.slice(0, 2), starting], log: recording })
+  const instances = followInstances({
+    name: 'test',
+    urls: [...urls.slice(0, 2), starting],
+    calls,
+    log: recording,
+  })
   open.push(instances)
   expect(await waitUntil(() => hostsOf(instances).size === 2, { timeoutMs: 30_000 })).toBe(true)
   expect(warnings).toEqual([])

@@ -95,7 +95,17 @@ const serviceUrls = (service: string) =>
 /** The keys of the services that a process calls: `<NAME>_URL` has the URLs of that service's instances. */
 export function servicesConfig<N extends string>(...names: N[]) {
   const entries = names.map((name) => [`${name.toUpperCase()}_URL`, serviceUrls(name)])
-  return Object.fromEntries(entries) as { [Key in `${Uppercase<N>}_URL`]: ReturnType<typeof serviceUrls> }
+  const urls = Object.fromEntries(entries) as {
+    [Key in `${Uppercase<N>}_URL`]: ReturnType<typeof serviceUrls>
+  }
+  const TLS_CA_FILE = z
+    .string()
+    .optional()
+    .describe(
+      'PEM file with the CAs that are trusted when services are called by https URLs, and no others; read again when it ' +
+        'changes; those that Node trusts when not set',
+    )
+  return { ...urls, TLS_CA_FILE }
 }
 
 /** The key of the gateway's own address as others see it; without a slash at its end. */
@@ -126,6 +136,14 @@ export const baseConfig = {
       'How long it goes on taking requests after SIGTERM, no longer live nor ready, so that whoever shares them out ' +
         'notices; 3 in production and 0 elsewhere when not set',
     ),
+  TLS_CERT_FILE: z
+    .string()
+    .optional()
+    .describe(
+      'PEM file with the certificate, and those between it and its CA, to serve HTTPS with in place of HTTP, metrics ' +
+        'included; read again when it changes',
+    ),
+  TLS_KEY_FILE: z.string().optional().describe('PEM file with its private key; required with TLS_CERT_FILE'),
   METRICS_PORT: integer({ min: 0, max: 65_535 })
     .optional()
     .describe('Port of /metrics, at the same address; no metrics are served when not set'),
@@ -168,7 +186,12 @@ export function parseConfig<S extends z.ZodObject>(schema: S, environment: NodeJ
   const others = unsafe.filter(({ key }) => !wrong.some((one) => one.key === key))
   const lines = [...wrong, ...others].map(({ key, message }) => `${key}: ${message}`)
   if (result.success && lines.length === 0) return result.data
-  throw new ConfigError(['The configuration is wrong:', ...lines].join('\n  '))
+  throw wrongConfig(...lines)
+}
+
+/** The error of a configuration with these mistakes, each with its key. */
+export function wrongConfig(...mistakes: string[]): ConfigError {
+  return new ConfigError(['The configuration is wrong:', ...mistakes].join('\n  '))
 }
 
 /** The environment with what is in the files that `<key>_FILE` names, without the line break at their end. */

@@ -3,14 +3,20 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { Duplex } from 'node:stream'
 import { type ErrorCode, errors } from './errors.ts'
 import { Problem, problemBody, problemHeaders } from './problem.ts'
+import type { ServerTls } from './server-tls.ts'
 
-/** The server of every process: what is no well-formed request is refused with a problem as well. */
-export function createHttpServer(app: RequestListener): Server {
-  // Node would answer with a bare 400; the app refuses it itself.
-  const server = createServer({ requireHostHeader: false }, app)
+// Node would answer with a bare 400; the app refuses it itself.
+const OPTIONS = { requireHostHeader: false }
+
+/** The server of every process: what is no well-formed request is refused with a problem as well. HTTPS with `tls`. */
+export function createHttpServer(app: RequestListener, tls?: ServerTls): Server {
+  const server = tls === undefined ? createServer(OPTIONS, app) : tls.createServer(OPTIONS, app)
   respondToClientErrors(server)
   return server
 }
+
+/** Whoever does not get through the handshake can't read an answer either. */
+const isOfTls = ({ code = '' }: NodeJS.ErrnoException): boolean => /^ERR_(SSL|TLS)_/.test(code)
 
 const CODES: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
@@ -27,7 +33,7 @@ export function respondToClientErrors(server: Server): void {
   const latest = new WeakMap<Duplex, ServerResponse>()
   server.on('request', (req, res) => latest.set(req.socket, res))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+    if (error.code === 'ECONNRESET' || isOfTls(error) || !socket.writable) return void socket.destroy()
     const response = latest.get(socket)
     // Of a request that is answered already: bytes of ours would be read as part of that answer, or as another one.
     if (response?.headersSent && !(response.writableFinished && response.req.complete))

@@ -1,3 +1,4 @@
+import { type RequestInit, Response } from 'undici'
 import {
   clockSetting,
   INTERNAL_TOKEN_SECONDS,
@@ -7,10 +8,13 @@ import {
 } from './internal-token.ts'
 import { parseJson } from './parse-json.ts'
 import { Problem } from './problem.ts'
+import type { ServiceCalls, Target } from './service-calls.ts'
 
 const TIMEOUT_MS = 3_000
 const TOKEN_MARGIN_SECONDS = 15
 const NOT_READY = 503
+
+type Init = RequestInit & { headers?: Record<string, string> }
 
 export interface InternalClient {
   /** GETs JSON from the other service; undefined for 404, `unavailable` when it is unavailable or slow (3 s). */
@@ -29,12 +33,13 @@ export function createInternalClient(options: {
   targets: Targets
   audience: ServiceName
   signer: InternalSigner
+  calls: Pick<ServiceCalls, 'call'>
 }): InternalClient {
-  const { targets, audience, signer } = options
+  const { targets, audience, signer, calls } = options
   const token = renewing(() => signer.sign({ audience }))
   const call = async <T>(
     path: string,
-    init: RequestInit,
+    init: Init,
     read: (response: Response) => Promise<T>,
     timeoutMs = TIMEOUT_MS,
   ) => {
@@ -42,7 +47,7 @@ export function createInternalClient(options: {
     try {
       const signal = AbortSignal.timeout(timeoutMs)
       const headers = { ...init.headers, authorization: `Bearer ${token()}` }
-      response = await reach(targets, path, { ...init, headers, signal })
+      response = await reach({ targets, calls }, path, { ...init, headers, signal })
       if (response.ok) return await read(response)
       await response.body?.cancel()
     } catch (cause) {
@@ -90,9 +95,13 @@ async function readBytes(response: Response, maxBytes: number): Promise<Buffer> 
  * Asks one instance, and another when the first can't be reached or is not ready. What is asked of inner paths may be
  * asked twice: nothing there depends on how often.
  */
-async function reach(targets: Targets, path: string, init: RequestInit): Promise<Response> {
+async function reach(
+  { targets, calls }: { targets: Targets; calls: Pick<ServiceCalls, 'call'> },
+  path: string,
+  init: RequestInit,
+): Promise<Response> {
   const first = targets.next()
-  const outcome = await fetch(new URL(path, first), init).catch((error: Error) => error)
+  const outcome = await calls.call(first, path, init).catch((error: Error) => error)
   if (outcome instanceof Response && outcome.status !== NOT_READY) return outcome
   targets.suspect(first)
   const other = targets.next()
@@ -101,7 +110,7 @@ async function reach(targets: Targets, path: string, init: RequestInit): Promise
     throw outcome
   }
   if (outcome instanceof Response) await outcome.body?.cancel()
-  return fetch(new URL(path, other), init)
+  return calls.call(other, path, init)
 }
 
 function renewing(sign: () => string): () => string {
@@ -121,9 +130,9 @@ function renewing(sign: () => string): () => string {
 /** The instances of a service. */
 export interface Targets {
   /** The next one by round robin that seems to be alive; any when none does. */
-  next(): URL
+  next(): Target
   /** Leaves one out for a while, because it could not be reached. */
-  suspect(target: URL): void
+  suspect(target: Target): void
 }
 
 const LEFT_OUT_MS = 2_000

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { collectDefaultMetrics, type Registry } from 'prom-client'
@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { type BaseConfig, baseConfig, ConfigError, parseConfig } from './config.ts'
 import { createHttpServer } from './http-server.ts'
 import { createLog, type Log } from './log.ts'
+import { openServerTls, type ServerTls } from './server-tls.ts'
 import type { Service } from './service-app.ts'
 
 const SHUTDOWN_MS = 25_000
@@ -28,14 +29,16 @@ export async function serve<S extends z.ZodRawShape>(options: {
 }): Promise<void> {
   const config = await orExit(() => readConfig(options.config))
   const log = createLog({ service: options.name, level: config.LOG_LEVEL })
+  const tls = await orExit(() => openServerTls(config, { log }))
   const service = await orExit(() => options.build(config, log))
-  const server = createHttpServer(service.app)
+  const server = createHttpServer(service.app, tls)
   server.keepAliveTimeout = KEEP_ALIVE_MS
   server.headersTimeout = HEADERS_MS
   server.requestTimeout = REQUEST_MS
   await listen(server, config)
   const { METRICS_PORT, HOST } = config
-  if (METRICS_PORT !== undefined) await serveMetrics(service.registry, { host: HOST, port: METRICS_PORT })
+  if (METRICS_PORT !== undefined)
+    await serveMetrics(service.registry, { host: HOST, port: METRICS_PORT, tls })
   log.info({ port: (server.address() as AddressInfo).port }, 'listening')
   stopOnSignal({ server, service, log, drainMs: drainSeconds(config) * 1_000 })
 }
@@ -108,17 +111,18 @@ function stopOnSignal(options: { server: Server; service: Service; log: Log; dra
  */
 export async function serveMetrics(
   registry: Registry,
-  { host, port }: { host: string; port: number },
+  { host, port, tls }: { host: string; port: number; tls?: ServerTls | undefined },
 ): Promise<Server> {
   collectDefaultMetrics({ register: registry })
-  const server = createServer((req, res) => {
+  const listener: RequestListener = (req, res) => {
     if (req.url?.split('?', 1)[0] !== '/metrics') return void res.writeHead(404).end()
     if (req.method !== 'GET') return void res.writeHead(405, { allow: 'GET' }).end()
     registry.metrics().then(
       (text) => res.writeHead(200, { 'content-type': registry.contentType }).end(text),
       () => res.writeHead(500).end(),
     )
-  })
+  }
+  const server = tls === undefined ? createServer(listener) : tls.createServer({}, listener)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => resolve())

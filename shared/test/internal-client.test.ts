@@ -3,6 +3,8 @@ import { listen, makeServiceKeys } from '@parley/local/testing/service-under-tes
 import { startedForTests } from '@parley/local/testing/started-for-tests'
 import { createInternalClient, roundRobin } from '../src/internal-client.ts'
 import { createInternalSigner, createInternalVerifier } from '../src/internal-token.ts'
+import { createLog } from '../src/log.ts'
+import { createServiceCalls } from '../src/service-calls.ts'
 
 const keys = makeServiceKeys()
 const signer = createInternalSigner(keys.own.webhook)
@@ -22,8 +24,11 @@ const identity = startedForTests(() =>
   }),
 )
 
+const calls = startedForTests(() =>
+  createServiceCalls({ caFile: undefined, log: createLog({ service: 'test', level: 'silent' }) }),
+)
 const clientOf = (...urls: URL[]) =>
-  createInternalClient({ targets: roundRobin(urls), audience: 'identity', signer })
+  createInternalClient({ targets: roundRobin(urls), audience: 'identity', signer, calls })
 
 test('it speaks for its service; 404 is undefined, anything else unavailable', async () => {
   const client = clientOf(new URL(identity.url))

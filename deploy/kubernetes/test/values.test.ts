@@ -12,7 +12,7 @@ type Values = { [key: string]: Values | unknown }
 const read = (path: string): Values => parse(readFileSync(join(CHART, path), 'utf8'))
 const defaults = read('values.yaml')
 const validate = new Ajv({ allErrors: true, allowUnionTypes: true }).compile(readSchema())
-const EXAMPLES = ['operators.yaml', 'keda-and-prometheus.yaml', 'managed.yaml']
+const EXAMPLES = ['operators.yaml', 'keda-and-prometheus.yaml', 'managed.yaml', 'tls.yaml']
 const example = merged(defaults, read('../examples/operators.yaml'))
 
 /** As helm merges values: maps by their keys, everything else as a whole. */
@@ -45,6 +45,8 @@ const WRONG: [path: string, value: unknown, where: string][] = [
   ['services.dispatcher.existingSecret', '', '/services/dispatcher/existingSecret'],
   ['settings.MESSAGES_KEPT_DAYS', 3, '/settings'],
   ['partitions', 0, '/partitions'],
+  ['tls.secretName', 'A Secret', '/tls/secretName'],
+  ['tls.existingSecret', 'parley-tls', '/tls'],
   ['keyRotation.schedule', 'monthly', '/keyRotation/schedule'],
   ['networkPolicy.servers.redis.ports', ['6379'], '/networkPolicy/servers/redis/ports/0'],
 ]

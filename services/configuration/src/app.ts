@@ -6,6 +6,7 @@ import type { Log } from '@parley/shared/log'
 import type { Relay } from '@parley/shared/relay/relay'
 import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
+import { createServiceCalls } from '@parley/shared/service-calls'
 import { createTracing } from '@parley/shared/tracing'
 import { Gauge, Registry } from 'prom-client'
 import type { Config } from './config.ts'
@@ -26,7 +27,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const signer = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'configuration', jwks: config.SERVICE_JWKS })
   const targets = roundRobin(config.IDENTITY_URL)
-  const identity = createInternalClient({ targets, audience: 'identity', signer })
+  const calls = await createServiceCalls({ caFile: config.TLS_CA_FILE, log })
+  const identity = createInternalClient({ targets, audience: 'identity', signer, calls })
   const database = openDatabase({ url: config.MONGO_URL, database: config.MONGO_DATABASE, log })
   const dependencies = {
     database,
@@ -60,7 +62,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       if (submissions) await submissions.close()
       await Promise.all(Object.values(relays).map((relay) => relay.close()))
       await events?.close()
-      await Promise.all([database.close(), tracing.close()])
+      await Promise.all([database.close(), calls.close(), tracing.close()])
     },
   }
 }

@@ -21,6 +21,7 @@ import { connectMongo } from '@parley/shared/mongo'
 import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
+import { createServiceCalls } from '@parley/shared/service-calls'
 import { createTracing } from '@parley/shared/tracing'
 import type { mongo } from 'mongoose'
 import { Registry } from 'prom-client'
@@ -70,8 +71,9 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const instance = randomUUID()
   const tokenSigner = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: config.SERVICE_JWKS })
+  const calls = await createServiceCalls({ caFile: config.TLS_CA_FILE, log })
   const inner = (urls: URL[], audience: 'identity' | 'configuration' | 'webhook') =>
-    createInternalClient({ targets: roundRobin(urls), audience, signer: tokenSigner })
+    createInternalClient({ targets: roundRobin(urls), audience, signer: tokenSigner, calls })
   const database = connectMongo({
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,
@@ -101,6 +103,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     publisher,
     gateways: roundRobin(config.GATEWAY_URL),
     webhooks: roundRobin(config.WEBHOOK_URL),
+    calls,
     instances: collections.instances,
     log,
   })
@@ -289,6 +292,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       await Promise.all([broker.close(), auditBroker.close()])
       redis.disconnect()
       await Promise.all([outbound.close(), database.close(), tracing.close()])
+      await calls.close()
     },
   }
 }

@@ -17,6 +17,7 @@ import {
   STATUS_QUEUES,
 } from '@parley/shared/messaging/topology'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+import { createServiceCalls, type ServiceCalls } from '@parley/shared/service-calls'
 import type { ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
 import { createMetrics } from '../src/metrics/metrics.ts'
@@ -28,6 +29,7 @@ let collections: Collections
 let broker: Broker
 let publisher: Publisher
 let edge: Listening
+let calls: ServiceCalls
 let answer = 200
 
 beforeAll(async () => {
@@ -43,11 +45,13 @@ beforeAll(async () => {
   broker = await connectBroker({ url: amqpUrl, declare: declareDispatcherTopology, log })
   publisher = createPublisher({ broker, log })
   edge = await listen((_req, res) => void res.writeHead(answer).end())
+  calls = await createServiceCalls({ caFile: undefined, log })
 })
 afterAll(async () => {
   await publisher.close()
   await broker.close()
   await edge.close()
+  await calls.close()
   await database.connection.dropDatabase()
   await database.close()
 })
@@ -63,6 +67,7 @@ const watching = async (instance: string) => {
     log,
     gateways: targets(),
     webhooks: targets(),
+    calls,
   })
 }
 const applied = () =>

@@ -16,6 +16,7 @@ import { methodNotAllowed } from '@parley/shared/problem'
 import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
+import { createServiceCalls } from '@parley/shared/service-calls'
 import { createTracing } from '@parley/shared/tracing'
 import { withTimeout } from '@parley/shared/with-timeout'
 import { Counter, Registry } from 'prom-client'
@@ -54,8 +55,9 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const tracing = await createTracing('webhook', config)
   const signer = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'webhook', jwks: config.SERVICE_JWKS })
+  const calls = await createServiceCalls({ caFile: config.TLS_CA_FILE, log })
   const inner = (urls: URL[], audience: 'identity' | 'configuration') =>
-    createInternalClient({ targets: roundRobin(urls), audience, signer })
+    createInternalClient({ targets: roundRobin(urls), audience, signer, calls })
   const identity = inner(config.IDENTITY_URL, 'identity')
   const database = connectMongo({
     url: config.MONGO_URL,
@@ -151,7 +153,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       await Promise.all([publisher.close(), changes.close()])
       await Promise.all([broker.close(), changesBroker.close()])
       redis.disconnect()
-      await Promise.all([database.close(), tracing.close()])
+      await Promise.all([database.close(), calls.close(), tracing.close()])
     },
   }
 }

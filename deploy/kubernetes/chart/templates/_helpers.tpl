@@ -127,6 +127,16 @@ securityContext:
       {{- end }}
 {{- end }}
 
+{{/* http or https, by which the services are served and called. */}}
+{{- define "parley.scheme" -}}
+{{ empty .Values.tls.secretName | ternary "http" "https" }}
+{{- end }}
+
+{{/* The probe of a path: (list $ "/health/live"). */}}
+{{- define "parley.probe" -}}
+httpGet: { path: {{ index . 1 }}, port: http{{ if (index . 0).Values.tls.secretName }}, scheme: HTTPS{{ end }} }
+{{- end }}
+
 {{/* The name of what scales a service, or nothing: (list $ "gateway"). */}}
 {{- define "parley.scaler" -}}
 {{- $ := index . 0 }}{{- $name := index . 1 }}

@@ -5,6 +5,7 @@ import { type BaseConfig, baseConfig, type PublicJwk, parseConfig } from '@parle
 import { createHttpServer } from '@parley/shared/http-server'
 import { SERVICES, type ServiceName } from '@parley/shared/internal-token'
 import { createLog, type Log } from '@parley/shared/log'
+import { openServerTls, type ServerTls } from '@parley/shared/server-tls'
 import type { Service } from '@parley/shared/service-app'
 import { z } from 'zod'
 
@@ -40,14 +41,14 @@ export interface Listening {
   close(): Promise<void>
 }
 
-/** Serves `handler` on a free port. Closing cuts what is under way. */
-export async function listen(handler: RequestListener): Promise<Listening> {
-  const server = createHttpServer(handler)
+/** Serves `handler` on a free port, over TLS with `tls`. Closing cuts what is under way. */
+export async function listen(handler: RequestListener, tls?: ServerTls): Promise<Listening> {
+  const server = createHttpServer(handler, tls)
   // As `serve` sets it: with Node's 5 s, an idle connection is closed at the moment when a busy test uses it again.
   server.keepAliveTimeout = KEEP_ALIVE_MS
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
@@ -76,7 +77,7 @@ export async function startService<S extends z.ZodRawShape>(options: {
   servers?: 'unavailable'
 }): Promise<RunningService> {
   const { name, keys, environment, servers } = options
-  const config = parseConfig(z.object({ ...baseConfig, ...options.config }), {
+  const parsed = parseConfig(z.object({ ...baseConfig, ...options.config }), {
     NODE_ENV: 'test',
     PORT: '0',
     SERVICE_KEY: JSON.stringify(keys.own[name]),
@@ -84,14 +85,17 @@ export async function startService<S extends z.ZodRawShape>(options: {
     ...environment,
   })
   const log = createLog({ service: name, level: process.env.TEST_LOG ?? 'silent' })
-  const service = await options.build(config as z.output<z.ZodObject<S>> & BaseConfig, log)
+  const config = parsed as z.output<z.ZodObject<S>> & BaseConfig
+  const service = await options.build(config, log)
+  const tls = await openServerTls(config, { log })
   const listening = await listen((req, res) => {
     if (running.unavailable) return void req.socket.destroy()
     running.requests.push(req.url ?? '')
     service.app(req, res)
-  })
+  }, tls)
   const stop = async () => {
     await listening.close()
+    await tls?.close()
     await service.close()
   }
   let stopped: Promise<void> | undefined

@@ -3,6 +3,7 @@ import type { Targets } from '@parley/shared/internal-client'
 import type { Log } from '@parley/shared/log'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { STATUS_QUEUES } from '@parley/shared/messaging/topology'
+import type { ServiceCalls, Target } from '@parley/shared/service-calls'
 import type { Collections } from '../store/collections.ts'
 import { sendMarker } from './status-marker.ts'
 
@@ -21,6 +22,8 @@ interface StatusWatch {
   consumedUntil(): number
   close(): Promise<void>
 }
+
+type Calls = Pick<ServiceCalls, 'call'>
 
 interface QueueMarker {
   /** The last one that was sent; 0 for none. */
@@ -41,11 +44,12 @@ export function watchStatuses(options: {
   publisher: Pick<Publisher, 'publish' | 'isUp'>
   gateways: Targets
   webhooks: Targets
+  calls: Calls
   instances: Pick<Collections['instances'], 'findOne'>
   log: Log
   now?: () => number
 }): StatusWatch {
-  const { instance, publisher, gateways, webhooks, instances, log, now = Date.now } = options
+  const { instance, publisher, gateways, webhooks, calls, instances, log, now = Date.now } = options
   const markers: QueueMarker[] = STATUS_QUEUES.map(() => ({
     number: 0,
     sentAt: 0,
@@ -57,8 +61,8 @@ export function watchStatuses(options: {
   const checkIntake = async () => {
     const isWhole =
       (await publisher.isUp()) &&
-      (await anyResponds(gateways, '/health/live')) &&
-      (await anyResponds(webhooks, '/health/ready'))
+      (await anyResponds(calls, gateways, '/health/live')) &&
+      (await anyResponds(calls, webhooks, '/health/ready'))
     if (!isWhole && since !== undefined)
       log.warn('delivery statuses are delayed: gateway, webhook or broker is unavailable')
     since = isWhole ? (since ?? now()) : undefined
@@ -92,17 +96,17 @@ export function watchStatuses(options: {
 }
 
 /** Whether one of the instances responds: the next one, or another when that does not. */
-async function anyResponds(targets: Targets, path: string): Promise<boolean> {
+async function anyResponds(calls: Calls, targets: Targets, path: string): Promise<boolean> {
   const first = targets.next()
-  if (await responds(new URL(path, first))) return true
+  if (await responds(calls, first, path)) return true
   targets.suspect(first)
   const other = targets.next()
-  return other.host !== first.host && responds(new URL(path, other))
+  return other.host !== first.host && responds(calls, other, path)
 }
 
-async function responds(url: URL): Promise<boolean> {
+async function responds(calls: Calls, target: Target, path: string): Promise<boolean> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
+    const response = await calls.call(target, path, { signal: AbortSignal.timeout(REQUEST_MS) })
     await response.body?.cancel()
     return response.ok
   } catch {
