@@ -24,6 +24,7 @@ const SCRIPTS: Record<string, string> = {
   threads: 'threads.ts',
   console: 'console.ts',
   start: 'start.ts',
+  'end-to-end': 'end-to-end.ts',
 }
 
 const requested = process.argv.slice(2)
