@@ -23,6 +23,8 @@ export interface LoadOrder {
   name: string
   connections: number
   seconds: number
+  /** Ends it earlier, after so many. */
+  messages?: number
   /** Messages a second, each at its time; without it each connection posts as soon as it has been answered. */
   rate?: number
 }
@@ -63,14 +65,14 @@ process.send?.({ url: endpoint.url } satisfies LoadEndpoint)
 
 async function carryOut(order: LoadOrder): Promise<LoadOutcome> {
   arrived = []
-  const { port, connections, seconds, rate } = order
+  const { port, connections, seconds, messages = Number.POSITIVE_INFINITY, rate } = order
   const postedAt: number[] = []
   const request = (index: number, from: number) => {
     postedAt[index] = from
     return requestOf(order, index)
   }
   const until = performance.now() + seconds * 1_000
-  const goesOn = () => performance.now() < until
+  const goesOn = (count: number) => count < messages && performance.now() < until
   const posts =
     rate === undefined
       ? await asFastAsPossible({ port, connections, request, goesOn })

@@ -16,6 +16,8 @@ export interface InstanceRun {
   rate: number
   /** Milliseconds of processor time a second before any load. */
   idle: Record<string, number>
+  /** Operations a second that each server is asked for meanwhile. */
+  questions: Record<string, number>
   closed: LoadRun
   steady: LoadRun
   /** What each process holds after the loads, the mean of its group. */
@@ -37,7 +39,7 @@ export function withIdle({ rate, idle, steady }: InstanceRun): Record<string, nu
 }
 
 export function printCosts(run: InstanceRun): void {
-  const { instances, idle, closed, steady, held } = run
+  const { instances, idle, questions, closed, steady, held } = run
   console.log(`\nwebhooks: ${instances}, dispatchers: ${instances}; one each of the others`)
   console.table(
     Object.entries({ 'closed loop': closed, 'steady rate': steady }).map(([load, outcome]) => ({
@@ -81,6 +83,8 @@ export function printCosts(run: InstanceRun): void {
       'idle ms/s': sum(idle).toFixed(1),
     },
   ])
+  const asked = Object.entries(questions).map(([server, count]) => `${server} ${count.toFixed(1)}`)
+  console.log(`Operations a second while idle: ${asked.join(', ')}`)
 }
 
 /** How the cost of a message, and of nothing, grows with the instances: a + b × instances, by least squares. */
@@ -89,8 +93,8 @@ export function printFits(runs: readonly InstanceRun[]): void {
     ['closed µs', ({ closed }) => closed.micros],
     ['steady µs', ({ steady }) => steady.micros],
     ['idle ms/s', ({ idle }) => idle],
+    ['idle, asked/s', ({ questions }) => questions],
   ]
-  const names = Object.keys(runs[0]?.idle ?? {})
   const row = (name: string, kind: string, figureOf: (run: InstanceRun) => number) => {
     const { base, slope, residual } = fitLine(runs.map((run) => [run.instances, figureOf(run)]))
     return {
@@ -104,7 +108,7 @@ export function printFits(runs: readonly InstanceRun[]): void {
   console.log('\na + b × instances, by least squares; the residual is the root of the mean square')
   console.table(
     kinds.flatMap(([kind, of]) => [
-      ...names.map((name) => row(name, kind, (run) => of(run)[name] ?? 0)),
+      ...Object.keys(runs[0] ? of(runs[0]) : {}).map((name) => row(name, kind, (run) => of(run)[name] ?? 0)),
       row('all', kind, (run) => sum(of(run))),
     ]),
   )

@@ -16,6 +16,7 @@ import { type InstanceRun, type LoadRun, printCosts, printFits, sum, withIdle } 
 import { connectionsTo, groupProcesses, type ProcessGroups } from './process-groups.ts'
 import { cpuSeconds, residentKib } from './processes.ts'
 import { report } from './results.ts'
+import { countQuestions } from './server-questions.ts'
 
 const size = z.object({
   DURATION: integer({ min: 1, max: 300 }).default(15).describe('Seconds of each load'),
@@ -29,7 +30,9 @@ const size = z.object({
     .transform((list) => list.split(',').map(Number))
     .describe('Webhooks, and as many dispatchers: one run for each number'),
 })
-const WARM_UP_SECONDS = 5
+/** For each instance: until then it spends more on a message, since its code is not compiled yet. */
+const WARM_UP_MESSAGES = 8_000
+const WARM_UP_SECONDS = 120
 const CALM_MS = 2_000
 /** Below that share of the steady rate the machine could not do it. */
 const REACHED = 0.98
@@ -72,14 +75,15 @@ async function measure(instances: number): Promise<InstanceRun> {
   try {
     const order = await prepare(own, load.url)
     const groups = groupProcesses(own)
-    await load.carryOut({ ...order, name: 'warm-up', seconds: WARM_UP_SECONDS })
+    const messages = instances * WARM_UP_MESSAGES
+    await load.carryOut({ ...order, name: 'warm-up', seconds: WARM_UP_SECONDS, messages })
     await pause(CALM_MS)
-    const idle = await measureIdle(groups)
+    const { idle, questions } = await measureIdle(own, groups)
     const measureOne = (own: Pick<LoadOrder, 'name' | 'rate'>) =>
       measureLoad({ groups, load, idle, order: { ...order, ...own } })
     const closed = await measureOne({ name: 'closed' })
     const steady = await measureOne({ name: 'steady', rate: RATE })
-    return { instances, rate: RATE, idle, closed, steady, held: held(own, groups) }
+    return { instances, rate: RATE, idle, questions, closed, steady, held: held(own, groups) }
   } finally {
     load.stop()
     await own.stop()
@@ -132,11 +136,17 @@ async function measureLoad(options: {
   return { ...outcome, seconds, micros }
 }
 
-/** Milliseconds of processor time a second while nothing happens. */
-async function measureIdle(groups: ProcessGroups): Promise<Record<string, number>> {
+/** Milliseconds of processor time a second while nothing happens, and what the servers are asked a second. */
+async function measureIdle({ servers }: OwnSystem, groups: ProcessGroups) {
+  const asked = await countQuestions(servers)
   const before = secondsOf(groups)
   await pause(IDLE_SECONDS * 1_000)
-  return mapValues(since(before, secondsOf(groups)), (each) => (each * 1_000) / IDLE_SECONDS)
+  const spent = since(before, secondsOf(groups))
+  const questions = since(asked, await countQuestions(servers))
+  return {
+    idle: mapValues(spent, (each) => (each * 1_000) / IDLE_SECONDS),
+    questions: mapValues(questions, (each) => each / IDLE_SECONDS),
+  }
 }
 
 /** Memory and connections of each process, the mean of a group's. */
