@@ -7,6 +7,8 @@ export interface LoadRun extends LoadOutcome {
   seconds: number
   /** Processor time for each message beyond what would have been used without any. */
   micros: Record<string, number>
+  /** Operations that each server is asked for with each message, likewise. */
+  questions: Record<string, number>
 }
 
 /** What was measured with so many webhooks and dispatchers. */
@@ -83,9 +85,16 @@ export function printCosts(run: InstanceRun): void {
       'idle ms/s': sum(idle).toFixed(1),
     },
   ])
-  const asked = Object.entries(questions).map(([server, count]) => `${server} ${count.toFixed(1)}`)
-  console.log(`Operations a second while idle: ${asked.join(', ')}`)
+  console.log(`Operations a second while idle: ${listed(questions)}`)
+  console.log(
+    `Operations a message: ${listed(closed.questions)} in the closed loop, ${listed(steady.questions)} at the steady rate`,
+  )
 }
+
+const listed = (questions: Record<string, number>) =>
+  Object.entries(questions)
+    .map(([server, count]) => `${server} ${count.toFixed(1)}`)
+    .join(', ')
 
 /** How the cost of a message, and of nothing, grows with the instances: a + b × instances, by least squares. */
 export function printFits(runs: readonly InstanceRun[]): void {

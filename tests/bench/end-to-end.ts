@@ -67,23 +67,23 @@ else {
 }
 
 async function measure(instances: number): Promise<InstanceRun> {
+  const load = await startLoad()
   const own = await startOwnSystem({
     instances: { webhook: instances, dispatcher: instances },
     say: console.error,
   })
-  const load = await startLoad()
   try {
     const order = await prepare(own, load.url)
     const groups = groupProcesses(own)
     const messages = instances * WARM_UP_MESSAGES
     await load.carryOut({ ...order, name: 'warm-up', seconds: WARM_UP_SECONDS, messages })
     await pause(CALM_MS)
-    const { idle, questions } = await measureIdle(own, groups)
-    const measureOne = (own: Pick<LoadOrder, 'name' | 'rate'>) =>
-      measureLoad({ groups, load, idle, order: { ...order, ...own } })
+    const atRest = await measureIdle(own, groups)
+    const measureOne = (kind: Pick<LoadOrder, 'name' | 'rate'>) =>
+      measureLoad({ own, groups, load, atRest, order: { ...order, ...kind } })
     const closed = await measureOne({ name: 'closed' })
     const steady = await measureOne({ name: 'steady', rate: RATE })
-    return { instances, rate: RATE, idle, questions, closed, steady, held: held(own, groups) }
+    return { instances, rate: RATE, ...atRest, closed, steady, held: held(own, groups) }
   } finally {
     load.stop()
     await own.stop()
@@ -120,20 +120,28 @@ async function prepare({ system }: OwnSystem, callbackUrl: string): Promise<Omit
 }
 
 async function measureLoad(options: {
+  own: OwnSystem
   groups: ProcessGroups
   load: Load
-  idle: Record<string, number>
+  atRest: Pick<InstanceRun, 'idle' | 'questions'>
   order: LoadOrder
 }): Promise<LoadRun> {
-  const { groups, load, idle, order } = options
+  const { own, groups, load, atRest, order } = options
+  const asked = await countQuestions(own.servers)
   const began = performance.now()
   const before = secondsOf(groups)
   const outcome = await load.carryOut(order)
   const spent = since(before, secondsOf(groups))
   const seconds = (performance.now() - began) / 1_000
-  const beyondIdle = (each: number, name: string) => each * 1e6 - (idle[name] ?? 0) * seconds * 1e3
-  const micros = mapValues(spent, (each, name) => beyondIdle(each, name) / outcome.posted)
-  return { ...outcome, seconds, micros }
+  const questions = since(asked, await countQuestions(own.servers))
+  const perMessage = (used: number, perSecondAtRest = 0) =>
+    (used - perSecondAtRest * seconds) / outcome.posted
+  return {
+    ...outcome,
+    seconds,
+    micros: mapValues(spent, (each, name) => perMessage(each * 1e6, (atRest.idle[name] ?? 0) * 1e3)),
+    questions: mapValues(questions, (each, name) => perMessage(each, atRest.questions[name])),
+  }
 }
 
 /** Milliseconds of processor time a second while nothing happens, and what the servers are asked a second. */

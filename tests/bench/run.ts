@@ -25,6 +25,7 @@ const SCRIPTS: Record<string, string> = {
   console: 'console.ts',
   start: 'start.ts',
   'end-to-end': 'end-to-end.ts',
+  auditor: 'auditor.ts',
 }
 
 const requested = process.argv.slice(2)
