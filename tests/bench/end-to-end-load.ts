@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { percentile } from '@parley/local/demo/reconciliation'
 import { listen } from '@parley/local/testing/service-under-test'
 import { z } from 'zod'
-import { type Arrivals, tallyArrivals } from './arrivals.ts'
+import { countDeliveries, type DeliveryCounts } from './delivery-counts.ts'
 import { asFastAsPossible, atRate, requestBytes } from './http-load.ts'
 import { rateBetween } from './sink.ts'
 
@@ -13,7 +13,7 @@ export interface LoadEndpoint {
 }
 
 /** One load, which the parent sends; this process answers with its {@link LoadOutcome}. */
-export interface LoadOrder {
+export interface LoadTask {
   /** The gateway's. */
   port: number
   token: string
@@ -29,7 +29,7 @@ export interface LoadOrder {
   rate?: number
 }
 
-export interface LoadOutcome extends Arrivals {
+export interface LoadOutcome extends DeliveryCounts {
   posted: number
   /** Posts that were not answered with 200. */
   refused: number
@@ -60,16 +60,16 @@ const endpoint = await listen((req, res) => {
   })
 })
 process.once('disconnect', () => process.exit())
-process.on('message', async (order: LoadOrder) => process.send?.(await carryOut(order)))
+process.on('message', async (task: LoadTask) => process.send?.(await carryOut(task)))
 process.send?.({ url: endpoint.url } satisfies LoadEndpoint)
 
-async function carryOut(order: LoadOrder): Promise<LoadOutcome> {
+async function carryOut(task: LoadTask): Promise<LoadOutcome> {
   arrived = []
-  const { port, connections, seconds, messages = Number.POSITIVE_INFINITY, rate } = order
+  const { port, connections, seconds, messages = Number.POSITIVE_INFINITY, rate } = task
   const postedAt: number[] = []
   const request = (index: number, from: number) => {
     postedAt[index] = from
-    return requestOf(order, index)
+    return requestOf(task, index)
   }
   const until = performance.now() + seconds * 1_000
   const goesOn = (count: number) => count < messages && performance.now() < until
@@ -79,12 +79,12 @@ async function carryOut(order: LoadOrder): Promise<LoadOutcome> {
       : await atRate({ port, connections, request, rate, seconds })
   await untilArrived(postedAt.length)
   await pause(CALM_MS)
-  const own = arrived.filter(({ load }) => load === order.name)
+  const own = arrived.filter(({ load }) => load === task.name)
   const ms = own.map(({ index, at }) => at - (postedAt[index] ?? Number.NaN))
   return {
     posted: postedAt.length,
     refused: posts.failures,
-    ...tallyArrivals({
+    ...countDeliveries({
       posted: postedAt.length,
       arrived: own.map(({ index }) => index),
       strange: arrived.length - own.length,
@@ -109,7 +109,7 @@ async function untilArrived(count: number): Promise<void> {
   }
 }
 
-function requestOf({ token, channel, name }: LoadOrder, index: number): Buffer {
+function requestOf({ token, channel, name }: LoadTask, index: number): Buffer {
   const thread = index % THREADS
   const args = { template: 'order_update', language: 'en', variables: [name, String(index)] }
   return requestBytes({

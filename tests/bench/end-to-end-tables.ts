@@ -1,4 +1,4 @@
-import { exactlyOnce } from './arrivals.ts'
+import { exactlyOnce } from './delivery-counts.ts'
 import type { LoadOutcome } from './end-to-end-load.ts'
 import { fitLine } from './fit-line.ts'
 
@@ -23,7 +23,7 @@ export interface InstanceRun {
   closed: LoadRun
   steady: LoadRun
   /** What each process holds after the loads, the mean of its group. */
-  held: Record<
+  holdings: Record<
     string,
     { instances: number; mebibytes: number; mongo: number; rabbitmq: number; redis: number }
   >
@@ -41,7 +41,7 @@ export function withIdle({ rate, idle, steady }: InstanceRun): Record<string, nu
 }
 
 export function printCosts(run: InstanceRun): void {
-  const { instances, idle, questions, closed, steady, held } = run
+  const { instances, idle, questions, closed, steady, holdings } = run
   console.log(`\nwebhooks: ${instances}, dispatchers: ${instances}; one each of the others`)
   console.table(
     Object.entries({ 'closed loop': closed, 'steady rate': steady }).map(([load, outcome]) => ({
@@ -62,21 +62,21 @@ export function printCosts(run: InstanceRun): void {
   const all = withIdle(run)
   const row = (name: string) => ({
     process: name,
-    number: held[name]?.instances,
+    number: holdings[name]?.instances,
     'closed µs': Math.round(closed.micros[name] ?? 0),
     'steady µs': Math.round(steady.micros[name] ?? 0),
     'with idle': Math.round(all[name] ?? 0),
     'idle ms/s': (idle[name] ?? 0).toFixed(1),
-    'MiB each': Math.round(held[name]?.mebibytes ?? 0),
-    'to MongoDB': held[name]?.mongo,
-    'to RabbitMQ': held[name]?.rabbitmq,
-    'to Redis': held[name]?.redis,
+    'MiB each': Math.round(holdings[name]?.mebibytes ?? 0),
+    'to MongoDB': holdings[name]?.mongo,
+    'to RabbitMQ': holdings[name]?.rabbitmq,
+    'to Redis': holdings[name]?.redis,
   })
   console.log(
     'Processor time of a message beyond idle, and with it; client and endpoint are in neither. Connections of each',
   )
   console.table([
-    ...Object.keys(held).map(row),
+    ...Object.keys(holdings).map(row),
     {
       process: 'all',
       'closed µs': Math.round(sum(closed.micros)),

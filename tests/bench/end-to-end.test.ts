@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
-import { exactlyOnce, tallyArrivals } from './arrivals.ts'
+import { countDeliveries, exactlyOnce } from './delivery-counts.ts'
 import { fitLine } from './fit-line.ts'
 
 describe('exactly once', () => {
   const whole = { posted: 3, refused: 0 }
   const verdict = (arrived: number[], strange = 0) =>
-    exactlyOnce({ ...whole, ...tallyArrivals({ posted: 3, arrived, strange }) })
+    exactlyOnce({ ...whole, ...countDeliveries({ posted: 3, arrived, strange }) })
 
   test('is what arrived once each, in any order', () => {
     expect(verdict([2, 0, 1])).toBe(true)
@@ -23,10 +23,10 @@ describe('exactly once', () => {
   })
 
   test('is not when a post was refused, or nothing was posted', () => {
-    const arrived = tallyArrivals({ posted: 3, arrived: [0, 1, 2], strange: 0 })
+    const arrived = countDeliveries({ posted: 3, arrived: [0, 1, 2], strange: 0 })
     expect(exactlyOnce({ ...whole, refused: 1, ...arrived })).toBe(false)
     expect(
-      exactlyOnce({ posted: 0, refused: 0, ...tallyArrivals({ posted: 0, arrived: [], strange: 0 }) }),
+      exactlyOnce({ posted: 0, refused: 0, ...countDeliveries({ posted: 0, arrived: [], strange: 0 }) }),
     ).toBe(false)
   })
 })

@@ -10,8 +10,8 @@ import { z } from 'zod'
 import { connectRpc } from '../dispatch/lines.ts'
 import { type OwnSystem, startOwnSystem } from '../dispatch/own-system.ts'
 import { registerWorkspace } from '../dispatch/workspace.ts'
-import { exactlyOnce } from './arrivals.ts'
-import type { LoadEndpoint, LoadOrder, LoadOutcome } from './end-to-end-load.ts'
+import { exactlyOnce } from './delivery-counts.ts'
+import type { LoadEndpoint, LoadOutcome, LoadTask } from './end-to-end-load.ts'
 import { type InstanceRun, type LoadRun, printCosts, printFits, sum, withIdle } from './end-to-end-tables.ts'
 import { connectionsTo, groupProcesses, type ProcessGroups } from './process-groups.ts'
 import { cpuSeconds, residentKib } from './processes.ts'
@@ -73,17 +73,17 @@ async function measure(instances: number): Promise<InstanceRun> {
     say: console.error,
   })
   try {
-    const order = await prepare(own, load.url)
+    const task = await prepare(own, load.url)
     const groups = groupProcesses(own)
     const messages = instances * WARM_UP_MESSAGES
-    await load.carryOut({ ...order, name: 'warm-up', seconds: WARM_UP_SECONDS, messages })
+    await load.carryOut({ ...task, name: 'warm-up', seconds: WARM_UP_SECONDS, messages })
     await pause(CALM_MS)
     const atRest = await measureIdle(own, groups)
-    const measureOne = (kind: Pick<LoadOrder, 'name' | 'rate'>) =>
-      measureLoad({ own, groups, load, atRest, order: { ...order, ...kind } })
+    const measureOne = (kind: Pick<LoadTask, 'name' | 'rate'>) =>
+      measureLoad({ own, groups, load, atRest, task: { ...task, ...kind } })
     const closed = await measureOne({ name: 'closed' })
     const steady = await measureOne({ name: 'steady', rate: RATE })
-    return { instances, rate: RATE, ...atRest, closed, steady, held: held(own, groups) }
+    return { instances, rate: RATE, ...atRest, closed, steady, holdings: holdings(own, groups) }
   } finally {
     load.stop()
     await own.stop()
@@ -101,8 +101,8 @@ async function startLoad() {
   const { url } = await answer<LoadEndpoint>()
   return {
     url,
-    carryOut(order: LoadOrder): Promise<LoadOutcome> {
-      child.send(order)
+    carryOut(task: LoadTask): Promise<LoadOutcome> {
+      child.send(task)
       return answer<LoadOutcome>()
     },
     stop: () => child.disconnect(),
@@ -110,7 +110,7 @@ async function startLoad() {
 }
 
 /** A workspace with an API token and a channel whose sends go to `callbackUrl`: all of a load but its name. */
-async function prepare({ system }: OwnSystem, callbackUrl: string): Promise<Omit<LoadOrder, 'name'>> {
+async function prepare({ system }: OwnSystem, callbackUrl: string): Promise<Omit<LoadTask, 'name'>> {
   const workspace = await registerWorkspace(system.gatewayUrl, 'bench')
   await connectRpc({ workspace, callbackUrl, id: 1, extId: CHANNEL })
   const made = await workspace.call('POST', '/api/auth/tokens', { name: 'bench', role: 'WORKSPACE_ADMIN' })
@@ -124,13 +124,13 @@ async function measureLoad(options: {
   groups: ProcessGroups
   load: Load
   atRest: Pick<InstanceRun, 'idle' | 'questions'>
-  order: LoadOrder
+  task: LoadTask
 }): Promise<LoadRun> {
-  const { own, groups, load, atRest, order } = options
+  const { own, groups, load, atRest, task } = options
   const asked = await countQuestions(own.servers)
   const began = performance.now()
   const before = secondsOf(groups)
-  const outcome = await load.carryOut(order)
+  const outcome = await load.carryOut(task)
   const spent = since(before, secondsOf(groups))
   const seconds = (performance.now() - began) / 1_000
   const questions = since(asked, await countQuestions(own.servers))
@@ -158,7 +158,7 @@ async function measureIdle({ servers }: OwnSystem, groups: ProcessGroups) {
 }
 
 /** Memory and connections of each process, the mean of a group's. */
-function held({ servers }: OwnSystem, groups: ProcessGroups): InstanceRun['held'] {
+function holdings({ servers }: OwnSystem, groups: ProcessGroups): InstanceRun['holdings'] {
   const { mongo, rabbitmq, redis } = servers
   const ports = mapValues({ mongo, rabbitmq, redis }, ({ url }) => Number(new URL(url).port))
   return mapValues(groups, ({ pids, instances }) => {

@@ -1,18 +1,18 @@
 /** How often each of the messages of a load arrived. */
-export interface Arrivals {
+export interface DeliveryCounts {
   once: number
   doubled: number
   missing: number
-  /** Arrivals of what this load did not post. */
+  /** Deliveries of what this load did not post. */
   strange: number
 }
 
 /** `arrived` has the number of the message, from 0, of each arrival; `strange` counts those that are known to be of no message. */
-export function tallyArrivals(options: {
+export function countDeliveries(options: {
   posted: number
   arrived: readonly number[]
   strange: number
-}): Arrivals {
+}): DeliveryCounts {
   const { posted, arrived } = options
   const times = new Map<number, number>()
   for (const index of arrived) times.set(index, (times.get(index) ?? 0) + 1)
@@ -31,6 +31,6 @@ export function exactlyOnce({
   refused,
   once,
   strange,
-}: { posted: number; refused: number } & Arrivals): boolean {
+}: { posted: number; refused: number } & DeliveryCounts): boolean {
   return posted > 0 && refused === 0 && once === posted && strange === 0
 }
