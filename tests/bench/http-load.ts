@@ -69,14 +69,20 @@ export interface Load {
 interface LoadOptions {
   port: number
   connections: number
-  requests: Buffer[]
+  /** The request with this number, counted from 0; `from` is when its time is counted from (`performance.now`). */
+  request(index: number, from: number): Buffer
+}
+
+/** The requests of a load that sends the same ones again and again. */
+export function inTurns(requests: readonly Buffer[]): LoadOptions['request'] {
+  return (index) => requests[index % requests.length] as Buffer
 }
 
 /** As many requests as `connections` make one after another until `goesOn` says no. */
 export async function asFastAsPossible(
   options: LoadOptions & { goesOn(count: number): boolean },
 ): Promise<Load> {
-  const { port, connections, requests, goesOn } = options
+  const { port, connections, request, goesOn } = options
   const times: number[] = []
   let failures = 0
   let count = 0
@@ -85,7 +91,7 @@ export async function asFastAsPossible(
     const line = await openLine(port)
     while (goesOn(count)) {
       const began = performance.now()
-      const status = await line.send(requests[count++ % requests.length] as Buffer)
+      const status = await line.send(request(count++, began))
       times.push(performance.now() - began)
       if (status !== 200) failures++
     }
@@ -100,7 +106,7 @@ export async function asFastAsPossible(
  * free connection waits for one, and its wait counts.
  */
 export async function atRate(options: LoadOptions & { rate: number; seconds: number }): Promise<Load> {
-  const { port, connections, requests, rate, seconds } = options
+  const { port, connections, request, rate, seconds } = options
   const total = rate * seconds
   const times: number[] = []
   let failures = 0
@@ -115,7 +121,7 @@ export async function atRate(options: LoadOptions & { rate: number; seconds: num
       if (early > 0) await new Promise((resolve) => setTimeout(resolve, early))
       // A timer may be early, by less than a millisecond.
       const from = Math.min(due, performance.now())
-      const status = await line.send(requests[index % requests.length] as Buffer)
+      const status = await line.send(request(index, from))
       times.push(performance.now() - from)
       if (status !== 200) failures++
     }

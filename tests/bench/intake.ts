@@ -9,7 +9,7 @@ import { createInternalSigner } from '@parley/shared/internal-token'
 import { PARTITIONS, partitionQueue } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import { z } from 'zod'
-import { asFastAsPossible, atRate, type Load, requestBytes } from './http-load.ts'
+import { asFastAsPossible, atRate, inTurns, type Load, requestBytes } from './http-load.ts'
 import { leaveLastCore, onLastCore } from './own-core.ts'
 import { cpuSeconds, listening, outputOf, residentMib, startProcesses } from './processes.ts'
 import { compare as compareRuns, median, report } from './results.ts'
@@ -93,7 +93,7 @@ try {
 }
 
 /** Requests over 256 threads, with the token that the gateway would send. */
-function requests(): Buffer[] {
+function requests() {
   const caller = {
     account: { _id: 1, username: 'bench@example.com', name: 'Bench', profile: 1, context: {} },
     workspace: { _id: 1, name: 'Bench', namespace: 'bench', host: 'bench.example.com' },
@@ -101,8 +101,10 @@ function requests(): Buffer[] {
   }
   const signer = createInternalSigner(keys.own.gateway)
   const authorization = `Bearer ${signer.sign({ audience: 'webhook', caller })}`
-  return Array.from({ length: THREADS }, (_, thread) =>
-    requestBytes({ path: PATH, headers: { authorization }, body: JSON.stringify(message(thread)) }),
+  return inTurns(
+    Array.from({ length: THREADS }, (_, thread) =>
+      requestBytes({ path: PATH, headers: { authorization }, body: JSON.stringify(message(thread)) }),
+    ),
   )
 }
 
@@ -112,7 +114,7 @@ async function load(target: keyof typeof PORTS): Promise<Measured> {
   const until = performance.now() + DURATION * 1_000
   const port = PORTS[target]
   const goesOn = () => performance.now() < until
-  const measured = await asFastAsPossible({ port, connections: CONNECTIONS, requests: requests(), goesOn })
+  const measured = await asFastAsPossible({ port, connections: CONNECTIONS, request: requests(), goesOn })
   const cpuMicros = ((cpuSeconds(services[target]) - before) * 1e6) / (measured.perSecond * DURATION)
   return { ...measured, cpuMicros }
 }
@@ -176,7 +178,7 @@ async function steady(): Promise<void> {
   const { perSecond, p50, p99, failures } = await atRate({
     port: PORTS.ours,
     connections: CONNECTIONS,
-    requests: requests(),
+    request: requests(),
     rate: RATE,
     seconds: STEADY_SECONDS,
   })
@@ -203,8 +205,7 @@ async function memory(): Promise<void> {
     }
     return count < MESSAGES
   }
-  const all = requests()
-  await asFastAsPossible({ port: PORTS.ours, connections: CONNECTIONS, requests: all, goesOn })
+  await asFastAsPossible({ port: PORTS.ours, connections: CONNECTIONS, request: requests(), goesOn })
   const [first, last] = [memoryAt[1], memoryAt.at(-1)]
   if (first !== undefined && last !== undefined) {
     const ratio = last / first

@@ -24,6 +24,8 @@ const SCRIPTS: Record<string, string> = {
   threads: 'threads.ts',
   console: 'console.ts',
   start: 'start.ts',
+  'end-to-end': 'end-to-end.ts',
+  auditor: 'auditor.ts',
 }
 
 const requested = process.argv.slice(2)

@@ -10,7 +10,7 @@ import { createInternalSigner } from '@parley/shared/internal-token'
 import { PARTITIONS, partitionQueue } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import { z } from 'zod'
-import { asFastAsPossible, requestBytes } from '../http-load.ts'
+import { asFastAsPossible, inTurns, requestBytes } from '../http-load.ts'
 import { leaveLastCore, onLastCore } from '../own-core.ts'
 import { listening, startProcesses } from '../processes.ts'
 import { compare, median, report } from '../results.ts'
@@ -139,7 +139,7 @@ async function load(door: 'gateway' | 'webhook', token: string): Promise<number>
   const { perSecond, failures } = await asFastAsPossible({
     port: PORTS[door],
     connections: CONNECTIONS,
-    requests,
+    request: inTurns(requests),
     goesOn,
   })
   if (failures > 0) throw new Error(`${door} failed ${failures} requests`)

@@ -7,7 +7,7 @@ import { startServers } from '@parley/local/servers/start-servers'
 import { makeServiceKeys, namedSecret, untilReady } from '@parley/local/testing/service-under-test'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { asFastAsPossible, atRate, getBytes, type Load } from '../http-load.ts'
+import { asFastAsPossible, atRate, getBytes, inTurns, type Load } from '../http-load.ts'
 import { leaveLastCore, onLastCore } from '../own-core.ts'
 import { listening, outputOf, startProcesses } from '../processes.ts'
 import { compare, median, report } from '../results.ts'
@@ -119,7 +119,7 @@ async function startPeers(): Promise<void> {
 }
 
 async function measure(token: string): Promise<void> {
-  const requests = [getBytes({ path: PATH, headers: { authorization: `Bearer ${token}` } })]
+  const request = inTurns([getBytes({ path: PATH, headers: { authorization: `Bearer ${token}` } })])
   const peers = {
     'nginx auth_request with a Node token check': { name: 'nginx', reach: { least: 0.9 } },
     '@fastify/http-proxy, tokens cached': { name: 'fastify', reach: { least: 1 } },
@@ -132,7 +132,7 @@ async function measure(token: string): Promise<void> {
     for (const name of names) {
       const until = performance.now() + DURATION * 1_000
       const goesOn = () => performance.now() < until
-      const load = { port: PORTS[name], connections: CONNECTIONS, requests, goesOn }
+      const load = { port: PORTS[name], connections: CONNECTIONS, request, goesOn }
       const measured = requireAll(name, await asFastAsPossible(load))
       // The first turn warms up.
       if (turn >= 0) perSecond.get(name)?.push(measured.perSecond)
@@ -158,15 +158,15 @@ async function measure(token: string): Promise<void> {
       ]),
     ),
   )
-  await latency(requests)
+  await latency(request)
 }
 
 /** What the gateway adds to the upstream alone, both at the same steady rate. */
-async function latency(requests: Buffer[]): Promise<void> {
+async function latency(request: ReturnType<typeof inTurns>): Promise<void> {
   const at = async (name: 'gateway' | 'upstream') =>
     requireAll(
       name,
-      await atRate({ port: PORTS[name], connections: CONNECTIONS, requests, rate: RATE, seconds: DURATION }),
+      await atRate({ port: PORTS[name], connections: CONNECTIONS, request, rate: RATE, seconds: DURATION }),
     )
   const rows: { gateway: Load; upstream: Load }[] = []
   for (let turn = 0; turn < RUNS; turn++)

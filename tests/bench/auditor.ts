@@ -1,0 +1,70 @@
+// How fast the one instance that audits goes through the log, and removes what is past its retention.
+import { setTimeout as pause } from 'node:timers/promises'
+import { integer, parseConfig } from '@parley/shared/config'
+import { z } from 'zod'
+import { startDispatchSystem } from './dispatch-system.ts'
+import { leaveLastCore } from './own-core.ts'
+import { report } from './results.ts'
+
+const size = z.object({
+  MESSAGES: integer({ min: 5_000, max: 1_000_000 }).default(30_000).describe('Messages in the log'),
+})
+const THREADS = Array.from({ length: 1_000 }, (_, n) => `thread-${n}`)
+const CHECK_MS = 50
+const SILENCE_MS = 90_000
+
+const { MESSAGES } = parseConfig(size, process.env)
+leaveLastCore()
+const system = await startDispatchSystem({ pinned: true })
+const { sink, database, messages } = system
+const audited = database.collection('audited')
+const countAudited = () => audited.estimatedDocumentCount()
+try {
+  await system.fill({ messages: MESSAGES, threads: THREADS, prefix: 'logged' })
+  const first = system.startDispatcher()
+  await sink.until(MESSAGES)
+  await until(async () => (await countAudited()) === MESSAGES)
+  await first.stop()
+  await audited.deleteMany({})
+  await database.collection('audit').deleteMany({})
+  // Nothing else is left to do, so this is the audit alone.
+  const runner = system.startDispatcher()
+  const read = await measure(countAudited)
+  await messages.updateMany({}, { $set: { expiresAt: new Date(0) } })
+  const removed = await measure(async () => MESSAGES - (await messages.estimatedDocumentCount()))
+  await runner.stop()
+  for (const [what, perSecond] of Object.entries({ 'read from the log': read, removed })) {
+    console.log(`${Math.round(perSecond)} messages a second ${what}`)
+    report({
+      row: `messages a second, ${what} by the auditor`,
+      parley: `${Math.round(perSecond)}/s`,
+      against: '',
+      ratio: perSecond,
+      spread: [perSecond, perSecond],
+    })
+  }
+} finally {
+  await system.stop()
+}
+
+/** How fast the count grows from a tenth of the messages to nine tenths. */
+async function measure(count: () => Promise<number>): Promise<number> {
+  const from = await until(async () => reached(await count(), 0.1))
+  const to = await until(async () => reached(await count(), 0.9))
+  return ((to.count - from.count) * 1_000) / (to.at - from.at)
+}
+
+function reached(count: number, share: number) {
+  return count >= MESSAGES * share && { count, at: performance.now() }
+}
+
+/** Asks again and again until there is something; throws after a minute and a half. */
+async function until<T>(ask: () => Promise<T | false>): Promise<T> {
+  const last = performance.now() + SILENCE_MS
+  for (;;) {
+    const found = await ask()
+    if (found !== false) return found
+    if (performance.now() > last) throw new Error('the auditor does not go on')
+    await pause(CHECK_MS)
+  }
+}

@@ -1,0 +1,125 @@
+// The load of the benchmark end-to-end, a process of its own: the client that posts, and the endpoint where the sends arrive.
+import { setTimeout as pause } from 'node:timers/promises'
+import { percentile } from '@parley/local/demo/reconciliation'
+import { listen } from '@parley/local/testing/service-under-test'
+import { z } from 'zod'
+import { countDeliveries, type DeliveryCounts } from './delivery-counts.ts'
+import { asFastAsPossible, atRate, requestBytes } from './http-load.ts'
+import { rateBetween } from './sink.ts'
+
+/** The callback that the messages' channel needs; it is the first that this process sends to its parent. */
+export interface LoadEndpoint {
+  url: string
+}
+
+/** One load, which the parent sends; this process answers with its {@link LoadOutcome}. */
+export interface LoadTask {
+  /** The gateway's. */
+  port: number
+  token: string
+  /** The channel's `extId`. */
+  channel: string
+  /** Unlike that of any load before. */
+  name: string
+  connections: number
+  seconds: number
+  /** Ends it earlier, after so many. */
+  messages?: number
+  /** Messages a second, each at its time; without it each connection posts as soon as it has been answered. */
+  rate?: number
+}
+
+export interface LoadOutcome extends DeliveryCounts {
+  posted: number
+  /** Posts that were not answered with 200. */
+  refused: number
+  /** Posts a second, and messages that arrived a second, those from the tenth to the last tenth. */
+  postsPerSecond: number
+  perSecond: number
+  /** Milliseconds from the time of the post to the arrival. */
+  p50: number
+  p99: number
+}
+
+const THREADS = 1_000
+const PATH = '/api/hooks/whatsapp'
+const SILENCE_MS = 30_000
+const CHECK_MS = 20
+// A repeat would come by then, and what follows a message is done: its end, its thread, the audit of the log.
+const CALM_MS = 6_000
+const call = z.looseObject({ variables: z.tuple([z.string(), z.coerce.number()]) })
+
+let arrived: { load: string; index: number; at: number }[] = []
+const endpoint = await listen((req, res) => {
+  const chunks: Buffer[] = []
+  req.on('data', (chunk: Buffer) => chunks.push(chunk))
+  req.on('end', () => {
+    const { variables } = call.parse(JSON.parse(Buffer.concat(chunks).toString()))
+    arrived.push({ load: variables[0], index: variables[1], at: performance.now() })
+    res.writeHead(200).end()
+  })
+})
+process.once('disconnect', () => process.exit())
+process.on('message', async (task: LoadTask) => process.send?.(await carryOut(task)))
+process.send?.({ url: endpoint.url } satisfies LoadEndpoint)
+
+async function carryOut(task: LoadTask): Promise<LoadOutcome> {
+  arrived = []
+  const { port, connections, seconds, messages = Number.POSITIVE_INFINITY, rate } = task
+  const postedAt: number[] = []
+  const request = (index: number, from: number) => {
+    postedAt[index] = from
+    return requestOf(task, index)
+  }
+  const until = performance.now() + seconds * 1_000
+  const goesOn = (count: number) => count < messages && performance.now() < until
+  const posts =
+    rate === undefined
+      ? await asFastAsPossible({ port, connections, request, goesOn })
+      : await atRate({ port, connections, request, rate, seconds })
+  await untilArrived(postedAt.length)
+  await pause(CALM_MS)
+  const own = arrived.filter(({ load }) => load === task.name)
+  const ms = own.map(({ index, at }) => at - (postedAt[index] ?? Number.NaN))
+  return {
+    posted: postedAt.length,
+    refused: posts.failures,
+    ...countDeliveries({
+      posted: postedAt.length,
+      arrived: own.map(({ index }) => index),
+      strange: arrived.length - own.length,
+    }),
+    postsPerSecond: posts.perSecond,
+    perSecond: rateBetween(
+      own.map(({ at }) => at),
+      0.1,
+      0.9,
+    ),
+    p50: percentile(ms, 0.5) ?? Number.NaN,
+    p99: percentile(ms, 0.99) ?? Number.NaN,
+  }
+}
+
+/** Waits until so many came, or none for 30 s. */
+async function untilArrived(count: number): Promise<void> {
+  let seen = { count: arrived.length, at: performance.now() }
+  while (arrived.length < count && performance.now() - seen.at < SILENCE_MS) {
+    if (arrived.length > seen.count) seen = { count: arrived.length, at: performance.now() }
+    await pause(CHECK_MS)
+  }
+}
+
+function requestOf({ token, channel, name }: LoadTask, index: number): Buffer {
+  const thread = index % THREADS
+  const args = { template: 'order_update', language: 'en', variables: [name, String(index)] }
+  return requestBytes({
+    path: PATH,
+    headers: { authorization: `Bearer ${token}`, 'idempotency-key': `${name}-${index}` },
+    body: JSON.stringify({
+      extId: channel,
+      user: { phone: `+55119${String(thread).padStart(8, '0')}` },
+      thread: { extId: `thread-${thread}` },
+      answer: { functions: [{ name: 'sendTemplate', args }] },
+    }),
+  })
+}

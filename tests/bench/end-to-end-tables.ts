@@ -1,0 +1,124 @@
+import { exactlyOnce } from './delivery-counts.ts'
+import type { LoadOutcome } from './end-to-end-load.ts'
+import { fitLine } from './fit-line.ts'
+
+export interface LoadRun extends LoadOutcome {
+  /** How long it took, with all that it left behind. */
+  seconds: number
+  /** Processor time for each message beyond what would have been used without any. */
+  micros: Record<string, number>
+  /** Operations that each server is asked for with each message, likewise. */
+  questions: Record<string, number>
+}
+
+/** What was measured with so many webhooks and dispatchers. */
+export interface InstanceRun {
+  instances: number
+  /** Messages a second of the steady load. */
+  rate: number
+  /** Milliseconds of processor time a second before any load. */
+  idle: Record<string, number>
+  /** Operations a second that each server is asked for meanwhile. */
+  questions: Record<string, number>
+  closed: LoadRun
+  steady: LoadRun
+  /** What each process holds after the loads, the mean of its group. */
+  holdings: Record<
+    string,
+    { instances: number; mebibytes: number; mongo: number; rabbitmq: number; redis: number }
+  >
+}
+
+export const sum = (values: Record<string, number>) =>
+  Object.values(values).reduce((all, value) => all + value, 0)
+
+/** The processor time of each process for a message at the steady rate, with what it uses in any case. */
+export function withIdle({ rate, idle, steady }: InstanceRun): Record<string, number> {
+  const share = (name: string) => ((idle[name] ?? 0) * 1e3) / rate
+  return Object.fromEntries(
+    Object.entries(steady.micros).map(([name, micros]) => [name, micros + share(name)]),
+  )
+}
+
+export function printCosts(run: InstanceRun): void {
+  const { instances, idle, questions, closed, steady, holdings } = run
+  console.log(`\nwebhooks: ${instances}, dispatchers: ${instances}; one each of the others`)
+  console.table(
+    Object.entries({ 'closed loop': closed, 'steady rate': steady }).map(([load, outcome]) => ({
+      load,
+      posted: outcome.posted,
+      'posts/s': Math.round(outcome.postsPerSecond),
+      'messages/s': Math.round(outcome.perSecond),
+      'p50 ms': outcome.p50.toFixed(1),
+      'p99 ms': outcome.p99.toFixed(1),
+      'window s': outcome.seconds.toFixed(1),
+      refused: outcome.refused,
+      doubled: outcome.doubled,
+      missing: outcome.missing,
+      strange: outcome.strange,
+      'exactly once': exactlyOnce(outcome) ? 'yes' : 'no',
+    })),
+  )
+  const all = withIdle(run)
+  const row = (name: string) => ({
+    process: name,
+    number: holdings[name]?.instances,
+    'closed µs': Math.round(closed.micros[name] ?? 0),
+    'steady µs': Math.round(steady.micros[name] ?? 0),
+    'with idle': Math.round(all[name] ?? 0),
+    'idle ms/s': (idle[name] ?? 0).toFixed(1),
+    'MiB each': Math.round(holdings[name]?.mebibytes ?? 0),
+    'to MongoDB': holdings[name]?.mongo,
+    'to RabbitMQ': holdings[name]?.rabbitmq,
+    'to Redis': holdings[name]?.redis,
+  })
+  console.log(
+    'Processor time of a message beyond idle, and with it; client and endpoint are in neither. Connections of each',
+  )
+  console.table([
+    ...Object.keys(holdings).map(row),
+    {
+      process: 'all',
+      'closed µs': Math.round(sum(closed.micros)),
+      'steady µs': Math.round(sum(steady.micros)),
+      'with idle': Math.round(sum(all)),
+      'idle ms/s': sum(idle).toFixed(1),
+    },
+  ])
+  console.log(`Operations a second while idle: ${listed(questions)}`)
+  console.log(
+    `Operations a message: ${listed(closed.questions)} in the closed loop, ${listed(steady.questions)} at the steady rate`,
+  )
+}
+
+const listed = (questions: Record<string, number>) =>
+  Object.entries(questions)
+    .map(([server, count]) => `${server} ${count.toFixed(1)}`)
+    .join(', ')
+
+/** How the cost of a message, and of nothing, grows with the instances: a + b × instances, by least squares. */
+export function printFits(runs: readonly InstanceRun[]): void {
+  const kinds: [string, (run: InstanceRun) => Record<string, number>][] = [
+    ['closed µs', ({ closed }) => closed.micros],
+    ['steady µs', ({ steady }) => steady.micros],
+    ['idle ms/s', ({ idle }) => idle],
+    ['idle, asked/s', ({ questions }) => questions],
+  ]
+  const row = (name: string, kind: string, figureOf: (run: InstanceRun) => number) => {
+    const { base, slope, residual } = fitLine(runs.map((run) => [run.instances, figureOf(run)]))
+    return {
+      process: name,
+      what: kind,
+      a: base.toFixed(1),
+      b: slope.toFixed(1),
+      residual: residual.toFixed(1),
+    }
+  }
+  console.log('\na + b × instances, by least squares; the residual is the root of the mean square')
+  console.table(
+    kinds.flatMap(([kind, of]) => [
+      ...Object.keys(runs[0] ? of(runs[0]) : {}).map((name) => row(name, kind, (run) => of(run)[name] ?? 0)),
+      row('all', kind, (run) => sum(of(run))),
+    ]),
+  )
+}

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { findOwned } from '@parley/local/processes/owned'
+import type { OwnSystem } from '../dispatch/own-system.ts'
+
+const SERVICES = ['gateway', 'webhook', 'dispatcher', 'configuration', 'identity']
+const ESTABLISHED = '01'
+
+/** The processes of a service or a server, by its name. */
+export type ProcessGroups = Record<string, ProcessGroup>
+
+interface ProcessGroup {
+  pids: number[]
+  /** Of a service; a server is one, with all that it has started. */
+  instances: number
+}
+
+/** Throws where a server is no process of this machine: its processor time can't be read. */
+export function groupProcesses({ system, runFile }: Pick<OwnSystem, 'system' | 'runFile'>): ProcessGroups {
+  const ofService = (service: string): ProcessGroup => {
+    const pids = Object.entries(system.processes).flatMap(([name, { pid }]) =>
+      pid !== undefined && name.replace(/-\d+$/, '') === service ? [pid] : [],
+    )
+    return { pids, instances: pids.length }
+  }
+  const ofServer = (folder: string, belongs = (_command: string) => true): ProcessGroup => {
+    const owned = findOwned(join(dirname(runFile), 'servers', folder))
+    return { pids: owned.flatMap(({ pid, command }) => (belongs(command) ? [pid] : [])), instances: 1 }
+  }
+  const isMongod = (command: string) => command.includes('mongod')
+  const groups: ProcessGroups = {
+    ...Object.fromEntries(SERVICES.map((service) => [service, ofService(service)])),
+    mongod: ofServer('mongodb', isMongod),
+    // What it takes to run the Windows build where there is no other.
+    Wine: ofServer('mongodb', (command) => !isMongod(command)),
+    RabbitMQ: ofServer('rabbitmq'),
+    Redis: ofServer('redis'),
+  }
+  const missing = Object.keys(groups).filter((name) => name !== 'Wine' && groups[name]?.pids.length === 0)
+  if (missing.length > 0) throw new Error(`Not processes of this machine: ${missing.join(', ')}`)
+  return groups
+}
+
+/** How many TCP connections over IPv4 the processes have to a port. */
+export function connectionsTo(port: number, pids: readonly number[]): number {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0')
+  const rows = readFileSync('/proc/net/tcp', 'utf8').trim().split('\n').slice(1)
+  const inodes = new Set(
+    rows.flatMap((row) => {
+      const [, , remote = '', state, , , , , , inode] = row.trim().split(/\s+/)
+      return remote.endsWith(`:${hex}`) && state === ESTABLISHED ? [`socket:[${inode}]`] : []
+    }),
+  )
+  return pids.flatMap(descriptorsOf).filter((target) => inodes.has(target)).length
+}
+
+function descriptorsOf(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`
+  return readdirSync(folder).flatMap((descriptor) => {
+    try {
+      return [readlinkSync(join(folder, descriptor))]
+    } catch {
+      // Closed meanwhile.
+      return []
+    }
+  })
+}
