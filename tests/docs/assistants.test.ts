@@ -12,7 +12,7 @@ const page = readFileSync(join(CHECKOUT, 'docs/assistants.md'), 'utf8')
 /** A refusal ends the commands, and they end what they started, however they end. */
 const SAFE = `set -eu
 trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
-curl() { command curl --fail-with-body "$@" && echo; }
+curl() { command curl --fail-with-body --no-progress-meter "$@" && echo; }
 `
 
 let system: AssistantSystem
