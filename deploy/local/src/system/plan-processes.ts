@@ -63,7 +63,7 @@ interface SystemSettings {
   amqpUrl: string
   redisUrl: string
   logLevel: string
-  /** The root folder of the code that runs; this checkout's when not given. */
+  /** The root folder of the services' code; this checkout's when not given. */
   checkout?: string
 }
 
@@ -76,7 +76,7 @@ export function planProcesses(settings: SystemSettings): ProcessPlan[] {
     ...services.map((name) => planService({ name, settings })),
     {
       name: 'simulator',
-      script: scriptOf('simulator', settings.checkout),
+      script: scriptOf('simulator'),
       url: urlOf('simulator', ports),
       env: {
         HOST,
@@ -86,7 +86,7 @@ export function planProcesses(settings: SystemSettings): ProcessPlan[] {
     },
     {
       name: 'model-simulator',
-      script: scriptOf('model-simulator', settings.checkout),
+      script: scriptOf('model-simulator'),
       url: urlOf('model-simulator', ports),
       env: { HOST, PORT: String(ports['model-simulator']) },
     },
