@@ -1,9 +1,16 @@
+import { BlockList } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { listen } from '@parley/local/testing/service-under-test'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
+import { defined } from '@parley/shared/defined'
 import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import mongoose from 'mongoose'
+import type { Callback } from '../src/channels/callback.ts'
+import { createHttpClient } from '../src/channels/http/http-client.ts'
+import { createRpcCallback } from '../src/channels/rpc.ts'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
+import type { DeliverOptions } from '../src/deliver/message-run.ts'
 import type { RunResult } from '../src/deliver/thread-run.ts'
 import { createIntakeStore } from '../src/intake/intake-store.ts'
 import { createWriteBehind, type WriteBehind } from '../src/intake/write-behind.ts'
@@ -59,8 +66,14 @@ function failCommands(mode: 'off' | { times: number }, data: Record<string, unkn
 }
 
 /** An instance that runs messages; `isLeased` says whether its lease is valid. */
-function startInstance(options: { term: number; isLeased?: () => boolean; deliver(): void }) {
-  const { term, isLeased = () => true, deliver } = options
+function startInstance(options: {
+  term: number
+  isLeased?: () => boolean
+  deliver?: () => void
+  channels?: DeliverOptions['channels']
+  callback?: Callback
+}) {
+  const { term, isLeased = () => true, deliver = () => {}, channels } = options
   const committer = createCommitter(messages, 'i')
   const writeBehind = createWriteBehind({
     writer: `i/${term}`,
@@ -71,14 +84,16 @@ function startInstance(options: { term: number; isLeased?: () => boolean; delive
     store: createIntakeStore(messages, log),
   })
   open.push(writeBehind)
-  const callback = {
+  const delivering: Callback = {
     reports: true,
     deliver: async () => {
       deliver()
-      return { kind: 'accepted', providerId: 'p', delivered: false } as const
+      return { kind: 'accepted', providerId: 'p', delivered: false }
     },
   }
-  const run = createDeliverMessage(deliveryOptions(callback, { read: (_id) => messages.findOne({ _id }) }))
+  const read = (_id: string) => messages.findOne({ _id })
+  const own = { read, ...defined({ channels }) }
+  const run = createDeliverMessage(deliveryOptions(options.callback ?? delivering, own))
   return {
     writeBehind,
     run: (record: MessageRecord): Promise<RunResult> => run(record, writeBehind, (call) => call()),
@@ -134,6 +149,42 @@ describe('a claim under which nothing has left is taken back', () => {
     const second = startInstance({ term: 2, deliver: () => sent.push(2) })
     expect(await second.run(await stored('lost'))).toEqual({ kind: 'closed' })
     expect(sent).toEqual([2])
+  })
+
+  test('when the lease ends while its connection is opened, and nothing leaves', async () => {
+    let isLeased = true
+    let reached = 0
+    const endpoint = await listen((_req, res) => {
+      reached++
+      res.end()
+    })
+    const allowed = new BlockList()
+    allowed.addAddress('127.0.0.1')
+    const http = createHttpClient({
+      allowed,
+      lookup: (_name, _options, done) => {
+        isLeased = false
+        done(null, [{ address: '127.0.0.1', family: 4 }])
+      },
+    })
+    const config = { callbackUrl: `http://endpoint.example:${new URL(endpoint.url).port}/` }
+    const channel = {
+      _id: 1,
+      hook: 'rpc',
+      callback: 'rpc',
+      handlerUrl: 'native:agents/echo',
+      config,
+    } as const
+    const channels = { find: async (workspace: number) => ({ ...channel, workspace }) }
+    const rpc = createRpcCallback({ http, signer: { headers: () => ({}) } })
+    const callback = { ...rpc, reports: true }
+    const { run } = startInstance({ term: 1, isLeased: () => isLeased, channels, callback })
+    await messages.insertOne(newRecord({ _id: 'connecting', body }))
+    expect((await run(await stored('connecting'))).kind).toBe('reload')
+    expect(await stored('connecting')).toMatchObject({ sends: [{ state: 'pending' }] })
+    expect(reached).toBe(0)
+    http.close()
+    await endpoint.close()
   })
 
   test('when the answer to it never came, once the store can be reached', async () => {
