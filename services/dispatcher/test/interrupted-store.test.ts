@@ -9,6 +9,7 @@ import mongoose from 'mongoose'
 import type { Callback } from '../src/channels/callback.ts'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
 import { createRpcCallback } from '../src/channels/rpc.ts'
+import { createWhatsappCallback } from '../src/channels/whatsapp.ts'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
 import type { DeliverOptions } from '../src/deliver/message-run.ts'
 import type { RunResult } from '../src/deliver/thread-run.ts'
@@ -151,41 +152,46 @@ describe('a claim under which nothing has left is taken back', () => {
     expect(sent).toEqual([2])
   })
 
-  test('when the lease ends while its connection is opened, and nothing leaves', async () => {
-    let isLeased = true
-    let reached = 0
-    const endpoint = await listen((_req, res) => {
-      reached++
-      res.end()
-    })
-    const allowed = new BlockList()
-    allowed.addAddress('127.0.0.1')
-    const http = createHttpClient({
-      allowed,
-      lookup: (_name, _options, done) => {
-        isLeased = false
-        done(null, [{ address: '127.0.0.1', family: 4 }])
-      },
-    })
-    const config = { callbackUrl: `http://endpoint.example:${new URL(endpoint.url).port}/` }
-    const channel = {
-      _id: 1,
-      hook: 'rpc',
-      callback: 'rpc',
-      handlerUrl: 'native:agents/echo',
-      config,
-    } as const
-    const channels = { find: async (workspace: number) => ({ ...channel, workspace }) }
-    const rpc = createRpcCallback({ http, signer: { headers: () => ({}) } })
-    const callback = { ...rpc, reports: true }
-    const { run } = startInstance({ term: 1, isLeased: () => isLeased, channels, callback })
-    await messages.insertOne(newRecord({ _id: 'connecting', body }))
-    expect((await run(await stored('connecting'))).kind).toBe('reload')
-    expect(await stored('connecting')).toMatchObject({ sends: [{ state: 'pending' }] })
-    expect(reached).toBe(0)
-    http.close()
-    await endpoint.close()
-  })
+  test.each(['rpc', 'whatsapp'] as const)(
+    'when the lease ends while its connection is opened, and nothing leaves (%s)',
+    async (kind) => {
+      let isLeased = true
+      let reached = 0
+      const endpoint = await listen((_req, res) => {
+        reached++
+        res.end()
+      })
+      const allowed = new BlockList()
+      allowed.addAddress('127.0.0.1')
+      const http = createHttpClient({
+        allowed,
+        lookup: (_name, _options, done) => {
+          isLeased = false
+          done(null, [{ address: '127.0.0.1', family: 4 }])
+        },
+      })
+      const url = `http://endpoint.example:${new URL(endpoint.url).port}`
+      const config = { callbackUrl: `${url}/`, phoneNumberId: '1', accessToken: 'token', apiUrl: url }
+      const channel = {
+        _id: 1,
+        hook: 'rpc',
+        callback: kind,
+        handlerUrl: 'native:agents/echo',
+        config,
+      } as const
+      const channels = { find: async (workspace: number) => ({ ...channel, workspace }) }
+      const signer = { headers: () => ({}) }
+      const { deliver } = kind === 'rpc' ? createRpcCallback({ http, signer }) : createWhatsappCallback(http)
+      const callback = { reports: true, deliver }
+      const { run } = startInstance({ term: 1, isLeased: () => isLeased, channels, callback })
+      await messages.insertOne(newRecord({ _id: `connecting-${kind}`, body }))
+      expect((await run(await stored(`connecting-${kind}`))).kind).toBe('reload')
+      expect(await stored(`connecting-${kind}`)).toMatchObject({ sends: [{ state: 'pending' }] })
+      expect(reached).toBe(0)
+      http.close()
+      await endpoint.close()
+    },
+  )
 
   test('when the answer to it never came, once the store can be reached', async () => {
     let isLeased = true
