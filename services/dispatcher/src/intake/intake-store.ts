@@ -3,10 +3,13 @@ import type { Log } from '@parley/shared/log'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { Collections } from '../store/collections.ts'
 import { group } from '../store/group.ts'
+import { createReadList } from '../store/read-list.ts'
 
 const GATHER_MS = 5
 const RETRY_MS = 500
 const MAX_ID_CHARACTERS = 128
+const THREADS_AT_ONCE = 16
+const QUERY_MS = 10_000
 
 /** A message that is to be stored. */
 export interface ToStore {
@@ -30,10 +33,25 @@ export interface IntakeStore {
   known(ids: string[]): Promise<Set<string>>
   /** Stores a message, those given first before the others; retries while the lease is valid. */
   insert(message: ToStore): Promise<StoreResult>
+  /** The first open messages of a thread in a partition, at most `limit`. Rejects while the database is unavailable. */
+  open(
+    thread: Pick<MessageRecord, 'partition' | 'workspace' | 'thread' | 'lane'>,
+    limit: number,
+  ): Promise<MessageRecord[]>
 }
 
 export function createIntakeStore(messages: Collections['messages'], log: Log): IntakeStore {
+  const readThread = createReadList<MessageRecord>(messages, {
+    listsAtOnce: THREADS_AT_ONCE,
+    queryMs: QUERY_MS,
+  })
   return {
+    open: ({ partition, workspace, thread, lane }, limit) =>
+      readThread({
+        match: { partition, workspace, thread, lane: lane ?? { $exists: false }, open: true },
+        sort: { order: 1 },
+        limit,
+      }),
     known: group<string[], Set<string>>({
       work: async (batch) => {
         const found = await messages

@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import { pause } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import { consumeEach } from '@parley/shared/messaging/consumer'
@@ -61,11 +62,7 @@ export function openPartition(options: {
   })
   const threads = createThreads({
     load: ({ workspace, thread, lane }, limit) =>
-      messages
-        .find({ partition, workspace, thread, lane: lane ?? { $exists: false }, open: true })
-        .sort({ order: 1 })
-        .limit(limit)
-        .toArray(),
+      store.open({ partition, workspace, thread, ...defined({ lane }) }, limit),
     run: (record, calling) => run(record, writeBehind, calling),
     concurrency: THREADS_AT_ONCE,
   })

@@ -13,24 +13,25 @@ interface QueuedItem<Item, Result> {
 
 /**
  * Group commit: what is given within `gatherMs` milliseconds, and while an earlier batch is worked, is worked as one
- * batch of up to 200 items or 4 Mi characters (but always one), since with single statements the message path would
+ * batch of up to `maxItems` (200) or 4 Mi characters (but always one), since with single statements the message path would
  * do only a few hundred a second. At most `atOnce` batches are worked concurrently; with one, in sequence. When a batch
  * rejects, all of its items do; so does one beyond 10,000 that wait.
  */
 export function group<Item, Result>(options: {
   work(batch: Item[]): Promise<Result[]>
-  charactersOf(item: Item): number
+  charactersOf?(item: Item): number
+  maxItems?: number
   gatherMs: number
   atOnce: number
 }): (item: Item) => Promise<Result> {
-  const { work, charactersOf, gatherMs, atOnce } = options
+  const { work, charactersOf = () => 0, maxItems = MAX_ITEMS, gatherMs, atOnce } = options
   let queue: Array<QueuedItem<Item, Result>> = []
   let working = 0
   const workAll = async () => {
     working++
     await new Promise((resolve) => setTimeout(resolve, gatherMs))
     while (queue.length > 0) {
-      const size = batchSize(queue, charactersOf)
+      const size = batchSize(queue, { charactersOf, maxItems })
       const batch = queue.slice(0, size)
       queue = queue.slice(size)
       await workOne(batch)
@@ -58,12 +59,12 @@ export function group<Item, Result>(options: {
 
 function batchSize<Item>(
   queue: Array<Pick<QueuedItem<Item, unknown>, 'item'>>,
-  charactersOf: (item: Item) => number,
+  { charactersOf, maxItems }: { charactersOf(item: Item): number; maxItems: number },
 ): number {
   let characters = 0
   for (const [index, { item }] of queue.entries()) {
     characters += charactersOf(item)
-    if (index > 0 && (index === MAX_ITEMS || characters > MAX_CHARACTERS)) return index
+    if (index > 0 && (index === maxItems || characters > MAX_CHARACTERS)) return index
   }
   return queue.length
 }

@@ -107,6 +107,29 @@ describe('the history', () => {
     expect(await read(9_005, 5)).toEqual(['person: said 1', 'person: said 2', 'person: said 3'])
   })
 
+  test('goes on behind a page that ends amid messages of the same millisecond', async () => {
+    const [early, late] = [Date.UTC(2026, 0, 1), Date.UTC(2026, 0, 2)]
+    await insert(
+      9_006,
+      Array.from({ length: 48 }, (_, n) => ({ receivedAt: new Date(n < 45 ? early : late) })),
+    )
+    expect(await read(9_006, 86_500)).toEqual(Array.from({ length: 48 }, (_, n) => `person: said ${n + 1}`))
+  })
+
+  test('of many threads read at the same time, each is its own', async () => {
+    await insert(
+      9_007,
+      Array.from({ length: 120 }, (_, n) => ({ thread: `t${n % 40}` })),
+    )
+    const readHistory = createReadHistory(line.collections)
+    const read = await Promise.all(
+      Array.from({ length: 40 }, (_, n) => readHistory({ ...current(9_007, 200), thread: `t${n}` }, LIMITS)),
+    )
+    expect(read.map(textsOf)).toEqual(
+      Array.from({ length: 40 }, (_, n) => [n + 1, n + 41, n + 81].map((said) => `person: said ${said}`)),
+    )
+  })
+
   test('says that there was audio, which the model can not hear', async () => {
     const body = JSON.stringify({ answer: {}, audio: 'media-id' })
     await insert(9_003, [{ body }])

@@ -50,18 +50,18 @@ export function faultyMessages(
         inserted(ids)
       }
     })
-  const find = (...args: Parameters<typeof messages.find>) => {
-    const cursor = messages.find(...args)
+  const disturbed = <C extends { toArray(): Promise<unknown[]> }>(cursor: C): C => {
     const toArray = cursor.toArray.bind(cursor)
     cursor.toArray = () => over(toArray)
     return cursor
   }
   const overridden: Record<string, unknown> = {
     insertMany,
-    find,
-    // What only reads is not disturbed.
+    collectionName: messages.collectionName,
+    find: (...args: Parameters<typeof messages.find>) => disturbed(messages.find(...args)),
+    aggregate: (...args: Parameters<typeof messages.aggregate>) => disturbed(messages.aggregate(...args)),
+    // What only counts is not disturbed.
     countDocuments: (...args: Parameters<typeof messages.countDocuments>) => messages.countDocuments(...args),
-    aggregate: (...args: Parameters<typeof messages.aggregate>) => messages.aggregate(...args),
     findOne: (...args: Parameters<typeof messages.findOne>) => over(() => messages.findOne(...args)),
     updateMany: (...args: Parameters<typeof messages.updateMany>) => over(() => messages.updateMany(...args)),
     updateOne: (...args: Parameters<typeof messages.updateOne>) => over(() => messages.updateOne(...args)),

@@ -57,12 +57,11 @@ const READS_AT_ONCE = 16
 export function createAgents(options: AgentParts & { collections: Pick<Collections, 'messages'> }): Agents {
   const { collections, ...parts } = options
   const reads = pLimit(READS_AT_ONCE)
-  const readHistory = createReadHistory(collections)
   const gather = createGather(collections)
   return {
     ...parts,
     calls: createModelCalls(),
-    readHistory: (record, limits) => reads(readHistory, record, limits),
+    readHistory: createReadHistory(collections),
     gather: (record, limits) => reads(gather, record, limits),
   }
 }

@@ -2,6 +2,7 @@ import type { WebhookMessage } from '@parley/shared/message'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
+import { createReadList, type ReadList } from '../../store/read-list.ts'
 import type { ConversationItem } from '../conversation.ts'
 import { itemsOf, tokensOf } from './conversation-items.ts'
 
@@ -10,6 +11,8 @@ const MAX_BODY_BYTES = 64 * 1024
 /** A thread may have other channels; of all its messages so many times the limit are looked at. */
 const LOOKED_AT = 4
 const PAGE = 20
+/** Together they may have 20 MiB. */
+const PAGES_AT_ONCE = 16
 const QUERY_MS = 5_000
 
 /** Reads the conversation before a message, oldest first. Rejects when the database is unavailable. */
@@ -40,11 +43,12 @@ type Earlier = Pick<
  * any number of messages.
  */
 export function createReadHistory({ messages }: Pick<Collections, 'messages'>): ReadHistory {
+  const readPage = createReadList<Earlier>(messages, { listsAtOnce: PAGES_AT_ONCE, queryMs: QUERY_MS })
   return async (record, { historyTokens, historyLimit }) => {
     if (historyLimit === 0 || historyTokens === 0) return []
     const spoken: { earlier: Earlier; items: ConversationItem[] }[] = []
     let tokens = 0
-    for await (const earlier of earlierMessages(messages, record, historyLimit * LOOKED_AT)) {
+    for await (const earlier of earlierMessages(readPage, record, historyLimit * LOOKED_AT)) {
       if (!isBefore(earlier, record)) continue
       const { body } = earlier
       const message = body === null ? undefined : (jsonOrUndefined(body) as WebhookMessage | undefined)
@@ -58,33 +62,41 @@ export function createReadHistory({ messages }: Pick<Collections, 'messages'>): 
   }
 }
 
-function earlierMessages(
-  messages: Collections['messages'],
+/** The latest first, at most `limit`, page by page. */
+async function* earlierMessages(
+  readPage: ReadList<Earlier>,
   { workspace, thread, receivedAt }: MessageRecord,
   limit: number,
-) {
-  return messages.aggregate<Earlier>(
-    [
-      { $match: { workspace, thread, receivedAt: { $lte: receivedAt } } },
-      { $sort: { receivedAt: -1, _id: -1 } },
-      { $limit: limit },
-      {
-        $project: {
-          channel: 1,
-          receivedAt: 1,
-          order: 1,
-          partition: 1,
-          turns: 1,
-          sends: 1,
-          transcript: 1,
-          source: 1,
-          takenOver: 1,
-          body: { $cond: [{ $lte: [{ $strLenBytes: '$body' }, MAX_BODY_BYTES] }, '$body', null] },
-        },
-      },
-    ],
-    { batchSize: PAGE, maxTimeMS: QUERY_MS },
-  )
+): AsyncGenerator<Earlier> {
+  let until = receivedAt
+  let sameMoment: string[] = []
+  for (let left = limit; left > 0; left -= PAGE) {
+    const page = await readPage({
+      match: { workspace, thread, receivedAt: { $lte: until }, _id: { $nin: sameMoment } },
+      sort: { receivedAt: -1, _id: -1 },
+      limit: Math.min(left, PAGE),
+      project: SPOKEN,
+    })
+    yield* page
+    const last = page.at(-1)?.receivedAt
+    if (last === undefined || page.length < PAGE) return
+    const ofLast = page.filter((one) => one.receivedAt.getTime() === last.getTime()).map(({ _id }) => _id)
+    sameMoment = last.getTime() === until.getTime() ? [...sameMoment, ...ofLast] : ofLast
+    until = last
+  }
+}
+
+const SPOKEN = {
+  channel: 1,
+  receivedAt: 1,
+  order: 1,
+  partition: 1,
+  turns: 1,
+  sends: 1,
+  transcript: 1,
+  source: 1,
+  takenOver: 1,
+  body: { $cond: [{ $lte: [{ $strLenBytes: '$body' }, MAX_BODY_BYTES] }, '$body', null] },
 }
 
 /** Of what came in the same moment, what is to be worked later does not belong to it. */
