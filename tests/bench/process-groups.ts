@@ -2,6 +2,8 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { findOwned } from '@parley/local/processes/owned'
 import type { OwnSystem } from '../dispatch/own-system.ts'
+import { type Figures, mapValues } from './figures.ts'
+import { cpuSeconds } from './processes.ts'
 
 const SERVICES = ['gateway', 'webhook', 'dispatcher', 'configuration', 'identity']
 const ESTABLISHED = '01'
@@ -39,6 +41,20 @@ export function groupProcesses({ system, runFile }: Pick<OwnSystem, 'system' | '
   const missing = Object.keys(groups).filter((name) => name !== 'Wine' && groups[name]?.pids.length === 0)
   if (missing.length > 0) throw new Error(`Not processes of this machine: ${missing.join(', ')}`)
   return groups
+}
+
+/** Seconds of processor time that each group has used so far. */
+export function secondsOf(groups: ProcessGroups): Figures {
+  return mapValues(groups, ({ pids }) => pids.reduce((all, pid) => all + cpuSeconds({ pid }), 0))
+}
+
+/** Memory of each group at the moment, in MiB; pages that processes share count once. */
+export function memoryOf(groups: ProcessGroups): Figures {
+  return mapValues(groups, ({ pids }) => pids.reduce((all, pid) => all + proportionalKib(pid), 0) / 1_024)
+}
+
+function proportionalKib(pid: number): number {
+  return Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1])
 }
 
 /** How many TCP connections over IPv4 the processes have to a port. */
