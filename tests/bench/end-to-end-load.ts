@@ -24,8 +24,8 @@ export interface LoadTask {
   messages?: number
   /** Messages a second, each at its time; without it each connection posts as soon as it has been answered. */
   rate?: number
-  /** How long to wait after the last arrival, 6 when not given. A repeat would come by then, and what follows a message be done. */
-  calmSeconds?: number
+  /** How long to wait after the last arrival: a repeat would come by then, and what follows a message be done. */
+  calmSeconds: number
 }
 
 export interface LoadOutcome extends DeliveryCounts {
@@ -46,7 +46,6 @@ export interface LoadOutcome extends DeliveryCounts {
 
 const SILENCE_MS = 30_000
 const CHECK_MS = 20
-const CALM_SECONDS = 6
 const call = z.looseObject({ variables: z.tuple([z.string(), z.coerce.number()]) })
 
 let arrived: { load: string; index: number; at: number }[] = []
@@ -80,7 +79,7 @@ async function carryOut(task: LoadTask): Promise<LoadOutcome> {
       ? await asFastAsPossible({ port, connections, request, goesOn })
       : await atRate({ port, connections, request, rate, seconds })
   await untilArrived(postedAt.length)
-  await pause((task.calmSeconds ?? CALM_SECONDS) * 1_000)
+  await pause(task.calmSeconds * 1_000)
   const own = arrived.filter(({ load }) => load === task.name)
   const ms = own.map(({ index, at }) => at - (postedAt[index] ?? Number.NaN))
   return {

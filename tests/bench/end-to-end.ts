@@ -20,6 +20,11 @@ const size = z.object({
   CONNECTIONS: integer({ min: 1, max: 64 }).default(64).describe('Posts under way at a time'),
   RATE: integer({ min: 1, max: 10_000 }).default(500).describe('Messages a second of the steady load'),
   IDLE_SECONDS: integer({ min: 1, max: 300 }).default(10).describe('How long nothing happens beforehand'),
+  CALM_SECONDS: integer({ min: 1, max: 60 })
+    .default(6)
+    .describe(
+      'How long a load counts after its last arrival: a repeat would come by then, and the audit be done',
+    ),
   WARM_UP_MESSAGES: integer({ min: 1, max: 1_000_000 })
     .default(8_000)
     .describe('For each instance beforehand: until then it spends more on a message, not being compiled yet'),
@@ -35,7 +40,7 @@ const CALM_MS = 2_000
 /** Below that share of the steady rate the machine could not do it. */
 const REACHED = 0.98
 
-const { DURATION, CONNECTIONS, RATE, IDLE_SECONDS, WARM_UP_MESSAGES, INSTANCES } = parseConfig(
+const { DURATION, CONNECTIONS, RATE, IDLE_SECONDS, CALM_SECONDS, WARM_UP_MESSAGES, INSTANCES } = parseConfig(
   size,
   process.env,
 )
@@ -72,7 +77,7 @@ async function measure(instances: number): Promise<InstanceRun> {
   })
   try {
     const target = await makeParleyTarget(own, load.url)
-    const task = { target, connections: CONNECTIONS, seconds: DURATION }
+    const task = { target, connections: CONNECTIONS, seconds: DURATION, calmSeconds: CALM_SECONDS }
     const found = groupProcesses(own)
     const groups = () => found
     const messages = instances * WARM_UP_MESSAGES

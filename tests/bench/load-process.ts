@@ -4,14 +4,17 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { CHECKOUT } from '@parley/local/checkout'
 import type { LoadEndpoint, LoadOutcome, LoadTask } from './end-to-end-load.ts'
-import { type Figures, mapValues, since } from './figures.ts'
+import { type Figures, mapValues, since, sum } from './figures.ts'
 import { type ProcessGroups, secondsOf } from './process-groups.ts'
+import { cpuSeconds, machineSeconds } from './processes.ts'
 
 export interface MeasuredLoad extends LoadOutcome {
   /** How long it took, with all that it left behind. */
   seconds: number
   /** Processor time for each message beyond what would have been used without any, by process. */
   micros: Figures
+  /** Processors in use by what is neither measured nor the load, on average: others disturb it. */
+  disturbance: number
 }
 
 export type LoadProcess = Awaited<ReturnType<typeof startLoad>>
@@ -27,6 +30,7 @@ export async function startLoad() {
   const { url } = await nextMessage<LoadEndpoint>()
   return {
     url,
+    pid: child.pid,
     carryOut(task: LoadTask): Promise<LoadOutcome> {
       child.send(task)
       return nextMessage<LoadOutcome>()
@@ -52,13 +56,17 @@ export async function measureLoad(options: {
   const { load, groups, idle, task } = options
   const began = performance.now()
   const before = secondsOf(groups())
+  const othersBefore = machineSeconds() - sum(before) - cpuSeconds(load)
   const outcome = await load.carryOut(task)
-  const spent = since(before, secondsOf(groups()))
+  const after = secondsOf(groups())
+  const others = machineSeconds() - sum(after) - cpuSeconds(load) - othersBefore
+  const spent = since(before, after)
   const seconds = (performance.now() - began) / 1_000
   const beyondIdle = (used: number, name: string) => used * 1e6 - (idle[name] ?? 0) * 1e3 * seconds
   return {
     ...outcome,
     seconds,
     micros: mapValues(spent, (used, name) => beyondIdle(used, name) / outcome.posted),
+    disturbance: others / seconds,
   }
 }

@@ -83,6 +83,14 @@ export function cpuSeconds({ pid }: { pid?: number | undefined }): number {
   return ticks / TICKS_A_SECOND
 }
 
+/** What the machine's processors have worked so far, in seconds, for whom it may be; also what another machine took of them. */
+export function machineSeconds(): number {
+  const [, ...fields] = (/^cpu .*$/m.exec(readFileSync('/proc/stat', 'utf8'))?.[0] ?? '').split(/\s+/)
+  const [user = 0, nice = 0, system = 0, _idle, _waiting, irq = 0, softIrq = 0, stolen = 0] =
+    fields.map(Number)
+  return (user + nice + system + irq + softIrq + stolen) / TICKS_A_SECOND
+}
+
 /** The memory that a process has at the moment, in KiB. */
 export function residentKib({ pid }: { pid?: number | undefined }): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
