@@ -17,14 +17,15 @@ const size = z.object({
     .describe('Conversations that wait for the model at the same time'),
   EACH: integer({ min: 1, max: 100 }).default(3).describe('Messages of each, where turns are measured'),
   MESSAGES: integer({ min: 1_000, max: 1_000_000 }).default(30_000).describe('Templated messages of one run'),
-  RUNS: integer({ min: 1, max: 20 }).default(3).describe('Runs of each, after one to warm up'),
+  RUNS: integer({ min: 1, max: 20 }).default(3).describe('Runs of each'),
+  WARM_UPS: integer({ min: 0, max: 9 }).default(1).describe('Runs of each that are not counted, beforehand'),
   MODEL_MS: integer({ min: 0, max: 30_000 }).default(5_000).describe('How long the model takes'),
 })
 const WAITING_MS = 60_000
 const INPUT = 'Onde está a minha encomenda?'
 const CHARACTER = { name: 'Ana', description: 'Answers customers', backstory: 'Knows every parcel.' }
 
-const { CONVERSATIONS, EACH, MESSAGES, RUNS, MODEL_MS } = parseConfig(size, process.env)
+const { CONVERSATIONS, EACH, MESSAGES, RUNS, WARM_UPS, MODEL_MS } = parseConfig(size, process.env)
 const people = Array.from({ length: CONVERSATIONS }, (_, n) => `person-${n}`)
 const threads = Array.from({ length: 1_000 }, (_, n) => `thread-${n}`)
 leaveLastCore()
@@ -53,17 +54,17 @@ try {
   const memory: number[] = []
   const loop = { ours: [] as number[], bare: [] as number[] }
   const templated = { alone: [] as number[], waiting: [] as number[] }
-  for (let run = 0; run <= RUNS; run++) {
+  for (let run = 1 - WARM_UPS; run <= RUNS; run++) {
     const kib = await measureMemory()
     const ours = await measureModelLoop(startDispatcher(), { queued: true })
     const bare = await measureModelLoop(startBare(), { queued: false })
     const alone = await measureTemplated(0)
     const waiting = await measureTemplated(CONVERSATIONS)
     console.log(
-      `${run === 0 ? 'to warm up' : `run ${run}`}: ${kib.toFixed(1)} KiB for each conversation; turns a second of processor ` +
+      `${run < 1 ? 'to warm up' : `run ${run}`}: ${kib.toFixed(1)} KiB for each conversation; turns a second of processor ` +
         `${ours.toFixed(0)}, bare ${bare.toFixed(0)}; templated ${alone.toFixed(0)}/s, while they wait ${waiting.toFixed(0)}/s`,
     )
-    if (run === 0) continue
+    if (run < 1) continue
     memory.push(kib)
     loop.ours.push(ours)
     loop.bare.push(bare)

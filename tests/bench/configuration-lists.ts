@@ -12,15 +12,15 @@ const size = z.object({
   TASKS: integer({ min: 1_000, max: 5_000_000 })
     .default(1_000_000)
     .describe('Tasks of one workspace, a multiple of 10'),
+  WARM_UPS: integer({ min: 0, max: 1_000 }).default(20).describe('How often each is read beforehand'),
   ROUNDS: integer({ min: 10, max: 10_000 }).default(200).describe('How often each page is read'),
 })
 const LIMIT = 50
 const WORKSPACE = 2
-const WARM_UP = 20
 const MAX_RATIO = 1.3
 const MAX_KEYS = 1.1
 
-const { TASKS, ROUNDS } = parseConfig(size, process.env)
+const { TASKS, WARM_UPS, ROUNDS } = parseConfig(size, process.env)
 /** Page 10,000 of a million tasks, and as far on in fewer. */
 const PAGE = Math.floor(TASKS / 2 / LIMIT)
 const ids = Array.from({ length: TASKS }, (_, at) => at + 1)
@@ -150,7 +150,7 @@ function compare(a: Position['value'], b: Position['value']): number {
 async function alternately(urls: [string, string]): Promise<[number, number]> {
   const authorization = `Bearer ${system.token(WORKSPACE)}`
   const times: [number[], number[]] = [[], []]
-  for (let round = -WARM_UP; round < ROUNDS; round++) {
+  for (let round = -WARM_UPS; round < ROUNDS; round++) {
     for (const at of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
       const began = performance.now()
       const response = await fetch(urls[at], { headers: { authorization } })

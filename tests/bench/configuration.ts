@@ -8,21 +8,25 @@ import { taskBody } from './seed-tasks.ts'
 const size = z.object({
   DURATION: integer({ min: 1, max: 60 }).default(5).describe('Seconds of one measurement'),
   CONNECTIONS: integer({ min: 1, max: 256 }).default(32).describe('Requests under way at a time'),
+  DOCUMENTS: integer({ min: 10, max: 1_000 }).default(1_000).describe('Documents that are read and replaced'),
   RUNS: integer({ min: 1, max: 99 }).default(3).describe('How often each is measured, in turns'),
 })
 const WORKSPACE = 1
 
-const { DURATION, CONNECTIONS, RUNS } = parseConfig(size, process.env)
+const { DURATION, CONNECTIONS, DOCUMENTS, RUNS } = parseConfig(size, process.env)
 const kinds: Record<string, { least: number; next(index: number): LoopCall }> = {
   'POST, a new document': {
     least: 0.6,
     next: () => ({ method: 'POST', path: '/rest/tasks', body: taskBody }),
   },
-  'PUT, one of 1,000': { least: 0.6, next: (at) => ({ method: 'PUT', path: one(at), body: taskBody }) },
-  'GET, one of 1,000': { least: 0.8, next: (at) => ({ method: 'GET', path: one(at) }) },
+  [`PUT, one of ${DOCUMENTS}`]: {
+    least: 0.6,
+    next: (at) => ({ method: 'PUT', path: one(at), body: taskBody }),
+  },
+  [`GET, one of ${DOCUMENTS}`]: { least: 0.8, next: (at) => ({ method: 'GET', path: one(at) }) },
   'GET, a list of 50': { least: 0.8, next: () => ({ method: 'GET', path: '/rest/tasks' }) },
 }
-const one = (at: number): string => `/rest/tasks/${1 + (at % 1_000)}`
+const one = (at: number): string => `/rest/tasks/${1 + (at % DOCUMENTS)}`
 
 const system = await startBenchSystem('configuration')
 try {

@@ -21,16 +21,16 @@ const size = z.object({
     .describe('Messages, a multiple of 1,000'),
   THREADS: integer({ min: 100, max: 100_000 }).default(10_000).describe('Threads, a multiple of 10'),
   ROUNDS: integer({ min: 10, max: 10_000 }).default(100).describe('How often each call is made'),
+  COLD_STARTS: integer({ min: 1, max: 100 }).default(10).describe('First paints'),
 })
 /** The first workspace of a system. */
 const WORKSPACE = 1
 const READY_MS = 120_000
 const WARM_UP = 3
-const COLD_STARTS = 10
 const MAX_MS = 300
 const MAX_PAINT_MS = 1_000
 
-const { MESSAGES, THREADS, ROUNDS } = parseConfig(size, process.env)
+const { MESSAGES, THREADS, ROUNDS, COLD_STARTS } = parseConfig(size, process.env)
 const system = await inTemporaryState('bench', async ({ directory, stopLater }) => {
   const say = console.error
   await buildConsole()

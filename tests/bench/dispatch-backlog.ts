@@ -6,7 +6,7 @@ import { report } from './results.ts'
 import { rateBetween } from './sink.ts'
 
 const size = z.object({
-  MESSAGES: integer({ min: 100_000, max: 1_000_000 }).default(500_000).describe('Messages in the backlog'),
+  MESSAGES: integer({ min: 10_000, max: 1_000_000 }).default(500_000).describe('Messages in the backlog'),
   THREADS: integer({ min: 8, max: 100_000 }).default(2_000).describe('Threads they are of'),
 })
 

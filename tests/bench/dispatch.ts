@@ -8,7 +8,8 @@ import { rateBetween } from './sink.ts'
 
 const size = z.object({
   MESSAGES: integer({ min: 1_000, max: 1_000_000 }).default(100_000).describe('Messages of one run'),
-  RUNS: integer({ min: 1, max: 20 }).default(3).describe('Runs of each, in turns, after one to warm up'),
+  RUNS: integer({ min: 1, max: 20 }).default(3).describe('Runs of each, in turns'),
+  WARM_UPS: integer({ min: 0, max: 9 }).default(1).describe('Runs of each that are not counted, beforehand'),
   PROFILE: z.string().optional().describe('A folder for CPU profiles of the dispatcher'),
 })
 
@@ -26,7 +27,7 @@ interface Kind {
 }
 
 const THREADS = Array.from({ length: 1_000 }, (_, n) => `thread-${n}`)
-const { MESSAGES, RUNS, PROFILE } = parseConfig(size, process.env)
+const { MESSAGES, RUNS, WARM_UPS, PROFILE } = parseConfig(size, process.env)
 leaveLastCore()
 const system = await startDispatchSystem({ pinned: true })
 let count = 0
@@ -38,7 +39,7 @@ try {
     'bare amqplib consume, POST, ack': { start: () => system.startBare(), logged: false },
   }
   const runs = new Map<string, Measured[]>(Object.keys(kinds).map((name) => [name, []]))
-  for (let run = 0; run <= RUNS; run++) {
+  for (let run = 1 - WARM_UPS; run <= RUNS; run++) {
     for (const [name, kind] of Object.entries(kinds)) {
       const measured = await measure(kind)
       if (run > 0) runs.get(name)?.push(measured)

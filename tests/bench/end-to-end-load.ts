@@ -1,24 +1,21 @@
-// The load of the benchmark end-to-end, a process of its own: the client that posts, and the endpoint where the sends arrive.
+// The load of the benchmarks end-to-end and peers, a process of its own: the client that posts, and the endpoint where the sends arrive.
 import { setTimeout as pause } from 'node:timers/promises'
 import { percentile } from '@parley/local/demo/reconciliation'
 import { listen } from '@parley/local/testing/service-under-test'
 import { z } from 'zod'
 import { countDeliveries, type DeliveryCounts } from './delivery-counts.ts'
-import { asFastAsPossible, atRate, requestBytes } from './http-load.ts'
+import { asFastAsPossible, atRate } from './http-load.ts'
+import { type LoadTarget, messageRequest } from './load-requests.ts'
 import { rateBetween } from './sink.ts'
 
-/** The callback that the messages' channel needs; it is the first that this process sends to its parent. */
+/** Where the messages are to be delivered; it is the first that this process sends to its parent. */
 export interface LoadEndpoint {
   url: string
 }
 
 /** One load, which the parent sends; this process answers with its {@link LoadOutcome}. */
 export interface LoadTask {
-  /** The gateway's. */
-  port: number
-  token: string
-  /** The channel's `extId`. */
-  channel: string
+  target: LoadTarget
   /** Unlike that of any load before. */
   name: string
   connections: number
@@ -27,26 +24,28 @@ export interface LoadTask {
   messages?: number
   /** Messages a second, each at its time; without it each connection posts as soon as it has been answered. */
   rate?: number
+  /** How long to wait after the last arrival: a repeat would come by then, and what follows a message be done. */
+  calmSeconds: number
 }
 
 export interface LoadOutcome extends DeliveryCounts {
   posted: number
-  /** Posts that were not answered with 200. */
+  /** Posts that were not answered with 2xx. */
   refused: number
   /** Posts a second, and messages that arrived a second, those from the tenth to the last tenth. */
   postsPerSecond: number
   perSecond: number
+  /** Messages a second from the first post to the last arrival. */
+  drainedPerSecond: number
+  /** Milliseconds from the time of the post to its answer. */
+  accepted: { p50: number; p99: number }
   /** Milliseconds from the time of the post to the arrival. */
   p50: number
   p99: number
 }
 
-const THREADS = 1_000
-const PATH = '/api/hooks/whatsapp'
 const SILENCE_MS = 30_000
 const CHECK_MS = 20
-// A repeat would come by then, and what follows a message is done: its end, its thread, the audit of the log.
-const CALM_MS = 6_000
 const call = z.looseObject({ variables: z.tuple([z.string(), z.coerce.number()]) })
 
 let arrived: { load: string; index: number; at: number }[] = []
@@ -65,20 +64,22 @@ process.send?.({ url: endpoint.url } satisfies LoadEndpoint)
 
 async function carryOut(task: LoadTask): Promise<LoadOutcome> {
   arrived = []
-  const { port, connections, seconds, messages = Number.POSITIVE_INFINITY, rate } = task
+  const { target, connections, seconds, messages = Number.POSITIVE_INFINITY, rate } = task
+  const { port } = target
   const postedAt: number[] = []
   const request = (index: number, from: number) => {
     postedAt[index] = from
-    return requestOf(task, index)
+    return messageRequest(target, task.name, index)
   }
-  const until = performance.now() + seconds * 1_000
+  const began = performance.now()
+  const until = began + seconds * 1_000
   const goesOn = (count: number) => count < messages && performance.now() < until
   const posts =
     rate === undefined
       ? await asFastAsPossible({ port, connections, request, goesOn })
       : await atRate({ port, connections, request, rate, seconds })
   await untilArrived(postedAt.length)
-  await pause(CALM_MS)
+  await pause(task.calmSeconds * 1_000)
   const own = arrived.filter(({ load }) => load === task.name)
   const ms = own.map(({ index, at }) => at - (postedAt[index] ?? Number.NaN))
   return {
@@ -95,6 +96,8 @@ async function carryOut(task: LoadTask): Promise<LoadOutcome> {
       0.1,
       0.9,
     ),
+    drainedPerSecond: (own.length * 1_000) / ((own.at(-1)?.at ?? Number.NaN) - began),
+    accepted: { p50: posts.p50, p99: posts.p99 },
     p50: percentile(ms, 0.5) ?? Number.NaN,
     p99: percentile(ms, 0.99) ?? Number.NaN,
   }
@@ -107,19 +110,4 @@ async function untilArrived(count: number): Promise<void> {
     if (arrived.length > seen.count) seen = { count: arrived.length, at: performance.now() }
     await pause(CHECK_MS)
   }
-}
-
-function requestOf({ token, channel, name }: LoadTask, index: number): Buffer {
-  const thread = index % THREADS
-  const args = { template: 'order_update', language: 'en', variables: [name, String(index)] }
-  return requestBytes({
-    path: PATH,
-    headers: { authorization: `Bearer ${token}`, 'idempotency-key': `${name}-${index}` },
-    body: JSON.stringify({
-      extId: channel,
-      user: { phone: `+55119${String(thread).padStart(8, '0')}` },
-      thread: { extId: `thread-${thread}` },
-      answer: { functions: [{ name: 'sendTemplate', args }] },
-    }),
-  })
 }

@@ -1,14 +1,11 @@
 import { exactlyOnce } from './delivery-counts.ts'
-import type { LoadOutcome } from './end-to-end-load.ts'
+import { type Figures, mapValues, sum } from './figures.ts'
 import { fitLine } from './fit-line.ts'
+import type { MeasuredLoad } from './load-process.ts'
 
-export interface LoadRun extends LoadOutcome {
-  /** How long it took, with all that it left behind. */
-  seconds: number
-  /** Processor time for each message beyond what would have been used without any. */
-  micros: Record<string, number>
-  /** Operations that each server is asked for with each message, likewise. */
-  questions: Record<string, number>
+export interface LoadRun extends MeasuredLoad {
+  /** Operations that each server is asked for with each message, beyond those without any. */
+  questions: Figures
 }
 
 /** What was measured with so many webhooks and dispatchers. */
@@ -17,9 +14,9 @@ export interface InstanceRun {
   /** Messages a second of the steady load. */
   rate: number
   /** Milliseconds of processor time a second before any load. */
-  idle: Record<string, number>
+  idle: Figures
   /** Operations a second that each server is asked for meanwhile. */
-  questions: Record<string, number>
+  questions: Figures
   closed: LoadRun
   steady: LoadRun
   /** What each process holds after the loads, the mean of its group. */
@@ -29,15 +26,10 @@ export interface InstanceRun {
   >
 }
 
-export const sum = (values: Record<string, number>) =>
-  Object.values(values).reduce((all, value) => all + value, 0)
-
 /** The processor time of each process for a message at the steady rate, with what it uses in any case. */
-export function withIdle({ rate, idle, steady }: InstanceRun): Record<string, number> {
-  const share = (name: string) => ((idle[name] ?? 0) * 1e3) / rate
-  return Object.fromEntries(
-    Object.entries(steady.micros).map(([name, micros]) => [name, micros + share(name)]),
-  )
+export function withIdle(run: { rate: number; idle: Figures; steady: MeasuredLoad }): Figures {
+  const { rate, idle, steady } = run
+  return mapValues(steady.micros, (micros, name) => micros + ((idle[name] ?? 0) * 1e3) / rate)
 }
 
 export function printCosts(run: InstanceRun): void {
@@ -91,14 +83,14 @@ export function printCosts(run: InstanceRun): void {
   )
 }
 
-const listed = (questions: Record<string, number>) =>
+const listed = (questions: Figures) =>
   Object.entries(questions)
     .map(([server, count]) => `${server} ${count.toFixed(1)}`)
     .join(', ')
 
 /** How the cost of a message, and of nothing, grows with the instances: a + b × instances, by least squares. */
 export function printFits(runs: readonly InstanceRun[]): void {
-  const kinds: [string, (run: InstanceRun) => Record<string, number>][] = [
+  const kinds: [string, (run: InstanceRun) => Figures][] = [
     ['closed µs', ({ closed }) => closed.micros],
     ['steady µs', ({ steady }) => steady.micros],
     ['idle ms/s', ({ idle }) => idle],

@@ -16,7 +16,8 @@ const size = z.object({
   WAITING: integer({ min: 1, max: 1_000_000 })
     .default(50_000)
     .describe('Events that wait for the dead receiver'),
-  RUNS: integer({ min: 1, max: 20 }).default(3).describe('Runs of each, in turns, after one to warm up'),
+  RUNS: integer({ min: 1, max: 20 }).default(3).describe('Runs of each, in turns'),
+  WARM_UPS: integer({ min: 0, max: 9 }).default(1).describe('Runs of each that are not counted, beforehand'),
 })
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const CREATED = '2026-01-01T00:00:00.000Z'
@@ -26,7 +27,7 @@ const BATCH = 5_000
 const [LIVE, DEAD] = [1, 2]
 const account = { _id: 1, username: 'a', name: 'a', profile: 1, context: {} }
 
-const { MESSAGES, WAITING, RUNS } = parseConfig(size, process.env)
+const { MESSAGES, WAITING, RUNS, WARM_UPS } = parseConfig(size, process.env)
 leaveLastCore()
 const dead = createServer(() => undefined)
 await new Promise<void>((resolve) => dead.listen(0, '127.0.0.1', resolve))
@@ -40,7 +41,7 @@ try {
     alone: [],
     withDead: [],
   }
-  for (let run = 0; run <= RUNS; run++) {
+  for (let run = 1 - WARM_UPS; run <= RUNS; run++) {
     for (const kind of ['alone', 'withDead'] as const) {
       if (kind === 'withDead') await letWait()
       const measured = await measure()

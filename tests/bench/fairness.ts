@@ -17,13 +17,13 @@ const size = z.object({
     .default(1_000)
     .describe('How fast it comes; the gateway lets 1,000 a second of one workspace through'),
   HANGING_A_SECOND: integer({ min: 1, max: 1_000 }).default(60).describe('Messages to a handler that hangs'),
+  WARM_UP_SECONDS: integer({ min: 1, max: 60 }).default(10).describe('How long it runs beforehand'),
   SECONDS: integer({ min: 5, max: 600 }).default(60).describe('How long each part takes at least'),
 })
 const QUIET = 2
 const QUIET_A_SECOND = 4
-const WARM_MS = 10_000
 
-const { FLOOD, FLOOD_A_SECOND, HANGING_A_SECOND, SECONDS } = parseConfig(size, process.env)
+const { FLOOD, FLOOD_A_SECOND, HANGING_A_SECOND, WARM_UP_SECONDS, SECONDS } = parseConfig(size, process.env)
 const urls = { noisySink: '', hanging: '' }
 const system = await startDispatchSystem({
   pinned: false,
@@ -50,7 +50,7 @@ try {
 async function measureAll({ startDispatcher, sink }: DispatchSystem, channel: ConfirmChannel): Promise<void> {
   startDispatcher()
   const during = (name: string, meanwhile: Promise<unknown>) => measure({ channel, sink, name, meanwhile })
-  await during('warm', pause(WARM_MS))
+  await during('warm', pause(WARM_UP_SECONDS * 1_000))
   const before = await during('before', pause(SECONDS * 500))
   const hung = await during(
     'hung',

@@ -17,6 +17,7 @@ import { compare as compareRuns, median, report } from './results.ts'
 const size = z.object({
   DURATION: integer({ min: 1, max: 60 }).default(5).describe('Seconds of one measurement'),
   CONNECTIONS: integer({ min: 1, max: 512 }).default(64).describe('Requests under way at a time'),
+  RUNS: integer({ min: 1, max: 99 }).default(3).describe('How often each is measured, in turns'),
   RATE: integer({ min: 1, max: 10_000 }).default(500).describe('Messages a second of the steady load'),
   STEADY_SECONDS: integer({ min: 1, max: 600 }).default(10).describe('How long the steady load lasts'),
   MESSAGES: integer({ min: 10_000, max: 10_000_000 })
@@ -28,12 +29,11 @@ type Measured = Load & {
   cpuMicros: number
 }
 
-const RUNS = 3
 const PORTS = { ours: 18_421, bare: 18_422 }
 const PATH = '/api/hooks/whatsapp'
 const THREADS = 256
 
-const { DURATION, CONNECTIONS, RATE, STEADY_SECONDS, MESSAGES } = parseConfig(size, process.env)
+const { DURATION, CONNECTIONS, RUNS, RATE, STEADY_SECONDS, MESSAGES } = parseConfig(size, process.env)
 const urlOf = (name: keyof typeof PORTS) => `http://127.0.0.1:${PORTS[name]}`
 
 leaveLastCore()

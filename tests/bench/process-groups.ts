@@ -2,9 +2,13 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { findOwned } from '@parley/local/processes/owned'
 import type { OwnSystem } from '../dispatch/own-system.ts'
+import { type Figures, mapValues } from './figures.ts'
+import { cpuSeconds } from './processes.ts'
 
 const SERVICES = ['gateway', 'webhook', 'dispatcher', 'configuration', 'identity']
 const ESTABLISHED = '01'
+/** What it takes to run the Windows build of MongoDB where there is no other. */
+const WINE = 'Wine'
 
 /** The processes of a service or a server, by its name. */
 export type ProcessGroups = Record<string, ProcessGroup>
@@ -15,7 +19,6 @@ interface ProcessGroup {
   instances: number
 }
 
-/** Throws where a server is no process of this machine: its processor time can't be read. */
 export function groupProcesses({ system, runFile }: Pick<OwnSystem, 'system' | 'runFile'>): ProcessGroups {
   const ofService = (service: string): ProcessGroup => {
     const pids = Object.entries(system.processes).flatMap(([name, { pid }]) =>
@@ -31,14 +34,38 @@ export function groupProcesses({ system, runFile }: Pick<OwnSystem, 'system' | '
   const groups: ProcessGroups = {
     ...Object.fromEntries(SERVICES.map((service) => [service, ofService(service)])),
     mongod: ofServer('mongodb', isMongod),
-    // What it takes to run the Windows build where there is no other.
-    Wine: ofServer('mongodb', (command) => !isMongod(command)),
+    [WINE]: ofServer('mongodb', (command) => !isMongod(command)),
     RabbitMQ: ofServer('rabbitmq'),
     Redis: ofServer('redis'),
   }
-  const missing = Object.keys(groups).filter((name) => name !== 'Wine' && groups[name]?.pids.length === 0)
+  return requireProcesses(groups)
+}
+
+/** Throws where a server is no process of this machine: its processor time can't be read. */
+export function requireProcesses(groups: ProcessGroups): ProcessGroups {
+  const missing = Object.keys(groups).filter((name) => name !== WINE && groups[name]?.pids.length === 0)
   if (missing.length > 0) throw new Error(`Not processes of this machine: ${missing.join(', ')}`)
   return groups
+}
+
+/** The processes that a process has started itself and that still run. */
+export function childrenOf(pid: number): number[] {
+  const ofThread = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return ofThread === '' ? [] : ofThread.split(' ').map(Number)
+}
+
+/** Seconds of processor time that each group has used so far. */
+export function secondsOf(groups: ProcessGroups): Figures {
+  return mapValues(groups, ({ pids }) => pids.reduce((all, pid) => all + cpuSeconds({ pid }), 0))
+}
+
+/** Memory of each group at the moment, in MiB; pages that processes share count once. */
+export function memoryOf(groups: ProcessGroups): Figures {
+  return mapValues(groups, ({ pids }) => pids.reduce((all, pid) => all + proportionalKib(pid), 0) / 1_024)
+}
+
+function proportionalKib(pid: number): number {
+  return Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1])
 }
 
 /** How many TCP connections over IPv4 the processes have to a port. */

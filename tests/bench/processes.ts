@@ -8,6 +8,8 @@ const START_MS = 30_000
 const CHECK_MS = 100
 // Of the clock that Linux counts processor time by.
 const TICKS_A_SECOND = 100
+// In /proc/PID/stat after the name: user and system time, and both of the children that have ended.
+const [FIRST_TIME, TIMES] = [11, 4]
 
 /** A process that a benchmark has started. */
 export interface Runner {
@@ -72,12 +74,21 @@ export async function outputOf(
   return stdout
 }
 
-/** What a process has used of processors so far, in seconds, its threads included. */
+/** What a process has used of processors so far, in seconds, with its threads and those of its children that have ended. */
 export function cpuSeconds({ pid }: { pid?: number | undefined }): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')
     .split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND
+  const ticks = fields.slice(FIRST_TIME, FIRST_TIME + TIMES).reduce((all, field) => all + Number(field), 0)
+  return ticks / TICKS_A_SECOND
+}
+
+/** What the machine's processors have worked so far, in seconds, for whom it may be; also what another machine took of them. */
+export function machineSeconds(): number {
+  const [, ...fields] = (/^cpu .*$/m.exec(readFileSync('/proc/stat', 'utf8'))?.[0] ?? '').split(/\s+/)
+  const [user = 0, nice = 0, system = 0, _idle, _waiting, irq = 0, softIrq = 0, stolen = 0] =
+    fields.map(Number)
+  return (user + nice + system + irq + softIrq + stolen) / TICKS_A_SECOND
 }
 
 /** The memory that a process has at the moment, in KiB. */

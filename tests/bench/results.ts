@@ -6,9 +6,10 @@ export interface Result {
   /** What Parley reached, and what the other did in the same run. */
   parley: string
   against: string
-  ratio: number
+  /** Nothing where the other is not on this machine. */
+  ratio?: number
   /** Lowest and highest of the repetitions. */
-  spread: [low: number, high: number]
+  spread?: [low: number, high: number]
   /** What is aimed at, as `≥ 0.5`; nothing when it is only told. */
   reach?: { least?: number; most?: number }
 }
@@ -20,6 +21,7 @@ export function report(result: Result): void {
 }
 
 export function meetsAim({ ratio, reach = {} }: Result): boolean {
+  if (ratio === undefined) return true
   return (
     ratio >= (reach.least ?? Number.NEGATIVE_INFINITY) && ratio <= (reach.most ?? Number.POSITIVE_INFINITY)
   )

@@ -1,49 +1,90 @@
 // Runs every benchmark, one after the other, and prints one table of all ratios.
 //   npm run bench            all of them
 //   npm run bench -- intake  only those named
+//   npm run bench -- quick   all of them, small: each ratio once; also with names
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
+import { sum } from './figures.ts'
 import { meetsAim, type Result } from './results.ts'
 
-const SCRIPTS: Record<string, string> = {
-  gateway: 'gateway/run.ts',
-  intake: 'intake.ts',
-  'public-intake': 'gateway/intake.ts',
-  dispatch: 'dispatch.ts',
-  backlog: 'dispatch-backlog.ts',
-  fairness: 'fairness.ts',
-  agents: 'agents.ts',
-  events: 'events.ts',
-  configuration: 'configuration.ts',
-  lists: 'configuration-lists.ts',
-  streams: 'streams.ts',
-  threads: 'threads.ts',
-  console: 'console.ts',
-  start: 'start.ts',
-  'end-to-end': 'end-to-end.ts',
-  auditor: 'auditor.ts',
+interface Benchmark {
+  script: string
+  /** Its sizes in a quick run: one repetition of each ratio. What the environment says counts more. */
+  quick: Record<string, string>
 }
 
-const requested = process.argv.slice(2)
-const unknown = requested.filter((name) => !(name in SCRIPTS))
-if (unknown.length > 0) throw new Error(`There are ${Object.keys(SCRIPTS).join(', ')}; not ${unknown}`)
+const BENCHMARKS: Record<string, Benchmark> = {
+  gateway: { script: 'gateway/run.ts', quick: { RUNS: '1', DURATION: '1' } },
+  intake: {
+    script: 'intake.ts',
+    quick: { RUNS: '1', DURATION: '1', STEADY_SECONDS: '2', MESSAGES: '20000' },
+  },
+  'public-intake': { script: 'gateway/intake.ts', quick: { RUNS: '1', DURATION: '1' } },
+  dispatch: { script: 'dispatch.ts', quick: { RUNS: '1', WARM_UPS: '0', MESSAGES: '10000' } },
+  backlog: { script: 'dispatch-backlog.ts', quick: { MESSAGES: '10000' } },
+  fairness: {
+    script: 'fairness.ts',
+    quick: { WARM_UP_SECONDS: '3', SECONDS: '5', FLOOD: '2000' },
+  },
+  agents: {
+    script: 'agents.ts',
+    quick: { RUNS: '1', WARM_UPS: '0', CONVERSATIONS: '50', MESSAGES: '2000', MODEL_MS: '500' },
+  },
+  events: { script: 'events.ts', quick: { RUNS: '1', WARM_UPS: '0', MESSAGES: '500', WAITING: '10000' } },
+  configuration: { script: 'configuration.ts', quick: { RUNS: '1', DURATION: '1', DOCUMENTS: '20' } },
+  lists: { script: 'configuration-lists.ts', quick: { TASKS: '20000', WARM_UPS: '2', ROUNDS: '10' } },
+  streams: { script: 'streams.ts', quick: { STREAMS: '100', SECONDS: '5' } },
+  threads: { script: 'threads.ts', quick: { THREADS: '20000', ROUNDS: '20' } },
+  console: {
+    script: 'console.ts',
+    quick: { MESSAGES: '20000', THREADS: '1000', ROUNDS: '10', COLD_STARTS: '2' },
+  },
+  start: { script: 'start.ts', quick: { RUNS: '1' } },
+  'end-to-end': {
+    script: 'end-to-end.ts',
+    quick: { WARM_UP_MESSAGES: '2000', IDLE_SECONDS: '2', CALM_SECONDS: '2', DURATION: '3' },
+  },
+  auditor: { script: 'auditor.ts', quick: { MESSAGES: '5000' } },
+  peers: {
+    script: 'peers/run.ts',
+    quick: {
+      WARM_UP_MESSAGES: '2000',
+      IDLE_SECONDS: '2',
+      CALM_SECONDS: '2',
+      MESSAGES: '2000',
+      STEADY_SECONDS: '5',
+    },
+  },
+}
+const QUICK = 'quick'
+
+const named = process.argv.slice(2)
+const isQuick = named.includes(QUICK)
+const requested = named.filter((name) => name !== QUICK)
+const unknown = requested.filter((name) => !(name in BENCHMARKS))
+if (unknown.length > 0)
+  throw new Error(`There are ${Object.keys(BENCHMARKS).join(', ')}, and ${QUICK}; not ${unknown}`)
 
 const directory = mkdtempSync(join(tmpdir(), 'parley-results-'))
 const file = join(directory, 'results.jsonl')
 const failed: string[] = []
+const seconds: Record<string, number> = {}
 try {
-  for (const [name, script] of Object.entries(SCRIPTS)) {
+  for (const [name, { script, quick }] of Object.entries(BENCHMARKS)) {
     if (requested.length > 0 && !requested.includes(name)) continue
     console.log(`\n# ${name}`)
+    const began = performance.now()
     const child = spawn(process.execPath, [join(CHECKOUT, 'tests/bench', script)], {
       stdio: 'inherit',
-      env: { ...process.env, BENCH_RESULTS: file },
+      env: { ...(isQuick ? quick : {}), ...process.env, BENCH_RESULTS: file },
     })
     const [code] = await once(child, 'exit')
+    seconds[name] = (performance.now() - began) / 1_000
+    console.log(`${name} took ${seconds[name].toFixed(0)} s`)
     if (code !== 0) failed.push(name)
   }
   const results = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map(parse) : []
@@ -52,6 +93,8 @@ try {
     `\n${cpus().length} × ${model}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`,
   )
   console.table(results.map(line))
+  const durations = Object.entries(seconds).map(([name, took]) => `${name} ${took.toFixed(0)}`)
+  console.log(`${(sum(seconds) / 60).toFixed(1)} minutes; seconds of each: ${durations.join(', ')}`)
   const short = results.filter((result) => !meetsAim(result)).map(({ row }) => row)
   for (const row of short) console.log(`falls short: ${row}`)
   for (const name of failed) console.log(`did not end well: ${name}`)
@@ -72,8 +115,8 @@ function line(result: Result) {
     row,
     parley,
     against,
-    ratio: ratio.toFixed(2),
-    spread: spread.map((each) => each.toFixed(2)).join(' to '),
+    ratio: ratio?.toFixed(2) ?? '',
+    spread: spread?.map((each) => each.toFixed(2)).join(' to ') ?? '',
     aim,
     meetsAim: aim === '' ? '' : meetsAim(result) ? 'yes' : 'no',
   }

@@ -8,13 +8,18 @@ import { CACHE_DIRECTORY, CHECKOUT } from '@parley/local/checkout'
 import { isReady } from '@parley/local/demo/running-system'
 import { startServers } from '@parley/local/servers/start-servers'
 import { waitUntil } from '@parley/local/wait-until'
+import { integer, parseConfig } from '@parley/shared/config'
+import { z } from 'zod'
 import { compare, median, report } from './results.ts'
 
-const RUNS = 3
+const size = z.object({
+  RUNS: integer({ min: 1, max: 20 }).default(3).describe('How often each is measured, in turns'),
+})
 const PORT = 18_441
 const READY_MS = 180_000
 const MOST = 1.5
 
+const { RUNS } = parseConfig(size, process.env)
 const clone = mkdtempSync(join(tmpdir(), 'parley-start-'))
 try {
   cloneCheckout()
