@@ -31,8 +31,10 @@ class MemoryChannel extends EventEmitter {
     if (!upTo || !this.isOpen) throw new Error('one at a time, or too late')
     this.acked.push(fields.deliveryTag)
   }
+  /** As amqplib's: nothing may be acked any more, and a moment later it is closed. */
   async close() {
     this.isOpen = false
+    await turn()
     this.emit('close')
   }
   deliver(deliveryTag: number, timestamp?: number) {
@@ -73,6 +75,17 @@ const worked = (taken: Awaited<ReturnType<typeof startEach>>['taken'], tag: numb
   taken.get(tag)?.resolve(undefined)
 
 describe('a consumer of single deliveries', () => {
+  test('acks nothing on a channel that it gives up, though something was done a moment before', async () => {
+    const { channel, consumer, taken } = await startEach()
+    channel.deliver(1)
+    channel.deliver(2)
+    worked(taken, 1)
+    taken.get(2)?.reject(new Error('the store is unavailable'))
+    await until(() => !consumer.isConsuming())
+    await turn()
+    expect(channel.acked).toEqual([])
+  })
+
   test('acks them in the order of their arrival, whatever order they are worked in', () =>
     fc.assert(
       fc.asyncProperty(
@@ -272,8 +285,7 @@ describe('a consumer of batches', () => {
     const closing = consumer.close()
     late.resolve()
     await closing
-    await until(() => channels[0]?.isOpen === false)
-    expect(consumer.isConsuming()).toBe(false)
+    await until(() => channels[0]?.isOpen === false && !consumer.isConsuming())
   })
 
   test('that is inactive for a while consumes again when it is active, from what it has not worked', async () => {

@@ -122,6 +122,8 @@ class ChannelDeliveries implements Deliveries {
   }
 
   abandon(): void {
+    // On a channel that closes, to ack what was done a moment ago would throw.
+    this.#isOpen = false
     void this.#channel.close().catch(() => {})
   }
 
