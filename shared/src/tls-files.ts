@@ -5,7 +5,7 @@ import { wrongConfig } from './config.ts'
 import { every } from './every.ts'
 import type { Log } from './log.ts'
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+const BEGIN = '-----BEGIN CERTIFICATE-----'
 const FOLLOW_MS = 30_000
 /** What every connection over TLS has at least. */
 export const MIN_VERSION = 'TLSv1.2'
@@ -36,7 +36,8 @@ export async function readCertificate(files: { cert: string; key: string }): Pro
 
 /** Reads the certificates in PEM, at least one, in the file of a setting. Rejects with the setting and what is wrong. */
 export async function readCertificates(setting: string, file: string): Promise<string[]> {
-  const certificates = (await readText(setting, file)).match(CERTIFICATE) ?? []
+  const [, ...texts] = (await readText(setting, file)).split(BEGIN)
+  const certificates = texts.map((text) => BEGIN + text)
   try {
     for (const each of certificates) new X509Certificate(each)
   } catch {
