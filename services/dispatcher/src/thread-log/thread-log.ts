@@ -103,14 +103,15 @@ class WrittenBehind implements ThreadLog {
   }
 
   async release({ partition, term }: Pick<Lease, 'partition' | 'term'>): Promise<void> {
-    const isWhole = this.#open.has(partition)
-    this.abandon({ partition, term })
     const { instance, collections, log } = this.#options
     try {
       await this.#writeAll()
+      const isWhole = this.#open.get(partition)?.term === term
+      this.abandon({ partition, term })
       const ours = { _id: partition, owner: instance, term }
       if (isWhole) await collections.partitions.updateOne(ours, { $unset: { threads: '' } })
     } catch (error) {
+      this.abandon({ partition, term })
       const reason = error instanceof Error ? error.message : 'unknown'
       log.warn({ partition, reason }, 'threads not written: the next owner of the partition does that')
     }

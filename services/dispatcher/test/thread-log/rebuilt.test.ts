@@ -123,6 +123,17 @@ describe('the documents of threads', () => {
     await second.close()
   })
 
+  test('are complete when a partition is released in the moment after it was taken over', async () => {
+    await collections.messages.insertOne(unreadMessage('v', 15))
+    const threads = { until: new Date(0), retentionMs: RETENTION_MS }
+    await collections.partitions.updateOne({ _id: 15 }, { $set: { threads } }, { upsert: true })
+    const instance = await startInstance('short', 15, 1)
+    await instance.release({ partition: 15, term: 1 })
+    expect(await read('v')).toMatchObject({ unread: 1 })
+    expect(await checkpointOf(15)).toBeUndefined()
+    await instance.close()
+  })
+
   test('are not written back to what an instance without the lease remembers', async () => {
     const [early, late] = [unreadMessage('u', 13, new Date(Date.now() - 5_000)), unreadMessage('u', 13)]
     await collections.messages.insertMany([early, late])
