@@ -1,6 +1,10 @@
+import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
+import { Worker } from 'node:worker_threads'
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { createSpecReader, createTimeBudget } from '../src/channels/functions/spec-reader.ts'
 import type { SpecTask } from '../src/channels/functions/spec-task.ts'
+import { createSpecThread } from '../src/channels/functions/spec-thread.ts'
 
 const TASK_MS = 1_000
 const specs = createSpecReader({ taskMs: TASK_MS })
@@ -22,18 +26,19 @@ const task = (workspace: number, name: string, spec: string, args: object = { x:
   args: JSON.stringify(args),
 })
 const fine = (workspace: number, name: string) => task(workspace, name, specOf('{ type: object }'))
-/** Doubles with each step, and so never ends. */
-const endless = (workspace: number, name: string) => {
-  const steps = Array.from({ length: 40 }, (_, n) => {
+/** Doubles with each step. */
+const doubling = (workspace: number, name: string, length: number) => {
+  const steps = Array.from({ length }, (_, n) => {
     const next = `{ $ref: '#/s/n${n + 1}' }`
     return `n${n}: { allOf: [${next}, ${next}] }`
   })
   return task(
     workspace,
     name,
-    `${specOf("{ $ref: '#/s/n0' }")}s: { ${steps.join(', ')}, n40: { type: object } }`,
+    `${specOf("{ $ref: '#/s/n0' }")}s: { ${steps.join(', ')}, n${length}: { type: object } }`,
   )
 }
+const endless = (workspace: number, name: string) => doubling(workspace, name, 40)
 const patterned = (workspace: number, name: string, pattern: string) =>
   task(workspace, name, specOf(`{ properties: { x: { type: string, pattern: '${pattern}' } } }`), {
     x: `${'a'.repeat(60)}!`,
@@ -57,6 +62,25 @@ describe('specs are read outside of the event loop', () => {
     const started = performance.now()
     expect(await specs.ask(fine(1, 'doubling'))).toEqual({ kind: 'too_slow' })
     expect(performance.now() - started).toBeLessThan(900)
+  })
+
+  test('a machine that is full makes none too slow', async () => {
+    const long = (name: string) => doubling(1, name, 17)
+    const alone = createSpecThread({ taskMs: 60_000 })
+    const { ms } = await alone.run(long('alone'))
+    await alone.close()
+    const thread = createSpecThread({ taskMs: Math.ceil(2 * ms) })
+    await thread.run(fine(1, 'starts the thread'))
+    const busy = Array.from(
+      { length: 6 * availableParallelism() },
+      () => new Worker('for (;;);', { eval: true }),
+    )
+    await Promise.all(busy.map((worker) => once(worker, 'online')))
+    const started = performance.now()
+    const { end } = await thread.run(long('on a full machine'))
+    const tookMs = performance.now() - started
+    await Promise.all([thread.close(), ...busy.map((worker) => worker.terminate())])
+    expect({ kind: end.kind, isLate: tookMs > 2 * ms }).toEqual({ kind: 'request', isLate: true })
   })
 
   test('what is asked when it has closed is refused, and what waits then', async () => {

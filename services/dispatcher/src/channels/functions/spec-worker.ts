@@ -6,9 +6,18 @@ const MAX_CHARACTERS = 8 * 1024 * 1024
 
 const specs = new LRUCache<string, ReadSpec>({ max: MAX_SPECS, maxSize: MAX_CHARACTERS })
 
+/** `used` is the processor time of the thread so far. */
+export interface Worked {
+  result: SpecResult | undefined
+  used: NodeJS.CpuUsage
+}
+
 /** Answers a task in a worker thread; without one it only shows that the thread has started. */
-export default function work(task: SpecTask | undefined): SpecResult | undefined {
-  if (task === undefined) return undefined
+export default function work(task: SpecTask | undefined): Worked {
+  return { result: task && resultOf(task), used: process.threadCpuUsage() }
+}
+
+function resultOf(task: SpecTask): SpecResult {
   return runSpecTask(task, () => {
     const known = specs.get(task.key)
     if (known !== undefined) return known
