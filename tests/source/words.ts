@@ -43,8 +43,9 @@ const PHRASES = new Map([['in turn', 'sequential']])
 /** Names that were not ours to choose. They are whole identifiers, everywhere or `in` some paths. */
 const EXCEPTED: readonly { names: string; reason: string; in?: RegExp }[] = [
   {
-    names: 'keepAlive shouldKeepAlive keepAliveTimeout KEEP_ALIVE_MS',
-    reason: "Node's names for HTTP keep-alive",
+    names:
+      'keepAlive shouldKeepAlive keepAliveTimeout keepAliveMaxTimeout keepAliveTimeoutThreshold KEEP_ALIVE_MS',
+    reason: "Node's and undici's names for HTTP keep-alive",
   },
   { names: 'reject', reason: 'the second argument of a Promise executor, and how a Promise fails' },
   { names: 'rejects', reason: "Jest's matcher for a Promise that fails" },

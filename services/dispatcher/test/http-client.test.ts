@@ -1,8 +1,10 @@
 import { createServer } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, BlockList, type LookupFunction } from 'node:net'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
+import { createAuthority, trustInTests } from '@parley/local/testing/test-authority'
 import { createHttpClient, type HttpClient } from '../src/channels/http/http-client.ts'
 
 /** Answers at every loopback address; the tests take 127.0.0.2 for a public one. */
@@ -10,6 +12,9 @@ const server = createServer((req, res) => {
   reached++
   if (req.url === '/large') return void res.writeHead(200).end('x'.repeat(2_000))
   if (req.url === '/never') return
+  if (req.url === '/broken') return void req.socket.destroy()
+  if (req.url === '/hinted') return res.writeEarlyHints({ link: '</a>' }, () => void res.end('hinted'))
+  if (req.url === '/authorized') return void res.end(req.headers.authorization)
   if (req.url === '/slowly') return void res.writeHead(200).write('x')
   if (req.url === '/kept') return void res.end('kept')
   if (req.url === '/redirect') return void res.writeHead(302, { location: 'http://169.254.169.254/' }).end()
@@ -27,6 +32,7 @@ const lookup: LookupFunction = (_name, options, done) => {
   else done(null, address, family)
 }
 const open: HttpClient[] = []
+const closing: (() => Promise<void>)[] = []
 const client = (addresses: string[]) => {
   const allowed = new BlockList()
   for (const address of addresses) allowed.addAddress(address)
@@ -46,6 +52,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   for (const one of open) one.close()
+  for (const close of closing) await close()
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
 })
@@ -133,12 +140,88 @@ describe('an answer', () => {
   })
 })
 
+describe('a call', () => {
+  test.each([
+    ['on a new connection', []],
+    ['on one that served another call', ['/kept']],
+  ])('whose connection breaks off %s is not made again', async (_name, before) => {
+    addresses = ['127.0.0.2']
+    const http = client(addresses)
+    for (const path of before) await call(at('public.example', path), http)
+    await expect(call(at('public.example', '/broken'), http)).rejects.toMatchObject({ failure: 'no_answer' })
+    await call(at('public.example', '/kept'), http)
+    expect(reached).toBe(before.length + 2)
+  })
+
+  test('is broken off by its signal', async () => {
+    addresses = ['127.0.0.2']
+    const http = client(addresses)
+    const controller = new AbortController()
+    const asked = { method: 'GET', url: at('public.example', '/never'), headers: {}, ...limits }
+    const failed = expect(http.send({ ...asked, signal: controller.signal })).rejects.toMatchObject({
+      failure: 'no_answer',
+    })
+    await eventually(() => (reached === 1 ? true : undefined))
+    controller.abort()
+    await failed
+    await expect(http.send({ ...asked, signal: controller.signal })).rejects.toMatchObject({
+      failure: 'not_sent',
+    })
+    expect(reached).toBe(1)
+  })
+
+  test('shows the name and the password of its URL', async () => {
+    addresses = ['127.0.0.2']
+    const url = at('na%20me:p%C3%A4ss@public.example', '/authorized')
+    expect((await call(url)).body).toBe(`Basic ${Buffer.from('na me:päss').toString('base64')}`)
+  })
+
+  test('has the response that follows a hint', async () => {
+    addresses = ['127.0.0.2']
+    expect(await call(at('public.example', '/hinted'))).toMatchObject({ status: 200, body: 'hinted' })
+  })
+})
+
+describe('over TLS', () => {
+  const start = async (issued: { cert: string; key: string }) => {
+    const secure = createSecureServer(issued, (_req, res) => {
+      reached++
+      res.end('secret')
+    })
+    await new Promise<void>((resolve) => secure.listen(0, '0.0.0.0', resolve))
+    closing.push(() => {
+      secure.closeAllConnections()
+      return new Promise((resolve) => secure.close(() => resolve()))
+    })
+    return `https://public.example:${(secure.address() as AddressInfo).port}/`
+  }
+
+  test('the certificate must be of the name in the URL, and of a known authority', async () => {
+    addresses = ['127.0.0.2']
+    const known = await createAuthority()
+    trustInTests(known)
+    expect((await call(await start(await known.issue('public.example')))).body).toBe('secret')
+    const unknown = await createAuthority()
+    for (const issued of [await known.issue('other.example'), await unknown.issue('public.example')])
+      await expect(call(await start(issued))).rejects.toMatchObject({ failure: 'not_sent' })
+    expect(reached).toBe(1)
+  })
+
+  test('a private address is refused', async () => {
+    const url = await start(await (await createAuthority()).issue('public.example'))
+    addresses = ['127.0.0.1']
+    await expect(call(url)).rejects.toMatchObject({ failure: 'refused_target' })
+  })
+})
+
 test('a connection serves the next call, and is closed when there is none for a while', async () => {
   addresses = ['127.0.0.2']
   const http = client(['127.0.0.2'])
   let connections = 0
   server.on('connection', () => connections++)
   await call(at('public.example', '/kept'), http)
+  // A connection is free again in the turn of the event loop after its response.
+  await new Promise((resolve) => setImmediate(resolve))
   await call(at('public.example', '/kept'), http)
   expect(connections).toBe(1)
   const open = promisify(server.getConnections.bind(server))

@@ -7,7 +7,7 @@ export function retryAfterOf(
   now = Date.now(),
 ): { retryAfterSeconds?: number } {
   const header = answer.headers['retry-after']
-  if (header === undefined) return {}
+  if (typeof header !== 'string') return {}
   const seconds = /^\d{1,9}$/.test(header) ? Number(header) : (Date.parse(header) - now) / 1000
   return Number.isFinite(seconds) && seconds >= 0 ? { retryAfterSeconds: seconds } : {}
 }

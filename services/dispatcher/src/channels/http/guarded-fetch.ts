@@ -1,6 +1,10 @@
-import type { IncomingMessage } from 'node:http'
-import { CallError } from './call-error.ts'
-import { createGuardedAgents, type GuardedAgents, type GuardedAgentsOptions } from './guarded-agents.ts'
+import {
+  createGuardedAgent,
+  type GuardedAgent,
+  type GuardedAgentOptions,
+  type GuardedRequest,
+  type ResponseHeaders,
+} from './guarded-agent.ts'
 
 // Responses with these statuses have no body (Fetch standard); a body given with one of them is an error.
 const NULL_BODY_STATUSES = [204, 205, 304]
@@ -12,12 +16,12 @@ export interface GuardedFetch {
 }
 
 /**
- * A `fetch` under the rules of {@link createGuardedAgents}: private targets are refused on every connection, redirects
+ * A `fetch` under the rules of {@link createGuardedAgent}: private targets are refused on every connection, redirects
  * are not followed but returned, and a response may have `maxBytes`. Its body is read as it comes. The deadline is the
  * caller's `signal`, for the body too. Rejects, and ends the body, with `CallError` or the signal's reason.
  */
-export function createGuardedFetch(options: GuardedAgentsOptions & { maxBytes: number }): GuardedFetch {
-  const agents = createGuardedAgents(options)
+export function createGuardedFetch(options: GuardedAgentOptions & { maxBytes: number }): GuardedFetch {
+  const agent = createGuardedAgent(options)
   const { maxBytes } = options
   return {
     async fetch(input, { signal, ...init } = {}) {
@@ -26,84 +30,65 @@ export function createGuardedFetch(options: GuardedAgentsOptions & { maxBytes: n
       const { method, url } = request
       const body = init.body == null ? undefined : Buffer.from(await request.arrayBuffer())
       const headers = Object.fromEntries(request.headers)
-      if (body !== undefined) headers['content-length'] = String(body.length)
-      return exchange({ method, url, headers, body, signal: signal ?? undefined, maxBytes }, agents)
+      return exchange({ method, url, headers, body, signal: signal ?? undefined, maxBytes }, agent)
     },
-    close: agents.close,
+    close: agent.close,
   }
 }
 
-interface Exchange {
-  method: string
-  url: string
-  headers: Record<string, string>
-  body: Buffer | undefined
+interface Call extends GuardedRequest {
   signal: AbortSignal | undefined
-  maxBytes: number
 }
 
-function exchange(call: Exchange, agents: GuardedAgents): Promise<Response> {
-  const { method, url, headers, body, signal, maxBytes } = call
+function exchange(call: Call, agent: GuardedAgent): Promise<Response> {
+  const { signal } = call
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
-    let end: (error: unknown) => void = reject
-    const fail = (error: unknown) => {
-      signal?.removeEventListener('abort', abort)
-      end(error)
-    }
+    let fail: (error: unknown) => void = reject
+    let body: undefined | ReadableStreamDefaultController<Uint8Array>
     const abort = () => {
       fail(signal?.reason)
-      outgoing?.destroy()
+      fail = () => {}
+      underway.breakOff(signal?.reason)
     }
-    const outgoing = agents.request({ method, url, headers, fail })
-    if (outgoing === undefined) return
+    const over = () => signal?.removeEventListener('abort', abort)
     signal?.addEventListener('abort', abort, { once: true })
-    outgoing.on('response', (incoming) => {
-      const done = () => signal?.removeEventListener('abort', abort)
-      const stream = new ReadableStream<Uint8Array>({
-        start(controller) {
-          end = (error) => controller.error(error)
-          incoming.on('end', () => {
-            done()
-            controller.close()
-          })
-          forward(incoming, controller, maxBytes)
-        },
-        pull: () => void incoming.resume(),
-        cancel() {
-          end = () => {}
-          done()
-          incoming.destroy()
-        },
-      })
-      resolve(responseOf(incoming, stream))
+    const underway = agent.send(call, {
+      started(status, headers) {
+        const init = { status, headers: headersOf(headers) }
+        if (NULL_BODY_STATUSES.includes(status)) return resolve(new Response(null, init))
+        const stream = new ReadableStream<Uint8Array>({
+          start(controller) {
+            body = controller
+            fail = (error) => controller.error(error)
+          },
+          pull: () => underway.resume(),
+          cancel() {
+            fail = () => {}
+            underway.breakOff(new Error('nobody reads the response'))
+          },
+        })
+        resolve(new Response(stream, init))
+      },
+      received(chunk) {
+        body?.enqueue(chunk)
+        if ((body?.desiredSize ?? 1) <= 0) underway.pause()
+      },
+      ended() {
+        over()
+        body?.close()
+      },
+      failed(error) {
+        over()
+        fail(error)
+      },
     })
-    outgoing.end(body)
   })
 }
 
-/** Hands chunks on, stops reading while nobody takes them, and gives up after `maxBytes`. */
-function forward(
-  incoming: IncomingMessage,
-  controller: ReadableStreamDefaultController<Uint8Array>,
-  maxBytes: number,
-): void {
-  let size = 0
-  incoming.on('data', (chunk: Buffer) => {
-    size += chunk.length
-    if (size > maxBytes)
-      return void incoming.destroy(new CallError('answer_too_large', undefined, incoming.statusCode))
-    controller.enqueue(chunk)
-    if ((controller.desiredSize ?? 0) <= 0) incoming.pause()
-  })
-}
-
-function responseOf(incoming: IncomingMessage, stream: ReadableStream<Uint8Array>): Response {
-  const status = incoming.statusCode ?? 0
+function headersOf(incoming: ResponseHeaders): Headers {
   const headers = new Headers()
-  for (const [name, value] of Object.entries(incoming.headers))
+  for (const [name, value] of Object.entries(incoming))
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value)
-  if (!NULL_BODY_STATUSES.includes(status)) return new Response(stream, { status, headers })
-  incoming.resume()
-  return new Response(null, { status, headers })
+  return headers
 }

@@ -1,7 +1,6 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { BlockList, LookupFunction } from 'node:net'
 import { CallError } from './call-error.ts'
-import { createGuardedAgents, type GuardedAgents } from './guarded-agents.ts'
+import { createGuardedAgent, type GuardedAgent, type ResponseHeaders } from './guarded-agent.ts'
 
 export { CallError }
 
@@ -10,7 +9,7 @@ const MAX_SOCKETS = 1_024
 
 export interface HttpResponse {
   status: number
-  headers: IncomingHttpHeaders
+  headers: ResponseHeaders
   body: string
 }
 
@@ -44,60 +43,46 @@ export interface HttpClient {
 
 /** An HTTP client with keep-alive connections that lets only public targets and `allowed` ranges through. */
 export function createHttpClient(options: { allowed: BlockList; lookup?: LookupFunction }): HttpClient {
-  const agents = createGuardedAgents({ ...options, maxSockets: MAX_SOCKETS })
+  const agent = createGuardedAgent({ ...options, maxSockets: MAX_SOCKETS })
   const send: HttpClient['send'] = async (call) => {
-    const { status, headers, body } = await exchange(call, agents)
+    const { status, headers, body } = await exchange(call, agent)
     return { status, headers, body: body.toString() }
   }
   return {
     post: (call) => send({ ...call, method: 'POST' }),
     send,
-    getBytes: (call) => exchange({ ...call, method: 'GET' }, agents),
-    close: agents.close,
+    getBytes: (call) => exchange({ ...call, method: 'GET' }, agent),
+    close: agent.close,
   }
 }
 
-function exchange(
-  { method, url, headers, body, timeoutMs, maxBytes, signal, mayLeave }: Call,
-  agents: GuardedAgents,
-): ReturnType<HttpClient['getBytes']> {
+function exchange(call: Call, agent: GuardedAgent): ReturnType<HttpClient['getBytes']> {
+  const { timeoutMs, signal } = call
   return new Promise((resolve, reject) => {
-    let late: NodeJS.Timeout | undefined
-    const fail = (error: CallError) => {
+    if (signal?.aborted) return reject(new CallError('not_sent', signal.reason))
+    const chunks: Buffer[] = []
+    let status = 0
+    let headers: ResponseHeaders = {}
+    const late = setTimeout(() => underway.breakOff(new Error('no whole answer in time')), timeoutMs)
+    const abort = () => underway.breakOff(signal?.reason)
+    const over = () => {
       clearTimeout(late)
-      reject(error)
+      signal?.removeEventListener('abort', abort)
     }
-    const sized =
-      body === undefined ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) }
-    const outgoing = agents.request({
-      ...{ method, url, headers: sized, fail },
-      ...(signal && { signal }),
-      ...(mayLeave && { mayLeave }),
+    signal?.addEventListener('abort', abort)
+    const underway = agent.send(call, {
+      started(...start) {
+        ;[status, headers] = start
+      },
+      received: (chunk) => chunks.push(chunk),
+      ended() {
+        over()
+        resolve({ status, headers, body: Buffer.concat(chunks) })
+      },
+      failed(error) {
+        over()
+        reject(error)
+      },
     })
-    if (outgoing === undefined) return
-    late = setTimeout(() => outgoing.destroy(new Error('no whole answer in time')), timeoutMs)
-    outgoing.on('response', (response) => {
-      const done = (body: Buffer) => {
-        clearTimeout(late)
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body })
-      }
-      readBody(response, { maxBytes, done, fail })
-    })
-    outgoing.end(body)
   })
-}
-
-function readBody(
-  response: IncomingMessage,
-  { maxBytes, done, fail }: { maxBytes: number; done(body: Buffer): void; fail(error: CallError): void },
-): void {
-  const chunks: Buffer[] = []
-  let size = 0
-  response.on('data', (chunk: Buffer) => {
-    size += chunk.length
-    if (size <= maxBytes) return void chunks.push(chunk)
-    fail(new CallError('answer_too_large', undefined, response.statusCode))
-    response.destroy()
-  })
-  response.on('end', () => done(Buffer.concat(chunks)))
 }
