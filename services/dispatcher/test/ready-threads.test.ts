@@ -6,6 +6,7 @@ interface Item {
   id: number
   workspace: number
   channel: string | undefined
+  isUrgent?: boolean
 }
 
 const LIMITS = {
@@ -54,6 +55,7 @@ class Model {
 const item = fc.record({
   workspace: fc.integer({ min: 1, max: 4 }),
   channel: fc.constantFrom('a', 'b', 'c', undefined),
+  isUrgent: fc.boolean(),
 })
 const step = fc.oneof(
   fc.record({ do: fc.constant('add' as const), item }),
@@ -61,7 +63,7 @@ const step = fc.oneof(
 )
 
 describe('ready threads', () => {
-  test('start whenever there is room for one of them, never beyond a limit, and those of one channel in order', () => {
+  test('start whenever there is room for one of them, never beyond a limit, and those of one channel in order, urgent ones first', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         const queue = new ReadyThreads<Item>(LIMITS)
@@ -70,7 +72,7 @@ describe('ready threads', () => {
           if (one.do === 'add') {
             const added = { id, ...one.item }
             model.ready.push(added)
-            queue.add(added)
+            queue.add(added, added)
           } else if (one.do === 'take') {
             takeOne(queue, model)
           } else {
@@ -153,10 +155,10 @@ function takeOne(queue: ReadyThreads<Item>, model: Model): void {
   expect(taken === undefined).toBe(startable.length === 0)
   if (taken === undefined) return
   const { item: started, slot } = taken
-  const first = model.ready.find(
+  const ofChannel = model.ready.filter(
     ({ workspace, channel }) => workspace === started.workspace && channel === started.channel,
   )
-  expect(started).toEqual(first)
+  expect(started).toEqual(ofChannel.find(({ isUrgent }) => isUrgent === true) ?? ofChannel[0])
   expect(model.mayRun(started)).toBe(true)
   model.ready.splice(model.ready.indexOf(started), 1)
   model.inFlight.set(started.id, { item: started, slot, counted: 'running' })

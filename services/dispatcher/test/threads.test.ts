@@ -45,6 +45,8 @@ interface World {
 
 function createWorld(options: {
   result?: (record: MessageRecord, attempt: number) => RunResult
+  /** What the run of a message takes, beside a moment. */
+  blocked?: (record: MessageRecord) => Promise<void> | undefined
   maxThreads?: number
   concurrency?: number
   now?: () => number
@@ -58,6 +60,7 @@ function createWorld(options: {
       const attempt = (attempts.get(record._id) ?? 0) + 1
       attempts.set(record._id, attempt)
       await new Promise((resolve) => setImmediate(resolve))
+      await options.blocked?.(record)
       const result = options.result?.(record, attempt) ?? { kind: 'closed' }
       if (result.kind !== 'closed') return result
       store.close(record._id)
@@ -169,6 +172,27 @@ describe('threads', () => {
     answer.resolve()
     await until(() => store.size() === 0)
     expect(ran).toEqual(['m3', 'm1', 'm2'])
+    await threads.stop()
+  })
+
+  test('what something in flight brought runs before what else is ready, since a crash would lose it', async () => {
+    const [answer, run] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { threads, store, ran } = createWorld({
+      concurrency: 1,
+      blocked: ({ thread }) => (thread === 'runs' ? run.promise : undefined),
+      result: (record, attempt) =>
+        record.thread === 'asks' && attempt === 1
+          ? { kind: 'pending', record, settled: answer.promise, for: 'model' }
+          : { kind: 'closed' },
+    })
+    threads.complete()
+    for (const thread of ['asks', 'runs', 'ready', 'ready as well']) threads.add(store.insert(thread))
+    await until(() => threads.waiting().get('model') !== undefined)
+    answer.resolve()
+    await until(() => threads.waiting().get('turn')?.messages === 3)
+    run.resolve()
+    await until(() => store.size() === 0)
+    expect(ran).toEqual(['m2', 'm1', 'm3', 'm4'])
     await threads.stop()
   })
 

@@ -2,7 +2,7 @@ import { defined } from '@parley/shared/defined'
 import { isUnavailable } from '@parley/shared/unavailable'
 import { type Admission, callEndOf } from '../channels/endpoints/endpoints.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
-import { CALL_FOR_MS, failedCall, triedSince } from '../message/call-result.ts'
+import { CALL_FOR_MS, failedCall, hasBegun, triedSince } from '../message/call-result.ts'
 import type { Send } from '../message/message-record.ts'
 import { INTERRUPTED, OUTSIDE_SERVICE_WINDOW, type Outcome, SUBMITTED } from '../message/outcome.ts'
 import { claimed } from '../message/progress.ts'
@@ -157,6 +157,7 @@ async function waitToCall(
   admission: Extract<Admission, { kind: 'wait' }>,
 ): Promise<StepResult> {
   const { record, options } = run
+  if (!hasBegun(record, send)) return waitForEndpoint(run, admission)
   const latest = triedSince(record, send) + CALL_FOR_MS
   if (options.now() < latest)
     return waitForEndpoint(run, { ...admission, until: Math.min(admission.until, latest) })

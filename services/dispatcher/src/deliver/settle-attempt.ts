@@ -1,6 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import { parseTraceparent } from '@parley/shared/tracing'
-import { type CallKind, callDelay, givenAfter, triedSince } from '../message/call-result.ts'
+import { type CallKind, callDelay, givenAfter, triedFor } from '../message/call-result.ts'
 import type { Attempt, MessageRecord, Progress } from '../message/message-record.ts'
 import { CRASHED, type Outcome } from '../message/outcome.ts'
 import {
@@ -83,8 +83,8 @@ function settledCall(
 ): Progress | undefined {
   const { kind, index, attempt, at } = options
   const send = record.sends[index]
-  const triedFor = send === undefined ? 0 : at - triedSince(record, send)
-  const given = givenAfter({ ...options, triedFor })
+  const tried = send === undefined ? 0 : triedFor(record, send, attempt)
+  const given = givenAfter({ ...options, triedFor: tried })
   if (given === undefined) return undefined
   const progress = callSettled(record, { index, attempt, ...given })
   return kind === 'handOff' ? endDecided({ ...record, ...progress }, { ending: HANDED_OFF, at }) : progress

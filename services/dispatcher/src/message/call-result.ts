@@ -1,5 +1,5 @@
-import type { MessageRecord, Send, SendState } from './message-record.ts'
-import type { Outcome } from './outcome.ts'
+import type { Attempt, MessageRecord, Send, SendState } from './message-record.ts'
+import { INTERRUPTED, type Outcome } from './outcome.ts'
 import { ranAgainAt } from './progress.ts'
 import type { Settlement } from './settle.ts'
 import type { ToolResult } from './turn.ts'
@@ -46,12 +46,37 @@ export function callDelay(tries: number): number {
   return Math.min(DELAY_MS * 2 ** tries, MAX_DELAY_MS)
 }
 
+/**
+ * For how long a call has been tried, in milliseconds: its attempts, and the pauses that were meant to be between them.
+ * Time in which it waited for us (a crash, a queue) is not the tool's, and does not count.
+ */
+export function triedFor(record: MessageRecord, send: Send, latest: Attempt): number {
+  const attempts = [...attemptsAt(record, send), latest].filter(({ code }) => code !== INTERRUPTED.code)
+  return attempts.reduce((sum, { at, ms }, index) => {
+    const before = attempts[index - 1]?.at.getTime()
+    const pause = before === undefined ? 0 : at.getTime() - ms - before
+    return sum + ms + Math.min(Math.max(0, pause), MAX_DELAY_MS)
+  }, 0)
+}
+
+/** Whether a call was tried, or has waited for an endpoint that is not called for now. */
+export function hasBegun(record: MessageRecord, send: Send): boolean {
+  return record.waitingFor === 'circuit_breaker' || attemptsAt(record, send).length > 0
+}
+
 /** Since when a call is tried, or could have been, in milliseconds since the epoch. */
-export function triedSince(record: MessageRecord, { id, of }: Send): number {
-  const attempts = record.attempts.filter(({ at }) => at.getTime() >= ranAgainAt(record))
-  const first = attempts.find(({ step }) => step === id) ?? attempts.at(-1)
-  const turnAt = record.turns?.[of?.turn ?? -1]?.at.getTime() ?? 0
+export function triedSince(record: MessageRecord, send: Send): number {
+  const first = attemptsAt(record, send)[0] ?? attemptsOf(record).at(-1)
+  const turnAt = record.turns?.[send.of?.turn ?? -1]?.at.getTime() ?? 0
   return Math.max(first?.at.getTime() ?? 0, turnAt, ranAgainAt(record))
+}
+
+function attemptsAt(record: MessageRecord, { id }: Send): Attempt[] {
+  return attemptsOf(record).filter(({ step }) => step === id)
+}
+
+function attemptsOf(record: MessageRecord): Attempt[] {
+  return record.attempts.filter(({ at }) => at.getTime() >= ranAgainAt(record))
 }
 
 function accepted({ providerId, delivered, result }: Extract<Outcome, { kind: 'accepted' }>): GivenResult {

@@ -20,12 +20,12 @@ export type Outcome =
   | { kind: 'uncertain'; code: string; fault: Fault; reason: string; error?: string }
 
 /** A claim whose outcome was never written. */
-export const INTERRUPTED: Outcome = {
+export const INTERRUPTED = {
   kind: 'uncertain',
   code: 'interrupted',
   fault: 'us',
   reason: 'The send was interrupted.',
-}
+} as const satisfies Outcome
 /** Not tried: WhatsApp would refuse it. */
 export const OUTSIDE_SERVICE_WINDOW = {
   kind: 'permanent',

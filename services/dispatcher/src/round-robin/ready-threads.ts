@@ -20,6 +20,8 @@ interface Counts {
 
 interface ChannelQueue<T> extends Counts {
   name: string | undefined
+  /** Those that run before the others of the channel. */
+  urgent: Fifo<T>
   ready: Fifo<T>
   isQueued: boolean
 }
@@ -66,11 +68,12 @@ export class ReadyThreads<T extends Claimant> {
     return this.#all.running + this.#all.waiting
   }
 
-  add(item: T): void {
+  /** `isUrgent`: it runs before what else is ready of its channel, and so delays nobody else's. */
+  add(item: T, { isUrgent = false } = {}): void {
     this.#use.seen(item.workspace)
     const workspace = this.#workspaceOf(item.workspace)
     const channel = channelOf(workspace, item.channel)
-    channel.ready.push(item)
+    channel[isUrgent ? 'urgent' : 'ready'].push(item)
     this.#offer(workspace, channel)
   }
 
@@ -95,7 +98,7 @@ export class ReadyThreads<T extends Claimant> {
     ) {
       channel.isQueued = false
       if (this.#isChannelFull(channel)) continue
-      const item = channel.ready.take()
+      const item = channel.urgent.take() ?? channel.ready.take()
       if (item === undefined) continue
       const slot = this.#slotOf(workspace, channel)
       this.#offer(workspace, channel)
@@ -144,12 +147,7 @@ export class ReadyThreads<T extends Claimant> {
 
   /** Puts those at the end of their lines that have something ready and room to run it. */
   #offer(workspace: WorkspaceQueue<T>, channel?: ChannelQueue<T>): void {
-    if (
-      channel !== undefined &&
-      !channel.isQueued &&
-      channel.ready.size > 0 &&
-      !this.#isChannelFull(channel)
-    ) {
+    if (channel !== undefined && !channel.isQueued && readyIn(channel) > 0 && !this.#isChannelFull(channel)) {
       channel.isQueued = true
       workspace.readyChannels.push(channel)
     }
@@ -183,7 +181,7 @@ export class ReadyThreads<T extends Claimant> {
   }
 
   #forget(workspace: WorkspaceQueue<T>, channel: ChannelQueue<T>): void {
-    if (channel.running + channel.waiting + channel.ready.size === 0) workspace.channels.delete(channel.name)
+    if (channel.running + channel.waiting + readyIn(channel) === 0) workspace.channels.delete(channel.name)
     if (workspace.channels.size === 0) this.#workspaces.delete(workspace.id)
   }
 }
@@ -191,9 +189,20 @@ export class ReadyThreads<T extends Claimant> {
 function channelOf<T>(workspace: WorkspaceQueue<T>, name: string | undefined): ChannelQueue<T> {
   const known = workspace.channels.get(name)
   if (known !== undefined) return known
-  const made: ChannelQueue<T> = { name, running: 0, waiting: 0, ready: new Fifo(), isQueued: false }
+  const made: ChannelQueue<T> = {
+    name,
+    running: 0,
+    waiting: 0,
+    urgent: new Fifo(),
+    ready: new Fifo(),
+    isQueued: false,
+  }
   workspace.channels.set(name, made)
   return made
+}
+
+function readyIn<T>({ urgent, ready }: ChannelQueue<T>): number {
+  return urgent.size + ready.size
 }
 
 /** How long a workspace counts as active after something of it. */

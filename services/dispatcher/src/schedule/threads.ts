@@ -214,13 +214,13 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
     this.#memory.change(workspace, change)
   }
 
-  #makeReady(thread: Thread): void {
+  #makeReady(thread: Thread, ready?: { isUrgent: boolean }): void {
     const head = thread.queue[0]
     thread.state = 'ready'
     thread.waitingFor = 'turn'
     thread.channel = head?.channel
     if (head !== undefined) thread.since = head.receivedAt.getTime()
-    this.#ready.add(thread)
+    this.#ready.add(thread, ready)
     this.#pump()
   }
 
@@ -275,7 +275,8 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
       this.#retainHead(thread, result.record)
       this.#markWaiting(thread, result.for)
       const wait = thread.waits
-      void result.settled.then(() => this.#waitOver({ thread, wait }))
+      // What a call brought is in memory alone until it is stored.
+      void result.settled.then(() => this.#waitOver({ thread, wait }, { isUrgent: true }))
     } else {
       this.#retain(thread, [])
       this.#wait(thread, result.at, result.for)
@@ -319,8 +320,8 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
   }
 
   /** It may have been interrupted, and wait again. */
-  #waitOver({ thread, wait }: { thread: Thread; wait: number }): void {
-    if (thread.state === 'waiting' && thread.waits === wait) this.#makeReady(thread)
+  #waitOver({ thread, wait }: { thread: Thread; wait: number }, ready?: { isUrgent: boolean }): void {
+    if (thread.state === 'waiting' && thread.waits === wait) this.#makeReady(thread, ready)
   }
 
   #markWaiting(thread: Thread, waitingFor: WaitingFor): void {

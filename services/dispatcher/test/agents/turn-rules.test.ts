@@ -5,7 +5,7 @@ import { boundReached, deadlineOf } from '../../src/agents/turns/bounds.ts'
 import { createModelCalls, type ModelCall } from '../../src/agents/turns/model-calls.ts'
 import { choiceOf, nextChoice, retryOf } from '../../src/agents/turns/model-retry.ts'
 import { turnSettingsOf } from '../../src/agents/turns/settings.ts'
-import { givenAfter, triedSince } from '../../src/message/call-result.ts'
+import { givenAfter, hasBegun, triedFor, triedSince } from '../../src/message/call-result.ts'
 import type { Send } from '../../src/message/message-record.ts'
 import { settle } from '../../src/message/settle.ts'
 import type { Turn } from '../../src/message/turn.ts'
@@ -94,19 +94,37 @@ describe('a call that does not come through', () => {
     expect(after('handOff', 60_000)).toBeUndefined()
   })
 
-  test('counts from its first try, else from what came before it', () => {
-    const send: Send = {
-      id: 'm:1',
-      content: { kind: 'tool', name: 'x' },
-      state: 'pending',
-      of: { turn: 0, call: 0 },
-    }
-    const attempt = (step: string, at: number) => ({
-      at: new Date(at),
-      step,
-      outcome: 'accepted' as const,
-      ms: 1,
-    })
+  const send: Send = {
+    id: 'm:1',
+    content: { kind: 'tool', name: 'x' },
+    state: 'pending',
+    of: { turn: 0, call: 0 },
+  }
+  const attempt = (step: string, at: number, code?: string) => ({
+    at: new Date(at),
+    step,
+    outcome: 'retryable' as const,
+    ms: 100,
+    ...(code === undefined ? {} : { code }),
+  })
+
+  test('has been tried for as long as its attempts and the pauses between took, however long it waited for us', () => {
+    const record = newRecord({ turns: [turnAt(1_000)] })
+    expect(triedFor(record, send, attempt('m:1', 90_000))).toBe(100)
+    const attempts = [attempt('m:0', 5_000), attempt('m:1', 90_000)]
+    expect(triedFor({ ...record, attempts }, send, attempt('m:1', 91_100))).toBe(1_200)
+    const interrupted = [...attempts, attempt('m:1', 150_000, 'interrupted')]
+    expect(triedFor({ ...record, attempts: interrupted }, send, attempt('m:1', 200_000))).toBe(8_200)
+  })
+
+  test('that has to wait for an endpoint before its first attempt waits once, whatever came before it', () => {
+    const record = newRecord({ turns: [turnAt(1_000)], attempts: [attempt('m:0', 5_000)] })
+    expect(hasBegun(record, send)).toBe(false)
+    expect(hasBegun({ ...record, waitingFor: 'circuit_breaker' }, send)).toBe(true)
+    expect(hasBegun({ ...record, attempts: [attempt('m:1', 6_000)] }, send)).toBe(true)
+  })
+
+  test('waits for an endpoint from its first attempt on, else from what came before it', () => {
     const record = newRecord({ turns: [turnAt(1_000)] })
     expect(triedSince(record, send)).toBe(1_000)
     expect(triedSince({ ...record, attempts: [attempt('m:0', 5_000)] }, send)).toBe(5_000)
