@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
 import { threadOf, webhookMessage } from '@parley/shared/message'
-import { PARTITIONS, partitionOf } from '@parley/shared/messaging/topology'
 
 const least = { extId: '', user: {}, thread: {}, answer: {} }
 
@@ -44,29 +43,5 @@ describe('the thread of a message', () => {
     ['is else the message itself', { ...least, thread: { extId: '' } }, 'm'],
   ])('%s', (_name, message, thread) => {
     expect(threadOf(message, 'm')).toBe(thread)
-  })
-})
-
-describe('the partition of a thread', () => {
-  test.each([
-    [1, 'thread-1', 4],
-    [1, 'thread-2', 7],
-    [2, 'thread-1', 6],
-    [7, '5511999998888', 3],
-    [7, 'João 🎉', 0],
-    [7, '', 2],
-  ])('of workspace %i and %j is the same in every version', (workspace, thread, partition) => {
-    expect(partitionOf(workspace, thread)).toBe(partition)
-  })
-
-  test('stays the same, and threads spread over all partitions', () => {
-    const counts = new Array<number>(PARTITIONS).fill(0)
-    for (let thread = 0; thread < 8_000; thread++) {
-      const partition = partitionOf(1, `thread-${thread}`)
-      expect(partitionOf(1, `thread-${thread}`)).toBe(partition)
-      counts[partition] = (counts[partition] ?? 0) + 1
-    }
-    expect(Math.min(...counts)).toBeGreaterThan(850)
-    expect(Math.max(...counts)).toBeLessThan(1_150)
   })
 })

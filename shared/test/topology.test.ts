@@ -8,7 +8,6 @@ import {
   declareTopology,
   LOG_QUEUE,
   MESSAGES_EXCHANGE,
-  partitionQueue,
   STATUS_PARTITIONS,
   statusKey,
   statusQueue,
@@ -50,7 +49,7 @@ describe('the topology', () => {
   })
 
   test('that exists with other arguments is logged once, by name, and declared as soon as that is mended', async () => {
-    const queue = partitionQueue(3)
+    const queue = statusQueue(1)
     const channel = await connection.createChannel()
     await channel.deleteQueue(queue)
     await channel.assertQueue(queue, { durable: true })
@@ -75,7 +74,7 @@ describe('the topology', () => {
   })
 
   test('no longer waits for that once it is called off, or the connection is lost', async () => {
-    const queue = partitionQueue(4)
+    const queue = statusQueue(2)
     const channel = await connection.createChannel()
     await channel.deleteQueue(queue)
     await channel.assertQueue(queue, { durable: true })
@@ -94,7 +93,7 @@ describe('the topology', () => {
   })
 
   test('that can not be declared leaves the connection down, which goes on trying', async () => {
-    const queue = partitionQueue(5)
+    const queue = statusQueue(3)
     const channel = await connection.createChannel()
     await channel.deleteQueue(queue)
     await channel.assertQueue(queue, { durable: true })

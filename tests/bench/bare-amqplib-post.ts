@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http'
-import { PARTITIONS, partitionQueue } from '@parley/shared/messaging/topology'
+import { TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import { type ConsumeMessage, connect } from 'amqplib'
 
 const PREFETCH = 100
@@ -9,10 +9,10 @@ const SOCKETS = 256
 const connection = await connect(String(process.env.AMQP_URL), { noDelay: true })
 const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS })
 
-for (let partition = 0; partition < PARTITIONS; partition++) {
+for (let partition = 0; partition < TEST_LAYOUT.partitions; partition++) {
   const channel = await connection.createChannel()
   await channel.prefetch(PREFETCH)
-  await channel.consume(partitionQueue(partition), (delivery) => {
+  await channel.consume(testQueue(partition), (delivery) => {
     if (delivery === null) return
     post(delivery).then(
       () => channel.ack(delivery),

@@ -1,4 +1,5 @@
-import { MESSAGES_EXCHANGE, PARTITIONS, partitionKey } from '@parley/shared/messaging/topology'
+import { SLOTS, slotKey } from '@parley/shared/messaging/layout'
+import { MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import { type ConfirmChannel, connect } from 'amqplib'
 import express from 'express'
 
@@ -11,7 +12,7 @@ const app = express()
 app.use(express.json({ limit: '1mb' }))
 app.post('/api/hooks/whatsapp', async (req, res) => {
   const body = Buffer.from(JSON.stringify(req.body))
-  const key = partitionKey(count++ % PARTITIONS)
+  const key = slotKey(count++ % SLOTS)
   await new Promise<void>((resolve, reject) => {
     channel.publish(MESSAGES_EXCHANGE, key, body, { persistent: true }, (error) =>
       error ? reject(error) : resolve(),

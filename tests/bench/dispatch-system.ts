@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
 import { startServers } from '@parley/local/servers/start-servers'
 import { listen } from '@parley/local/testing/service-under-test'
+import { declareTestLayout, TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import { defined } from '@parley/shared/defined'
-import { declareTopology, PARTITIONS, partitionQueue } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import mongoose from 'mongoose'
 import { inTemporaryState } from '../dispatch/temporary-state.ts'
@@ -88,9 +88,9 @@ export function startDispatchSystem({
 async function purgePartitions(url: string): Promise<void> {
   const connection = await connect(url)
   const channel = await connection.createChannel()
-  await declareTopology(channel)
-  for (let partition = 0; partition < PARTITIONS; partition++)
-    await channel.purgeQueue(partitionQueue(partition))
+  await declareTestLayout(channel)
+  for (let partition = 0; partition < TEST_LAYOUT.partitions; partition++)
+    await channel.purgeQueue(testQueue(partition))
   await connection.close()
 }
 

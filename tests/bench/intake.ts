@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
 import { startServers } from '@parley/local/servers/start-servers'
 import { listen, makeServiceKeys, untilReady } from '@parley/local/testing/service-under-test'
+import { declareTestLayoutAt, TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import { integer, parseConfig } from '@parley/shared/config'
 import { createInternalSigner } from '@parley/shared/internal-token'
-import { PARTITIONS, partitionQueue } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import { z } from 'zod'
 import { asFastAsPossible, atRate, inTurns, type Load, requestBytes } from './http-load.ts'
@@ -41,6 +41,7 @@ const { run, stop } = startProcesses()
 const directory = await mkdtemp(join(tmpdir(), 'parley-bench-'))
 const servers = await startServers({ directory, say: console.error })
 const AMQP_URL = servers.rabbitmq.url
+await declareTestLayoutAt(AMQP_URL)
 const keys = makeServiceKeys()
 const inner = await listen((req, res) => {
   res.writeHead(200, { 'content-type': 'application/json' })
@@ -129,8 +130,8 @@ async function rawPublisher(): Promise<Measured> {
 async function emptyQueues(): Promise<void> {
   const connection = await connect(AMQP_URL)
   const channel = await connection.createChannel()
-  for (let partition = 0; partition < PARTITIONS; partition++)
-    await channel.purgeQueue(partitionQueue(partition))
+  for (let partition = 0; partition < TEST_LAYOUT.partitions; partition++)
+    await channel.purgeQueue(testQueue(partition))
   await connection.close()
 }
 

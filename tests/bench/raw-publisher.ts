@@ -1,4 +1,5 @@
-import { MESSAGES_EXCHANGE, PARTITIONS, partitionKey } from '@parley/shared/messaging/topology'
+import { SLOTS, slotKey } from '@parley/shared/messaging/layout'
+import { MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 
 /** Publishes `BODY` for `DURATION` seconds with 64 unconfirmed at a time, and prints how many a second. */
@@ -12,7 +13,7 @@ let count = 0
 
 const publishSequentially = async () => {
   while (performance.now() < until) {
-    const key = partitionKey(count++ % PARTITIONS)
+    const key = slotKey(count++ % SLOTS)
     await new Promise<void>((resolve, reject) => {
       channel.publish(MESSAGES_EXCHANGE, key, body, { persistent: true }, (error) =>
         error ? reject(error) : resolve(),

@@ -1,7 +1,7 @@
 import { searchWords, type ThreadRecord, threadId } from '@parley/dispatcher/message/thread-record'
 import { collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
 import { bucketOf, noCounts, SPAN_MS, type TrafficRecord } from '@parley/dispatcher/store/traffic-records'
-import { PARTITIONS } from '@parley/shared/messaging/topology'
+import { TEST_LAYOUT } from '@parley/local/testing/test-layout'
 import mongoose, { type mongo } from 'mongoose'
 
 const WEEK_MS = 7 * 24 * SPAN_MS.hour
@@ -43,7 +43,7 @@ export async function seedMessages(options: {
       db.aggregate([...numbered, { $project: fields }, { $out: into }]).toArray()
     await made(messageOf({ workspace, threads, now }), 'messages')
     await made(auditedOf(workspace), 'audited')
-    await prepareDatabase(connection, PARTITIONS)
+    await prepareDatabase(connection, TEST_LAYOUT.partitions)
     const { threads: threadRecords, traffic } = collectionsOf(connection)
     const all = Array.from({ length: threads }, (_, n) =>
       threadAt({ workspace, now, each: WEEK_MS / messages }, n),
@@ -85,7 +85,7 @@ function messageOf({ workspace, threads, now }: { workspace: number; threads: nu
   return {
     _id: id,
     workspace: { $literal: workspace },
-    partition: share(PARTITIONS),
+    partition: share(TEST_LAYOUT.partitions),
     thread: { $concat: ['thread-', text(share(threads))] },
     phone: { $concat: ['55119', text({ $add: [share(threads), 10_000_000] })] },
     order: '$n',

@@ -6,7 +6,8 @@ import { waitUntil } from '@parley/local/wait-until'
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
 import { connectBroker } from '@parley/shared/messaging/connection'
-import { LOG_QUEUE, MESSAGES_EXCHANGE, partitionKey } from '@parley/shared/messaging/topology'
+import { slotKey } from '@parley/shared/messaging/layout'
+import { LOG_QUEUE, MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import { type ManagementApi, spreadQueues } from '../../deploy/docker/spread-queues.ts'
 import { type BrokerCluster, startBrokerCluster } from './broker-cluster.ts'
@@ -58,7 +59,7 @@ test('the log is read through the one node that has a replica of it, whichever i
     return { broker, reader }
   })
   const readers = await Promise.all(hosts)
-  channel.publish(MESSAGES_EXCHANGE, partitionKey(0), Buffer.from('{}'), {
+  channel.publish(MESSAGES_EXCHANGE, slotKey(0), Buffer.from('{}'), {
     messageId: 'one',
     type: MESSAGE_TYPE,
     persistent: true,

@@ -2,7 +2,7 @@ import { killProcess } from '@parley/local/demo/running-system'
 import { waitUntil } from '@parley/local/wait-until'
 import type { Store } from './store.ts'
 
-const PARTITIONS = 8
+const PARTITIONS = 16
 const REACHED_MS = 1_200_000
 const BALANCED_MS = 60_000
 const TAKEN_OVER_MS = 60_000

@@ -1,4 +1,5 @@
 import { makeServiceKeys, namedSecret } from '@parley/local/testing/service-under-test'
+import { TEST_LAYOUT } from '@parley/local/testing/test-layout'
 
 const keys = makeServiceKeys()
 const secrets = { SIGNING_SECRET: Buffer.alloc(32, 7).toString('base64'), SECRET_KEYS: namedSecret('k1') }
@@ -16,6 +17,7 @@ export function dispatcherEnvironment(options: {
     NODE_ENV: 'test',
     PORT: '0',
     LOG_LEVEL: 'warn',
+    PARTITIONS: `${TEST_LAYOUT.partitions}`,
     MONGO_URL: mongoUrl,
     MONGO_DATABASE: database,
     AMQP_URL: amqpUrl,

@@ -5,8 +5,9 @@ import { config } from '@parley/dispatcher/config'
 import type { PartitionLease } from '@parley/dispatcher/store/collections'
 import { CHECKOUT } from '@parley/local/checkout'
 import { listen, makeServiceKeys, startService } from '@parley/local/testing/service-under-test'
+import { TEST_LAYOUT } from '@parley/local/testing/test-layout'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
-import { PARTITIONS, partitionOf } from '@parley/shared/messaging/topology'
+import { partitionOfSlot, slotOf } from '@parley/shared/messaging/layout'
 import { connect } from 'amqplib'
 import mongoose from 'mongoose'
 import { startProcesses } from '../bench/processes.ts'
@@ -87,11 +88,13 @@ export type DispatcherInstances = Awaited<ReturnType<typeof startDispatcherInsta
 
 /** How many partitions each of `instances` leases when the shares are even, the largest first. */
 export function evenShares(instances: number): number[] {
-  return Array.from({ length: instances }, (_, n) => Math.floor((PARTITIONS + instances - 1 - n) / instances))
+  return Array.from({ length: instances }, (_, n) =>
+    Math.floor((TEST_LAYOUT.partitions + instances - 1 - n) / instances),
+  )
 }
 
 /** The partition of one of the test's threads. */
-export const partitionOfThread = (thread: string): number => partitionOf(1, thread)
+export const partitionOfThread = (thread: string): number => partitionOfSlot(slotOf(1, thread), TEST_LAYOUT)
 
 /** Pairs of calls within one thread that were under way at the same time. */
 export function overlaps(calls: ObservedCall[]): Array<[ObservedCall, ObservedCall]> {

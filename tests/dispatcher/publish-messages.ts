@@ -1,3 +1,5 @@
+import { TEST_LAYOUT } from '@parley/local/testing/test-layout'
+import { layoutExchange } from '@parley/shared/messaging/layout'
 import { messagePublication, type Provenance } from '@parley/shared/messaging/message-publication'
 import { MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import type { ConfirmChannel } from 'amqplib'
@@ -27,14 +29,12 @@ export async function publishMessages(
     const { routingKey, type, headers } = messagePublication({ messageId, message, body, provenance })
     const timestamp = Math.floor(Date.now() / 1_000)
     const properties = { messageId, type, headers, timestamp, contentType: 'application/json' }
-    const [exchange, key] = logged ? [MESSAGES_EXCHANGE, routingKey] : ['', queueOf(routingKey)]
-    channel.publish(exchange, key, body, { ...properties, persistent: true })
+    const exchange = logged ? MESSAGES_EXCHANGE : layoutExchange(TEST_LAYOUT)
+    channel.publish(exchange, routingKey, body, { ...properties, persistent: true })
     if (++published % IN_FLIGHT === 0) await channel.waitForConfirms()
   }
   await channel.waitForConfirms()
 }
-
-const queueOf = (routingKey: string) => `${MESSAGES_EXCHANGE}.${routingKey}`
 
 const messageIn = (thread: string, input: string | undefined) => ({
   extId: 'line',

@@ -1,15 +1,11 @@
-import {
-  DEAD_LETTER_QUEUE,
-  PARTITIONS,
-  partitionQueue,
-  STATUS_QUEUES,
-  TASKS_QUEUE,
-} from '@parley/shared/messaging/topology'
+import { partitionQueues } from '@parley/shared/messaging/layout'
+import { DEAD_LETTER_QUEUE, STATUS_QUEUES, TASKS_QUEUE } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 
 const CONNECT_MS = 5_000
 const QUEUES = [
-  ...Array.from({ length: PARTITIONS }, (_, partition) => partitionQueue(partition)),
+  // As many as a new system gets by default.
+  ...partitionQueues({ generation: 1, partitions: 16 }),
   ...[...STATUS_QUEUES, TASKS_QUEUE, DEAD_LETTER_QUEUE],
 ]
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 
 /** The dispatcher's folders, from the top: each imports from the groups below its own, and never within its group. */
 const DISPATCHER = [
-  ['api', 'intake', 'statuses', 'reconciliation'],
+  ['api', 'intake', 'statuses', 'reconciliation', 'layout'],
   ['schedule'],
   ['deliver'],
   ['agents'],
@@ -17,7 +17,7 @@ const DISPATCHER = [
   ['message'],
 ]
 /** They put a service together, so they import what they like. */
-const ROOT = ['app.ts', 'config.ts', 'openapi.ts', 'server.ts']
+const ROOT = ['app.ts', 'change-partitions.ts', 'config.ts', 'openapi.ts', 'server.ts']
 
 interface Import {
   service: string

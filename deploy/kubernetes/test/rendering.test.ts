@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
+import { config } from '@parley/dispatcher/config'
 import { CHECKOUT } from '@parley/local/checkout'
 import { SERVICES } from '@parley/shared/internal-token'
-import { PARTITIONS } from '@parley/shared/messaging/topology'
 import { parse } from 'yaml'
 import { environmentOf } from '../../../docs/environment-page.ts'
 import { documentsIn, type Resource, readRendered, resourcesOf } from '../src/render.ts'
@@ -158,12 +158,14 @@ describe('a service', () => {
     const [scaled, ...others] = byKind('ScaledObject')
     expect(others).toEqual([])
     const { maxReplicaCount, triggers, scaleTargetRef } = scaled!.spec
-    expect(maxReplicaCount).toBe(PARTITIONS)
+    expect(maxReplicaCount).toBe(config.PARTITIONS.parse(undefined))
     expect(scaleTargetRef.name).toBe('parley-dispatcher')
     expect(triggers[0].metadata.query).toMatch(/^sum\(parley_messages_waiting\{/)
     const queues = new RegExp(triggers[1].metadata.queueName)
     expect(
-      ['messages.p0', 'messages.p7', 'messages.log', 'messages.statuses.p1'].map((one) => queues.test(one)),
+      ['messages.p0', 'messages.g2.p63', 'messages.log', 'messages.statuses.p1'].map((one) =>
+        queues.test(one),
+      ),
     ).toEqual([true, true, false, false])
     const [deployment] = byKind('Deployment')
       .filter(({ metadata }) => metadata.name === 'parley-dispatcher')

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { PARTITIONS } from '@parley/shared/messaging/topology'
+import { config } from '@parley/dispatcher/config'
 import { Ajv } from 'ajv'
 import { parse } from 'yaml'
 import { CHART } from '../src/render.ts'
@@ -45,6 +45,7 @@ const WRONG: [path: string, value: unknown, where: string][] = [
   ['services.dispatcher.existingSecret', '', '/services/dispatcher/existingSecret'],
   ['settings.MESSAGES_KEPT_DAYS', 3, '/settings'],
   ['partitions', 0, '/partitions'],
+  ['partitions', 129, '/partitions'],
   ['tls.secretName', 'A Secret', '/tls/secretName'],
   ['tls.existingSecret', 'parley-tls', '/tls'],
   ['keyRotation.schedule', 'monthly', '/keyRotation/schedule'],
@@ -74,6 +75,6 @@ describe('values.schema.json', () => {
   })
 })
 
-test('the chart’s partitions are as many as there are', () => {
-  expect(defaults.partitions).toBe(PARTITIONS)
+test('the chart’s partitions are as many as a new system gets', () => {
+  expect(defaults.partitions).toBe(config.PARTITIONS.parse(undefined))
 })

@@ -10,13 +10,9 @@ import { createInternalSigner, createInternalVerifier } from '@parley/shared/int
 import type { Log } from '@parley/shared/log'
 import { connectBroker } from '@parley/shared/messaging/connection'
 import { consumeBatches } from '@parley/shared/messaging/consumer'
+import { partitionQueue } from '@parley/shared/messaging/layout'
 import { createPublisher } from '@parley/shared/messaging/publisher'
-import {
-  declareDispatcherTopology,
-  PARTITIONS,
-  partitionQueue,
-  STATUS_QUEUES,
-} from '@parley/shared/messaging/topology'
+import { STATUS_QUEUES } from '@parley/shared/messaging/topology'
 import { connectMongo } from '@parley/shared/mongo'
 import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
@@ -43,16 +39,17 @@ import { usageRoutes } from './api/usage/usage-routes.ts'
 import { createHttpClient } from './channels/http/http-client.ts'
 import type { Config } from './config.ts'
 import { createOutbound, retentionOf } from './deliver/outbound.ts'
-import { declareEventQueue } from './events/consume-changes.ts'
 import { startEvents } from './events/events.ts'
 import { createIntakeStore } from './intake/intake-store.ts'
 import { openPartition } from './intake/open-partition.ts'
+import { startLayoutChanges } from './layout/change-layout.ts'
+import { declareQueues } from './layout/declare-queues.ts'
 import { showEvents, showState, showWaiting } from './metrics/show-state.ts'
 import { auditLagSeconds, reconciliationDifference } from './reconciliation/audit-state.ts'
 import { startAuditor } from './reconciliation/auditor.ts'
 import { countLostMessages } from './reconciliation/count-lost.ts'
 import { reconciliationRoutes } from './reconciliation/reconciliation-routes.ts'
-import { declareChangeQueues, followDocumentChanges } from './replica/follow-changes.ts'
+import { followDocumentChanges } from './replica/follow-changes.ts'
 import { type Partition, type Partitions, startPartitions } from './schedule/partitions.ts'
 import { watchStatuses } from './statuses/status-watch.ts'
 import { workStatuses } from './statuses/work-statuses.ts'
@@ -60,6 +57,7 @@ import { startAddingUp } from './store/add-up-usage.ts'
 import { collectionsOf, prepareDatabase } from './store/collections.ts'
 import { createCommitter, statusWriter } from './store/commit.ts'
 import { eventCollectionsOf, prepareEvents } from './store/event-collections.ts'
+import { readLayout } from './store/layout-record.ts'
 import { createLeaseStore } from './store/lease-store.ts'
 import { createTraffic } from './store/traffic.ts'
 import { createThreadLog } from './thread-log/thread-log.ts'
@@ -79,21 +77,19 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     database: config.MONGO_DATABASE,
     log,
     prepare: async (connection) => {
-      await prepareDatabase(connection, PARTITIONS)
+      await prepareDatabase(connection, config.PARTITIONS)
       await prepareEvents(connection)
     },
   })
   const collections = collectionsOf(database.connection)
+  const layout = () => readLayout(collections.layouts)
+  const closing = Promise.withResolvers<void>()
   const { messages } = collections
   const { deliveries } = eventCollectionsOf(database.connection)
   const redis = connectRedis(config.REDIS_URL, log)
   const broker = await connectBroker({
     url: config.AMQP_URL,
-    declare: async (channel) => {
-      await declareDispatcherTopology(channel)
-      await declareChangeQueues(channel, instance)
-      await declareEventQueue(channel)
-    },
+    declare: declareQueues({ instance, ready: Promise.race([database.ready, closing.promise]), layout }),
     log,
   })
   const auditBroker = await connectBroker({ url: config.AMQP_URL, declare: async () => {}, log })
@@ -169,11 +165,12 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   showState(registry, {
     broker,
     partitionsLeased: () => workedPartitions().size,
+    layout,
     oldest: () =>
       new Map([
         ...statusConsumers.map(({ queue, consumer }) => [queue, consumer.oldestAt()] as const),
         ...[...workedPartitions()].map(
-          ([index, partition]) => [partitionQueue(index), partition.oldestAt()] as const,
+          ([, partition]) => [partitionQueue(partition.lease), partition.oldestAt()] as const,
         ),
       ]),
     difference: () => reconciliationDifference(collections),
@@ -194,6 +191,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     }
     const started = startPartitions({
       leases: createLeaseStore({ collections, instance }),
+      layout,
       instance,
       open: (lease) => openPartition({ lease, ...work }),
       log,
@@ -207,10 +205,14 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     auditBroker.follow(auditor)
     for (const consumer of [events.changes, ...changes]) broker.follow(consumer)
     for (const { consumer } of statusConsumers) broker.follow(consumer)
+    const changing = startLayoutChanges({
+      ...{ collections, startSession, broker, publisher, instance, log },
+      configured: config.PARTITIONS,
+    })
     const addingUp = startAddingUp({ collections, instance, log })
     return {
       close: async () => {
-        await Promise.all([started.close(), auditor.close(), addingUp.stop()])
+        await Promise.all([started.close(), auditor.close(), changing.stop(), addingUp.stop()])
         await threadLog.close()
       },
     }
@@ -282,6 +284,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     registry,
     endStreams: streams.end,
     close: async () => {
+      closing.resolve()
       await streams.close()
       if (await database.isUp().catch(() => false)) await (await working).close()
       await statuses.close()

@@ -9,6 +9,7 @@ import {
   safeInProduction,
   servicesConfig,
 } from '@parley/shared/config'
+import { MAX_PARTITIONS } from '@parley/shared/messaging/layout'
 import { secretKeysConfig } from '@parley/shared/sealed-value'
 import { withoutTrailingSlashes } from '@parley/shared/server-url'
 import { signingSecretKey } from '@parley/shared/signing-secret'
@@ -25,6 +26,8 @@ const targetList = z
 const asRange = (entry: string): string =>
   isIP(entry) === 0 ? entry : `${entry}/${isIPv6(entry) ? 128 : 32}`
 
+export const partitionsConfig = integer({ min: 1, max: MAX_PARTITIONS })
+
 /** The dispatcher's own environment. */
 export const config = {
   ...mongoConfig('dispatcher'),
@@ -36,6 +39,11 @@ export const config = {
     randomInProduction,
   ),
   ...secretKeysConfig,
+  PARTITIONS: partitionsConfig
+    .default(16)
+    .describe(
+      'How many partitions of messages a system gets when it is first started; more dispatchers than that have nothing to do. Powers of two share evenly. Of a live one it is changed by `node services/dispatcher/src/change-partitions.ts NUMBER`',
+    ),
   UNCERTAIN_WINDOW_SECONDS: integer({ min: 1, max: 3_600 })
     .default(60)
     .describe('How long a send whose answer never came waits for news before it is sent again'),

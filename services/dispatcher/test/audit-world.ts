@@ -4,18 +4,14 @@ import type { MessageRecord } from '@parley/dispatcher/message/message-record'
 import { type Auditor, startAuditor } from '@parley/dispatcher/reconciliation/auditor'
 import { type Balance, balance, countMessages } from '@parley/dispatcher/reconciliation/count'
 import { collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
+import { declareTestLayout, TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
 import { connectBroker } from '@parley/shared/messaging/connection'
+import { slotKey } from '@parley/shared/messaging/layout'
 import { createPublisher } from '@parley/shared/messaging/publisher'
-import {
-  declareDispatcherTopology,
-  MESSAGES_EXCHANGE,
-  PARTITIONS,
-  partitionKey,
-  partitionQueue,
-} from '@parley/shared/messaging/topology'
+import { declareDispatcherTopology, MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import { connectMongo } from '@parley/shared/mongo'
 import { type ConsumeMessage, connect } from 'amqplib'
 import { newRecord } from './new-record.ts'
@@ -32,11 +28,18 @@ export async function startAuditWorld() {
     url: mongoUrl,
     database: freshDatabase('dispatcher'),
     log,
-    prepare: (connection) => prepareDatabase(connection, PARTITIONS),
+    prepare: (connection) => prepareDatabase(connection, TEST_LAYOUT.partitions),
   })
   await database.ready
   const collections = collectionsOf(database.connection)
-  const broker = await connectBroker({ url: amqpUrl, declare: declareDispatcherTopology, log })
+  const broker = await connectBroker({
+    url: amqpUrl,
+    declare: async (channel) => {
+      await declareDispatcherTopology(channel)
+      await declareTestLayout(channel)
+    },
+    log,
+  })
   const publisher = createPublisher({ broker, log })
   await untilTrue(() => publisher.isUp())
   const connection = await connect(amqpUrl)
@@ -73,7 +76,7 @@ export async function startAuditWorld() {
     async take(partition: number): Promise<ConsumeMessage> {
       const taken = Promise.withResolvers<ConsumeMessage>()
       const { consumerTag } = await channel.consume(
-        partitionQueue(partition),
+        testQueue(partition),
         (delivery) => delivery !== null && taken.resolve(delivery),
         { noAck: true },
       )
@@ -84,7 +87,7 @@ export async function startAuditWorld() {
     /** Accepts a message, as intake does, `age` milliseconds ago. */
     async accept(messageId: string, options: { partition?: number; age?: number; type?: string } = {}) {
       const { partition = 0, age = 0, type = MESSAGE_TYPE } = options
-      channel.publish(MESSAGES_EXCHANGE, partitionKey(partition), Buffer.from('{}'), {
+      channel.publish(MESSAGES_EXCHANGE, slotKey(partition), Buffer.from('{}'), {
         messageId,
         type,
         persistent: true,

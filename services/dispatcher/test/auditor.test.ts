@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { auditLagSeconds, reconciliationDifference } from '@parley/dispatcher/reconciliation/audit-state'
 import { removeEnded } from '@parley/dispatcher/reconciliation/remove-ended'
-import { declareTopology, LOG_QUEUE, PARTITIONS, partitionQueue } from '@parley/shared/messaging/topology'
+import { TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
+import { declareTopology, LOG_QUEUE } from '@parley/shared/messaging/topology'
 import { type AuditWorld, startAuditWorld, untilTrue } from './audit-world.ts'
 import { newRecord } from './new-record.ts'
 
@@ -20,8 +21,8 @@ beforeEach(async () => {
   const channel = world.channel
   await channel.deleteQueue(LOG_QUEUE)
   await declareTopology(channel)
-  for (let partition = 0; partition < PARTITIONS; partition++)
-    await channel.purgeQueue(partitionQueue(partition))
+  for (let partition = 0; partition < TEST_LAYOUT.partitions; partition++)
+    await channel.purgeQueue(testQueue(partition))
 })
 
 const ids = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}-${n}`)
@@ -118,10 +119,10 @@ describe('the auditor', () => {
     await world.accept('older', { partition: 1, age: 3 * 60 * 60 * 1_000 })
     await world.accept('old', { partition: 1, age: 90 * 60 * 1_000 })
     const channel = world.channel
-    await channel.purgeQueue(partitionQueue(1))
+    await channel.purgeQueue(testQueue(1))
     await untilTrue(async () => (await world.difference()) === 1)
     expect(await world.audited()).toBe(1)
-    expect((await channel.checkQueue(partitionQueue(1))).messageCount).toBe(0)
+    expect((await channel.checkQueue(testQueue(1))).messageCount).toBe(0)
   })
 
   test('reads a log that began anew from its beginning', async () => {

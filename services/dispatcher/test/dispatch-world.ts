@@ -1,6 +1,7 @@
 import { eventually, type Listening, listen, type Parsed } from '@parley/local/testing/service-under-test'
 import { registerCaller, startParley } from '@parley/local/testing/start-parley'
 import type { TcpProxy } from '@parley/local/testing/tcp-proxy'
+import { declareTestLayout } from '@parley/local/testing/test-layout'
 import { testServers } from '@parley/local/testing/test-servers'
 import type { DocumentReplica } from '@parley/shared/config-replica/replica-store'
 import type { ServiceName } from '@parley/shared/internal-token'
@@ -9,7 +10,6 @@ import type { WebhookMessage } from '@parley/shared/message'
 import { connectBroker } from '@parley/shared/messaging/connection'
 import { messagePublication } from '@parley/shared/messaging/message-publication'
 import { createPublisher, type Publisher } from '@parley/shared/messaging/publisher'
-import { declareTopology } from '@parley/shared/messaging/topology'
 import type { mongo } from 'mongoose'
 
 export interface SeenMessage {
@@ -110,7 +110,7 @@ export async function startDispatchWorld(environment: Record<string, string> = {
   const { configuration, dispatcher: first } = parley.services
   const database = parley.database('dispatcher')
   const silent = createLog({ service: 'test', level: 'silent' })
-  const broker = await connectBroker({ url: amqpUrl, declare: declareTopology, log: silent })
+  const broker = await connectBroker({ url: amqpUrl, declare: declareTestLayout, log: silent })
   const publisher = createPublisher({ broker, log: silent })
   await eventually(async () => ((await publisher.isUp()) ? true : undefined))
   const caller = await registerCaller(parley)

@@ -4,10 +4,10 @@ import { type Collections, collectionsOf, prepareDatabase } from '@parley/dispat
 import { createLeaseStore } from '@parley/dispatcher/store/lease-store'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
+import { TEST_LAYOUT } from '@parley/local/testing/test-layout'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { type Broker, connectBroker } from '@parley/shared/messaging/connection'
-import { PARTITIONS } from '@parley/shared/messaging/topology'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 
 const log = createLog({ service: 'test', level: 'silent' })
@@ -27,7 +27,7 @@ beforeAll(async () => {
     url: mongoUrl,
     database: freshDatabase('dispatcher'),
     log,
-    prepare: (connection) => prepareDatabase(connection, PARTITIONS),
+    prepare: (connection) => prepareDatabase(connection, TEST_LAYOUT.partitions),
   })
   await database.ready
   collections = collectionsOf(database.connection)
@@ -54,6 +54,7 @@ async function startInstance(name: string): Promise<Instance> {
     open: (lease) => ({
       lease,
       oldestAt: () => undefined,
+      isDrained: () => false,
       waiting: async () => new Map(),
       attach: () => {},
       release: async () => {},
@@ -82,14 +83,14 @@ async function untilShares(a: number, b: number): Promise<void> {
 
 beforeEach(async () => {
   instances ??= { a: await startInstance('a'), b: await startInstance('b') }
-  await untilShares(PARTITIONS / 2, PARTITIONS / 2)
+  await untilShares(TEST_LAYOUT.partitions / 2, TEST_LAYOUT.partitions / 2)
 })
 
 test('an instance that loses the broker hands its partitions over, and gets its share back', async () => {
   instances.a.proxy.cut()
-  await untilShares(0, PARTITIONS)
+  await untilShares(0, TEST_LAYOUT.partitions)
   instances.a.proxy.mend()
-  await untilShares(PARTITIONS / 2, PARTITIONS / 2)
+  await untilShares(TEST_LAYOUT.partitions / 2, TEST_LAYOUT.partitions / 2)
 })
 
 test('while no instance has a broker, all of them go on with what is in the store', async () => {
@@ -98,6 +99,6 @@ test('while no instance has a broker, all of them go on with what is in the stor
     const without = await collections.instances.countDocuments({ hasBroker: false })
     return without === 2 ? true : undefined
   })
-  await untilShares(PARTITIONS / 2, PARTITIONS / 2)
+  await untilShares(TEST_LAYOUT.partitions / 2, TEST_LAYOUT.partitions / 2)
   for (const { proxy } of Object.values(instances)) proxy.mend()
 })

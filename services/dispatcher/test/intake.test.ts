@@ -10,10 +10,10 @@ import { type Collections, collectionsOf, prepareDatabase } from '@parley/dispat
 import { createCommitter } from '@parley/dispatcher/store/commit'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
+import { TEST_LAYOUT } from '@parley/local/testing/test-layout'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
-import { PARTITIONS } from '@parley/shared/messaging/topology'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import type { ConsumeMessage } from 'amqplib'
 import { newRecord } from './new-record.ts'
@@ -38,7 +38,7 @@ beforeAll(async () => {
       url,
       database: name,
       log,
-      prepare: (connection) => prepareDatabase(connection, PARTITIONS),
+      prepare: (connection) => prepareDatabase(connection, TEST_LAYOUT.partitions),
     })
     await connection.ready
     return connection
@@ -92,6 +92,7 @@ function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } =
   })
   const intake = createIntake({
     partition: 0,
+    repeatsUntil: undefined,
     isLeased,
     store,
     writeBehind,

@@ -5,9 +5,10 @@ import type { ThreadLog } from '../src/thread-log/thread-log.ts'
 export const noThreads: KnownThreads = { isWithPerson: async () => false, isOutsideWindow: async () => false }
 
 /** For tests that don't look at the documents of threads. */
-export const noThreadLog: Pick<ThreadLog, 'touch' | 'open' | 'release' | 'abandon'> = {
+export const noThreadLog: Pick<ThreadLog, 'touch' | 'open' | 'isWhole' | 'release' | 'abandon'> = {
   touch: () => {},
   open: () => {},
+  isWhole: () => true,
   release: async () => {},
   abandon: () => {},
 }

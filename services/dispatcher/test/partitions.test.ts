@@ -28,7 +28,10 @@ function createLeases() {
       const [partition] = free
       if (partition === undefined) return undefined
       free.delete(partition)
-      const lease: Lease = { partition, term: ++term, isValid: () => !lost.has(lease) }
+      const lease: Lease = {
+        ...{ generation: 1, partition, term: ++term, repeatsUntil: undefined },
+        isValid: () => !lost.has(lease),
+      }
       return lease
     },
     renew: async (leases) => {
@@ -49,11 +52,13 @@ function start(
 ): Partitions {
   return startPartitions({
     leases: store,
+    layout: async () => ({ partitions: 8 }),
     instance: 'a',
     open: (lease) => {
       const partition: Partition = {
         lease,
         oldestAt: () => undefined,
+        isDrained: () => false,
         waiting: async () => new Map(),
         attach: () => {},
         release: () => release(lease),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, type Listening, listen, type Parsed } from '@parley/local/testing/service-under-test'
-import { partitionKey } from '@parley/shared/messaging/topology'
+import { slotKey } from '@parley/shared/messaging/layout'
 import { connect } from 'amqplib'
 import { type DispatchWorld, startDispatchWorld } from './dispatch-world.ts'
 
@@ -43,7 +43,7 @@ const text = (message: string, extId: string) => ({
 async function publishUnreadable(messageId: string): Promise<void> {
   const connection = await connect(world.amqpUrl)
   const channel = await connection.createConfirmChannel()
-  channel.publish('messages', partitionKey(2), Buffer.from('{'), {
+  channel.publish('messages', slotKey(2), Buffer.from('{'), {
     messageId,
     type: 'message.received.v1',
     timestamp: Math.floor(Date.now() / 1_000),

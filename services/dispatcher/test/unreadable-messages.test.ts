@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { DEAD_LETTER_QUEUE, partitionKey } from '@parley/shared/messaging/topology'
+import { slotKey } from '@parley/shared/messaging/layout'
+import { DEAD_LETTER_QUEUE } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import { rpcLine, text } from './rpc-line.ts'
 
@@ -28,7 +29,7 @@ describe('what can not be stored', () => {
       const connection = await connect(line.world.amqpUrl)
       const channel = await connection.createChannel()
       const headers = { workspace: line.world.workspace, channel: 'line', thread: 'n', source: 'api' }
-      channel.publish('messages', partitionKey(0), Buffer.from(body), {
+      channel.publish('messages', slotKey(0), Buffer.from(body), {
         messageId: `bad ${name}`,
         type: 'message.received.v1',
         headers,

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { buildSimulator, type Simulator } from '@parley/local/simulator/app'
 import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
+import { TEST_LAYOUT } from '@parley/local/testing/test-layout'
 import { STATUS_TYPE } from '@parley/shared/message-status'
-import { MESSAGES_EXCHANGE, partitionOf, statusKey } from '@parley/shared/messaging/topology'
+import { partitionOfSlot, slotOf } from '@parley/shared/messaging/layout'
+import { MESSAGES_EXCHANGE, statusKey } from '@parley/shared/messaging/topology'
 import { type Channel, type ChannelModel, connect } from 'amqplib'
 import type { MessageRecord } from '../src/message/message-record.ts'
 import { type DispatchWorld, type SeenMessage, startDispatchWorld } from './dispatch-world.ts'
@@ -275,6 +277,8 @@ describe('a number', () => {
     await world.post('w-partition', line.text('hi'))
     await world.message('w-partition', 'sent')
     const stored = await world.database.collection<MessageRecord>('messages').findOne({ _id: 'w-partition' })
-    expect(stored?.partition).toBe(partitionOf(world.workspace, stored?.thread ?? ''))
+    expect(stored?.partition).toBe(
+      partitionOfSlot(slotOf(world.workspace, stored?.thread ?? ''), TEST_LAYOUT),
+    )
   })
 })

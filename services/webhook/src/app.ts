@@ -8,6 +8,7 @@ import { createInternalClient, roundRobin } from '@parley/shared/internal-client
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
 import { connectBroker } from '@parley/shared/messaging/connection'
+import { requireSlots } from '@parley/shared/messaging/layout'
 import { createPublishObserver } from '@parley/shared/messaging/publish-observer'
 import { createPublisher } from '@parley/shared/messaging/publisher'
 import { declareChanges, declareTopology, MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
@@ -69,7 +70,14 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const box = createSecretBox(secretKeysOf(config))
   const store = createReplicaStore({ replicas: collections.channels, box, channelsOnly: true })
   const configuration = inner(config.CONFIGURATION_URL, 'configuration')
-  const broker = await connectBroker({ url: config.AMQP_URL, declare: declareTopology, log })
+  const broker = await connectBroker({
+    url: config.AMQP_URL,
+    declare: async (channel) => {
+      await declareTopology(channel)
+      await requireSlots(channel)
+    },
+    log,
+  })
   const publisher = createPublisher({
     broker,
     observe: (inFlight) =>

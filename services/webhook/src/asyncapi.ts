@@ -4,12 +4,11 @@ import { DOCUMENT_CHANGE_TYPE, documentChange } from '@parley/shared/document-ch
 import { safeInteger } from '@parley/shared/json-object'
 import { MESSAGE_TYPE, webhookMessage } from '@parley/shared/message'
 import { messageStatus, STATUS_TYPE } from '@parley/shared/message-status'
+import { SLOTS, slotKey } from '@parley/shared/messaging/layout'
 import {
   CONFIGURATION_EXCHANGE,
   LOG_QUEUE,
   MESSAGES_EXCHANGE,
-  PARTITIONS,
-  partitionKey,
   STATUS_PARTITIONS,
   statusKey,
   TASKS_QUEUE,
@@ -53,13 +52,13 @@ export function asyncApi(): object {
     defaultContentType: 'application/json',
     channels: {
       messages: channel({
-        address: '{partition}',
+        address: '{slot}',
         description: 'Messages, those of one thread in order',
         message: 'messageReceived',
         parameters: {
-          partition: {
-            enum: Array.from({ length: PARTITIONS }, (_, at) => partitionKey(at)),
-            description: 'By workspace and thread',
+          slot: {
+            enum: Array.from({ length: SLOTS }, (_, slot) => slotKey(slot)),
+            description: 'By workspace and thread; it stays the same whatever the number of partitions',
           },
         },
       }),

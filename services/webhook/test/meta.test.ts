@@ -1,14 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { untilReady } from '@parley/local/testing/service-under-test'
+import { TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import { defined } from '@parley/shared/defined'
 import { webhookMessage } from '@parley/shared/message'
 import { messageStatus } from '@parley/shared/message-status'
-import {
-  partitionOf,
-  partitionQueue,
-  statusPartitionOf,
-  statusQueue,
-} from '@parley/shared/messaging/topology'
+import { partitionOfSlot, slotOf } from '@parley/shared/messaging/layout'
+import { statusPartitionOf, statusQueue } from '@parley/shared/messaging/topology'
 import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 import {
   contact,
@@ -115,7 +112,7 @@ describe('a message', () => {
       meta: raw,
     })
     const workspace = world.caller.workspace._id
-    expect(taken.queue).toBe(partitionQueue(partitionOf(workspace, '5511999998888')))
+    expect(taken.queue).toBe(testQueue(partitionOfSlot(slotOf(workspace, '5511999998888'), TEST_LAYOUT)))
     expect(taken.delivery.properties).toMatchObject({
       type: 'message.received.v1',
       headers: {

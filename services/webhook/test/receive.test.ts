@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, untilReady } from '@parley/local/testing/service-under-test'
+import { TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import type { Caller } from '@parley/shared/internal-token'
-import { LOG_QUEUE, partitionOf, partitionQueue } from '@parley/shared/messaging/topology'
+import { partitionOfSlot, slotOf } from '@parley/shared/messaging/layout'
+import { LOG_QUEUE } from '@parley/shared/messaging/topology'
 import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 
 const message = {
@@ -36,7 +38,9 @@ describe('POST /api/hooks/whatsapp', () => {
     expect([answer.status, answer.text]).toEqual([200, text])
     const [published, ...rest] = await drain()
     expect(rest).toEqual([])
-    expect(published?.queue).toBe(partitionQueue(partitionOf(caller.workspace._id, 'thread-1')))
+    expect(published?.queue).toBe(
+      testQueue(partitionOfSlot(slotOf(caller.workspace._id, 'thread-1'), TEST_LAYOUT)),
+    )
     expect(published?.delivery.content.toString()).toBe(text)
     expect(published?.delivery.properties).toMatchObject({
       messageId: answer.headers.get('x-message-id'),

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { eventually } from '@parley/local/testing/service-under-test'
+import { TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
+import { slotKey } from '@parley/shared/messaging/layout'
 import {
   MESSAGES_EXCHANGE,
-  PARTITIONS,
-  partitionKey,
-  partitionQueue,
   STATUS_PARTITIONS,
   statusKey,
   statusQueue,
@@ -17,7 +16,7 @@ export interface Taken {
 }
 
 const QUEUES = [
-  ...Array.from({ length: PARTITIONS }, (_, at) => ({ queue: partitionQueue(at), key: partitionKey(at) })),
+  ...Array.from({ length: TEST_LAYOUT.partitions }, (_, at) => ({ queue: testQueue(at), key: slotKey(at) })),
   ...Array.from({ length: STATUS_PARTITIONS }, (_, at) => ({ queue: statusQueue(at), key: statusKey(at) })),
 ]
 

@@ -147,12 +147,15 @@ function addressesIn({ scheme, username, password, hosts, path, parameters }: Se
 }
 
 const PRECONDITION_FAILED = 406
+const NOT_FOUND = 404
 const DECLARE_AGAIN_MS = 30_000
+const LOOK_AGAIN_MS = 250
 
 /**
  * Runs `declare` on a channel of its own. When something exists with other arguments, one error line names it,
- * and it is tried again every 30 s (or `againMs`) until somebody has mended it. Rejects when the connection or
- * `signal` ends.
+ * and it is tried again every 30 s (or `againMs`) until somebody has mended it. When something is not there that another
+ * service declares, one line says so, and it is looked for again until it is. Rejects when the connection or `signal`
+ * ends.
  */
 export async function declareOn(
   options: Omit<BrokerOptions, 'url'> & { connection: ChannelModel; signal: AbortSignal },
@@ -164,25 +167,29 @@ export async function declareOn(
   try {
     let logged: string | undefined
     for (;;) {
-      const mismatch = await declareOnce(options)
+      const refused = await declareOnce(options)
       if (lost.signal.aborted) throw new Error('The connection broke off.')
-      if (mismatch === undefined) return
-      const queue = / for (?:queue|exchange) '([^']*)'/.exec(mismatch)?.[1]
-      if (mismatch !== logged)
-        options.log.error({ queue, reason: mismatch }, 'broker has this with other arguments')
-      logged = mismatch
-      await pause(againMs, undefined, { signal: AbortSignal.any([signal, lost.signal]) })
+      if (refused === undefined) return
+      const { code, reason } = refused
+      const queue = / (?:queue|exchange) '([^']*)'/.exec(reason)?.[1]
+      if (reason !== logged && code === PRECONDITION_FAILED)
+        options.log.error({ queue, reason }, 'broker has this with other arguments')
+      if (reason !== logged && code === NOT_FOUND)
+        options.log.info({ queue }, 'waiting for what another service declares')
+      logged = reason
+      const pauseMs = code === NOT_FOUND ? LOOK_AGAIN_MS : againMs
+      await pause(pauseMs, undefined, { signal: AbortSignal.any([signal, lost.signal]) })
     }
   } finally {
     connection.off('close', abort)
   }
 }
 
-/** Returns what the broker says about something that exists with other arguments; throws everything else. */
+/** Returns what the broker says of something that has other arguments, or is not there; throws everything else. */
 async function declareOnce(options: {
   connection: ChannelModel
   declare(channel: Channel): Promise<void>
-}): Promise<string | undefined> {
+}): Promise<{ code: number; reason: string } | undefined> {
   const channel = closesWithConnection(await options.connection.createChannel())
   // Whatever it is, `declare` rejects with it.
   channel.on('error', () => {})
@@ -192,8 +199,8 @@ async function declareOnce(options: {
     return undefined
   } catch (error) {
     const { code, message } = error as Error & { code?: unknown }
-    if (code !== PRECONDITION_FAILED) throw error
-    return message
+    if (code !== PRECONDITION_FAILED && code !== NOT_FOUND) throw error
+    return { code, reason: message }
   }
 }
 

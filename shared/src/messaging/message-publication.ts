@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { MESSAGE_TYPE, threadOf, type WebhookMessage } from '../message.ts'
 import { type MessageStatus, STATUS_TYPE } from '../message-status.ts'
+import { slotKey, slotOf } from './layout.ts'
 import type { Publication } from './publisher.ts'
-import { MESSAGES_EXCHANGE, partitionKey, partitionOf, statusKey, statusPartitionOf } from './topology.ts'
+import { MESSAGES_EXCHANGE, statusKey, statusPartitionOf } from './topology.ts'
 
 /** Who brings a message: a caller of the API, Meta, or a person of the team who replies in a thread. */
 type MessageSource = 'api' | 'meta' | 'reply'
@@ -36,7 +37,7 @@ export interface Provenance {
   traceparent: string | undefined
 }
 
-/** A message for the partition of its thread. `body` is `message` as bytes, where they exist. */
+/** A message for the slot of its thread. `body` is `message` as bytes, where they exist. */
 export function messagePublication(options: {
   messageId: string
   message: WebhookMessage
@@ -46,7 +47,7 @@ export function messagePublication(options: {
   const { messageId, message, body, provenance } = options
   const thread = threadOf(message, messageId)
   const headers = headersOf(provenance, { channel: message.extId, thread })
-  const routingKey = partitionKey(partitionOf(provenance.workspace, thread))
+  const routingKey = slotKey(slotOf(provenance.workspace, thread))
   return { exchange: MESSAGES_EXCHANGE, routingKey, messageId, type: MESSAGE_TYPE, headers, body }
 }
 

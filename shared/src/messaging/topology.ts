@@ -13,9 +13,8 @@ export const TASKS_QUEUE = 'tasks'
 export const DEAD_LETTER_EXCHANGE = 'rejected'
 /** Leads to the queue `tasks` alone. */
 export const SUBMISSIONS_EXCHANGE = 'submissions'
-/** By the name of a queue of messages or statuses to that one alone, past the log. */
+/** By the name of a queue of statuses to that one alone, past the log. */
 export const DISPATCHER_EXCHANGE = 'dispatcher'
-export const PARTITIONS = 8
 
 /** Topic exchange of every change to the configuration; keys are `<resource>.<created|updated|deleted>`. */
 export const CONFIGURATION_EXCHANGE = 'configuration'
@@ -37,18 +36,8 @@ export const STATUS_QUEUES: readonly string[] = Array.from({ length: STATUS_PART
   statusQueue(partition),
 )
 
-/** The queue of one partition, 0 to 7. */
-export const partitionQueue = (partition: number): string => `${MESSAGES_EXCHANGE}.p${partition}`
-/** The routing key of one partition, 0 to 7. */
-export const partitionKey = (partition: number): string => `p${partition}`
-
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
-
-/** The partition of a thread: the same for the same workspace and thread, evenly spread over all. */
-export function partitionOf(workspace: number, thread: string): number {
-  return hashOf(`${workspace}\0${thread}`) % PARTITIONS
-}
 
 /** The partition of a send's statuses, by the provider's id of it: those of one send stay in order. */
 export function statusPartitionOf(providerId: string): number {
@@ -59,7 +48,7 @@ export function statusPartitionOf(providerId: string): number {
  * FNV-1a over UTF-16 code units, its bits then mixed as MurmurHash3 ends, because a few partitions only look at the
  * last bits.
  */
-function hashOf(name: string): number {
+export function hashOf(name: string): number {
   let hash = FNV_OFFSET
   for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), FNV_PRIME)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
@@ -68,7 +57,7 @@ function hashOf(name: string): number {
 }
 
 // One consumer at a time gets what arrives, so that it stays in order.
-const ORDERED_QUEUE = {
+export const ORDERED_QUEUE = {
   durable: true,
   arguments: {
     'x-queue-type': 'quorum',
@@ -77,13 +66,12 @@ const ORDERED_QUEUE = {
   },
 }
 
-/** Declares the exchange `messages` with its partitions, statuses and log; throws when one exists with other arguments. */
+/**
+ * Declares the exchange `messages` with its statuses and log; throws when one exists with other arguments. The
+ * partitions are the dispatcher's to declare: see `layout.ts`.
+ */
 export async function declareTopology(channel: Channel): Promise<void> {
   await channel.assertExchange(MESSAGES_EXCHANGE, 'topic', { durable: true })
-  for (let partition = 0; partition < PARTITIONS; partition++) {
-    await channel.assertQueue(partitionQueue(partition), ORDERED_QUEUE)
-    await channel.bindQueue(partitionQueue(partition), MESSAGES_EXCHANGE, partitionKey(partition))
-  }
   for (let partition = 0; partition < STATUS_PARTITIONS; partition++) {
     await channel.assertQueue(statusQueue(partition), ORDERED_QUEUE)
     await channel.bindQueue(statusQueue(partition), MESSAGES_EXCHANGE, statusKey(partition))
@@ -100,13 +88,11 @@ export async function declareTopology(channel: Channel): Promise<void> {
   await channel.bindQueue(LOG_QUEUE, MESSAGES_EXCHANGE, '#')
 }
 
-/** Declares the topology, the exchange by which the dispatcher reaches single queues, tasks and dead letters. */
+/** Declares the topology, the exchange by which the dispatcher reaches queues of statuses, tasks and dead letters. */
 export async function declareDispatcherTopology(channel: Channel): Promise<void> {
   await declareTopology(channel)
   await channel.assertExchange(DISPATCHER_EXCHANGE, 'direct', { durable: true })
-  const partitions = Array.from({ length: PARTITIONS }, (_, partition) => partitionQueue(partition))
-  for (const queue of [...partitions, ...STATUS_QUEUES])
-    await channel.bindQueue(queue, DISPATCHER_EXCHANGE, queue)
+  for (const queue of STATUS_QUEUES) await channel.bindQueue(queue, DISPATCHER_EXCHANGE, queue)
   await declareTasks(channel)
 }
 

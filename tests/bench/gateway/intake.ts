@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
 import { startServers } from '@parley/local/servers/start-servers'
 import { makeServiceKeys, namedSecret, untilReady } from '@parley/local/testing/service-under-test'
+import { TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import { integer, parseConfig } from '@parley/shared/config'
 import { createInternalSigner } from '@parley/shared/internal-token'
-import { PARTITIONS, partitionQueue } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import { z } from 'zod'
 import { asFastAsPossible, inTurns, requestBytes } from '../http-load.ts'
@@ -163,7 +163,7 @@ function bodyOf(thread: number): string {
 async function emptyQueues(): Promise<void> {
   const connection = await connect(servers.rabbitmq.url)
   const channel = await connection.createChannel()
-  for (let partition = 0; partition < PARTITIONS; partition++)
-    await channel.purgeQueue(partitionQueue(partition))
+  for (let partition = 0; partition < TEST_LAYOUT.partitions; partition++)
+    await channel.purgeQueue(testQueue(partition))
   await connection.close()
 }

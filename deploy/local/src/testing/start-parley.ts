@@ -18,6 +18,7 @@ import {
   startService,
 } from './service-under-test.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
+import { declareTestLayoutAt, TEST_LAYOUT } from './test-layout.ts'
 import { freshDatabase, releaseDatabase, testServers } from './test-servers.ts'
 
 type Environment = Record<string, string>
@@ -67,6 +68,7 @@ export async function startParley(options: ParleyOptions = {}): Promise<Parley> 
     proxies[target] ??= await startTcpProxy(addressOf(url))
     return behind(url, proxies[target])
   }
+  const amqpUrlOf = (name: ServiceName) => options.servers?.[name].AMQP_URL ?? servers?.amqpUrl ?? ''
   // One that does not run is only asked whether it is ready.
   const urlOf = (name: ServiceName) => (first[name] ?? first.identity)?.url ?? ''
   const environmentOf = async (name: ServiceName): Promise<Environment> => ({
@@ -88,7 +90,10 @@ export async function startParley(options: ParleyOptions = {}): Promise<Parley> 
     ...environment[name],
   })
   const start = async (name: ServiceName, own: Environment = {}) => {
-    const started = await START[name]({ keys, environment: { ...(await environmentOf(name)), ...own } })
+    const environment = { ...(await environmentOf(name)), ...own }
+    // It takes nothing in before a dispatcher has said where to.
+    if (name === 'webhook') await declareTestLayoutAt(amqpUrlOf(name))
+    const started = await START[name]({ keys, environment })
     running.unshift(started)
     return started
   }
@@ -135,7 +140,10 @@ const OWN: Record<ServiceName, Environment> = {
   },
   configuration: {},
   webhook: {},
-  dispatcher: { SIGNING_SECRET: Buffer.alloc(32, 7).toString('base64') },
+  dispatcher: {
+    SIGNING_SECRET: Buffer.alloc(32, 7).toString('base64'),
+    PARTITIONS: `${TEST_LAYOUT.partitions}`,
+  },
   gateway: {},
 }
 

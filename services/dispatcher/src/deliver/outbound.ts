@@ -2,7 +2,7 @@ import type { Replica } from '@parley/shared/config-replica/replica'
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { Log } from '@parley/shared/log'
 import type { Publisher } from '@parley/shared/messaging/publisher'
-import { partitionQueue } from '@parley/shared/messaging/topology'
+import { MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { type Tracing, withTrace } from '@parley/shared/tracing'
 import type { Redis } from 'ioredis'
@@ -177,7 +177,7 @@ async function handOff(
   { _id, workspace, channel, thread, partition }: MessageRecord,
   { reason, retentionMs }: { reason: string; retentionMs: number },
 ): Promise<void> {
-  const name = { workspace, channel, extId: thread, partition, retentionMs }
+  const name = { workspace, channel, extId: thread, partitions: [partition], retentionMs }
   await giveToPerson(collections, name, { except: _id, given: { by: 'assistant', reason } })
 }
 
@@ -187,15 +187,15 @@ async function handOff(
  */
 export function traceDeliveries(run: DeliverMessage, tracing: Tracing): DeliverMessage {
   return (record, leased, calling) => {
-    const queue = partitionQueue(record.partition)
-    const span = tracing.start(`process ${queue}`, {
+    const span = tracing.start(`process ${MESSAGES_EXCHANGE}`, {
       kind: 'consumer',
       parent: record.traceparent,
       attributes: {
         'messaging.system': 'rabbitmq',
         'messaging.operation.name': 'process',
         'messaging.operation.type': 'process',
-        'messaging.destination.name': queue,
+        'messaging.destination.name': MESSAGES_EXCHANGE,
+        'messaging.destination.partition.id': String(record.partition),
         'messaging.message.id': record._id,
       },
     })

@@ -13,6 +13,7 @@ const RETRY_MS = 500
 /** A delivery, read, with its place among all of the partition. */
 export interface Arrived {
   reading: DeliveryReading
+  /** Whether it may have been delivered before. */
   redelivered: boolean
   /** The delivery of one that is not a message: a message is wholly in its reading. */
   delivery: ConsumeMessage | undefined
@@ -35,6 +36,8 @@ interface IntakeOptions {
   partition: number
   /** Whether the lease is valid. */
   isLeased(): boolean
+  /** What was published before that may be in the store already, wherever it was delivered before. */
+  repeatsUntil: Date | undefined
   /** The order of the first delivery under this lease; each later one has the next. */
   firstSequenceNumber: number
   store: Pick<IntakeStore, 'known'>
@@ -78,7 +81,7 @@ class PartitionIntake implements Intake {
     const safe = Promise.withResolvers<DeadLetter | undefined>()
     const order = this.#nextSequenceNumber++
     const reading = readDelivery(delivery)
-    const { redelivered } = delivery.fields
+    const redelivered = delivery.fields.redelivered || this.#mayRepeat(delivery)
     const origin = reading.kind === 'message' ? undefined : delivery
     this.#arrived.push({ reading, redelivered, delivery: origin, order, safe })
     if (!this.#working) void this.#workAll()
@@ -88,6 +91,12 @@ class PartitionIntake implements Intake {
   close(): void {
     this.#closed = true
     for (const { safe } of this.#arrived.splice(0)) safe.reject(abandoned())
+  }
+
+  /** What a publisher says of the time counts to the second. */
+  #mayRepeat({ properties: { timestamp } }: ConsumeMessage): boolean {
+    const { repeatsUntil } = this.#options
+    return repeatsUntil !== undefined && Number(timestamp) * 1_000 <= repeatsUntil.getTime()
   }
 
   async #workAll(): Promise<void> {

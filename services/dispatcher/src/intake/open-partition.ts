@@ -2,8 +2,8 @@ import { defined } from '@parley/shared/defined'
 import { pause } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import { consumeEach } from '@parley/shared/messaging/consumer'
+import { partitionQueue } from '@parley/shared/messaging/layout'
 import type { Publisher } from '@parley/shared/messaging/publisher'
-import { partitionQueue } from '@parley/shared/messaging/topology'
 import type { ModelCalls } from '../agents/turns/model-calls.ts'
 import type { DeliverMessage } from '../deliver/deliver-message.ts'
 import type { WaitingCounts } from '../message/message-record.ts'
@@ -18,6 +18,7 @@ import type { ThreadLog } from '../thread-log/thread-log.ts'
 import { createIntake } from './intake.ts'
 import type { IntakeStore } from './intake-store.ts'
 import { storeDeliveries } from './store-deliveries.ts'
+import { createUntilEnd } from './until-end.ts'
 import { createWriteBehind } from './write-behind.ts'
 
 /** Deliveries of one partition that are not acked yet. */
@@ -41,7 +42,7 @@ export function openPartition(options: {
   /** How long a hand-over waits for models, in milliseconds. */
   drainMs?: number
   deadLetters: Pick<Publisher, 'publish'>
-  threadLog: Pick<ThreadLog, 'touch' | 'open' | 'release' | 'abandon'>
+  threadLog: Pick<ThreadLog, 'touch' | 'open' | 'isWhole' | 'release' | 'abandon'>
   traffic: Pick<Traffic, 'accepted'>
   log: Log
 }): Partition {
@@ -49,7 +50,7 @@ export function openPartition(options: {
     options
   const { modelCalls, drainMs = DRAIN_MS } = options
   const { messages } = collections
-  const { partition, term, isValid: isLeased } = lease
+  const { partition, term, repeatsUntil, isValid: isLeased } = lease
   let stopped = false
   const active = () => !stopped && isLeased()
   const writeBehind = createWriteBehind({
@@ -72,6 +73,7 @@ export function openPartition(options: {
   const intake = createIntake({
     partition,
     isLeased,
+    repeatsUntil,
     firstSequenceNumber: term * SEQUENCE_NUMBERS_PER_TERM,
     store,
     storeFirst: storeDeliveries({ partition, collections, isLeased, threadLog, traffic }),
@@ -79,11 +81,12 @@ export function openPartition(options: {
     threads,
     log,
   })
+  const untilEnd = createUntilEnd(intake)
   const consumer = consumeEach({
-    queue: partitionQueue(partition),
+    queue: partitionQueue(lease),
     prefetch: PREFETCH,
     isActive: isLeased,
-    take: (delivery) => intake.take(delivery),
+    take: untilEnd.take,
     deadLetters,
     log,
   })
@@ -93,6 +96,7 @@ export function openPartition(options: {
     lease,
     oldestAt: () => consumer.oldestAt(),
     waiting: () => countWaiting({ messages, partition, threads }),
+    isDrained: () => untilEnd.isDrained() && threadLog.isWhole(lease),
     attach: (connection) => consumer.attach(connection),
     async release() {
       await Promise.race([modelCalls.drain(writeBehind.ended), pause(drainMs, writeBehind.ended)])

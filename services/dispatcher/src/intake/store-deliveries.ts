@@ -48,7 +48,7 @@ export function storeDeliveries(options: StoreOptions): StoreDeliveries {
       traffic.accepted(record)
     }
     const replays = arrived.flatMap(({ reading, order }) =>
-      reading.kind === 'replay' ? [{ ...reading, order }] : [],
+      reading.kind === 'replay' ? [{ ...reading, partition, order }] : [],
     )
     requireLease()
     const reopened = await applyReplays(messages, replays)
@@ -89,6 +89,7 @@ async function recordUnreadable(
 export interface Replay {
   workspace: number
   messageId: string
+  partition: number
   order: number
 }
 
@@ -101,11 +102,11 @@ export async function applyReplays(
   replays: Replay[],
 ): Promise<MessageRecord[]> {
   if (replays.length === 0) return []
-  const sequenceNumbers = new Map(replays.map(({ messageId, order }) => [messageId, order]))
+  const places = new Map(replays.map(({ messageId, partition, order }) => [messageId, { partition, order }]))
   const filter = { $or: replays.map(({ messageId, workspace }) => ({ _id: messageId, workspace })) }
   const found = await messages.find(filter).toArray()
   const opening = found.filter(isReplayable).map((record) => {
-    const next = replayed(record, { at: new Date(), order: sequenceNumbers.get(record._id) ?? record.order })
+    const next = replayed(record, { at: new Date(), ...(places.get(record._id) ?? record) })
     return { replaceOne: { filter: { _id: record._id, revision: record.revision }, replacement: next } }
   })
   if (opening.length > 0) await messages.bulkWrite(opening, { ordered: false })

@@ -209,11 +209,14 @@ function isOver({ turns }: MessageRecord, { state, content, of }: Send): boolean
 }
 
 /**
- * A message that is to run again, at a new place in its partition. It goes on at the first send that did not get
+ * A message that is to run again, at a new place in the partition that its thread now has. It goes on at the first send that did not get
  * there; what did is not sent again. Where nothing was planned yet, it is handled anew; a model is asked on from the
  * last turn that is stored.
  */
-export function replayed(record: MessageRecord, { at, order }: { at: Date; order: number }): MessageRecord {
+export function replayed(
+  record: MessageRecord,
+  { at, ...place }: { at: Date } & Pick<MessageRecord, 'partition' | 'order'>,
+): MessageRecord {
   const { reason: _reason, fault: _fault, due: _due, waitingFor: _for, expiresAt: _at, ...others } = record
   const { ending: _ending, ...rest } = others
   const entry = { at, state: 'received' as const, reason: RUN_AGAIN }
@@ -221,7 +224,7 @@ export function replayed(record: MessageRecord, { at, order }: { at: Date; order
     ...rest,
     state: record.sends.length > 0 || record.turns !== undefined ? 'handled' : 'received',
     open: true,
-    order,
+    ...place,
     tries: 0,
     revision: record.revision + 1,
     updatedAt: at,

@@ -1,25 +1,18 @@
 import type { Broker } from '@parley/shared/messaging/connection'
-import {
-  DEAD_LETTER_QUEUE,
-  PARTITIONS,
-  partitionQueue,
-  STATUS_QUEUES,
-  TASKS_QUEUE,
-} from '@parley/shared/messaging/topology'
+import { type Layout, partitionQueues } from '@parley/shared/messaging/layout'
+import { DEAD_LETTER_QUEUE, STATUS_QUEUES, TASKS_QUEUE } from '@parley/shared/messaging/topology'
 import { withTimeout } from '@parley/shared/with-timeout'
 import { Gauge, type Registry } from 'prom-client'
 import { WAITING, type WaitingCounts } from '../message/message-record.ts'
 
-const QUEUES = [
-  ...Array.from({ length: PARTITIONS }, (_, partition) => partitionQueue(partition)),
-  ...[...STATUS_QUEUES, TASKS_QUEUE, DEAD_LETTER_QUEUE],
-]
+const QUEUES = [...STATUS_QUEUES, TASKS_QUEUE, DEAD_LETTER_QUEUE]
 const BROKER_MS = 2_000
 
 /** What the metrics look at when they are read. */
 interface Shown {
   broker: Pick<Broker, 'withChannel'>
   partitionsLeased(): number
+  layout(): Promise<Layout>
   /** Of each queue that this instance works, when what it has in hand was published, in milliseconds since the epoch. */
   oldest(): Map<string, number | undefined>
   /** What the audit last found; undefined before the first audit. */
@@ -38,7 +31,7 @@ export function showState(registry: Registry, shown: Shown): void {
     registers,
     async collect() {
       this.reset()
-      const depths = await depthsOf(shown.broker).catch(() => [])
+      const depths = await depthsOf(shown).catch(() => [])
       for (const [queue, messages] of depths) this.set({ queue }, messages)
     },
   })
@@ -59,6 +52,16 @@ export function showState(registry: Registry, shown: Shown): void {
     registers,
     collect() {
       this.set(shown.partitionsLeased())
+    },
+  })
+  new Gauge({
+    name: 'parley_partitions',
+    help: 'How many partitions there are',
+    registers,
+    async collect() {
+      const layout = await shown.layout().catch(() => undefined)
+      if (layout === undefined) this.reset()
+      else this.set(layout.partitions)
     },
   })
   new Gauge({
@@ -83,10 +86,14 @@ export function showState(registry: Registry, shown: Shown): void {
   })
 }
 
-function depthsOf(broker: Shown['broker']): Promise<[queue: string, messages: number][]> {
+async function depthsOf({
+  broker,
+  layout,
+}: Pick<Shown, 'broker' | 'layout'>): Promise<[queue: string, messages: number][]> {
+  const queues = partitionQueues(await layout())
   const asked = broker.withChannel((channel) =>
     Promise.all(
-      QUEUES.map(
+      [...queues, ...QUEUES].map(
         async (queue): Promise<[string, number]> => [queue, (await channel.checkQueue(queue)).messageCount],
       ),
     ),

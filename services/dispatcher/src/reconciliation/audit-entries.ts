@@ -2,7 +2,7 @@ import { defined } from '@parley/shared/defined'
 import { insertNew } from '@parley/shared/insert-new'
 import type { AuditedMessage } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
-import type { EmptyQueues } from './locate.ts'
+import type { EmptySlots } from './locate.ts'
 import { locate, placed } from './locate.ts'
 import type { LogEntry } from './read-log.ts'
 
@@ -10,7 +10,7 @@ const LOOK_AGAIN_MS = 1_000
 
 interface AuditEntriesOptions {
   collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
-  emptyQueues: EmptyQueues
+  emptySlots: EmptySlots
   /** Ends early when the audit stops. */
   pause(milliseconds: number): Promise<void>
   active(): boolean
@@ -19,22 +19,22 @@ interface AuditEntriesOptions {
 
 /**
  * Writes down, once for each id, where the messages of a batch of the log are. One that is not found is waited
- * for while its partition has anything queued: the queue comes before the store. Only then it is missing.
+ * for while the queue of its slot has anything: the queue comes before the store. Only then it is missing.
  * Rejects while MongoDB or the broker is unavailable; the same batch may be given again.
  */
 export async function auditEntries(entries: LogEntry[], options: AuditEntriesOptions): Promise<void> {
-  const { collections, emptyQueues, pause, active, now } = options
+  const { collections, emptySlots, pause, active, now } = options
   let left = [...new Map(entries.map((entry) => [entry.messageId, entry])).values()]
   let empty = new Map<number, Date>()
   while (active()) {
     const located = await locate(collections, left)
     await insertNew(collections.audited, [...located.values()])
     left = left.filter(({ messageId }) => !located.has(messageId))
-    if (left.every(({ partition }) => empty.has(partition))) break
+    if (left.every(({ slot }) => empty.has(slot))) break
     await pause(LOOK_AGAIN_MS)
     const at = new Date(now())
-    const stillEmpty = await emptyQueues(left.map(({ partition }) => partition))
-    empty = new Map([...stillEmpty].map((partition) => [partition, empty.get(partition) ?? at]))
+    const stillEmpty = await emptySlots(left.map(({ slot }) => slot))
+    empty = new Map([...stillEmpty].map((slot) => [slot, empty.get(slot) ?? at]))
   }
   if (active())
     await insertNew(
@@ -44,8 +44,8 @@ export async function auditEntries(entries: LogEntry[], options: AuditEntriesOpt
 }
 
 function missing(entry: LogEntry, empty: Map<number, Date>): AuditedMessage {
-  const { partition, offset, acceptedAt } = entry
-  const emptyAt = empty.get(partition)
-  const trace = { partition, offset, acceptedAt, published: 0, ...defined({ emptyAt }) }
+  const { slot, offset, acceptedAt } = entry
+  const emptyAt = empty.get(slot)
+  const trace = { slot, offset, acceptedAt, published: 0, ...defined({ emptyAt }) }
   return { ...placed(entry, 'missing'), trace }
 }

@@ -8,7 +8,7 @@ import type { Collections } from '../store/collections.ts'
 import { createLeaseStore, type Lease } from '../store/lease-store.ts'
 import { auditEntries } from './audit-entries.ts'
 import { type LogPosition, readPosition, writeAudit } from './audit-state.ts'
-import { emptyQueuesOf } from './locate.ts'
+import { emptySlotsOf } from './locate.ts'
 import { type LostMessage, publishAgain } from './publish-again.ts'
 import type { LogEntry } from './read-log.ts'
 import { readLog } from './read-log.ts'
@@ -95,7 +95,7 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   const active = () => !stopping.signal.aborted && lease.isValid()
   const pauseUntilStopped = (milliseconds: number) => pause(milliseconds, stopping.signal)
   const now = Date.now
-  const shared = { ...options, active, now, emptyQueues: emptyQueuesOf(broker) }
+  const shared = { ...options, active, now, emptySlots: emptySlotsOf(broker, collections) }
   const reader = readLog({
     position: () => readPosition(collections.audit),
     work: async (entries, last) => {
@@ -112,7 +112,8 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   })
   const trace = createTrace({
     ...shared,
-    publishAgain: (lost: LostMessage[]) => publishAgain({ lost, broker, publisher }),
+    publishAgain: (lost: LostMessage[]) =>
+      publishAgain({ lost, broker, publisher, layouts: collections.layouts }),
   })
   const failed = (what: string) => (error: Error) =>
     log.warn({ reason: error.message }, `${what} failed; it is tried again`)

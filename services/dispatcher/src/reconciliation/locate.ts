@@ -1,7 +1,8 @@
 import type { Broker } from '@parley/shared/messaging/connection'
-import { partitionQueue } from '@parley/shared/messaging/topology'
+import { partitionOfSlot, partitionQueue } from '@parley/shared/messaging/layout'
 import { type AuditedMessage, hourOf } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
+import { layoutsInUse, readLayout } from '../store/layout-record.ts'
 import type { LogEntry } from './read-log.ts'
 
 type Located = Omit<AuditedMessage, 'trace'>
@@ -46,18 +47,24 @@ export function placed(entry: Sought, place: 'rejected' | 'missing'): Located {
   return { _id: messageId, workspace, channel, hour: hourOf(acceptedAt), place }
 }
 
-/** Which partitions have nothing waiting at the broker at this moment. Rejects while the broker is unavailable. */
-export type EmptyQueues = (partitions: Iterable<number>) => Promise<Set<number>>
+/** Which slots have nothing waiting at the broker at this moment. Rejects while the broker or the store is unavailable. */
+export type EmptySlots = (slots: Iterable<number>) => Promise<Set<number>>
 
-/** Asks the broker how many messages wait in the queues of partitions. */
-export function emptyQueuesOf(broker: Pick<Broker, 'withChannel'>): EmptyQueues {
-  return (partitions) =>
-    broker.withChannel(async (channel) => {
-      const empty = new Set<number>()
-      for (const partition of new Set(partitions)) {
-        const { messageCount } = await channel.checkQueue(partitionQueue(partition))
-        if (messageCount === 0) empty.add(partition)
-      }
-      return empty
+/** Asks the broker how many messages wait in the queues that slots lead to. */
+export function emptySlotsOf(
+  broker: Pick<Broker, 'withChannel'>,
+  { layouts }: Pick<Collections, 'layouts'>,
+): EmptySlots {
+  return async (slots) => {
+    const inUse = layoutsInUse(await readLayout(layouts))
+    const queuesOf = (slot: number) =>
+      inUse.map((layout) => partitionQueue({ ...layout, partition: partitionOfSlot(slot, layout) }))
+    const asked = new Set(slots)
+    const queues = new Set([...asked].flatMap(queuesOf))
+    return broker.withChannel(async (channel) => {
+      const filled = new Set<string>()
+      for (const queue of queues) if ((await channel.checkQueue(queue)).messageCount > 0) filled.add(queue)
+      return new Set([...asked].filter((slot) => !queuesOf(slot).some((queue) => filled.has(queue))))
     })
+  }
 }

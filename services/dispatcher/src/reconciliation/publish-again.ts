@@ -1,8 +1,10 @@
 import type { Broker } from '@parley/shared/messaging/connection'
+import { layoutExchange, slotKey, slotOf, slotOfKey } from '@parley/shared/messaging/layout'
 import type { Publisher } from '@parley/shared/messaging/publisher'
-import { DISPATCHER_EXCHANGE, LOG_QUEUE, partitionQueue } from '@parley/shared/messaging/topology'
+import { LOG_QUEUE } from '@parley/shared/messaging/topology'
 import type { Channel, ConsumeMessage } from 'amqplib'
 import type { AuditedMessage, MissingTrace } from '../store/audit-records.ts'
+import { connectedLayout, type Layouts, readLayout } from '../store/layout-record.ts'
 import { offsetOf } from './read-log.ts'
 
 const PREFETCH = 50
@@ -12,7 +14,7 @@ const READ_MS = 5_000
 export type LostMessage = Pick<AuditedMessage, '_id'> & { trace: MissingTrace }
 
 /**
- * Puts lost messages, as the log has them, back into the queues of their partitions under their own ids: one that
+ * Puts lost messages, as the log has them, back into the queues that their keys lead to under their own ids: one that
  * was only late is recognised there. Returns the ids that the broker has confirmed and those that the log does not
  * have any more; of the rest nothing is known yet.
  */
@@ -20,19 +22,21 @@ export async function publishAgain(options: {
   lost: LostMessage[]
   broker: Pick<Broker, 'withChannel'>
   publisher: Pick<Publisher, 'publish'>
+  layouts: Layouts
 }): Promise<{ published: string[]; gone: string[] }> {
-  const { broker, publisher } = options
+  const { broker, publisher, layouts } = options
   const lost = options.lost.toSorted((a, b) => a.trace.offset - b.trace.offset)
   const offsets = lost.map(({ trace }) => trace.offset)
   const logged = await broker.withChannel((channel) => readLogged(channel, offsets))
   const found = new Map(logged.map((delivery) => [offsetOf(delivery), delivery]))
+  const exchange = layoutExchange(connectedLayout(await readLayout(layouts)))
   const furthest = Math.max(...found.keys())
   const published: string[] = []
   const gone: string[] = []
   for (const { _id, trace } of lost) {
     const delivery = found.get(trace.offset)
     if (delivery?.properties.messageId === _id) {
-      await publishTo(publisher, partitionQueue(trace.partition), delivery)
+      await publishTo(publisher, exchange, delivery)
       published.push(_id)
     } else if (delivery !== undefined || trace.offset < furthest) gone.push(_id)
   }
@@ -69,16 +73,24 @@ async function readLogged(channel: Channel, offsets: number[]): Promise<ConsumeM
 
 function publishTo(
   publisher: Pick<Publisher, 'publish'>,
-  queue: string,
-  { content, properties }: ConsumeMessage,
+  exchange: string,
+  { content, properties, fields }: ConsumeMessage,
 ): Promise<void> {
   const { 'x-stream-offset': _offset, ...headers } = properties.headers ?? {}
   return publisher.publish({
     ...properties,
-    exchange: DISPATCHER_EXCHANGE,
-    routingKey: queue,
+    exchange,
+    routingKey: slotKeyOf(fields.routingKey, headers),
     body: content,
     headers,
     mandatory: true,
   })
+}
+
+/** The key of an earlier version does not say which slot the thread has. */
+function slotKeyOf(routingKey: string, { workspace, thread }: Record<string, unknown>): string {
+  const slot = slotOfKey(routingKey) ?? 0
+  if (slotKey(slot) === routingKey) return routingKey
+  const isNamed = typeof workspace === 'number' && typeof thread === 'string'
+  return slotKey(isNamed ? slotOf(workspace, thread) : slot)
 }

@@ -1,6 +1,7 @@
 import type { Log } from '@parley/shared/log'
 import { type Consumer, consumeBatches } from '@parley/shared/messaging/consumer'
-import { LOG_QUEUE, PARTITIONS, partitionKey } from '@parley/shared/messaging/topology'
+import { slotOfKey } from '@parley/shared/messaging/layout'
+import { LOG_QUEUE } from '@parley/shared/messaging/topology'
 import type { Channel, ConsumeMessage } from 'amqplib'
 import { REPLAY_TYPE } from '../message/progress.ts'
 import type { LogPosition } from './audit-state.ts'
@@ -101,13 +102,12 @@ export interface LogEntry {
   messageId: string
   workspace: number | null
   channel: string
-  partition: number
+  slot: number
   offset: number
   acceptedAt: Date
 }
 
 const MAX_ID = 128
-const partitions = new Map(Array.from({ length: PARTITIONS }, (_, n) => [partitionKey(n), n]))
 
 /** A delivery's place in the log stream. */
 export function offsetOf({ properties }: Pick<ConsumeMessage, 'properties'>): number {
@@ -117,15 +117,15 @@ export function offsetOf({ properties }: Pick<ConsumeMessage, 'properties'>): nu
 /** Reads an entry of the log; undefined for what does not count: statuses, replay requests, and what has no id. */
 export function readLogEntry(delivery: Pick<ConsumeMessage, 'fields' | 'properties'>): LogEntry | undefined {
   const { messageId, type, headers, timestamp } = delivery.properties
-  const partition = partitions.get(delivery.fields.routingKey)
-  if (partition === undefined || type === REPLAY_TYPE) return undefined
+  const slot = slotOfKey(delivery.fields.routingKey)
+  if (slot === undefined || type === REPLAY_TYPE) return undefined
   if (typeof messageId !== 'string' || messageId.length === 0 || messageId.length > MAX_ID) return undefined
   const { workspace, channel } = (headers ?? {}) as Record<string, unknown>
   return {
     messageId,
     workspace: Number.isSafeInteger(workspace) ? (workspace as number) : null,
     channel: typeof channel === 'string' ? channel : '',
-    partition,
+    slot,
     offset: offsetOf(delivery),
     acceptedAt: new Date(typeof timestamp === 'number' ? timestamp * 1_000 : 0),
   }

@@ -2,7 +2,7 @@ import type { Log } from '@parley/shared/log'
 import type { mongo } from 'mongoose'
 import type { AuditedMessage } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
-import type { EmptyQueues } from './locate.ts'
+import type { EmptySlots } from './locate.ts'
 import { locate } from './locate.ts'
 import type { LostMessage } from './publish-again.ts'
 
@@ -29,14 +29,14 @@ export function lostBefore(at: number, graceMs = GRACE_MS): mongo.Filter<Audited
  */
 export function createTrace(options: {
   collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
-  emptyQueues: EmptyQueues
+  emptySlots: EmptySlots
   publishAgain(lost: LostMessage[]): Promise<{ published: string[]; gone: string[] }>
   retentionMs: number
   graceMs?: number
   now(): number
   log: Log
 }): () => Promise<number> {
-  const { collections, emptyQueues, retentionMs, graceMs = GRACE_MS, now, log } = options
+  const { collections, emptySlots, retentionMs, graceMs = GRACE_MS, now, log } = options
   const { audited } = collections
   const isLost = ({ trace }: MissingMessage) =>
     trace.emptyAt !== undefined &&
@@ -61,7 +61,7 @@ export function createTrace(options: {
       .toArray()) as MissingMessage[]
     if (missing.length === 0) return 0
     const left = await settleFound(collections, missing)
-    await noteEmpty(audited, left, { emptyQueues, now })
+    await noteEmpty(audited, left, { emptySlots, now })
     await giveBack(left)
     return audited.countDocuments(lostBefore(now(), graceMs))
   }
@@ -92,15 +92,17 @@ async function settleFound(
 async function noteEmpty(
   audited: Collections['audited'],
   missing: MissingMessage[],
-  { emptyQueues, now }: { emptyQueues: EmptyQueues; now(): number },
+  { emptySlots, now }: { emptySlots: EmptySlots; now(): number },
 ): Promise<void> {
   const waiting = missing.filter(({ trace }) => trace.emptyAt === undefined)
   if (waiting.length === 0) return
   const emptyAt = new Date(now())
-  const empty = await emptyQueues(waiting.map(({ trace }) => trace.partition))
-  const ids = waiting.filter(({ trace }) => empty.has(trace.partition)).map(({ _id }) => _id)
+  const empty = await emptySlots(waiting.map(slotOfMissing))
+  const ids = waiting.filter((one) => empty.has(slotOfMissing(one))).map(({ _id }) => _id)
   await update(audited, ids, { $set: { 'trace.emptyAt': emptyAt } })
 }
+
+const slotOfMissing = ({ trace }: MissingMessage): number => trace.slot ?? trace.partition ?? 0
 
 async function update(
   audited: Collections['audited'],

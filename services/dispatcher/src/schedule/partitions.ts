@@ -1,12 +1,11 @@
 import { every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
-import { PARTITIONS } from '@parley/shared/messaging/topology'
 import type { ChannelModel } from 'amqplib'
 import type { WaitingCounts } from '../message/message-record.ts'
 import type { Lease, LeaseStore } from '../store/lease-store.ts'
 
 const TICK_MS = 1_000
-/** While partitions are missing: whoever hands one over must not wait long for its successor. */
+/** While partitions are missing or change: whoever hands one over must not wait long for its successor. */
 const SHORT_TICK_MS = 250
 /** An instance that reconnects within this time stays the owner of its partitions. */
 const WITHOUT_BROKER_MS = 3_000
@@ -20,6 +19,8 @@ export interface Partition {
   waiting(): Promise<WaitingCounts>
   /** Consumes on this connection from now on. */
   attach(connection: ChannelModel): void
+  /** Its queue is one that is replaced: all that it had is stored, and the threads are written. */
+  isDrained(): boolean
   /** Hands over: settles what is in flight and closes the channel; then the lease may be released. */
   release(): Promise<void>
   /** The lease is gone: closes the channel at once and starts nothing more. */
@@ -30,7 +31,7 @@ export interface Partitions {
   /** The broker is connected (again): every partition that is worked consumes there. */
   attach(connection: ChannelModel): void
   /** Those whose lease this instance has, by their number. */
-  working(): ReadonlyMap<number, Pick<Partition, 'oldestAt' | 'waiting'>>
+  working(): ReadonlyMap<number, Pick<Partition, 'lease' | 'oldestAt' | 'waiting'>>
   /** Hands every partition over and takes this instance off the list. */
   close(): Promise<void>
 }
@@ -42,11 +43,13 @@ export interface Partitions {
  */
 export function startPartitions(options: {
   leases: LeaseStore
+  /** How many partitions there are, and whether that is being changed. */
+  layout(): Promise<{ partitions: number; change?: unknown }>
   instance: string
   open(lease: Lease): Partition
   log: Log
 }): Partitions {
-  const { leases, instance, open, log } = options
+  const { leases, layout, instance, open, log } = options
   const working = new Map<number, Partition>()
   let connection: ChannelModel | undefined
   let disconnectedAt = performance.now()
@@ -75,8 +78,9 @@ export function startPartitions(options: {
     log.info({ partition: lease.partition, term: lease.term }, 'partition taken')
   }
   const giveUp = async (partition: Partition) => {
+    const isDrained = partition.isDrained()
     await partition.release()
-    await leases.release(partition.lease)
+    await leases.release(partition.lease, { isDrained })
     forget(partition)
     log.info({ partition: partition.lease.partition }, 'partition handed over')
   }
@@ -88,20 +92,22 @@ export function startPartitions(options: {
       .finally(() => releasing.delete(partition))
     releasing.set(partition, done)
   }
-  /** Resolves with whether this instance has fewer partitions than its share. */
+  /** Resolves with whether this instance has fewer partitions than its share, or their number is being changed. */
   const balance = async (): Promise<boolean> => {
     const hasBroker = connection !== undefined || performance.now() - disconnectedAt < WITHOUT_BROKER_MS
     const instances = await leases.beat({ hasBroker })
-    const share = fairShare({ partitions: PARTITIONS, instances, instance })
+    const { partitions, change } = await layout()
+    const share = fairShare({ partitions, instances, instance })
+    const drained = [...working.values()].filter((partition) => partition.isDrained())
     const surplus = [...working.values()].filter((partition) => !leaving.has(partition)).slice(share)
     // Not awaited: renewing must go on while requests in flight end.
-    for (const partition of [...leaving, ...surplus]) releaseLater(partition)
+    for (const partition of [...leaving, ...drained, ...surplus]) releaseLater(partition)
     for (let missing = share - working.size; missing > 0 && !stopped; missing--) {
       const lease = await leases.acquire()
       if (lease === undefined) return true
       take(lease)
     }
-    return false
+    return change !== undefined
   }
   let tickMs = TICK_MS
   const tick = async () => {

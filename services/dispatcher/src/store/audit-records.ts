@@ -21,11 +21,13 @@ export interface AuditedMessage {
 
 /** What is needed to find a message that is not in the store again. */
 export interface MissingTrace {
-  partition: number
+  /** Of its thread; versions without slots have written the partition of eight, which is the slot of the same number. */
+  slot?: number
+  partition?: number
   /** Its place in the log stream. */
   offset: number
   acceptedAt: Date
-  /** When its partition's queue was seen empty without it having been stored. */
+  /** When its slot's queue was seen empty without it having been stored. */
   emptyAt?: Date
   /** How often it was published again. */
   published: number

@@ -1,8 +1,10 @@
 import type { DocumentReplica } from '@parley/shared/config-replica/replica-store'
+import { inTransaction } from '@parley/shared/transaction'
 import { type Connection, mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { ThreadRecord } from '../message/thread-record.ts'
 import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from './audit-records.ts'
+import { LAYOUT_ID, type LayoutRecord } from './layout-record.ts'
 import type { TrafficRecord } from './traffic-records.ts'
 import type { UsageEntry, UsageHour, UsageState, UsedTokens } from './usage-records.ts'
 
@@ -15,6 +17,12 @@ export interface PartitionLease {
   expiresAt: Date
   /** What its owner did before `until` is in the threads; missing where all of it is. */
   threads?: { until: Date; retentionMs: number }
+  /** Of the layout whose partition it is; missing in the first. */
+  generation?: number
+  /** What was published before that may be in this layout's queues and in those of the layout before. */
+  repeatsUntil?: Date
+  /** All that its queue had is stored, and nothing comes to it any more: nobody takes it again. */
+  drained?: boolean
 }
 
 /** A live instance of the dispatcher. */
@@ -25,12 +33,15 @@ export interface Instance {
   statusMarkers?: Record<string, number>
   /** Whether it was connected to the broker when it was last seen. */
   hasBroker?: boolean
+  /** Missing in an instance of a version that knows no slots and layouts. */
+  slots?: true
 }
 
 export interface Collections {
   messages: mongo.Collection<MessageRecord>
   threads: mongo.Collection<ThreadRecord>
   partitions: mongo.Collection<PartitionLease>
+  layouts: mongo.Collection<LayoutRecord>
   instances: mongo.Collection<Instance>
   replicas: mongo.Collection<DocumentReplica>
   /** The lease of the auditor. */
@@ -54,6 +65,7 @@ export function collectionsOf(connection: Connection): Collections {
     messages: native('messages'),
     threads: native('threads'),
     partitions: native('partitions'),
+    layouts: native('layouts'),
     instances: native('copies'),
     replicas: native('configured'),
     auditors: native('auditors'),
@@ -110,7 +122,7 @@ const OUTDATED = [
   'workspace_1_state_1_receivedAt_-1__id_-1',
 ]
 
-/** Makes the indexes and the leases of all partitions; harmless when they are there. */
+/** Makes the indexes, and where there is none the layout, of so many partitions; harmless when they are there. */
 export async function prepareDatabase(connection: Connection, partitions: number): Promise<void> {
   const collections = collectionsOf(connection)
   for (const name of OUTDATED) await dropIndex(collections.messages, name)
@@ -158,8 +170,8 @@ export async function prepareDatabase(connection: Connection, partitions: number
   ])
   await collections.usedTokens.createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
   await collections.audit.updateOne({ _id: 'log' }, { $setOnInsert: { term: 0 } }, { upsert: true })
-  await makeLeases(collections.partitions, partitions)
-  await makeLeases(collections.auditors, 1)
+  await makeLayout(connection, { collections, partitions })
+  await makeLeases(collections.auditors, { count: 1 })
 }
 
 const NOT_THERE = new Set<number | string | undefined>([26, 27])
@@ -172,7 +184,32 @@ async function dropIndex(messages: Collections['messages'], name: string): Promi
   }
 }
 
-async function makeLeases(leases: mongo.Collection<PartitionLease>, count: number): Promise<void> {
+/**
+ * The first instance that ever starts makes layout and leases, and no later one adds leases, which might be those of a
+ * layout that was replaced meanwhile. A database of a version without layouts has leases, whose number stays.
+ */
+async function makeLayout(
+  connection: Connection,
+  { collections, partitions }: { collections: Collections; partitions: number },
+): Promise<void> {
+  const startSession = () => connection.getClient().startSession()
+  await inTransaction({ startSession }, async (session) => {
+    if ((await collections.layouts.findOne({ _id: LAYOUT_ID }, { session })) !== null) return
+    const leases = await collections.partitions.countDocuments({}, { session })
+    const first: LayoutRecord = { _id: LAYOUT_ID, generation: 1, partitions }
+    // Instances of that version may still be there, and their auditor counts nothing that has a slot's key.
+    await collections.layouts.insertOne(
+      leases > 0 ? { ...first, partitions: leases, earlierKeys: true } : { ...first, isConnected: true },
+      { session },
+    )
+    if (leases === 0) await makeLeases(collections.partitions, { count: partitions, session })
+  })
+}
+
+async function makeLeases(
+  leases: mongo.Collection<PartitionLease>,
+  { count, session }: { count: number; session?: mongo.ClientSession },
+): Promise<void> {
   await leases.bulkWrite(
     Array.from({ length: count }, (_, _id) => ({
       updateOne: {
@@ -181,5 +218,6 @@ async function makeLeases(leases: mongo.Collection<PartitionLease>, count: numbe
         upsert: true,
       },
     })),
+    session === undefined ? {} : { session },
   )
 }

@@ -1,5 +1,5 @@
 import { LEASE_EXPIRED, leaseEnd } from '@parley/shared/lease'
-import type { Collections } from './collections.ts'
+import type { Collections, PartitionLease } from './collections.ts'
 
 /** How long a lease is valid without being renewed, in milliseconds. */
 const LEASE_MS = 10_000
@@ -9,8 +9,12 @@ const INSTANCE_ALIVE_MS = 10_000
 
 /** A lease that we have. Whether it is still valid is judged on the monotonic clock, right before each use. */
 export interface Lease {
+  /** Of the layout whose partition it is. */
+  generation: number
   partition: number
   term: number
+  /** What was published before that may have been stored under the layout before. */
+  repeatsUntil: Date | undefined
   isValid(): boolean
 }
 
@@ -24,9 +28,17 @@ export interface LeaseStore {
   acquire(): Promise<Lease | undefined>
   /** Renews the leases given; those that are no longer ours are not valid any more. */
   renew(leases: Lease[]): Promise<void>
-  release(lease: Lease): Promise<void>
+  /** `isDrained` says that all its queue had is stored and nothing comes to it any more: then nobody takes it again. */
+  release(lease: Lease, options?: { isDrained: boolean }): Promise<void>
   /** Takes this instance off the list. */
   leave(): Promise<void>
+}
+
+const ALIVE = { $expr: { $gt: ['$seenAt', { $subtract: ['$$NOW', INSTANCE_ALIVE_MS] }] } }
+
+/** Whether a live instance is of a version that knows no slots and layouts. */
+export async function hasEarlierInstances({ instances }: Pick<Collections, 'instances'>): Promise<boolean> {
+  return (await instances.countDocuments({ slots: { $ne: true }, ...ALIVE }, { limit: 1 })) > 0
 }
 
 /** Leases in MongoDB, dated by the database's clock; `now` is monotonic, in milliseconds. */
@@ -38,31 +50,36 @@ export function createLeaseStore(options: {
   const { collections, instance } = options
   const now = options.now ?? (() => performance.now())
   const deadlines = new WeakMap<Lease, number>()
-  const grant = (partition: number, term: number, askedAt: number): Lease => {
-    const lease: Lease = { partition, term, isValid: () => now() < (deadlines.get(lease) ?? 0) }
+  const grant = (taken: PartitionLease, askedAt: number): Lease => {
+    const lease: Lease = {
+      generation: taken.generation ?? 1,
+      partition: taken._id,
+      term: taken.term,
+      repeatsUntil: taken.repeatsUntil,
+      isValid: () => now() < (deadlines.get(lease) ?? 0),
+    }
     deadlines.set(lease, askedAt + LEASE_MS - SAFETY_MS)
     return lease
   }
   const expiry = leaseEnd(LEASE_MS)
   return {
     async beat({ hasBroker }) {
-      const seen = [{ $set: { seenAt: '$$NOW', hasBroker } }]
+      const seen = [{ $set: { seenAt: '$$NOW', hasBroker, slots: true } }]
       await collections.instances.updateOne({ _id: instance }, seen, { upsert: true })
-      const alive = { $expr: { $gt: ['$seenAt', { $subtract: ['$$NOW', INSTANCE_ALIVE_MS] }] } }
-      const instances = await collections.instances.find(alive).sort({ _id: 1 }).toArray()
+      const instances = await collections.instances.find(ALIVE).sort({ _id: 1 }).toArray()
       // An instance of an earlier version does not say.
       const connected = instances.filter((one) => one.hasBroker !== false)
       return (connected.length > 0 ? connected : instances).map(({ _id }) => _id)
     },
     async acquire() {
       const askedAt = now()
-      const free = { $or: [{ owner: null }, { $expr: LEASE_EXPIRED }] }
+      const free = { drained: { $ne: true }, $or: [{ owner: null }, { $expr: LEASE_EXPIRED }] }
       const taken = await collections.partitions.findOneAndUpdate(
         free,
         [{ $set: { owner: instance, term: { $add: ['$term', 1] }, expiresAt: expiry } }],
         { returnDocument: 'after' },
       )
-      return taken === null ? undefined : grant(taken._id, taken.term, askedAt)
+      return taken === null ? undefined : grant(taken, askedAt)
     },
     async renew(leases) {
       if (leases.length === 0) return
@@ -74,11 +91,12 @@ export function createLeaseStore(options: {
         deadlines.set(lease, still.has(lease.partition) ? askedAt + LEASE_MS - SAFETY_MS : 0)
       }
     },
-    async release({ partition, term }) {
-      await collections.partitions.updateOne(
-        { _id: partition, owner: instance, term },
-        { $set: { owner: null } },
-      )
+    async release({ partition, term }, { isDrained } = { isDrained: false }) {
+      // With threads that are not written it is taken once more: whoever takes it writes them.
+      const drained = { drained: { $eq: [{ $type: '$threads' }, 'missing'] } }
+      await collections.partitions.updateOne({ _id: partition, owner: instance, term }, [
+        { $set: { owner: null, ...(isDrained ? drained : {}) } },
+      ])
     },
     async leave() {
       await collections.instances.deleteOne({ _id: instance })

@@ -17,9 +17,9 @@ const WRITER = statusWriter('take-over')
 
 type Needed = Pick<Collections, 'threads' | 'messages'>
 
-/** A thread, where its messages are worked, and for how long they are stored (milliseconds). */
+/** A thread, where its open messages may be, and for how long its messages are stored (milliseconds). */
 export interface OpenThread extends ThreadName {
-  partition: number
+  partitions: number[]
   retentionMs: number
 }
 
@@ -55,7 +55,7 @@ export async function giveToPerson(
   collections: Needed,
   name: OpenThread,
   { except, given }: { except?: string; given?: Omit<HandedOff, 'at'> } = {},
-): Promise<Pick<MessageRecord, '_id' | 'workspace' | 'partition'>[]> {
+): Promise<Pick<MessageRecord, '_id' | 'workspace' | 'thread'>[]> {
   await setPerson(collections.threads, name, given)
   const open = { ...openOf(name), ...(except === undefined ? {} : { _id: { $ne: except } }) }
   await collections.messages.updateMany(
@@ -65,13 +65,16 @@ export async function giveToPerson(
   )
   return collections.messages
     .find({ ...open, takenOver: { $exists: true } }, { maxTimeMS: QUERY_MS })
-    .project<Pick<MessageRecord, '_id' | 'workspace' | 'partition'>>({ workspace: 1, partition: 1 })
+    .project<Pick<MessageRecord, '_id' | 'workspace' | 'thread'>>({ workspace: 1, thread: 1 })
     .limit(MAX_OPEN)
     .toArray()
 }
 
 /** What comes in from now on is answered by the channel's handler again. */
-export async function giveToAssistant({ threads }: Needed, name: OpenThread): Promise<void> {
+export async function giveToAssistant(
+  { threads }: Pick<Collections, 'threads'>,
+  name: OpenThread,
+): Promise<void> {
   const { filter, update } = writeOf(name)
   await onceMore(() => threads.updateOne(filter, update({ handler: 'assistant' }), { upsert: true }))
 }
@@ -97,12 +100,12 @@ export async function untilNothingLeaves(
 
 /** Those that carry no answer of their own. */
 function openOf({
-  partition,
+  partitions,
   workspace,
   channel,
   extId,
 }: Omit<OpenThread, 'retentionMs'>): mongo.Filter<MessageRecord> {
-  return { partition, workspace, thread: extId, open: true, channel, inbound: true }
+  return { partition: { $in: partitions }, workspace, thread: extId, open: true, channel, inbound: true }
 }
 
 /** Who has it already is not given it again. */

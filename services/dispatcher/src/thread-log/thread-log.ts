@@ -33,6 +33,8 @@ export interface ThreadLog {
   touch(record: MessageRecord): void
   /** The partition is this instance's: what its last owner did not write any more is written from the messages. */
   open(lease: Lease): void
+  /** Whether what earlier owners of the partition did not write is written. */
+  isWhole(lease: Pick<Lease, 'partition' | 'term'>): boolean
   /** Everything of the partition has ended: writes what is left. Never rejects. */
   release(lease: Pick<Lease, 'partition' | 'term'>): Promise<void>
   abandon(lease: Pick<Lease, 'partition' | 'term'>): void
@@ -100,6 +102,10 @@ class WrittenBehind implements ThreadLog {
 
   open(lease: Lease): void {
     this.#recovering.set(lease.partition, lease)
+  }
+
+  isWhole({ partition, term }: Pick<Lease, 'partition' | 'term'>): boolean {
+    return this.#open.get(partition)?.term === term
   }
 
   async release({ partition, term }: Pick<Lease, 'partition' | 'term'>): Promise<void> {

@@ -151,7 +151,7 @@ export class AgentSystem {
   /** As an operator would; another instance goes on with it. */
   async replay(messageId: string): Promise<void> {
     await applyReplays(this.#messages, [
-      { workspace: this.#workspace, messageId, order: this.#sequenceNumber++ },
+      { workspace: this.#workspace, messageId, partition: this.#workspace, order: this.#sequenceNumber++ },
     ])
     await this.handOver()
   }
@@ -205,7 +205,11 @@ export class AgentSystem {
     const term = ++this.#term
     const line = newStoreLine()
     const messages = faultyMessages(this.#messages, line, () => {})
-    const lease = { partition: this.#workspace, term, isLeased: true, isValid: () => lease.isLeased }
+    const lease = {
+      ...{ generation: 1, partition: this.#workspace, term, repeatsUntil: undefined },
+      isLeased: true,
+      isValid: (): boolean => lease.isLeased,
+    }
     const partition = openPartition({
       lease,
       instance: 'i',

@@ -62,7 +62,7 @@ test('with a thread the deliveries of its messages go, also of those that ended 
 
 test('an account gets the events of those threads alone that it may read', async () => {
   for (const name of [here, there])
-    await giveToPerson(collections, { ...name, partition: 0, retentionMs: RETENTION_MS })
+    await giveToPerson(collections, { ...name, partitions: [0], retentionMs: RETENTION_MS })
   const gone = `threads/${publicId({ channel: 'here', extId: 'gone' })}`
   const records = [...[here, there].map((name) => `threads/${publicId(name)}`), gone]
   await insert(...records.map((record) => about(record, 'thread.handed_off')))

@@ -44,8 +44,8 @@ test('a message whose first status comes before the answer to its send has an ev
 
 test('each run of a message has events of its own', () => {
   const first = dead(message(), 10)
-  const second = dead(replayed(first, { at: new Date(20), order: 2 }), 30)
-  const third = sent(claim(replayed(second, { at: new Date(40), order: 3 }), 41), 42)
+  const second = dead(replayed(first, { at: new Date(20), partition: 0, order: 2 }), 30)
+  const third = sent(claim(replayed(second, { at: new Date(40), partition: 0, order: 3 }), 41), 42)
   expect(eventsOfMessage(third).map(({ key }) => key)).toEqual(['received', 'dead:0', 'dead:20', 'sent:40'])
 })
 
@@ -68,7 +68,7 @@ test('whatever a message goes through, its events are only ever added, each once
         else if (one.kind === 'sent' && record.open && send?.state === 'claimed') record = sent(record, at)
         else if (one.kind === 'dead' && record.open) record = dead(record, at)
         else if (one.kind === 'replay' && !record.open && ['dead', 'failed'].includes(record.state))
-          record = replayed(record, { at: new Date(at), order: position })
+          record = replayed(record, { at: new Date(at), partition: 0, order: position })
         else if (one.kind === 'status' && send?.state !== 'pending')
           record = reported(record, one.state as SendStatus['state'], at)
         const now = eventsOfMessage(record).map(({ key }) => key)

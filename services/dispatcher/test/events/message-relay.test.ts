@@ -171,7 +171,7 @@ const said = (lastMessage: string) =>
       activity: { user: {}, lastMessage, lastAt: new Date() },
     },
   ])
-const place = { ...NAME, partition: 0, retentionMs: 3_600_000 }
+const place = { ...NAME, partitions: [0], retentionMs: 3_600_000 }
 const stored = () => ({ threads, messages }) as Pick<Collections, 'threads' | 'messages'>
 const handOver = (reason: string) => giveToPerson(stored(), place, { given: { by: 'assistant', reason } })
 const takeOver = () => giveToPerson(stored(), place, { given: { by: 'person' } })

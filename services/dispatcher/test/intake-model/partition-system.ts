@@ -186,7 +186,11 @@ export class PartitionSystem {
     const messages = faultyMessages(this.#messages, line, (ids) => {
       for (const id of ids) this.#stored.add(id)
     })
-    const lease = { partition: this.#workspace, term, isLeased: true, isValid: () => lease.isLeased }
+    const lease = {
+      ...{ generation: 1, partition: this.#workspace, term, repeatsUntil: undefined },
+      isLeased: true,
+      isValid: (): boolean => lease.isLeased,
+    }
     const partition = openPartition({
       lease,
       instance: 'i',

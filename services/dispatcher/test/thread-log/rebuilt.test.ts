@@ -6,6 +6,7 @@ import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import type { MessageRecord } from '../../src/message/message-record.ts'
 import { threadId } from '../../src/message/thread-record.ts'
 import { type Collections, collectionsOf, prepareDatabase } from '../../src/store/collections.ts'
+import type { Lease } from '../../src/store/lease-store.ts'
 import { createThreadLog, type ThreadLog } from '../../src/thread-log/thread-log.ts'
 import { newRecord } from '../new-record.ts'
 
@@ -57,6 +58,11 @@ function unreadMessage(thread: string, partition: number, at = new Date()): Mess
   return ended
 }
 
+const leaseOf = (partition: number, term: number): Lease => ({
+  ...{ generation: 1, partition, term, repeatsUntil: undefined },
+  isValid: () => true,
+})
+
 /** An instance with the lease of a partition. */
 async function startInstance(instance: string, partition: number, term: number): Promise<ThreadLog> {
   await collections.partitions.updateOne(
@@ -65,7 +71,7 @@ async function startInstance(instance: string, partition: number, term: number):
     { upsert: true },
   )
   const threadLog = createThreadLog({ collections, instance, retentionMs: RETENTION_MS, log })
-  threadLog.open({ partition, term, isValid: () => true })
+  threadLog.open(leaseOf(partition, term))
   return threadLog
 }
 
@@ -96,7 +102,7 @@ describe('the documents of threads', () => {
       { _id: 14 },
       { $set: { threads: { until: new Date(0), retentionMs: RETENTION_MS } } },
     )
-    next.open({ partition: 14, term: 2, isValid: () => true })
+    next.open(leaseOf(14, 2))
     await eventually(async () => ((await read('n'))?.user.name === 'Ana' ? true : undefined))
     await Promise.all([instance.close(), next.close()])
   })

@@ -96,7 +96,7 @@ class Conversation {
 
   get #place() {
     const { workspace } = this.system
-    return { workspace, channel: 'c', extId: 't', partition: workspace, retentionMs: 60_000 }
+    return { workspace, channel: 'c', extId: 't', partitions: [workspace], retentionMs: 60_000 }
   }
 
   async #unended(): Promise<number> {

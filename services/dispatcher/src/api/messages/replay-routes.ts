@@ -1,7 +1,8 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import { jsonBody } from '@parley/shared/json-body'
+import { slotKey, slotOf } from '@parley/shared/messaging/layout'
 import type { Publisher } from '@parley/shared/messaging/publisher'
-import { MESSAGES_EXCHANGE, partitionKey } from '@parley/shared/messaging/topology'
+import { MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
@@ -53,7 +54,7 @@ export function replayRoutes(options: {
           { $and: [allowed, filterOf(asked)], state: { $in: states }, open: { $exists: false } },
           { maxTimeMS: QUERY_MS },
         )
-        .project<{ _id: string; workspace: number; partition: number }>({ workspace: 1, partition: 1 })
+        .project<Pick<MessageRecord, '_id' | 'workspace' | 'thread'>>({ workspace: 1, thread: 1 })
         .sort({ receivedAt: 1, order: 1 })
         .limit(asked.limit + 1)
         .toArray()
@@ -79,14 +80,14 @@ export function replayRoutes(options: {
   return router
 }
 
-/** Sends the request to run a message again to whoever works its partition, in order with what arrives there. */
+/** Sends the request to run a message again to whoever works its thread, in order with what arrives there. */
 export function publishReplay(
   publisher: Pick<Publisher, 'publish'>,
-  { _id, workspace, partition }: Pick<MessageRecord, '_id' | 'workspace' | 'partition'>,
+  { _id, workspace, thread }: Pick<MessageRecord, '_id' | 'workspace' | 'thread'>,
 ): Promise<void> {
   return publisher.publish({
     exchange: MESSAGES_EXCHANGE,
-    routingKey: partitionKey(partition),
+    routingKey: slotKey(slotOf(workspace, thread)),
     type: REPLAY_TYPE,
     body: Buffer.from(JSON.stringify({ workspace, messageId: _id })),
   })

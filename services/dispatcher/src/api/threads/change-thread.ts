@@ -1,13 +1,18 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Caller } from '@parley/shared/internal-token'
 import type { Publisher } from '@parley/shared/messaging/publisher'
-import { partitionOf } from '@parley/shared/messaging/topology'
 import { Problem } from '@parley/shared/problem'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import type { ThreadRecord } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import { giveToAssistant, giveToPerson, untilNothingLeaves } from '../../thread-log/take-over.ts'
+import { partitionsOfThread } from '../../store/layout-record.ts'
+import {
+  giveToAssistant,
+  giveToPerson,
+  type OpenThread,
+  untilNothingLeaves,
+} from '../../thread-log/take-over.ts'
 import { publishReplay } from '../messages/replay-routes.ts'
 
 /** What people change of a thread. */
@@ -19,7 +24,7 @@ export const threadChange = z
   .refine(({ handler, unread }) => handler !== undefined || unread !== undefined, 'changes nothing')
 
 interface ChangeOptions {
-  collections: Pick<Collections, 'threads' | 'messages'>
+  collections: Pick<Collections, 'threads' | 'messages' | 'layouts'>
   authorizer: Authorizer
   publisher: Pick<Publisher, 'publish'>
   retentionMs: number
@@ -39,7 +44,7 @@ export async function changeThread(
     throw new Problem('forbidden', { detail: 'The role may not write what the thread becomes.' })
   const { _id, workspace } = thread
   if (change.handler === 'person') await takeOver(options, thread)
-  if (change.handler === 'assistant') await giveToAssistant(collections, placeOf(options, thread))
+  if (change.handler === 'assistant') await giveToAssistant(collections, await placeOf(options, thread))
   if (change.unread === 0) await collections.threads.updateOne({ _id, workspace }, markedAsRead())
   const changed = await collections.threads.findOne({ _id, workspace })
   if (changed === null) throw new Problem('not_found')
@@ -48,15 +53,19 @@ export async function changeThread(
 
 async function takeOver(options: ChangeOptions, thread: ThreadRecord): Promise<void> {
   const { collections, publisher } = options
-  const place = placeOf(options, thread)
+  const place = await placeOf(options, thread)
   const marked = await giveToPerson(collections, place, { given: { by: 'person' } })
   // Whatever they wait for, they end at once. Without a broker they do when they have waited.
   await Promise.all(marked.map((one) => publishReplay(publisher, one).catch(() => {})))
   if (marked.length > 0) await untilNothingLeaves(collections, place)
 }
 
-function placeOf({ retentionMs }: ChangeOptions, { workspace, channel, extId }: ThreadRecord) {
-  return { workspace, channel, extId, partition: partitionOf(workspace, extId), retentionMs }
+async function placeOf(
+  { collections, retentionMs }: ChangeOptions,
+  { workspace, channel, extId }: ThreadRecord,
+): Promise<OpenThread> {
+  const partitions = await partitionsOfThread(collections.layouts, { workspace, extId })
+  return { workspace, channel, extId, partitions, retentionMs }
 }
 
 /** What was counted so far was read, by the messages' own times. */

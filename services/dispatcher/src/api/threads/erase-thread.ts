@@ -1,10 +1,10 @@
-import { partitionOf } from '@parley/shared/messaging/topology'
 import { inTransaction } from '@parley/shared/transaction'
 import type { mongo } from 'mongoose'
 import type { MessageRecord } from '../../message/message-record.ts'
 import type { ThreadRecord } from '../../message/thread-record.ts'
 import { hourOf } from '../../store/audit-records.ts'
 import type { Collections } from '../../store/collections.ts'
+import { partitionsOfThread } from '../../store/layout-record.ts'
 import { addUp } from '../../store/removed-hours.ts'
 import { giveToPerson } from '../../thread-log/take-over.ts'
 import type { Eraser } from './erasers.ts'
@@ -16,7 +16,7 @@ const MARK_MS = 60 * 60 * 1_000
 const SNAPSHOT = { readConcern: { level: 'snapshot' } } as const
 
 export interface Erasing {
-  collections: Pick<Collections, 'threads' | 'messages' | 'audited' | 'removed'>
+  collections: Pick<Collections, 'threads' | 'messages' | 'layouts' | 'audited' | 'removed'>
   startSession(): mongo.ClientSession
   /** Those of what is stored elsewhere; each is asked with the messages, and at the end without any. */
   erasers: readonly Eraser[]
@@ -33,7 +33,8 @@ export async function eraseThread(options: Erasing, thread: ThreadRecord): Promi
   const { workspace, channel, extId } = thread
   const name = { workspace, channel, extId }
   // Nothing more is answered while it goes.
-  await giveToPerson(collections, { ...name, partition: partitionOf(workspace, extId), retentionMs })
+  const partitions = await partitionsOfThread(collections.layouts, name)
+  await giveToPerson(collections, { ...name, partitions, retentionMs })
   for (;;) {
     const messageIds = await nextIds(collections.messages, thread)
     if (messageIds.length === 0) break

@@ -13,7 +13,7 @@ const QUERY_MS = 5_000
 const MAX_CHANNELS = 20
 
 export interface ThreadStore {
-  collections: Pick<Collections, 'threads' | 'messages' | 'audited' | 'removed'>
+  collections: Pick<Collections, 'threads' | 'messages' | 'layouts' | 'audited' | 'removed'>
   authorizer: Authorizer
   retentionMs: number
 }

@@ -1,0 +1,158 @@
+import { every } from '@parley/shared/every'
+import { createLease } from '@parley/shared/lease'
+import type { Log } from '@parley/shared/log'
+import type { Broker } from '@parley/shared/messaging/connection'
+import {
+  connectLayout,
+  declareLayout,
+  disconnectLayout,
+  layoutExchange,
+  QUEUE_END_TYPE,
+  slotKey,
+} from '@parley/shared/messaging/layout'
+import type { Publisher } from '@parley/shared/messaging/publisher'
+import type { mongo } from 'mongoose'
+import type { Collections } from '../store/collections.ts'
+import {
+  LAYOUT_ID,
+  type LayoutChange,
+  type LayoutRecord,
+  nextLayout,
+  readLayout,
+} from '../store/layout-record.ts'
+import { hasEarlierInstances } from '../store/lease-store.ts'
+import { deleteQueues } from './delete-queues.ts'
+import { moveMessages, openNext } from './move-messages.ts'
+
+const LEASE_MS = 10_000
+const TICK_MS = 1_000
+const SHORT_TICK_MS = 250
+/** What was on its way to a queue when slots still led to it is there by then, on whichever node of the broker. */
+const SETTLE_MS = 1_000
+/** Whoever takes a partition over needs an end of its queue of its own. */
+const END_AGAIN_MS = 2_000
+
+interface ChangeOptions {
+  collections: Pick<Collections, 'layouts' | 'partitions' | 'messages' | 'instances'>
+  startSession(): mongo.ClientSession
+  broker: Pick<Broker, 'withChannel'>
+  publisher: Pick<Publisher, 'publish'>
+  instance: string
+  /** How many partitions a system that is first started would get by the environment. */
+  configured: number
+  log: Log
+}
+
+/**
+ * Carries out changes of the number of partitions, in one instance at a time. What is done is written down after each
+ * step, and each step may be done again, so whoever has the lease next goes on where the last one stopped.
+ */
+export function startLayoutChanges(options: ChangeOptions): { stop(): Promise<void> } {
+  const { collections, instance, log } = options
+  const { layouts } = collections
+  const lease = createLease<LayoutRecord>({
+    collection: () => layouts,
+    _id: LAYOUT_ID,
+    owner: instance,
+    leaseMs: LEASE_MS,
+  })
+  const steps = createSteps({ ...options, isActive: lease.isValid })
+  let tickMs = TICK_MS
+  let isCompared = false
+  const compare = ({ partitions }: LayoutRecord) => {
+    if (!isCompared && partitions !== options.configured)
+      log.info(
+        { partitions, configured: options.configured },
+        'PARTITIONS counts when a system is first started: change-partitions.ts changes their number now',
+      )
+    isCompared = true
+  }
+  return every({
+    pauseMs: () => tickMs,
+    run: async () => {
+      const layout = await readLayout(layouts)
+      compare(layout)
+      const step = steps.of(layout)
+      tickMs = step === undefined ? TICK_MS : SHORT_TICK_MS
+      if (step !== undefined && (await lease.acquire())) await step()
+    },
+    failed: ({ message }) => log.warn({ reason: message }, 'the partitions are not as they should be yet'),
+  })
+}
+
+function createSteps(options: ChangeOptions & { isActive(): boolean }) {
+  const { collections, broker, publisher, log } = options
+  const { layouts, partitions } = collections
+  const endsPublishedAt = new Map<number, number>()
+  const write = async (layout: LayoutRecord, update: mongo.UpdateFilter<LayoutRecord>) => {
+    const { _id, generation, change } = layout
+    const phase = change === undefined ? { change: { $exists: false } } : { 'change.phase': change.phase }
+    await layouts.updateOne({ _id, generation, ...phase }, update)
+  }
+  /** What an earlier instance would not count, or take for its own, waits until all of those are gone. */
+  const connect = async (layout: LayoutRecord) => {
+    if (await hasEarlierInstances(collections)) return
+    await broker.withChannel((channel) => connectLayout(channel, layout))
+    await write(layout, { $set: { isConnected: true } })
+  }
+  const replaceQueues = async (layout: LayoutRecord, change: LayoutChange) => {
+    if (layout.isConnected !== true) return connect(layout)
+    if (await hasEarlierInstances(collections)) return
+    const next = nextLayout(layout, change)
+    await broker.withChannel(async (channel) => {
+      await declareLayout(channel, next)
+      // In between it reaches both, and the store knows what it has by its id.
+      if (options.isActive()) await connectLayout(channel, next)
+      if (options.isActive()) await disconnectLayout(channel, layout)
+    })
+    if (!options.isActive()) return
+    await write(layout, { $set: { 'change.phase': 'draining', 'change.switchedAt': new Date() } })
+    log.info({ partitions: next.partitions }, 'messages go to the queues of the next partitions')
+  }
+  const drain = async (layout: LayoutRecord, { switchedAt }: LayoutChange) => {
+    if (Date.now() - (switchedAt?.getTime() ?? 0) < SETTLE_MS) return
+    const left = await partitions.find({ drained: { $ne: true } }, { projection: { _id: 1 } }).toArray()
+    if (left.length === 0) return write(layout, { $set: { 'change.phase': 'moving' } })
+    const now = performance.now()
+    const due = left.filter(({ _id }) => now - (endsPublishedAt.get(_id) ?? -END_AGAIN_MS) >= END_AGAIN_MS)
+    for (const { _id } of due) endsPublishedAt.set(_id, now)
+    await Promise.all(due.map(({ _id }) => publishEnd(publisher, layout, _id)))
+  }
+  const move = async (layout: LayoutRecord, change: LayoutChange) => {
+    await moveMessages(options, layout, change)
+    const moved = await openNext(options, layout, change)
+    endsPublishedAt.clear()
+    const ms = Date.now() - (change.switchedAt?.getTime() ?? 0)
+    log.info({ partitions: change.partitions, moved, ms }, 'the number of partitions has changed')
+  }
+  const work = { requested: replaceQueues, draining: drain, moving: move }
+  return {
+    /** What is to be done next; undefined when all is as it should be. */
+    of(layout: LayoutRecord): (() => Promise<unknown>) | undefined {
+      const { change, previous } = layout
+      if (previous !== undefined)
+        return async () => {
+          await deleteQueues({ broker, publisher }, { previous, present: layout })
+          await write(layout, { $unset: { previous: '' } })
+        }
+      if (change !== undefined) return () => work[change.phase](layout, change)
+      return layout.isConnected === true ? undefined : () => connect(layout)
+    },
+  }
+}
+
+/** A partition's number is also that of a slot which leads to it. */
+function publishEnd(
+  publisher: Pick<Publisher, 'publish'>,
+  layout: LayoutRecord,
+  partition: number,
+): Promise<void> {
+  return publisher.publish({
+    exchange: layoutExchange(layout),
+    routingKey: slotKey(partition),
+    messageId: `end-${layout.generation}-${partition}`,
+    type: QUEUE_END_TYPE,
+    body: Buffer.from('{}'),
+    mandatory: true,
+  })
+}

@@ -1,0 +1,73 @@
+import type { LeasedDocument } from '@parley/shared/lease'
+import { type Layout, partitionOfSlot, slotOf } from '@parley/shared/messaging/layout'
+import type { mongo } from 'mongoose'
+import type { ThreadName } from '../message/thread-record.ts'
+
+export const LAYOUT_ID = 'messages'
+
+/** How many partitions there are, and what is under way to change that. Its lease is that of whoever carries it out. */
+export interface LayoutRecord extends LeasedDocument, Layout {
+  _id: typeof LAYOUT_ID
+  /** Slots lead to it; until then only what versions without slots publish does. */
+  isConnected?: boolean
+  /** What versions without slots publish leads to it, too. */
+  earlierKeys?: boolean
+  change?: LayoutChange
+  /** The one before, until its queues are deleted. */
+  previous?: Layout
+}
+
+/** A change to the next generation. */
+export interface LayoutChange {
+  partitions: number
+  /**
+   * - `requested`: the queues of the next generation are declared; then slots lead to them, and no longer to the present ones.
+   * - `draining`: the present queues are consumed until they are empty, and their leases are given up.
+   * - `moving`: the open messages go to their next partitions; then the leases of the next generation may be taken.
+   */
+  phase: 'requested' | 'draining' | 'moving'
+  requestedAt: Date
+  /** When slots led to the next generation alone. */
+  switchedAt?: Date
+  /** Messages that went to another partition. */
+  moved: number
+}
+
+export type Layouts = Pick<mongo.Collection<LayoutRecord>, 'findOne'>
+
+/** Rejects while the database is unavailable. */
+export async function readLayout(layouts: Layouts): Promise<LayoutRecord> {
+  const layout = await layouts.findOne({ _id: LAYOUT_ID })
+  if (layout === null) throw new Error('the database has no layout')
+  return layout
+}
+
+/** The layout that a change leads to. */
+export const nextLayout = (
+  { generation }: Layout,
+  { partitions }: Pick<LayoutChange, 'partitions'>,
+): Layout => ({
+  generation: generation + 1,
+  partitions,
+})
+
+/** The layout that slots lead to. */
+export function connectedLayout(layout: LayoutRecord): Layout {
+  const { change } = layout
+  return change === undefined || change.phase === 'requested' ? layout : nextLayout(layout, change)
+}
+
+/** The layouts in whose queues a message may be that is accepted now. */
+export function layoutsInUse(layout: LayoutRecord): Layout[] {
+  return layout.change === undefined ? [layout] : [layout, nextLayout(layout, layout.change)]
+}
+
+/** The partitions that the open messages of a thread may be in at the moment. Rejects while the database is unavailable. */
+export async function partitionsOfThread(
+  layouts: Layouts,
+  { workspace, extId }: Pick<ThreadName, 'workspace' | 'extId'>,
+): Promise<number[]> {
+  const slot = slotOf(workspace, extId)
+  const inUse = layoutsInUse(await readLayout(layouts))
+  return [...new Set(inUse.map((layout) => partitionOfSlot(slot, layout)))]
+}
