@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { buildApp } from '@parley/dispatcher/app'
 import { config } from '@parley/dispatcher/config'
 import type { PartitionLease } from '@parley/dispatcher/store/collections'
+import { type LayoutRecord, readLayout } from '@parley/dispatcher/store/layout-record'
 import { CHECKOUT } from '@parley/local/checkout'
 import { listen, makeServiceKeys, startService } from '@parley/local/testing/service-under-test'
 import { TEST_LAYOUT } from '@parley/local/testing/test-layout'
@@ -50,6 +51,7 @@ export async function startDispatcherInstances() {
   const environment = dispatcherEnvironment({ mongoUrl, amqpUrl, redisUrl, database, innerUrl: inner.url })
   const client = await mongoose.mongo.MongoClient.connect(mongoUrl)
   const leases = client.db(database).collection<PartitionLease>('partitions')
+  const layouts = client.db(database).collection<LayoutRecord>('layouts')
   const connection = await connect(amqpUrl)
   const channel = await connection.createConfirmChannel()
   const processes = startProcesses()
@@ -61,8 +63,19 @@ export async function startDispatcherInstances() {
     startHere: () =>
       startService({ name: 'dispatcher', config, build: buildApp, keys: makeServiceKeys(), environment }),
     /** Starts an instance as a process. */
-    startProcess: () =>
-      processes.run(process.execPath, [join(CHECKOUT, 'services/dispatcher/src/server.ts')], environment),
+    startProcess: (own: Record<string, string> = {}) =>
+      processes.run(process.execPath, [join(CHECKOUT, 'services/dispatcher/src/server.ts')], {
+        ...environment,
+        ...own,
+      }),
+    /** Starts the command that changes the number of partitions. */
+    startChange: (partitions: number) =>
+      processes.run(
+        process.execPath,
+        [join(CHECKOUT, 'services/dispatcher/src/change-partitions.ts'), `${partitions}`],
+        environment,
+      ),
+    layout: () => readLayout(layouts),
     publish: (messages: Iterable<{ messageId: string; thread: string }>) =>
       publishMessages(channel, messages),
     /** The partitions of each instance whose lease has not run out. */

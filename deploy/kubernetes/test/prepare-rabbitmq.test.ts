@@ -4,12 +4,23 @@ import { CHECKOUT } from '@parley/local/checkout'
 import { findFreePort } from '@parley/local/servers/choose-ports'
 import { makeSecrets } from '@parley/local/system/secrets'
 import { type GuardedServer, startGuardedBroker } from '@parley/local/testing/guarded-servers'
+import { TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
+import {
+  connectEarlierKeys,
+  connectLayout,
+  declareLayout,
+  disconnectLayout,
+  layoutExchange,
+  partitionQueues,
+  requireSlots,
+} from '@parley/shared/messaging/layout'
 import { type ChannelModel, connect } from 'amqplib'
 import { composeEnvironment } from '../../docker/compose-environment.ts'
 import { kubernetesSecrets } from '../src/secrets.ts'
 
 const ADMIN = { user: 'operator', password: 'made-by-the-operator' }
 const UNAUTHORIZED = 401
+const NEXT_LAYOUT = { generation: 2, partitions: 3 }
 
 let broker: GuardedServer
 let managementUrl: string
@@ -75,9 +86,25 @@ test('the Job makes the users and the queues, any number of times, and prints no
   for (const service of ['webhook', 'configuration']) await connectedAs(service, async () => undefined)
   await connectedAs('dispatcher', async (connection) => {
     const channel = await connection.createChannel()
-    for (const queue of ['messages.p0', 'messages.p7', 'messages.log'])
+    for (const queue of ['messages.statuses', 'messages.log'])
       expect(await channel.checkQueue(queue)).toMatchObject({ queue, messageCount: 0 })
   })
+})
+
+test('the dispatcher’s user may declare partitions, and replace them by those of another number', async () => {
+  await connectedAs('dispatcher', async (connection) => {
+    const channel = await connection.createChannel()
+    await declareLayout(channel, TEST_LAYOUT)
+    await connectLayout(channel, TEST_LAYOUT)
+    await connectEarlierKeys(channel)
+    await declareLayout(channel, NEXT_LAYOUT)
+    await connectLayout(channel, NEXT_LAYOUT)
+    await disconnectLayout(channel, TEST_LAYOUT)
+    await channel.consume(testQueue(0), () => undefined)
+    await channel.deleteQueue(testQueue(0))
+    await channel.deleteExchange(layoutExchange(TEST_LAYOUT))
+  })
+  await connectedAs('webhook', async (connection) => requireSlots(await connection.createChannel()))
 })
 
 test('KEDA’s user sees how long the queues of messages are, and nothing else', async () => {
@@ -85,11 +112,11 @@ test('KEDA’s user sees how long the queues of messages are, and nothing else',
   const authorization = `Basic ${Buffer.from(`${url.username}:${url.password}`).toString('base64')}`
   const asked = (path: string, method = 'GET') =>
     fetch(`${managementUrl}${path}`, { method, headers: { authorization } })
-  const pattern = encodeURIComponent('^messages\\.p[0-9]+$')
+  const pattern = encodeURIComponent('^messages\\.(g[0-9]+\\.)?p[0-9]+$')
   const response = await asked(`/api/queues/%2F?page=1&use_regex=true&name=${pattern}&page_size=100`)
   const { items } = (await response.json()) as { items: { name: string }[] }
   expect(items.map(({ name }) => name).toSorted()).toEqual(
-    Array.from({ length: 8 }, (_, at) => `messages.p${at}`),
+    [...partitionQueues(NEXT_LAYOUT), ...partitionQueues(TEST_LAYOUT).slice(1)].toSorted(),
   )
   expect((await asked('/api/users')).status).toBe(UNAUTHORIZED)
   expect((await asked('/api/queues/%2F/messages.p0/contents', 'DELETE')).status).toBe(UNAUTHORIZED)

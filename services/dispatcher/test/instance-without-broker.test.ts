@@ -49,6 +49,7 @@ async function startInstance(name: string): Promise<Instance> {
   target.port = String(proxy.port)
   const broker = await connectBroker({ url: target.href, declare: async () => {}, log })
   const partitions = startPartitions({
+    layout: async () => TEST_LAYOUT,
     leases: createLeaseStore({ collections, instance: name }),
     instance: name,
     open: (lease) => ({

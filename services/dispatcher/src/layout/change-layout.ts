@@ -56,7 +56,7 @@ export function startLayoutChanges(options: ChangeOptions): { stop(): Promise<vo
     owner: instance,
     leaseMs: LEASE_MS,
   })
-  const steps = createSteps({ ...options, isActive: lease.isValid })
+  const steps = createSteps({ ...options, isActive: lease.isValid, renew: lease.acquire })
   let tickMs = TICK_MS
   let isCompared = false
   const compare = ({ partitions }: LayoutRecord) => {
@@ -80,7 +80,7 @@ export function startLayoutChanges(options: ChangeOptions): { stop(): Promise<vo
   })
 }
 
-function createSteps(options: ChangeOptions & { isActive(): boolean }) {
+function createSteps(options: ChangeOptions & { isActive(): boolean; renew(): Promise<boolean> }) {
   const { collections, broker, publisher, log } = options
   const { layouts, partitions } = collections
   const endsPublishedAt = new Map<number, number>()
@@ -89,15 +89,22 @@ function createSteps(options: ChangeOptions & { isActive(): boolean }) {
     const phase = change === undefined ? { change: { $exists: false } } : { 'change.phase': change.phase }
     await layouts.updateOne({ _id, generation, ...phase }, update)
   }
+  let isWaiting = false
   /** What an earlier instance would not count, or take for its own, waits until all of those are gone. */
+  const hasToWait = async () => {
+    const earlier = await hasEarlierInstances(collections)
+    if (earlier && !isWaiting) log.info('waiting until the dispatchers of an earlier version are gone')
+    isWaiting = earlier
+    return earlier
+  }
   const connect = async (layout: LayoutRecord) => {
-    if (await hasEarlierInstances(collections)) return
+    if (await hasToWait()) return
     await broker.withChannel((channel) => connectLayout(channel, layout))
     await write(layout, { $set: { isConnected: true } })
   }
   const replaceQueues = async (layout: LayoutRecord, change: LayoutChange) => {
     if (layout.isConnected !== true) return connect(layout)
-    if (await hasEarlierInstances(collections)) return
+    if (await hasToWait()) return
     const next = nextLayout(layout, change)
     await broker.withChannel(async (channel) => {
       await declareLayout(channel, next)

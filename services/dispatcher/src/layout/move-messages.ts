@@ -12,7 +12,8 @@ const CLOCKS_MS = 5_000
 interface MoveOptions {
   collections: Pick<Collections, 'layouts' | 'partitions' | 'messages'>
   startSession(): mongo.ClientSession
-  isActive(): boolean
+  /** Renews the lease of the change; false when another instance has it. */
+  renew(): Promise<boolean>
 }
 
 type Open = Pick<MessageRecord, '_id' | 'workspace' | 'thread' | 'partition'>
@@ -46,7 +47,7 @@ async function moveBatch(
   layout: LayoutRecord,
   batch: (Open & { to: number })[],
 ): Promise<void> {
-  if (!options.isActive()) throw new Error('the lease is gone')
+  if (!(await options.renew())) throw new Error('the lease is gone')
   const { layouts, messages } = options.collections
   const updates = [...Map.groupBy(batch, ({ to }) => to)].map(([partition, ofPartition]) => ({
     updateMany: {

@@ -59,7 +59,8 @@ export function connectedLayout(layout: LayoutRecord): Layout {
 
 /** The layouts in whose queues a message may be that is accepted now. */
 export function layoutsInUse(layout: LayoutRecord): Layout[] {
-  return layout.change === undefined ? [layout] : [layout, nextLayout(layout, layout.change)]
+  const connected = connectedLayout(layout)
+  return connected === layout ? [layout] : [layout, connected]
 }
 
 /** The partitions that the open messages of a thread may be in at the moment. Rejects while the database is unavailable. */

@@ -1,0 +1,158 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { MESSAGE_TYPE } from '@parley/shared/message'
+import {
+  layoutExchange,
+  partitionOfSlot,
+  partitionQueue,
+  SLOTS_EXCHANGE,
+  slotKey,
+  slotOf,
+} from '@parley/shared/messaging/layout'
+import { MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
+import { deleteQueues } from '../../src/layout/delete-queues.ts'
+import { moveMessages, openNext } from '../../src/layout/move-messages.ts'
+import { requestChange } from '../../src/layout/request-change.ts'
+import { createLeaseStore } from '../../src/store/lease-store.ts'
+import { newRecord } from '../new-record.ts'
+import { type LayoutWorld, startLayoutWorld } from './layout-world.ts'
+
+let world: LayoutWorld
+
+beforeEach(async () => {
+  world = await startLayoutWorld()
+})
+afterEach(() => world.close())
+
+const publish = async (key: string, messageId: string, thread = 't') => {
+  world.channel.publish(MESSAGES_EXCHANGE, key, Buffer.from('{}'), {
+    messageId,
+    type: MESSAGE_TYPE,
+    headers: { workspace: 1, thread },
+  })
+  await world.channel.waitForConfirms()
+}
+
+/** The next message in a queue, taken out of it. */
+const taken = async (queue: string): Promise<string> => {
+  const next = Promise.withResolvers<string>()
+  const { consumerTag } = await world.channel.consume(
+    queue,
+    (delivery) => next.resolve(delivery?.properties.messageId),
+    { noAck: true },
+  )
+  const messageId = await next.promise
+  await world.channel.cancel(consumerTag)
+  return messageId
+}
+
+const underChange = async (phase: 'draining' | 'moving', partitions: number) => {
+  const change = { partitions, phase, requestedAt: new Date(), switchedAt: new Date(), moved: 0 }
+  await world.collections.layouts.updateOne({ _id: 'messages' }, { $set: { change } })
+  return { layout: await world.layout(), change }
+}
+
+test('beside an instance of a version without slots, its keys lead to partitions and slots do once it is gone', async () => {
+  const { collections } = world
+  const free = { owner: null, term: 4, expiresAt: new Date(0) }
+  await collections.partitions.insertMany(Array.from({ length: 8 }, (_, _id) => ({ _id, ...free })))
+  await world.prepare()
+  const alive = setInterval(
+    () =>
+      void collections.instances.updateOne({ _id: 'earlier' }, [{ $set: { seenAt: '$$NOW' } }], {
+        upsert: true,
+      }),
+    100,
+  )
+  await eventually(async () => (await collections.instances.findOne({ _id: 'earlier' })) ?? undefined)
+  await world.startInstance()
+  await requestChange(collections, 16)
+  await publish('p3', 'by its key')
+  expect(await taken('messages.p3')).toBe('by its key')
+  expect(await world.exists(SLOTS_EXCHANGE)).toBe(false)
+  expect((await world.layout()).change?.phase).toBe('requested')
+  clearInterval(alive)
+  await collections.instances.deleteOne({ _id: 'earlier' })
+  await eventually(async () => ((await world.layout()).change?.phase === 'draining' ? true : undefined))
+  expect(await world.exists(SLOTS_EXCHANGE)).toBe(true)
+  await publish(slotKey(27), 'by its slot')
+  expect(await taken('messages.g2.p11')).toBe('by its slot')
+})
+
+describe('a change', () => {
+  test('gives open messages to the partitions of their slots, and their sequence numbers go on growing', async () => {
+    const { collections, startSession } = world
+    await world.prepare()
+    const threads = Array.from({ length: 2_500 }, (_, n) => `thread-${n}`)
+    const partitionIn = (partitions: number, thread: string) =>
+      partitionOfSlot(slotOf(1, thread), { partitions })
+    await collections.messages.insertMany(
+      threads.map((thread, n) => {
+        const record = newRecord({ _id: thread, thread, partition: partitionIn(8, thread) })
+        const { open: _open, ...ended } = record
+        return n % 5 === 0 ? ended : record
+      }),
+    )
+    await collections.partitions.updateOne({ _id: 5 }, { $set: { term: 77 } })
+    const { layout, change } = await underChange('moving', 3)
+    const options = { collections, startSession, renew: async () => true }
+    await moveMessages(options, layout, change)
+    await openNext(options, layout, change)
+    for await (const { thread, partition, open } of collections.messages.find())
+      expect(partition).toBe(partitionIn(open ? 3 : 8, thread))
+    expect(await world.layout()).toMatchObject({
+      ...{ generation: 2, partitions: 3 },
+      previous: { generation: 1, partitions: 8 },
+    })
+    expect(await collections.partitions.countDocuments()).toBe(3)
+    const lease = await createLeaseStore({ collections, instance: 'i' }).acquire()
+    expect(lease).toMatchObject({ generation: 2, term: 78 })
+  })
+
+  test('moves nothing any more once another instance has carried it out', async () => {
+    const { collections, startSession } = world
+    await world.prepare()
+    const { layout, change } = await underChange('moving', 3)
+    const options = { collections, startSession, renew: async () => true }
+    await openNext(options, layout, change)
+    await collections.messages.insertOne(
+      newRecord({ _id: 'm', thread: 'thread-2', partition: 7, open: true }),
+    )
+    await expect(moveMessages(options, layout, change)).rejects.toThrow('another instance')
+    await expect(openNext(options, layout, change)).rejects.toThrow('another instance')
+    expect((await collections.messages.findOne({ _id: 'm' }))?.partition).toBe(7)
+  })
+
+  test('takes the lease of a drained partition from nobody’s hands again, unless threads are to be written', async () => {
+    const { collections } = world
+    await world.prepare(2)
+    const leases = createLeaseStore({ collections, instance: 'i' })
+    const [first, second] = [await leases.acquire(), await leases.acquire()]
+    if (first === undefined || second === undefined) throw new Error('a lease was not free')
+    const threads = { until: new Date(), retentionMs: 1 }
+    await collections.partitions.updateOne({ _id: second.partition }, { $set: { threads } })
+    for (const lease of [first, second]) await leases.release(lease, { isDrained: true })
+    expect((await leases.acquire())?.partition).toBe(second.partition)
+    expect(await leases.acquire()).toBeUndefined()
+  })
+
+  test('deletes the queues of before, and what is left in one goes to the present ones', async () => {
+    await world.prepare()
+    const { broker, publisher } = await world.startInstance()
+    const thread = 'thread-2'
+    const key = slotKey(slotOf(1, thread))
+    await publish(key, 'left', thread)
+    await requestChange(world.collections, 16)
+    await eventually(async () => ((await world.layout()).change?.phase === 'draining' ? true : undefined))
+    const [previous, present] = [
+      { generation: 1, partitions: 8 },
+      { generation: 2, partitions: 16 },
+    ]
+    await deleteQueues({ broker, publisher }, { previous, present })
+    // Once more, as after an instance that was killed in the middle.
+    await deleteQueues({ broker, publisher }, { previous, present })
+    const partition = partitionOfSlot(slotOf(1, thread), present)
+    expect(await taken(partitionQueue({ generation: 2, partition }))).toBe('left')
+    expect(await world.exists(layoutExchange(previous))).toBe(false)
+  })
+})
