@@ -1,6 +1,7 @@
 // Restarts every instance of every service behind the gateway under load, and counts what failed.
 //   npm run test:rolling
 //   npm run test:rolling -- --from COMMIT    it starts with the code of that commit, and restarts with this one
+//   npm run test:rolling -- --partitions     changes the number of partitions instead, twice and back
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { limitRate } from '@parley/local/demo/limit-rate'
@@ -13,6 +14,7 @@ import { connectRpc, planThread } from '../dispatch/lines.ts'
 import { startOwnSystem } from '../dispatch/own-system.ts'
 import { startRpcSink } from '../dispatch/received-messages.ts'
 import { registerWorkspace } from '../dispatch/workspace.ts'
+import { changePartitions } from './change-partitions.ts'
 import { type EarlierCheckout, extractCheckout } from './earlier-checkout.ts'
 import { restartEach } from './restart-each.ts'
 import { startReads } from './steady-reads.ts'
@@ -34,7 +36,9 @@ const say = (line: string) => console.error(line)
 // As in production, where whoever shares out the requests must notice first.
 process.env.DRAIN_SECONDS = '3'
 const instances = { identity: count, webhook: count, configuration: count, dispatcher: count }
-const { from } = parseArgs({ options: { from: { type: 'string' } } }).values
+const { from, partitions } = parseArgs({
+  options: { from: { type: 'string' }, partitions: { type: 'boolean' } },
+}).values
 let earlier: EarlierCheckout | undefined
 const own = await startOwnSystem({
   instances,
@@ -75,7 +79,8 @@ async function run(): Promise<boolean> {
   await pause(CALM_MS)
   const began = performance.now()
   earlier?.upgrade()
-  const restarts = await restartEach({ runFile: own.runFile, say })
+  const changes = partitions === true ? await changePartitions({ mongoUrl: own.servers.mongo.url, say }) : []
+  const restarts = partitions === true ? [] : await restartEach({ runFile: own.runFile, say })
   const seconds = (performance.now() - began) / 1_000
   await pause(CALM_MS)
   stopped = true
@@ -94,8 +99,10 @@ async function run(): Promise<boolean> {
       'ready again after s': (readyAfterMs / 1_000).toFixed(1),
     })),
   )
+  console.table(changes.map(({ partitions, ms }) => ({ partitions, 'after s': (ms / 1_000).toFixed(1) })))
   console.table({
-    'seconds of restarts': Math.round(seconds),
+    'seconds of restarts or changes': Math.round(seconds),
+    'longest time without a delivery, s': (longestPause(sink.received) / 1_000).toFixed(1),
     'messages posted': reconciliation.posted,
     'posts that were not answered with 200 at once': repeated,
     'p99 of their answers, ms': Math.round(percentile(ms, 0.99) ?? Number.NaN),
@@ -115,4 +122,12 @@ async function run(): Promise<boolean> {
   })
   for (const { path, status } of failedReads.slice(0, 10)) say(`${status} ${path}`)
   return isReconciled(reconciliation, reconciliation.posted) && repeated === 0 && failedReads.length === 0
+}
+
+/** Milliseconds between two that followed each other. */
+function longestPause(received: readonly { at: number }[]): number {
+  return received.reduce(
+    (longest, { at }, index) => Math.max(longest, at - (received[index - 1]?.at ?? at)),
+    0,
+  )
 }

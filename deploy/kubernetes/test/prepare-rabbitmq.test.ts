@@ -6,6 +6,7 @@ import { makeSecrets } from '@parley/local/system/secrets'
 import { type GuardedServer, startGuardedBroker } from '@parley/local/testing/guarded-servers'
 import { TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import {
+  announceSlots,
   connectEarlierKeys,
   connectLayout,
   declareLayout,
@@ -97,6 +98,7 @@ test('the dispatcher’s user may declare partitions, and replace them by those 
     await declareLayout(channel, TEST_LAYOUT)
     await connectLayout(channel, TEST_LAYOUT)
     await connectEarlierKeys(channel)
+    await announceSlots(channel)
     await declareLayout(channel, NEXT_LAYOUT)
     await connectLayout(channel, NEXT_LAYOUT)
     await disconnectLayout(channel, TEST_LAYOUT)

@@ -16,7 +16,7 @@ export interface Layout {
   partitions: number
 }
 
-/** Exists once every slot leads to a partition: before that nobody publishes messages, which would reach the log alone. */
+/** Exists once every slot leads to a partition: until then no webhook publishes, for it would reach the log alone. */
 export const SLOTS_EXCHANGE = `${MESSAGES_EXCHANGE}.slots`
 /** The type of what is published last to a queue that is replaced: all that came before it is in front of it. */
 export const QUEUE_END_TYPE = 'queue.end.v1'
@@ -73,6 +73,10 @@ export async function declareLayout(channel: Channel, layout: Layout): Promise<v
 /** From here on what is published reaches the queues of a layout that is declared. */
 export async function connectLayout(channel: Channel, layout: Layout): Promise<void> {
   await channel.bindExchange(layoutExchange(layout), MESSAGES_EXCHANGE, '#')
+}
+
+/** Has publishers begin, once a layout is connected. */
+export async function announceSlots(channel: Channel): Promise<void> {
   await channel.assertExchange(SLOTS_EXCHANGE, 'direct', { durable: true })
 }
 
@@ -96,7 +100,7 @@ export async function connectEarlierKeys(channel: Channel): Promise<void> {
   }
 }
 
-/** Rejects with the broker's 404 as long as slots lead nowhere. */
+/** Rejects with the broker's 404 until slots are announced. */
 export async function requireSlots(channel: Channel): Promise<void> {
   await channel.checkExchange(SLOTS_EXCHANGE)
 }

@@ -14,6 +14,7 @@ export async function declareTestLayout(channel: Channel): Promise<void> {
   await declareTopology(channel)
   await declareLayout(channel, TEST_LAYOUT)
   await connectLayout(channel, TEST_LAYOUT)
+  await announceSlots(channel)
 }
 
 /** The same at the broker of this address, for services that are started before a dispatcher, or without one. */

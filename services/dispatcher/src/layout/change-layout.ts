@@ -3,6 +3,7 @@ import { createLease } from '@parley/shared/lease'
 import type { Log } from '@parley/shared/log'
 import type { Broker } from '@parley/shared/messaging/connection'
 import {
+  announceSlots,
   connectLayout,
   declareLayout,
   disconnectLayout,
@@ -56,7 +57,9 @@ export function startLayoutChanges(options: ChangeOptions): { stop(): Promise<vo
     owner: instance,
     leaseMs: LEASE_MS,
   })
-  const steps = createSteps({ ...options, isActive: lease.isValid, renew: lease.acquire })
+  let stopped = false
+  const renew = async () => !stopped && (await lease.acquire())
+  const steps = createSteps({ ...options, isActive: lease.isValid, renew })
   let tickMs = TICK_MS
   let isCompared = false
   const compare = ({ partitions }: LayoutRecord) => {
@@ -67,17 +70,25 @@ export function startLayoutChanges(options: ChangeOptions): { stop(): Promise<vo
       )
     isCompared = true
   }
-  return every({
+  const loop = every({
     pauseMs: () => tickMs,
     run: async () => {
       const layout = await readLayout(layouts)
       compare(layout)
-      const step = steps.of(layout)
-      tickMs = step === undefined ? TICK_MS : SHORT_TICK_MS
-      if (step !== undefined && (await lease.acquire())) await step()
+      const isSettled = steps.of(layout) === undefined
+      tickMs = isSettled ? TICK_MS : SHORT_TICK_MS
+      // Read anew: another instance may have gone on before the lease was ours.
+      if (!isSettled && (await renew())) await steps.of(await readLayout(layouts))?.()
     },
     failed: ({ message }) => log.warn({ reason: message }, 'the partitions are not as they should be yet'),
   })
+  return {
+    async stop() {
+      stopped = true
+      await loop.stop()
+      await lease.release().catch(() => {})
+    },
+  }
 }
 
 function createSteps(options: ChangeOptions & { isActive(): boolean; renew(): Promise<boolean> }) {
@@ -97,13 +108,13 @@ function createSteps(options: ChangeOptions & { isActive(): boolean; renew(): Pr
     isWaiting = earlier
     return earlier
   }
-  const connect = async (layout: LayoutRecord) => {
+  const announce = async (layout: LayoutRecord) => {
     if (await hasToWait()) return
-    await broker.withChannel((channel) => connectLayout(channel, layout))
-    await write(layout, { $set: { isConnected: true } })
+    await broker.withChannel(announceSlots)
+    await write(layout, { $set: { isAnnounced: true } })
   }
   const replaceQueues = async (layout: LayoutRecord, change: LayoutChange) => {
-    if (layout.isConnected !== true) return connect(layout)
+    if (layout.isAnnounced !== true) return announce(layout)
     if (await hasToWait()) return
     const next = nextLayout(layout, change)
     await broker.withChannel(async (channel) => {
@@ -143,7 +154,7 @@ function createSteps(options: ChangeOptions & { isActive(): boolean; renew(): Pr
           await write(layout, { $unset: { previous: '' } })
         }
       if (change !== undefined) return () => work[change.phase](layout, change)
-      return layout.isConnected === true ? undefined : () => connect(layout)
+      return layout.isAnnounced === true ? undefined : () => announce(layout)
     },
   }
 }

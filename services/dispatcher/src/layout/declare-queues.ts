@@ -1,4 +1,5 @@
 import {
+  announceSlots,
   connectEarlierKeys,
   connectLayout,
   declareLayout,
@@ -45,6 +46,7 @@ async function declareLayouts(channel: Channel, read: () => Promise<LayoutRecord
 async function declareAsOf(channel: Channel, layout: LayoutRecord): Promise<void> {
   for (const one of layoutsInUse(layout)) await declareLayout(channel, one)
   const connected = connectedLayout(layout)
-  if (layout.isConnected === true) await connectLayout(channel, connected)
+  await connectLayout(channel, connected)
+  if (layout.isAnnounced === true) await announceSlots(channel)
   if (layout.earlierKeys === true && connected.generation === 1) await connectEarlierKeys(channel)
 }

@@ -199,7 +199,7 @@ async function makeLayout(
     const first: LayoutRecord = { _id: LAYOUT_ID, generation: 1, partitions }
     // Instances of that version may still be there, and their auditor counts nothing that has a slot's key.
     await collections.layouts.insertOne(
-      leases > 0 ? { ...first, partitions: leases, earlierKeys: true } : { ...first, isConnected: true },
+      leases > 0 ? { ...first, partitions: leases, earlierKeys: true } : { ...first, isAnnounced: true },
       { session },
     )
     if (leases === 0) await makeLeases(collections.partitions, { count: partitions, session })

@@ -8,8 +8,8 @@ export const LAYOUT_ID = 'messages'
 /** How many partitions there are, and what is under way to change that. Its lease is that of whoever carries it out. */
 export interface LayoutRecord extends LeasedDocument, Layout {
   _id: typeof LAYOUT_ID
-  /** Slots lead to it; until then only what versions without slots publish does. */
-  isConnected?: boolean
+  /** Webhooks know that slots lead to it. */
+  isAnnounced?: boolean
   /** What versions without slots publish leads to it, too. */
   earlierKeys?: boolean
   change?: LayoutChange

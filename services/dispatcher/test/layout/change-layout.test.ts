@@ -52,7 +52,7 @@ const underChange = async (phase: 'draining' | 'moving', partitions: number) => 
   return { layout: await world.layout(), change }
 }
 
-test('beside an instance of a version without slots, its keys lead to partitions and slots do once it is gone', async () => {
+test('while an instance of a version without slots lives its keys lead to partitions, and webhooks use slots once it is gone', async () => {
   const { collections } = world
   const free = { owner: null, term: 4, expiresAt: new Date(0) }
   await collections.partitions.insertMany(Array.from({ length: 8 }, (_, _id) => ({ _id, ...free })))

@@ -18,7 +18,7 @@ describe('the number of partitions', () => {
   test('is that of the instance that is started first, whatever later ones are given', async () => {
     await world.prepare(5)
     await world.prepare(7)
-    expect(await world.layout()).toEqual({ _id: 'messages', generation: 1, partitions: 5, isConnected: true })
+    expect(await world.layout()).toEqual({ _id: 'messages', generation: 1, partitions: 5, isAnnounced: true })
     expect(await leases()).toBe(5)
   })
 
@@ -27,7 +27,7 @@ describe('the number of partitions', () => {
     expect(await leases()).toBe((await world.layout()).partitions)
   })
 
-  test('stays that of a version without layouts, and no slot leads there yet', async () => {
+  test('stays that of a version without layouts, whose keys lead there too, and webhooks do not use slots yet', async () => {
     const free = { owner: null, term: 4, expiresAt: new Date(0) }
     await world.collections.partitions.insertMany(Array.from({ length: 8 }, (_, _id) => ({ _id, ...free })))
     await world.prepare(16)
