@@ -1,4 +1,10 @@
-import { connectLayout, declareLayout, type Layout, partitionQueue } from '@parley/shared/messaging/layout'
+import {
+  announceSlots,
+  connectLayout,
+  declareLayout,
+  type Layout,
+  partitionQueue,
+} from '@parley/shared/messaging/layout'
 import { declareTopology } from '@parley/shared/messaging/topology'
 import { type Channel, connect } from 'amqplib'
 
