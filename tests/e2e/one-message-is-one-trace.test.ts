@@ -112,15 +112,15 @@ test("one posted message is one trace, from the gateway over the queue to the pr
   const path: string[] = []
   for (let at = received?.spanId; at !== undefined; ) {
     const span = ours.find(({ spanId }) => spanId === at)
-    path.unshift(`${span?.service}: ${span?.name.replace(/p[0-7]$/, 'pN')} (${span?.kind})`)
+    path.unshift(`${span?.service}: ${span?.name.replace(/:s\d+$/, ':sN')} (${span?.kind})`)
     at = span?.parentSpanId || undefined
   }
   // Kinds: 2 server, 3 client, 4 producer, 5 consumer.
   expect(path).toEqual([
     'gateway: POST /api/hooks/whatsapp (2)',
     'webhook: POST /api/hooks/whatsapp (2)',
-    'webhook: send messages:pN (4)',
-    'dispatcher: process messages.pN (5)',
+    'webhook: send messages:sN (4)',
+    'dispatcher: process messages (5)',
     'dispatcher: POST rpc (3)',
   ])
 })

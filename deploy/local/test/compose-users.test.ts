@@ -311,9 +311,18 @@ describe('RabbitMQ refuses', () => {
     configuration: ['configuration', 'rejected'],
     dispatcher: [] as string[],
   }
-  writable.dispatcher = ['messages', 'dispatcher', 'submissions', 'rejected']
+  writable.dispatcher = ['messages', 'messages.g1', 'dispatcher', 'submissions', 'rejected']
   const allQueues = [...queues, 'tasks', 'webhook.channels', 'dispatcher.configuration']
-  const exchanges = ['', 'messages', 'dispatcher', 'submissions', 'rejected', 'configuration', 'amq.topic']
+  const exchanges = [
+    '',
+    'messages',
+    'messages.g1',
+    'dispatcher',
+    'submissions',
+    'rejected',
+    'configuration',
+    'amq.topic',
+  ]
 
   describe.each(BROKER_USERS)('%s', (user) => {
     const others = allQueues.filter(

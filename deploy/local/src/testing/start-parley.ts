@@ -68,7 +68,6 @@ export async function startParley(options: ParleyOptions = {}): Promise<Parley> 
     proxies[target] ??= await startTcpProxy(addressOf(url))
     return behind(url, proxies[target])
   }
-  const amqpUrlOf = (name: ServiceName) => options.servers?.[name].AMQP_URL ?? servers?.amqpUrl ?? ''
   // One that does not run is only asked whether it is ready.
   const urlOf = (name: ServiceName) => (first[name] ?? first.identity)?.url ?? ''
   const environmentOf = async (name: ServiceName): Promise<Environment> => ({
@@ -92,7 +91,8 @@ export async function startParley(options: ParleyOptions = {}): Promise<Parley> 
   const start = async (name: ServiceName, own: Environment = {}) => {
     const environment = { ...(await environmentOf(name)), ...own }
     // It takes nothing in before a dispatcher has said where to.
-    if (name === 'webhook') await declareTestLayoutAt(amqpUrlOf(name))
+    if (name === 'webhook')
+      await declareTestLayoutAt(options.servers?.dispatcher.AMQP_URL ?? servers?.amqpUrl ?? '')
     const started = await START[name]({ keys, environment })
     running.unshift(started)
     return started
