@@ -14,7 +14,7 @@ const EVERY_MS = 20
 const AT_ONCE = 4
 /** What a killed instance had in flight may be called again, under the same id. */
 const UNSTORED_MS = 1_000
-const CHANGED = { timeoutMs: 120_000 }
+const CHANGED = { timeoutMs: 60_000 }
 
 let world: DispatcherInstances
 let flow: NodeJS.Timeout
@@ -93,7 +93,9 @@ describe('while messages arrive all the time, a change of the number of partitio
     expect((await world.owners()).size).toBe(3)
     expect(repeated()).toEqual([])
     expect(outOfOrder()).toEqual([])
-    expect(longestPause()).toBeLessThan(20_000)
+    const paused = longestPause()
+    console.error('PAUSED', paused)
+    expect(paused).toBeLessThan(20_000)
     const connection = await connect((await testServers()).amqpUrl)
     const channel = await connection.createChannel()
     for (let partition = 0; partition < 64; partition++) await channel.checkQueue(`messages.g2.p${partition}`)

@@ -37,19 +37,17 @@ export async function startLayoutWorld({ partitions = 8 } = {}) {
     channel,
     layout,
     prepare: (number = partitions) => prepareDatabase(connection, number),
-    /** Connects an instance; it carries changes out. */
-    async startInstance() {
+    /** Connects an instance, which declares the partitions; with `changes` it carries those out. */
+    async startInstance({ changes = true } = {}) {
       const instance = randomUUID()
       const declare = declareQueues({ instance, ready: Promise.resolve(), layout })
       const broker = await connectBroker({ url: amqpUrl, declare, log })
       const publisher = createPublisher({ broker, log })
       await eventually(async () => ((await publisher.isUp()) ? true : undefined))
-      const changes = startLayoutChanges({
-        ...{ collections, startSession, broker, publisher, instance, log },
-        configured: partitions,
-      })
+      const options = { collections, startSession, broker, publisher, instance, log }
+      const changing = changes ? startLayoutChanges({ ...options, configured: partitions }) : undefined
       closing.unshift(async () => {
-        await changes.stop()
+        await changing?.stop()
         await publisher.close()
         await broker.close()
       })
