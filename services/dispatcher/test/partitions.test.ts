@@ -2,7 +2,11 @@ import { describe, expect, test } from '@jest/globals'
 import { type Partition, type Partitions, startPartitions } from '@parley/dispatcher/schedule/partitions'
 import type { Lease, LeaseStore } from '@parley/dispatcher/store/lease-store'
 import { eventually } from '@parley/local/testing/service-under-test'
+import { pause } from '@parley/shared/every'
 import { createLog } from '@parley/shared/log'
+
+/** All eight of them take longer than the second after which leases are renewed. */
+const ACQUIRE_MS = 300
 
 const log = createLog({ service: 'test', level: 'silent' })
 
@@ -86,6 +90,23 @@ describe('the partitions of an instance', () => {
     world.instances = ['a']
     await whenOpened(world, 12)
     expect(new Set(world.opened.slice(8).map(({ lease }) => lease.partition)).size).toBe(4)
+    await partitions.close()
+  })
+
+  test('are renewed before all of them are taken, where the database is slow', async () => {
+    const { world, store } = createLeases()
+    const openedWhenRenewed: number[] = []
+    const slow: LeaseStore = {
+      ...store,
+      acquire: async () => {
+        await pause(ACQUIRE_MS)
+        return store.acquire()
+      },
+      renew: async (leases) => void openedWhenRenewed.push(leases.length),
+    }
+    const partitions = start({ world, store: slow })
+    await whenOpened(world, 8)
+    expect(openedWhenRenewed[0]).toBeLessThan(8)
     await partitions.close()
   })
 

@@ -102,7 +102,10 @@ export function startPartitions(options: {
     const surplus = [...working.values()].filter((partition) => !leaving.has(partition)).slice(share)
     // Not awaited: renewing must go on while requests in flight end.
     for (const partition of [...leaving, ...drained, ...surplus]) releaseLater(partition)
+    // The rest with the next tick: what is taken has to be renewed while others are.
+    const until = performance.now() + TICK_MS
     for (let missing = share - working.size; missing > 0 && !stopped; missing--) {
+      if (performance.now() > until) return true
       const lease = await leases.acquire()
       if (lease === undefined) return true
       take(lease)
