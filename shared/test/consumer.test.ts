@@ -21,6 +21,7 @@ async function until(condition: () => boolean): Promise<void> {
 /** A channel in memory that says when what is delivered, and remembers what was acked: all up to that number. */
 class MemoryChannel extends EventEmitter {
   isOpen = true
+  closes = 0
   readonly acked: number[] = []
   #take: (delivery: ConsumeMessage) => void = () => {}
   async prefetch() {}
@@ -33,6 +34,7 @@ class MemoryChannel extends EventEmitter {
   }
   /** As amqplib's: nothing may be acked any more, and a moment later it is closed. */
   async close() {
+    this.closes++
     this.isOpen = false
     await turn()
     this.emit('close')
@@ -144,6 +146,15 @@ describe('a consumer of single deliveries', () => {
     await turn()
     await turn()
     expect([channel.isOpen, channel.acked]).toEqual([false, []])
+    await consumer.close()
+  })
+
+  test('closes the channel once, however many are left', async () => {
+    const { consumer, channel, taken } = await startEach()
+    for (const tag of [1, 2, 3]) channel.deliver(tag)
+    for (const { reject } of taken.values()) reject(new Error('left'))
+    await turn()
+    expect([channel.isOpen, channel.closes]).toEqual([false, 1])
     await consumer.close()
   })
 

@@ -122,6 +122,7 @@ class ChannelDeliveries implements Deliveries {
   }
 
   abandon(): void {
+    if (!this.#isOpen) return
     // On a channel that closes, to ack what was done a moment ago would throw.
     this.#isOpen = false
     void this.#channel.close().catch(() => {})
