@@ -41,9 +41,14 @@ async function main(): Promise<void> {
     console.log(`From ${before.partitions} partitions to ${partitions}: the dispatchers change it.`)
     let phase: string | undefined
     for (;;) {
-      const layout = await readLayout(layouts)
-      if (isSettled(layout)) return console.log(`There are ${layout.partitions} partitions now.`)
-      const next = layout.change?.phase ?? 'deleting the queues of before'
+      // The change outlives that the database is unavailable, and so does watching it.
+      const layout = await readLayout(layouts).catch(() => undefined)
+      if (layout !== undefined && isSettled(layout))
+        return console.log(`There are ${layout.partitions} partitions now.`)
+      const next =
+        layout === undefined
+          ? 'the database is unavailable'
+          : (layout.change?.phase ?? 'deleting the queues of before')
       if (next !== phase) console.log(next)
       phase = next
       await pause(LOOK_AGAIN_MS)
