@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createRouter, routes } from '@parley/gateway/routes'
+import { SLOTS } from '@parley/shared/messaging/layout'
 import { STATUS_PARTITIONS, statusKey } from '@parley/shared/messaging/topology'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
@@ -8,7 +9,7 @@ import type { Taken } from './take-queues.ts'
 
 interface Document {
   asyncapi: string
-  channels: Record<string, { address: string; parameters?: { partition: { enum: string[] } } }>
+  channels: Record<string, { address: string; parameters?: Record<string, { enum: string[] }> }>
   components: { messages: Record<string, { name: string; headers: object; payload: object }> }
 }
 
@@ -37,8 +38,8 @@ function schemaErrorsOf({ delivery }: Pick<Taken, 'delivery'>): unknown[] {
 describe('the AsyncAPI document', () => {
   test('names every routing key', () => {
     expect(document.asyncapi).toBe('3.0.0')
-    expect(document.channels.messages?.parameters?.partition.enum).toHaveLength(8)
-    expect(document.channels.statuses?.parameters?.partition.enum).toEqual(
+    expect(document.channels.messages?.parameters?.slot?.enum).toHaveLength(SLOTS)
+    expect(document.channels.statuses?.parameters?.partition?.enum).toEqual(
       Array.from({ length: STATUS_PARTITIONS }, (_, at) => statusKey(at)),
     )
   })
