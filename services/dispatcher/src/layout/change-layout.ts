@@ -30,6 +30,8 @@ const TICK_MS = 1_000
 const SHORT_TICK_MS = 250
 /** What was on its way to a queue when slots still led to it is there by then, on whichever node of the broker. */
 const SETTLE_MS = 1_000
+/** Until then whoever read the layout before the change was requested has had slots lead to it, or reads it anew. */
+const REQUEST_KNOWN_MS = 8_000
 /** Whoever takes a partition over needs an end of its queue of its own. */
 const END_AGAIN_MS = 2_000
 
@@ -95,6 +97,8 @@ function createSteps(options: ChangeOptions & { isActive(): boolean; renew(): Pr
   const { collections, broker, publisher, log } = options
   const { layouts, partitions } = collections
   const endsPublishedAt = new Map<number, number>()
+  /** When the request to replace a generation was first seen here. */
+  const requestSeenAt = new Map<number, number>()
   const write = async (layout: LayoutRecord, update: mongo.UpdateFilter<LayoutRecord>) => {
     const { _id, generation, change } = layout
     const phase = change === undefined ? { change: { $exists: false } } : { 'change.phase': change.phase }
@@ -110,12 +114,20 @@ function createSteps(options: ChangeOptions & { isActive(): boolean; renew(): Pr
   }
   const announce = async (layout: LayoutRecord) => {
     if (await hasToWait()) return
-    await broker.withChannel(announceSlots)
+    await broker.withChannel(async (channel) => {
+      await declareLayout(channel, layout)
+      if (options.isActive()) await connectLayout(channel, layout)
+      await announceSlots(channel)
+    })
     await write(layout, { $set: { isAnnounced: true } })
   }
   const replaceQueues = async (layout: LayoutRecord, change: LayoutChange) => {
+    const { generation } = layout
+    const now = performance.now()
+    const seenAt = requestSeenAt.get(generation) ?? now
+    requestSeenAt.set(generation, seenAt)
     if (layout.isAnnounced !== true) return announce(layout)
-    if (await hasToWait()) return
+    if (now - seenAt < REQUEST_KNOWN_MS || (await hasToWait())) return
     const next = nextLayout(layout, change)
     await broker.withChannel(async (channel) => {
       await declareLayout(channel, next)

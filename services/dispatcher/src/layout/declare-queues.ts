@@ -3,7 +3,6 @@ import {
   connectEarlierKeys,
   connectLayout,
   declareLayout,
-  disconnectLayout,
 } from '@parley/shared/messaging/layout'
 import { declareDispatcherTopology } from '@parley/shared/messaging/topology'
 import type { Channel } from 'amqplib'
@@ -27,26 +26,26 @@ export function declareQueues(options: {
   }
 }
 
+/** A layout that was read is at most so old when slots are made to lead to it; milliseconds. */
+const FRESH_MS = 3_000
+
 /**
- * Declares the queues of the layouts that are in use, and has slots lead to them. A change that goes on meanwhile is
- * followed: otherwise slots could lead to queues again that it has just replaced.
+ * Declares the queues of the layouts that are in use, and has slots lead to the present one. Once the next one is
+ * requested, that is up to whoever carries the change out: slots that led to replaced queues again would have later
+ * messages pass those that reached the next queues alone.
  */
 async function declareLayouts(channel: Channel, read: () => Promise<LayoutRecord>): Promise<void> {
   let layout = await read()
   for (;;) {
-    await declareAsOf(channel, layout)
-    const now = await read()
-    const [declared, connected] = [layout, now].map(connectedLayout)
-    if (declared?.generation === connected?.generation) return
-    if (declared !== undefined) await disconnectLayout(channel, declared)
-    layout = now
+    for (const one of layoutsInUse(layout)) await declareLayout(channel, one)
+    const declared = connectedLayout(layout)
+    const askedAt = performance.now()
+    layout = await read()
+    const isFresh = performance.now() - askedAt < FRESH_MS
+    if (isFresh && connectedLayout(layout).generation === declared.generation) break
   }
-}
-
-async function declareAsOf(channel: Channel, layout: LayoutRecord): Promise<void> {
-  for (const one of layoutsInUse(layout)) await declareLayout(channel, one)
-  const connected = connectedLayout(layout)
-  await connectLayout(channel, connected)
+  if (layout.change?.phase === 'requested') return
+  await connectLayout(channel, connectedLayout(layout))
   if (layout.isAnnounced === true) await announceSlots(channel)
-  if (layout.earlierKeys === true && connected.generation === 1) await connectEarlierKeys(channel)
+  if (layout.earlierKeys === true && layout.change === undefined) await connectEarlierKeys(channel)
 }

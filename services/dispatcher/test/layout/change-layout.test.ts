@@ -11,6 +11,7 @@ import {
   slotOf,
 } from '@parley/shared/messaging/layout'
 import { MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
+import type { ConsumeMessage } from 'amqplib'
 import { deleteQueues } from '../../src/layout/delete-queues.ts'
 import { moveMessages, openNext } from '../../src/layout/move-messages.ts'
 import { requestChange } from '../../src/layout/request-change.ts'
@@ -25,8 +26,8 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-const publish = async (key: string, messageId: string, thread = 't') => {
-  world.channel.publish(MESSAGES_EXCHANGE, key, Buffer.from('{}'), {
+const publish = async (key: string, messageId: string, thread = 't', exchange = MESSAGES_EXCHANGE) => {
+  world.channel.publish(exchange, key, Buffer.from('{}'), {
     messageId,
     type: MESSAGE_TYPE,
     headers: { workspace: 1, thread },
@@ -34,17 +35,18 @@ const publish = async (key: string, messageId: string, thread = 't') => {
   await world.channel.waitForConfirms()
 }
 
-/** The next message in a queue, taken out of it. */
-const taken = async (queue: string): Promise<string> => {
-  const next = Promise.withResolvers<string>()
-  const { consumerTag } = await world.channel.consume(
-    queue,
-    (delivery) => next.resolve(delivery?.properties.messageId),
-    { noAck: true },
-  )
-  const messageId = await next.promise
+/** The messages in a queue up to this one, taken out of it. */
+const takenUpTo = async (queue: string, last: string): Promise<string[]> => {
+  const found: string[] = []
+  const isFound = Promise.withResolvers<void>()
+  const take = (delivery: ConsumeMessage | null) => {
+    found.push(delivery?.properties.messageId)
+    if (found.at(-1) === last) isFound.resolve()
+  }
+  const { consumerTag } = await world.channel.consume(queue, take, { noAck: true })
+  await isFound.promise
   await world.channel.cancel(consumerTag)
-  return messageId
+  return found
 }
 
 const underChange = async (phase: 'draining' | 'moving', partitions: number) => {
@@ -69,7 +71,7 @@ test('while an instance of a version without slots lives its keys lead to partit
   await world.startInstance()
   await requestChange(collections, 16)
   await publish('p3', 'by its key')
-  expect(await taken('messages.p3')).toBe('by its key')
+  expect(await takenUpTo('messages.p3', 'by its key')).toHaveLength(1)
   expect(await world.exists(SLOTS_EXCHANGE)).toBe(false)
   expect((await world.layout()).change?.phase).toBe('requested')
   clearInterval(alive)
@@ -77,10 +79,34 @@ test('while an instance of a version without slots lives its keys lead to partit
   await eventually(async () => ((await world.layout()).change?.phase === 'draining' ? true : undefined))
   expect(await world.exists(SLOTS_EXCHANGE)).toBe(true)
   await publish(slotKey(27), 'by its slot')
-  expect(await taken('messages.g2.p11')).toBe('by its slot')
+  expect(await takenUpTo('messages.g2.p11', 'by its slot')).toHaveLength(1)
 })
 
 describe('a change', () => {
+  test('is not undone by an instance that connects meanwhile, and has read the layout before', async () => {
+    const { collections } = world
+    await world.prepare()
+    await world.startInstance()
+    const isDraining = eventually(async () =>
+      (await world.layout()).change?.phase === 'draining' ? true : undefined,
+    )
+    let reads = 0
+    const read = async () => {
+      const layout = await world.layout()
+      reads++
+      if (reads === 1) {
+        await requestChange(collections, 16)
+        await isDraining
+      } else await publish(slotKey(3), `${reads}`)
+      return layout
+    }
+    await world.startInstance({ changes: false, read })
+    expect(reads).toBeGreaterThan(1)
+    expect(await takenUpTo('messages.g2.p3', '2')).toContain('2')
+    await publish(slotKey(3), 'last', 't', layoutExchange({ generation: 1 }))
+    expect(await takenUpTo('messages.p3', 'last')).not.toContain('2')
+  })
+
   test('gives open messages to the partitions of their slots, and their sequence numbers go on growing', async () => {
     const { collections, startSession } = world
     await world.prepare()
@@ -151,7 +177,7 @@ describe('a change', () => {
     // Once more, as after an instance that was killed in the middle.
     await deleteQueues({ broker, publisher }, { previous, present })
     const partition = partitionOfSlot(slotOf(1, thread), present)
-    expect(await taken(partitionQueue({ generation: 2, partition }))).toBe('left')
+    expect(await takenUpTo(partitionQueue({ generation: 2, partition }), 'left')).toHaveLength(1)
     expect(await world.exists(layoutExchange(previous))).toBe(false)
   })
 })

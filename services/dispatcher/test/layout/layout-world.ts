@@ -37,10 +37,10 @@ export async function startLayoutWorld({ partitions = 8 } = {}) {
     channel,
     layout,
     prepare: (number = partitions) => prepareDatabase(connection, number),
-    /** Connects an instance, which declares the partitions; with `changes` it carries those out. */
-    async startInstance({ changes = true } = {}) {
+    /** Connects an instance, which declares the partitions; with `changes` it carries those out. It `read`s the layout. */
+    async startInstance({ changes = true, read = layout } = {}) {
       const instance = randomUUID()
-      const declare = declareQueues({ instance, ready: Promise.resolve(), layout })
+      const declare = declareQueues({ instance, ready: Promise.resolve(), layout: read })
       const broker = await connectBroker({ url: amqpUrl, declare, log })
       const publisher = createPublisher({ broker, log })
       await eventually(async () => ((await publisher.isUp()) ? true : undefined))
