@@ -6,6 +6,7 @@ import { createParley, type Parley as ParleyClient } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
 import { createConfirmedIds } from '@parley/shared/idempotency'
 import { createLog } from '@parley/shared/log'
+import { slotKey } from '@parley/shared/messaging/layout'
 import { connectRedis } from '@parley/shared/redis'
 import { type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
 import { Redis } from 'ioredis'
@@ -189,7 +190,7 @@ describe('with the users that Compose gives them', () => {
 
   test('the dispatcher and configuration dead-letter what they can not process, and the reconciliation difference is 0', async () => {
     await asBrokerUser('dispatcher', async (channel) => {
-      channel.publish('messages', 'p0', Buffer.from('?'), { messageId: 'unusable', type: 'unknown.v9' })
+      channel.publish('messages', slotKey(0), Buffer.from('?'), { messageId: 'unusable', type: 'unknown.v9' })
       channel.publish('submissions', '', Buffer.from('?'), { messageId: 'unusable', type: 'unknown.v9' })
       await channel.waitForConfirms()
       await eventually(async () =>
