@@ -46,8 +46,8 @@ test.each([
 
 const DISPATCHERS = 'only as many dispatchers as there are partitions'
 test.each([
-  ['services.dispatcher.replicas=9', 'services.dispatcher.replicas is 9', DISPATCHERS],
-  ['keda.enabled=true,keda.minReplicas=9', 'keda.minReplicas is 9', DISPATCHERS],
+  ['services.dispatcher.replicas=17', 'services.dispatcher.replicas is 17', DISPATCHERS],
+  ['keda.enabled=true,keda.minReplicas=17', 'keda.minReplicas is 17', DISPATCHERS],
   [
     'services.gateway.autoscaling.minReplicas=7',
     'minReplicas (7) is more than maxReplicas (6)',
