@@ -80,17 +80,17 @@ function notInSequence(): string[] {
 
 describe('while messages arrive all the time, a change of the number of partitions', () => {
   test('sends each once, in the order of its thread, and goes on when its command is killed', async () => {
-    const command = world.startChange(64)
+    const command = world.startChange(24)
     await untilPhase('draining')
     await command.stop('SIGKILL')
-    await untilLeased(64)
+    await untilLeased(24)
     await untilCalled()
     expect((await world.owners()).size).toBe(3)
     expect(repeated()).toEqual([])
     expect(notInSequence()).toEqual([])
     const connection = await connect((await testServers()).amqpUrl)
     const channel = await connection.createChannel()
-    for (let partition = 0; partition < 64; partition++) await channel.checkQueue(`messages.g2.p${partition}`)
+    for (let partition = 0; partition < 24; partition++) await channel.checkQueue(`messages.g2.p${partition}`)
     channel.on('error', () => {})
     await expect(channel.checkQueue('messages.p0')).rejects.toThrow('NOT_FOUND')
     await connection.close()
