@@ -1,14 +1,13 @@
 import { ConfigError, loggingConfig, mongoConfig, parseConfig } from '@parley/shared/config'
 import { pause } from '@parley/shared/every'
 import { createLog } from '@parley/shared/log'
-import { connectMongo } from '@parley/shared/mongo'
+import { connectMongoForCommand } from '@parley/shared/mongo-for-command'
 import { z } from 'zod'
 import { partitionsConfig } from './config.ts'
 import { ChangeRefused, isSettled, requestChange } from './layout/request-change.ts'
 import { collectionsOf } from './store/collections.ts'
 import { readLayout } from './store/layout-record.ts'
 
-const CONNECT_MS = 15_000
 const LOOK_AGAIN_MS = 250
 
 /**
@@ -22,18 +21,11 @@ async function main(): Promise<void> {
   const asked = z.object({ PARTITIONS: partitionsConfig })
   const { PARTITIONS: partitions } = parseConfig(asked, { PARTITIONS: process.argv[2] ?? '' })
   const log = createLog({ service: 'change-partitions', level: config.LOG_LEVEL })
-  const mongo = connectMongo({
+  const mongo = await connectMongoForCommand({
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,
     log,
-    prepare: async () => undefined,
   })
-  const giveUp = setTimeout(() => {
-    console.error('The database was not reached.')
-    process.exit(1)
-  }, CONNECT_MS)
-  await mongo.ready
-  clearTimeout(giveUp)
   try {
     const { layouts } = collectionsOf(mongo.connection)
     const before = await requestChange({ layouts }, partitions)

@@ -1,12 +1,10 @@
 import { ConfigError, loggingConfig, mongoConfig, parseConfig } from '@parley/shared/config'
 import { createLog } from '@parley/shared/log'
-import { connectMongo } from '@parley/shared/mongo'
+import { connectMongoForCommand } from '@parley/shared/mongo-for-command'
 import { z } from 'zod'
 import { identityConfig } from './config.ts'
 import { RotationRefused, rotateKeys } from './signing-keys/rotate.ts'
 import { collectionsOf } from './store/collections.ts'
-
-const CONNECT_MS = 15_000
 
 /**
  * The command that rotates the signing keys, run in the environment of the identity service:
@@ -17,18 +15,11 @@ async function main(): Promise<void> {
   const schema = z.object({ ...loggingConfig, ...mongoConfig('identity'), KEY_ENCRYPTION_KEYS })
   const config = parseConfig(schema, process.env)
   const log = createLog({ service: 'rotate-keys', level: config.LOG_LEVEL })
-  const mongo = connectMongo({
+  const mongo = await connectMongoForCommand({
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,
     log,
-    prepare: async () => undefined,
   })
-  const giveUp = setTimeout(() => {
-    console.error('The database was not reached.')
-    process.exit(1)
-  }, CONNECT_MS)
-  await mongo.ready
-  clearTimeout(giveUp)
   try {
     const force = process.argv.includes('--force')
     const rings = collectionsOf(mongo.connection).keyRings
