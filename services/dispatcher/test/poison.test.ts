@@ -28,7 +28,7 @@ const leased: LeasedMessages = {
 }
 let database: MongoConnection
 let messages: Collections['messages']
-let now = Date.parse('2026-01-01T00:00:00Z')
+let now = Date.now()
 
 beforeAll(async () => {
   const { mongoUrl } = await testServers()

@@ -9,7 +9,7 @@ import { sendNext } from './send.ts'
 import { settleCrash, settleEnd, settleFailed, settleTakenOver } from './settle-attempt.ts'
 import type { Calling } from './thread-run.ts'
 import { type RunResult, resultForThread } from './thread-run.ts'
-import { waitForEndpoint, waitUntilDue } from './wait.ts'
+import { correctDue, waitForEndpoint, waitUntilDue } from './wait.ts'
 import { workInTurns } from './work-in-turns.ts'
 import { type LeasedMessages, Superseded } from './written-message.ts'
 
@@ -42,6 +42,7 @@ export function createDeliverMessage(options: DeliverOptions): DeliverMessage {
 }
 
 async function deliver(run: MessageRun): Promise<RunResult> {
+  await correctDue(run)
   const pause = waitUntilDue(run)
   if (pause !== undefined) return pause
   const prepared = await prepare({

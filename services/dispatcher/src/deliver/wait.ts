@@ -1,10 +1,21 @@
 import type { Admission } from '../channels/endpoints/endpoints.ts'
+import { dueOfClockAhead } from '../message/due.ts'
 import type { Progress } from '../message/message-record.ts'
-import { postponed } from '../message/progress.ts'
+import { postponed, waitsUntil } from '../message/progress.ts'
 import type { MessageRun } from './message-run.ts'
 import type { RunResult } from './thread-run.ts'
 
 const STATUS_CHECK_MS = 2_000
+
+/**
+ * Corrects when a message is due, where a clock that was ahead of ours has said so: it waits as long as was meant,
+ * from now on. Throws Superseded.
+ */
+export async function correctDue(run: MessageRun): Promise<void> {
+  const now = run.options.now()
+  const due = dueOfClockAhead(run.record, now)
+  if (due !== undefined) await run.message.commitMerged((record) => waitsUntil(record, due))
+}
 
 /**
  * The wait of a message that is not due yet; undefined when it is. One that waits for a status is looked at again

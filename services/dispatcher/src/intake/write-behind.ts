@@ -156,6 +156,7 @@ class PartitionWriteBehind implements WriteBehind {
     const written = await committer.commit(record, progress, writer)
     if (!written) return undefined
     const next = advanced(record, progress)
+    next.updatedAt = new Date()
     threadLog.touch(next)
     return next
   }

@@ -99,6 +99,12 @@ export function postponed(
   return { ...carried(record), open: true, due: new Date(due), waitingFor, reason }
 }
 
+/** The message's progress when it waits on for what it waits for, until `due` (milliseconds since the epoch). */
+export function waitsUntil(record: MessageRecord, due: number): Progress {
+  const { waitingFor, reason } = record
+  return { ...carried(record), open: true, due: new Date(due), ...defined({ waitingFor, reason }) }
+}
+
 /** The message's progress after the send at `index` settled: the message ends with its last one. */
 export function settledSend(
   record: MessageRecord,

@@ -1,4 +1,5 @@
 import type { Log } from '@parley/shared/log'
+import { dueOfClockAhead } from '../message/due.ts'
 import { type MessageRecord, threadKey } from '../message/message-record.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Threads } from './threads.ts'
@@ -6,7 +7,10 @@ import type { Threads } from './threads.ts'
 const PAGE = 500
 const PAUSE_MS = 500
 
-type Head = Pick<MessageRecord, 'workspace' | 'thread' | 'lane' | 'order' | 'due' | 'waitingFor'>
+type Head = Pick<
+  MessageRecord,
+  'workspace' | 'thread' | 'lane' | 'order' | 'due' | 'waitingFor' | 'updatedAt'
+>
 
 /**
  * Wakes every thread of a partition, or of one workspace in it, that has open messages, then calls `complete`. It
@@ -69,7 +73,7 @@ function nextPage(
       : { workspace, ...(last === undefined ? {} : behind(last)) }
   return messages
     .find({ partition, open: true, ...among })
-    .project<Head>({ workspace: 1, thread: 1, lane: 1, order: 1, due: 1, waitingFor: 1 })
+    .project<Head>({ workspace: 1, thread: 1, lane: 1, order: 1, due: 1, waitingFor: 1, updatedAt: 1 })
     .sort({ workspace: 1, thread: 1, lane: 1, order: 1 })
     .limit(PAGE)
     .toArray()
@@ -83,8 +87,13 @@ function behind({ thread, lane }: Head): object {
 function wakeAll(page: Head[], threads: Pick<Threads, 'wake'>, last: Head | undefined): Head | undefined {
   for (const head of page) {
     if (last === undefined || threadKey(last) !== threadKey(head))
-      threads.wake(head, head.due?.getTime(), head.waitingFor)
+      threads.wake(head, wakeAt(head), head.waitingFor)
     last = head
   }
   return last
+}
+
+/** One that a clock ahead of ours has written is looked at at once: its run says until when it waits. */
+function wakeAt(head: Head): number | undefined {
+  return dueOfClockAhead(head, Date.now()) === undefined ? head.due?.getTime() : undefined
 }

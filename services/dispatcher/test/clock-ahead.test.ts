@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
+import { createLog } from '@parley/shared/log'
+import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
+import type { LeasedMessages } from '../src/deliver/written-message.ts'
+import { advanced } from '../src/message/message-record.ts'
+import { recoverThreads } from '../src/schedule/recover-threads.ts'
+import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
+import { createCommitter } from '../src/store/commit.ts'
+import { deliveryOptions } from './delivery-options.ts'
+import { newRecord } from './new-record.ts'
+
+const HOUR = 3_600_000
+const PAUSE = 30_000
+const log = createLog({ service: 'test', level: 'silent' })
+let database: MongoConnection
+let messages: Collections['messages']
+let now = Date.now()
+
+beforeAll(async () => {
+  const { mongoUrl } = await testServers()
+  database = connectMongo({
+    url: mongoUrl,
+    database: freshDatabase('dispatcher'),
+    log,
+    prepare: (connection) => prepareDatabase(connection, 8),
+  })
+  await database.ready
+  messages = collectionsOf(database.connection).messages
+})
+afterAll(async () => {
+  await releaseDatabase(database.connection.db)
+  await database.close()
+})
+
+/** Stores a message that failed once; the clock that wrote it was so far ahead (milliseconds). */
+const storeFailed = async (_id: string, ahead: number) => {
+  const updatedAt = new Date(now + ahead)
+  const due = new Date(updatedAt.getTime() + PAUSE)
+  const body = JSON.stringify({ extId: 'c', user: { phone: '1' }, thread: {}, answer: { message: 'hi' } })
+  const failed = { tries: 1, open: true, due, waitingFor: 'retry', updatedAt } as const
+  await messages.insertOne(newRecord({ _id, thread: _id, partition: 3, body, ...failed }))
+}
+
+const leased: LeasedMessages = {
+  isLeased: () => true,
+  ended: new AbortController().signal,
+  commit: async (record, progress) =>
+    (await createCommitter(messages, 'test').commit(record, progress))
+      ? advanced(record, progress)
+      : undefined,
+  ensureStored: async () => true,
+  release: async () => {},
+}
+
+/** Runs the message as the store has it. */
+async function run(_id: string) {
+  const deliver = createDeliverMessage(
+    deliveryOptions(
+      { reports: false, deliver: async () => ({ kind: 'accepted', delivered: true }) },
+      {
+        read: (_id) => messages.findOne({ _id }),
+        now: () => now,
+        sendRateLimit: {
+          slot: async () => ({ kind: 'reserved', at: now }),
+          anotherSlot: async () => ({ kind: 'reserved', at: now }),
+          count: async () => {},
+          slowDown: async () => {},
+        },
+      },
+    ),
+  )
+  const record = await messages.findOne({ _id })
+  if (record === null) throw new Error('the message is gone')
+  return deliver(record, leased, (call) => call())
+}
+
+describe('a message whose next try was set by a clock an hour ahead', () => {
+  test('is tried after the pause that was meant', async () => {
+    await storeFailed('ahead', HOUR)
+    expect(await run('ahead')).toMatchObject({ kind: 'wait', until: now + PAUSE, for: 'retry' })
+    expect(await messages.findOne({ _id: 'ahead' })).toMatchObject({
+      due: new Date(now + PAUSE),
+      tries: 1,
+      waitingFor: 'retry',
+    })
+    now += PAUSE
+    expect(await run('ahead')).toEqual({ kind: 'closed' })
+  })
+
+  test('is looked at as soon as its partition is taken over', async () => {
+    now = Date.now()
+    await storeFailed('taken-over', HOUR)
+    await storeFailed('in-time', 0)
+    const woken = new Map<string, number>()
+    await recoverThreads({
+      messages,
+      partition: 3,
+      threads: { wake: ({ thread }, due = 0) => void woken.set(thread, due), complete: () => {} },
+      active: () => true,
+      log,
+    })
+    expect(Object.fromEntries(woken)).toEqual({ 'taken-over': 0, 'in-time': now + PAUSE })
+  })
+})
+
+test('a message of a clock that is a few seconds ahead is tried when that clock said', async () => {
+  now = Date.now()
+  await storeFailed('little', 5_000)
+  expect(await run('little')).toMatchObject({ kind: 'wait', until: now + 5_000 + PAUSE })
+})
