@@ -38,6 +38,7 @@ export async function startNativeServer(options: NativeServerOptions): Promise<S
     name: options.name,
     url: options.url,
     source: options.source,
+    logFile: options.logFile,
     get pid() {
       return run.child.pid
     },

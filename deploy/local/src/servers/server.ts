@@ -8,6 +8,8 @@ export interface Server {
   readonly source: string
   /** Of the present run; undefined when it is not a process of ours. */
   readonly pid: number | undefined
+  /** What the present run writes; undefined when it is not a process of ours. */
+  readonly logFile?: string
   /** Settles when the present run ends, whatever ends it; never for one that is not ours. */
   readonly exited: Promise<void>
   /** Starts it again on its data and its port, stopping it first if it still runs. */

@@ -10,6 +10,7 @@ import type {
   Test,
   TestWatcher,
 } from 'jest-runner'
+import { currentTestRun } from './current-test-run.ts'
 
 const WORKER = fileURLToPath(new URL('./test-worker.ts', import.meta.url))
 const EXIT_MS = 10_000
@@ -51,14 +52,20 @@ export default class NativeRunner implements CallbackTestRunnerInterface {
     { serial }: { serial: boolean },
   ): Promise<void> {
     const files = [...tests]
+    const again = new Set<Test>()
     const runSome = async () => {
       let worker: ChildProcess | undefined
       for (let test = files.shift(); test !== undefined && !watcher.isInterrupted(); test = files.shift()) {
         worker = worker?.connected ? worker : startWorker()
         await onStart(test)
         const { path, context } = test
+        const startedAt = performance.now()
         const outcome = await run(worker, { path, config: context.config, globalConfig: this.#globalConfig })
-        if ('result' in outcome) {
+        if (hasFailed(outcome) && !again.has(test) && currentTestRun()?.hasLostServerSince(startedAt)) {
+          process.stderr.write(`${path} is run again: it failed while a server had ended by itself.\n`)
+          again.add(test)
+          files.push(test)
+        } else if ('result' in outcome) {
           await onResult(test, outcome.result)
           if (outcome.bytes > MAX_WORKER_BYTES) await end(worker)
         } else {
@@ -75,6 +82,12 @@ export default class NativeRunner implements CallbackTestRunnerInterface {
     const workers = serial ? 1 : Math.min(this.#globalConfig.maxWorkers, tests.length)
     await Promise.all(Array.from({ length: workers }, runSome))
   }
+}
+
+function hasFailed(outcome: FileOutcome): boolean {
+  return (
+    'failure' in outcome || outcome.result.numFailingTests > 0 || outcome.result.testExecError !== undefined
+  )
 }
 
 function startWorker(): ChildProcess {

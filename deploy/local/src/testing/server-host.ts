@@ -1,15 +1,28 @@
+import { readFile } from 'node:fs/promises'
 import { createServer, type Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Server } from '../servers/server.ts'
 import type { PreparedServers, Servers } from '../servers/start-servers.ts'
+import { restartOnExit } from '../system/node-process.ts'
 
-/** Starts the tests' servers when a worker first asks for their URLs; every later question gets the same ones. */
+/** Of the log of a server that ended, in characters. */
+const SHOWN = 4_000
+
+/**
+ * Starts the tests' servers when a worker first asks for their URLs; every later question gets the same ones. One that
+ * ends by itself, as MongoDB under Wine may, is started again on its data.
+ */
 export class ServerHost {
   readonly #prepared: PreparedServers
+  readonly #say: (line: string) => void
   readonly #http: HttpServer
+  readonly #closing = new AbortController()
   #started: Promise<Servers> | undefined
+  #lastEndAt = Number.NEGATIVE_INFINITY
 
-  constructor(prepared: PreparedServers) {
+  constructor(prepared: PreparedServers, say: (line: string) => void) {
     this.#prepared = prepared
+    this.#say = say
     this.#http = createServer(async (_request, response) => {
       const [status, body] = await this.#response()
       response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
@@ -23,7 +36,13 @@ export class ServerHost {
     return `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}`
   }
 
+  /** Whether a server was down for a while since `at` (of `performance.now()`), for no reason that a test gave. */
+  hasLostServerSince(at: number): boolean {
+    return this.#lastEndAt >= at
+  }
+
   async close(): Promise<void> {
+    this.#closing.abort()
     this.#http.close()
     const servers = await this.#started?.catch(() => undefined)
     await servers?.stop()
@@ -31,11 +50,43 @@ export class ServerHost {
 
   async #response(): Promise<[status: number, body: unknown]> {
     try {
-      this.#started ??= this.#prepared.start()
+      this.#started ??= this.#start()
       const { mongo, redis, rabbitmq } = await this.#started
       return [200, { mongoUrl: mongo.url, redisUrl: redis.url, amqpUrl: rabbitmq.url }]
     } catch (error) {
       return [500, { detail: error instanceof Error ? error.message : String(error) }]
     }
   }
+
+  async #start(): Promise<Servers> {
+    const servers = await this.#prepared.start()
+    for (const server of [servers.mongo, servers.rabbitmq, servers.redis]) void this.#superviseServer(server)
+    return servers
+  }
+
+  #superviseServer(server: Server): Promise<void> {
+    const subject = {
+      name: server.name,
+      get exited() {
+        return server.exited
+      },
+      restart: async () => {
+        this.#say(await endOfLog(server))
+        await server.restart()
+      },
+    }
+    const { signal } = this.#closing
+    const ended = (line: string) => {
+      this.#lastEndAt = performance.now()
+      this.#say(line)
+    }
+    // A file whose tests began while it was down has lost it too.
+    const onRestart = () => (this.#lastEndAt = performance.now())
+    return restartOnExit(subject, { say: ended, onRestart, signal })
+  }
+}
+
+async function endOfLog({ name, logFile }: Server): Promise<string> {
+  const log = logFile === undefined ? '' : await readFile(logFile, 'utf8').catch(() => '')
+  return `The log of ${name} ends with:\n${log.slice(-SHOWN)}`
 }

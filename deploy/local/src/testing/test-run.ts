@@ -12,6 +12,8 @@ import { TEST_DIRECTORY, TEST_HOST, VHOSTS } from './test-environment.ts'
 const EXIT_MS = 5_000
 
 export interface TestRun {
+  /** Whether a server that the tests share ended by itself since `at` (of `performance.now()`). */
+  hasLostServerSince(at: number): boolean
   /** Stops the servers and throws when a process that a test started is still there. */
   end(): Promise<void>
   /** Stops everything at once. */
@@ -43,9 +45,10 @@ export async function startTestRun(signal: AbortSignal): Promise<TestRun> {
       signal,
       testCommands: true,
     })
-    const host = new ServerHost(prepared)
+    const host = new ServerHost(prepared, say)
     process.env[TEST_HOST] = await host.listen()
-    return { end: () => endRun({ directory, host, abort }), abort }
+    const hasLostServerSince = (at: number) => host.hasLostServerSince(at)
+    return { end: () => endRun({ directory, host, abort }), abort, hasLostServerSince }
   } catch (error) {
     await abort()
     throw error
