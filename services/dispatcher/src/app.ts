@@ -190,7 +190,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       deadLetters: publisher,
     }
     const started = startPartitions({
-      leases: createLeaseStore({ collections, instance }),
+      leases: createLeaseStore({ collections, instance, name: config.INSTANCE_NAME }),
       layout,
       instance,
       open: (lease) => openPartition({ lease, ...work }),

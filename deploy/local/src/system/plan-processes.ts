@@ -93,13 +93,17 @@ export function planProcesses(settings: SystemSettings): ProcessPlan[] {
   ]
 }
 
-/** The further instances; each differs from the first in its ports only. */
+/** The further instances; each differs from the first in its ports, and a dispatcher in its name. */
 export function planInstances(settings: SystemSettings): ProcessPlan[] {
   return furtherInstances(settings.instances).map(({ service, name }) => {
     const ports = { ...settings.ports, [service]: settings.ports[name] ?? 0 }
     const metricsPorts = { [service]: settings.metricsPorts[name] ?? 0 }
     const plan = planService({ name: service, settings: { ...settings, ports, metricsPorts } })
-    return { ...plan, name }
+    return {
+      ...plan,
+      name,
+      env: { ...plan.env, ...(service === 'dispatcher' ? { INSTANCE_NAME: name } : {}) },
+    }
   })
 }
 
@@ -173,6 +177,7 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
       WEBHOOK_URL: urlOf('webhook', ports),
       SIGNING_SECRET: secrets.signingSecret,
       SECRET_KEYS: secrets.secretKeys,
+      INSTANCE_NAME: 'dispatcher',
       UNCERTAIN_WINDOW_SECONDS: '10',
       ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8,::1/128',
       MODEL_PROVIDER: 'openai-compatible',

@@ -29,6 +29,8 @@ export interface PartitionLease {
 export interface Instance {
   _id: string
   seenAt: Date
+  /** The same after a restart: no two live instances have it. */
+  name?: string
   /** Of each status queue, by its number: the number of this instance's last marker that came back. */
   statusMarkers?: Record<string, number>
   /** Whether it was connected to the broker when it was last seen. */

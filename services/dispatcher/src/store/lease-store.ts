@@ -1,11 +1,14 @@
+import { defined } from '@parley/shared/defined'
 import { LEASE_EXPIRED, leaseEnd } from '@parley/shared/lease'
-import type { Collections, PartitionLease } from './collections.ts'
+import type { Collections, Instance, PartitionLease } from './collections.ts'
 
 /** How long a lease is valid without being renewed, in milliseconds. */
 const LEASE_MS = 10_000
 // An owner stops this much earlier than the database lets the next one in.
 const SAFETY_MS = 1_500
 const INSTANCE_ALIVE_MS = 10_000
+// One that lives is seen each second.
+const PREDECESSOR_GONE_MS = 2_500
 
 /** A lease that we have. Whether it is still valid is judged on the monotonic clock, right before each use. */
 export interface Lease {
@@ -21,7 +24,8 @@ export interface Lease {
 export interface LeaseStore {
   /**
    * Says that this instance lives, and whether it is connected to the broker. Lists, sorted, those that share the
-   * partitions: the live ones with a broker, or all live ones where none has.
+   * partitions: the live ones with a broker, or all live ones where none has. What the one before of the same name had
+   * is free from then on.
    */
   beat(options: { hasBroker: boolean }): Promise<string[]>
   /** Takes a free or expired lease; undefined when there is none. */
@@ -41,13 +45,20 @@ export async function hasEarlierInstances({ instances }: Pick<Collections, 'inst
   return (await instances.countDocuments({ slots: { $ne: true }, ...ALIVE }, { limit: 1 })) > 0
 }
 
-/** Leases in MongoDB, dated by the database's clock; `now` is monotonic, in milliseconds. */
+const isGone = { $expr: { $lt: ['$seenAt', { $subtract: ['$$NOW', PREDECESSOR_GONE_MS] }] } }
+
+/**
+ * Leases in MongoDB, dated by the database's clock; `now` is monotonic, in milliseconds. Whoever starts a process under
+ * a `name` has seen the one before end (as Kafka's static members): its leases need not run out. They are released
+ * once it was not seen for 2.5 s, so that two that live by mistake take nothing from each other.
+ */
 export function createLeaseStore(options: {
   collections: Pick<Collections, 'partitions' | 'instances'>
   instance: string
+  name?: string | undefined
   now?: () => number
 }): LeaseStore {
-  const { collections, instance } = options
+  const { collections, instance, name } = options
   const now = options.now ?? (() => performance.now())
   const deadlines = new WeakMap<Lease, number>()
   const grant = (taken: PartitionLease, askedAt: number): Lease => {
@@ -62,11 +73,20 @@ export function createLeaseStore(options: {
     return lease
   }
   const expiry = leaseEnd(LEASE_MS)
+  const succeed = async (predecessors: Instance[]) => {
+    for (const { _id } of predecessors) {
+      const gone = await collections.instances.findOneAndDelete({ _id, ...isGone })
+      if (gone !== null) await collections.partitions.updateMany({ owner: _id }, { $set: { owner: null } })
+    }
+  }
   return {
     async beat({ hasBroker }) {
-      const seen = [{ $set: { seenAt: '$$NOW', hasBroker, slots: true } }]
+      const seen = [{ $set: { seenAt: '$$NOW', hasBroker, slots: true, ...defined({ name }) } }]
       await collections.instances.updateOne({ _id: instance }, seen, { upsert: true })
-      const instances = await collections.instances.find(ALIVE).sort({ _id: 1 }).toArray()
+      const alive = await collections.instances.find(ALIVE).sort({ _id: 1 }).toArray()
+      const isPredecessor = (one: Instance) => name !== undefined && one.name === name && one._id !== instance
+      await succeed(alive.filter(isPredecessor))
+      const instances = alive.filter((one) => !isPredecessor(one))
       // An instance of an earlier version does not say.
       const connected = instances.filter((one) => one.hasBroker !== false)
       return (connected.length > 0 ? connected : instances).map(({ _id }) => _id)
