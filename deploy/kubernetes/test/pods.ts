@@ -1,11 +1,20 @@
 import { z } from 'zod'
 import type { Resource } from '../src/render.ts'
 
+/** As the kubelet fills it in. */
+const POD_NAME = 'parley-6d5f7c9b8d-x2x4z'
+const podName = z
+  .strictObject({
+    name: z.string(),
+    valueFrom: z.strictObject({ fieldRef: z.strictObject({ fieldPath: z.literal('metadata.name') }) }),
+  })
+  .transform(({ name }) => ({ name, value: POD_NAME }))
+
 const podSpec = z.looseObject({
   containers: z.array(
     z.looseObject({
       args: z.array(z.string()),
-      env: z.array(z.object({ name: z.string(), value: z.string() })),
+      env: z.array(z.union([z.strictObject({ name: z.string(), value: z.string() }), podName])),
       volumeMounts: z.array(z.looseObject({ mountPath: z.string() })),
     }),
   ),
