@@ -1,4 +1,5 @@
 import type { Channel } from 'amqplib'
+import { bindQueues } from './bind-queues.ts'
 import { hashOf, MESSAGES_EXCHANGE, ORDERED_QUEUE } from './topology.ts'
 
 /**
@@ -64,10 +65,11 @@ export async function declareLayout(channel: Channel, layout: Layout): Promise<v
   await channel.assertExchange(exchange, 'direct', { durable: true })
   const queues = partitionQueues(layout)
   for (const queue of queues) await channel.assertQueue(queue, ORDERED_QUEUE)
-  for (let slot = 0; slot < SLOTS; slot++) {
+  const bindings = Array.from({ length: SLOTS }, (_, slot) => {
     const partition = partitionOfSlot(slot, layout)
-    await channel.bindQueue(partitionQueue({ ...layout, partition }), exchange, slotKey(slot))
-  }
+    return { queue: partitionQueue({ ...layout, partition }), key: slotKey(slot) }
+  })
+  await bindQueues(channel, exchange, bindings)
 }
 
 /** From here on what is published reaches the queues of a layout that is declared. */

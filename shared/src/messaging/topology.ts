@@ -1,4 +1,5 @@
 import type { Channel } from 'amqplib'
+import { bindQueues } from './bind-queues.ts'
 
 /** Topic exchange that every accepted message is published to. */
 export const MESSAGES_EXCHANGE = 'messages'
@@ -125,7 +126,8 @@ export async function declareChanges(
       ...(expiresMs === undefined ? {} : { 'x-expires': expiresMs }),
     },
   })
-  for (const resource of resources) await channel.bindQueue(queue, CONFIGURATION_EXCHANGE, `${resource}.*`)
+  const bindings = resources.map((resource) => ({ queue, key: `${resource}.*` }))
+  await bindQueues(channel, CONFIGURATION_EXCHANGE, bindings)
 }
 
 /**
