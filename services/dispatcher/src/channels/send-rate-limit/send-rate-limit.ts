@@ -90,13 +90,8 @@ return 0
 
 /** Limits every number to its rate and every pair to its own, over all instances, by Redis. */
 export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
-  const alone = createLocalRate({
-    numberInterval: NUMBER_INTERVAL_MS * ALONE,
-    // A person's messages are one thread as a rule, and a thread is in one place: that rate needs no sharing out.
-    personInterval: PERSON_INTERVAL_MS,
-    personTolerance: PERSON_TOLERANCE_MS,
-    reserve: RESERVE_MS,
-  })
+  // Made when it is first needed: it takes the memory for all that it may remember at once.
+  let alone: ReturnType<typeof createLocalRate> | undefined
   let unavailable = false
   const reportUnavailable = (nowUnavailable: boolean) => {
     if (nowUnavailable !== unavailable)
@@ -133,6 +128,13 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
       return { kind, at: clock.toOurs(at) }
     } catch {
       reportUnavailable(true)
+      alone ??= createLocalRate({
+        numberInterval: NUMBER_INTERVAL_MS * ALONE,
+        // A person's messages are one thread as a rule, and a thread is in one place: that rate needs no sharing out.
+        personInterval: PERSON_INTERVAL_MS,
+        personTolerance: PERSON_TOLERANCE_MS,
+        reserve: RESERVE_MS,
+      })
       const decision = alone(keys, { now: performance.now(), late })
       return { ...decision, at: decision.at + wallClockAhead() }
     }
@@ -167,8 +169,9 @@ const MAX_NUMBERS = 100_000
  * `notBefore`: ten thousand waiting threads that ask at once would leave no time for anything else.
  */
 export function createStagger(spacing: number): (number: string, notBefore: number) => number {
-  const last = new LRUCache<string, number>({ max: MAX_NUMBERS })
+  let last: LRUCache<string, number> | undefined
   return (number, notBefore) => {
+    last ??= new LRUCache({ max: MAX_NUMBERS })
     const ahead = wallClockAhead()
     const time = Math.max((last.get(number) ?? 0) + spacing, notBefore - ahead)
     last.set(number, time)
