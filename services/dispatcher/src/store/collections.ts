@@ -1,9 +1,10 @@
 import type { DocumentReplica } from '@parley/shared/config-replica/replica-store'
 import { inTransaction } from '@parley/shared/transaction'
-import { type Connection, mongo } from 'mongoose'
+import type { Connection, mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { ThreadRecord } from '../message/thread-record.ts'
 import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from './audit-records.ts'
+import { ensureIndexes } from './ensure-indexes.ts'
 import { LAYOUT_ID, type LayoutRecord } from './layout-record.ts'
 import type { TrafficRecord } from './traffic-records.ts'
 import type { UsageEntry, UsageHour, UsageState, UsedTokens } from './usage-records.ts'
@@ -127,22 +128,26 @@ const OUTDATED = [
 /** Makes the indexes, and where there is none the layout, of so many partitions; harmless when they are there. */
 export async function prepareDatabase(connection: Connection, partitions: number): Promise<void> {
   const collections = collectionsOf(connection)
-  for (const name of OUTDATED) await dropIndex(collections.messages, name)
-  await collections.messages.createIndexes([
-    { key: OPEN_INDEX, partialFilterExpression: { open: true } },
-    { key: { workspace: 1, receivedAt: -1, _id: -1 } },
-    { key: STATE_INDEX },
-    { key: { workspace: 1, channel: 1, receivedAt: -1, _id: -1 } },
-    { key: { workspace: 1, thread: 1, receivedAt: -1, _id: -1 } },
-    ...SUPPORT_INDEXES,
-    // Not removed by the database: they leave together with their places in the count.
-    { key: { expiresAt: 1, _id: 1 }, partialFilterExpression: { expiresAt: { $exists: true } } },
-  ])
-  await collections.threads.createIndexes(THREAD_INDEXES)
-  await collections.instances.createIndexes([
+  await ensureIndexes(
+    connection,
+    collections.messages,
+    [
+      { key: OPEN_INDEX, partialFilterExpression: { open: true } },
+      { key: { workspace: 1, receivedAt: -1, _id: -1 } },
+      { key: STATE_INDEX },
+      { key: { workspace: 1, channel: 1, receivedAt: -1, _id: -1 } },
+      { key: { workspace: 1, thread: 1, receivedAt: -1, _id: -1 } },
+      ...SUPPORT_INDEXES,
+      // Not removed by the database: they leave together with their places in the count.
+      { key: { expiresAt: 1, _id: 1 }, partialFilterExpression: { expiresAt: { $exists: true } } },
+    ],
+    { outdated: OUTDATED },
+  )
+  await ensureIndexes(connection, collections.threads, THREAD_INDEXES)
+  await ensureIndexes(connection, collections.instances, [
     { key: { seenAt: 1 }, expireAfterSeconds: INSTANCE_FORGOTTEN_SECONDS },
   ])
-  await collections.replicas.createIndexes([
+  await ensureIndexes(connection, collections.replicas, [
     { key: { workspace: 1, resource: 1, extIdHash: 1 } },
     {
       key: { workspace: 1, resource: 1, ownerHash: 1 },
@@ -150,40 +155,37 @@ export async function prepareDatabase(connection: Connection, partitions: number
     },
     { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
   ])
-  await collections.audited.createIndexes([
+  await ensureIndexes(connection, collections.audited, [
     { key: { workspace: 1, hour: 1, channel: 1, place: 1 } },
     // Of the places, those before 'stored' by name: the few that are missing, rejected or erased.
     { key: { place: 1, hour: 1 }, partialFilterExpression: { place: { $lt: 'stored' } } },
     { key: { workspace: 1, place: 1, hour: 1 }, partialFilterExpression: { place: { $lt: 'stored' } } },
   ])
-  await collections.rejected.createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
-  await collections.removed.createIndexes([
+  await ensureIndexes(connection, collections.rejected, [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
+  await ensureIndexes(connection, collections.removed, [
     { key: { hour: 1 }, expireAfterSeconds: REMOVED_HOUR_RETENTION_SECONDS },
     { key: { workspace: 1, hour: 1 } },
   ])
-  await collections.traffic.createIndexes([
+  await ensureIndexes(connection, collections.traffic, [
     { key: { workspace: 1, span: 1, at: 1 } },
     { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
   ])
-  await collections.usage.createIndexes([{ key: { workspace: 1, at: 1 } }, { key: { at: 1 } }])
-  await collections.usageHours.createIndexes([
+  await ensureIndexes(connection, collections.usage, [{ key: { workspace: 1, at: 1 } }, { key: { at: 1 } }])
+  await ensureIndexes(connection, collections.usageHours, [
     { key: { workspace: 1, at: 1 } },
     { key: { at: 1 }, expireAfterSeconds: USAGE_RETENTION_SECONDS },
   ])
-  await collections.usedTokens.createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
-  await collections.audit.updateOne({ _id: 'log' }, { $setOnInsert: { term: 0 } }, { upsert: true })
-  await makeLayout(connection, { collections, partitions })
-  await makeLeases(collections.auditors, { count: 1 })
+  await ensureIndexes(connection, collections.usedTokens, [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
+  if (!(await has(collections.audit, 'log')))
+    await collections.audit.updateOne({ _id: 'log' }, { $setOnInsert: { term: 0 } }, { upsert: true })
+  if (!(await has(collections.layouts, LAYOUT_ID))) await makeLayout(connection, { collections, partitions })
+  if (!(await has(collections.auditors, 0))) await makeLeases(collections.auditors, { count: 1 })
 }
 
-const NOT_THERE = new Set<number | string | undefined>([26, 27])
-
-async function dropIndex(messages: Collections['messages'], name: string): Promise<void> {
-  try {
-    await messages.dropIndex(name)
-  } catch (error) {
-    if (!(error instanceof mongo.MongoServerError) || !NOT_THERE.has(error.code)) throw error
-  }
+/** Whether there is such a document, which no failover takes back. */
+async function has<I, T extends { _id: I }>(collection: mongo.Collection<T>, _id: I): Promise<boolean> {
+  const filter = { _id } as mongo.Filter<T>
+  return (await collection.findOne(filter, { projection: { _id: 1 }, readConcern: 'majority' })) !== null
 }
 
 /**

@@ -2,6 +2,7 @@ import type { LeasedDocument } from '@parley/shared/lease'
 import type { StoredRelay } from '@parley/shared/relay/relay-state'
 import type { Connection, mongo } from 'mongoose'
 import type { Delivery } from '../message/delivery.ts'
+import { ensureIndexes } from './ensure-indexes.ts'
 
 /** What is remembered of a subscription besides its replica. */
 export interface Subscriber {
@@ -40,7 +41,7 @@ export function eventCollectionsOf(connection: Connection): EventCollections {
 
 /** Makes the indexes; harmless when they are there. */
 export async function prepareEvents(connection: Connection): Promise<void> {
-  await eventCollectionsOf(connection).deliveries.createIndexes([
+  await ensureIndexes(connection, eventCollectionsOf(connection).deliveries, [
     { key: { shard: 1, subscription: 1, order: 1 }, partialFilterExpression: { fresh: true } },
     { key: { shard: 1, subscription: 1, due: 1 }, partialFilterExpression: { due: { $exists: true } } },
     { key: { subscription: 1, order: 1 } },

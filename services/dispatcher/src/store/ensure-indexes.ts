@@ -1,0 +1,56 @@
+import type { Connection, mongo } from 'mongoose'
+
+/** The part of a collection that making indexes needs. */
+type Indexed = Pick<mongo.Collection, 'collectionName' | 'createIndexes' | 'dropIndex'>
+
+/**
+ * Makes the indexes that a collection does not have, and drops the `outdated` ones, by name. It looks first: asked to make
+ * what is there, the database still waits until all that others write is in its journal. Rejects where there is an index
+ * of the same key with other options.
+ */
+export async function ensureIndexes(
+  connection: Connection,
+  collection: Indexed,
+  indexes: readonly mongo.IndexDescription[],
+  { outdated = [] }: { outdated?: readonly string[] } = {},
+): Promise<void> {
+  const present = await builtIndexes(connection, collection)
+  for (const name of outdated) if (present.some((one) => one.name === name)) await dropIndex(collection, name)
+  const described = new Set(present.map(describe))
+  const missing = indexes.filter((index) => !described.has(describe(index)))
+  if (missing.length > 0) await collection.createIndexes(missing)
+}
+
+/** What we give indexes, the key's fields in their order. */
+function describe(index: mongo.IndexDescription): string {
+  const { key, unique = false, expireAfterSeconds, partialFilterExpression } = index
+  return JSON.stringify([key, unique, expireAfterSeconds, partialFilterExpression])
+}
+
+const NO_COLLECTION = 26
+const NO_INDEX = 27
+
+/** One that another instance is building is missing yet: asked to make it, the database waits until it is built. */
+async function builtIndexes(
+  connection: Connection,
+  { collectionName }: Indexed,
+): Promise<mongo.IndexDescription[]> {
+  try {
+    const db = connection.db as mongo.Db
+    const { cursor } = await db.command({ listIndexes: collectionName, includeBuildUUIDs: true })
+    const listed = cursor.firstBatch as (mongo.IndexDescription & { buildUUID?: unknown })[]
+    return listed.filter(({ buildUUID }) => buildUUID === undefined)
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== NO_COLLECTION) throw error
+    return []
+  }
+}
+
+/** Another instance may have dropped it meanwhile. */
+async function dropIndex(collection: Indexed, name: string): Promise<void> {
+  try {
+    await collection.dropIndex(name)
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== NO_INDEX) throw error
+  }
+}

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
+import { createLog } from '@parley/shared/log'
+import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+import { mongo } from 'mongoose'
+import { prepareDatabase } from '../src/store/collections.ts'
+import { ensureIndexes } from '../src/store/ensure-indexes.ts'
+import { prepareEvents } from '../src/store/event-collections.ts'
+
+const log = createLog({ service: 'test', level: 'silent' })
+let database: MongoConnection
+/** The commands that were sent, by their names. */
+const sent: string[] = []
+
+beforeAll(async () => {
+  const { mongoUrl: url } = await testServers()
+  database = connectMongo({
+    url: `${url}${url.includes('?') ? '&' : '?'}monitorCommands=true`,
+    database: freshDatabase('dispatcher'),
+    log,
+    prepare: async () => undefined,
+  })
+  await database.ready
+  database.connection.getClient().on('commandStarted', ({ commandName }) => sent.push(commandName))
+})
+afterAll(async () => {
+  await releaseDatabase(database.connection.db)
+  await database.close()
+})
+
+const db = () => database.connection.db as unknown as mongo.Db
+const namesOf = async (collection: mongo.Collection) => (await collection.indexes()).map(({ name }) => name)
+
+describe('the indexes of a collection', () => {
+  test('are made where they are missing; outdated ones are dropped, and others stay', async () => {
+    const things = db().collection('things')
+    await ensureIndexes(database.connection, things, [{ key: { a: 1 } }], { outdated: ['old_1'] })
+    await things.createIndexes([{ key: { old: 1 } }, { key: { own: 1 } }])
+    const indexes = [{ key: { a: 1 } }, { key: { b: 1, a: -1 } }, { key: { a: -1, b: 1 } }] as const
+    await ensureIndexes(database.connection, things, [...indexes], { outdated: ['old_1'] })
+    expect((await namesOf(things)).toSorted()).toEqual(['_id_', 'a_-1_b_1', 'a_1', 'b_1_a_-1', 'own_1'])
+  })
+
+  test('are refused by the database where one of the same key has other options', async () => {
+    const things = db().collection('things of a time')
+    await ensureIndexes(database.connection, things, [{ key: { at: 1 }, expireAfterSeconds: 60 }])
+    await expect(
+      ensureIndexes(database.connection, things, [{ key: { at: 1 }, expireAfterSeconds: 61 }]),
+    ).rejects.toThrow(mongo.MongoServerError)
+  })
+
+  test('are all there once an instance has started, and the next one writes nothing', async () => {
+    const prepare = async () => {
+      await prepareDatabase(database.connection, 4)
+      await prepareEvents(database.connection)
+    }
+    await prepare()
+    const made = await namesOf(db().collection('messages'))
+    expect(made).toContain('partition_1_workspace_1_thread_1_lane_1_order_1')
+    sent.length = 0
+    await prepare()
+    expect([...new Set(sent)].toSorted()).toEqual(['find', 'listIndexes'])
+    await db().collection('messages').dropIndex('workspace_1_receivedAt_-1__id_-1')
+    await prepare()
+    expect((await namesOf(db().collection('messages'))).toSorted()).toEqual(made.toSorted())
+  })
+})
