@@ -241,6 +241,11 @@ export class Fifo<T> {
     return this.#items.length - this.#taken
   }
 
+  /** The one that `take` returns next. */
+  get first(): T | undefined {
+    return this.#items[this.#taken]
+  }
+
   push(item: T): void {
     this.#items.push(item)
   }
