@@ -193,7 +193,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       leases: createLeaseStore({ collections, instance, name: config.INSTANCE_NAME }),
       layout,
       instance,
-      open: (lease) => openPartition({ lease, ...work }),
+      open: (lease) => openPartition({ lease, partitions: () => workedPartitions().size, ...work }),
       log,
     })
     partitions = started

@@ -185,13 +185,17 @@ describe('a message', () => {
     ['comes twice', {}],
   ])('that %s while it runs, runs once', async (_how, again) => {
     const gate = Promise.withResolvers<void>()
+    const runs = Promise.withResolvers<void>()
     const { ran, take } = startPartition(async (record, writeBehind) => {
+      runs.resolve()
       await gate.promise
       return finish(record, writeBehind)
     })
-    const both = [take('twice'), take('twice', again)]
+    const first = take('twice')
+    await runs.promise
+    const second = take('twice', again)
     gate.resolve()
-    await Promise.all(both)
+    await Promise.all([first, second])
     expect(ran).toEqual(['twice'])
   })
 

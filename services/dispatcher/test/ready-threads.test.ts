@@ -18,7 +18,21 @@ type Kind = 'running' | 'waiting'
 
 /** What the queue should know, in plain lists. */
 class Model {
+  readonly #shared: number
   readonly ready: Item[] = []
+  #isShared = false
+  #last: Item | undefined
+
+  constructor(shared = LIMITS.running.workspace) {
+    this.#shared = shared
+  }
+
+  add(added: Item): void {
+    this.#isShared ||= this.#last !== undefined && this.#last.workspace !== added.workspace
+    this.#last = added
+    this.ready.push(added)
+  }
+
   readonly inFlight = new Map<number, { item: Item; slot: RunSlot; counted: Kind }>()
 
   count(kind: Kind, among: (item: Item) => boolean = () => true): number {
@@ -37,7 +51,7 @@ class Model {
     const sizes = this.sizes('running', item)
     return (
       sizes.all < LIMITS.running.all &&
-      sizes.workspace < LIMITS.running.workspace &&
+      sizes.workspace < (this.#isShared ? this.#shared : LIMITS.running.workspace) &&
       (item.channel === undefined || sizes.channel < LIMITS.running.channel)
     )
   }
@@ -63,15 +77,16 @@ const step = fc.oneof(
 )
 
 describe('ready threads', () => {
-  test('start whenever there is room for one of them, never beyond a limit, and those of one channel in order, urgent ones first', () => {
+  test('start whenever there is room for one of them, never beyond a limit, be it one beside other workspaces, and those of one channel in order, urgent ones first', () => {
+    const shares = fc.integer({ min: 1, max: LIMITS.running.workspace })
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-        const queue = new ReadyThreads<Item>(LIMITS)
-        const model = new Model()
+      fc.property(fc.array(step, { maxLength: 200 }), shares, (steps, shared) => {
+        const queue = new ReadyThreads<Item>(LIMITS, { shared: () => shared })
+        const model = new Model(shared)
         for (const [id, one] of steps.entries()) {
           if (one.do === 'add') {
             const added = { id, ...one.item }
-            model.ready.push(added)
+            model.add(added)
             queue.add(added, added)
           } else if (one.do === 'take') {
             takeOne(queue, model)
@@ -124,10 +139,10 @@ describe('ready threads', () => {
   })
 
   test('of one workspace are fewer at once while another one is active', () => {
-    const queue = new ReadyThreads<Item>(LIMITS, { shared: 1 })
+    const queue = new ReadyThreads<Item>(LIMITS, { shared: () => 1 })
     for (let id = 0; id < 4; id++) queue.add({ id, workspace: 1, channel: 'a' })
     expect([queue.take(), queue.take(), queue.take()].filter((taken) => taken !== undefined).length).toBe(2)
-    const shared = new ReadyThreads<Item>(LIMITS, { shared: 1 })
+    const shared = new ReadyThreads<Item>(LIMITS, { shared: () => 1 })
     for (let id = 0; id < 4; id++) shared.add({ id, workspace: 1, channel: 'a' })
     shared.add({ id: 4, workspace: 2, channel: 'a' })
     expect([shared.take(), shared.take(), shared.take()].map((taken) => taken?.item.workspace)).toEqual([

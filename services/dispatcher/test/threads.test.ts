@@ -49,6 +49,7 @@ function createWorld(options: {
   blocked?: (record: MessageRecord) => Promise<void> | undefined
   maxThreads?: number
   concurrency?: number
+  partitions?: () => number
   now?: () => number
 }): World {
   const store = createStore()
@@ -68,6 +69,7 @@ function createWorld(options: {
       return result
     },
     concurrency: options.concurrency ?? 8,
+    ...(options.partitions === undefined ? {} : { partitions: options.partitions }),
     ...(options.maxThreads === undefined ? {} : { maxThreads: options.maxThreads }),
     ...(options.now === undefined ? {} : { now: options.now }),
   })
@@ -136,6 +138,35 @@ describe('threads', () => {
     threads.wake({ workspace: 1, thread: 'next' }, time + 1)
     await until(() => ran.length === 2)
     await threads.stop()
+  })
+
+  test('of a workspace that is alone run at once what it may, and 16 in all partitions of an instance beside another', async () => {
+    const runningIn = async (others: number[], partitions: number) => {
+      const gate = Promise.withResolvers<void>()
+      let running = 0
+      const threads = createThreads({
+        load: async () => [],
+        run: async ({ workspace }) => {
+          if (workspace === 1) running++
+          await gate.promise
+          return { kind: 'closed' }
+        },
+        concurrency: 64,
+        partitions: () => partitions,
+      })
+      threads.complete()
+      for (const workspace of others) threads.add(newRecord({ workspace, thread: 'other' }))
+      for (let n = 0; n < 100; n++)
+        threads.add(newRecord({ _id: `m${n}`, thread: `t${n}`, channel: `c${n % 4}` }))
+      const most = running
+      gate.resolve()
+      await threads.stop()
+      return most
+    }
+    expect(await runningIn([], 8)).toBe(48)
+    expect(await runningIn([2], 1)).toBe(16)
+    expect(await runningIn([2], 8)).toBe(2)
+    expect(await runningIn([2], 64)).toBe(1)
   })
 
   test('a waiting thread delays its own messages and no other thread', async () => {

@@ -8,6 +8,8 @@ import { createReadList } from '../store/read-list.ts'
 const GATHER_MS = 5
 const RETRY_MS = 500
 const MAX_ID_CHARACTERS = 128
+// All that may be in flight of ten partitions, so that nobody's lookup takes a second turn.
+const MAX_LOOKUPS = 1_000
 const THREADS_AT_ONCE = 16
 const QUERY_MS = 10_000
 
@@ -61,6 +63,7 @@ export function createIntakeStore(messages: Collections['messages'], log: Log): 
         return batch.map(() => known)
       },
       charactersOf: (ids) => ids.length * MAX_ID_CHARACTERS,
+      maxItems: MAX_LOOKUPS,
       gatherMs: GATHER_MS,
       atOnce: 1,
     }),

@@ -21,6 +21,15 @@ export interface Arrived {
   safe: PromiseWithResolvers<DeadLetter | undefined>
 }
 
+interface Undivided extends Arrived {
+  /** Undefined until it is looked up. */
+  mayBeStored: boolean | undefined
+  /** Another delivery of the message came before it, and was not divided when it came. */
+  isRepeat: boolean
+  /** Rejects while the database is unavailable. */
+  lookup: Promise<void>
+}
+
 /** Takes what arrives at a partition, until it is safe in the store. */
 export interface Intake {
   /**
@@ -51,7 +60,8 @@ interface IntakeOptions {
 /**
  * Reads what arrives, in batches and in order, and divides it: a message whose id is new runs before it is stored
  * (see {@link WriteBehind}). It is safe at the broker until then, which delivers it again should this process die.
- * What may be in the store already is stored before it runs: what the broker delivers again, ids that the store
+ * Each id is looked up from its arrival on, so that a message does not wait for the lookups of those before it and then
+ * for its own. What may be in the store already is stored before it runs: what the broker delivers again, ids that the store
  * knows, and every other delivery of such an id in the batch.
  */
 export function createIntake(options: IntakeOptions): Intake {
@@ -60,7 +70,9 @@ export function createIntake(options: IntakeOptions): Intake {
 
 class PartitionIntake implements Intake {
   readonly #options: IntakeOptions
-  #arrived: Arrived[] = []
+  #arrived: Undivided[] = []
+  /** The ids of messages that arrived and are not divided yet, with how many of each. */
+  readonly #undivided = new Map<string, number>()
   /** How many messages of a thread are being stored to be read back: what follows must stay behind them. */
   readonly #readBack = new Map<string, number>()
   #nextSequenceNumber: number
@@ -83,7 +95,7 @@ class PartitionIntake implements Intake {
     const reading = readDelivery(delivery)
     const redelivered = delivery.fields.redelivered || this.#mayRepeat(delivery)
     const origin = reading.kind === 'message' ? undefined : delivery
-    this.#arrived.push({ reading, redelivered, delivery: origin, order, safe })
+    this.#arrived.push(this.#lookedUp({ reading, redelivered, delivery: origin, order, safe }))
     if (!this.#working) void this.#workAll()
     return safe.promise
   }
@@ -99,14 +111,19 @@ class PartitionIntake implements Intake {
     return repeatsUntil !== undefined && Number(timestamp) * 1_000 <= repeatsUntil.getTime()
   }
 
+  /** A batch is what is looked up by the time that its first one is. */
   async #workAll(): Promise<void> {
     this.#working = true
-    while (this.#arrived.length > 0) await this.#retry(this.#arrived.splice(0))
+    for (let first = this.#arrived[0]; first !== undefined; first = this.#arrived[0]) {
+      await first.lookup.catch(() => undefined)
+      const end = this.#arrived.findIndex((one) => one !== first && one.mayBeStored === undefined)
+      await this.#retry(this.#arrived.splice(0, end < 0 ? this.#arrived.length : end))
+    }
     this.#working = false
   }
 
   /** Works a batch until it is done, or no longer ours to do. */
-  async #retry(batch: Arrived[]): Promise<void> {
+  async #retry(batch: Undivided[]): Promise<void> {
     for (;;) {
       try {
         return await this.#work(batch)
@@ -119,20 +136,23 @@ class PartitionIntake implements Intake {
         const reason = error instanceof Error ? error.message : 'unknown'
         log.warn({ partition, reason }, 'deliveries not stored yet: MongoDB is unavailable')
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+        for (const one of batch) if (one.mayBeStored === undefined) this.#lookUp(one)
       }
     }
   }
 
-  async #work(batch: Arrived[]): Promise<void> {
+  async #work(batch: Undivided[]): Promise<void> {
     const { storeFirst, threads } = this.#options
-    const mayBeStored = await this.#idsThatMayBeStored(batch)
+    await Promise.all(batch.map(({ lookup }) => lookup))
     if (!this.#active()) throw abandoned()
+    // A message that may be stored does not run unstored, for the store would take one for the other.
+    const mayBeStored = idsThatMayBeStored(batch)
     const first: Arrived[] = []
     const fresh: ArrivedMessage[] = []
     for (const arrived of batch) {
       if (!isMessage(arrived)) first.push(arrived)
       else if (this.#joinsRunning(arrived)) continue
-      else if (mayBeStored.has(arrived.reading.message._id)) first.push(arrived)
+      else if (mayBeStored.has(idOf(arrived))) first.push(arrived)
       else fresh.push(arrived)
     }
     if (first.length > 0) {
@@ -148,22 +168,47 @@ class PartitionIntake implements Intake {
         )
     }
     for (const arrived of fresh) this.#run(arrived)
+    this.#forget(batch)
   }
 
-  /** A message that may be stored does not run unstored, for the store would take one for the other. */
-  async #idsThatMayBeStored(batch: Arrived[]): Promise<Set<string>> {
-    const { store, writeBehind } = this.#options
-    const messages = batch.filter(isMessage)
-    const ids = new Set<string>()
-    // What runs unstored now may be stored, and so forgotten here, before the store has answered.
-    for (const { redelivered, reading } of messages) {
-      const { _id } = reading.message
-      if (redelivered || writeBehind.resultOf(_id) !== undefined) ids.add(_id)
+  /**
+   * Begins to look up whether the store may have it. What runs unstored now may be stored, and so forgotten here,
+   * before the store has answered.
+   */
+  #lookedUp(arrived: Arrived): Undivided {
+    const undivided: Undivided = {
+      ...arrived,
+      mayBeStored: false,
+      isRepeat: false,
+      lookup: Promise.resolve(),
     }
-    const others = messages.flatMap(({ reading: { message } }) => (ids.has(message._id) ? [] : message._id))
-    const known = others.length === 0 ? undefined : await store.known(others)
-    for (const id of others) if (known?.has(id)) ids.add(id)
-    return ids
+    if (!isMessage(arrived)) return undivided
+    const { _id } = arrived.reading.message
+    const before = this.#undivided.get(_id) ?? 0
+    this.#undivided.set(_id, before + 1)
+    undivided.isRepeat = before > 0
+    undivided.mayBeStored = arrived.redelivered || this.#options.writeBehind.resultOf(_id) !== undefined
+    if (!undivided.mayBeStored && !undivided.isRepeat) this.#lookUp(undivided)
+    return undivided
+  }
+
+  #lookUp(undivided: Undivided): void {
+    if (!isMessage(undivided)) return
+    const { _id } = undivided.reading.message
+    undivided.mayBeStored = undefined
+    undivided.lookup = this.#options.store.known([_id]).then((known) => {
+      undivided.mayBeStored = known.has(_id)
+    })
+    // Whoever works the batch hears of it.
+    undivided.lookup.catch(() => undefined)
+  }
+
+  #forget(divided: Undivided[]): void {
+    for (const { reading } of divided.filter(isMessage)) {
+      const others = (this.#undivided.get(reading.message._id) ?? 1) - 1
+      if (others > 0) this.#undivided.set(reading.message._id, others)
+      else this.#undivided.delete(reading.message._id)
+    }
   }
 
   /** Whether another delivery of the same message runs unstored: then both are safe at once. */
@@ -218,4 +263,21 @@ const abandoned = () => new Error('left to the next owner of the lease')
 
 type ArrivedMessage = Arrived & { reading: { kind: 'message' } }
 
-const isMessage = (arrived: Arrived): arrived is ArrivedMessage => arrived.reading.kind === 'message'
+const isMessage = <T extends Arrived>(arrived: T): arrived is T & ArrivedMessage =>
+  arrived.reading.kind === 'message'
+
+/** What is to be stored before it runs, and with it every other delivery of the same message. */
+function idsThatMayBeStored(batch: Undivided[]): Set<string | undefined> {
+  const ids = new Set<string | undefined>()
+  const met = new Set<string | undefined>()
+  for (const one of batch) {
+    const id = idOf(one)
+    // The one that it repeats was divided before: it may have been stored since.
+    if (one.mayBeStored || (one.isRepeat && !met.has(id))) ids.add(id)
+    met.add(id)
+  }
+  return ids
+}
+
+const idOf = ({ reading }: Arrived): string | undefined =>
+  reading.kind === 'message' ? reading.message._id : undefined

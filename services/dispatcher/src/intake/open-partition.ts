@@ -39,6 +39,8 @@ export function openPartition(options: {
   committer: Committer
   run: DeliverMessage
   modelCalls: Pick<ModelCalls, 'drain'>
+  /** How many partitions this instance works. */
+  partitions(): number
   /** How long a hand-over waits for models, in milliseconds. */
   drainMs?: number
   deadLetters: Pick<Publisher, 'publish'>
@@ -66,6 +68,7 @@ export function openPartition(options: {
       store.open({ partition, workspace, thread, ...defined({ lane }) }, limit),
     run: (record, calling) => run(record, writeBehind, calling),
     concurrency: THREADS_AT_ONCE,
+    partitions: options.partitions,
   })
   const recover = (workspace?: number) =>
     void recoverThreads({ messages, partition, workspace, threads, active, log })

@@ -26,7 +26,8 @@ const CHECK_EVERY_MS = 100
  * - `abandoned`: the lease has ended, or we stop. Progress is refused; the broker delivers it to the next owner of the lease.
  *
  * A message becomes `queued` when it ends, when it must be in the store before something happens (a claim), when
- * its thread has it no longer in memory, and after half a second. The last three states are final.
+ * its thread has it no longer in memory, when it is the oldest of more than its workspace may run unstored, and after
+ * half a second. The last three states are final.
  */
 export type UnstoredState = 'running' | 'queued' | 'inserting' | StoreResult
 
@@ -69,7 +70,7 @@ class PartitionWriteBehind implements WriteBehind {
   readonly #options: Parameters<typeof createWriteBehind>[0]
   /** In the sequence in which they were received. Each is removed when its state is final. */
   readonly #unstored = new ChurnMap<string, Unstored>()
-  readonly #shares = new PrefetchShares()
+  readonly #shares = new PrefetchShares<Unstored>({ isRunning: ({ state }) => state === 'running' })
   readonly #timer: NodeJS.Timeout
   readonly #end = new AbortController()
   #closed = false
@@ -96,7 +97,7 @@ class PartitionWriteBehind implements WriteBehind {
     const result = Promise.withResolvers<StoreResult>()
     const unstored: Unstored = { state: 'running', record, arrivedAt: performance.now(), result }
     this.#unstored.set(record._id, unstored)
-    if (this.#shares.arrived(record.workspace)) void this.#store(unstored)
+    for (const oldest of this.#shares.began(record.workspace, unstored)) void this.#store(oldest)
     return result.promise
   }
 
@@ -179,6 +180,7 @@ class PartitionWriteBehind implements WriteBehind {
   #store(unstored: Unstored): Promise<StoreResult> {
     if (unstored.state !== 'running') return unstored.result.promise
     unstored.state = 'queued'
+    this.#shares.ended(unstored.record.workspace)
     const inserted = this.#options.store.insert({
       isLeased: () => unstored.state !== 'abandoned' && this.isLeased(),
       characters: () => unstored.record.body.length + (unstored.record.answer?.length ?? 0),
@@ -194,12 +196,12 @@ class PartitionWriteBehind implements WriteBehind {
   #settle(unstored: Unstored, result: StoreResult): void {
     const { state, record } = unstored
     if (state === 'abandoned') return
+    if (state === 'running') this.#shares.ended(record.workspace)
     unstored.state = result
     if (result === 'stored') {
       this.#options.threadLog.touch(record)
       this.#options.traffic.accepted(record)
     }
-    this.#shares.stored(record.workspace)
     if (!this.#closed) this.#unstored.delete(record._id)
     unstored.result.resolve(result)
   }

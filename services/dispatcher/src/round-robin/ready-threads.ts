@@ -55,10 +55,13 @@ export class ReadyThreads<T extends Claimant> {
   readonly #workspaces = new Map<number, WorkspaceQueue<T>>()
   readonly #all: Counts = { running: 0, waiting: 0 }
   readonly #use = new SharedUse()
-  /** What one workspace may run while others are active. */
-  readonly #shared: number
+  readonly #shared: () => number
 
-  constructor(limits: Record<keyof Counts, Limits>, { shared = limits.running.workspace } = {}) {
+  /** `shared`: how many one workspace may run while others are active, at least one. */
+  constructor(
+    limits: Record<keyof Counts, Limits>,
+    { shared = () => limits.running.workspace }: { shared?(): number } = {},
+  ) {
     this.#limits = limits
     this.#shared = shared
   }
@@ -157,7 +160,8 @@ export class ReadyThreads<T extends Claimant> {
   }
 
   #isFull({ running }: WorkspaceQueue<T>): boolean {
-    return running >= (this.#use.isShared() ? this.#shared : this.#limits.running.workspace)
+    const { workspace } = this.#limits.running
+    return running >= (this.#use.isShared() ? Math.min(this.#shared(), workspace) : workspace)
   }
 
   /** What is still to be read from the store counts for its workspace alone. */
@@ -239,6 +243,11 @@ export class Fifo<T> {
 
   get size(): number {
     return this.#items.length - this.#taken
+  }
+
+  /** The one that `take` returns next. */
+  get first(): T | undefined {
+    return this.#items[this.#taken]
   }
 
   push(item: T): void {

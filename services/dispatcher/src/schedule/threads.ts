@@ -64,12 +64,17 @@ interface ThreadsOptions {
   run(record: MessageRecord, calling: Calling): Promise<RunResult>
   /** Threads that run concurrently, without those that wait for an answer. */
   concurrency: number
+  /** How many partitions the instance works: what a workspace runs beside others is divided among them; one by default. */
+  partitions?(): number
   maxThreads?: number
   now?: () => number
 }
 
-/** The part that one workspace may run while others are active: what they run makes storing what arrives slower. */
-const SHARED = 0.125
+/**
+ * How many threads of one workspace an instance runs while others are active, in all of its partitions. They share its
+ * event loop and the database, where each that runs makes what others have just sent wait.
+ */
+const SHARED_BY_INSTANCE = 16
 const LOAD_LIMIT = 20
 const LOAD_AGAIN_MS = 1_000
 const MAX_RESIDENT_CHARACTERS = 8 * 1024 * 1024
@@ -104,8 +109,9 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
     this.#options = options
     this.#now = options.now ?? Date.now
     this.#waiting = new DueQueue({ now: this.#now, handOut: (ended) => this.#waitOver(ended) })
-    this.#ready = new ReadyThreads(limitsOf(options.concurrency), {
-      shared: Math.ceil(options.concurrency * SHARED),
+    const { concurrency, partitions = () => 1 } = options
+    this.#ready = new ReadyThreads(limitsOf(concurrency), {
+      shared: () => Math.ceil(SHARED_BY_INSTANCE / Math.max(1, partitions())),
     })
     this.#memory = new MemoryShare({
       threads: options.maxThreads ?? MAX_THREADS,

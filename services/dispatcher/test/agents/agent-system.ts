@@ -211,6 +211,7 @@ export class AgentSystem {
       isValid: (): boolean => lease.isLeased,
     }
     const partition = openPartition({
+      partitions: () => 1,
       lease,
       instance: 'i',
       log,

@@ -192,6 +192,7 @@ export class PartitionSystem {
       isValid: (): boolean => lease.isLeased,
     }
     const partition = openPartition({
+      partitions: () => 1,
       lease,
       instance: 'i',
       log,
