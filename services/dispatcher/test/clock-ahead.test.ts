@@ -1,38 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
+import { describe, expect, test } from '@jest/globals'
 import { createLog } from '@parley/shared/log'
-import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
-import type { LeasedMessages } from '../src/deliver/written-message.ts'
-import { advanced } from '../src/message/message-record.ts'
 import { recoverThreads } from '../src/schedule/recover-threads.ts'
-import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
-import { createCommitter } from '../src/store/commit.ts'
 import { deliveryOptions } from './delivery-options.ts'
+import { dispatcherDatabase } from './dispatcher-database.ts'
 import { newRecord } from './new-record.ts'
 
 const HOUR = 3_600_000
 const PAUSE = 30_000
 const log = createLog({ service: 'test', level: 'silent' })
-let database: MongoConnection
-let messages: Collections['messages']
+const database = dispatcherDatabase({ partitions: 8 })
 let now = Date.now()
-
-beforeAll(async () => {
-  const { mongoUrl } = await testServers()
-  database = connectMongo({
-    url: mongoUrl,
-    database: freshDatabase('dispatcher'),
-    log,
-    prepare: (connection) => prepareDatabase(connection, 8),
-  })
-  await database.ready
-  messages = collectionsOf(database.connection).messages
-})
-afterAll(async () => {
-  await releaseDatabase(database.connection.db)
-  await database.close()
-})
 
 /** Stores a message that failed once; the clock that wrote it was so far ahead (milliseconds). */
 const storeFailed = async (_id: string, ahead: number) => {
@@ -40,18 +18,9 @@ const storeFailed = async (_id: string, ahead: number) => {
   const due = new Date(updatedAt.getTime() + PAUSE)
   const body = JSON.stringify({ extId: 'c', user: { phone: '1' }, thread: {}, answer: { message: 'hi' } })
   const failed = { tries: 1, open: true, due, waitingFor: 'retry', updatedAt } as const
-  await messages.insertOne(newRecord({ _id, thread: _id, partition: 3, body, ...failed }))
-}
-
-const leased: LeasedMessages = {
-  isLeased: () => true,
-  ended: new AbortController().signal,
-  commit: async (record, progress) =>
-    (await createCommitter(messages, 'test').commit(record, progress))
-      ? advanced(record, progress)
-      : undefined,
-  ensureStored: async () => true,
-  release: async () => {},
+  await database.collections.messages.insertOne(
+    newRecord({ _id, thread: _id, partition: 3, body, ...failed }),
+  )
 }
 
 /** Runs the message as the store has it. */
@@ -60,7 +29,7 @@ async function run(_id: string) {
     deliveryOptions(
       { reports: false, deliver: async () => ({ kind: 'accepted', delivered: true }) },
       {
-        read: (_id) => messages.findOne({ _id }),
+        read: (_id) => database.collections.messages.findOne({ _id }),
         now: () => now,
         sendRateLimit: {
           slot: async () => ({ kind: 'reserved', at: now }),
@@ -71,16 +40,16 @@ async function run(_id: string) {
       },
     ),
   )
-  const record = await messages.findOne({ _id })
+  const record = await database.collections.messages.findOne({ _id })
   if (record === null) throw new Error('the message is gone')
-  return deliver(record, leased, (call) => call())
+  return deliver(record, database.leased, (call) => call())
 }
 
 describe('a message whose next try was set by a clock an hour ahead', () => {
   test('is tried after the pause that was meant', async () => {
     await storeFailed('ahead', HOUR)
     expect(await run('ahead')).toMatchObject({ kind: 'wait', until: now + PAUSE, for: 'retry' })
-    expect(await messages.findOne({ _id: 'ahead' })).toMatchObject({
+    expect(await database.collections.messages.findOne({ _id: 'ahead' })).toMatchObject({
       due: new Date(now + PAUSE),
       tries: 1,
       waitingFor: 'retry',
@@ -95,7 +64,7 @@ describe('a message whose next try was set by a clock an hour ahead', () => {
     await storeFailed('in-time', 0)
     const woken = new Map<string, number>()
     await recoverThreads({
-      messages,
+      messages: database.collections.messages,
       partition: 3,
       threads: { wake: ({ thread }, due = 0) => void woken.set(thread, due), complete: () => {} },
       active: () => true,

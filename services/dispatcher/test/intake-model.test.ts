@@ -1,10 +1,7 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
-import { createLog } from '@parley/shared/log'
-import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { MODEL_RUNS } from '../../../tests/sizes.ts'
-import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
+import { dispatcherDatabase } from './dispatcher-database.ts'
 import type { StoreFailure } from './intake-model/faulty-messages.ts'
 import { PartitionSystem, type ProviderFailure } from './intake-model/partition-system.ts'
 
@@ -13,24 +10,7 @@ const SIDE_BY_SIDE = 8
 const MAX_COMMANDS = 30
 const MAX_MESSAGES = 100
 
-let database: MongoConnection
-let collections: Collections
-
-beforeAll(async () => {
-  const { mongoUrl } = await testServers()
-  database = connectMongo({
-    url: mongoUrl,
-    database: freshDatabase('dispatcher'),
-    log: createLog({ service: 'test', level: 'silent' }),
-    prepare: (connection) => prepareDatabase(connection, 1),
-  })
-  await database.ready
-  collections = collectionsOf(database.connection)
-})
-afterAll(async () => {
-  await releaseDatabase(database.connection.db)
-  await database.close()
-})
+const database = dispatcherDatabase({ partitions: 1 })
 
 /** The plain model: what was published. That is what must have been sent, once each and in order. */
 interface Model {
@@ -111,7 +91,7 @@ let systems = 0
 
 /** Runs the commands on a new partition, lets everything recover, and returns what did not hold. */
 async function violationsAfter(own: Iterable<fc.AsyncCommand<Model, PartitionSystem>>): Promise<string[]> {
-  const system = new PartitionSystem({ number: systems++, collections })
+  const system = new PartitionSystem({ number: systems++, collections: database.collections })
   try {
     await fc.asyncModelRun(() => ({ model: { published: 0 }, real: system }), own)
   } finally {

@@ -1,50 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
+import { describe, expect, test } from '@jest/globals'
 import { createLog } from '@parley/shared/log'
-import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import { Registry } from 'prom-client'
 import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
-import type { LeasedMessages } from '../src/deliver/written-message.ts'
-import { advanced } from '../src/message/message-record.ts'
 import { RETRY_DELAYS } from '../src/message/settle.ts'
 import { createMetrics } from '../src/metrics/metrics.ts'
-import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
-import { createCommitter } from '../src/store/commit.ts'
+import { dispatcherDatabase } from './dispatcher-database.ts'
 import { newRecord } from './new-record.ts'
 import { noThreads } from './no-threads.ts'
 import { noTraffic } from './no-traffic.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
-const leased: LeasedMessages = {
-  isLeased: () => true,
-  commit: async (record, progress) =>
-    (await createCommitter(messages, 'test').commit(record, progress))
-      ? advanced(record, progress)
-      : undefined,
-  release: async () => {},
-  ensureStored: async () => true,
-  ended: new AbortController().signal,
-}
-let database: MongoConnection
-let messages: Collections['messages']
+const database = dispatcherDatabase({ partitions: 8 })
 let now = Date.now()
-
-beforeAll(async () => {
-  const { mongoUrl } = await testServers()
-  database = connectMongo({
-    url: mongoUrl,
-    database: freshDatabase('dispatcher'),
-    log,
-    prepare: (connection) => prepareDatabase(connection, 8),
-  })
-  await database.ready
-  messages = collectionsOf(database.connection).messages
-})
-afterAll(async () => {
-  await releaseDatabase(database.connection.db)
-  await database.close()
-})
 
 const delivered = async () => ({ kind: 'accepted', delivered: true }) as const
 const never = async () => {
@@ -74,7 +42,7 @@ const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
     endpoints: createEndpoints({ now: () => now, opened: () => {} }),
     threads: noThreads,
     submit: never,
-    read: (_id) => messages.findOne({ _id }),
+    read: (_id) => database.collections.messages.findOne({ _id }),
     sendRateLimit: {
       slot: async () => ({ kind: 'reserved', at: now }),
       anotherSlot: async () => ({ kind: 'reserved', at: now }),
@@ -95,7 +63,9 @@ describe('a message that something unforeseen goes wrong with', () => {
   ] as const)('%s is tried again like any other, and then dead by our fault', async (_name, where) => {
     const body = JSON.stringify({ extId: 'c', user: {}, thread: {}, answer: {} })
     const at = new Date(now)
-    await messages.insertOne(newRecord({ _id: where, body, receivedAt: at, updatedAt: at }))
+    await database.collections.messages.insertOne(
+      newRecord({ _id: where, body, receivedAt: at, updatedAt: at }),
+    )
     const run = runWith({
       [where]: () => {
         throw new RangeError('Maximum call stack size exceeded')
@@ -103,17 +73,17 @@ describe('a message that something unforeseen goes wrong with', () => {
     })
     const waits: number[] = []
     for (;;) {
-      const record = await messages.findOne({ _id: where })
+      const record = await database.collections.messages.findOne({ _id: where })
       if (record === null) throw new Error('the message is gone')
       const began = now
-      const result = await run(record, leased, (call) => call())
+      const result = await run(record, database.leased, (call) => call())
       if (result.kind === 'closed' || result.kind === 'pending') break
       now = result.kind === 'wait' ? result.until : result.at
       waits.push(now - began)
       expect(waits.length).toBeLessThan(20)
     }
     expect(waits).toEqual([...RETRY_DELAYS])
-    expect(await messages.findOne({ _id: where })).toMatchObject({
+    expect(await database.collections.messages.findOne({ _id: where })).toMatchObject({
       state: 'dead',
       fault: 'us',
       reason: 'Something went wrong on our side. Given up after 8 tries.',
@@ -123,8 +93,8 @@ describe('a message that something unforeseen goes wrong with', () => {
   test('is over with, and the next one runs', async () => {
     const answer = JSON.stringify({ extId: 'c', user: {}, thread: {}, answer: { message: 'x' } })
     const next = newRecord({ _id: 'next', body: answer, receivedAt: new Date(now) })
-    await messages.insertOne(next)
-    expect(await runWith({})(next, leased, (call) => call())).toEqual({ kind: 'closed' })
-    expect((await messages.findOne({ _id: 'next' }))?.state).toBe('delivered')
+    await database.collections.messages.insertOne(next)
+    expect(await runWith({})(next, database.leased, (call) => call())).toEqual({ kind: 'closed' })
+    expect((await database.collections.messages.findOne({ _id: 'next' }))?.state).toBe('delivered')
   })
 })

@@ -1,37 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
-import { createLog } from '@parley/shared/log'
-import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
-import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
 import { createLeaseStore, type Lease } from '../src/store/lease-store.ts'
+import { dispatcherDatabase } from './dispatcher-database.ts'
 
 const PARTITIONS = 4
 const BEAT = { hasBroker: true }
-let database: MongoConnection
-let collections: Collections
+const database = dispatcherDatabase({ partitions: PARTITIONS })
 
-beforeAll(async () => {
-  const { mongoUrl } = await testServers()
-  database = connectMongo({
-    url: mongoUrl,
-    database: freshDatabase('dispatcher'),
-    log: createLog({ service: 'test', level: 'silent' }),
-    prepare: (connection) => prepareDatabase(connection, PARTITIONS),
-  })
-  await database.ready
-  collections = collectionsOf(database.connection)
-})
 beforeEach(async () => {
-  await collections.instances.deleteMany({})
-  await collections.partitions.updateMany({}, { $set: { owner: null } })
-})
-afterAll(async () => {
-  await releaseDatabase(database.connection.db)
-  await database.close()
+  await database.collections.instances.deleteMany({})
+  await database.collections.partitions.updateMany({}, { $set: { owner: null } })
 })
 
-const storeOf = (instance: string, name?: string) => createLeaseStore({ collections, instance, name })
+const storeOf = (instance: string, name?: string) =>
+  createLeaseStore({ collections: database.collections, instance, name })
 
 /** An instance that has all partitions. */
 async function startFirst(name?: string) {
@@ -44,7 +26,9 @@ async function startFirst(name?: string) {
 
 /** The instance was last seen so long ago (milliseconds), by the database's clock. */
 const lastSeen = (instance: string, ago: number) =>
-  collections.instances.updateOne({ _id: instance }, [{ $set: { seenAt: { $subtract: ['$$NOW', ago] } } }])
+  database.collections.instances.updateOne({ _id: instance }, [
+    { $set: { seenAt: { $subtract: ['$$NOW', ago] } } },
+  ])
 
 describe('an instance that is started again under its name', () => {
   test('takes the partitions of the one before, whose leases still run, in a later term', async () => {

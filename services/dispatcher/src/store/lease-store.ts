@@ -50,7 +50,8 @@ const isGone = { $expr: { $lt: ['$seenAt', { $subtract: ['$$NOW', PREDECESSOR_GO
 /**
  * Leases in MongoDB, dated by the database's clock; `now` is monotonic, in milliseconds. Whoever starts a process under
  * a `name` has seen the one before end (as Kafka's static members): its leases need not run out. They are released
- * once it was not seen for 2.5 s, so that two that live by mistake take nothing from each other.
+ * once it was not seen for 2.5 s, so that two that live by mistake take nothing from each other while both reach the
+ * database.
  */
 export function createLeaseStore(options: {
   collections: Pick<Collections, 'partitions' | 'instances'>

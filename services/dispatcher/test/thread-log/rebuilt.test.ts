@@ -1,36 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
-import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import type { MessageRecord } from '../../src/message/message-record.ts'
 import { threadId } from '../../src/message/thread-record.ts'
-import { type Collections, collectionsOf, prepareDatabase } from '../../src/store/collections.ts'
 import type { Lease } from '../../src/store/lease-store.ts'
 import { createThreadLog, type ThreadLog } from '../../src/thread-log/thread-log.ts'
+import { dispatcherDatabase } from '../dispatcher-database.ts'
 import { newRecord } from '../new-record.ts'
 
 const RETENTION_MS = 60_000
 const log = createLog({ service: 'test', level: 'silent' })
-let database: MongoConnection
-let collections: Collections
+const database = dispatcherDatabase({ partitions: 1 })
 let number = 0
-
-beforeAll(async () => {
-  const { mongoUrl } = await testServers()
-  database = connectMongo({
-    url: mongoUrl,
-    database: freshDatabase('dispatcher'),
-    log,
-    prepare: (connection) => prepareDatabase(connection, 1),
-  })
-  await database.ready
-  collections = collectionsOf(database.connection)
-})
-afterAll(async () => {
-  await releaseDatabase(database.connection.db)
-  await database.close()
-})
 
 /** A message that a person is to read, ended a moment ago. */
 function unreadMessage(thread: string, partition: number, at = new Date()): MessageRecord {
@@ -65,20 +46,25 @@ const leaseOf = (partition: number, term: number): Lease => ({
 
 /** An instance with the lease of a partition. */
 async function startInstance(instance: string, partition: number, term: number): Promise<ThreadLog> {
-  await collections.partitions.updateOne(
+  await database.collections.partitions.updateOne(
     { _id: partition },
     { $set: { owner: instance, term, expiresAt: new Date(Date.now() + 60_000) } },
     { upsert: true },
   )
-  const threadLog = createThreadLog({ collections, instance, retentionMs: RETENTION_MS, log })
+  const threadLog = createThreadLog({
+    collections: database.collections,
+    instance,
+    retentionMs: RETENTION_MS,
+    log,
+  })
   threadLog.open(leaseOf(partition, term))
   return threadLog
 }
 
 const read = (extId: string) =>
-  collections.threads.findOne({ _id: threadId({ workspace: 1, channel: 'c', extId }) })
+  database.collections.threads.findOne({ _id: threadId({ workspace: 1, channel: 'c', extId }) })
 const checkpointOf = async (partition: number) =>
-  (await collections.partitions.findOne({ _id: partition }))?.threads
+  (await database.collections.partitions.findOne({ _id: partition }))?.threads
 
 describe('the documents of threads', () => {
   test('name the person, also where the last message of the same moment does not', async () => {
@@ -87,7 +73,7 @@ describe('the documents of threads', () => {
     const user = { phone: '+55 11 4711' }
     const body = JSON.stringify({ extId: 'c', user, thread: {}, answer: {}, input: 'without a name' })
     const last = { ...unreadMessage('n', 14), phone: '55114711', body }
-    await collections.messages.insertMany([named, last])
+    await database.collections.messages.insertMany([named, last])
     for (const record of [named, last]) instance.touch(record)
     await instance.release({ partition: 14, term: 1 })
     expect(await read('n')).toMatchObject({
@@ -96,9 +82,9 @@ describe('the documents of threads', () => {
       phone: '55114711',
       words: ['ana'],
     })
-    await collections.threads.deleteMany({})
+    await database.collections.threads.deleteMany({})
     const next = await startInstance('next', 14, 2)
-    await collections.partitions.updateOne(
+    await database.collections.partitions.updateOne(
       { _id: 14 },
       { $set: { threads: { until: new Date(0), retentionMs: RETENTION_MS } } },
     )
@@ -110,13 +96,13 @@ describe('the documents of threads', () => {
   test('are written by the next owner of a partition where the last one died before it did, and count what is unread once', async () => {
     const first = await startInstance('first', 11, 1)
     const [seen, unseen] = [unreadMessage('t', 11), unreadMessage('t', 11)]
-    await collections.messages.insertOne(seen)
+    await database.collections.messages.insertOne(seen)
     first.touch(seen)
     await eventually(async () => ((await read('t'))?.unread === 1 ? true : undefined))
     await eventually(() => checkpointOf(11))
     await first.close()
     // It died after the message was stored, and before its thread was written.
-    await collections.messages.insertMany([unseen, unreadMessage('of another partition', 12)])
+    await database.collections.messages.insertMany([unseen, unreadMessage('of another partition', 12)])
     const second = await startInstance('second', 11, 2)
     await eventually(async () => ((await read('t'))?.unread === 2 ? true : undefined))
     expect(await read('t')).toMatchObject({
@@ -130,9 +116,9 @@ describe('the documents of threads', () => {
   })
 
   test('are complete when a partition is released in the moment after it was taken over', async () => {
-    await collections.messages.insertOne(unreadMessage('v', 15))
+    await database.collections.messages.insertOne(unreadMessage('v', 15))
     const threads = { until: new Date(0), retentionMs: RETENTION_MS }
-    await collections.partitions.updateOne({ _id: 15 }, { $set: { threads } }, { upsert: true })
+    await database.collections.partitions.updateOne({ _id: 15 }, { $set: { threads } }, { upsert: true })
     const instance = await startInstance('short', 15, 1)
     await instance.release({ partition: 15, term: 1 })
     expect(await read('v')).toMatchObject({ unread: 1 })
@@ -142,7 +128,7 @@ describe('the documents of threads', () => {
 
   test('are not written back to what an instance without the lease remembers', async () => {
     const [early, late] = [unreadMessage('u', 13, new Date(Date.now() - 5_000)), unreadMessage('u', 13)]
-    await collections.messages.insertMany([early, late])
+    await database.collections.messages.insertMany([early, late])
     const [one, other] = [await startInstance('one', 13, 1), await startInstance('other', 13, 2)]
     other.touch(late)
     await eventually(async () =>
