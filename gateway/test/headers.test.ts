@@ -136,7 +136,7 @@ describe('a response to a caller', () => {
         'x-powered-by': 'secret',
         'x-hop': 'secret',
         connection: 'x-hop',
-        'keep-alive': 'timeout=1234',
+        'keep-alive': 'timeout=1234, secret',
       })
       res.end('{"code":"precondition_failed"}')
     }
@@ -145,7 +145,7 @@ describe('a response to a caller', () => {
     })
     expect([status, text, headers.get('etag')]).toEqual([412, '{"code":"precondition_failed"}', '"7"'])
     expect(headers.get('content-type')).toBe('application/problem+json')
-    expect(JSON.stringify([...headers])).not.toMatch(/secret|1234/)
+    expect(JSON.stringify([...headers])).not.toContain('secret')
   })
 
   test('ends the connection when the caller asks for that', async () => {

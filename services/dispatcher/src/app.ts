@@ -100,7 +100,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     gateways: roundRobin(config.GATEWAY_URL),
     webhooks: roundRobin(config.WEBHOOK_URL),
     calls,
-    instances: collections.instances,
+    collections,
     log,
   })
   const secrets = createSecretBox(secretKeysOf(config))

@@ -63,13 +63,15 @@ const watching = async (instance: string) => {
   return watchStatuses({
     instance,
     publisher,
-    instances: collections.instances,
+    collections,
     log,
     gateways: targets(),
     webhooks: targets(),
     calls,
   })
 }
+const clearOf = ({ clearSince }: Awaited<ReturnType<typeof watching>>) =>
+  clearSince() ?? Number.POSITIVE_INFINITY
 const applied = () =>
   workStatuses({
     collections,
@@ -96,6 +98,49 @@ describe('a missing status', () => {
     await until(true)
     expect(watch.clearSince()).toBeGreaterThanOrEqual(before)
     watch.close()
+  })
+
+  test('says something as soon as an instance has started, while another has seen that they can', async () => {
+    const first = await watching('first')
+    await eventually(() => first.clearSince())
+    await eventually(() => collections.openIntake.findOne())
+    const before = Date.now()
+    const second = await watching('second')
+    await eventually(() => (clearOf(second) < before ? true : undefined))
+    expect(Math.abs(clearOf(second) - clearOf(first))).toBeLessThan(200)
+    await Promise.all([first.close(), second.close()])
+  })
+
+  test('says nothing of the time in which no instance was there', async () => {
+    const first = await watching('ended')
+    await eventually(() => collections.openIntake.findOne())
+    await first.close()
+    const early = { openSince: new Date(Date.now() - 60_000), seenAt: new Date(Date.now() - 6_000) }
+    await collections.openIntake.updateOne({}, { $set: early })
+    const second = await watching('later')
+    await eventually(async () =>
+      ((await collections.openIntake.findOne())?.seenAt ?? early.seenAt) > early.seenAt ? true : undefined,
+    )
+    expect(clearOf(second)).toBeGreaterThan(early.seenAt.getTime())
+    await second.close()
+  })
+
+  test('says nothing of before to an instance that has seen that they could not', async () => {
+    const watch = await watching('closed')
+    await eventually(() => watch.clearSince())
+    answer = 503
+    await eventually(() => (watch.clearSince() === undefined ? true : undefined))
+    await eventually(async () => ((await collections.openIntake.findOne()) === null ? true : undefined))
+    const early = { openSince: new Date(Date.now() - 60_000), seenAt: new Date() }
+    await collections.openIntake.insertOne({ _id: 'intake', ...early })
+    const opened = Date.now()
+    answer = 200
+    await eventually(() => watch.clearSince())
+    await eventually(async () =>
+      ((await collections.openIntake.findOne())?.seenAt ?? early.seenAt) > early.seenAt ? true : undefined,
+    )
+    expect(clearOf(watch)).toBeGreaterThanOrEqual(opened)
+    await watch.close()
   })
 
   test('says nothing while statuses of any queue are not applied', async () => {

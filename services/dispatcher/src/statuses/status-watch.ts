@@ -5,6 +5,7 @@ import type { Publisher } from '@parley/shared/messaging/publisher'
 import { STATUS_QUEUES } from '@parley/shared/messaging/topology'
 import type { ServiceCalls, Target } from '@parley/shared/service-calls'
 import type { Collections } from '../store/collections.ts'
+import { noteClosedIntake, noteOpenIntake } from '../store/open-intake.ts'
 import { sendMarker } from './status-marker.ts'
 
 const CHECK_MS = 1_000
@@ -34,8 +35,8 @@ interface QueueMarker {
 }
 
 /**
- * Checks each second that providers can hand in statuses (gateway, webhook, broker), and how far the status queues
- * are consumed: it puts a marker into each, and what was queued before the marker is applied once it has come back.
+ * Checks each second that providers can hand in statuses (gateway, webhook, broker), which the instances share, and how
+ * far the status queues are consumed: it puts a marker into each, and what was queued before the marker is applied once it has come back.
  * That holds whichever instance consumes, also one that is suspended for a while: then the marker waits as well. No
  * queue has to be empty for it, so a steady flow of statuses delays nothing.
  */
@@ -45,11 +46,11 @@ export function watchStatuses(options: {
   gateways: Targets
   webhooks: Targets
   calls: Calls
-  instances: Pick<Collections['instances'], 'findOne'>
+  collections: Pick<Collections, 'instances' | 'openIntake'>
   log: Log
   now?: () => number
 }): StatusWatch {
-  const { instance, publisher, gateways, webhooks, calls, instances, log, now = Date.now } = options
+  const { instance, publisher, gateways, webhooks, calls, collections, log, now = Date.now } = options
   const markers: QueueMarker[] = STATUS_QUEUES.map(() => ({
     number: 0,
     sentAt: 0,
@@ -57,19 +58,28 @@ export function watchStatuses(options: {
     consumedUntil: 0,
   }))
   let since: number | undefined
+  let hasClosed = false
   let askedAt = Number.NEGATIVE_INFINITY
   const checkIntake = async () => {
     const isWhole =
       (await publisher.isUp()) &&
       (await anyResponds(calls, gateways, '/health/live')) &&
       (await anyResponds(calls, webhooks, '/health/ready'))
-    if (!isWhole && since !== undefined)
+    if (!isWhole && since !== undefined) {
+      hasClosed = true
       log.warn('delivery statuses are delayed: gateway, webhook or broker is unavailable')
+    }
     since = isWhole ? (since ?? now()) : undefined
+  }
+  /** What the others have seen counts for an instance that has just started, not for one that has seen it closed. */
+  const shareIntake = async () => {
+    if (since === undefined) return hasClosed ? noteClosedIntake(collections.openIntake) : undefined
+    const openMs = await noteOpenIntake(collections.openIntake, now() - since)
+    if (!hasClosed && since !== undefined) since = Math.min(since, now() - openMs)
   }
   const checkMarkers = async () => {
     if (now() - askedAt > ASKED_FOR_MS) return
-    const found = await instances.findOne({ _id: instance }, { maxTimeMS: REQUEST_MS })
+    const found = await collections.instances.findOne({ _id: instance }, { maxTimeMS: REQUEST_MS })
     for (const [queue, marker] of markers.entries()) {
       if (!marker.isBack && found?.statusMarkers?.[queue] === marker.number) {
         marker.isBack = true
@@ -80,18 +90,27 @@ export function watchStatuses(options: {
       sendMarker(publisher, { instance, queue, number: marker.number })
     }
   }
-  const loop = every({
-    pauseMs: CHECK_MS,
-    run: () => Promise.all([checkIntake().catch(() => (since = undefined)), checkMarkers()]),
-    failed: ({ message }) => log.debug({ reason: message }, 'status markers not checked'),
-  })
+  const loops = [
+    every({
+      pauseMs: CHECK_MS,
+      run: () => Promise.all([checkIntake().catch(() => (since = undefined)), checkMarkers()]),
+      failed: ({ message }) => log.debug({ reason: message }, 'status markers not checked'),
+    }),
+    every({
+      pauseMs: CHECK_MS,
+      run: shareIntake,
+      failed: ({ message }) => log.debug({ reason: message }, 'open intake not noted'),
+    }),
+  ]
   return {
     clearSince: () => since,
     consumedUntil() {
       askedAt = now()
       return Math.min(...markers.map(({ consumedUntil }) => consumedUntil))
     },
-    close: () => loop.stop(),
+    async close() {
+      await Promise.all(loops.map((loop) => loop.stop()))
+    },
   }
 }
 

@@ -6,6 +6,7 @@ import type { ThreadRecord } from '../message/thread-record.ts'
 import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from './audit-records.ts'
 import { ensureIndexes } from './ensure-indexes.ts'
 import { LAYOUT_ID, type LayoutRecord } from './layout-record.ts'
+import type { OpenIntake } from './open-intake.ts'
 import type { TrafficRecord } from './traffic-records.ts'
 import type { UsageEntry, UsageHour, UsageState, UsedTokens } from './usage-records.ts'
 
@@ -46,6 +47,7 @@ export interface Collections {
   partitions: mongo.Collection<PartitionLease>
   layouts: mongo.Collection<LayoutRecord>
   instances: mongo.Collection<Instance>
+  openIntake: mongo.Collection<OpenIntake>
   replicas: mongo.Collection<DocumentReplica>
   /** The lease of the auditor. */
   auditors: mongo.Collection<PartitionLease>
@@ -70,6 +72,7 @@ export function collectionsOf(connection: Connection): Collections {
     partitions: native('partitions'),
     layouts: native('layouts'),
     instances: native('copies'),
+    openIntake: native('openIntake'),
     replicas: native('configured'),
     auditors: native('auditors'),
     audit: native('audit'),
