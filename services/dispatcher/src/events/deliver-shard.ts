@@ -2,7 +2,7 @@ import { pause } from '@parley/shared/every'
 import type { EventCollections } from '../store/event-collections.ts'
 import { type DeliverBatchOptions, deliverBatch, type Entered } from './deliver-batch.ts'
 import { type MarkFullOptions, markFull } from './mark-full.ts'
-import { firstDue, readDeliveries } from './read-deliveries.ts'
+import { correctDues, firstDue, readDeliveries } from './read-deliveries.ts'
 import { Receiver } from './receiver.ts'
 import type { ShardWork } from './shards.ts'
 import type { Subscription, Subscriptions } from './subscriptions.ts'
@@ -98,6 +98,7 @@ class ShardWorker {
       if (receiver.isRead) continue
       const known = await subscribers.findOne({ _id: key })
       receiver.failingSince = known?.failingSince?.getTime()
+      await correctDues(this.#reading(), key)
       receiver.nextDue = await firstDue(this.#reading(), key)
       receiver.isRead = true
     }

@@ -1,5 +1,6 @@
 import type { mongo } from 'mongoose'
 import type { Delivery } from '../message/delivery.ts'
+import { CLOCKS_MS } from '../message/due.ts'
 import type { EventCollections } from '../store/event-collections.ts'
 import type { Receiver } from './receiver.ts'
 
@@ -47,6 +48,21 @@ async function readDue(options: ReadOptions, receiver: Receiver): Promise<void> 
   receiver.buffer.unshift(...due.filter(({ _id }) => !known.has(_id)))
   const following = rows[due.length]?.due?.getTime() ?? (due.length > 0 ? now + READ_AGAIN_MS : undefined)
   receiver.isDueAt(following)
+}
+
+/**
+ * Those that failed while the clock of their instance was ahead of ours are due as long after now as they were to wait
+ * then.
+ */
+export async function correctDues(
+  { deliveries, shard, now }: ReadOptions,
+  subscription: string,
+): Promise<void> {
+  const ahead = { $gt: new Date(now() + CLOCKS_MS) }
+  const delay = { $subtract: ['$due', { $last: '$attempts.at' }] }
+  await deliveries.updateMany({ shard, subscription, due: ahead, 'attempts.at': ahead }, [
+    { $set: { due: { $add: [new Date(now()), delay] } } },
+  ])
 }
 
 /** When the first of those that failed is tried again; undefined where there is none. */

@@ -1,7 +1,7 @@
 import type { MessageRecord } from './message-record.ts'
 
 /** The clocks of instances differ by less; one that is further ahead is wrong. */
-const CLOCKS_MS = 10_000
+export const CLOCKS_MS = 10_000
 
 /**
  * When a message is due (milliseconds since the epoch) that was written by a clock ahead of ours: as long after `now`

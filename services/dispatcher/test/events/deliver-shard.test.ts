@@ -116,6 +116,18 @@ test('a delivery is tried again after 1 s, 5 s, 30 s, 2 min, 10 min, 1 h and 6 h
   expect(marks).toMatchObject([{ state: 'failing', reason: 'The endpoint answered 500.' }])
 })
 
+test('a delivery that failed while the clock of its instance was an hour ahead is tried again when that was meant', async () => {
+  await insert('a', 1)
+  ahead = HOUR
+  deliver([subscription('a')], async () => failed())
+  await triedTimes('a', 1)
+  await work.close()
+  ahead = 0
+  const before = Date.now()
+  deliver([subscription('a')], async () => failed())
+  expect((await triedTimes('a', 2)).attempts[1]?.at.getTime()).toBeLessThan(before + 60_000)
+})
+
 test('a subscription that works again is marked so', async () => {
   await insert('a', 1)
   deliver([{ ...subscription('a'), isMarked: true }], async () => accepted())
