@@ -22,7 +22,7 @@ const config = {
   phoneNumberId: '123',
   signingSecrets: [secret('first'), secret('second')],
   nested: {
-    credentials: { user: secret('user'), pin: 4711, deep: [{ apiKey: secret('deep') }] },
+    credentials: { user: secret('user'), pin: 47114711471147, deep: [{ apiKey: secret('deep') }] },
     note: 'open',
   },
 }
@@ -76,7 +76,7 @@ test('no collection of the database contains a secret in the clear', async () =>
   const all = await Promise.all(names.map((name) => database.collection(name).find().toArray()))
   expect(JSON.stringify(all)).toContain('sealed:k1:')
   expect(JSON.stringify(all)).not.toContain('in-the-clear')
-  expect(JSON.stringify(all)).not.toContain('4711')
+  expect(JSON.stringify(all)).not.toContain('47114711471147')
 })
 
 test('history is masked as the document is', async () => {
