@@ -1,6 +1,5 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { limitRate } from '@parley/local/demo/limit-rate'
 import { type Posted, postThreads } from '@parley/local/demo/post-threads'
 import { choosePorts } from '@parley/local/servers/choose-ports'
 import type { Server } from '@parley/local/servers/server'
@@ -142,6 +141,5 @@ async function postPhase(workspace: DispatchWorkspace, phase: number, messages: 
     const line = at % 2 === 0 ? {} : { number: NUMBER_CHANNEL }
     return planThread({ run: 'drill', thread: phase * messages + at, messages: size, ...line })
   })
-  const gateway = { postMessage: limitRate(RATE, workspace.postMessage) }
-  return postThreads({ threads, gateway, inFlight: IN_FLIGHT, onAccepted: () => {} })
+  return postThreads({ threads, gateway: workspace, inFlight: IN_FLIGHT, rate: RATE, onAccepted: () => {} })
 }

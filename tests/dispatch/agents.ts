@@ -1,4 +1,3 @@
-import { limitRate } from '@parley/local/demo/limit-rate'
 import { postThreads } from '@parley/local/demo/post-threads'
 import {
   isReconciled,
@@ -104,7 +103,8 @@ export async function runAgents(options: {
   }
   const posting = postThreads({
     threads,
-    gateway: { postMessage: limitRate(rate, workspace.postMessage) },
+    gateway: workspace,
+    rate,
     inFlight: threads.length,
     onAccepted: () => undefined,
   })

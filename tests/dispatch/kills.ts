@@ -1,4 +1,3 @@
-import { limitRate } from '@parley/local/demo/limit-rate'
 import { postThreads } from '@parley/local/demo/post-threads'
 import {
   isReconciled,
@@ -66,7 +65,8 @@ export async function runWithKills(options: {
   let acceptedCount = 0
   const posting = postThreads({
     threads,
-    gateway: { postMessage: limitRate(rate, workspace.postMessage) },
+    gateway: workspace,
+    rate,
     inFlight: threads.length,
     onAccepted: () => acceptedCount++,
   })

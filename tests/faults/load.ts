@@ -1,5 +1,4 @@
 import type { PlannedMessage } from '@parley/local/demo/demo-plan'
-import { limitRate } from '@parley/local/demo/limit-rate'
 import { type Posted, postThreads } from '@parley/local/demo/post-threads'
 import { connectNumber, connectRpc, phoneNumberIdOf, planThread } from '../dispatch/lines.ts'
 import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace.ts'
@@ -13,7 +12,6 @@ const PER_THREAD = 12
 const RPC_OF_FIVE = 3
 const THREADS_EACH = 100_000
 const RUN = 'faults'
-const keyOf = ({ thread, sequence }: Posted) => `${RUN}-${thread}-${sequence}`
 
 /** A workspace of its own, with an RPC channel and some numbers. */
 export interface Lines {
@@ -59,14 +57,10 @@ export function startLoad(options: { lines: Lines; rate: number; readRate: numbe
   const { lines, rate, readRate } = options
   const { workspace } = lines
   const state = { running: true, acceptedCount: 0, refusal: undefined as string | undefined }
-  const sentAt = new Map<string, number>()
-  const post: DispatchWorkspace['postMessage'] = (message, key) => {
-    if (!sentAt.has(key)) sentAt.set(key, performance.timeOrigin + performance.now())
-    return workspace.postMessage(message, key)
-  }
   const posting = postThreads({
     threads: endlessThreads(lines, state),
-    gateway: { postMessage: limitRate(rate, post) },
+    gateway: workspace,
+    rate,
     inFlight: IN_FLIGHT,
     onAccepted: () => {
       state.acceptedCount++
@@ -82,9 +76,7 @@ export function startLoad(options: { lines: Lines; rate: number; readRate: numbe
     async stop() {
       state.running = false
       const [posted, read] = await Promise.all([posting, reads.stop()])
-      // Before that it waited for its turn, as the rate has it.
-      const sent = posted.map((one) => ({ ...one, postedAt: sentAt.get(keyOf(one)) ?? one.postedAt }))
-      return { posted: sent, reads: read, refusal: state.refusal }
+      return { posted, reads: read, refusal: state.refusal }
     },
   }
 }

@@ -4,7 +4,6 @@
 //   npm run test:rolling -- --partitions     changes the number of partitions instead, twice and back
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { limitRate } from '@parley/local/demo/limit-rate'
 import { postThreads } from '@parley/local/demo/post-threads'
 import { isReconciled, percentile, reconcile } from '@parley/local/demo/reconciliation'
 import { waitUntil } from '@parley/local/wait-until'
@@ -73,8 +72,13 @@ async function run(): Promise<boolean> {
       yield message
     }
   }
-  const gateway = { postMessage: limitRate(RATE, workspace.postMessage) }
-  const posting = postThreads({ threads, gateway, inFlight: IN_FLIGHT, onAccepted: () => {} })
+  const posting = postThreads({
+    threads,
+    gateway: workspace,
+    inFlight: IN_FLIGHT,
+    rate: RATE,
+    onAccepted: () => {},
+  })
   const reads = startReads({ workspace, rate: READS })
   await pause(CALM_MS)
   const began = performance.now()

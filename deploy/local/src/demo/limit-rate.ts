@@ -1,14 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Makes at most `rate` calls a second, evenly spaced. */
-export function limitRate<A extends unknown[], R>(
-  rate: number,
-  call: (...args: A) => Promise<R>,
-): (...args: A) => Promise<R> {
+/** Waits for the caller's turn: at most `rate` callers a second have it, evenly spaced. */
+export function limitRate(rate: number): () => Promise<void> {
   let next = performance.now()
-  return async (...args) => {
+  return async () => {
     next = Math.max(next + 1_000 / rate, performance.now())
     await pause(Math.max(0, next - performance.now()))
-    return call(...args)
   }
 }

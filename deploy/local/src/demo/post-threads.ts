@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { SetupError } from '../setup-error.ts'
 import type { PlannedMessage } from './demo-plan.ts'
 import type { GatewayClient } from './gateway-client.ts'
+import { limitRate } from './limit-rate.ts'
 
 const REPEAT_FOR_MS = 60_000
 const REPEAT_AFTER_MS = 200
@@ -19,19 +20,25 @@ export interface Posted {
   repeats: number
 }
 
-/** Posts each thread's messages one after another, at most `inFlight` threads at the same time. */
+/**
+ * Posts each thread's messages one after another, at most `inFlight` threads at the same time, and at most `rate` new
+ * messages a second; one that is refused is posted again when the gateway says, whatever waits for its turn.
+ */
 export async function postThreads(options: {
   threads: Iterable<Iterable<PlannedMessage>>
   gateway: Pick<GatewayClient, 'postMessage'>
   inFlight: number
+  rate?: number
   onAccepted(): void
 }): Promise<Posted[]> {
-  const { threads, gateway, inFlight, onAccepted } = options
+  const { threads, gateway, inFlight, rate, onAccepted } = options
+  const turn = rate === undefined ? async () => {} : limitRate(rate)
   const posted: Posted[] = []
   const waiting = Iterator.from(threads)
   const work = async () => {
     for (const thread of waiting) {
       for (const message of thread) {
+        await turn()
         const result = await post(message, gateway)
         posted.push(result)
         // What comes after a message that may be lost would only arrive out of order.

@@ -1,7 +1,6 @@
 import { waitUntil } from '../wait-until.ts'
 import { CHANNEL_EXT_ID, planThreads } from './demo-plan.ts'
 import { type DispatcherCount, type GatewayClient, registerWorkspace } from './gateway-client.ts'
-import { limitRate } from './limit-rate.ts'
 import { postThreads } from './post-threads.ts'
 import { readTimes } from './read-times.ts'
 import { isReconciled, latencies, type Reconciliation, reconcile } from './reconciliation.ts'
@@ -82,7 +81,8 @@ async function sendAll(
   const log = createArrivalLog(line)
   const posting = postThreads({
     threads: planThreads({ messages, threads, run }),
-    gateway: { postMessage: limitRate(POSTS_A_SECOND, gateway.postMessage) },
+    gateway,
+    rate: POSTS_A_SECOND,
     inFlight: IN_FLIGHT,
     onAccepted: progress.accepted,
   })

@@ -25,7 +25,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve))
 })
 
-async function post(size: { messages: number; threads: number }) {
+async function post(size: { messages: number; threads: number; rate?: number }) {
   let accepted = 0
   const { port } = server.address() as AddressInfo
   const posted = await postThreads({
@@ -38,7 +38,8 @@ async function post(size: { messages: number; threads: number }) {
           body: JSON.stringify(message),
         }),
     },
-    inFlight: 4,
+    inFlight: size.threads,
+    ...(size.rate === undefined ? {} : { rate: size.rate }),
     onAccepted: () => accepted++,
   })
   return { posted, accepted }
@@ -60,6 +61,13 @@ test('every message of every thread is posted, those of a thread in order', asyn
     const sequences = posted.filter((message) => message.thread === thread).map(({ sequence }) => sequence)
     expect(sequences).toEqual(sequences.toSorted((a, b) => a - b))
   }
+})
+
+test('a refused message is repeated before those that wait for their turn', async () => {
+  statuses = [503]
+  const { posted } = await post({ messages: 6, threads: 6, rate: 4 })
+  expect(keys.slice(0, 3)).toEqual(['demo-r-0-0', 'demo-r-0-0', 'demo-r-1-0'])
+  expect(posted.map(({ postedAt }) => postedAt - (posted[0]?.postedAt ?? 0))[5]).toBeGreaterThan(1_000)
 })
 
 test('posting fails at once on a status that a repeat can’t change', async () => {
