@@ -23,7 +23,10 @@ const TEMPLATE = { template: 'order_update', language: 'pt_BR', variables: ['JoÃ
 
 const { gatewayUrl, simulatorUrl, modelSimulatorUrl } = await findRunningSystem(
   join(STATE_DIRECTORY, 'run.json'),
-)
+).catch(({ message }: Error) => {
+  console.error(message)
+  process.exit(1)
+})
 const folder = mkdtempSync(join(tmpdir(), 'parley-session-'))
 try {
   await prepareWorkspace()

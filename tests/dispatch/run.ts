@@ -18,7 +18,7 @@ const size = z.object({
     .default(2_000)
     .describe('Conversations with an assistant'),
   CONVERSATION_RATE: integer({ min: 1, max: 1_000 })
-    .default(10)
+    .default(5)
     .describe('How many of their messages are posted a second'),
   REPLAYED: integer({ min: 10, max: 10_000 }).default(1_000).describe('Dead messages that are run again'),
 })
