@@ -56,7 +56,7 @@ afterAll(async () => {
   await database.close()
 })
 
-const watching = async (instance: string) => {
+const watching = async (instance: string, now = Date.now) => {
   await collections.instances.insertOne({ _id: instance, seenAt: new Date() })
   // The second of each is never there.
   const targets = () => roundRobin([new URL(edge.url), new URL('http://127.0.0.1:1')])
@@ -68,6 +68,7 @@ const watching = async (instance: string) => {
     gateways: targets(),
     webhooks: targets(),
     calls,
+    now,
   })
 }
 const clearOf = ({ clearSince }: Awaited<ReturnType<typeof watching>>) =>
@@ -123,6 +124,19 @@ describe('a missing status', () => {
     )
     expect(clearOf(second)).toBeGreaterThan(early.seenAt.getTime())
     await second.close()
+  })
+
+  test('says nothing of the time in which the instance was suspended', async () => {
+    await collections.openIntake.deleteMany({})
+    let suspended = 0
+    const watch = await watching('suspended', () => Date.now() + suspended)
+    await eventually(() => watch.clearSince())
+    // None was there to see it either.
+    await eventually(() => collections.openIntake.findOneAndUpdate({}, { $set: { seenAt: new Date(0) } }))
+    suspended = 60_000
+    const woken = Date.now() + suspended
+    await eventually(() => (clearOf(watch) >= woken ? true : undefined))
+    await watch.close()
   })
 
   test('says nothing of before to an instance that has seen that they could not', async () => {

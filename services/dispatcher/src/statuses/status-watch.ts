@@ -10,6 +10,8 @@ import { sendMarker } from './status-marker.ts'
 
 const CHECK_MS = 1_000
 const REQUEST_MS = 2_000
+/** Longer than a check takes whatever it meets: an instance without one was suspended, and saw nothing. */
+const SUSPENDED_MS = 10_000
 /** A marker that has not come back by then is sent again: its consumer may not know markers yet. */
 const RESEND_MS = 10_000
 /** Markers are sent for this long after somebody has asked. */
@@ -58,13 +60,17 @@ export function watchStatuses(options: {
     consumedUntil: 0,
   }))
   let since: number | undefined
+  let checkedAt = now()
   let hasClosed = false
   let askedAt = Number.NEGATIVE_INFINITY
+  const wasSuspended = () => now() - checkedAt > SUSPENDED_MS
   const checkIntake = async () => {
     const isWhole =
       (await publisher.isUp()) &&
       (await anyResponds(calls, gateways, '/health/live')) &&
       (await anyResponds(calls, webhooks, '/health/ready'))
+    if (wasSuspended()) since = undefined
+    checkedAt = now()
     if (!isWhole && since !== undefined) {
       hasClosed = true
       log.warn('delivery statuses are delayed: gateway, webhook or broker is unavailable')
@@ -73,6 +79,7 @@ export function watchStatuses(options: {
   }
   /** What the others have seen counts for an instance that has just started, not for one that has seen it closed. */
   const shareIntake = async () => {
+    if (wasSuspended()) return
     if (since === undefined) return hasClosed ? noteClosedIntake(collections.openIntake) : undefined
     const openMs = await noteOpenIntake(collections.openIntake, now() - since)
     if (!hasClosed && since !== undefined) since = Math.min(since, now() - openMs)
