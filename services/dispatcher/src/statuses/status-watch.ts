@@ -38,9 +38,9 @@ interface QueueMarker {
 
 /**
  * Checks each second that providers can hand in statuses (gateway, webhook, broker), which the instances share, and how
- * far the status queues are consumed: it puts a marker into each, and what was queued before the marker is applied once it has come back.
- * That holds whichever instance consumes, also one that is suspended for a while: then the marker waits as well. No
- * queue has to be empty for it, so a steady flow of statuses delays nothing.
+ * far the status queues are consumed: it puts a marker into each, and what was queued before the marker is applied once
+ * it has come back. That holds whichever instance consumes, also one that is suspended for a while: then the marker
+ * waits as well. No queue has to be empty for it, so a steady flow of statuses delays nothing.
  */
 export function watchStatuses(options: {
   instance: string
@@ -81,8 +81,10 @@ export function watchStatuses(options: {
   const shareIntake = async () => {
     if (wasSuspended()) return
     if (since === undefined) return hasClosed ? noteClosedIntake(collections.openIntake) : undefined
-    const openMs = await noteOpenIntake(collections.openIntake, now() - since)
-    if (!hasClosed && since !== undefined) since = Math.min(since, now() - openMs)
+    const before = since
+    const openMs = await noteOpenIntake(collections.openIntake, now() - before)
+    // Anew since then, it was closed meanwhile, or nobody looked here.
+    if (!hasClosed && since === before) since = Math.min(before, now() - openMs)
   }
   const checkMarkers = async () => {
     if (now() - askedAt > ASKED_FOR_MS) return
