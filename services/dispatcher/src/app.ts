@@ -62,6 +62,9 @@ import { createLeaseStore } from './store/lease-store.ts'
 import { createTraffic } from './store/traffic.ts'
 import { createThreadLog } from './thread-log/thread-log.ts'
 
+/** Statuses of a queue that are not acked yet. They are gathered: with fewer, many would wait for that. */
+const STATUS_PREFETCH = 500
+
 /** Connects in the background, works this instance's partitions and the provider's statuses, serves the message log. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
   const registry = new Registry()
@@ -139,7 +142,13 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   })
   const statusConsumers = STATUS_QUEUES.map((queue) => ({
     queue,
-    consumer: consumeBatches({ queue, work: applyStatuses, deadLetters: publisher, log }),
+    consumer: consumeBatches({
+      queue,
+      prefetch: STATUS_PREFETCH,
+      work: applyStatuses,
+      deadLetters: publisher,
+      log,
+    }),
   }))
   const retentionMs = retentionOf(config)
   const identity = inner(config.IDENTITY_URL, 'identity')

@@ -5,11 +5,14 @@ import type { ConsumeMessage } from 'amqplib'
 import { type Metrics, observeLatency } from '../metrics/metrics.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Committer } from '../store/commit.ts'
+import { group } from '../store/group.ts'
 import type { Traffic } from '../store/traffic.ts'
 import { applyStatuses, type SendStatus } from './apply-status.ts'
 import { markerOf, noteMarkers, type StatusMarker } from './status-marker.ts'
 
 const MAX_ROUNDS = 20
+/** A send's statuses come right behind each other, and behind the response, which is to be stored first. */
+const GATHER_MS = 100
 
 interface StatusOptions {
   collections: Pick<Collections, 'messages' | 'instances'>
@@ -19,12 +22,20 @@ interface StatusOptions {
 }
 
 /**
- * Makes the worker of the provider's statuses: each batch is applied to the messages it is about. One that somebody
- * else writes at the same moment is read and applied again. Returns those that can't be read; rejects while the
- * database is unavailable.
+ * Makes the worker of the provider's statuses: each batch, with those of the other queues within 100 ms, is applied to
+ * the messages it is about. One that somebody else writes at the same moment is read and applied again. Returns those
+ * that can't be read; rejects while the database is unavailable.
  */
 export function workStatuses(options: StatusOptions) {
   const { collections } = options
+  const apply = group<KnownStatus[], void>({
+    work: async (batches) => {
+      await applyAll(options, batches.flat())
+      return batches.map(() => undefined)
+    },
+    gatherMs: GATHER_MS,
+    atOnce: 1,
+  })
   return async (batch: ConsumeMessage[]): Promise<DeadLetter[]> => {
     const dead: DeadLetter[] = []
     const known: KnownStatus[] = []
@@ -35,7 +46,7 @@ export function workStatuses(options: StatusOptions) {
       else if (reading.kind === 'known') known.push(reading.known)
       else if (reading.kind === 'marker') markers.push(reading.marker)
     }
-    await applyAll(options, known)
+    if (known.length > 0) await apply(known)
     // Last, for a marker says that what was queued before it is applied.
     await noteMarkers(collections.instances, markers)
     return dead
