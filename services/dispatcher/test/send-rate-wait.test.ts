@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import type { Callback } from '../src/channels/callback.ts'
-import type { SendSlot } from '../src/channels/send-rate-limit/send-rate-limit.ts'
+import type { FoundSlot } from '../src/channels/send-rate-limit/waiting-sends.ts'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
 import type { RunResult } from '../src/deliver/thread-run.ts'
 import type { LeasedMessages } from '../src/deliver/written-message.ts'
@@ -19,7 +19,7 @@ afterEach(() => {
 })
 
 /** A runner whose database takes its time and whose number's slots are given; times count from the start. */
-function limitedRunner(options: { commitMs: number; slots: SendSlot[] }) {
+function limitedRunner(options: { commitMs: number; slots: FoundSlot[] }) {
   const sent: number[] = []
   const released: number[] = []
   const slots = options.slots.map((slot) => ({ ...slot, at: START + slot.at }))
@@ -78,7 +78,7 @@ function limitedRunner(options: { commitMs: number; slots: SendSlot[] }) {
 }
 
 test('a database that takes 120 ms neither makes a send miss its slot nor lets it leave before', async () => {
-  const reserved = [400, 700].map((at): SendSlot => ({ kind: 'reserved', at }))
+  const reserved = [400, 700].map((at): FoundSlot => ({ kind: 'reserved', at }))
   const runner = limitedRunner({ commitMs: 120, slots: reserved })
   const done = runner.through()
   await jest.advanceTimersByTimeAsync(5_000)
@@ -87,7 +87,7 @@ test('a database that takes 120 ms neither makes a send miss its slot nor lets i
 })
 
 test('a slot that has gone by while the database stood still is left, and another one waited for', async () => {
-  const reserved = [400, 2_000, 3_000].map((at): SendSlot => ({ kind: 'reserved', at }))
+  const reserved = [400, 2_000, 3_000].map((at): FoundSlot => ({ kind: 'reserved', at }))
   const runner = limitedRunner({ commitMs: 600, slots: reserved })
   const done = runner.through()
   await jest.advanceTimersByTimeAsync(10_000)
@@ -97,7 +97,7 @@ test('a slot that has gone by while the database stood still is left, and anothe
 })
 
 test('a send whose slots have gone by for too long does not leave under its old claim, which is taken back', async () => {
-  const reserved = [400, 2_000, 9_000].map((at): SendSlot => ({ kind: 'reserved', at }))
+  const reserved = [400, 2_000, 9_000].map((at): FoundSlot => ({ kind: 'reserved', at }))
   const runner = limitedRunner({ commitMs: 600, slots: reserved })
   const done = runner.through()
   await jest.advanceTimersByTimeAsync(10_000)

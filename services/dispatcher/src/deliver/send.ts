@@ -176,10 +176,12 @@ async function waitForRate(
   if (keys === undefined) return undefined
   if (run.record.state === 'received' && run.record.source === 'meta')
     await run.options.sendRateLimit.count(keys)
-  const until = await run.rate.waitUntil(send.id, keys)
-  if (until === undefined) return undefined
+  const wait = await run.rate.nextWait(send.id, { keys, ended: run.leased.ended })
+  if (wait === undefined) return undefined
   await run.storeAnswer('rate')
-  return { kind: 'wait', record: run.record, until, for: 'rate' }
+  const { record } = run
+  if (wait.kind === 'queued') return { kind: 'pending', record, settled: wait.settled, for: 'rate' }
+  return { kind: 'wait', record, until: wait.at, for: 'rate' }
 }
 
 /** Whether a send that was just claimed may leave: while the lease is valid, for as long as others wait for its status. */

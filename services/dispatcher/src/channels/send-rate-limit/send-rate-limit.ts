@@ -2,6 +2,7 @@ import type { Log } from '@parley/shared/log'
 import type { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
 import { createRemoteClock } from './remote-clock.ts'
+import { type FoundSlot, WaitingSends } from './waiting-sends.ts'
 
 /** What a send counts against: the number it leaves from, and that number together with the person. */
 export interface RateKeys {
@@ -13,12 +14,17 @@ export interface RateKeys {
 export type SendSlot =
   /** At this time (milliseconds since the epoch), which is reserved for it. */
   | { kind: 'reserved'; at: number }
-  /** Not before this time; ask again then. */
+  /** Not before this time, when its person's rate has room; ask again then. */
   | { kind: 'later'; at: number }
+  /** It waits behind others for the number's rate. */
+  | { kind: 'queued'; found: Promise<FoundSlot> }
 
 export interface SendRateLimit {
-  /** Finds the next slot for a send. Never rejects: with Redis unavailable this instance goes on alone, at an eighth of each number's rate. */
-  slot(keys: RateKeys): Promise<SendSlot>
+  /**
+   * Finds the next slot for a send, which is not needed any more once `ended` is aborted. Never rejects: with Redis
+   * unavailable this instance goes on alone, at an eighth of each number's rate.
+   */
+  slot(keys: RateKeys, ended: AbortSignal): Promise<SendSlot>
   /** Another slot for a send whose slot of `missedAt` went by unused: the person's rate moves by as much as it is later. */
   anotherSlot(keys: RateKeys, missedAt: number): Promise<Extract<SendSlot, { kind: 'reserved' }>>
   /** Counts what came in on the number: it takes of the same rate. */
@@ -32,7 +38,7 @@ export const NUMBER_INTERVAL_MS = 1_000 / 74
 /** One send to a person each 6 s, after a burst of 45. */
 export const PERSON_INTERVAL_MS = 6_000
 export const PERSON_BURST = 45
-/** How far ahead a slot is reserved; whoever would wait longer asks again. */
+/** How far ahead a slot is reserved; whoever would wait longer is queued. */
 const RESERVE_MS = 1_000
 /**
  * So much less than a person's burst allows: a send that was long on its journey must not bring the next one too close.
@@ -40,8 +46,6 @@ const RESERVE_MS = 1_000
  */
 const PERSON_MARGIN_MS = 1_500
 const PERSON_TOLERANCE_MS = PERSON_INTERVAL_MS * (PERSON_BURST - 1) - PERSON_MARGIN_MS
-/** One instance's askers come so close behind one another that even one instance uses up a number's rate. */
-const STAGGER_MS = NUMBER_INTERVAL_MS * 0.8
 const SLOW_MS = 3_000
 /** A slot missed by more was reserved by a clock that was set since. */
 const MAX_LATE_MS = 10_000
@@ -105,7 +109,6 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
   const clock = createRemoteClock()
   /** How long the last answer took: another slot must not have gone by before it is known. */
   let roundTrip = 0
-  const stagger = createStagger(STAGGER_MS)
   const find = async (keys: RateKeys, missedAt?: number): Promise<RateDecision> => {
     const sentAt = Date.now()
     const late = missedAt === undefined ? undefined : Math.min(Math.max(0, sentAt - missedAt), MAX_LATE_MS)
@@ -139,11 +142,17 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
       return { ...decision, at: decision.at + wallClockAhead() }
     }
   }
+  const waiting = new WaitingSends(find)
   return {
-    async slot(keys) {
+    async slot(keys, ended) {
+      const queued = (notBefore: number): SendSlot => ({
+        kind: 'queued',
+        found: waiting.add(keys, { notBefore, ended }),
+      })
+      if (waiting.has(keys.number)) return queued(0)
       const { kind, at } = await find(keys)
-      if (kind === 'reserved') return { kind, at }
-      return { kind: 'later', at: kind === 'number_busy' ? stagger(keys.number, at) : at }
+      if (kind === 'number_busy') return queued(at)
+      return { kind: kind === 'reserved' ? kind : 'later', at }
     },
     anotherSlot: async (keys, missedAt) => ({ kind: 'reserved', at: (await find(keys, missedAt)).at }),
     async count(keys) {
@@ -160,23 +169,6 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
 /** All keys of a number in one slot of a cluster. */
 function redisKeys({ number, person }: RateKeys): [string, string, string] {
   return [`pace:{${number}}`, `pace:{${number}}:${person}`, `pace:{${number}}:slow`]
-}
-
-const MAX_NUMBERS = 100_000
-
-/**
- * Gives sends that must ask again for a number's slot a time each, `spacing` milliseconds apart and none before
- * `notBefore`: ten thousand waiting threads that ask at once would leave no time for anything else.
- */
-export function createStagger(spacing: number): (number: string, notBefore: number) => number {
-  let last: LRUCache<string, number> | undefined
-  return (number, notBefore) => {
-    last ??= new LRUCache({ max: MAX_NUMBERS })
-    const ahead = wallClockAhead()
-    const time = Math.max((last.get(number) ?? 0) + spacing, notBefore - ahead)
-    last.set(number, time)
-    return time + ahead
-  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Metrics } from '../../metrics/metrics.ts'
 import type { RateKeys, SendRateLimit, SendSlot } from './send-rate-limit.ts'
+import type { FoundSlot } from './waiting-sends.ts'
 
 const MAX_SLOTS = 20_000
 /** No slot is given out for so far ahead; such a one is by a clock that was set back since. */
@@ -12,11 +13,21 @@ export interface SendSlots {
   reserved: LRUCache<string, number>
   /** When it first asked for one. */
   asked: LRUCache<string, number>
+  /** Those that wait behind others, until there is something new for them. */
+  queued: Map<string, Promise<void>>
 }
+
+/** What a send waits for before it is claimed. */
+export type RateWait =
+  /** A time, in milliseconds since the epoch. */
+  | { kind: 'until'; at: number }
+  /** Its turn among those that wait for the same number; the promise never rejects. */
+  | { kind: 'queued'; settled: Promise<void> }
 
 export const createSendSlots = (): SendSlots => ({
   reserved: new LRUCache({ max: MAX_SLOTS }),
   asked: new LRUCache({ max: MAX_SLOTS }),
+  queued: new Map(),
 })
 
 /** Limits the sends of one message to the rate of where they go. */
@@ -40,16 +51,25 @@ export class SendRate {
     this.#now = options.now
   }
 
-  /** Until when (milliseconds since the epoch) to wait before a send is claimed; undefined for no longer. */
-  async waitUntil(sendId: string, keys: RateKeys): Promise<number | undefined> {
+  /** What to wait for before a send is claimed, which it is until `ended` is aborted; undefined for nothing more. */
+  async nextWait(
+    sendId: string,
+    { keys, ended }: { keys: RateKeys; ended: AbortSignal },
+  ): Promise<RateWait | undefined> {
     const now = this.#now
-    const { asked } = this.#slots
+    const { asked, queued } = this.#slots
     if (!asked.has(sendId)) asked.set(sendId, now())
-    const slot = await this.#slotOf(sendId, keys)
+    const already = queued.get(sendId)
+    if (already !== undefined) return { kind: 'queued', settled: already }
+    const slot = await this.#slotOf(sendId, { keys, ended })
+    if (slot.kind === 'queued') {
+      const settled = this.#whenFound(sendId, slot.found)
+      queued.set(sendId, settled)
+      return { kind: 'queued', settled }
+    }
     this.#slotAt = slot.at
-    const claimAt = slot.kind === 'reserved' ? slot.at - CLAIM_AHEAD_MS : slot.at
-    if (slot.kind === 'reserved' && claimAt <= now()) return undefined
-    return claimAt
+    const at = actAt(slot)
+    return slot.kind === 'reserved' && at <= now() ? undefined : { kind: 'until', at }
   }
 
   /** Waits for the slot of a send that is claimed, or for another where claiming took too long; then it leaves. */
@@ -61,13 +81,21 @@ export class SendRate {
     this.#metrics.waited((this.#now() - since) / 1_000)
   }
 
+  /** Reserves what is found, and resolves when there is something to be done with it. */
+  async #whenFound(sendId: string, found: Promise<FoundSlot>): Promise<void> {
+    const slot = await found
+    if (slot.kind === 'reserved') this.#slots.reserved.set(sendId, slot.at)
+    await pause(actAt(slot) - this.#now())
+    this.#slots.queued.delete(sendId)
+  }
+
   /** The one that is reserved for it; another where that has gone by. */
-  async #slotOf(sendId: string, keys: RateKeys): Promise<SendSlot> {
+  async #slotOf(sendId: string, { keys, ended }: { keys: RateKeys; ended: AbortSignal }): Promise<SendSlot> {
     const reserved = this.#slots.reserved.get(sendId)
     if (reserved !== undefined && !isMissed(reserved, this.#now())) return { kind: 'reserved', at: reserved }
     const slot =
       reserved === undefined
-        ? await this.#sendRateLimit.slot(keys)
+        ? await this.#sendRateLimit.slot(keys, ended)
         : await this.#sendRateLimit.anotherSlot(keys, reserved)
     if (slot.kind === 'reserved') this.#slots.reserved.set(sendId, slot.at)
     return slot
@@ -78,6 +106,9 @@ export class SendRate {
 export const SLOT_LATE_MS = 40
 /** A send is claimed this long before its slot, or a database that takes its time would make it late. */
 export const CLAIM_AHEAD_MS = 250
+
+/** When a send with this slot is claimed, or asks again. */
+const actAt = ({ kind, at }: FoundSlot): number => (kind === 'reserved' ? at - CLAIM_AHEAD_MS : at)
 
 /** Waits for the slot of a claimed send; where claiming took so long that it has gone by, for another one. */
 export async function awaitSlot(options: {

@@ -1,0 +1,85 @@
+import { Fifo } from '../../round-robin/ready-threads.ts'
+import type { RateDecision, RateKeys } from './send-rate-limit.ts'
+
+/** So many ask at the same time: a number's rate is used up also where an answer takes 100 ms. */
+const ASK_AT_ONCE = 8
+/** No answer says to wait for longer; one that does came of a clock that was set since. */
+const MAX_PAUSE_MS = 1_000
+
+/** A slot that was found for a send, or until when its person's rate is used up (milliseconds since the epoch). */
+export type FoundSlot = { kind: 'reserved'; at: number } | { kind: 'later'; at: number }
+
+interface Waiting {
+  keys: RateKeys
+  /** Aborted once nobody needs the slot any more. */
+  ended: AbortSignal
+  found(slot: FoundSlot): void
+}
+
+interface NumberQueue {
+  waiting: Fifo<Waiting>
+  /** When the number may have a slot again (milliseconds since the epoch). */
+  notBefore: number
+}
+
+/**
+ * The sends of one instance that wait for their number's rate: first come, first served. Only the first of each number
+ * ask for a slot, and none before there may be one, so that those behind them cost nothing however many they are.
+ */
+export class WaitingSends {
+  readonly #ask: (keys: RateKeys) => Promise<RateDecision>
+  readonly #numbers = new Map<string, NumberQueue>()
+
+  /** `ask` never rejects. */
+  constructor(ask: (keys: RateKeys) => Promise<RateDecision>) {
+    this.#ask = ask
+  }
+
+  /** Whether sends wait for this number. */
+  has(number: string): boolean {
+    return this.#numbers.has(number)
+  }
+
+  /** Puts a send behind the others of its number. */
+  add(keys: RateKeys, { notBefore, ended }: { notBefore: number; ended: AbortSignal }): Promise<FoundSlot> {
+    return new Promise((found) => {
+      const known = this.#numbers.get(keys.number)
+      const queue = known ?? { waiting: new Fifo<Waiting>(), notBefore }
+      queue.waiting.push({ keys, ended, found })
+      if (known !== undefined) return
+      this.#numbers.set(keys.number, queue)
+      void this.#serve(keys.number, queue)
+    })
+  }
+
+  async #serve(number: string, queue: NumberQueue): Promise<void> {
+    for (let first: Waiting[] = []; ; ) {
+      const pauseMs = Math.min(queue.notBefore - Date.now(), MAX_PAUSE_MS)
+      if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      first = firstOf(first, queue.waiting)
+      if (first.length === 0) return void this.#numbers.delete(number)
+      const decisions = await Promise.all(first.map(({ keys }) => this.#ask(keys)))
+      first = first.filter(({ found }, index) => {
+        const { kind, at } = decisions[index] as RateDecision
+        if (kind === 'number_busy') queue.notBefore = at
+        else found({ kind: kind === 'reserved' ? kind : 'later', at })
+        return kind === 'number_busy'
+      })
+    }
+  }
+}
+
+/** Those that are to ask next: those that were told to wait, and then others in the order in which they came. */
+function firstOf(told: Waiting[], waiting: Fifo<Waiting>): Waiting[] {
+  const first: Waiting[] = []
+  const take = (one: Waiting) => {
+    if (one.ended.aborted) one.found({ kind: 'later', at: Date.now() })
+    else first.push(one)
+  }
+  told.forEach(take)
+  for (let next = waiting.first; next !== undefined && first.length < ASK_AT_ONCE; next = waiting.first) {
+    waiting.take()
+    take(next)
+  }
+  return first
+}
