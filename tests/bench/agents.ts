@@ -22,6 +22,8 @@ const size = z.object({
   MODEL_MS: integer({ min: 0, max: 30_000 }).default(5_000).describe('How long the model takes'),
 })
 const WAITING_MS = 60_000
+/** Of the templated messages of a run, for each kind; an even number. */
+const SLICES = 4
 const INPUT = 'Onde está a minha encomenda?'
 const CHARACTER = { name: 'Ana', description: 'Answers customers', backstory: 'Knows every parcel.' }
 
@@ -58,8 +60,7 @@ try {
     const kib = await measureMemory()
     const ours = await measureModelLoop(startDispatcher(), { queued: true })
     const bare = await measureModelLoop(startBare(), { queued: false })
-    const alone = await measureTemplated(0)
-    const waiting = await measureTemplated(CONVERSATIONS)
+    const { alone, waiting } = await measureTemplated()
     console.log(
       `${run < 1 ? 'to warm up' : `run ${run}`}: ${kib.toFixed(1)} KiB for each conversation; turns a second of processor ` +
         `${ours.toFixed(0)}, bare ${bare.toFixed(0)}; templated ${alone.toFixed(0)}/s, while they wait ${waiting.toFixed(0)}/s`,
@@ -111,16 +112,31 @@ function startBare(): Runner {
   })
 }
 
-/** Templated messages a second, from the tenth to the last tenth, while so many conversations wait for the model. */
-async function measureTemplated(waiting: number): Promise<number> {
+/**
+ * Templated messages a second, alone and while conversations wait for the model: slices of the same process's work, each
+ * from its tenth to its last tenth, in turns, since the machine's speed changes within a minute.
+ */
+async function measureTemplated(): Promise<{ alone: number; waiting: number }> {
   const runner = startDispatcher()
   await converse()
-  await sendTemplated(MESSAGES / 5)
-  if (waiting > 0) await startWaiting(waiting)
-  await sendTemplated(MESSAGES)
-  const perSecond = rateBetween(sink.times(), 0.1, 0.9)
+  await sendTemplated(Math.ceil(MESSAGES / 5))
+  const rates = { alone: [] as number[], waiting: [] as number[] }
+  const measureSlices = async (kind: 'alone' | 'waiting', slices: number) => {
+    for (let slice = 0; slice < slices; slice++) {
+      await sendTemplated(Math.ceil(MESSAGES / SLICES))
+      rates[kind].push(rateBetween(sink.times(), 0.1, 0.9))
+    }
+  }
+  // Alone, waiting, waiting, alone, and so on: what changes evenly from slice to slice weighs the same for both.
+  await measureSlices('alone', 1)
+  for (let done = 0; done < SLICES; done += 2) {
+    await startWaiting(CONVERSATIONS)
+    await measureSlices('waiting', 2)
+    await endWaiting(CONVERSATIONS)
+    await measureSlices('alone', done + 2 < SLICES ? 2 : 1)
+  }
   await end(runner)
-  return perSecond
+  return { alone: mean(rates.alone), waiting: mean(rates.waiting) }
 }
 
 /** Resolves when all of them got where they are sent. */
@@ -145,6 +161,13 @@ async function startWaiting(conversations: number): Promise<void> {
     throw new Error(`Only ${model.waiting()} of ${conversations} conversations came to wait for the model`)
 }
 
+/** The model responds to those that wait; resolves when all have their answers. */
+async function endWaiting(conversations: number): Promise<void> {
+  sink.forget()
+  model.resume()
+  await sink.until(conversations)
+}
+
 function say({ messages }: { messages: number }): Promise<void> {
   return system.fill({
     messages,
@@ -161,6 +184,10 @@ async function end(runner: Runner): Promise<void> {
   model.resume()
   await system.purge()
   await system.messages.deleteMany({})
+}
+
+function mean(values: number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
 function print(measured: {
