@@ -1,5 +1,6 @@
 // What conversations cost that wait for a model: memory, processor time for each turn, and what goes on meanwhile.
 
+import { setTimeout as pause } from 'node:timers/promises'
 import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
@@ -18,16 +19,17 @@ const size = z.object({
   EACH: integer({ min: 1, max: 100 }).default(3).describe('Messages of each, where turns are measured'),
   MESSAGES: integer({ min: 1_000, max: 1_000_000 }).default(30_000).describe('Templated messages of one run'),
   RUNS: integer({ min: 1, max: 20 }).default(3).describe('Runs of each'),
-  WARM_UPS: integer({ min: 0, max: 9 }).default(1).describe('Runs of each that are not counted, beforehand'),
   MODEL_MS: integer({ min: 0, max: 30_000 }).default(5_000).describe('How long the model takes'),
 })
 const WAITING_MS = 60_000
+const LOOK_MS = 500
+const MOST_LOOKS = 60
 /** Of the templated messages of a run, for each kind; an even number. */
 const SLICES = 4
 const INPUT = 'Onde está a minha encomenda?'
 const CHARACTER = { name: 'Ana', description: 'Answers customers', backstory: 'Knows every parcel.' }
 
-const { CONVERSATIONS, EACH, MESSAGES, RUNS, WARM_UPS, MODEL_MS } = parseConfig(size, process.env)
+const { CONVERSATIONS, EACH, MESSAGES, RUNS, MODEL_MS } = parseConfig(size, process.env)
 const people = Array.from({ length: CONVERSATIONS }, (_, n) => `person-${n}`)
 const threads = Array.from({ length: 1_000 }, (_, n) => `thread-${n}`)
 leaveLastCore()
@@ -56,16 +58,14 @@ try {
   const memory: number[] = []
   const loop = { ours: [] as number[], bare: [] as number[] }
   const templated = { alone: [] as number[], waiting: [] as number[] }
-  for (let run = 1 - WARM_UPS; run <= RUNS; run++) {
+  for (let run = 1; run <= RUNS; run++) {
     const kib = await measureMemory()
-    const ours = await measureModelLoop(startDispatcher(), { queued: true })
-    const bare = await measureModelLoop(startBare(), { queued: false })
+    const { ours, bare } = await measureModelLoops()
     const { alone, waiting } = await measureTemplated()
     console.log(
-      `${run < 1 ? 'to warm up' : `run ${run}`}: ${kib.toFixed(1)} KiB for each conversation; turns a second of processor ` +
+      `run ${run}: ${kib.toFixed(1)} KiB for each conversation; turns a second of processor ` +
         `${ours.toFixed(0)}, bare ${bare.toFixed(0)}; templated ${alone.toFixed(0)}/s, while they wait ${waiting.toFixed(0)}/s`,
     )
-    if (run < 1) continue
     memory.push(kib)
     loop.ours.push(ours)
     loop.bare.push(bare)
@@ -87,6 +87,15 @@ async function measureMemory(): Promise<number> {
   const after = residentKib(runner)
   await end(runner)
   return (after - before) / CONVERSATIONS
+}
+
+/** Each loop twice, ours first and last: what changes evenly meanwhile weighs the same for both. */
+async function measureModelLoops(): Promise<{ ours: number; bare: number }> {
+  const measureOurs = () => measureModelLoop(startDispatcher(), { queued: true })
+  const measureBare = () => measureModelLoop(startBare(), { queued: false })
+  const first = await measureOurs()
+  const bare = [await measureBare(), await measureBare()]
+  return { ours: mean([first, await measureOurs()]), bare: mean(bare) }
 }
 
 /** Turns for each second of the process's processor time, all conversations going on at once; from the third to the end. */
@@ -122,6 +131,7 @@ async function measureTemplated(): Promise<{ alone: number; waiting: number }> {
   await sendTemplated(Math.ceil(MESSAGES / 5))
   const rates = { alone: [] as number[], waiting: [] as number[] }
   const measureSlices = async (kind: 'alone' | 'waiting', slices: number) => {
+    await settle(runner)
     for (let slice = 0; slice < slices; slice++) {
       await sendTemplated(Math.ceil(MESSAGES / SLICES))
       rates[kind].push(rateBetween(sink.times(), 0.1, 0.9))
@@ -159,6 +169,16 @@ async function startWaiting(conversations: number): Promise<void> {
   await say({ messages: conversations })
   if (!(await waitUntil(() => model.waiting() >= conversations, { timeoutMs: WAITING_MS })))
     throw new Error(`Only ${model.waiting()} of ${conversations} conversations came to wait for the model`)
+}
+
+/** Resolves when what came before is done with: the process takes less than a tenth of a core. */
+async function settle(runner: Runner): Promise<void> {
+  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    const before = cpuSeconds(runner)
+    await pause(LOOK_MS)
+    if (cpuSeconds(runner) - before < (LOOK_MS / 1_000) * 0.1) return
+  }
+  throw new Error('The dispatcher did not come to rest')
 }
 
 /** The model responds to those that wait; resolves when all have their answers. */

@@ -32,7 +32,7 @@ const BENCHMARKS: Record<string, Benchmark> = {
   },
   agents: {
     script: 'agents.ts',
-    quick: { RUNS: '1', WARM_UPS: '0', CONVERSATIONS: '50', MESSAGES: '2000', MODEL_MS: '500' },
+    quick: { RUNS: '1', CONVERSATIONS: '50', MESSAGES: '2000', MODEL_MS: '500' },
   },
   events: { script: 'events.ts', quick: { RUNS: '1', WARM_UPS: '0', MESSAGES: '500', WAITING: '10000' } },
   configuration: { script: 'configuration.ts', quick: { RUNS: '1', DURATION: '1', DOCUMENTS: '20' } },
