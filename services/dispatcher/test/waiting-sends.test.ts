@@ -94,7 +94,7 @@ test('a number that is to be asked an hour from now, by a clock that was ahead, 
 })
 
 const decision = fc.constantFrom<RateDecision['kind']>('reserved', 'number_busy', 'person_busy')
-const arrival = fc.record({
+const add = fc.record({
   number: fc.constantFrom('one', 'two'),
   afterMs: fc.integer({ min: 0, max: 40 }),
   isAborted: fc.boolean(),
@@ -102,34 +102,30 @@ const arrival = fc.record({
 
 test('each send is found a slot once, unless nobody needs it any more, however the answers come', () =>
   fc.assert(
-    fc.asyncProperty(
-      fc.array(arrival, { maxLength: 60 }),
-      fc.infiniteStream(decision),
-      async (arrivals, kinds) => {
-        const inFlight = { one: 0, two: 0 }
-        const ask = async ({ number, person }: RateKeys): Promise<RateDecision> => {
-          const one = number as keyof typeof inFlight
-          expect(arrivals[Number(person)]?.isAborted).toBe(false)
-          expect(++inFlight[one]).toBeLessThanOrEqual(8)
-          const kind = kinds.next().value as RateDecision['kind']
-          await new Promise((resolve) => setTimeout(resolve, 2))
-          inFlight[one]--
-          return { kind, at: Date.now() + 5 }
-        }
-        const waiting = new WaitingSends(ask)
-        const found: number[] = []
-        const all: Array<Promise<unknown>> = []
-        for (const [n, { number, afterMs, isAborted }] of arrivals.entries()) {
-          await jest.advanceTimersByTimeAsync(afterMs)
-          const ended = isAborted ? AbortSignal.abort() : never
-          const added = waiting.add({ number, person: String(n) }, { notBefore: Date.now() + 5, ended })
-          all.push(added.then(({ kind }) => kind === 'reserved' && found.push(n)))
-        }
-        await jest.advanceTimersByTimeAsync(10_000)
-        await Promise.all(all)
-        expect([waiting.has('one'), waiting.has('two')]).toEqual([false, false])
-        expect(new Set(found).size).toBe(found.length)
-      },
-    ),
+    fc.asyncProperty(fc.array(add, { maxLength: 60 }), fc.infiniteStream(decision), async (adds, kinds) => {
+      const inFlight = { one: 0, two: 0 }
+      const ask = async ({ number, person }: RateKeys): Promise<RateDecision> => {
+        const one = number as keyof typeof inFlight
+        expect(adds[Number(person)]?.isAborted).toBe(false)
+        expect(++inFlight[one]).toBeLessThanOrEqual(8)
+        const kind = kinds.next().value as RateDecision['kind']
+        await new Promise((resolve) => setTimeout(resolve, 2))
+        inFlight[one]--
+        return { kind, at: Date.now() + 5 }
+      }
+      const waiting = new WaitingSends(ask)
+      const found: number[] = []
+      const all: Array<Promise<unknown>> = []
+      for (const [n, { number, afterMs, isAborted }] of adds.entries()) {
+        await jest.advanceTimersByTimeAsync(afterMs)
+        const ended = isAborted ? AbortSignal.abort() : never
+        const added = waiting.add({ number, person: String(n) }, { notBefore: Date.now() + 5, ended })
+        all.push(added.then(({ kind }) => kind === 'reserved' && found.push(n)))
+      }
+      await jest.advanceTimersByTimeAsync(10_000)
+      await Promise.all(all)
+      expect([waiting.has('one'), waiting.has('two')]).toEqual([false, false])
+      expect(new Set(found).size).toBe(found.length)
+    }),
     { numRuns: 200 },
   ))

@@ -69,14 +69,14 @@ export class WaitingSends {
   }
 }
 
-/** Those that are to ask next: those that were told to wait, and then others in the order in which they came. */
-function firstOf(told: Waiting[], waiting: Fifo<Waiting>): Waiting[] {
+/** Those that are to ask next: those that found no slot, and then others in the order in which they came. */
+function firstOf(deferred: Waiting[], waiting: Fifo<Waiting>): Waiting[] {
   const first: Waiting[] = []
   const take = (one: Waiting) => {
     if (one.ended.aborted) one.found({ kind: 'later', at: Date.now() })
     else first.push(one)
   }
-  told.forEach(take)
+  deferred.forEach(take)
   for (let next = waiting.first; next !== undefined && first.length < ASK_AT_ONCE; next = waiting.first) {
     waiting.take()
     take(next)
