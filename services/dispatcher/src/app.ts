@@ -9,10 +9,8 @@ import { createInternalClient, roundRobin } from '@parley/shared/internal-client
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
 import { connectBroker } from '@parley/shared/messaging/connection'
-import { consumeBatches } from '@parley/shared/messaging/consumer'
 import { partitionQueue } from '@parley/shared/messaging/layout'
 import { createPublisher } from '@parley/shared/messaging/publisher'
-import { STATUS_QUEUES } from '@parley/shared/messaging/topology'
 import { connectMongo } from '@parley/shared/mongo'
 import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
@@ -51,8 +49,8 @@ import { countLostMessages } from './reconciliation/count-lost.ts'
 import { reconciliationRoutes } from './reconciliation/reconciliation-routes.ts'
 import { followDocumentChanges } from './replica/follow-changes.ts'
 import { type Partition, type Partitions, startPartitions } from './schedule/partitions.ts'
+import { statusConsumers } from './statuses/status-consumers.ts'
 import { watchStatuses } from './statuses/status-watch.ts'
-import { workStatuses } from './statuses/work-statuses.ts'
 import { startAddingUp } from './store/add-up-usage.ts'
 import { collectionsOf, prepareDatabase } from './store/collections.ts'
 import { createCommitter, statusWriter } from './store/commit.ts'
@@ -61,9 +59,6 @@ import { readLayout } from './store/layout-record.ts'
 import { createLeaseStore } from './store/lease-store.ts'
 import { createTraffic } from './store/traffic.ts'
 import { createThreadLog } from './thread-log/thread-log.ts'
-
-/** Statuses of a queue that are not acked yet. They are gathered: with fewer, many would wait for that. */
-const STATUS_PREFETCH = 500
 
 /** Connects in the background, works this instance's partitions and the provider's statuses, serves the message log. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
@@ -134,22 +129,14 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     webhook,
     traffic,
   })
-  const applyStatuses = workStatuses({
+  const statusQueues = statusConsumers({
     collections,
     metrics: outbound.metrics,
     traffic,
     committer: createCommitter(messages, statusWriter(instance)),
+    deadLetters: publisher,
+    log,
   })
-  const statusConsumers = STATUS_QUEUES.map((queue) => ({
-    queue,
-    consumer: consumeBatches({
-      queue,
-      prefetch: STATUS_PREFETCH,
-      work: applyStatuses,
-      deadLetters: publisher,
-      log,
-    }),
-  }))
   const retentionMs = retentionOf(config)
   const identity = inner(config.IDENTITY_URL, 'identity')
   const authorizer = createAuthorizer(identity)
@@ -177,7 +164,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     layout,
     oldest: () =>
       new Map([
-        ...statusConsumers.map(({ queue, consumer }) => [queue, consumer.oldestAt()] as const),
+        ...[...statusQueues].map(([queue, consumer]) => [queue, consumer.oldestAt()] as const),
         ...[...workedPartitions()].map(
           ([, partition]) => [partitionQueue(partition.lease), partition.oldestAt()] as const,
         ),
@@ -213,7 +200,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     })
     auditBroker.follow(auditor)
     for (const consumer of [events.changes, ...changes]) broker.follow(consumer)
-    for (const { consumer } of statusConsumers) broker.follow(consumer)
+    for (const consumer of statusQueues.values()) broker.follow(consumer)
     const changing = startLayoutChanges({
       ...{ collections, startSession, broker, publisher, instance, log },
       configured: config.PARTITIONS,
@@ -297,7 +284,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       await streams.close()
       if (await database.isUp().catch(() => false)) await (await working).close()
       await statuses.close()
-      await Promise.all(statusConsumers.map(({ consumer }) => consumer.close()))
+      await Promise.all([...statusQueues.values()].map((consumer) => consumer.close()))
       await traffic.close()
       await Promise.all([publisher, events.changes, ...changes].map((one) => one.close()))
       await events.close()

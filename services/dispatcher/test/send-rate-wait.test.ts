@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import type { Callback } from '../src/channels/callback.ts'
+import type { SendSlot } from '../src/channels/send-rate-limit/send-rate-limit.ts'
 import type { FoundSlot } from '../src/channels/send-rate-limit/waiting-sends.ts'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
 import type { RunResult } from '../src/deliver/thread-run.ts'
@@ -19,7 +20,7 @@ afterEach(() => {
 })
 
 /** A runner whose database takes its time and whose number's slots are given; times count from the start. */
-function limitedRunner(options: { commitMs: number; slots: FoundSlot[] }) {
+function limitedRunner(options: { commitMs: number; slots: FoundSlot[]; queued?: Promise<FoundSlot> }) {
   const sent: number[] = []
   const released: number[] = []
   const slots = options.slots.map((slot) => ({ ...slot, at: START + slot.at }))
@@ -36,8 +37,9 @@ function limitedRunner(options: { commitMs: number; slots: FoundSlot[] }) {
     deliveryOptions(sends, {
       read: async () => null,
       sendRateLimit: {
-        slot: async () => {
+        slot: async (): Promise<SendSlot> => {
           asked.push('first')
+          if (options.queued !== undefined) return { kind: 'queued', found: options.queued }
           return slots.shift() ?? { kind: 'later', at: Date.now() + 60_000 }
         },
         anotherSlot: async () => {
@@ -66,8 +68,9 @@ function limitedRunner(options: { commitMs: number; slots: FoundSlot[] }) {
   const runThrough = async (record: MessageRecord): Promise<RunResult> => {
     const runOnce = (record: MessageRecord) => run(record, leased, (call) => call())
     for (let result = await runOnce(record); ; result = await runOnce(result.record)) {
-      if (result.kind !== 'wait') return result
-      await pause(result.until - Date.now())
+      if (result.kind === 'wait') await pause(result.until - Date.now())
+      else if (result.kind === 'pending') await result.settled
+      else return result
     }
   }
   const message = newRecord({
@@ -111,4 +114,15 @@ test('a slot of now is used at once', async () => {
   await jest.advanceTimersByTimeAsync(100)
   expect(await done).toEqual({ kind: 'closed' })
   expect(runner.sent).toEqual([0])
+})
+
+test('a send that waits behind others for its number leaves at the slot that is found, asked for once', async () => {
+  const { promise: queued, resolve } = Promise.withResolvers<FoundSlot>()
+  const runner = limitedRunner({ commitMs: 120, slots: [], queued })
+  const done = runner.through()
+  await jest.advanceTimersByTimeAsync(3_000)
+  resolve({ kind: 'reserved', at: START + 4_000 })
+  await jest.advanceTimersByTimeAsync(3_000)
+  expect(await done).toEqual({ kind: 'closed' })
+  expect([runner.sent, runner.asked]).toEqual([[4_000], ['first']])
 })

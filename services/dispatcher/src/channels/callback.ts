@@ -3,7 +3,7 @@ import type { PersonalContent } from '../message/message-record.ts'
 import type { Outcome } from '../message/outcome.ts'
 import type { Channel } from './channels.ts'
 import type { MayLeave } from './http/http-client.ts'
-import type { RateKeys } from './send-rate-limit/send-rate-limit.ts'
+import type { RateKeys } from './send-rate-limit/local-rate.ts'
 
 /** One thing to send to one person. */
 export interface Delivery {

@@ -11,10 +11,13 @@ import { applyStatuses, type SendStatus } from './apply-status.ts'
 import { markerOf, noteMarkers, type StatusMarker } from './status-marker.ts'
 
 const MAX_ROUNDS = 20
+/** Messages that are read at once: each is whole in memory, with its turns. */
+const READ_AT_ONCE = 100
 /** A send's statuses come right behind each other, and behind the response, which is to be stored first. */
 const GATHER_MS = 100
 
-interface StatusOptions {
+/** What applying statuses takes. */
+export interface StatusOptions {
   collections: Pick<Collections, 'messages' | 'instances'>
   committer: Committer
   metrics: Pick<Metrics, 'sent' | 'delivered'>
@@ -30,7 +33,9 @@ export function workStatuses(options: StatusOptions) {
   const { collections } = options
   const apply = group<KnownStatus[], void>({
     work: async (batches) => {
-      await applyAll(options, batches.flat())
+      const known = Map.groupBy(batches.flat(), ({ messageId }) => messageId)
+      const waiting = [...known]
+      while (waiting.length > 0) await applyAll(options, new Map(waiting.splice(0, READ_AT_ONCE)))
       return batches.map(() => undefined)
     },
     gatherMs: GATHER_MS,
@@ -55,9 +60,9 @@ export function workStatuses(options: StatusOptions) {
 
 async function applyAll(
   { collections, committer, metrics, traffic }: StatusOptions,
-  known: KnownStatus[],
+  known: Map<string, KnownStatus[]>,
 ): Promise<void> {
-  let waiting = Map.groupBy(known, ({ messageId }) => messageId)
+  let waiting = known
   for (let round = 0; waiting.size > 0; round++) {
     if (round === MAX_ROUNDS) throw new Error('statuses could not be applied')
     const records = await collections.messages.find({ _id: { $in: [...waiting.keys()] } }).toArray()

@@ -1,23 +1,11 @@
 import type { Log } from '@parley/shared/log'
 import type { Redis } from 'ioredis'
-import { LRUCache } from 'lru-cache'
+import { createLocalRate, type RateDecision, type RateKeys } from './local-rate.ts'
 import { createRemoteClock } from './remote-clock.ts'
 import { type FoundSlot, WaitingSends } from './waiting-sends.ts'
 
-/** What a send counts against: the number it leaves from, and that number together with the person. */
-export interface RateKeys {
-  number: string
-  person: string
-}
-
-/** When a send may leave. */
-export type SendSlot =
-  /** At this time (milliseconds since the epoch), which is reserved for it. */
-  | { kind: 'reserved'; at: number }
-  /** Not before this time, when its person's rate has room; ask again then. */
-  | { kind: 'later'; at: number }
-  /** It waits behind others for the number's rate. */
-  | { kind: 'queued'; found: Promise<FoundSlot> }
+/** When a send may leave: what was found, or will be once those before it have got the number's rate. */
+export type SendSlot = FoundSlot | { kind: 'queued'; found: Promise<FoundSlot> }
 
 export interface SendRateLimit {
   /**
@@ -142,7 +130,7 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
       return { ...decision, at: decision.at + wallClockAhead() }
     }
   }
-  const waiting = new WaitingSends(find)
+  const waiting = new WaitingSends({ ask: find, intervalMs: NUMBER_INTERVAL_MS })
   return {
     async slot(keys, ended) {
       const queued = (notBefore: number): SendSlot => ({
@@ -176,40 +164,3 @@ function redisKeys({ number, person }: RateKeys): [string, string, string] {
  * the other, once it is set back, everybody would wait for its time to come again.
  */
 const wallClockAhead = () => Date.now() - performance.now()
-
-const MAX_KEYS = 100_000
-
-/** What was found for a send: a slot that is reserved for it, or whose limit it waits for until when at least. */
-export type RateDecision = { kind: 'reserved' | 'number_busy' | 'person_busy'; at: number }
-
-/**
- * The rate of one instance on its own (GCRA: the generic cell rate algorithm of ITU-T I.371): at most one send each
- * `numberInterval` milliseconds from a number, and one each `personInterval` to a person, up to `personTolerance` early.
- */
-export function createLocalRate(limits: {
-  numberInterval: number
-  personInterval: number
-  personTolerance: number
-  reserve: number
-}): (keys: RateKeys, request: { now: number; late?: number | undefined }) => RateDecision {
-  const { numberInterval, personInterval, personTolerance, reserve } = limits
-  const numbers = new LRUCache<string, number>({ max: MAX_KEYS })
-  const persons = new LRUCache<string, number>({ max: MAX_KEYS })
-  return (keys, { now, late }) => {
-    const pair = `${keys.number} ${keys.person}`
-    const number = Math.max(numbers.get(keys.number) ?? 0, now)
-    // It missed its slot by so much: another is given at once, and moves the person's rate by as much as it is later.
-    if (late !== undefined) {
-      numbers.set(keys.number, number + numberInterval)
-      persons.set(pair, (persons.get(pair) ?? now) + number - now + late)
-      return { kind: 'reserved', at: number }
-    }
-    const person = Math.max(persons.get(pair) ?? 0, number)
-    const personFree = person - personTolerance
-    if (personFree > number) return { kind: 'person_busy', at: personFree }
-    if (number - now > reserve) return { kind: 'number_busy', at: number - reserve / 2 }
-    numbers.set(keys.number, number + numberInterval)
-    persons.set(pair, person + personInterval)
-    return { kind: 'reserved', at: number }
-  }
-}

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Metrics } from '../../metrics/metrics.ts'
-import type { RateKeys, SendRateLimit, SendSlot } from './send-rate-limit.ts'
+import type { RateKeys } from './local-rate.ts'
+import type { SendRateLimit, SendSlot } from './send-rate-limit.ts'
 import type { FoundSlot } from './waiting-sends.ts'
 
 const MAX_SLOTS = 20_000
@@ -13,7 +14,7 @@ export interface SendSlots {
   reserved: LRUCache<string, number>
   /** When it first asked for one. */
   asked: LRUCache<string, number>
-  /** Those that wait behind others, until there is something new for them. */
+  /** Those that wait behind others, until there is something new for them: one of each thread in memory. */
   queued: Map<string, Promise<void>>
 }
 

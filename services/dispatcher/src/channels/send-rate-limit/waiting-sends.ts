@@ -1,13 +1,17 @@
 import { Fifo } from '../../round-robin/ready-threads.ts'
-import type { RateDecision, RateKeys } from './send-rate-limit.ts'
+import type { RateDecision, RateKeys } from './local-rate.ts'
 
-/** So many ask at the same time: a number's rate is used up also where an answer takes 100 ms. */
-const ASK_AT_ONCE = 8
+/** So many ask at the same time where answers are quick, and where they take a second. */
+const ASK_AT_ONCE = { least: 8, most: 100 }
 /** No answer says to wait for longer; one that does came of a clock that was set since. */
 const MAX_PAUSE_MS = 1_000
 
-/** A slot that was found for a send, or until when its person's rate is used up (milliseconds since the epoch). */
-export type FoundSlot = { kind: 'reserved'; at: number } | { kind: 'later'; at: number }
+/** What was found for a send. */
+export type FoundSlot =
+  /** A slot at this time (milliseconds since the epoch), which is reserved for it. */
+  | { kind: 'reserved'; at: number }
+  /** None before this time, when its person's rate has room; ask again then. */
+  | { kind: 'later'; at: number }
 
 interface Waiting {
   keys: RateKeys
@@ -24,15 +28,18 @@ interface NumberQueue {
 
 /**
  * The sends of one instance that wait for their number's rate: first come, first served. Only the first of each number
- * ask for a slot, and none before there may be one, so that those behind them cost nothing however many they are.
+ * ask for a slot, and none before there may be one, so that those behind them cost nothing however many they are: as many
+ * as there are threads in memory, each of which waits with one send.
  */
 export class WaitingSends {
   readonly #ask: (keys: RateKeys) => Promise<RateDecision>
+  readonly #intervalMs: number
   readonly #numbers = new Map<string, NumberQueue>()
 
-  /** `ask` never rejects. */
-  constructor(ask: (keys: RateKeys) => Promise<RateDecision>) {
-    this.#ask = ask
+  /** `ask` never rejects; a number has a slot each `intervalMs` milliseconds. */
+  constructor(options: { ask(keys: RateKeys): Promise<RateDecision>; intervalMs: number }) {
+    this.#ask = options.ask
+    this.#intervalMs = options.intervalMs
   }
 
   /** Whether sends wait for this number. */
@@ -53,12 +60,15 @@ export class WaitingSends {
   }
 
   async #serve(number: string, queue: NumberQueue): Promise<void> {
+    let tookMs = 0
     for (let first: Waiting[] = []; ; ) {
       const pauseMs = Math.min(queue.notBefore - Date.now(), MAX_PAUSE_MS)
       if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
-      first = firstOf(first, queue.waiting)
+      first = firstOf(this.#askAtOnce(tookMs), first, queue.waiting)
       if (first.length === 0) return void this.#numbers.delete(number)
+      const began = performance.now()
       const decisions = await Promise.all(first.map(({ keys }) => this.#ask(keys)))
+      tookMs = performance.now() - began
       first = first.filter(({ found }, index) => {
         const { kind, at } = decisions[index] as RateDecision
         if (kind === 'number_busy') queue.notBefore = at
@@ -67,17 +77,23 @@ export class WaitingSends {
       })
     }
   }
+
+  /** Twice as many as there are slots while an answer is waited for: a slow Redis must not lower the rate. */
+  #askAtOnce(tookMs: number): number {
+    const { least, most } = ASK_AT_ONCE
+    return Math.min(Math.max(least, Math.ceil((2 * tookMs) / this.#intervalMs)), most)
+  }
 }
 
 /** Those that are to ask next: those that found no slot, and then others in the order in which they came. */
-function firstOf(deferred: Waiting[], waiting: Fifo<Waiting>): Waiting[] {
+function firstOf(count: number, deferred: Waiting[], waiting: Fifo<Waiting>): Waiting[] {
   const first: Waiting[] = []
   const take = (one: Waiting) => {
     if (one.ended.aborted) one.found({ kind: 'later', at: Date.now() })
     else first.push(one)
   }
   deferred.forEach(take)
-  for (let next = waiting.first; next !== undefined && first.length < ASK_AT_ONCE; next = waiting.first) {
+  for (let next = waiting.first; next !== undefined && first.length < count; next = waiting.first) {
     waiting.take()
     take(next)
   }

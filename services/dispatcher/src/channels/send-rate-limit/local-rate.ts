@@ -1,0 +1,44 @@
+import { LRUCache } from 'lru-cache'
+
+const MAX_KEYS = 100_000
+
+/** What a send counts against: the number it leaves from, and that number together with the person. */
+export interface RateKeys {
+  number: string
+  person: string
+}
+
+/** What was found for a send: a slot that is reserved for it, or whose limit it waits for until when at least. */
+export type RateDecision = { kind: 'reserved' | 'number_busy' | 'person_busy'; at: number }
+
+/**
+ * The rate of one instance on its own (GCRA: the generic cell rate algorithm of ITU-T I.371): at most one send each
+ * `numberInterval` milliseconds from a number, and one each `personInterval` to a person, up to `personTolerance` early.
+ */
+export function createLocalRate(limits: {
+  numberInterval: number
+  personInterval: number
+  personTolerance: number
+  reserve: number
+}): (keys: RateKeys, request: { now: number; late?: number | undefined }) => RateDecision {
+  const { numberInterval, personInterval, personTolerance, reserve } = limits
+  const numbers = new LRUCache<string, number>({ max: MAX_KEYS })
+  const persons = new LRUCache<string, number>({ max: MAX_KEYS })
+  return (keys, { now, late }) => {
+    const pair = `${keys.number} ${keys.person}`
+    const number = Math.max(numbers.get(keys.number) ?? 0, now)
+    // It missed its slot by so much: another is given at once, and moves the person's rate by as much as it is later.
+    if (late !== undefined) {
+      numbers.set(keys.number, number + numberInterval)
+      persons.set(pair, (persons.get(pair) ?? now) + number - now + late)
+      return { kind: 'reserved', at: number }
+    }
+    const person = Math.max(persons.get(pair) ?? 0, number)
+    const personFree = person - personTolerance
+    if (personFree > number) return { kind: 'person_busy', at: personFree }
+    if (number - now > reserve) return { kind: 'number_busy', at: number - reserve / 2 }
+    numbers.set(keys.number, number + numberInterval)
+    persons.set(pair, person + personInterval)
+    return { kind: 'reserved', at: number }
+  }
+}
