@@ -70,7 +70,6 @@ export function createUsage(options: {
   const { collections, metrics, log, now } = options
   const write = group<UsageEntry[], void>({
     work: (batch) => writeBatch(collections, batch.flat()).then(() => batch.map(() => undefined)),
-    charactersOf: (entries) => JSON.stringify(entries).length,
     gatherMs: GATHER_MS,
     atOnce: 1,
   })

@@ -1,8 +1,9 @@
 import { lookup as systemLookup } from 'node:dns'
 import { type BlockList, isIP, isIPv6, type LookupFunction } from 'node:net'
 import { LRUCache } from 'lru-cache'
-import { Agent, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import { CallError } from './call-error.ts'
+import { OriginPools } from './origin-pools.ts'
 import { isPublicAddress } from './public-address.ts'
 
 const CONNECT_MS = 10_000
@@ -59,7 +60,7 @@ export interface GuardedAgentOptions {
 
 export function createGuardedAgent(options: GuardedAgentOptions): GuardedAgent {
   const { allowed, maxSockets } = options
-  const agent = new Agent({
+  const pools = new OriginPools({
     allowH2: false,
     pipelining: 1,
     connections: maxSockets,
@@ -79,7 +80,7 @@ export function createGuardedAgent(options: GuardedAgentOptions): GuardedAgent {
       try {
         const { origin, path, authorization } = targetOf(request.url)
         const { method, headers, body } = request
-        agent.dispatch(
+        pools.dispatch(
           {
             ...{ origin, path, method: method as Dispatcher.HttpMethod, body: body ?? null },
             headers: authorization === undefined ? headers : { authorization, ...headers },
@@ -91,7 +92,7 @@ export function createGuardedAgent(options: GuardedAgentOptions): GuardedAgent {
       }
       return exchange
     },
-    close: () => void agent.destroy(),
+    close: () => pools.close(),
   }
 }
 

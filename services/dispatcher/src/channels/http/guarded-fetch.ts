@@ -28,12 +28,17 @@ export function createGuardedFetch(options: GuardedAgentOptions & { maxBytes: nu
       // As `Request` reads them: defaults, the content type of a form, and the bytes of any kind of body.
       const request = new Request(input, init)
       const { method, url } = request
-      const body = init.body == null ? undefined : Buffer.from(await request.arrayBuffer())
+      const body = await bytesOf(init.body, request)
       const headers = Object.fromEntries(request.headers)
       return exchange({ method, url, headers, body, signal: signal ?? undefined, maxBytes }, agent)
     },
     close: agent.close,
   }
+}
+
+async function bytesOf(body: RequestInit['body'], request: Request): Promise<Buffer | undefined> {
+  if (body == null) return undefined
+  return typeof body === 'string' ? Buffer.from(body) : Buffer.from(await request.arrayBuffer())
 }
 
 interface Call extends GuardedRequest {
