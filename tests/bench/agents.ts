@@ -17,7 +17,7 @@ const size = z.object({
     .default(2_000)
     .describe('Conversations that wait for the model at the same time'),
   EACH: integer({ min: 1, max: 100 }).default(3).describe('Messages of each, where turns are measured'),
-  MESSAGES: integer({ min: 1_000, max: 1_000_000 }).default(48_000).describe('Templated messages of one run'),
+  MESSAGES: integer({ min: 1_000, max: 1_000_000 }).default(32_000).describe('Templated messages of one run'),
   RUNS: integer({ min: 1, max: 20 }).default(3).describe('Runs of each'),
   MODEL_MS: integer({ min: 0, max: 30_000 }).default(5_000).describe('How long the model takes'),
 })
@@ -138,9 +138,11 @@ async function measureTemplated(): Promise<{ alone: Speed; waiting: Speed }> {
   await sendTemplated(Math.ceil(MESSAGES / 5))
   const speeds = { alone: [] as Speed[], waiting: [] as Speed[] }
   const measureSlices = async (kind: 'alone' | 'waiting', slices: number) => {
+    const messages = Math.ceil(MESSAGES / SLICES)
     await settle(runner)
+    // Not counted: in it V8 collects what beginning or ending the conversations left behind.
+    await sendTemplated(messages)
     for (let slice = 0; slice < slices; slice++) {
-      const messages = Math.ceil(MESSAGES / SLICES)
       const before = cpuSeconds(runner)
       await sendTemplated(messages)
       speeds[kind].push({
