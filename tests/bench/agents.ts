@@ -1,5 +1,6 @@
 // What conversations cost that wait for a model: memory, processor time for each turn, and what goes on meanwhile.
 
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
@@ -58,6 +59,7 @@ const environment = {
   MODEL_PROVIDER: 'openai-compatible',
   MODEL_NAME: 'slow',
   MODEL_BASE_URL: model.baseUrl,
+  NODE_OPTIONS: `--expose-gc --import ${join(import.meta.dirname, 'collect-on-signal.ts')}`,
 }
 const startDispatcher = () => system.startDispatcher(environment)
 let count = 0
@@ -134,13 +136,16 @@ function startBare(): Runner {
  */
 async function measureTemplated(): Promise<{ alone: Speed; waiting: Speed }> {
   const runner = startDispatcher()
-  await converse()
   await sendTemplated(Math.ceil(MESSAGES / 5))
+  await converse()
   const speeds = { alone: [] as Speed[], waiting: [] as Speed[] }
   const measureSlices = async (kind: 'alone' | 'waiting', slices: number) => {
     const messages = Math.ceil(MESSAGES / SLICES)
     await settle(runner)
-    // Not counted: in it V8 collects what beginning or ending the conversations left behind.
+    // What beginning or ending the conversations left behind would be collected during the slices.
+    runner.kill('SIGUSR2')
+    await settle(runner)
+    // Not counted: after other work the first thousands take longer.
     await sendTemplated(messages)
     for (let slice = 0; slice < slices; slice++) {
       const before = cpuSeconds(runner)
