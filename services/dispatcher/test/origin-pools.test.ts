@@ -50,11 +50,11 @@ test('an origin that can not be reached is tried anew with each request', async 
   let failures = MAX_SOCKETS
   const connect: typeof connector = (options, done) =>
     failures-- > 0 ? done(new Error('unreachable'), null) : connector(options, done)
-  const away = new OriginPools({ connections: MAX_SOCKETS, connect })
-  const failed = await Promise.allSettled([get('/1', away), get('/2', away)])
+  const unavailable = new OriginPools({ connections: MAX_SOCKETS, connect })
+  const failed = await Promise.allSettled([get('/1', unavailable), get('/2', unavailable)])
   expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-  expect(await get('/3', away)).toBe('/3')
-  away.close()
+  expect(await get('/3', unavailable)).toBe('/3')
+  unavailable.close()
 })
 
 test('what is going on is broken off by close', async () => {
