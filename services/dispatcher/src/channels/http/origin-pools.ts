@@ -2,7 +2,7 @@ import { type Dispatcher, Pool } from 'undici'
 
 /**
  * A pool of connections for each origin, for as long as it has a connection or a request. undici's `Agent` keeps them so
- * too, but counts all connections of an origin whenever one of them closes: with 2,000 it does little else.
+ * too, but counts all connections of an origin whenever one of them closes.
  */
 export class OriginPools {
   readonly #options: Pool.Options
