@@ -20,6 +20,15 @@ export interface DocumentLease {
   release(): Promise<void>
 }
 
+/** The leases of many documents of a collection, for one owner: each as a {@link DocumentLease}. */
+export interface DocumentLeases {
+  acquire(id: string): Promise<boolean>
+  /** Renews leases that were taken, all at once; those that another owner has taken since are not valid any more. */
+  renew(ids: string[]): Promise<void>
+  isValid(id: string): boolean
+  release(id: string): Promise<void>
+}
+
 /** Whether a lease has run out, by the database's clock. */
 export const LEASE_EXPIRED = { $lt: [{ $ifNull: ['$expiresAt', { $literal: new Date(0) }] }, '$$NOW'] }
 
@@ -33,23 +42,61 @@ export function createLease<T extends LeasedDocument>(options: {
   owner: string
   leaseMs: number
 }): DocumentLease {
-  const { _id, owner, leaseMs } = options
-  const collection = () => options.collection() as unknown as mongo.Collection<LeasedDocument>
-  let validUntil = 0
+  const { _id } = options
+  const leases = createLeases(options)
   return {
-    acquire: async () => {
-      const asked = performance.now()
-      await collection().updateOne({ _id }, { $setOnInsert: { _id } }, { upsert: true })
-      const ours = { _id, $or: [{ owner }, { $expr: LEASE_EXPIRED }] }
-      const lease = { owner: { $literal: owner }, expiresAt: leaseEnd(leaseMs) }
-      const { matchedCount } = await collection().updateOne(ours, [{ $set: lease }])
-      validUntil = matchedCount === 1 ? asked + leaseMs - MARGIN_MS : 0
-      return matchedCount === 1
+    acquire: () => leases.acquire(_id),
+    isValid: () => leases.isValid(_id),
+    release: () => leases.release(_id),
+  }
+}
+
+/** Leases of `leaseMs` on documents of the collection. */
+export function createLeases<T extends LeasedDocument>(options: {
+  collection(): mongo.Collection<T>
+  owner: string
+  leaseMs: number
+}): DocumentLeases {
+  const { owner, leaseMs } = options
+  const collection = () => options.collection() as unknown as mongo.Collection<LeasedDocument>
+  const validUntil = new Map<string, number>()
+  const taken = [{ $set: { owner: { $literal: owner }, expiresAt: leaseEnd(leaseMs) } }]
+  const isTaken = async (_id: string) => {
+    const free = { _id, $or: [{ owner }, { $expr: LEASE_EXPIRED }] }
+    return (await collection().updateOne(free, taken)).matchedCount === 1
+  }
+  const isMade = async (_id: string) => {
+    const { upsertedCount } = await collection().updateOne(
+      { _id },
+      { $setOnInsert: { _id } },
+      { upsert: true },
+    )
+    return upsertedCount === 1
+  }
+  return {
+    async acquire(id) {
+      const until = performance.now() + leaseMs - MARGIN_MS
+      const isOurs = (await isTaken(id)) || ((await isMade(id)) && (await isTaken(id)))
+      if (isOurs) validUntil.set(id, until)
+      else validUntil.delete(id)
+      return isOurs
     },
-    isValid: () => performance.now() < validUntil,
-    release: async () => {
-      validUntil = 0
-      await collection().updateOne({ _id, owner }, { $unset: { owner: '', expiresAt: '' } })
+    async renew(ids) {
+      if (ids.length === 0) return
+      const until = performance.now() + leaseMs - MARGIN_MS
+      const ours = { _id: { $in: ids }, owner }
+      const { matchedCount } = await collection().updateMany(ours, taken)
+      const found = matchedCount === ids.length ? undefined : await collection().find(ours).toArray()
+      const still = new Set(found?.map(({ _id }) => _id) ?? ids)
+      for (const id of ids) {
+        if (still.has(id)) validUntil.set(id, until)
+        else validUntil.delete(id)
+      }
+    },
+    isValid: (id) => performance.now() < (validUntil.get(id) ?? 0),
+    async release(id) {
+      validUntil.delete(id)
+      await collection().updateOne({ _id: id, owner }, { $unset: { owner: '', expiresAt: '' } })
     },
   }
 }

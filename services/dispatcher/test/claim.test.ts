@@ -48,10 +48,22 @@ describe('a send may be made', () => {
         ...(due === undefined ? {} : { due: new Date(now + due * 1_000) }),
       }
       const clearSince = clear === null ? undefined : now - clear * 1_000
-      const statuses = { clearSince, consumedUntil: now - marker * 1_000 }
-      expect(
-        claimOf({ record, send: { state }, reports, ...statuses, uncertainWindow: WINDOW, now }),
-      ).toEqual(expected)
+      const statuses = { clearSince: () => clearSince, consumedUntil: () => now - marker * 1_000 }
+      expect(claimOf({ record, send: { state }, reports, statuses, uncertainWindow: WINDOW, now })).toEqual(
+        expected,
+      )
     },
   )
+  test('without looking for statuses, where nothing depends on one', () => {
+    const asked: string[] = []
+    const statuses = {
+      clearSince: () => void asked.push('clearSince'),
+      consumedUntil: () => asked.push('consumedUntil'),
+    }
+    const record = { updatedAt: new Date(now - 20_000) }
+    const options = { record, statuses, uncertainWindow: WINDOW, now }
+    expect(claimOf({ ...options, send: { state: 'pending' }, reports: true })).toEqual({ kind: 'free' })
+    expect(claimOf({ ...options, send: { state: 'claimed' }, reports: false })).toEqual({ kind: 'free' })
+    expect(asked).toEqual([])
+  })
 })

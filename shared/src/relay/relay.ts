@@ -5,6 +5,8 @@ import { createRelayState, type RelayState, type StartingPoint, type StoredRelay
 
 const RENEW_MS = 3_000
 const RETRY_MS = 1_000
+/** A relay that nobody needs looks this often whether there is a position to forget. */
+const FORGET_MS = 5_000
 const MAX_WAIT_MS = 200
 // The place moves on with every write to the database, also where none of them concerns the relay.
 const SAVE_IDLE_MS = 10_000
@@ -59,13 +61,20 @@ export function startRelay<Change extends { at?: Date | undefined }>(options: Re
   }
   const closing = Promise.withResolvers<void>()
   const started = Promise.race([options.ready, closing.promise])
+  let forgottenAt = Number.NEGATIVE_INFINITY
+  const rest = async () => {
+    if (performance.now() < forgottenAt + FORGET_MS || !(await state.lease.acquire())) return
+    await state.forgetPlace()
+    forgottenAt = performance.now()
+  }
   const following = every({
     pauseMs: RETRY_MS,
     run: async (signal) => {
       await started
-      if (signal.aborted || !(await state.lease.acquire())) return
-      if (isNeeded(options)) await runUnderLease({ ...options, handle }, state, signal)
-      else await state.forgetPlace()
+      if (signal.aborted) return
+      if (!isNeeded(options)) return rest()
+      forgottenAt = Number.NEGATIVE_INFINITY
+      if (await state.lease.acquire()) await runUnderLease({ ...options, handle }, state, signal)
     },
     failed: ({ message: reason }) =>
       log.warn(

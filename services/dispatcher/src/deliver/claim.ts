@@ -9,6 +9,14 @@ const CLAIM_MS = SEND_DEADLINE_MS + DELIVERY_MS + CLOCKS_MS
 const STATUS_CHECK_MS = 2_000
 const MARKER_CHECK_MS = 500
 
+/** Whether a missing status says that a send did not happen. */
+export interface StatusArrival {
+  /** Since when (milliseconds since the epoch) providers could hand in statuses; undefined while they can't. */
+  clearSince(): number | undefined
+  /** Every status that was queued before then (milliseconds since the epoch) has been applied. Who asks has it found out. */
+  consumedUntil(): number
+}
+
 /** Whether a send may be made. */
 export type Claim =
   | { kind: 'free' }
@@ -26,14 +34,11 @@ export function claimOf(options: {
   record: Pick<MessageRecord, 'due' | 'updatedAt'>
   send: Pick<Send, 'state'>
   reports: boolean
-  /** Since when a status would have reached us; undefined where they would not. */
-  clearSince: number | undefined
-  /** Every status that was queued before then has been applied. */
-  consumedUntil: number
+  statuses: StatusArrival
   uncertainWindow: number
   now: number
 }): Claim {
-  const { record, send, reports, uncertainWindow, now, clearSince = now, consumedUntil } = options
+  const { record, send, reports, statuses, uncertainWindow, now } = options
   const { due, updatedAt } = record
   if (send.state !== 'claimed') return { kind: 'free' }
   const claimedUntil = updatedAt.getTime() + CLAIM_MS
@@ -43,9 +48,9 @@ export function claimOf(options: {
     return { kind: 'busy', until: Math.min(claimedUntil, now + STATUS_CHECK_MS) }
   if (!reports) return { kind: 'free' }
   if (due === undefined) return { kind: 'interrupted' }
-  const silentSince = Math.max(clearSince, due.getTime() - uncertainWindow)
+  const silentSince = Math.max(statuses.clearSince() ?? now, due.getTime() - uncertainWindow)
   const until = silentSince + uncertainWindow
-  if (until <= Math.min(now, consumedUntil)) return { kind: 'free' }
+  if (until <= Math.min(now, statuses.consumedUntil())) return { kind: 'free' }
   const lookAgain = Math.max(until, now + MARKER_CHECK_MS)
   return { kind: 'busy', until: Math.min(lookAgain, now + STATUS_CHECK_MS) }
 }

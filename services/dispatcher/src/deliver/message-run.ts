@@ -10,18 +10,11 @@ import type { MessageRecord, WaitingFor } from '../message/message-record.ts'
 import { handled } from '../message/progress.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Traffic } from '../store/traffic.ts'
+import type { StatusArrival } from './claim.ts'
 import type { Planned } from './prepare.ts'
 import type { DeliveryRoutes } from './route.ts'
 import type { Calling } from './thread-run.ts'
 import { type LeasedMessages, Superseded, WrittenMessage } from './written-message.ts'
-
-/** Whether a missing status says that a send did not happen. */
-export interface StatusArrival {
-  /** Since when (milliseconds since the epoch) providers could hand in statuses; undefined while they can't. */
-  clearSince(): number | undefined
-  /** Every status that was queued before then (milliseconds since the epoch) has been applied. */
-  consumedUntil(): number
-}
 
 /** What the dispatcher knows of the thread that a message belongs to. */
 export interface KnownThreads {

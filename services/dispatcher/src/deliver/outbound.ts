@@ -45,8 +45,8 @@ import type { Collections } from '../store/collections.ts'
 import type { Traffic } from '../store/traffic.ts'
 import { createIsOutsideWindow } from '../thread-log/service-window.ts'
 import { createIsWithPerson, giveToPerson } from '../thread-log/take-over.ts'
+import type { StatusArrival } from './claim.ts'
 import { createDeliverMessage, type DeliverMessage } from './deliver-message.ts'
-import type { StatusArrival } from './message-run.ts'
 
 /** What a model or an MCP server may answer to one request, in bytes. */
 const MAX_STREAM_BYTES = 5 * 1024 * 1024

@@ -105,9 +105,8 @@ async function waitForStatus(
     send,
     reports,
     uncertainWindow,
+    statuses,
     now: now(),
-    clearSince: statuses.clearSince(),
-    consumedUntil: statuses.consumedUntil(),
   })
   if (claim.kind === 'free') return undefined
   if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }

@@ -1,5 +1,5 @@
 import { every } from '@parley/shared/every'
-import { createLease, type DocumentLease } from '@parley/shared/lease'
+import { createLeases } from '@parley/shared/lease'
 import type { Log } from '@parley/shared/log'
 import { SHARDS } from '../message/delivery.ts'
 import type { EventCollections } from '../store/event-collections.ts'
@@ -7,6 +7,8 @@ import type { EventCollections } from '../store/event-collections.ts'
 const TICK_MS = 1_000
 const LEASE_MS = 10_000
 const RENEW_MS = 3_000
+
+const idOf = (shard: number) => `shard ${shard}`
 
 /** What is worked under the lease of a shard. */
 export interface ShardWork {
@@ -35,15 +37,24 @@ export function startShards(options: {
   log: Log
 }): WorkedShards {
   const { shards, instance, ready, instances, open, log } = options
-  const leases: DocumentLease[] = Array.from({ length: SHARDS }, (_, shard) =>
-    createLease({ collection: () => shards, _id: `shard ${shard}`, owner: instance, leaseMs: LEASE_MS }),
-  )
+  const leases = createLeases({ collection: () => shards, owner: instance, leaseMs: LEASE_MS })
   const working = new Map<number, ShardWork>()
-  const renewedAt = new Map<number, number>()
+  let renewedAt = 0
   const giveUp = async (shard: number) => {
     await working.get(shard)?.close()
     working.delete(shard)
-    await leases[shard]?.release()
+    await leases.release(idOf(shard))
+  }
+  const renew = async () => {
+    if (performance.now() < renewedAt + RENEW_MS) return
+    renewedAt = performance.now()
+    await leases.renew([...working.keys()].map(idOf))
+    for (const [shard, work] of working) {
+      if (leases.isValid(idOf(shard))) continue
+      // Another instance has it, which posts again what is in flight here and not answered in time.
+      void work.close()
+      working.delete(shard)
+    }
   }
   const stop = Promise.withResolvers<void>()
   const started = Promise.race([ready, stop.promise])
@@ -54,18 +65,13 @@ export function startShards(options: {
       if (signal.aborted) return
       const share = Math.ceil(SHARDS / Math.max(1, await instances()))
       for (const shard of [...working.keys()].slice(share)) await giveUp(shard)
-      for (const [shard, lease] of leases.entries()) {
-        const isOurs = working.has(shard)
-        if (!isOurs && working.size >= share) continue
-        if (isOurs && performance.now() < (renewedAt.get(shard) ?? 0) + RENEW_MS) continue
-        renewedAt.set(shard, performance.now())
-        if (await lease.acquire()) {
-          if (!isOurs) working.set(shard, open(shard, lease.isValid))
-        } else if (isOurs) {
-          // Another instance has it, which posts again what is in flight here and not answered in time.
-          void working.get(shard)?.close()
-          working.delete(shard)
-        }
+      await renew()
+      for (let shard = 0; shard < SHARDS && working.size < share; shard++) {
+        if (working.has(shard) || !(await leases.acquire(idOf(shard)))) continue
+        working.set(
+          shard,
+          open(shard, () => leases.isValid(idOf(shard))),
+        )
       }
     },
     failed: ({ message: reason }) => log.warn({ reason }, 'leases of the deliveries not renewed'),

@@ -74,6 +74,8 @@ export function createLeaseStore(options: {
     return lease
   }
   const expiry = leaseEnd(LEASE_MS)
+  const idsOf = async (filter: object) =>
+    (await collections.partitions.find(filter).toArray()).map(({ _id }) => _id)
   const succeed = async (predecessors: Instance[]) => {
     for (const { _id } of predecessors) {
       const gone = await collections.instances.findOneAndDelete({ _id, ...isGone })
@@ -106,8 +108,10 @@ export function createLeaseStore(options: {
       if (leases.length === 0) return
       const askedAt = now()
       const ours = { owner: instance, $or: leases.map(({ partition, term }) => ({ _id: partition, term })) }
-      await collections.partitions.updateMany(ours, [{ $set: { expiresAt: expiry } }])
-      const still = new Set((await collections.partitions.find(ours).toArray()).map(({ _id }) => _id))
+      const renewed = await collections.partitions.updateMany(ours, [{ $set: { expiresAt: expiry } }])
+      const areAllOurs = renewed.matchedCount === leases.length
+      const found = areAllOurs ? leases.map(({ partition }) => partition) : await idsOf(ours)
+      const still = new Set(found)
       for (const lease of leases) {
         deadlines.set(lease, still.has(lease.partition) ? askedAt + LEASE_MS - SAFETY_MS : 0)
       }
