@@ -23,8 +23,8 @@ export interface DocumentLease {
 /** The leases of many documents of a collection, for one owner: each as a {@link DocumentLease}. */
 export interface DocumentLeases {
   acquire(id: string): Promise<boolean>
-  /** Renews leases that were taken, all at once; those that another owner has taken since are not valid any more. */
-  renew(ids: string[]): Promise<void>
+  /** Renews leases that were taken, all at once; resolves with those that no other owner has taken since. */
+  renew(ids: string[]): Promise<Set<string>>
   isValid(id: string): boolean
   release(id: string): Promise<void>
 }
@@ -82,7 +82,7 @@ export function createLeases<T extends LeasedDocument>(options: {
       return isOurs
     },
     async renew(ids) {
-      if (ids.length === 0) return
+      if (ids.length === 0) return new Set()
       const until = performance.now() + leaseMs - MARGIN_MS
       const ours = { _id: { $in: ids }, owner }
       const { matchedCount } = await collection().updateMany(ours, taken)
@@ -92,6 +92,7 @@ export function createLeases<T extends LeasedDocument>(options: {
         if (still.has(id)) validUntil.set(id, until)
         else validUntil.delete(id)
       }
+      return still
     },
     isValid: (id) => performance.now() < (validUntil.get(id) ?? 0),
     async release(id) {

@@ -54,6 +54,7 @@ describe('a send may be made', () => {
       )
     },
   )
+
   test('without looking for statuses, where nothing depends on one', () => {
     const asked: string[] = []
     const statuses = {

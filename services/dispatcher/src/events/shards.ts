@@ -48,9 +48,9 @@ export function startShards(options: {
   const renew = async () => {
     if (performance.now() < renewedAt + RENEW_MS) return
     renewedAt = performance.now()
-    await leases.renew([...working.keys()].map(idOf))
+    const ours = await leases.renew([...working.keys()].map(idOf))
     for (const [shard, work] of working) {
-      if (leases.isValid(idOf(shard))) continue
+      if (ours.has(idOf(shard))) continue
       // Another instance has it, which posts again what is in flight here and not answered in time.
       void work.close()
       working.delete(shard)

@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { startShards, type WorkedShards } from '@parley/dispatcher/events/shards'
+import { SHARDS } from '@parley/dispatcher/message/delivery'
+import {
+  type EventCollections,
+  eventCollectionsOf,
+  prepareEvents,
+} from '@parley/dispatcher/store/event-collections'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
+import { createLog } from '@parley/shared/log'
+import mongoose, { type Connection } from 'mongoose'
+
+const log = createLog({ service: 'test', level: 'silent' })
+const ALL = Array.from({ length: SHARDS }, (_, shard) => shard)
+let connection: Connection
+let shards: EventCollections['shards']
+let started: WorkedShards[]
+let instances: number
+
+beforeEach(async () => {
+  const { mongoUrl } = await testServers()
+  connection = await mongoose.createConnection(mongoUrl, { dbName: freshDatabase('shards') }).asPromise()
+  await prepareEvents(connection)
+  shards = eventCollectionsOf(connection).shards
+  started = []
+  instances = 1
+})
+afterEach(async () => {
+  await Promise.all(started.map((one) => one.close()))
+  if (connection.db) await releaseDatabase(connection.db)
+  await connection.close()
+})
+
+/** An instance, and each shard that it opened and closed, in order. */
+function start(instance: string) {
+  const happened: string[] = []
+  const worked = startShards({
+    ...{ shards, instance, log },
+    ready: Promise.resolve(),
+    instances: async () => instances,
+    open: (shard) => {
+      happened.push(`opened ${shard}`)
+      return { close: async () => void happened.push(`closed ${shard}`) }
+    },
+  })
+  started.push(worked)
+  return { happened, working: () => worked.working().toSorted() }
+}
+
+test('a shard that another instance has taken is closed here, and the others go on', async () => {
+  const { happened, working } = start('first')
+  await eventually(() => (working().length === SHARDS ? true : undefined))
+  const expiresAt = new Date(Date.now() + 60_000)
+  await shards.updateOne({ _id: 'shard 3' }, { $set: { owner: 'second', expiresAt } })
+  await eventually(() => (happened.includes('closed 3') ? true : undefined))
+  expect(working()).toEqual(ALL.filter((shard) => shard !== 3))
+  expect(happened.slice(SHARDS)).toEqual(['closed 3'])
+})
+
+test('two instances share the shards, and the one that stays takes those of the one that leaves', async () => {
+  const first = start('first')
+  await eventually(() => (first.working().length === SHARDS ? true : undefined))
+  instances = 2
+  const second = start('second')
+  await eventually(() => (second.working().length === SHARDS / 2 ? true : undefined))
+  expect([...first.working(), ...second.working()].toSorted()).toEqual(ALL)
+  instances = 1
+  await started.shift()?.close()
+  await eventually(() => (second.working().length === SHARDS ? true : undefined))
+})
