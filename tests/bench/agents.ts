@@ -18,7 +18,7 @@ const size = z.object({
     .default(2_000)
     .describe('Conversations that wait for the model at the same time'),
   EACH: integer({ min: 1, max: 100 }).default(3).describe('Messages of each, where turns are measured'),
-  MESSAGES: integer({ min: 1_000, max: 1_000_000 }).default(32_000).describe('Templated messages of one run'),
+  MESSAGES: integer({ min: 1_000, max: 1_000_000 }).default(64_000).describe('Templated messages of one run'),
   RUNS: integer({ min: 1, max: 20 }).default(3).describe('Runs of each'),
   MODEL_MS: integer({ min: 0, max: 30_000 }).default(5_000).describe('How long the model takes'),
 })
@@ -145,7 +145,7 @@ async function measureTemplated(): Promise<{ alone: Speed; waiting: Speed }> {
     // What beginning or ending the conversations left behind would be collected during the slices.
     runner.kill('SIGUSR2')
     await settle(runner)
-    // Not counted: after other work the first thousands take longer.
+    // Not counted: after other work the first thousands take longer. With 4,000 some of that was still measured.
     await sendTemplated(messages)
     for (let slice = 0; slice < slices; slice++) {
       const before = cpuSeconds(runner)
