@@ -156,6 +156,23 @@ describe('the overview', () => {
     })
   })
 
+  test('is never wider than the screen, not even before its chart is drawn anew', async () => {
+    await onPage({}, async (page) => {
+      await page.addInitScript(() => {
+        // Tells nobody of a size, as if the browser had not come to it yet.
+        globalThis.ResizeObserver = class {
+          observe() {}
+          unobserve() {}
+          disconnect() {}
+        }
+      })
+      await signIn(page, system.url, system.garden)
+      await page.waitForSelector('.chart canvas')
+      await page.setViewportSize(PHONE)
+      expect(await overflowOf(page)).toBe(0)
+    })
+  })
+
   test('says what waits for what', async () => {
     const shop = await register(system.url, 'waiting')
     const channel = {
@@ -246,11 +263,16 @@ async function violations(page: Page, path: string): Promise<string[]> {
     await page.setViewportSize(viewport)
     await page.emulateMedia({ colorScheme })
     const name = `${path || '/'} ${viewport.width} px ${colorScheme}`
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+    const overflow = await overflowOf(page)
     if (overflow > 0) found.push(`${name}: ${overflow} px wider than the screen`)
     found.push(...(await runAxe(page, rules)).map((violation) => `${name}: ${violation}`))
   }
   return found
+}
+
+/** By how many px the page is wider than the screen. */
+function overflowOf(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
 }
 
 function runAxe(page: Page, runOnly: object): Promise<string[]> {
