@@ -138,8 +138,8 @@ describe('traffic', () => {
     ])
     expect(seen.latency).toEqual({ p50: percentile({ 10: 1 }, 1), p99: percentile({ 60: 1 }, 1) })
     expect(seen.numbers).toEqual([
-      { number: '72', channels: ['three'], sends: 90, busiest: 90, limit: 4_440 },
-      { number: '71', channels: ['one', 'two'], sends: 41, busiest: 50, limit: 4_440 },
+      { number: '72', channels: ['three'], sends: 90, busiest: 90, limit: 4_380 },
+      { number: '71', channels: ['one', 'two'], sends: 41, busiest: 50, limit: 4_380 },
     ])
     expect(await readTraffic('?last=day', { workspace })).toMatchObject({ accepted: 0, latency: null })
   })

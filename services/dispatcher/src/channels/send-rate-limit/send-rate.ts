@@ -104,7 +104,7 @@ export class SendRate {
 }
 
 /** A slot that is used later than this would make up for lost time, and so break the rate. */
-export const SLOT_LATE_MS = 40
+export const SLOT_LATE_MS = 25
 /** A send is claimed this long before its slot, or a database that takes its time would make it late. */
 export const CLAIM_AHEAD_MS = 250
 
