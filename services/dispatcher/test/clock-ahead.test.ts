@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { createLog } from '@parley/shared/log'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
+import type { Attempt } from '../src/message/message-record.ts'
 import { recoverThreads } from '../src/schedule/recover-threads.ts'
 import { deliveryOptions } from './delivery-options.ts'
 import { dispatcherDatabase } from './dispatcher-database.ts'
@@ -12,12 +13,17 @@ const log = createLog({ service: 'test', level: 'silent' })
 const database = dispatcherDatabase({ partitions: 8 })
 let now = Date.now()
 
-/** Stores a message that failed once; the clock that wrote it was so far ahead (milliseconds). */
-const storeFailed = async (_id: string, ahead: number) => {
-  const updatedAt = new Date(now + ahead)
-  const due = new Date(updatedAt.getTime() + PAUSE)
+/**
+ * Stores a message that failed once; the clock was so far ahead (milliseconds) when it said when the next try is due, and
+ * when that was written.
+ */
+const storeFailed = async (_id: string, ahead: number, writtenAhead = ahead) => {
+  const at = new Date(now + ahead)
+  const due = new Date(at.getTime() + PAUSE)
+  const updatedAt = new Date(now + writtenAhead)
+  const attempts: Attempt[] = [{ at, step: 'send', ms: 5, outcome: 'retryable', code: '131000' }]
   const body = JSON.stringify({ extId: 'c', user: { phone: '1' }, thread: {}, answer: { message: 'hi' } })
-  const failed = { tries: 1, open: true, due, waitingFor: 'retry', updatedAt } as const
+  const failed = { tries: 1, open: true, due, waitingFor: 'retry', updatedAt, attempts } as const
   await database.collections.messages.insertOne(
     newRecord({ _id, thread: _id, partition: 3, body, ...failed }),
   )
@@ -58,9 +64,18 @@ describe('a message whose next try was set by a clock an hour ahead', () => {
     expect(await run('ahead')).toEqual({ kind: 'closed' })
   })
 
+  test('is tried after that pause also when the clock was set back before that was written', async () => {
+    now = Date.now()
+    await storeFailed('set-back', HOUR, 0)
+    expect(await run('set-back')).toMatchObject({ kind: 'wait', until: now + PAUSE, for: 'retry' })
+    now += PAUSE
+    expect(await run('set-back')).toEqual({ kind: 'closed' })
+  })
+
   test('is looked at as soon as its partition is taken over', async () => {
     now = Date.now()
     await storeFailed('taken-over', HOUR)
+    await storeFailed('taken-over-set-back', HOUR, 0)
     await storeFailed('in-time', 0)
     const woken = new Map<string, number>()
     await recoverThreads({
@@ -70,7 +85,11 @@ describe('a message whose next try was set by a clock an hour ahead', () => {
       active: () => true,
       log,
     })
-    expect(Object.fromEntries(woken)).toEqual({ 'taken-over': 0, 'in-time': now + PAUSE })
+    expect(Object.fromEntries(woken)).toEqual({
+      'taken-over': 0,
+      'taken-over-set-back': 0,
+      'in-time': now + PAUSE,
+    })
   })
 })
 

@@ -101,6 +101,27 @@ describe('the rate of a number', () => {
     for (const slot of slots) expect((slot?.at ?? 0) - Date.now()).toBeLessThan(60_000)
   })
 
+  test('is by the clock as it is when Redis has answered, also when it was set back meanwhile', async () => {
+    const [redis] = connections
+    if (redis === undefined) throw new Error('there is no connection')
+    let ahead = 3_600_000
+    const now = Date.now
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + ahead)
+    const setBackMeanwhile = new Proxy(redis, {
+      get: (target, name) =>
+        name === 'eval'
+          ? async (...call: Parameters<Redis['eval']>) => {
+              const answer = await target.eval(...call)
+              ahead = 0
+              return answer
+            }
+          : Reflect.get(target, name),
+    })
+    const { slot } = finding(createSendRateLimit(setBackMeanwhile, log))
+    const found = await slot({ number: 'set back meanwhile', person: 'p' }).finally(() => clock.mockRestore())
+    expect(Math.abs(found.at - Date.now())).toBeLessThan(5_000)
+  })
+
   test('of one number is nothing to another', async () => {
     const [sendRateLimit] = instances()
     for (let n = 0; n < 30; n++) await sendRateLimit?.slot({ number: 'busy', person: `p${n}` })

@@ -120,6 +120,31 @@ describe('threads', () => {
     )
   })
 
+  test('a thread whose run says how long to wait by a clock that is set back meanwhile is looked at again', async () => {
+    const hour = 3_600_000
+    let time = 2 * hour
+    const waits: RunResult['kind'][] = ['wait', 'reload', 'left']
+    const { threads, store, ran } = createWorld({
+      now: () => time,
+      result: (record, attempt) => {
+        if (attempt > 1) return { kind: 'closed' }
+        const at = time + 1_000
+        time = hour
+        if (record.thread === 'wait') return { kind: 'wait', record, until: at }
+        if (record.thread === 'reload') return { kind: 'reload', at }
+        store.leave(record)
+        return { kind: 'left', lane: record._id, at }
+      },
+    })
+    threads.complete()
+    for (const [n, thread] of waits.entries()) {
+      time = 2 * hour
+      threads.add(store.insert(thread))
+      await until(() => ran.length === n + 1)
+    }
+    await threads.stop()
+  })
+
   test('a thread that waits on a clock that is set back is looked at again', async () => {
     const hour = 3_600_000
     let time = 2 * hour

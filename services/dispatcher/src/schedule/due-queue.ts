@@ -2,7 +2,7 @@ import TinyQueue from 'tinyqueue'
 
 const MAX_TIMER_MS = 10_000
 /** A clock that goes back by more was set; what is due by it would wait for that time to pass once more. */
-const SET_BACK_MS = 1_000
+export const SET_BACK_MS = 1_000
 
 /** Hands items out once they are due; all of them when the clock was set back. */
 export class DueQueue<T> {

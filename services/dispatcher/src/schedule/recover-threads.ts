@@ -10,7 +10,10 @@ const PAUSE_MS = 500
 type Head = Pick<
   MessageRecord,
   'workspace' | 'thread' | 'lane' | 'order' | 'due' | 'waitingFor' | 'updatedAt'
->
+> & { attempts: { at: Date }[] }
+
+const WAITS = { due: 1, waitingFor: 1, updatedAt: 1, 'attempts.at': 1 }
+const HEAD = { workspace: 1, thread: 1, lane: 1, order: 1, ...WAITS }
 
 /**
  * Wakes every thread of a partition, or of one workspace in it, that has open messages, then calls `complete`. It
@@ -73,7 +76,7 @@ function nextPage(
       : { workspace, ...(last === undefined ? {} : behind(last)) }
   return messages
     .find({ partition, open: true, ...among })
-    .project<Head>({ workspace: 1, thread: 1, lane: 1, order: 1, due: 1, waitingFor: 1, updatedAt: 1 })
+    .project<Head>(HEAD)
     .sort({ workspace: 1, thread: 1, lane: 1, order: 1 })
     .limit(PAGE)
     .toArray()

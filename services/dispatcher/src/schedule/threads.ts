@@ -5,7 +5,7 @@ import type { Waiting, WaitingCounts, WaitingFor } from '../message/message-reco
 import { type MessageRecord, threadKey } from '../message/message-record.ts'
 import { type Limits, ReadyThreads, type RunSlot } from '../round-robin/ready-threads.ts'
 import { ChurnMap } from './churn-map.ts'
-import { DueQueue } from './due-queue.ts'
+import { DueQueue, SET_BACK_MS } from './due-queue.ts'
 import { MemoryShare } from './memory-share.ts'
 
 /** Which thread of which workspace, or which message of it that others may pass. */
@@ -260,7 +260,9 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
       thread.waitingFor = isWaiting ? 'answer' : undefined
       this.#pump()
     })
-    this.#follow(thread, await this.#options.run(head, calling))
+    const startedAt = this.#now()
+    const result = await this.#options.run(head, calling)
+    this.#follow(thread, this.#now() < startedAt - SET_BACK_MS ? withoutTime(result) : result)
   }
 
   #follow(thread: Thread, result: RunResult): void {
@@ -369,6 +371,12 @@ function limitsOf(concurrency: number): { running: Limits; waiting: Limits } {
     running: { all: concurrency, workspace: part(0.75), channel: part(0.625) },
     waiting: { all: concurrency * 3, workspace: concurrency, channel: part(0.75) },
   }
+}
+
+/** A time by a clock that was set back since would be waited for until it comes again: it is looked at at once. */
+function withoutTime(result: RunResult): RunResult {
+  if (result.kind === 'wait') return { ...result, until: 0 }
+  return result.kind === 'reload' || result.kind === 'left' ? { ...result, at: 0 } : result
 }
 
 function charactersOf(records: MessageRecord[]): number {

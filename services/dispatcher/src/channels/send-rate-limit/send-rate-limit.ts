@@ -113,8 +113,10 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
         late ?? 0,
       )
       const [kind, at, theirs] = answer as [RateDecision['kind'], number, number]
-      clock.observe({ sentAt, receivedAt: Date.now(), theirs })
       roundTrip = performance.now() - began
+      // Our clock may have been set meanwhile: both times are by what it says now.
+      const receivedAt = Date.now()
+      clock.observe({ sentAt: receivedAt - roundTrip, receivedAt, theirs })
       reportUnavailable(false)
       return { kind, at: clock.toOurs(at) }
     } catch {
