@@ -10,6 +10,7 @@ const RETRY_MS = 500
 const MAX_ID_CHARACTERS = 128
 // All that may be in flight of ten partitions, so that nobody's lookup takes a second turn.
 const MAX_LOOKUPS = 1_000
+const LOOKUPS_AT_ONCE = 2
 const THREADS_AT_ONCE = 16
 const QUERY_MS = 10_000
 
@@ -65,7 +66,7 @@ export function createIntakeStore(messages: Collections['messages'], log: Log): 
       charactersOf: (ids) => ids.length * MAX_ID_CHARACTERS,
       maxItems: MAX_LOOKUPS,
       gatherMs: GATHER_MS,
-      atOnce: 1,
+      atOnce: LOOKUPS_AT_ONCE,
     }),
     insert: group<ToStore, StoreResult>({
       work: (batch) => insertAll(messages, batch, log),

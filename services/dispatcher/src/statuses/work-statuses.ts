@@ -39,6 +39,7 @@ export function workStatuses(options: StatusOptions) {
       return batches.map(() => undefined)
     },
     gatherMs: GATHER_MS,
+    gathersAtRest: true,
     atOnce: 1,
   })
   return async (batch: ConsumeMessage[]): Promise<DeadLetter[]> => {

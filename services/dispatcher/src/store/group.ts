@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { Problem } from '@parley/shared/problem'
 
 // A statement may have 16 MB; a character takes up to three bytes.
@@ -14,22 +15,30 @@ interface QueuedItem<Item, Result> {
 /**
  * Group commit: what is given within `gatherMs` milliseconds, and while an earlier batch is worked, is worked as one
  * batch of up to `maxItems` (200) or 4 Mi characters (but always one), since with single statements the message path would
- * do only a few hundred a second. At most `atOnce` batches are worked concurrently; with one, in sequence. When a batch
- * rejects, all of its items do; so does one beyond 10,000 that wait.
+ * do only a few hundred a second. At rest, which is when none was worked for `gatherMs`, only what is given in the same
+ * turn of the event loop is gathered, unless `gathersAtRest`. At most `atOnce` batches are worked concurrently; with one,
+ * in sequence. When a batch rejects, all of its items do; so does one beyond 10,000 that wait.
  */
 export function group<Item, Result>(options: {
   work(batch: Item[]): Promise<Result[]>
   charactersOf?(item: Item): number
   maxItems?: number
   gatherMs: number
+  gathersAtRest?: boolean
   atOnce: number
 }): (item: Item) => Promise<Result> {
-  const { work, charactersOf = () => 0, maxItems = MAX_ITEMS, gatherMs, atOnce } = options
+  const { work, charactersOf = () => 0, maxItems = MAX_ITEMS, gatherMs, gathersAtRest, atOnce } = options
   let queue: Array<QueuedItem<Item, Result>> = []
   let working = 0
+  let workedAt = Number.NEGATIVE_INFINITY
+  const gather = async () => {
+    const isAtRest = working === 1 && performance.now() - workedAt > gatherMs
+    if (isAtRest && !gathersAtRest) await nextTurn()
+    else await pause(gatherMs)
+  }
   const workAll = async () => {
     working++
-    await new Promise((resolve) => setTimeout(resolve, gatherMs))
+    await gather()
     while (queue.length > 0) {
       const size = batchSize(queue, { charactersOf, maxItems })
       const batch = queue.slice(0, size)
@@ -37,6 +46,7 @@ export function group<Item, Result>(options: {
       await workOne(batch)
     }
     working--
+    workedAt = performance.now()
   }
   const workOne = async (batch: Array<QueuedItem<Item, Result>>) => {
     try {

@@ -71,6 +71,7 @@ export function createUsage(options: {
   const write = group<UsageEntry[], void>({
     work: (batch) => writeBatch(collections, batch.flat()).then(() => batch.map(() => undefined)),
     gatherMs: GATHER_MS,
+    gathersAtRest: true,
     atOnce: 1,
   })
   const used = usedTokensOf(collections, now)
