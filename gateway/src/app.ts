@@ -24,14 +24,13 @@ import { forwarding } from './forward.ts'
 import { gatekeeper } from './gatekeeper.ts'
 import { followInstances } from './instances.ts'
 import { createKeySet } from './key-set.ts'
-import { createListener } from './listener.ts'
+import { createListener, requireUnambiguous } from './listener.ts'
 import { nearestPath } from './nearest-path.ts'
 import { createRateLimits } from './rate-limit/rate-limits.ts'
 import { createRedisCount, settleRegularly } from './rate-limit/settle.ts'
 import { gatewayReadiness } from './readiness.ts'
 import { followRevocations } from './revocations.ts'
 import { createRouter, routes } from './routes.ts'
-import { requireUnambiguous } from './unambiguous.ts'
 
 const TWO_YEARS_SECONDS = 63_072_000
 

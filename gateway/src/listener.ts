@@ -1,14 +1,21 @@
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { type PendingResponse, pathOf, type ReceivedRequest } from '@parley/shared/exchange'
 import type { Log } from '@parley/shared/log'
 import type { Observe } from '@parley/shared/observe-requests'
-import { sendError } from '@parley/shared/problem'
+import { Problem, sendError } from '@parley/shared/problem'
 import { nameRequest } from '@parley/shared/service-app'
 import type { AwaitBody } from './await-body.ts'
 import type { Cors } from './cors.ts'
 import type { Routed } from './gatekeeper.ts'
 import type { FindRoute } from './routes.ts'
-import { requireUnambiguous } from './unambiguous.ts'
+
+// RFC 3986's characters of a path; everything else has to come percent-encoded.
+const PATH = /^(?:\/(?:[\w\-.~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
+const QUERY = /^[\x21\x22\x24-\x7e]*$/
+const EMPTY_OR_DOTS = /\/(?:\.{0,2})(?=\/)|\/\.{1,2}$/
+// Unreserved characters, slash, backslash and control characters: encoded, they only serve to hide something.
+const HIDDEN = /%(?:[01][0-9a-f]|2[def]|3[0-9]|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9aef])/i
+const AUTHORIZATION = 'authorization'
 
 interface Steps {
   findRoute: FindRoute
@@ -53,5 +60,40 @@ export function createListener(steps: Steps): RequestListener {
     } catch (error) {
       refuse(error)
     }
+  }
+}
+
+/**
+ * Refuses what two readers may read in two ways: a target that is not canonical (absolute forms among them), a body in
+ * any transfer coding but `chunked`, and a second `Authorization`, of which each reader might take another one.
+ */
+export function requireUnambiguous({ url = '', headers, rawHeaders }: IncomingMessage): void {
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') throw new Problem('malformed_request')
+  let authorizations = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) if (isAuthorization(rawHeaders[at])) authorizations++
+  if (authorizations > 1) throw new Problem('malformed_request')
+  if (!isCanonical(url)) throw new Problem('invalid_path')
+}
+
+function isAuthorization(name = ''): boolean {
+  return name.length === AUTHORIZATION.length && name.toLowerCase() === AUTHORIZATION
+}
+
+/** Whether a request target is in the one form that every part of the system reads in the same way. */
+export function isCanonical(url: string): boolean {
+  const at = url.indexOf('?')
+  const path = at === -1 ? url : url.slice(0, at)
+  if (at !== -1 && !QUERY.test(url.slice(at))) return false
+  if (!PATH.test(path) || EMPTY_OR_DOTS.test(path)) return false
+  return !path.includes('%') || (!HIDDEN.test(path) && isUtf8(path))
+}
+
+function isUtf8(path: string): boolean {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
   }
 }

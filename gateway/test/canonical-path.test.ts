@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { isCanonical } from '../src/unambiguous.ts'
+import { isCanonical } from '../src/listener.ts'
 import { systemForTests } from './gateway-system.ts'
 
 const REFUSED = [

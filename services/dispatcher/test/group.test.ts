@@ -5,7 +5,7 @@ import { group } from '../src/store/group.ts'
 const LONG_MS = 60_000
 
 /** A group whose batches end when the test says so. */
-function heldGroup(options: { gatherMs: number; gathersAtRest?: boolean; atOnce?: number }) {
+function steppedGroup(options: { gatherMs: number; gathersAtRest?: boolean; atOnce?: number }) {
   const batches: { items: string[]; end: () => void }[] = []
   const add = group<string, string>({
     work: (items) =>
@@ -23,7 +23,7 @@ async function someTurns(): Promise<void> {
 }
 
 test('at rest what is given in one turn of the event loop is worked at once, as one batch', async () => {
-  const { batches, add } = heldGroup({ gatherMs: LONG_MS })
+  const { batches, add } = steppedGroup({ gatherMs: LONG_MS })
   const results = Promise.all([add('a'), add('b')])
   await someTurns()
   expect(batches.map(({ items }) => items)).toEqual([['a', 'b']])
@@ -32,7 +32,7 @@ test('at rest what is given in one turn of the event loop is worked at once, as 
 })
 
 test('what is given while a batch is worked is the next batch', async () => {
-  const { batches, add } = heldGroup({ gatherMs: LONG_MS })
+  const { batches, add } = steppedGroup({ gatherMs: LONG_MS })
   const first = add('a')
   await someTurns()
   const others = [add('b'), add('c')]
@@ -47,7 +47,7 @@ test('what is given while a batch is worked is the next batch', async () => {
 })
 
 test('what is given right after a batch is gathered, not worked at once', async () => {
-  const { batches, add } = heldGroup({ gatherMs: 100 })
+  const { batches, add } = steppedGroup({ gatherMs: 100 })
   const first = add('a')
   await someTurns()
   batches[0]?.end()
@@ -65,7 +65,7 @@ test('what is given right after a batch is gathered, not worked at once', async 
 })
 
 test('a second batch that is worked beside the first is gathered, too', async () => {
-  const { batches, add } = heldGroup({ gatherMs: 100, atOnce: 2 })
+  const { batches, add } = steppedGroup({ gatherMs: 100, atOnce: 2 })
   const first = add('a')
   await someTurns()
   const second = add('b')
@@ -77,7 +77,7 @@ test('a second batch that is worked beside the first is gathered, too', async ()
 })
 
 test('a group that gathers at rest does so from the first item on', async () => {
-  const { batches, add } = heldGroup({ gatherMs: 100, gathersAtRest: true })
+  const { batches, add } = steppedGroup({ gatherMs: 100, gathersAtRest: true })
   const first = add('a')
   await nextTurn()
   const second = add('b')

@@ -1,7 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Idempotency } from '@parley/shared/idempotency'
-import type { WebhookMessage } from '@parley/shared/message'
+import { unstorable } from '@parley/shared/json-body'
+import { postedMessage, type WebhookMessage } from '@parley/shared/message'
 import {
   derivedMessageId,
   type MessagePublication,
@@ -11,13 +12,24 @@ import {
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
+import { validate } from '@parley/shared/validate'
 import { withTimeout } from '@parley/shared/with-timeout'
 import type { Request, RequestHandler } from 'express'
+import { z } from 'zod'
 import { type AudioStore, largeAudioOf } from '../audio/audio-store.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
+import { parseBytes, readBody } from '../body/read-body.ts'
 import type { Channels } from '../channels.ts'
-import { parseMessage, readMessage } from './read-message.ts'
+import { audioSpan } from './audio-span.ts'
 
+const MIB = 1024 * 1024
+const MAX_BYTES = MIB
+const MAX_AUDIO_BYTES = 16 * MIB
+// A character of audio may be written as an escape.
+const MAX_AUDIO_WRITTEN = 22 * MIB
+const TYPE = 'application/json'
+const compiledMessage = z.compile(postedMessage)
+const USUAL_TYPES = [TYPE, `${TYPE}; charset=utf-8`]
 // Together with what Redis may take afterwards, the answer is there within 5 s of the body.
 const ACCEPT_MS = 3_700
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
@@ -80,6 +92,47 @@ export function receive(intake: NativeIntake): RequestHandler {
     res.setHeader('content-length', body.length)
     res.end(text)
   }
+}
+
+/** Reads the bytes of a message, at once where they are there. Throws whatever `readBody` does. */
+function readMessage(
+  req: Request,
+  options: { timeoutMs: number; budget: BodyBudget; sender: string },
+): Buffer | Promise<Buffer> {
+  requireJson(req)
+  return readBody(req, { ...options, maxBytes: MAX_BYTES + MAX_AUDIO_WRITTEN, inflate: true })
+}
+
+/**
+ * The message in a body: 1 MiB without its `audio`, which may have 16 MiB. Throws `body_too_large`,
+ * `malformed_json`, `too_deep` and `validation_failed`.
+ */
+function parseMessage(bytes: Buffer): WebhookMessage {
+  if (bytes.length > MAX_BYTES) requireAudioMakesIt(bytes)
+  const body = parseBytes(bytes)
+  const fieldErrors = unstorable(body)
+  if (fieldErrors.length > 0) throw new Problem('validation_failed', { errors: fieldErrors })
+  const message = validate(compiledMessage, body)
+  if (Buffer.byteLength(message.audio ?? '') > MAX_AUDIO_BYTES) throw tooLarge()
+  return message
+}
+
+function requireJson(req: Request): void {
+  if (USUAL_TYPES.includes(req.headers['content-type'] ?? '')) return
+  const hasBody = req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length']) > 0
+  const charset = /;\s*charset="?([\w-]+)/i.exec(req.headers['content-type'] ?? '')?.[1] ?? 'utf-8'
+  if (hasBody && (!req.is(TYPE) || charset.toLowerCase() !== 'utf-8'))
+    throw new Problem('unsupported_media_type', { detail: `Send ${TYPE}.` })
+}
+
+/** Before it is parsed: what else is large would cost memory and time. */
+function requireAudioMakesIt(bytes: Buffer): void {
+  const audio = audioSpan(bytes)
+  if (bytes.length - audio > MAX_BYTES || audio > MAX_AUDIO_WRITTEN) throw tooLarge()
+}
+
+function tooLarge(): Problem {
+  return new Problem('body_too_large', { detail: 'A message may have 1 MiB, and its audio 16 MiB.' })
 }
 
 /** False at once for a channel that this instance knows; what it does not know is looked up while it publishes. */
