@@ -46,9 +46,12 @@ const keys = makeServiceKeys()
 const inner = await listen((req, res) => {
   res.writeHead(200, { 'content-type': 'application/json' })
   const isRole = req.url?.startsWith('/internal/roles')
+  const channel = { _id: 1, version: 1, name: 'Support', extId: 'support-line', hook: 'rpc', config: {} }
   res.end(
     JSON.stringify(
-      isRole ? { permissions: [{ schema: 'true', read: 'true', write: 'true' }] } : { data: [], next: null },
+      isRole
+        ? { permissions: [{ schema: 'true', read: 'true', write: 'true' }] }
+        : { data: [channel], next: null },
     ),
   )
 })

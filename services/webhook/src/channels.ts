@@ -24,8 +24,8 @@ export interface Channels {
    * none. Rejects with `unavailable` when configuration is unavailable and there is no replica.
    */
   find(workspace: number, extId: string): Promise<Channel | undefined>
-  /** What is known of it without waiting; what is not gets looked up for the next time. */
-  known(workspace: number, extId: string): Channel | undefined
+  /** What is known of it without waiting, null for none; undefined what is not known and looked up for the next time. */
+  known(workspace: number, extId: string): Channel | null | undefined
 }
 
 /** Channels from the replicas of configuration. */
@@ -43,8 +43,10 @@ export function createChannels(replica: Pick<Replica, 'find' | 'known'>): Channe
   return {
     find: async (workspace, extId) =>
       choose(await replica.find({ resource: 'channels', workspace, extId }), workspace, extId),
-    known: (workspace, extId) =>
-      choose(replica.known({ resource: 'channels', workspace, extId }), workspace, extId),
+    known(workspace, extId) {
+      const documents = replica.known({ resource: 'channels', workspace, extId })
+      return documents && (choose(documents, workspace, extId) ?? null)
+    },
   }
 }
 

@@ -29,8 +29,11 @@ export interface Replica {
    * unavailable and there is no replica, or when 1,000 look-ups are under way.
    */
   find(query: ReplicaQuery, options?: { notBefore?: number }): Promise<ConfigurationDocument[]>
-  /** What memory has, without waiting; what it does not have is looked up for the next time. */
-  known(query: ReplicaQuery): ConfigurationDocument[]
+  /**
+   * What memory has, without waiting; empty when it is known that there is none. What memory does not have, or has
+   * only known for a while to be missing, is undefined, and looked up for the next time.
+   */
+  known(query: ReplicaQuery): ConfigurationDocument[] | undefined
   /** A document of this workspace has changed: the next {@link find} reads its replicas again. */
   changed(workspace: number): void
 }
@@ -153,7 +156,7 @@ export function createReplica(options: {
       const last = remembered.get(keyOf(query), { allowStale: true })
       const isDue = last === undefined || !isFresh(last, query)
       if (isDue && lookups < BACKGROUND_READS) void find(query).catch(() => undefined)
-      return last?.documents ?? []
+      return isDue && last?.documents.length === 0 ? undefined : last?.documents
     },
     changed: (workspace) => void changedAt.set(workspace, performance.now()),
   }

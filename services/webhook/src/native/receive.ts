@@ -53,6 +53,7 @@ interface Accepted {
   message: WebhookMessage
   body: Buffer
   workspace: number
+  channelId: number | undefined
   deadline: number
 }
 
@@ -61,7 +62,7 @@ interface Accepted {
  * has confirmed it.
  */
 export function receive(intake: NativeIntake): RequestHandler {
-  const { idempotency, authorizer, budget, bodyTimeoutMs } = intake
+  const { idempotency, authorizer, channels, budget, bodyTimeoutMs } = intake
   return async (req, res) => {
     const started = performance.now()
     const caller = callerOf(res)
@@ -77,8 +78,10 @@ export function receive(intake: NativeIntake): RequestHandler {
     const messageId =
       key === undefined ? randomUUIDv7() : derivedMessageId({ source: 'api', workspace, key, body })
     const deadline = performance.now() + ACCEPT_MS - authorizedIn
-    const accepted = { req, messageId, message, body, workspace, deadline }
-    const unknown = isUnknownChannel(intake, accepted)
+    const channel = channels.known(workspace, message.extId)
+    const accepted = { req, messageId, message, body, workspace, channelId: channel?._id, deadline }
+    const isUnknown =
+      channel === undefined ? isUnknownChannel(channels.find(workspace, message.extId)) : channel === null
     if (key === undefined) await accept(intake, accepted)
     else {
       const publish = () => accept(intake, accepted)
@@ -86,7 +89,7 @@ export function receive(intake: NativeIntake): RequestHandler {
       if (replayed) res.set('idempotent-replayed', 'true')
     }
     res.setHeader('x-message-id', messageId)
-    if (unknown !== false && (await unknown)) res.setHeader('parley-warning', 'unknown-channel')
+    if (isUnknown !== false && (await isUnknown)) res.setHeader('parley-warning', 'unknown-channel')
     // As text it goes out in one write with the headers.
     res.setHeader('content-type', 'application/json; charset=utf-8')
     res.setHeader('content-length', body.length)
@@ -135,13 +138,9 @@ function tooLarge(): Problem {
   return new Problem('body_too_large', { detail: 'A message may have 1 MiB, and its audio 16 MiB.' })
 }
 
-/** False at once for a channel that this instance knows; what it does not know is looked up while it publishes. */
-function isUnknownChannel(
-  { channels }: NativeIntake,
-  { workspace, message: { extId } }: Accepted,
-): false | Promise<boolean> {
-  if (channels.known(workspace, extId) !== undefined) return false
-  return withTimeout(LOOKUP_MS, channels.find(workspace, extId)).then(
+/** What memory does not know is looked up while the message is published. Where that takes too long, nothing is said. */
+function isUnknownChannel(found: ReturnType<Channels['find']>): Promise<boolean> {
+  return withTimeout(LOOKUP_MS, found).then(
     (channel) => channel === undefined,
     () => false,
   )
@@ -150,7 +149,7 @@ function isUnknownChannel(
 function accept(intake: NativeIntake, accepted: Accepted): Promise<void> {
   const audio = largeAudioOf(accepted.message)
   if (audio !== undefined) return acceptWithAudio(intake, accepted, audio)
-  return intake.publisher.publish(publicationOf(intake, accepted), accepted.deadline)
+  return intake.publisher.publish(publicationOf(accepted), accepted.deadline)
 }
 
 async function acceptWithAudio(intake: NativeIntake, accepted: Accepted, audio: string): Promise<void> {
@@ -158,15 +157,15 @@ async function acceptWithAudio(intake: NativeIntake, accepted: Accepted, audio: 
   const remainingMs = deadline - performance.now()
   const stored = await intake.audio.store({ message, audio, messageId, workspace, remainingMs })
   const body = Buffer.from(JSON.stringify(stored))
-  await intake.publisher.publish(publicationOf(intake, { ...accepted, body }), deadline)
+  await intake.publisher.publish(publicationOf({ ...accepted, body }), deadline)
 }
 
-function publicationOf({ channels }: NativeIntake, accepted: Accepted): MessagePublication {
-  const { req, messageId, message, body, workspace } = accepted
+function publicationOf(accepted: Accepted): MessagePublication {
+  const { req, messageId, message, body, workspace, channelId } = accepted
   const provenance = {
     workspace,
     source: 'api',
-    channelId: channels.known(workspace, message.extId)?._id,
+    channelId,
     requestId: String(req.headers['x-request-id']),
     traceparent: traceparentOf(req.headers),
   } as const
