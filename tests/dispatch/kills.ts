@@ -73,7 +73,7 @@ export async function runWithKills(options: {
   const progress = () => acceptedCount / messages
   const killing = killOneAfterAnother({ store, runFile: own.runFile, progress, say })
   const [posted, kills] = await Promise.all([posting, killing])
-  say(`${acceptedCount} messages were acceptedCount with 200; waiting until all are settled …`)
+  say(`${acceptedCount} messages were answered with 200; waiting until all are settled …`)
   const settled = async () => (await store.open()) === 0 && inFlight(await store.states()) === 0
   await waitUntil(settled, { timeoutMs: SETTLED_MS, intervalMs: 1_000 })
   const log = createSimulatorLog(simulatorUrl)
