@@ -84,6 +84,25 @@ test('changes that a relay failed to handle come again in order, and none is ski
   await relay.close()
 })
 
+test('a burst comes in the order of the writes, at most 100 at a time', async () => {
+  const batches: number[][] = []
+  const relay = startDocumentRelay({
+    name: 'history',
+    database,
+    log,
+    handle: async (changes) => void batches.push(idsOf(changes)),
+  })
+  const burst = Array.from({ length: 250 }, (_, at) => 100 + at)
+  await database
+    .documents('jobs')
+    .insertMany(burst.map((id) => ({ _id: { workspace: 1, id }, version: 1, deleted: true, written })))
+  const seen = () => batches.flat().filter((id) => id >= 100)
+  await eventually(seen, (ids) => ids.length >= burst.length)
+  expect(seen()).toEqual(burst)
+  expect(Math.max(...batches.map((batch) => batch.length))).toBeLessThanOrEqual(100)
+  await relay.close()
+})
+
 test("the relay reports the age of the write that it can't handle", async () => {
   let isUnavailable = true
   const relay = startDocumentRelay({

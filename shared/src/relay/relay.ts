@@ -1,5 +1,5 @@
 import type { mongo } from 'mongoose'
-import { every } from '../every.ts'
+import { every, pause } from '../every.ts'
 import type { Log } from '../log.ts'
 import { createRelayState, type RelayState, type StartingPoint, type StoredRelay } from './relay-state.ts'
 
@@ -13,6 +13,8 @@ const SAVE_IDLE_MS = 10_000
 /** The oplog has moved on, or the token is of another history: what was missed can't be read any more. */
 const LOST_CODES = [222, 260, 280, 286]
 const BATCH = 100
+/** Between batches that are not full, so that under load each brings more: what comes after a pause is handled at once. */
+const GATHER_MS = 20
 
 type Event = mongo.Document
 
@@ -137,6 +139,7 @@ async function follow<Change extends { at?: Date | undefined }>(
       if (changes.length === 0 && performance.now() < savedAt + SAVE_IDLE_MS) continue
       await state.savePlace({ resumeAfter: stream.resumeToken })
       savedAt = performance.now()
+      if (changes.length > 0 && changes.length < BATCH) await pause(GATHER_MS)
     }
   } finally {
     await stream.close()
@@ -167,18 +170,19 @@ function openChangeStream<Change extends { at?: Date | undefined }>(
   return db().watch<Event, Event>([...stages, { $changeStreamSplitLargeEvent: {} }], {
     ...from,
     maxAwaitTimeMS: MAX_WAIT_MS,
+    batchSize: BATCH,
     ...(withBefore ? { fullDocumentBeforeChange: 'whenAvailable' as const } : {}),
   })
 }
 
-/** The next events, at most 100; none when nothing happened for 200 ms. */
+/** The events of one batch of the database's, at most 100; none when nothing happened for 200 ms. */
 async function nextEvents(stream: mongo.ChangeStream<Event, Event>): Promise<Event[]> {
   const events: Event[] = []
-  while (events.length < BATCH) {
+  do {
     const event = await nextEvent(stream)
     if (event === undefined) break
     events.push(event)
-  }
+  } while (events.length < BATCH && stream.bufferedCount() > 0)
   return events
 }
 

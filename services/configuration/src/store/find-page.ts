@@ -126,8 +126,10 @@ function positionOf(stored: StoredDocument, field: string): Position {
   return { value: typeof value === 'string' || typeof value === 'number' ? value : null, id }
 }
 
-/** What a page is read from; the caller asks for one document more than it shows. */
-interface PageCursor<T> extends AsyncIterable<T> {
+/** What a page is read from, batch by batch; the caller asks for one document more than it shows. */
+interface PageCursor<T> {
+  hasNext(): Promise<boolean>
+  readBufferedDocuments(): T[]
   close(): Promise<void>
 }
 
@@ -142,11 +144,13 @@ export async function collectPage<T extends object>(
   const found: T[] = []
   let bytes = 0
   try {
-    for await (const document of cursor) {
-      bytes += sizeOf(document)
-      const isFull = found.length === limit || bytes > MAX_PAGE_BYTES
-      if (isFull && found.length > 0) return { found, more: true }
-      found.push(document)
+    while (await cursor.hasNext()) {
+      for (const document of cursor.readBufferedDocuments()) {
+        bytes += sizeOf(document)
+        const isFull = found.length === limit || bytes > MAX_PAGE_BYTES
+        if (isFull && found.length > 0) return { found, more: true }
+        found.push(document)
+      }
     }
     return { found, more: false }
   } finally {
