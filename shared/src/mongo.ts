@@ -1,9 +1,11 @@
 import mongoose, { type Connection } from 'mongoose'
 import { pause } from './every.ts'
 import type { Log } from './log.ts'
+import { settleCommandsOnClose } from './settle-commands.ts'
 
 // Operations fail at once before the first connect; mongoose would queue them for 10 s.
 mongoose.set('bufferCommands', false)
+settleCommandsOnClose()
 
 const SERVER_SELECTION_MS = 3_000
 const SOCKET_MS = 10_000
