@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import type { RunResult } from '@parley/dispatcher/deliver/thread-run'
 import type { MessageRecord } from '@parley/dispatcher/message/message-record'
-import { createThreads, type ThreadRef, type Threads } from '@parley/dispatcher/schedule/threads'
+import type { ThreadRef } from '@parley/dispatcher/schedule/resident-threads'
+import { createThreads, type Threads } from '@parley/dispatcher/schedule/threads'
 import fc from 'fast-check'
 import { newRecord } from './new-record.ts'
 

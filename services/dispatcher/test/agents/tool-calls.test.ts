@@ -1,0 +1,195 @@
+import { describe, expect, test } from '@jest/globals'
+import { agentLine } from './agent-line.ts'
+import { modelTurn, toolCall } from './agent-system.ts'
+import { note, script } from './scripted-model.ts'
+
+const line = agentLine()
+
+describe('a call of a tool', () => {
+  test('that fails does not end the message: the model is given status and body', async () => {
+    const { model } = script(modelTurn('', [toolCall('note')]), 'It did not work.')
+    const system = line.start({ model, open: () => note(503, 'out of order') })
+    system.publish('fails')
+    const record = await system.until('fails')
+    expect(record.turns?.[0]?.calls[0]?.result).toEqual({
+      state: 'failed',
+      status: 503,
+      text: 'out of order',
+    })
+    expect([record.state, system.sent]).toEqual(['delivered', [{ id: 'fails:1', text: 'It did not work.' }]])
+  })
+
+  test('that can not be made is given back to the model as an error, and the next one is made', async () => {
+    const { model, requests } = script(
+      modelTurn('', [toolCall('magic', {}, 'x'), toolCall('note', {}, 'y')]),
+      'Well.',
+    )
+    const system = line.start({
+      model,
+      open: ({ tool }) => (tool === 'note' ? note() : { kind: 'invalid', reason: `There is no ${tool}.` }),
+    })
+    system.publish('invalid')
+    await system.until('invalid')
+    expect(requests[1]?.conversation.at(-1)).toMatchObject({
+      calls: [
+        { tool: 'magic', result: { state: 'failed', text: 'There is no magic.' } },
+        { tool: 'note', result: { state: 'done', text: 'noted' } },
+      ],
+    })
+  })
+
+  test('that does not come through is tried again under the same id', async () => {
+    const ids: string[] = []
+    const { model } = script(modelTurn('', [toolCall('note')]), 'Done.')
+    const system = line.start({
+      model,
+      open: () => ({
+        kind: 'call',
+        deliver: async (id) => {
+          ids.push(id)
+          if (ids.length === 1) return { kind: 'unreached', reason: 'nobody there' }
+          return { kind: 'answered', result: { state: 'done', text: 'ok' } }
+        },
+      }),
+    })
+    system.publish('again')
+    const record = await system.until('again')
+    expect([ids, record.attempts[0]]).toMatchObject([
+      ['again:0', 'again:0'],
+      { step: 'again:0', outcome: 'retryable', code: 'not_reached' },
+    ])
+  })
+
+  test('that says something sends it to the person, as a text or a template', async () => {
+    const { model, requests } = script(
+      modelTurn('', [toolCall('callback', {}, 'x'), toolCall('template', {}, 'y')]),
+      'Bye.',
+    )
+    const system = line.start({
+      model,
+      open: ({ tool }) => ({
+        kind: 'say',
+        content:
+          tool === 'callback'
+            ? { kind: 'text', text: 'Working on it.' }
+            : { kind: 'template', template: 'receipt', language: 'en', variables: [] },
+      }),
+    })
+    system.publish('says')
+    const record = await system.until('says')
+    expect(system.sent.map(({ text }) => text)).toEqual(['Working on it.', 'receipt', 'Bye.'])
+    expect(record.sends.map(({ content, state }) => [content.kind, state])).toEqual([
+      ['text', 'delivered'],
+      ['template', 'delivered'],
+      ['text', 'delivered'],
+    ])
+    expect(requests[1]?.conversation.at(-1)).toMatchObject({
+      calls: [{ result: { state: 'done' } }, { result: { state: 'done' } }],
+    })
+  })
+
+  test('whose words the provider refuses has failed, and does not count as sent', async () => {
+    const { model } = script(modelTurn('', [toolCall('callback')]), 'Bye.')
+    const system = line.start({
+      model,
+      open: () => ({ kind: 'say', content: { kind: 'text', text: 'refused' } }),
+      send: ({ content }) =>
+        content.kind === 'text' && content.text === 'refused'
+          ? { kind: 'permanent', code: '131000', fault: 'provider', reason: 'No such template.' }
+          : { kind: 'accepted', delivered: true },
+    })
+    system.publish('refused')
+    const record = await system.until('refused')
+    expect(record.turns?.[0]?.calls[0]?.result).toEqual({ state: 'failed', text: 'No such template.' })
+    expect([record.state, record.sends.map(({ content }) => content.kind)]).toEqual([
+      'delivered',
+      ['tool', 'text'],
+    ])
+  })
+
+  test('whose result is longer than 16 KiB is cut, and says so', async () => {
+    const { model } = script(modelTurn('', [toolCall('note')]), 'Long.')
+    const system = line.start({ model, open: () => note(200, 'é'.repeat(20_000)) })
+    system.publish('long')
+    const result = (await system.until('long')).turns?.[0]?.calls[0]?.result
+    expect([Buffer.byteLength(result?.text ?? ''), result?.cut]).toEqual([16 * 1024, true])
+  })
+
+  test('beyond the fiftieth of a turn, or with far too long arguments, is not made', async () => {
+    const calls = Array.from({ length: 60 }, (_, n) => toolCall('note', {}, n < 2 ? 'same' : `n${n}`))
+    const long = toolCall('note', { text: 'x'.repeat(100_000) }, 'long')
+    const { model } = script(modelTurn('', [long, ...calls]), 'Many.')
+    let made = 0
+    const system = line.start({
+      model,
+      open: () => {
+        made++
+        return note()
+      },
+    })
+    system.publish('many')
+    const stored = (await system.until('many')).turns?.[0]?.calls ?? []
+    expect([made, stored.length, new Set(stored.map(({ id }) => id)).size]).toEqual([49, 50, 50])
+    expect(stored[0]).toMatchObject({ args: '{}', result: { state: 'failed' } })
+  })
+})
+
+describe('a hand-off', () => {
+  test('ends the work: a person takes over, the channel is told, and nothing further is called', async () => {
+    const { model, requests } = script(
+      modelTurn('I get somebody.', [toolCall('handOff', {}, 'x'), toolCall('note', {}, 'y')]),
+    )
+    const notified: unknown[] = []
+    const system = line.start({
+      model,
+      open: ({ tool }) => (tool === 'note' ? note() : { kind: 'handOff', reason: 'angry' }),
+      parts: {
+        handOff: async ({ record, reason }) => void notified.push([record._id, reason]),
+        notifyHandOff: ({ id, reason }) => ({
+          url: 'http://there.example/hook',
+          deliver: async () => {
+            notified.push([id, reason])
+            return { kind: 'accepted', delivered: true }
+          },
+        }),
+      },
+    })
+    system.publish('off')
+    const record = await system.until('off')
+    expect([record.state, record.reason, notified, requests.length]).toEqual([
+      'done',
+      'handed_off',
+      [
+        ['off', 'angry'],
+        ['off:1', 'angry'],
+      ],
+      1,
+    ])
+    expect(record.turns?.[0]?.calls.map(({ result }) => result?.state)).toEqual(['done', 'failed'])
+  })
+
+  test('without a URL to tell ends the message all the same', async () => {
+    const { model } = script(modelTurn('', [toolCall('handOff')]))
+    const system = line.start({ model, open: () => ({ kind: 'handOff', reason: 'asked for it' }) })
+    system.publish('quiet')
+    expect(await system.until('quiet')).toMatchObject({ state: 'done', reason: 'handed_off' })
+  })
+
+  test('that the URL refuses makes the message dead', async () => {
+    const { model } = script(modelTurn('', [toolCall('handOff')]))
+    const deliver = async () =>
+      ({
+        kind: 'permanent',
+        code: 'http_404',
+        fault: 'channel',
+        reason: 'The endpoint answered 404.',
+      }) as const
+    const system = line.start({
+      model,
+      open: () => ({ kind: 'handOff', reason: 'x' }),
+      parts: { notifyHandOff: () => ({ url: 'http://there.example/hook', deliver }) },
+    })
+    system.publish('refusing')
+    expect(await system.until('refusing')).toMatchObject({ state: 'dead', fault: 'channel' })
+  })
+})
