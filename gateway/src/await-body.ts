@@ -4,10 +4,11 @@ import { Problem, sendProblem } from '@parley/shared/problem'
 import { abandon, type CallerClass, classOf } from './forward.ts'
 import { hasArrived } from './upstream-client.ts'
 
-// Small enough that bodies which never end leave half of the upstream connections of their class to others.
+// Small enough that bodies which never end leave half of the upstream connections of their class to others. An
+// account may have as many as it may have requests at a service: a busy caller's bodies come late when it is busy.
 const LIMITS: Record<CallerClass, { perCaller: number; total: number }> = {
   anonymous: { perCaller: 32, total: 128 },
-  authenticated: { perCaller: 64, total: 256 },
+  authenticated: { perCaller: 256, total: 256 },
 }
 /** What has to arrive in each third of the time that a body may take, in bytes. */
 const LEAST_PROGRESS = 1_024

@@ -57,7 +57,7 @@ describe('520 requests without a body, from one address without a token,', () =>
 test('unfinished bodies of one account are bounded, and another account posts meanwhile', async () => {
   const headers = `Authorization: Bearer ${gateway.token}\r\n`
   const attack = Array.from({ length: 520 }, () => begin(post('/api/hooks/whatsapp', 99, '{', headers)))
-  const refused = () => responded(attack).length === 520 - 64
+  const refused = () => responded(attack).length === 520 - 256
   expect(await waitUntil(refused, { timeoutMs: 30_000, intervalMs: 20 })).toBe(true)
   expect(attack.map(({ received }) => received()).find((text) => text !== '')).toMatch(
     /^HTTP\/1\.1 429 .*retry-after: 1.*"code":"rate_limited"/is,
