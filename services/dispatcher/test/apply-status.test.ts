@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { MessageRecord, SendState } from '../src/message/message-record.ts'
+import type { MessageRecord, Send, SendState } from '../src/message/message-record.ts'
 import { later } from '../src/message/send-state.ts'
 import { applyStatuses, type SendStatus } from '../src/statuses/work-statuses.ts'
 import { newRecord } from './new-record.ts'
@@ -52,6 +52,34 @@ describe('statuses of sends', () => {
     expect(progress).toMatchObject({ state: 'sending', open: true })
     expect(progress?.sends.map(({ state }) => state)).toEqual(['sent', 'pending'])
     expect(progress).not.toHaveProperty('due')
+  })
+
+  test('of one send leave the wait of another as it is, whether uncertain or to be tried again', () => {
+    const due = new Date('2026-01-02T00:00:00Z')
+    for (const [next, waitingFor] of [
+      ['claimed', 'status'],
+      ['pending', 'retry'],
+    ] as const) {
+      const waiting = record(['sent', next], { state: 'sending', open: true, due, waitingFor, tries: 1 })
+      expect(applyStatuses(waiting, [status(0, 'read')])).toMatchObject({ open: true, due, waitingFor, tries: 1 })
+    }
+    const asksModel = record(['sent'], { state: 'sending', open: true, due, waitingFor: 'retry', turns: [] })
+    expect(applyStatuses(asksModel, [status(0, 'read')])).toMatchObject({ due, waitingFor: 'retry' })
+  })
+
+  test('of an attempt that failed change nothing once it is sent again, unless it was delivered after all', () => {
+    const [send] = record(['sent']).sends as [Send]
+    const sentAgain = (state: SendState, providerId: string) =>
+      record([], { state: 'sending', open: true, sends: [{ ...send, state, providerId }] })
+    for (const late of ['sent', 'failed'] as const)
+      for (const state of ['pending', 'claimed'] as const)
+        expect(applyStatuses(sentAgain(state, 'wamid.1'), [status(0, late)])).toBeUndefined()
+    expect(applyStatuses(sentAgain('sent', 'wamid.2'), [status(0, 'failed')])).toBeUndefined()
+    expect(applyStatuses(sentAgain('sent', 'wamid.1'), [status(0, 'failed')])).toBeDefined()
+    expect(applyStatuses(sentAgain('pending', 'wamid.1'), [status(0, 'delivered')])).toBeDefined()
+    expect(applyStatuses(sentAgain('claimed', 'wamid.0'), [status(0, 'sent')])?.sends).toMatchObject([
+      { state: 'sent', providerId: 'wamid.1' },
+    ])
   })
 
   test('brings a message that was given up back to life when all of it got there', () => {

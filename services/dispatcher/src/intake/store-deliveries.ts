@@ -85,6 +85,9 @@ async function recordUnreadable(
   await rejected.updateOne({ _id: messageId }, { $set: found }, { upsert: true })
 }
 
+/** Each round loses only to a status of the same message, of which there are a few. */
+const MAX_ROUNDS = 10
+
 /** The request to run a message again, and its place among what arrives. */
 export interface Replay {
   workspace: number
@@ -104,11 +107,16 @@ export async function applyReplays(
   if (replays.length === 0) return []
   const places = new Map(replays.map(({ messageId, partition, order }) => [messageId, { partition, order }]))
   const filter = { $or: replays.map(({ messageId, workspace }) => ({ _id: messageId, workspace })) }
-  const found = await messages.find(filter).toArray()
-  const opening = found.filter(isReplayable).map((record) => {
-    const next = replayed(record, { at: new Date(), ...(places.get(record._id) ?? record) })
-    return { replaceOne: { filter: { _id: record._id, revision: record.revision }, replacement: next } }
-  })
-  if (opening.length > 0) await messages.bulkWrite(opening, { ordered: false })
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const found = await messages.find(filter).toArray()
+    const opening = found.filter(isReplayable).map((record) => {
+      const next = replayed(record, { at: new Date(), ...(places.get(record._id) ?? record) })
+      return { replaceOne: { filter: { _id: record._id, revision: record.revision }, replacement: next } }
+    })
+    if (opening.length === 0) break
+    // A status may have been written meanwhile: what it left as it was is looked at again.
+    const { matchedCount } = await messages.bulkWrite(opening, { ordered: false })
+    if (matchedCount === opening.length) break
+  }
   return messages.find({ ...filter, open: true }, { projection: { body: 0 } }).toArray()
 }

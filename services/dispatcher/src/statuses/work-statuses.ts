@@ -98,17 +98,20 @@ export interface SendStatus {
 
 /**
  * A message's progress after statuses of its sends, or undefined when they say nothing new. Statuses move forward
- * only. For a message still in the pipeline, a status of an uncertain send settles it: it is no longer waited for.
+ * only. For a message still in the pipeline, a status of the send that comes next settles it: it is no longer waited
+ * for. One of another send leaves the wait as it is.
  */
 export function applyStatuses(record: MessageRecord, statuses: SendStatus[]): Progress | undefined {
   const sends = statuses.reduce(withStatus, record.sends)
   if (sends === record.sends) return undefined
-  const { state, tries, timeline, attempts, open, answer, reason, fault, expiresAt, due } = record
-  const optional = { answer, reason, fault, expiresAt, due }
+  const { state, tries, timeline, attempts, open, answer, reason, fault, expiresAt, due, waitingFor } = record
+  const optional = { answer, reason, fault, expiresAt, due, waitingFor }
   const defined = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined))
   const progress: Progress = { state, tries, timeline, attempts, sends, ...defined }
   if (open === true) {
-    const { due: _due, ...now } = progress
+    const next = nextToSend(record.sends)
+    if (next === undefined || sends[next] === record.sends[next]) return { ...progress, open }
+    const { due: _due, waitingFor: _for, ...now } = progress
     return { ...now, open }
   }
   return { ...progress, ...endedAs({ record, sends, statuses }) }
@@ -131,10 +134,22 @@ function endedAs(options: {
   return { state, ...reason, ...fault, timeline: withEntry(record.timeline, entry) }
 }
 
-function withStatus(sends: Send[], { index, state, providerId }: SendStatus): Send[] {
+function withStatus(sends: Send[], status: SendStatus): Send[] {
+  const { index, state, providerId } = status
   const send = sends[index]
   if (send === undefined || later(send.state, state) === send.state) return sends
+  if (isOfEarlierAttempt(send, status)) return sends
   return sends.map((one) => (one === send ? { ...one, state, providerId } : one))
+}
+
+/**
+ * What is sent again has the provider's id of the attempt that failed until the next one is taken: that it was sent, or
+ * failed, is old then, unlike that it was delivered after all. Nor does its failure say anything of what was taken since.
+ */
+function isOfEarlierAttempt(send: Send, { state, providerId }: SendStatus): boolean {
+  if (send.providerId === undefined || state === 'delivered' || state === 'read') return false
+  const isSentAgain = send.state === 'pending' || send.state === 'claimed'
+  return isSentAgain === (send.providerId === providerId)
 }
 
 /** A status from another workspace's webhook can't be about this message. */
