@@ -61,7 +61,12 @@ describe('statuses of sends', () => {
       ['pending', 'retry'],
     ] as const) {
       const waiting = record(['sent', next], { state: 'sending', open: true, due, waitingFor, tries: 1 })
-      expect(applyStatuses(waiting, [status(0, 'read')])).toMatchObject({ open: true, due, waitingFor, tries: 1 })
+      expect(applyStatuses(waiting, [status(0, 'read')])).toMatchObject({
+        open: true,
+        due,
+        waitingFor,
+        tries: 1,
+      })
     }
     const asksModel = record(['sent'], { state: 'sending', open: true, due, waitingFor: 'retry', turns: [] })
     expect(applyStatuses(asksModel, [status(0, 'read')])).toMatchObject({ due, waitingFor: 'retry' })

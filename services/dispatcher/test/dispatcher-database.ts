@@ -21,6 +21,7 @@ export function dispatcherDatabase({ partitions }: { partitions: number }): Disp
     leased: {
       isLeased: () => true,
       ended: new AbortController().signal,
+      handedOver: new AbortController().signal,
       commit: async (record, progress) =>
         (await createCommitter(database.collections.messages, 'test').commit(record, progress))
           ? advanced(record, progress)

@@ -57,6 +57,7 @@ function limitedRunner(options: { commitMs: number; slots: FoundSlot[]; queued?:
   const leased: LeasedMessages = {
     isLeased: () => true,
     ended: new AbortController().signal,
+    handedOver: new AbortController().signal,
     commit: async (record, progress) => {
       await pause(options.commitMs)
       return advanced(record, progress)

@@ -284,6 +284,18 @@ describe('threads', () => {
     await threads.stop()
   })
 
+  test('stopping twice resolves both times, once what runs has ended', async () => {
+    const { promise: blocked, resolve } = Promise.withResolvers<void>()
+    const { threads, store, ran } = createWorld({ blocked: () => blocked })
+    threads.complete()
+    threads.add(store.insert('t'))
+    const stopped = [threads.stop(), threads.stop()]
+    resolve()
+    await Promise.all(stopped)
+    expect(ran).toEqual(['m1'])
+    await threads.stop()
+  })
+
   test('stopping starts nothing more', async () => {
     const { threads, store, ran } = createWorld({ concurrency: 1 })
     threads.complete()

@@ -20,11 +20,12 @@ const TRANSCRIBER = 'transcriber'
 
 export type Handled = { kind: 'answer'; answer: Answer } | Exclude<Outcome, { kind: 'accepted' }>
 
-/** Has a channel's handler make the answer to a message. Rejects with `unavailable` alone. */
+/** Has a channel's handler make the answer to a message, until `signal` aborts. Rejects with `unavailable` alone. */
 export type Handle = (options: {
   channel: Channel
   record: TranscribedRecord
   message: WebhookMessage
+  signal: AbortSignal
 }) => Promise<Handled>
 
 type TranscribedRecord = Pick<
@@ -43,8 +44,12 @@ type TranscribedRecord = Pick<
   | 'timeline'
 >
 
-/** Answers with what is said in a message's audio. Rejects with `unavailable` alone. */
-export type Transcriber = (call: { channel: Channel; record: TranscribedRecord }) => Promise<Handled>
+/** Answers with what is said in a message's audio, until `signal` aborts. Rejects with `unavailable` alone. */
+export type Transcriber = (call: {
+  channel: Channel
+  record: TranscribedRecord
+  signal: AbortSignal
+}) => Promise<Handled>
 
 /** What the channel's assistant is and works at in a thread, without secrets; null where there is none. */
 export type DescribeAssistant = (options: { channel: Channel; thread: string }) => Promise<object | null>
@@ -74,12 +79,12 @@ export function createHandle(options: HandleOptions): Handle {
 
 async function handleNatively(
   { transcriber }: HandleOptions,
-  { channel, record, message }: Parameters<Handle>[0],
+  { channel, record, message, signal }: Parameters<Handle>[0],
 ): Promise<Handled> {
   const type = channel.handlerUrl.slice(NATIVE.length)
   const agent = nativeAgents.get(type)
   if (agent !== undefined) return { kind: 'answer', answer: await agent(message) }
-  if (type === TRANSCRIBER && transcriber !== undefined) return transcriber({ channel, record })
+  if (type === TRANSCRIBER && transcriber !== undefined) return transcriber({ channel, record, signal })
   return permanent(
     'unknown_agent',
     `There is no built-in agent of type ${JSON.stringify(type)}; known: ${AGENT_TYPES.join(', ')}.`,
@@ -88,7 +93,7 @@ async function handleNatively(
 
 async function handleByPost(
   { http, signer, describeAssistant }: HandleOptions,
-  { channel, record, message }: Parameters<Handle>[0],
+  { channel, record, message, signal }: Parameters<Handle>[0],
 ): Promise<Handled> {
   const messageId = record._id
   const described = channel.config.handlerContext === true ? describeAssistant : undefined
@@ -102,6 +107,7 @@ async function handleByPost(
       body: payload,
       timeoutMs: channelNumber(channel.config, 'handlerTimeoutSeconds') * 1_000,
       maxBytes: MAX_RESPONSE_BYTES,
+      signal,
     }
     const answer = await http.post(call)
     const outcome = withErrorText(outcomeOfStatus(answer), answer, call)

@@ -52,7 +52,7 @@ interface PrepareOptions {
   endpoints: Pick<Endpoints, 'enter'>
   calling: Calling
   /** Whether the message is still this instance's to run. */
-  leased: Pick<LeasedMessages, 'isLeased'>
+  leased: Pick<LeasedMessages, 'isLeased' | 'handedOver'>
   /** Whether a person has the message's thread. */
   isWithPerson(): Promise<boolean>
   now: () => number
@@ -86,6 +86,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const started = performance.now()
   if (!leased.isLeased()) throw new Superseded()
   const handled = await handledBy(options, { channel, message })
+  if (handled.kind !== 'answer' && leased.handedOver.aborted) throw new Superseded()
   if (handled.kind === 'wait') return { kind: 'refused', channel, admission: handled }
   if (handled.kind !== 'answer')
     return { kind: 'failed', step: 'handler', channel, outcome: handled, ms: performance.now() - started }
@@ -134,17 +135,18 @@ function checked(
 
 /** Built-in agents are called whatever happens; an endpoint, when it may be. */
 async function handledBy(
-  { record, handle, endpoints, calling }: PrepareOptions,
+  { record, handle, endpoints, calling, leased }: PrepareOptions,
   { channel, message }: Pick<Planned, 'channel' | 'message'>,
 ): Promise<Handled | Extract<Admission, { kind: 'wait' }>> {
-  const handled = () => calling(() => handle({ channel, record, message }))
+  const signal = leased.handedOver
+  const handled = () => calling(() => handle({ channel, record, message, signal }))
   const { workspace, handlerUrl: url } = channel
   if (!/^https?:/.test(url)) return handled()
   const admission = await waitFor(calling, endpoints.enter({ workspace, url }))
   if (admission.kind === 'wait') return admission
   try {
     const result = await handled()
-    admission.leave(callEndOf(result))
+    if (!signal.aborted) admission.leave(callEndOf(result))
     return result
   } finally {
     admission.leave('unknown')

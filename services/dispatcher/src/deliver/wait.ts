@@ -45,7 +45,8 @@ export async function waitForEndpoint(
   const isSaid = run.record.waitingFor === waitingFor
   if (waitingFor === 'circuit_breaker' && !isUncertain && !isSaid) {
     const progress = letPass(run, postponed(run.record, { due: until, waitingFor, reason }))
-    await run.message.commitUnderLease(progress, { deferrable: true })
+    // One that others pass is read from the store when it is due.
+    await run.message.commitUnderLease(progress, { deferrable: progress.lane === undefined })
   }
   return { kind: 'wait', record: run.record, until, for: waitingFor }
 }

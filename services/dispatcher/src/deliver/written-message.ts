@@ -17,6 +17,11 @@ export interface LeasedMessages {
   /** Aborts when they are not this instance's to run any more, as far as that is known. */
   readonly ended: AbortSignal
   /**
+   * Aborts before that, once their hand-over has waited long enough for what handlers answer: the next owner of the
+   * lease asks them again.
+   */
+  readonly handedOver: AbortSignal
+  /**
    * As `Committer.commit`; resolves with the message as it then is, or undefined when somebody else has written.
    * With `deferrable` it may be stored later, or never should this process die: the message then runs again from what
    * the store has of it.

@@ -27,7 +27,10 @@ const PREFETCH = 100
 const THREADS_AT_ONCE = 64
 /** Orders of a lease term start at term × 2^32: higher than those of every earlier term. */
 const SEQUENCE_NUMBERS_PER_TERM = 2 ** 32
-/** A hand-over waits so long for models: what they would have answered is paid for, and asked for again. */
+/**
+ * A hand-over waits so long for models, whose answers are paid for, and then as long for handlers. What has not been
+ * answered by then is asked for again.
+ */
 const DRAIN_MS = 5_000
 
 /** Starts working a partition: recovers what is open in the store, consumes what arrives, runs its threads. */
@@ -41,7 +44,7 @@ export function openPartition(options: {
   modelCalls: Pick<ModelCalls, 'drain'>
   /** How many partitions this instance works. */
   partitions(): number
-  /** How long a hand-over waits for models, in milliseconds. */
+  /** How long a hand-over waits for models, and then for handlers, in milliseconds. */
   drainMs?: number
   deadLetters: Pick<Publisher, 'publish'>
   threadLog: Pick<ThreadLog, 'touch' | 'open' | 'isWhole' | 'release' | 'abandon'>
@@ -105,7 +108,10 @@ export function openPartition(options: {
       await Promise.race([modelCalls.drain(writeBehind.ended), pause(drainMs, writeBehind.ended)])
       stopped = true
       const closed = consumer.close()
-      await threads.stop()
+      const idle = threads.stop()
+      await Promise.race([idle, pause(drainMs, writeBehind.ended)])
+      writeBehind.handOver()
+      await idle
       intake.close()
       await writeBehind.close()
       await closed

@@ -46,6 +46,8 @@ export interface WriteBehind extends LeasedMessages {
   begin(record: MessageRecord): Promise<StoreResult>
   /** Stores it now, where it is not stored yet; undefined where it is, or where it is another delivery of its id. */
   store(record: Pick<MessageRecord, '_id' | 'order'>): Promise<StoreResult> | undefined
+  /** Waits for the answers of handlers no more. */
+  handOver(): void
   /** Stores what has begun and abandons the rest; the threads have stopped. */
   close(): Promise<void>
   /** Abandons everything. */
@@ -72,6 +74,7 @@ class PartitionWriteBehind implements WriteBehind {
   readonly #unstored = new ChurnMap<string, Unstored>()
   readonly #shares = new PrefetchShares<Unstored>({ isRunning: ({ state }) => state === 'running' })
   readonly #timer: NodeJS.Timeout
+  readonly #handOver = new AbortController()
   readonly #end = new AbortController()
   #closed = false
 
@@ -90,6 +93,14 @@ class PartitionWriteBehind implements WriteBehind {
 
   get ended(): AbortSignal {
     return this.#end.signal
+  }
+
+  get handedOver(): AbortSignal {
+    return this.#handOver.signal
+  }
+
+  handOver(): void {
+    this.#handOver.abort()
   }
 
   begin(record: MessageRecord): Promise<StoreResult> {
@@ -147,6 +158,7 @@ class PartitionWriteBehind implements WriteBehind {
 
   abandon(): void {
     this.#closed = true
+    this.handOver()
     this.#end.abort()
     clearInterval(this.#timer)
     for (const unstored of this.#unstored.values()) this.#settle(unstored, 'abandoned')

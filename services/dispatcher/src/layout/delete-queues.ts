@@ -45,6 +45,8 @@ async function moveAll(
   const { queue, messageCount, publish } = options
   const moved = Promise.withResolvers<void>()
   let left = messageCount
+  // It is awaited only once the broker consumes, and may be late before.
+  moved.promise.catch(() => undefined)
   const late = setTimeout(() => moved.reject(new Error(`${queue} is not empty yet`)), EMPTY_MS)
   const take = (delivery: ConsumeMessage | null) => {
     if (delivery === null) return moved.reject(new Error(`${queue} is consumed no more`))

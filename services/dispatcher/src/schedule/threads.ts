@@ -28,7 +28,7 @@ export interface Threads extends Pick<EventEmitter<ThreadEvents>, 'on'> {
   waiting(): WaitingCounts
   /** How many threads are in memory. */
   count(): number
-  /** Starts nothing more; resolves when what is running has ended. */
+  /** Starts nothing more; resolves when what is running has ended, also when it is called again. */
   stop(): Promise<void>
 }
 
@@ -65,7 +65,7 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
   readonly #now: () => number
   readonly #threads: ResidentThreads
   readonly #waiting: DueQueue<{ thread: Thread; wait: number }>
-  #idle = () => {}
+  readonly #idle = Promise.withResolvers<void>()
   readonly #ready: ReadyThreads<Thread>
   #stopped = false
 
@@ -147,10 +147,11 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
     return this.#threads.size
   }
 
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
     this.#stopped = true
     this.#waiting.stop()
-    if (this.#ready.inFlight > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
+    if (this.#ready.inFlight === 0) this.#idle.resolve()
+    return this.#idle.promise
   }
 
   #makeReady(thread: Thread, ready?: { isUrgent: boolean }): void {
@@ -177,7 +178,7 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
   #ended(slot: RunSlot): void {
     slot.end()
     this.#pump()
-    if (this.#ready.inFlight === 0) this.#idle()
+    if (this.#stopped && this.#ready.inFlight === 0) this.#idle.resolve()
   }
 
   /** Runs the thread's head; then it goes to the end of the line, so that a long thread delays nobody. */

@@ -82,7 +82,8 @@ describe('a handler over HTTP', () => {
       },
     })
     const handle = createHandle({ http, signer, describeAssistant })
-    const call = { channel: channel(`${endpoint.url}/handler`, config), record, message }
+    const { signal } = new AbortController()
+    const call = { channel: channel(`${endpoint.url}/handler`, config), record, message, signal }
     expect(await handle(call)).toEqual({ kind: 'answer', answer: { message: 'hello' } })
     return { body: endpoint.calls[0]?.json, text: endpoint.calls[0]?.text, asked }
   }

@@ -66,7 +66,8 @@ describe('the agent of type transcriber', () => {
       handlerUrl: '',
       config: {},
     } as const
-    return transcriber({ channel, record: { ...place, body: JSON.stringify(message) } })
+    const { signal } = new AbortController()
+    return transcriber({ channel, record: { ...place, body: JSON.stringify(message) }, signal })
   }
 
   test('answers with what is said in the audio', async () => {

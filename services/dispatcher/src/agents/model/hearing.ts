@@ -34,12 +34,12 @@ export function createTranscriber({
   transcriptOf: TranscriptOf
   usage: Pick<Usage, 'isSpent'>
 }): Transcriber {
-  return async ({ channel, record }) => {
+  return async ({ channel, record, signal: given }) => {
     if (await usage.isSpent({ ...channel, extId: record.channel }))
       return refused(BUDGET_SPENT, 'The tokens of the day are spent (dailyTokens).')
     const loaded = await loadAgent({ channel, type: 'chat', thread: record.thread })
     if (loaded.kind === 'missing') return refused('assistant_missing', loaded.reason)
-    const signal = AbortSignal.timeout(TRANSCRIBER_MS)
+    const signal = AbortSignal.any([given, AbortSignal.timeout(TRANSCRIBER_MS)])
     const { agent } = loaded
     return handledOf(await transcriptOf({ agent, record, timeoutMs: TRANSCRIBER_MS, signal }))
   }
