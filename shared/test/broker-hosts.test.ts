@@ -86,7 +86,12 @@ test('a consumer waits for the next connection, and asks nothing of the one that
   const { hosts, broker, untilConnected } = await throughTwoHosts(listener)
   await untilConnected(1)
   await broker.withChannel((channel) => channel.assertQueue('followed', { expires: 60_000 }))
-  const consumer = consumeEach({ queue: 'followed', take: async () => undefined, log: listener })
+  const consumer = consumeEach({
+    queue: 'followed',
+    take: async () => undefined,
+    declare: broker.declare,
+    log: listener,
+  })
   broker.follow(consumer)
   const consumes = () => waitUntil(async () => consumer.isConsuming(), { timeoutMs: 30_000 })
   expect(await consumes()).toBe(true)

@@ -8,6 +8,7 @@ import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib'
 import fc from 'fast-check'
 
 const log = createLog({ service: 'test', level: 'silent' })
+const declare = async () => {}
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 async function until(condition: () => boolean): Promise<void> {
@@ -66,7 +67,7 @@ async function startEach(options: Partial<ConsumerOptions> = {}) {
     taken.set(fields.deliveryTag, outcome)
     return outcome.promise
   }
-  const consumer = consumeEach({ queue: 'q', prefetch: 10, take, log, ...options })
+  const consumer = consumeEach({ queue: 'q', prefetch: 10, take, declare, log, ...options })
   const { channels, model } = connectionOf()
   consumer.attach(model)
   await until(() => consumer.isConsuming())
@@ -179,6 +180,7 @@ describe('a consumer of single deliveries', () => {
     const { channels, model } = connectionOf()
     const consumer = consumeEach({
       queue: 'q',
+      declare,
       log,
       deadLetters: { publish },
       take: async (delivery) => {
@@ -218,13 +220,14 @@ describe('a consumer of single deliveries', () => {
 })
 
 describe('a consumer of batches', () => {
-  const idle = () => consumeBatches({ queue: 'q', work: async () => [], log })
+  const idle = () => consumeBatches({ queue: 'q', work: async () => [], declare, log })
 
   test('works one batch at a time, and the same one again until it succeeds', async () => {
     const batches: number[][] = []
     const { channels, model } = connectionOf()
     const consumer = consumeBatches({
       queue: 'q',
+      declare,
       log,
       work: async (batch) => {
         batches.push(batch.map(({ fields }) => fields.deliveryTag))
@@ -246,6 +249,7 @@ describe('a consumer of batches', () => {
     const { channels, model } = connectionOf()
     const consumer = consumeBatches({
       queue: 'q',
+      declare,
       log,
       deadLetters: { publish },
       work: async (batch) =>
@@ -309,7 +313,7 @@ describe('a consumer of batches', () => {
       if (!isActive) throw new Error('the lease is gone')
       return []
     }
-    const consumer = consumeBatches({ queue: 'q', isActive: () => isActive, work, log })
+    const consumer = consumeBatches({ queue: 'q', isActive: () => isActive, work, declare, log })
     consumer.attach(model)
     await until(() => consumer.isConsuming())
     channels[0]?.deliver(1)

@@ -44,6 +44,13 @@ afterAll(async () => {
 })
 
 const untilUp = () => eventually(async () => ((await publisher.isUp()) ? true : undefined))
+const untilPublished = (messageId = '') =>
+  eventually(() =>
+    publisher.publish({ ...known, messageId }).then(
+      () => true as const,
+      () => undefined,
+    ),
+  )
 const unavailable = expect.objectContaining({ code: 'unavailable' })
 const received = async () => {
   const message = await channel.get(queue, { noAck: true })
@@ -89,12 +96,7 @@ describe('a publisher', () => {
   test('whose channel the broker closes, for the exchange is gone, declares it again and goes on', async () => {
     await channel.deleteExchange(exchange)
     await expect(publisher.publish(known)).rejects.toEqual(unavailable)
-    await eventually(() =>
-      publisher.publish({ ...known, messageId: 'again' }).then(
-        () => true as const,
-        () => undefined,
-      ),
-    )
+    await untilPublished('again')
     expect((await received())?.properties.messageId).toBe('again')
   })
 
@@ -118,12 +120,24 @@ describe('a publisher', () => {
     })
     proxy.cut()
     proxy.mend()
-    await eventually(() =>
-      publisher.publish(known).then(
-        () => true as const,
-        () => undefined,
-      ),
-    )
+    await untilPublished()
+  })
+
+  test.each([
+    ['5,000 messages', 5_000, body],
+    ['128 MiB', 128, Buffer.alloc(1024 * 1024)],
+  ])('has at most %s that wait for a confirm, also once they are late', async (_what, count, large) => {
+    proxy.stall()
+    const deadline = performance.now() + 50
+    const late = Array.from({ length: count }, () => publisher.publish({ ...known, body: large }, deadline))
+    for (const { status } of await Promise.allSettled(late)) expect(status).toBe('rejected')
+    await expect(publisher.publish(known)).rejects.toMatchObject({
+      message: 'Too many messages are in flight.',
+    })
+    proxy.cut()
+    proxy.mend()
+    await untilPublished()
+    await channel.purgeQueue(queue)
   })
 
   test('rejects at once without a broker, and publishes again when it is back', async () => {

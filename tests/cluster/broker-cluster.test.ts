@@ -53,6 +53,7 @@ test('the log is read through the one node that has a replica of it, whichever i
       },
       isLeased: () => true,
       refused: broker.moveOn,
+      declare: broker.declare,
       log,
     })
     broker.follow(reader)

@@ -91,6 +91,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     log,
   })
   const auditBroker = await connectBroker({ url: config.AMQP_URL, declare: async () => {}, log })
+  const { declare } = broker
   const publisher = createPublisher({ broker, log })
   const statuses = watchStatuses({
     instance,
@@ -135,6 +136,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     traffic,
     committer: createCommitter(messages, statusWriter(instance)),
     deadLetters: publisher,
+    declare,
     log,
   })
   const retentionMs = retentionOf(config)
@@ -142,6 +144,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const authorizer = createAuthorizer(identity)
   const events = startEvents({
     ...{ instance, store, replica, secrets, configuration, identity, authorizer, retentionMs, log },
+    declare,
     collections: { ...collections, ...eventCollectionsOf(database.connection) },
     ready: database.ready,
     db: () => database.connection.db as mongo.Db,
@@ -153,7 +156,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     replica.changed(workspace)
     if (resource === 'subscriptions') events.subscriptions.refresh(workspace).catch(() => undefined)
   }
-  const changes = followDocumentChanges({ instance, store, replica: { changed }, log })
+  const changes = followDocumentChanges({ instance, store, replica: { changed }, declare, log })
   const startSession = (options: mongo.ClientSessionOptions = {}) =>
     database.connection.getClient().startSession(options)
   let partitions: Partitions | undefined
@@ -184,6 +187,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       ...{ instance, collections, store, committer, run, threadLog, traffic, log },
       modelCalls: agents.calls,
       deadLetters: publisher,
+      declare,
     }
     const started = startPartitions({
       leases: createLeaseStore({ collections, instance, name: config.INSTANCE_NAME }),
@@ -195,7 +199,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     partitions = started
     broker.follow(started)
     const auditor = startAuditor({
-      ...{ collections, startSession, instance, publisher, retentionMs, log },
+      ...{ collections, startSession, instance, publisher, retentionMs, declare, log },
       broker: auditBroker,
     })
     auditBroker.follow(auditor)

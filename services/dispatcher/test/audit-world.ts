@@ -60,6 +60,7 @@ export async function startAuditWorld() {
         instance,
         broker,
         publisher,
+        declare: broker.declare,
         retentionMs,
         graceMs: GRACE_MS,
         log,

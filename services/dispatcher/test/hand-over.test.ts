@@ -17,7 +17,12 @@ test('a hand-over does not wait for a handler that hangs, and the next owner ask
       handle: ({ signal }) => {
         asked++
         if (asked > 1) return Promise.resolve({ kind: 'answer', answer: { message: 'Hello' } })
-        const hung = { kind: 'retryable', code: 'no_answer', fault: 'channel', reason: 'Broken off.' } as const
+        const hung = {
+          kind: 'retryable',
+          code: 'no_answer',
+          fault: 'channel',
+          reason: 'Broken off.',
+        } as const
         return new Promise((resolve) => signal.addEventListener('abort', () => resolve(hung)))
       },
     },

@@ -89,7 +89,7 @@ const applied = () =>
     committer: createCommitter(collections.messages, 'statuses:us'),
   })
 const consume = (queue: string, options: { prefetch?: number; work: ReturnType<typeof applied> }) => {
-  const consumer = consumeBatches({ queue, log, ...options })
+  const consumer = consumeBatches({ queue, declare: async () => {}, log, ...options })
   broker.follow(consumer)
   return consumer
 }

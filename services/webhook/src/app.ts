@@ -100,7 +100,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       declareChanges(channel, { queue: CHANGES_QUEUE, resources: ['channels'], maxLength: MAX_CHANGES }),
     log,
   })
-  const changes = followChanges({ queue: CHANGES_QUEUE, resources: ['channels'], store, replica, log })
+  const changes = followChanges({
+    ...{ queue: CHANGES_QUEUE, store, replica, log },
+    resources: ['channels'],
+    declare: changesBroker.declare,
+  })
   changesBroker.follow(changes)
   const redis = connectRedis(config.REDIS_URL, log)
   const workspaces = createWorkspaces({ identity, known: collections.workspaces })

@@ -17,9 +17,11 @@ export function followChanges(options: {
   store: Pick<ReplicaStore, 'save'>
   /** Gets the workspace whose document has changed, and of which resource it is. */
   replica: { changed(workspace: number, resource: string): void }
+  /** Declares the queue again when it was deleted. */
+  declare(): Promise<void>
   log: Log
 }): Consumer {
-  const { queue, resources, store, replica, log } = options
+  const { queue, resources, store, replica, declare, log } = options
   const knownChange = documentChange.extend({ resource: z.enum(resources) })
   const read = (content: Buffer) => {
     try {
@@ -30,6 +32,7 @@ export function followChanges(options: {
   }
   return consumeBatches({
     queue,
+    declare,
     log,
     async work(batch) {
       for (const delivery of batch) {

@@ -13,6 +13,7 @@ import {
 
 const REOPEN_MS = 500
 const RETRY_MS = 500
+const NOT_FOUND = 404
 const PRECONDITION_FAILED = 406
 
 /** A consumer that outlives its channel and its connection. */
@@ -93,8 +94,8 @@ function logRetry(log: Log, queue: string, error: unknown): void {
 }
 
 /**
- * Opens a channel anew half a second after it was closed on a live connection, once the consumer is active; a new
- * connection is given by `attach`.
+ * Opens a channel anew half a second after it was closed on a live connection, once the consumer is active, and
+ * declares the queue where it is gone; a new connection is given by `attach`.
  */
 class ReopeningConsumer implements Consumer {
   readonly #options: ConsumerOptions
@@ -158,9 +159,11 @@ class ReopeningConsumer implements Consumer {
       if (this.#current === own && this.#isActive()) this.#deliveries = opened
       else opened.abandon()
     } catch (error) {
-      const { queue, log } = this.#options
+      const { queue, declare, log } = this.#options
       log.warn({ queue, reason: error instanceof Error ? error.message : 'unknown' }, 'queue not consumed')
-      if ((error as { code?: unknown }).code === PRECONDITION_FAILED) this.#refused(connection)
+      const { code } = error as { code?: unknown }
+      if (code === NOT_FOUND) await declare().catch(() => undefined)
+      if (code === PRECONDITION_FAILED) this.#refused(connection)
       else closed()
     }
   }

@@ -23,6 +23,8 @@ export interface ConsumerOptions {
   consuming?(channel: Channel): void
   /** The broker's node can't have the queue consumed, as one without a running replica of a stream: another one may. */
   refused?(): void
+  /** Declares the queue again when somebody has deleted it. */
+  declare(): Promise<void>
   /** Whether consuming is ours to do; it always is by default. */
   isActive?(): boolean
   /** Where dead letters go; without it nothing may become one. */

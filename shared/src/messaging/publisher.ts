@@ -6,7 +6,8 @@ import { type Broker, openConfirmChannel } from './connection.ts'
 import { createInFlight, type Unconfirmed } from './in-flight.ts'
 import type { PublishObserver } from './publish-observer.ts'
 
-const MAX_IN_FLIGHT = 5_000
+const MAX_UNCONFIRMED = 5_000
+const MAX_UNCONFIRMED_BYTES = 128 * 1024 * 1024
 const CONFIRM_MS = 4_500
 const REOPEN_MS = 500
 
@@ -23,8 +24,9 @@ export interface Publisher {
   /**
    * Resolves when the broker has confirmed, so that the message is safe. Rejects with `unavailable` when there is no
    * broker, it refuses, is blocked, has no queue for a mandatory message, has not confirmed by `deadline` (on the
-   * clock of `performance.now`; 4.5 s from now by default, up to 50 ms later), or 5,000 are in flight: then it is not
-   * known whether the message got there. Messages given in order are published in order.
+   * clock of `performance.now`; 4.5 s from now by default, up to 50 ms later), or 5,000 or 128 MiB wait for their
+   * confirm, those that were late among them: then it is not known whether the message got there. Messages given in order
+   * are published in order.
    */
   publish(publication: Publication, deadline?: number): Promise<void>
   /** Whether the broker takes messages. */
@@ -55,6 +57,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
 class BrokerPublisher implements Publisher {
   readonly #options: PublisherOptions
   readonly #inFlight = createInFlight()
+  /** What the broker may still confirm, which amqplib has in memory whether or not anybody waits for it. */
+  readonly #unconfirmed = { count: 0, bytes: 0 }
   readonly #observer: PublishObserver | undefined
   // amqplib makes the headers the prototype of an object, which costs more for a new one than all the rest of a publish.
   readonly #headers: object | undefined
@@ -77,8 +81,7 @@ class BrokerPublisher implements Publisher {
     const channel = this.#channel
     if (channel === undefined || this.#isBlocked)
       return Promise.reject(unavailable('The message broker is unavailable.'))
-    if (this.#inFlight.count() >= MAX_IN_FLIGHT)
-      return Promise.reject(unavailable('Too many messages are in flight.'))
+    if (!this.#hasRoomFor(publication)) return Promise.reject(unavailable('Too many messages are in flight.'))
     this.#startWriteBatch()
     const observed = this.#observer?.started(publication)
     return new Promise((resolve, reject) => {
@@ -124,13 +127,26 @@ class BrokerPublisher implements Publisher {
     void this.#open(connection)
   }
 
+  #hasRoomFor({ body }: Publication): boolean {
+    const { count, bytes } = this.#unconfirmed
+    return count < MAX_UNCONFIRMED && bytes + body.length <= MAX_UNCONFIRMED_BYTES
+  }
+
   #send(
     channel: ConfirmChannel,
     sent: { publication: Publication; headers: unknown; settle(problem?: Problem): void },
   ): void {
     const { publication, settle } = sent
     const { exchange, routingKey, body, messageId } = publication
+    const unconfirmed = this.#unconfirmed
+    unconfirmed.count++
+    unconfirmed.bytes += body.length
+    let isOver = false
     const done = (cause?: Error | null) => {
+      if (isOver) return
+      isOver = true
+      unconfirmed.count--
+      unconfirmed.bytes -= body.length
       if (cause) settle(unavailable('The message broker did not take it.', cause))
       else if (publication.mandatory && this.#returned.delete(messageId ?? ''))
         settle(unavailable('The message broker has no queue for it.'))

@@ -33,6 +33,7 @@ export async function consumeSubmissions(options: {
     queue: TASKS_QUEUE,
     work: workSubmissions(dependencies, log),
     deadLetters,
+    declare: broker.declare,
     log,
   })
   broker.follow(consumer)

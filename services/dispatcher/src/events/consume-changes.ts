@@ -3,6 +3,7 @@ import { type DocumentChange, documentChange } from '@parley/shared/document-cha
 import type { JsonObject } from '@parley/shared/json-object'
 import type { Log } from '@parley/shared/log'
 import { type Consumer, consumeBatches } from '@parley/shared/messaging/consumer'
+import type { ConsumerOptions } from '@parley/shared/messaging/deliveries'
 import { declareOrderedChanges } from '@parley/shared/messaging/topology'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { Channel } from 'amqplib'
@@ -24,11 +25,13 @@ export function consumeChanges(options: {
   subscriptions: Subscriptions
   store: Pick<ReplicaStore, 'save'>
   insert: InsertDeliveries
+  declare: ConsumerOptions['declare']
   log: Log
 }): Consumer {
-  const { subscriptions, store, insert, log } = options
+  const { subscriptions, store, insert, declare, log } = options
   return consumeBatches({
     queue: QUEUE,
+    declare,
     log,
     async work(batch) {
       await subscriptions.ready

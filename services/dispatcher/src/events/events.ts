@@ -66,11 +66,13 @@ export function startEvents(options: {
   authorizer: Authorizer
   views: EventViews
   retentionMs: number
+  /** Declares the queue of changes again when it was deleted. */
+  declare(): Promise<void>
   log: Log
   now?: () => number
 }): OutgoingEvents {
   const { instance, collections, ready, db, store, replica, secrets, http, log, retentionMs } = options
-  const { configuration, identity, authorizer, views, now = Date.now } = options
+  const { configuration, identity, authorizer, views, declare, now = Date.now } = options
   const { messages, threads, replicas, instances, subscribers, shards } = collections
   const subscriptions = followSubscriptions({ replicas, subscribers, database: ready, log })
   const insert = createInsertDeliveries({ collections, retentionMs, now })
@@ -102,7 +104,7 @@ export function startEvents(options: {
     insert,
     relay,
     waiting: () => countWaiting(collections.deliveries, worked.working()),
-    changes: consumeChanges({ subscriptions, store, insert, log }),
+    changes: consumeChanges({ subscriptions, store, insert, declare, log }),
     close: async () => {
       await Promise.all([reading.stop(), relay.close(), worked.close()])
       await subscriptions.close()

@@ -47,13 +47,15 @@ export function openPartition(options: {
   /** How long a hand-over waits for models, and then for handlers, in milliseconds. */
   drainMs?: number
   deadLetters: Pick<Publisher, 'publish'>
+  /** Declares the partition's queue again when it was deleted. */
+  declare(): Promise<void>
   threadLog: Pick<ThreadLog, 'touch' | 'open' | 'isWhole' | 'release' | 'abandon'>
   traffic: Pick<Traffic, 'accepted'>
   log: Log
 }): Partition {
   const { lease, instance, collections, store, committer, run, deadLetters, threadLog, traffic, log } =
     options
-  const { modelCalls, drainMs = DRAIN_MS } = options
+  const { modelCalls, declare, drainMs = DRAIN_MS } = options
   const { messages } = collections
   const { partition, term, repeatsUntil, isValid: isLeased } = lease
   let stopped = false
@@ -94,6 +96,7 @@ export function openPartition(options: {
     isActive: isLeased,
     take: untilEnd.take,
     deadLetters,
+    declare,
     log,
   })
   recover()

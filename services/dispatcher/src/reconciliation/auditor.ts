@@ -32,6 +32,8 @@ interface AuditorOptions {
   /** By a connection for the audit alone: it goes to another node when this one has no replica of the log. */
   broker: Pick<Broker, 'withChannel' | 'moveOn'>
   publisher: Pick<Publisher, 'publish'>
+  /** Declares the log again when it was deleted. */
+  declare(): Promise<void>
   retentionMs: number
   /** How long a message may take to be stored after its queue ran empty, in milliseconds; 60 s by default. */
   graceMs?: number
@@ -90,7 +92,7 @@ interface Audit {
 
 /** What the owner of the lease does. */
 function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
-  const { collections, lease, broker, publisher, log } = options
+  const { collections, lease, broker, publisher, declare, log } = options
   const stopping = new AbortController()
   const active = () => !stopping.signal.aborted && lease.isValid()
   const pauseUntilStopped = (milliseconds: number) => pause(milliseconds, stopping.signal)
@@ -108,6 +110,7 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
     },
     isLeased: active,
     refused: broker.moveOn,
+    declare,
     log,
   })
   const trace = createTrace({

@@ -24,6 +24,8 @@ export function readLog(options: {
   isLeased(): boolean
   /** The broker's node has no running replica of the stream. */
   refused(): void
+  /** Declares the log again when it was deleted. */
+  declare(): Promise<void>
   log: Log
 }): Pick<Consumer, 'attach' | 'close'> & { readUpTo(): Date | undefined } {
   const { log } = options
@@ -59,6 +61,7 @@ export function readLog(options: {
     strip: (delivery) => ({ ...delivery, content: NO_BODY }),
     isActive: options.isLeased,
     refused: options.refused,
+    declare: options.declare,
     work: async (batch, channel) => {
       clearTimeout(silence)
       const [first] = batch

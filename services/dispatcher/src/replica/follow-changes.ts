@@ -43,10 +43,11 @@ export function followDocumentChanges(options: {
   instance: string
   store: Pick<ReplicaStore, 'save'>
   replica: { changed(workspace: number, resource: string): void }
+  declare(): Promise<void>
   log: Log
 }): Consumer[] {
-  const { instance, store, replica, log } = options
+  const { instance, ...rest } = options
   return [CHANGES_QUEUE, ownChangesQueue(instance)].map((queue) =>
-    followChanges({ queue, resources: REPLICATED_RESOURCES, store, replica, log }),
+    followChanges({ queue, resources: REPLICATED_RESOURCES, ...rest }),
   )
 }

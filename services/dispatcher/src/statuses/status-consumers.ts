@@ -1,5 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import { type Consumer, consumeBatches } from '@parley/shared/messaging/consumer'
+import type { ConsumerOptions } from '@parley/shared/messaging/deliveries'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { STATUS_QUEUES } from '@parley/shared/messaging/topology'
 import { type StatusOptions, workStatuses } from './work-statuses.ts'
@@ -9,14 +10,15 @@ const PREFETCH = 500
 
 /** Makes the consumers of the provider's statuses, by their queues; all apply them together. */
 export function statusConsumers(
-  options: StatusOptions & { deadLetters: Pick<Publisher, 'publish'>; log: Log },
+  options: StatusOptions &
+    Pick<ConsumerOptions, 'declare'> & { deadLetters: Pick<Publisher, 'publish'>; log: Log },
 ): Map<string, Consumer> {
-  const { deadLetters, log } = options
+  const { deadLetters, declare, log } = options
   const work = workStatuses(options)
   return new Map(
     STATUS_QUEUES.map((queue) => [
       queue,
-      consumeBatches({ queue, prefetch: PREFETCH, work, deadLetters, log }),
+      consumeBatches({ queue, prefetch: PREFETCH, work, deadLetters, declare, log }),
     ]),
   )
 }

@@ -220,6 +220,7 @@ export class AgentSystem {
       traffic: noTraffic,
       store: createIntakeStore(messages, log),
       deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },
+      declare: async () => {},
       committer: createCommitter(messages, 'i'),
       ...this.#runner(messages, line),
       drainMs: this.#behaviour.drainMs ?? DRAIN_MS,

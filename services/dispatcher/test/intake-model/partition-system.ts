@@ -201,6 +201,7 @@ export class PartitionSystem {
       traffic: noTraffic,
       store: createIntakeStore(messages, log),
       deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },
+      declare: async () => {},
       committer: createCommitter(messages, 'i'),
       run: this.#runner(messages, line),
       modelCalls: createModelCalls(),
