@@ -4,6 +4,8 @@ import { STATUS_TYPE } from '@parley/shared/message-status'
 import type { ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
 import { createModelCalls } from '../../src/agents/turns/model-calls.ts'
+import type { Callback } from '../../src/channels/callback.ts'
+import type { Admission } from '../../src/channels/endpoints/endpoints.ts'
 import { createDeliverMessage } from '../../src/deliver/deliver-message.ts'
 import { createIntakeStore } from '../../src/intake/intake-store.ts'
 import { openPartition } from '../../src/intake/open-partition.ts'
@@ -55,14 +57,19 @@ export class PartitionSystem {
   readonly #instances: Instance[] = []
   readonly #providerFailures: ProviderFailure[] = []
   readonly #applyStatuses: ReturnType<typeof workStatuses>
+  /** Whether the messages of a thread wait for those before them. */
+  readonly #isOrdered: boolean
   #providerMs = 0
+  /** The circuit breaker of the provider lets nothing through until then (milliseconds since the epoch). */
+  #closesAt = 0
   #statusesInFlight = 0
   #term = 0
 
   /** Each system has a workspace and a partition of its own, so that many can share a database. */
-  constructor(options: { number: number; collections: Collections }) {
-    const { number, collections } = options
+  constructor(options: { number: number; isOrdered: boolean; collections: Collections }) {
+    const { number, isOrdered, collections } = options
     this.#workspace = number
+    this.#isOrdered = isOrdered
     this.#messages = collections.messages
     this.#rejected = collections.rejected
     this.#audited = collections.audited
@@ -112,6 +119,10 @@ export class PartitionSystem {
     this.#providerMs = ms
   }
 
+  openBreaker(ms: number): void {
+    this.#closesAt = Date.now() + ms
+  }
+
   /** The lease runs out unnoticed, another instance takes over, and the old one notices later. */
   loseLease(noticedAfterMs: number): void {
     const old = this.#current
@@ -144,6 +155,7 @@ export class PartitionSystem {
   async settle(): Promise<void> {
     this.disturbStore([], 0)
     this.disturbProvider([], 0)
+    this.openBreaker(0)
     const deadline = performance.now() + SETTLE_MS
     while (!(await this.#isDone()) && performance.now() < deadline) await pause(15)
     if (!(await this.#isDone())) this.violations.push(`not done: ${await this.#unfinished()}`)
@@ -157,7 +169,7 @@ export class PartitionSystem {
       const times = this.sent.filter((one) => one === id).length
       if (times !== 1) this.violations.push(`${id} was sent ${times} times`)
     }
-    for (let thread = 0; thread < THREADS; thread++) {
+    for (let thread = 0; this.#isOrdered && thread < THREADS; thread++) {
       const ofThread = (ids: string[]) => ids.filter((id) => threadOf(id) === `t${thread}`)
       const [sent, published] = [ofThread(this.sent).join(), ofThread(this.published).join()]
       if (sent !== published) this.violations.push(`thread ${thread} was sent ${sent}, not ${published}`)
@@ -212,10 +224,21 @@ export class PartitionSystem {
 
   #runner(messages: Collections['messages'], line: StoreLine) {
     const deliver = (messageId: string) => this.#deliver(messageId, line)
-    const callback = { reports: true, deliver: (call: { messageId: string }) => deliver(call.messageId) }
+    const callback: Callback = {
+      reports: true,
+      urlOf: () => 'http://provider.example/',
+      deliver: (call) => deliver(call.messageId),
+    }
     return createDeliverMessage(
       deliveryOptions(callback, {
         read: (_id) => messages.findOne({ _id }),
+        channels: {
+          find: async (workspace) => ({
+            ...{ _id: 1, workspace, hook: 'whatsapp', callback: 'whatsapp', handlerUrl: '' },
+            config: { ordered: this.#isOrdered },
+          }),
+        },
+        endpoints: { enter: () => this.#enter() },
         statuses: {
           clearSince: () => 0,
           consumedUntil: () => (this.#statusesInFlight > 0 ? 0 : Date.now()),
@@ -223,6 +246,13 @@ export class PartitionSystem {
         uncertainWindow: UNCERTAIN_MS,
       }),
     )
+  }
+
+  #enter(): Admission {
+    const until = this.#closesAt
+    return until > Date.now()
+      ? { kind: 'wait', until, for: 'circuit_breaker', reason: 'It does not answer.' }
+      : { kind: 'entered', leave: () => {} }
   }
 
   async #deliver(id: string, line: StoreLine): Promise<Outcome> {
