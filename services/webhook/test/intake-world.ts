@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Parsed, RunningService } from '@parley/local/testing/service-under-test'
 import { registerCaller, startParley } from '@parley/local/testing/start-parley'
 import type { TcpProxy } from '@parley/local/testing/tcp-proxy'
@@ -44,6 +45,8 @@ export interface IntakeWorld {
   ): Promise<HttpResponse>
   putChannel(id: number, body: object): Promise<void>
   deleteChannel(id: number): Promise<void>
+  /** The caller in a role of its own, with these permissions. */
+  inRole(permissions: object[]): Promise<Caller>
   /** Takes everything published so far. */
   drain(): Promise<Taken[]>
   close(): Promise<void>
@@ -102,6 +105,19 @@ export async function startIntakeWorld(environment: Record<string, string> = {})
         body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
       })
       return { ...answer, json: JSON.parse(answer.text) }
+    },
+    async inRole(permissions) {
+      const answer = await fetch(`${identity.url}/rest/roles`, {
+        method: 'POST',
+        headers: {
+          authorization: parley.authorization('gateway', 'identity', caller),
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({ name: `ROLE_${randomUUID()}`, permissions }),
+      })
+      if (!answer.ok) throw new Error(`the role was not made: ${await answer.text()}`)
+      const { _id, name } = (await answer.json()) as { _id: number; name: string }
+      return { ...caller, role: { _id, name, version: 1 } }
     },
     putChannel: (id, body) => channelRequest('PUT', id, body),
     deleteChannel: (id) => channelRequest('DELETE', id),

@@ -101,6 +101,17 @@ describe('POST /api/hooks/whatsapp', () => {
     expect((await post(message, { as: viewer })).json.code).toBe('forbidden')
   })
 
+  test('a role that may write to one channel posts to that one alone, whatever else its body names', async () => {
+    const write = "{{doc.channel}} == 'support-line'"
+    const provider = await world.inRole([{ schema: "{{resource}} == 'messages'", read: 'false', write }])
+    expect((await post(message, { as: provider })).status).toBe(200)
+    for (const body of [
+      { ...message, extId: 'sales' },
+      { ...message, extId: 'sales', channel: 'support-line', doc: { channel: 'support-line' } },
+    ])
+      expect((await post(body, { as: provider })).json.code).toBe('forbidden')
+  })
+
   test('only POST is allowed, and only with an inner token', async () => {
     const wrong = await fetch(`${world.url}/api/hooks/whatsapp`)
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'POST'])

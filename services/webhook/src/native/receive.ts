@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Idempotency } from '@parley/shared/idempotency'
 import { unstorable } from '@parley/shared/json-body'
-import { postedMessage, type WebhookMessage } from '@parley/shared/message'
+import { postedMessage, threadOf, type WebhookMessage } from '@parley/shared/message'
 import {
   derivedMessageId,
   type MessagePublication,
@@ -72,11 +72,12 @@ export function receive(intake: NativeIntake): RequestHandler {
     const workspace = caller.workspace._id
     const sender = `workspace ${workspace}`
     const message = parseMessage(await readMessage(req, { timeoutMs: bodyTimeoutMs, budget, sender }))
-    if (decision.kind === 'some' && !decision.test(message)) throw new Problem('forbidden')
     const text = JSON.stringify(message)
     const body = Buffer.from(text)
     const messageId =
       key === undefined ? randomUUIDv7() : derivedMessageId({ source: 'api', workspace, key, body })
+    if (decision.kind === 'some' && !decision.test(ruledView(message, messageId)))
+      throw new Problem('forbidden')
     const deadline = performance.now() + ACCEPT_MS - authorizedIn
     const channel = channels.known(workspace, message.extId)
     const accepted = { req, messageId, message, body, workspace, channelId: channel?._id, deadline }
@@ -95,6 +96,15 @@ export function receive(intake: NativeIntake): RequestHandler {
     res.setHeader('content-length', body.length)
     res.end(text)
   }
+}
+
+/**
+ * What a rule on `messages` sees of a message that is posted: where it goes, as in the message log, and what it says. Of
+ * what else is in the body nothing, for it could be named like a field of the log.
+ */
+function ruledView(message: WebhookMessage, messageId: string): object {
+  const { extId, user, answer, input } = message
+  return { channel: extId, thread: threadOf(message, messageId), source: 'api', extId, user, answer, input }
 }
 
 /** Reads the bytes of a message, at once where they are there. Throws whatever `readBody` does. */
