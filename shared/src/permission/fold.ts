@@ -20,6 +20,8 @@ export type FoldScope = Omit<Scope, 'doc'> & {
  * @throws WorkExceeded
  */
 export function fold(expression: Expression, scope: FoldScope): Expression {
+  // What costs little by itself is spent as well: there may be much of it.
+  scope.work?.spend(1)
   switch (expression.kind) {
     case 'literal':
       return expression

@@ -16,9 +16,13 @@ const BUDGET = 600_000
 // A search takes haystack × needle steps at worst, of which it does many at once.
 const STEPS_AT_ONCE = 64
 
-/** The work that one decision has left. */
+/** The work that is left: of one decision where nothing else is said. */
 export class Work {
-  #left = BUDGET
+  #left: number
+
+  constructor(budget = BUDGET) {
+    this.#left = budget
+  }
 
   /** Throws {@link WorkExceeded} and takes nothing where less is left than `steps`. */
   spend(steps: number): void {

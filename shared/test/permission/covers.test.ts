@@ -77,6 +77,36 @@ describe('nobody may grant', () => {
   })
 })
 
+describe('comparing roles costs no more than its budget', () => {
+  const namesFrom = (at: number, count: number) =>
+    `[${Array.from({ length: count }, (_, of) => `'${(at * count + of).toString(36)}'`).join(',')}]`
+  /** A hundred entries that each name as many resources of their own, and search long lists. */
+  const costly = Array.from({ length: 100 }, (_, at) => ({
+    schema: `{{resource}} in ${namesFrom(at, 250)}`,
+    read: `${namesFrom(at, 250)}.includes(doc.a)`,
+    write: `${namesFrom(at, 250)}.includes(doc.b)`,
+  }))
+  const large = Array.from({ length: 100 }, (_, at) => ({
+    schema: `{{resource}} in ${namesFrom(at % 5, 20)}`,
+    read: `{{doc.owner}} == {{account._id}} && ${at} == ${at}`,
+    write: ALL,
+  }))
+
+  test('so that what takes more to compare is not covered', () => {
+    expect(covers(grantor(...entriesOf('MEMBER')), costly)).toBe(false)
+  })
+
+  test('and a large ordinary role takes less', () => {
+    expect(covers(grantor(...entriesOf('MEMBER')), large)).toBe(true)
+    expect(covers(grantor(...large), large.slice(50))).toBe(true)
+  })
+
+  test('and whoever has everything may grant any role, without a comparison', () => {
+    expect(covers(grantor(...entriesOf('WORKSPACE_ADMIN')), costly)).toBe(true)
+    expect(covers(grantor(...costly, ...entriesOf('WORKSPACE_ADMIN')), costly)).toBe(true)
+  })
+})
+
 test('whoever gets a role that was covered sees nothing that the giver does not', () => {
   const part = fc.constantFrom('', 'true', ALL, 'doc.a == 1', 'doc.a == account._id', "account.name == 'ab'")
   const schema = fc.constantFrom(

@@ -1,6 +1,6 @@
 import type { Caller, InternalVerifier } from '@parley/shared/internal-token'
 import { jsonBody } from '@parley/shared/json-body'
-import { covers } from '@parley/shared/permission/covers'
+import { createCoverage } from '@parley/shared/permission/coverage'
 import { Problem } from '@parley/shared/problem'
 import { unescapeKeys } from '@parley/shared/safe-keys'
 import { requireService } from '@parley/shared/service-app'
@@ -10,10 +10,25 @@ import { z } from 'zod'
 import type { Account } from '../store/account.ts'
 import type { ApiToken } from '../store/api-token.ts'
 import type { Collections } from '../store/collections.ts'
-import type { Role } from '../store/role.ts'
+import { roleVersionId } from '../store/role.ts'
 import { hasEnded } from '../store/session.ts'
 
 const MAX_BODY_BYTES = 4_096
+
+/** What it takes to say who is behind a token. */
+interface Confirming {
+  collections: Collections
+  /** Whether somebody has all that a role has. */
+  covers: ReturnType<typeof createCoverage>
+}
+
+const confirmingWith = (collections: Collections): Confirming => ({
+  collections,
+  covers: createCoverage(async ({ _id, version }) => {
+    const found = await collections.roleVersions.findOne({ _id: roleVersionId(_id, version) })
+    return found?.permissions
+  }),
+})
 
 const question = z.union([
   z.strictObject({ account: z.number().int(), session: z.string() }),
@@ -28,13 +43,14 @@ export function introspectRoute({
   collections: Collections
   verifier: InternalVerifier
 }): Router {
+  const confirming = confirmingWith(collections)
   const router = Router({ caseSensitive: true })
   router.post(
     '/internal/introspect',
     requireService(verifier, 'gateway'),
     jsonBody({ maxBytes: MAX_BODY_BYTES }),
     async (req, res) => {
-      const confirmed = await confirm(collections, parse(question, req.body))
+      const confirmed = await confirm(confirming, parse(question, req.body))
       const isActive = confirmed !== undefined && 'caller' in confirmed
       res.json({ active: isActive, ...confirmed })
     },
@@ -53,13 +69,14 @@ export function callerRoute({
   collections: Collections
   verifier: InternalVerifier
 }): Router {
+  const confirming = confirmingWith(collections)
   const router = Router({ caseSensitive: true })
   router.get('/internal/callers/:account', requireService(verifier, 'dispatcher'), async (req, res) => {
     const { account, token } = parse(named, { ...req.params, ...req.query })
     const caller =
       token === undefined
         ? await callerOfAccount(collections, account)
-        : await callerOfToken(collections, account, token)
+        : await callerOfToken(confirming, account, token)
     if (caller === undefined) throw new Problem('not_found')
     res.json(caller)
   })
@@ -70,26 +87,26 @@ const named = z.object({ account: z.coerce.number().int(), token: z.coerce.numbe
 
 async function callerOfAccount(collections: Collections, _id: number): Promise<Caller | undefined> {
   const account = await collections.accounts.findOne({ _id })
-  return account === null ? undefined : callerFor(collections, account, account.role)
+  return account === null ? undefined : callerFor(collections, account)
 }
 
 async function callerOfToken(
-  collections: Collections,
+  confirming: Confirming,
   account: number,
   _id: number,
 ): Promise<Caller | undefined> {
-  const token = await collections.apiTokens.findOne({ _id, account })
+  const token = await confirming.collections.apiTokens.findOne({ _id, account })
   if (token === null || (token.expiresAt !== undefined && token.expiresAt <= new Date())) return undefined
-  return (await callerOfGiven(collections, token))?.caller
+  return callerOfGiven(confirming, token)
 }
 
 function confirm(
-  collections: Collections,
+  confirming: Confirming,
   asked: z.output<typeof question>,
 ): Promise<Confirmed | Ended | undefined> {
   return 'tokenHash' in asked
-    ? confirmApiToken(collections, asked.tokenHash)
-    : confirmSession(collections, asked)
+    ? confirmApiToken(confirming, asked.tokenHash)
+    : confirmSession(confirming.collections, asked)
 }
 
 /** A caller, and when what it came with ends, in milliseconds since 1970. */
@@ -114,7 +131,7 @@ async function confirmSession(
   ])
   if (session === null || account === null || session.account !== account._id) return undefined
   if (hasEnded(session, Date.now())) return undefined
-  const caller = await callerFor(collections, account, account.role)
+  const caller = await callerFor(collections, account)
   return caller && { caller: { ...caller, session: session._id } }
 }
 
@@ -122,54 +139,39 @@ async function confirmSession(
  * The caller of an API token: the account that made it, in the token's own role. None once the account has less than
  * the token. Notes that it was used.
  */
-async function confirmApiToken(
-  collections: Collections,
-  hash: string,
-): Promise<Confirmed | Ended | undefined> {
+async function confirmApiToken(confirming: Confirming, hash: string): Promise<Confirmed | Ended | undefined> {
   const lastUsedAt = new Date()
-  const token = await collections.apiTokens.findOneAndUpdate({ hash }, { $set: { lastUsedAt } })
+  const token = await confirming.collections.apiTokens.findOneAndUpdate({ hash }, { $set: { lastUsedAt } })
   if (token === null) return undefined
   if (token.expiresAt !== undefined && token.expiresAt <= lastUsedAt)
     return { endedAt: token.expiresAt.getTime() }
-  const given = await callerOfGiven(collections, token)
-  if (given === undefined) return undefined
+  const caller = await callerOfGiven(confirming, token)
+  if (caller === undefined) return undefined
   const end = token.expiresAt === undefined ? {} : { expiresAt: token.expiresAt.getTime() }
-  return { ...given, ...end }
+  return { caller, ...end }
 }
 
 /** The account that made a token, in the token's role, for as long as it has all that it gave. */
 async function callerOfGiven(
-  collections: Collections,
+  { collections, covers }: Confirming,
   token: Pick<ApiToken, '_id' | 'account' | 'role'>,
-): Promise<{ caller: Caller } | undefined> {
+): Promise<Caller | undefined> {
   const account = await collections.accounts.findOne({ _id: token.account })
-  if (account === null || !(await mayStillGive(collections, account, token.role))) return undefined
-  const caller = await callerFor(collections, account, token.role)
-  return caller && { caller: { ...caller, token: token._id } }
-}
-
-/** Whether the account has all that a role has which it gave to a token. */
-async function mayStillGive(collections: Collections, account: Account, given: number): Promise<boolean> {
-  if (account.role === given) return true
-  const roles: Role[] = await collections.roles.find({ _id: { $in: [account.role, given] } }).toArray()
-  const own = roles.find(({ _id }) => _id === account.role)
-  const role = roles.find(({ _id }) => _id === given)
-  if (own === undefined || role === undefined) return false
-  const owner = { ...account, workspace: { _id: account.workspace }, role: { _id: own._id, name: own.name } }
-  return covers({ permissions: own.permissions, account: owner }, role.permissions)
+  const maker = account && (await callerFor(collections, account))
+  if (maker == null) return undefined
+  if (token.role === maker.role._id) return { ...maker, token: token._id }
+  const role = await roleOfToday(collections, token.role)
+  if (role === undefined || !(await covers(maker, role))) return undefined
+  return { ...maker, role, token: token._id }
 }
 
 /** The account as services get to know it: with its workspace, and the role at today's version. */
-async function callerFor(
-  collections: Collections,
-  account: Account,
-  roleId: number,
-): Promise<Caller | undefined> {
+async function callerFor(collections: Collections, account: Account): Promise<Caller | undefined> {
   const [workspace, role] = await Promise.all([
     collections.workspaces.findOne({ _id: account.workspace }),
-    collections.roles.findOne({ _id: roleId }),
+    roleOfToday(collections, account.role),
   ])
-  if (workspace === null || role === null) return undefined
+  if (workspace === null || role === undefined) return undefined
   const { _id, username, name, profile, context } = account
   return {
     account: { _id, username, name, profile, context: unescapeKeys(context) },
@@ -179,6 +181,15 @@ async function callerFor(
       namespace: workspace.namespace,
       host: workspace.host,
     },
-    role: { _id: role._id, name: role.name, version: role.version },
+    role,
   }
+}
+
+/** A role by its name and version of today; its permissions may be large. */
+async function roleOfToday(
+  { roles }: Pick<Collections, 'roles'>,
+  _id: number,
+): Promise<Caller['role'] | undefined> {
+  const found = await roles.findOne({ _id }, { projection: { name: 1, version: 1 } })
+  return found === null ? undefined : { _id, name: found.name, version: found.version }
 }
