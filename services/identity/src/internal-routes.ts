@@ -2,6 +2,8 @@ import type { InternalVerifier } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import { requireService } from '@parley/shared/service-app'
 import { Router } from 'express'
+import type { mongo } from 'mongoose'
+import type { Change } from './store/change.ts'
 import type { Collections } from './store/collections.ts'
 import { roleVersionId } from './store/role.ts'
 
@@ -10,8 +12,9 @@ const OVERLAP_MS = 10_000
 const MAX_CHANGES = 5_000
 
 /**
- * `GET /internal/changes?since=`, for the gateway: what was revoked or changed, reported again for 10 s. `since`
- * is the `now` of the answer before; `complete` is false when it is too long ago for the list to have all.
+ * `GET /internal/changes?since=`, for the gateway: what was revoked or changed, reported again for 10 s, and once however
+ * often it changed: by its latest change. `since` is the `now` of the answer before; `complete` is false when it is too
+ * long ago for the list to have all.
  */
 export function changesRoute({
   collections,
@@ -24,15 +27,30 @@ export function changesRoute({
   router.get('/internal/changes', requireService(verifier, 'gateway'), async (req, res) => {
     const now = Date.now()
     const since = Math.min(Number(req.query.since) || now, now)
-    const found = await collections.changes
-      .find({ at: { $gte: new Date(since - OVERLAP_MS) } })
-      .sort({ at: 1 })
-      .limit(MAX_CHANGES + 1)
-      .toArray()
-    const changes = found.slice(0, MAX_CHANGES).map(({ _id, kind, key }) => ({ id: String(_id), kind, key }))
+    const found = await latestChanges(collections, new Date(since - OVERLAP_MS))
+    const changes = found.slice(0, MAX_CHANGES).map(({ id, _id }) => ({ id: String(id), ..._id }))
     res.json({ now, complete: found.length <= MAX_CHANGES && now - since < RETAINED_MS, changes })
   })
   return router
+}
+
+/** The latest change of each session, account, … since then, the first ones first; one more than are reported. */
+function latestChanges({ changes }: Pick<Collections, 'changes'>, since: Date): Promise<LatestChange[]> {
+  const latest = { _id: { kind: '$kind', key: '$key' }, id: { $last: '$_id' }, at: { $last: '$at' } }
+  return changes
+    .aggregate<LatestChange>([
+      { $match: { at: { $gte: since } } },
+      { $sort: { at: 1 } },
+      { $group: latest },
+      { $sort: { at: 1 } },
+      { $limit: MAX_CHANGES + 1 },
+    ])
+    .toArray()
+}
+
+interface LatestChange {
+  _id: Pick<Change, 'kind' | 'key'>
+  id: mongo.ObjectId
 }
 
 // Well below the day for which changes are retained.

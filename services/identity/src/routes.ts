@@ -31,7 +31,8 @@ export interface IdentityDependencies extends Administration {
 /** All routes: for everybody, for callers whom the gateway has verified, and for services. */
 export function mountRoutes(app: Express, dependencies: IdentityDependencies): void {
   const { verifier, throttles } = dependencies
-  app.use(['/api/auth/register', '/api/auth/refresh'], slowDownByAddress(throttles))
+  const forEverybody = ['/api/auth/register', '/api/auth/refresh', '/api/auth/logout']
+  app.use(forEverybody, slowDownByAddress(throttles))
   app.use(registerRoute(dependencies), loginRoute(dependencies), refreshRoute(dependencies))
   app.use(logoutRoute(dependencies), acceptInvitationRoute(dependencies), jwksRoute(dependencies))
 

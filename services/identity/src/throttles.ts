@@ -12,7 +12,7 @@ export interface Throttles {
   account: Throttle
   /** Logins, by address. */
   address: Throttle
-  /** Registrations and refreshes, by address. */
+  /** Registrations, refreshes and logouts, by address. */
   requests: Throttle
   waitingRoom: WaitingRoom
 }

@@ -92,6 +92,24 @@ describe('logout', () => {
     await expectEnded(other)
   })
 
+  test('of a session that has ended already ends no other, and is no change', async () => {
+    const other = await login()
+    const changes = identity.database.collection('changes')
+    await logout({ refreshToken: first })
+    const before = await changes.countDocuments()
+    for (const everywhere of [false, true])
+      expect((await logout({ refreshToken: first, everywhere })).json).toEqual({ loggedOut: true })
+    expect(await changes.countDocuments()).toBe(before)
+    expect((await refresh(other)).status).toBe(200)
+  })
+
+  test('twenty times at once is one change', async () => {
+    const changes = identity.database.collection('changes')
+    const before = await changes.countDocuments()
+    await Promise.all(Array.from({ length: 20 }, () => logout({ refreshToken: first })))
+    expect(await changes.countDocuments()).toBe(before + 1)
+  })
+
   test('says the same of a token that nobody knows, and needs one', async () => {
     expect((await logout({ refreshToken: 'x' })).json).toEqual({ loggedOut: true })
     expect((await logout({})).status).toBe(401)
@@ -110,6 +128,26 @@ describe('changes', () => {
       const { changes } = await changesSince(since)
       expect(changes).toContainEqual({ id: expect.any(String), kind: 'session', key: expect.any(String) })
     }
+  })
+
+  test('of one and the same are reported as one, which is another with each further change', async () => {
+    const at = Date.now()
+    const stored = Array.from({ length: 5_001 }, (_, age) => ({
+      at: new Date(at - age),
+      kind: 'account',
+      key: 'same',
+    }))
+    const { insertedIds } = await identity.database.collection('changes').insertMany(stored)
+    const reported = async () => {
+      const { complete, changes } = await changesSince(at)
+      expect(complete).toBe(true)
+      return changes.filter(({ key }: { key: string }) => key === 'same')
+    }
+    const same = { kind: 'account', key: 'same' }
+    expect(await reported()).toEqual([{ id: String(insertedIds[0]), ...same }])
+    const later = { at: new Date(at + 1), ...same }
+    const { insertedId } = await identity.database.collection('changes').insertOne(later)
+    expect(await reported()).toEqual([{ id: String(insertedId), ...same }])
   })
 
   test('that are too long ago to be known are said to be incomplete', async () => {

@@ -139,7 +139,7 @@ describe('login', () => {
     }
   })
 
-  test('so do refreshing and registering, for one address', async () => {
+  test('so do refreshing, registering and logging out, for one address', async () => {
     const from = (address: string) => ({ 'x-forwarded-for': address })
     const refresh = (address: string) =>
       identity.call('POST', '/api/auth/refresh', { body: { refreshToken: 'x' }, headers: from(address) })
@@ -148,6 +148,8 @@ describe('login', () => {
     expect(await timed(() => refresh('203.0.113.9'))).toBeGreaterThan(240)
     const register = { body: newRegistration(), headers: from('203.0.113.9') }
     expect(await timed(() => identity.call('POST', '/api/auth/register', register))).toBeGreaterThan(480)
+    const logout = { body: { refreshToken: 'x' }, headers: from('203.0.113.9') }
+    expect(await timed(() => identity.call('POST', '/api/auth/logout', logout))).toBeGreaterThan(960)
     expect(await timed(() => refresh('203.0.113.10'))).toBeLessThan(240)
   })
 })

@@ -11,6 +11,7 @@ import { authBody } from '../requests.ts'
 import { revokeSessions } from '../sessions/revoke.ts'
 import type { Account } from '../store/account.ts'
 import { audit } from '../store/audit.ts'
+import { announce } from '../store/change.ts'
 import { slowDownGuessing } from '../throttles.ts'
 
 /** What a change takes; a new password has at least `min` characters. */
@@ -47,6 +48,8 @@ export function changePasswordRoute(administration: Administration): Router {
       if (sent.keepApiTokens !== true)
         await collections.apiTokens.deleteMany({ account: account._id }, { session: transaction })
       await revokeSessions(collections, transaction, { account: account._id, except })
+      // Also of API tokens, and of an account without another session.
+      await announce(collections.changes, transaction, { kind: 'account', key: String(account._id) })
       const details = { keepApiTokens: sent.keepApiTokens === true }
       const act = { action: 'change password', resource: 'users', document: account._id, details }
       await audit(collections, transaction, caller, act)

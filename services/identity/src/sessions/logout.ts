@@ -7,7 +7,7 @@ import type { Connection } from 'mongoose'
 import { z } from 'zod'
 import { authBody } from '../requests.ts'
 import type { Collections } from '../store/collections.ts'
-import { tokenHash } from '../store/session.ts'
+import { hasEnded, tokenHash } from '../store/session.ts'
 import { clearRefreshCookie, refreshCookie } from './refresh-cookie.ts'
 import { revokeSession, revokeSessions } from './revoke.ts'
 
@@ -24,7 +24,8 @@ interface LogoutDependencies {
 
 /**
  * `POST /api/auth/logout`: ends the session of the refresh token in the body, else of the one in the cookie, else that of
- * the bearer token; with `everywhere` all sessions of the account. A refresh token that nobody knows has ended already.
+ * the bearer token; with `everywhere` all sessions of the account. A refresh token that nobody knows has ended already, and
+ * that of a session that has ended ends nothing.
  */
 export function logoutRoute({ connection, collections, verifier }: LogoutDependencies): Router {
   const router = Router({ caseSensitive: true })
@@ -37,7 +38,7 @@ export function logoutRoute({ connection, collections, verifier }: LogoutDepende
         ? sessionOfCaller(verifier, req)
         : (await collections.refreshTokens.findOne({ _id: tokenHash(refreshToken) }))?.session
     const session = id === undefined ? null : await collections.sessions.findOne({ _id: id })
-    if (session !== null)
+    if (session !== null && !hasEnded(session, Date.now()))
       await inTransaction(connection, (transaction) =>
         everywhere === true
           ? revokeSessions(collections, transaction, { account: session.account })

@@ -4,25 +4,30 @@ import type { Collections } from '../store/collections.ts'
 
 type SessionCollections = Pick<Collections, 'sessions' | 'changes'>
 
-/** Ends one session, within `transaction`: its access tokens stop working in under 2 s. */
+const UNREVOKED = { revokedAt: { $exists: false } }
+
+/** Ends one session, in `transaction`: its access tokens stop working in under 2 s. One that has ended is no change. */
 export async function revokeSession(
   collections: SessionCollections,
   transaction: mongo.ClientSession,
   session: string,
 ): Promise<void> {
-  const revoked = { $set: { revokedAt: new Date() } }
-  await collections.sessions.updateOne({ _id: session }, revoked, { session: transaction })
-  await announce(collections.changes, transaction, { kind: 'session', key: session })
+  const { modifiedCount } = await collections.sessions.updateOne({ _id: session, ...UNREVOKED }, revoked(), {
+    session: transaction,
+  })
+  if (modifiedCount > 0) await announce(collections.changes, transaction, { kind: 'session', key: session })
 }
 
-/** Ends every session of an account, within `transaction`, except one. */
+/** Ends every session of an account, in `transaction`, except one. When there is none left, it is no change. */
 export async function revokeSessions(
   collections: SessionCollections,
   transaction: mongo.ClientSession,
   { account, except }: { account: number; except?: string },
 ): Promise<void> {
-  const others = { account, _id: { $ne: except ?? '' }, revokedAt: { $exists: false } }
-  const revoked = { $set: { revokedAt: new Date() } }
-  await collections.sessions.updateMany(others, revoked, { session: transaction })
-  await announce(collections.changes, transaction, { kind: 'account', key: String(account) })
+  const others = { account, _id: { $ne: except ?? '' }, ...UNREVOKED }
+  const { modifiedCount } = await collections.sessions.updateMany(others, revoked(), { session: transaction })
+  if (modifiedCount > 0)
+    await announce(collections.changes, transaction, { kind: 'account', key: String(account) })
 }
+
+const revoked = () => ({ $set: { revokedAt: new Date() } })

@@ -63,6 +63,7 @@ export function deleteUser({ connection, collections, authorizer }: Administrati
       await requireAdminLeft(collections, transaction, user.workspace)
       await collections.apiTokens.deleteMany({ account: user._id }, options)
       await revokeSessions(collections, transaction, { account: user._id })
+      await announce(collections.changes, transaction, { kind: 'account', key: String(user._id) })
       await audit(collections, transaction, caller, {
         action: 'delete',
         resource: 'users',
