@@ -18,6 +18,8 @@ export interface IdentityServer {
   callAs(service: ServiceName, method: string, path: string, body?: unknown): Promise<JsonResponse>
   /** Sends JSON on behalf of whoever a token belongs to, as the gateway would. */
   callWith(token: string, method: string, path: string, body?: unknown): Promise<JsonResponse>
+  /** Sends JSON as `callWith` does, for a gateway that does not know what was revoked since this was called. */
+  confirm(token: string): Promise<(method: string, path: string, body?: unknown) => Promise<JsonResponse>>
   /** Registers a new user and returns the registration, which has an access token. */
   register(change?: Record<string, unknown>): Promise<Parsed>
   login(user: { email: string; password: string }): Promise<JsonResponse>
@@ -49,11 +51,12 @@ export function identityServer(parley: Parley, service: RunningService): Identit
     call,
     callAs: (issuer, method, path, body) =>
       call(method, path, { body, headers: { authorization: parley.authorization(issuer, 'identity') } }),
-    callWith: async (token, method, path, body) => {
+    callWith: async (token, method, path, body) => (await identity.confirm(token))(method, path, body),
+    confirm: async (token) => {
       const { json } = await identity.callAs('gateway', 'POST', '/internal/introspect', questionAbout(token))
       if (!json.active) throw new Error('the token is not valid')
       const authorization = parley.authorization('gateway', 'identity', json.caller)
-      return call(method, path, { body, headers: { authorization } })
+      return (method, path, body) => call(method, path, { body, headers: { authorization } })
     },
     register: async (change) => {
       const { status, json } = await call('POST', '/api/auth/register', { body: newRegistration(change) })

@@ -10,7 +10,7 @@ import { findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
 import { requireMayGive, requireMayManage } from '../access/privileges.ts'
 import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
-import { requireRecentPassword } from '../password-change/change-password.ts'
+import { requireRecentPassword, requireStillValid } from '../password-change/recent-password.ts'
 import { page, pathId } from '../requests.ts'
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { type ApiToken, apiTokenView, newApiSecret } from '../store/api-token.ts'
@@ -41,11 +41,12 @@ export function createApiToken(administration: Administration): RequestHandler {
     const { name, role, expiresInDays, currentPassword } = parse(newApiToken, req.body)
     const given = await findRole(collections, caller, role)
     await requireMayGive(administration, caller, given)
-    await requireRecentPassword(administration, { req, caller, password: currentPassword })
+    const proven = await requireRecentPassword(administration, { req, caller, password: currentPassword })
     const { token, hash } = newApiSecret()
     const record = await newRecord(administration, caller, { name, hash, role: given._id, expiresInDays })
     requireSelected(decision, record)
     await inTransaction(connection, async (transaction) => {
+      await requireStillValid(collections, transaction, { caller, proven })
       await giveRole(collections, transaction, given._id)
       await collections.apiTokens.insertOne(record, { session: transaction })
       await audit(collections, transaction, caller, {

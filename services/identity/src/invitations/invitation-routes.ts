@@ -11,7 +11,7 @@ import { emailAddress, label, newPassword, usernameKey, userView } from '../acco
 import type { Administration } from '../administration.ts'
 import { authBody, page, pathId } from '../requests.ts'
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
-import { startSession, type TokenDependencies } from '../sessions/tokens.ts'
+import { planSession, storeSession, type TokenDependencies } from '../sessions/tokens.ts'
 import { invitationView } from '../store/account.ts'
 import { audit } from '../store/audit.ts'
 import { ID_ONLY } from '../store/collections.ts'
@@ -127,6 +127,7 @@ export function acceptInvitationRoute(dependencies: Administration & TokenDepend
       { name, email, phone: phone ?? '', workspace, role },
       stored,
     )
+    const planned = await planSession(dependencies.keyRing, account._id)
     await refusingTakenEmail(() =>
       inTransaction(connection, async (transaction) => {
         const options = { session: transaction }
@@ -134,14 +135,14 @@ export function acceptInvitationRoute(dependencies: Administration & TokenDepend
         if (deletedCount === 0) throw new Problem('invalid_invitation')
         await giveRole(collections, transaction, role)
         await collections.accounts.insertOne(account, options)
+        await storeSession(collections, transaction, planned)
         const who = { workspace: { _id: workspace }, account: { _id: account._id } }
         const details = { invitation: invitation._id, invitedBy: invitation.account, role }
         const act = { action: 'accept', resource: 'invitations', document: invitation._id, details }
         await audit(collections, transaction, who, act)
       }),
     )
-    const started = await startSession(dependencies, account._id)
-    res.set('cache-control', 'no-store').json({ ...userView(account), ...started })
+    res.set('cache-control', 'no-store').json({ ...userView(account), ...planned.tokens })
   })
   return router
 }

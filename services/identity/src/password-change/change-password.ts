@@ -1,18 +1,16 @@
-import type { Caller } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
-import { type Request, Router } from 'express'
+import { Router } from 'express'
 import { z } from 'zod'
-import { newPassword, usernameKey } from '../accounts/user-fields.ts'
+import { newPassword } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { authBody } from '../requests.ts'
 import { revokeSessions } from '../sessions/revoke.ts'
-import type { Account } from '../store/account.ts'
 import { audit } from '../store/audit.ts'
 import { announce } from '../store/change.ts'
-import { slowDownGuessing } from '../throttles.ts'
+import { requireCurrentPassword } from './recent-password.ts'
 
 /** What a change takes; a new password has at least `min` characters. */
 export const passwordChange = (min: number) =>
@@ -44,7 +42,11 @@ export function changePasswordRoute(administration: Administration): Router {
     const stored = await passwords.hash(sent.newPassword)
     await inTransaction(connection, async (transaction) => {
       const set = { $set: { ...stored, updatedAt: new Date() } }
-      await collections.accounts.updateOne({ _id: account._id }, set, { session: transaction })
+      const { _id, passwordHash } = account
+      const unchanged = { _id, passwordHash }
+      const { matchedCount } = await collections.accounts.updateOne(unchanged, set, { session: transaction })
+      // Of two changes at once the second one knew a password that is none any more.
+      if (matchedCount === 0) throw new Problem('invalid_credentials')
       if (sent.keepApiTokens !== true)
         await collections.apiTokens.deleteMany({ account: account._id }, { session: transaction })
       await revokeSessions(collections, transaction, { account: account._id, except })
@@ -57,38 +59,4 @@ export function changePasswordRoute(administration: Administration): Router {
     res.json({ changed: true })
   })
   return router
-}
-
-/** For so long after a login nobody is asked for their password again. */
-const RECENT_MS = 10 * 60_000
-
-type Dependencies = Pick<Administration, 'collections' | 'passwords' | 'throttles'>
-
-/** The caller's account. Throws `invalid_credentials` unless `password` is its own; slowed down as a login is. */
-async function requireCurrentPassword(
-  { collections, passwords, throttles }: Dependencies,
-  { req, caller, password }: { req: Request; caller: Caller; password: string },
-): Promise<Account> {
-  const key = usernameKey(caller.account.username)
-  await slowDownGuessing(throttles, req, key)
-  const account = await collections.accounts.findOne({ _id: caller.account._id })
-  if (!(await passwords.verify(password, account ?? undefined)) || account === null)
-    throw new Problem('invalid_credentials')
-  await throttles.account.forgive(key)
-  return account
-}
-
-/** Throws `password_required` unless the caller logged in within the last ten minutes, or sends their password. */
-export async function requireRecentPassword(
-  dependencies: Dependencies,
-  sent: { req: Request; caller: Caller; password: string | null | undefined },
-): Promise<void> {
-  const { password, caller } = sent
-  if (password != null) return void (await requireCurrentPassword(dependencies, { ...sent, password }))
-  const session =
-    caller.session === undefined
-      ? null
-      : await dependencies.collections.sessions.findOne({ _id: caller.session })
-  if (session === null || Date.now() - session.createdAt.getTime() > RECENT_MS)
-    throw new Problem('password_required', { detail: 'Send currentPassword, or log in again.' })
 }

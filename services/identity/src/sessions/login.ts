@@ -1,14 +1,16 @@
 import { Problem } from '@parley/shared/problem'
+import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
+import type { Connection } from 'mongoose'
 import { z } from 'zod'
 import { usernameKey } from '../accounts/user-fields.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import { authBody } from '../requests.ts'
-import type { Account } from '../store/account.ts'
+import { noteIssued, type ProvenAccount } from '../store/account.ts'
 import { slowDownGuessing, type Throttles } from '../throttles.ts'
 import { requireSameOrigin, sendWithCookie } from './refresh-cookie.ts'
-import { startSession, type TokenDependencies } from './tokens.ts'
+import { planSession, type SessionTokens, storeSession, type TokenDependencies } from './tokens.ts'
 
 /** What a login takes. */
 export const credentials = z
@@ -25,6 +27,7 @@ export const credentials = z
   })
 
 interface LoginDependencies extends TokenDependencies {
+  connection: Connection
   passwords: Passwords
   throttles: Throttles
 }
@@ -41,34 +44,51 @@ export function loginRoute(dependencies: LoginDependencies): Router {
     if (given.cookie === true) requireSameOrigin(req)
     const key = usernameKey(given.username ?? given.email ?? '')
     await slowDownGuessing(throttles, req, key)
-    const account = await authenticate(dependencies, key, given)
+    const tokens = await logIn(dependencies, key, given)
     await throttles.account.forgive(key)
-    const tokens = await startSession(dependencies, account._id)
     if (given.cookie === true) sendWithCookie(req, res, tokens)
     else res.set('cache-control', 'no-store').json(tokens)
   })
   return router
 }
 
+const MAX_TRIES = 5
+
+/** The password that was right has to be the account's when the session begins: hashing it takes its time. */
+async function logIn(
+  dependencies: LoginDependencies,
+  key: string,
+  given: z.output<typeof credentials>,
+): Promise<SessionTokens> {
+  const { connection, collections, keyRing } = dependencies
+  for (let tries = 1; tries <= MAX_TRIES; tries++) {
+    const account = await authenticate(dependencies, key, given)
+    const planned = await planSession(keyRing, account._id)
+    const begun = await inTransaction(connection, async (transaction) => {
+      if (!(await noteIssued(collections.accounts, transaction, account))) return false
+      await storeSession(collections, transaction, planned)
+      return true
+    })
+    if (begun) return planned.tokens
+  }
+  throw new Problem('unavailable', { detail: 'The password is being changed.' })
+}
+
+/** The account that these are the credentials of, by its hash of the moment. Throws `invalid_credentials`. */
 async function authenticate(
   { collections, passwords }: Pick<LoginDependencies, 'collections' | 'passwords'>,
   key: string,
   given: z.output<typeof credentials>,
-) {
+): Promise<Required<ProvenAccount>> {
   const account = await collections.accounts.findOne({ usernameKey: key })
   const workspace = account && (await collections.workspaces.findOne({ _id: account.workspace }))
   const right = await passwords.verify(given.password, account ?? undefined)
   const there = given.namespace == null || given.namespace === workspace?.namespace
   if (account === null || !right || !there) throw new Problem('invalid_credentials')
-  if (passwords.isOutdated(account)) await hashAnew({ collections, passwords }, account, given.password)
-  return account
-}
-
-/** Unless the password is being changed at this very moment. */
-async function hashAnew(
-  { collections, passwords }: Pick<LoginDependencies, 'collections' | 'passwords'>,
-  { _id, passwordHash }: Account,
-  password: string,
-): Promise<void> {
-  await collections.accounts.updateOne({ _id, passwordHash }, { $set: await passwords.hash(password) })
+  const { _id, passwordHash } = account
+  if (!passwords.isOutdated(account)) return { _id, passwordHash }
+  const anew = await passwords.hash(given.password)
+  // Unless the password is being changed at this very moment.
+  await collections.accounts.updateOne({ _id, passwordHash }, { $set: anew })
+  return { _id, passwordHash: anew.passwordHash }
 }

@@ -1,12 +1,14 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { ACCESS_TOKEN } from '@parley/shared/access-token'
 import jwt from 'jsonwebtoken'
+import type { mongo } from 'mongoose'
 import type { KeyRing } from '../signing-keys/key-ring.ts'
 import type { Collections } from '../store/collections.ts'
 import {
   newRefreshToken,
   newSession,
   REFRESH_MS,
+  type RefreshToken,
   refreshedUntil,
   type Session,
   tokenHash,
@@ -23,17 +25,32 @@ export interface SessionTokens extends IssuedToken {
   refreshToken: string
 }
 
-/** Starts a session of `account` and issues its first tokens. */
-export async function startSession(
-  { collections, keyRing }: TokenDependencies,
+/** A session that is not stored yet, and its first tokens. */
+interface NewSession {
+  session: Session
+  refresh: RefreshToken
+  tokens: SessionTokens
+}
+
+/** A session of `account` that begins once `storeSession` has stored it. */
+export async function planSession(
+  keyRing: Pick<KeyRing, 'signingKey'>,
   account: number,
-): Promise<SessionTokens> {
+): Promise<NewSession> {
   const session = newSession(account, REFRESH_MS)
-  const refresh = newRefreshToken(session)
+  const { token: refreshToken, record: refresh } = newRefreshToken(session)
   const issued = await issueAccessToken(keyRing, { account, session: session._id })
-  await collections.sessions.insertOne(session)
-  await collections.refreshTokens.insertOne(refresh.record)
-  return { ...issued, tokenType: 'Bearer', refreshToken: refresh.token }
+  return { session, refresh, tokens: { ...issued, tokenType: 'Bearer', refreshToken } }
+}
+
+/** Begins a planned session, as part of `transaction`. */
+export async function storeSession(
+  { sessions, refreshTokens }: Pick<Collections, 'sessions' | 'refreshTokens'>,
+  transaction: mongo.ClientSession,
+  { session, refresh }: NewSession,
+): Promise<void> {
+  await sessions.insertOne(session, { session: transaction })
+  await refreshTokens.insertOne(refresh, { session: transaction })
 }
 
 /** The one token that may follow on `token`: distinguished from a guess, and the same however often it is asked. */

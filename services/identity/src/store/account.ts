@@ -1,4 +1,6 @@
+import { defined } from '@parley/shared/defined'
 import { unescapeKeys } from '@parley/shared/safe-keys'
+import type { mongo } from 'mongoose'
 
 /** A user of one workspace; the account's id is the user's id. */
 export interface Account {
@@ -18,8 +20,28 @@ export interface Account {
   workspace: number
   role: number
   context: Record<string, unknown>
+  /** Counts how often a session or an API token was given out. */
+  issued?: number
   createdAt: Date
   updatedAt: Date
+}
+
+/** An account as it was when somebody proved to be its owner; with the hash of the password, if it was by that. */
+export type ProvenAccount = Pick<Account, '_id'> & Partial<Pick<Account, 'passwordHash'>>
+
+/**
+ * Notes in `transaction` that a session or an API token of the account is given out: a change of password at the same
+ * time conflicts with it, so that it either ends what is given out or comes first. False when the account is gone, or
+ * its password was changed first.
+ */
+export async function noteIssued(
+  accounts: mongo.Collection<Account>,
+  transaction: mongo.ClientSession,
+  { _id, passwordHash }: ProvenAccount,
+): Promise<boolean> {
+  const proven = { _id, ...defined({ passwordHash }) }
+  const { matchedCount } = await accounts.updateOne(proven, { $inc: { issued: 1 } }, { session: transaction })
+  return matchedCount === 1
 }
 
 /** The account as its creator sees it once: the hash is of no use without the pepper. */
