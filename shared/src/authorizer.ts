@@ -5,6 +5,14 @@ import { type Decision, decide, type PermissionEntry } from './permission/decide
 import { Problem } from './problem.ts'
 
 const CACHED_ROLES = 10_000
+/** How large the cached roles are together, in characters of their expressions: 32 MiB of memory at most. */
+const MAX_ROLE_CHARACTERS = 16 * 1024 * 1024
+/** What an entry of a role counts besides its expressions. */
+const ENTRY = 64
+/** How large the remembered decisions are together, in characters of their filters: some 100 MiB of memory at most. */
+const MAX_FILTER_CHARACTERS = 8 * 1024 * 1024
+/** What a decision counts besides its filter. */
+const DECISION = 256
 
 /** Decides what a caller may do with a resource, from the very version of the role the gateway named. */
 export interface Authorizer {
@@ -16,7 +24,7 @@ export interface Authorizer {
 
 /**
  * Fetches a version of a role from identity once and caches it: a version never changes, so there is nothing
- * to go stale. At most 10,000 are cached. A rule sees of a document what `fieldsOf` its resource names: the fields of
+ * to go stale. At most 10,000 are cached, of 16 Mi characters together. A rule sees of a document what `fieldsOf` its resource names: the fields of
  * its public view, or all of them where the service stores nothing else.
  */
 export function createAuthorizer(
@@ -25,6 +33,10 @@ export function createAuthorizer(
 ): Authorizer {
   const roles = new LRUCache<string, PermissionEntry[]>({
     max: CACHED_ROLES,
+    maxSize: MAX_ROLE_CHARACTERS,
+    sizeCalculation: charactersOf,
+    // A role whose place another takes while it is fetched still answers those who wait for it.
+    ignoreFetchAbort: true,
     fetchMethod: async (key) => {
       const role = (await identity.get(`/internal/roles/${key}`)) as
         | { permissions: PermissionEntry[] }
@@ -35,6 +47,18 @@ export function createAuthorizer(
   })
   // A caller is the same object for as long as its token is remembered, and its role's version never changes.
   const decisions = new WeakMap<Caller, Map<string, Decision>>()
+  const filters = new LRUCache<Decision, () => void>({
+    maxSize: MAX_FILTER_CHARACTERS,
+    dispose: (forget) => forget(),
+  })
+  const remember = (caller: Caller, name: string, decision: Decision) => {
+    const ofCaller = decisions.get(caller) ?? new Map<string, Decision>()
+    decisions.set(caller, ofCaller.set(name, decision))
+    if (decision.kind !== 'some') return
+    const size = DECISION + JSON.stringify(decision.filter).length
+    if (size > MAX_FILTER_CHARACTERS) ofCaller.delete(name)
+    else filters.set(decision, () => ofCaller.delete(name), { size })
+  }
   const decideAnew = async (caller: Caller, resource: string, access: 'read' | 'write') => {
     const permissions = (await roles.fetch(`${caller.role._id}/versions/${caller.role.version}`)) ?? []
     const { account, workspace, role } = caller
@@ -45,8 +69,7 @@ export function createAuthorizer(
       fields: fieldsOf(resource),
       account: { ...account, workspace, role: { _id: role._id, name: role.name } },
     })
-    const ofCaller = decisions.get(caller) ?? new Map<string, Decision>()
-    decisions.set(caller, ofCaller.set(`${access} ${resource}`, decision))
+    remember(caller, `${access} ${resource}`, decision)
     return decision
   }
   const decideFor: Authorizer['decide'] = (caller, resource, access) =>
@@ -63,4 +86,12 @@ export function createAuthorizer(
       return decision instanceof Promise ? decision.then(allowed) : allowed(decision)
     },
   }
+}
+
+function charactersOf(permissions: readonly PermissionEntry[]): number {
+  const length = (part: unknown) => (typeof part === 'string' ? part.length : 0)
+  return permissions.reduce(
+    (sum, { schema, read, write }) => sum + ENTRY + length(schema) + length(read) + length(write),
+    ENTRY,
+  )
 }

@@ -114,4 +114,43 @@ describe('a role', () => {
     await authorizer.decide(callerWith({ version: 0 }), 'jobs', 'read')
     expect(asked).toEqual(['/internal/roles/3/versions/0'])
   })
+
+  test('is forgotten when those after it come to 16 Mi characters', async () => {
+    const permissions = Array.from({ length: 100 }, () => ({ schema: ' '.repeat(80_000) }))
+    for (const version of [1, 2, 3]) {
+      roles[`/internal/roles/3/versions/${version}`] = { permissions }
+      await authorizer.decide(callerWith({ version }), 'jobs', 'read')
+    }
+    asked = []
+    await authorizer.decide(callerWith({ version: 3 }), 'jobs', 'read')
+    expect(asked).toEqual([])
+    await authorizer.decide(callerWith({ version: 1 }), 'jobs', 'read')
+    expect(asked).toEqual(['/internal/roles/3/versions/1'])
+  })
+
+  test('answers all who wait for it, though more are fetched at once than are cached', async () => {
+    const versions = Array.from({ length: 10_100 }, (_, version) => version)
+    const permissions = [{ schema: 'true', read: WORKSPACE }]
+    for (const version of versions) roles[`/internal/roles/3/versions/${version}`] = { permissions }
+    const decided = await Promise.all(
+      versions.map((version) => authorizer.decide(callerWith({ version }), 'jobs', 'read')),
+    )
+    expect(new Set(decided.map(({ kind }) => kind))).toEqual(new Set(['all']))
+  })
+})
+
+test('a large decision is forgotten when those after it come to 8 Mi characters', async () => {
+  const texts = Array.from({ length: 250 }, (_, at) => `'${String(at).padStart(4, '0')}'`)
+  const permissions = Array.from({ length: 100 }, (_, at) => ({
+    schema: 'true',
+    read: `[${texts}].includes(doc.of${at})`,
+  }))
+  roles['/internal/roles/3/versions/7'] = { permissions }
+  const caller = callerWith({ version: 7 })
+  const first = await authorizer.decide(caller, 'resource 0', 'read')
+  expect(await authorizer.decide(caller, 'resource 0', 'read')).toBe(first)
+  for (let at = 1; at < 60; at++) await authorizer.decide(caller, `resource ${at}`, 'read')
+  expect(await authorizer.decide(caller, 'resource 0', 'read')).not.toBe(first)
+  const last = await authorizer.decide(caller, 'resource 59', 'read')
+  expect(await authorizer.decide(caller, 'resource 59', 'read')).toBe(last)
 })
