@@ -61,7 +61,7 @@ const identity: Trip[] = [
   },
   {
     name: 'users',
-    bodies: fc.record({ name: label, phone: storableString, context: storableObject }),
+    bodies: fc.record({ name: label, phone: label, context: storableObject }),
     async store({ call, request }, body) {
       const { data } = await call('GET', '/rest/users?limit=200')
       const path = `/rest/users/${data[0]._id}`

@@ -12,6 +12,9 @@ const API_PAGE = new URL('../../docs/api.md', import.meta.url)
 const DELIBERATE = [
   'POST /api/auth/login: answer /refreshToken is required',
   'POST /api/auth/refresh: answer /refreshToken is required',
+  'POST /api/auth/accept-invitation: body /phone has maxLength 255',
+  'POST /rest/users: body /phone has maxLength 255',
+  'PATCH /rest/users/{id}: body /phone has maxLength 255',
   'POST /api/hooks/whatsapp: body /answer/functions has maxItems 50',
 ]
 

@@ -1,18 +1,22 @@
+import { collectPage } from '@parley/shared/collect-page'
 import { jsonBody } from '@parley/shared/json-body'
 import { jsonObject } from '@parley/shared/json-object'
-import { idCursor, pageLimit, readQuery, splitPage } from '@parley/shared/list-query'
+import { idCursor, pageLimit, readQuery } from '@parley/shared/list-query'
 import { Problem } from '@parley/shared/problem'
 import { escapeKeys } from '@parley/shared/safe-keys'
 import type { Request, RequestHandler } from 'express'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 
+// The documents of a batch are in memory at once, and one may have over a megabyte.
+const BATCH = 25
+
 /** What pages are asked for by. */
 export const pageQuery = z.object({ limit: pageLimit, after: idCursor.optional() })
 
 /**
- * One page of what `filter` selects, by id: 50 documents or the `limit` asked for, at most 200. `next` is
- * what `after` has to be for the following page, null on the last one.
+ * One page of what `filter` selects, by id: 50 documents or the `limit` asked for, at most 200, and fewer where they come
+ * to 8 MiB. `next` is what `after` has to be for the following page, null on the last one.
  */
 export async function page<T extends { _id: number } & mongo.Document, V>(options: {
   req: Request
@@ -24,13 +28,14 @@ export async function page<T extends { _id: number } & mongo.Document, V>(option
   const { collection, filter, view, newestFirst } = options
   const { limit, after } = readQuery(pageQuery, options.req)
   const from = after === undefined ? {} : { _id: newestFirst ? { $lt: after } : { $gt: after } }
-  const found = (await collection
+  const cursor = collection
     .find({ $and: [filter, from] } as mongo.Filter<T>)
     .sort({ _id: newestFirst ? -1 : 1 })
     .limit(limit + 1)
-    .toArray()) as T[]
-  const { page, last } = splitPage(found, limit)
-  return { data: page.map(view), next: last === undefined ? null : String(last._id) }
+    .batchSize(BATCH)
+  const { found, more } = await collectPage(cursor as unknown as mongo.FindCursor<T>, limit)
+  const last = more ? found.at(-1) : undefined
+  return { data: found.map(view), next: last === undefined ? null : String(last._id) }
 }
 
 const INTEGER = /^(0|[1-9]\d{0,15})$/

@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
+import type { Parsed } from '@parley/local/testing/service-under-test'
 import { administeredWorkspace } from './administered-workspace.ts'
 import { newRegistration } from './identity-server.ts'
 
 const workspace = administeredWorkspace()
-const { addUser, as, asAdmin, login } = workspace
+const { addUser, as, asAdmin, identity, login } = workspace
 const ALL = '{{account.workspace._id}}'
 
 describe('users', () => {
@@ -128,6 +129,27 @@ describe('the last admin', () => {
     expect((await asAdmin('GET', `/rest/roles/${workspace.admin.role}`)).json.version).toBe(1)
   })
 
+  test.each([
+    ['was stored by a version that does not say what it comes to', { $unset: { adminCheck: 1 } }],
+    ['was last stored by such a version', { $set: { 'adminCheck.version': 0, 'adminCheck.isAdmin': false } }],
+  ])('may go when another has a role that %s', async (_what, change) => {
+    const roles = identity.database.collection('roles')
+    const other = await addUser('WORKSPACE_ADMIN')
+    await roles.updateMany({ workspace: workspace.admin.workspace._id }, change)
+    expect((await as(other.token)('DELETE', `/rest/users/${workspace.admin._id}`)).status).toBe(200)
+    const refused = await as(other.token)('DELETE', `/rest/users/${other._id}`)
+    expect([refused.status, refused.json.code]).toEqual([409, 'last_admin'])
+  })
+
+  test('is looked for without reading the permissions of every role', async () => {
+    const { json } = await asAdmin('POST', '/rest/roles', { name: 'LARGE', permissions: [] })
+    const roles = identity.database.collection<{ _id: number }>('roles')
+    const wrong = { 'adminCheck.isAdmin': true, permissions: 'not read' }
+    await roles.updateOne({ _id: json._id }, { $set: wrong })
+    await addUser('WORKSPACE_ADMIN')
+    expect((await asAdmin('DELETE', `/rest/users/${workspace.admin._id}`)).status).toBe(200)
+  })
+
   test('may go when there is another', async () => {
     const other = await addUser('WORKSPACE_ADMIN')
     expect((await as(other.token)('DELETE', `/rest/users/${workspace.admin._id}`)).status).toBe(200)
@@ -140,5 +162,54 @@ describe('the last admin', () => {
       as(other.token)('DELETE', `/rest/users/${workspace.admin._id}`),
     ])
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 409])
+  })
+})
+
+describe('what a user or a role is made of has a bound', () => {
+  test('POST /rest/users takes a phone of 255 characters and no longer one', async () => {
+    const { namespace: _none, ...fields } = newRegistration()
+    const create = (phone: string) => asAdmin('POST', '/rest/users', { ...fields, role: 'MEMBER', phone })
+    const refused = await create('1'.repeat(256))
+    expect([refused.status, refused.json.errors[0].path]).toEqual([422, '/phone'])
+    expect((await create('é'.repeat(255))).status).toBe(200)
+  })
+
+  test('PATCH /rest/users/{id} takes a phone of 255 characters and no longer one', async () => {
+    const change = (phone: string) => asAdmin('PATCH', `/rest/users/${workspace.admin._id}`, { phone })
+    expect((await change('1'.repeat(256))).status).toBe(422)
+    expect((await change('1'.repeat(255))).json.phone).toHaveLength(255)
+  })
+
+  test('and an expression of nothing but spaces is as long as others at most', async () => {
+    const create = (read: string) =>
+      asAdmin('POST', '/rest/roles', { name: `of ${read.length}`, permissions: [{ schema: 'true', read }] })
+    const refused = await create(' '.repeat(2_001))
+    expect([refused.status, refused.json.errors[0].path]).toEqual([422, '/permissions/0/read'])
+    expect((await create(' '.repeat(2_000))).status).toBe(200)
+  })
+
+  test('and a page ends early where they are large', async () => {
+    const permissions = Array.from({ length: 100 }, () => ({
+      schema: 'a'.repeat(2_000),
+      read: 'b'.repeat(2_000),
+    }))
+    const stored = Array.from({ length: 50 }, (_, at) => ({
+      _id: 1_000_000 + at,
+      workspace: workspace.admin.workspace._id,
+      name: `large ${at}`,
+      version: 1,
+      permissions,
+    }))
+    await identity.database.collection<{ _id: number }>('roles').insertMany(stored)
+    const seen: number[] = []
+    let pages = 0
+    for (let next: string | null = '0'; next !== null; pages++) {
+      const { json } = await asAdmin('GET', `/rest/roles?limit=200&after=${next}`)
+      expect(JSON.stringify(json).length).toBeLessThan(9 * 1024 * 1024)
+      seen.push(...json.data.map(({ _id }: Parsed) => _id))
+      next = json.next
+    }
+    expect(seen.slice(-50)).toEqual(stored.map(({ _id }) => _id))
+    expect([seen.length, pages]).toEqual([54, 3])
   })
 })

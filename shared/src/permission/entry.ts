@@ -1,13 +1,15 @@
 import type { PermissionEntry } from './decide.ts'
 import { type Expression, literal, type Path, partsOf } from './expression.ts'
-import { type ParsedExpression, parse } from './parse.ts'
+import { MAX_LENGTH, type ParsedExpression, parse } from './parse.ts'
 
 type EntryError = { readonly path: string; readonly column: number; readonly message: string }
 
 /** The expression of one part of an entry. The empty string and what is no string deny. */
 export function parsePart(part: unknown): ParsedExpression {
   if (typeof part === 'boolean') return { expression: literal(part) }
-  if (typeof part !== 'string' || part.trim() === '') return { expression: literal(false) }
+  if (typeof part !== 'string') return { expression: literal(false) }
+  // Also of nothing but spaces there are only so many.
+  if (part.length <= MAX_LENGTH && part.trim() === '') return { expression: literal(false) }
   return parse(part)
 }
 

@@ -14,7 +14,8 @@ export type ParsedExpression =
   | { readonly expression: Expression }
   | { readonly error: { readonly column: number; readonly message: string } }
 
-const MAX_LENGTH = 2_000
+/** How long an expression may be, in UTF-16 code units. */
+export const MAX_LENGTH = 2_000
 const MAX_DEPTH = 32
 const MAX_NODES = 500
 const MAX_ITEMS = 256

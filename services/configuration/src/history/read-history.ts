@@ -1,3 +1,4 @@
+import { collectPage } from '@parley/shared/collect-page'
 import { safeInteger } from '@parley/shared/json-object'
 import { idCursor, readQuery } from '@parley/shared/list-query'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
@@ -15,7 +16,6 @@ import { type PathId, parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentAll, type Reveal, revealAt } from '../secrets/presenter.ts'
 import type { Database, FieldChange, HistoryEntry } from '../store/database.ts'
-import { collectPage } from '../store/find-page.ts'
 
 const PAGE = 50
 const historyQuery = z.object({ after: idCursor.optional() })

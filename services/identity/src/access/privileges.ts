@@ -1,9 +1,8 @@
 import type { Caller } from '@parley/shared/internal-token'
 import { covers } from '@parley/shared/permission/covers'
-import { decide, type PermissionEntry } from '@parley/shared/permission/decide'
+import type { PermissionEntry } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
-import type { mongo } from 'mongoose'
-import { type Collections, ID_ONLY } from '../store/collections.ts'
+import type { Collections } from '../store/collections.ts'
 import { type Role, roleVersionId } from '../store/role.ts'
 import { type Authorizing, selects } from './authorizer.ts'
 
@@ -55,31 +54,4 @@ async function permissionsOf({ roleVersions }: RoleCollections, { account, works
   if (found === null) throw new Problem('forbidden', { detail: 'The role no longer exists.' })
   const named = { _id: role._id, name: role.name }
   return { permissions: found.permissions, account: { ...account, workspace, role: named } }
-}
-
-/**
- * Throws `last_admin` when, as `transaction` sees it, nobody in the workspace may write all users and roles.
- * Two of these at the same time conflict, so that neither relies on the admin whom the other removes.
- */
-export async function requireAdminLeft(
-  collections: Pick<Collections, 'accounts' | 'roles' | 'workspaces'>,
-  transaction: mongo.ClientSession,
-  workspace: number,
-): Promise<void> {
-  const options = { session: transaction }
-  await collections.workspaces.updateOne({ _id: workspace }, { $inc: { adminChecks: 1 } }, options)
-  const roles = await collections.roles.find({ workspace }, options).toArray()
-  const adminRoles = roles.filter(isAdminRole).map(({ _id }) => _id)
-  const admin = await collections.accounts.findOne(
-    { workspace, role: { $in: adminRoles } },
-    { ...ID_ONLY, ...options },
-  )
-  if (admin === null) throw new Problem('last_admin')
-}
-
-function isAdminRole({ permissions, workspace, _id, name }: Role): boolean {
-  const account = { workspace: { _id: workspace }, role: { _id, name } }
-  return ['users', 'roles'].every(
-    (resource) => decide({ permissions, resource, account, access: 'write' }).kind === 'all',
-  )
 }

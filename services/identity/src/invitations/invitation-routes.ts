@@ -106,7 +106,7 @@ export const acceptance = (min: number) =>
   z.strictObject({
     token: z.string(),
     name: label,
-    phone: z.string().nullish(),
+    phone: label.nullish(),
     password: newPassword(min),
   })
 

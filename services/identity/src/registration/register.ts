@@ -7,6 +7,7 @@ import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
+import { adminCheckOf } from '../access/admins.ts'
 import { emailAddress, label, newPassword, usernameKey } from '../accounts/user-fields.ts'
 import type { Passwords, StoredPassword } from '../passwords/passwords.ts'
 import { authBody } from '../requests.ts'
@@ -118,14 +119,12 @@ function takeRegistrationIds(collections: Pick<Collections, 'counters'>): Promis
 function planRegistration({ user, password, slug, baseDomain, ids, sessionMs }: Plan): Registered {
   const now = new Date()
   const stamps = { createdAt: now, updatedAt: now }
-  const roles = DEFAULT_ROLES.map(({ name, permissions }, at) => ({
-    _id: ids.roles + at,
-    workspace: ids.workspaces,
-    name,
-    version: 1,
-    permissions: permissions.map((entry) => ({ ...entry })),
-    ...stamps,
-  }))
+  const roles = DEFAULT_ROLES.map(({ name, permissions }, at) => {
+    const entries = permissions.map((entry) => ({ ...entry }))
+    const named = { _id: ids.roles + at, workspace: ids.workspaces, name, version: 1 }
+    const role = { ...named, permissions: entries, ...stamps }
+    return { ...role, adminCheck: adminCheckOf(role) }
+  })
   const workspace = {
     _id: ids.workspaces,
     name: user.namespace,

@@ -8,8 +8,9 @@ import { parse } from '@parley/shared/validate'
 import type { RequestHandler } from 'express'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
+import { adminCheckOf, requireAdminLeft } from '../access/admins.ts'
 import { findWritable, requireSelected } from '../access/authorizer.ts'
-import { requireAdminLeft, requireMayManage, requirePermissions } from '../access/privileges.ts'
+import { requireMayManage, requirePermissions } from '../access/privileges.ts'
 import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { pathId } from '../requests.ts'
@@ -36,9 +37,10 @@ export function createRole({ connection, collections, authorizer }: Administrati
     const workspace = caller.workspace._id
     const role = { _id, workspace, name, version: 1, permissions, createdAt: now, updatedAt: now }
     requireSelected(decision, role)
+    const adminCheck = adminCheckOf(role)
     await refusingTakenName(() =>
       inTransaction(connection, async (transaction) => {
-        await collections.roles.insertOne(role, { session: transaction })
+        await collections.roles.insertOne({ ...role, adminCheck }, { session: transaction })
         await storeVersion(collections, transaction, role)
         const details = { name, permissions }
         await audit(collections, transaction, caller, {
@@ -78,11 +80,12 @@ export function changeRole(
     const version = before.version + 1
     const role = { ...before, name, permissions, version, updatedAt: new Date() }
     requireSelected(decision, role)
+    const adminCheck = adminCheckOf(role)
     await refusingTakenName(() =>
       inTransaction(connection, async (transaction) => {
         const { matchedCount } = await collections.roles.updateOne(
           { _id: role._id, version: before.version },
-          { $set: { name, permissions, version, updatedAt: role.updatedAt } },
+          { $set: { name, permissions, version, adminCheck, updatedAt: role.updatedAt } },
           { session: transaction },
         )
         if (matchedCount === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })

@@ -9,6 +9,8 @@ export interface Role {
   permissions: PermissionEntry[]
   /** Counts how often it was given to someone. */
   given?: number
+  /** Whether whoever has it may write all users and roles, as was found when that version was stored. */
+  adminCheck?: { version: number; isAdmin: boolean }
   createdAt: Date
   updatedAt: Date
 }

@@ -20,7 +20,7 @@ export const newUser = (min: number) =>
   z.strictObject({
     name: label,
     email: emailAddress,
-    phone: z.string().nullish(),
+    phone: label.nullish(),
     password: newPassword(min),
     role: roleReference,
   })

@@ -5,8 +5,9 @@ import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
+import { requireAdminLeft } from '../access/admins.ts'
 import { findReadable, findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
-import { requireAdminLeft, requireMayGive, requireMayManage } from '../access/privileges.ts'
+import { requireMayGive, requireMayManage } from '../access/privileges.ts'
 import { label, userView } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { page, pathId, smallContext } from '../requests.ts'
@@ -78,7 +79,7 @@ export function deleteUser({ connection, collections, authorizer }: Administrati
 /** What may change of a user. */
 export const userChange = z.strictObject({
   name: label.optional(),
-  phone: z.string().optional(),
+  phone: label.optional(),
   role: roleReference.optional(),
   context: smallContext.optional(),
 })
