@@ -203,3 +203,11 @@ test('a stream is refused where its query or method is wrong', async () => {
   expect((await world.stream('/rest/events?x=1')).status).toBe(422)
   expect((await world.call('POST', '/rest/events', {})).status).toBe(405)
 })
+
+test('there is no stream at a path that ends in a slash', async () => {
+  for (const path of ['/rest/events/', '/rest/threads/x/events/']) {
+    const response = await line.world.stream(path)
+    expect(response.status).toBe(404)
+    await response.body?.cancel()
+  }
+})

@@ -38,7 +38,7 @@ export function streamRoutes(options: {
       isUnknown,
     })
   }
-  const router = Router({ caseSensitive: true })
+  const router = Router({ caseSensitive: true, strict: true })
   router
     .route('/events')
     .all(requireCaller, refuseHead)
