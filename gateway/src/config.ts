@@ -27,6 +27,10 @@ export const gatewayConfig = {
   RATE_ADDRESS_PER_MINUTE: quota('requests from one address without a known token', '6,000 a minute'),
   RATE_TOKEN_PER_MINUTE: quota('requests with one token', '6,000 a minute'),
   RATE_WEBHOOK_PER_SECOND: quota('messages to the webhook for one workspace', '1,000 a second'),
+  RATE_WEBHOOK_ADDRESS_PER_SECOND: quota(
+    "requests to workspaces' own webhook addresses from one address",
+    '10,000 a second',
+  ),
   ...publicUrlConfig('https says that callers come over TLS, and sends HSTS'),
   CORS_ORIGINS: z
     .string()

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterAll, describe, expect, test } from '@jest/globals'
 import type { JsonResponse } from '@parley/local/testing/send-json'
 import { testServers } from '@parley/local/testing/test-servers'
@@ -7,10 +9,17 @@ import { createLog } from '@parley/shared/log'
 import { Problem } from '@parley/shared/problem'
 import { connectRedis } from '@parley/shared/redis'
 import type { Redis } from 'ioredis'
+import { Registry } from 'prom-client'
 import { newRegistration } from '../../services/identity/test/identity-server.ts'
+import type { GatewayConfig } from '../src/config.ts'
 import { createRateCounter, type RateCounter } from '../src/rate-limit/rate-counter.ts'
+import { createRateLimits } from '../src/rate-limit/rate-limits.ts'
 import { createRedisCount, settleRegularly } from '../src/rate-limit/settle.ts'
+import { routes } from '../src/routes.ts'
 import { systemForTests } from './gateway-system.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
 
 const isFull = (counter: RateCounter, key: string): boolean => {
   try {
@@ -34,6 +43,36 @@ describe('a rate counter', () => {
     expect(await waitUntil(() => isFull(counter, 'a'), { timeoutMs: 3_000, intervalMs: 1 })).toBe(true)
     expect(await waitUntil(() => !isFull(counter, 'a'), { timeoutMs: 3_000, intervalMs: 10 })).toBe(true)
   })
+
+  test('keeps nothing of a window that is over', async () => {
+    const counter = createRateCounter({ name: 'x', quota: 1, windowSeconds: 1 })
+    counter.take('a')
+    const [counted, ...others] = counter.drain().map((use) => new WeakRef(use))
+    expect(others).toEqual([])
+    const isForgotten = () => {
+      isFull(counter, 'b')
+      counter.drain()
+      collectGarbage()
+      return counted?.deref() === undefined
+    }
+    expect(await waitUntil(isForgotten, { timeoutMs: 10_000, intervalMs: 100 })).toBe(true)
+  })
+})
+
+test('what an unknown caller writes in place of a slug makes no key of its own', () => {
+  const { limits, counters } = createRateLimits({ NODE_ENV: 'test' } as GatewayConfig, new Registry())
+  const route = routes.find(({ access, limit }) => access === 'public' && limit === 'webhook')
+  if (route === undefined) throw new Error('no route is for providers')
+  const segments = ['acme', 'x'.repeat(15_000), 'y'.repeat(64), 'ACME', '%C3%A9', 'a.b']
+  for (const segment of segments) limits.anonymous(route, `${route.path}/${segment}/line`, '203.0.113.1')
+  const keys = counters.flatMap((counter) =>
+    counter.drain().map(({ key }) => `${counter.policy.name} ${key}`),
+  )
+  expect(keys).toEqual([
+    'webhook slug acme from 203.0.113.1',
+    'webhook slug  from 203.0.113.1',
+    'webhook_address 203.0.113.1',
+  ])
 })
 
 describe('instances', () => {
@@ -81,6 +120,7 @@ describe('the gateway', () => {
     RATE_TOKEN_PER_MINUTE: '20',
     RATE_ADDRESS_PER_MINUTE: '40',
     RATE_WEBHOOK_PER_SECOND: '5',
+    RATE_WEBHOOK_ADDRESS_PER_SECOND: '20',
     TRUSTED_PROXIES: '127.0.0.0/8',
   })
 
@@ -154,5 +194,13 @@ describe('the gateway', () => {
     const [attacked, provider] = await Promise.all([attack(), post('203.0.113.67')])
     expect(attacked.filter(({ status }) => status === 429).length).toBeGreaterThan(0)
     expect(provider.status).not.toBe(429)
+  })
+
+  test('limits requests of one address to whatever slugs', async () => {
+    const call = (_: unknown, n: number) =>
+      system.call('GET', `/api/hooks/whatsapp/acme-${n}/line`, { headers: from('203.0.113.77') })
+    const responses = await Promise.all(Array.from({ length: 120 }, call))
+    const limited = responses.find(({ status }) => status === 429)
+    expect(limited?.headers.get('ratelimit-policy')).toBe('"webhook_address";q=20;w=1')
   })
 })

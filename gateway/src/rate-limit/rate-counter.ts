@@ -28,7 +28,10 @@ export interface RateCounter {
 
 const MAX_KEYS = 50_000
 
-/** Counts in memory, the last 50,000 keys; `onRefused` is called for each request over the quota. */
+/**
+ * Counts in memory, the last 50,000 keys of the window that runs; `onRefused` is called for each request over the quota.
+ * A key is stored as it is: whoever counts bounds its length.
+ */
 export function createRateCounter({
   onRefused,
   ...policy
@@ -36,13 +39,16 @@ export function createRateCounter({
   const uses = new LRUCache<string, Use>({ max: MAX_KEYS })
   const waiting = new Set<Use>()
   const windowMs = policy.windowSeconds * 1000
+  let counted = 0
   return {
     policy,
     take(key) {
       const now = Date.now()
       const window = Math.floor(now / windowMs)
+      if (window !== counted) uses.clear()
+      counted = window
       let use = uses.get(key)
-      if (use?.window !== window) {
+      if (use === undefined) {
         use = { key, window, settled: 0, pending: 0 }
         uses.set(key, use)
       }

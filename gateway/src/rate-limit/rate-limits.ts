@@ -18,6 +18,9 @@ export interface RateLimits {
 
 const UNLIMITED = 1_000_000_000
 const MINUTE = 60
+// What else is written in a slug's place names no workspace, so all of it is counted as one.
+const SLUG = /^[a-z0-9-]{1,63}$/
+const NO_SLUG = ''
 
 /** The limits of the configuration; what it leaves open is strict in production and out of reach elsewhere. */
 export function createRateLimits(
@@ -40,11 +43,17 @@ export function createRateLimits(
   const tokens = perMinute('token', quota(config.RATE_TOKEN_PER_MINUTE, 6_000))
   const perSecond = quota(config.RATE_WEBHOOK_PER_SECOND, 1_000)
   const webhook = counting({ name: 'webhook', quota: perSecond, windowSeconds: 1 })
+  const providers = counting({
+    name: 'webhook_address',
+    quota: quota(config.RATE_WEBHOOK_ADDRESS_PER_SECOND, 10_000),
+    windowSeconds: 1,
+  })
   const limits: RateLimits = {
     anonymous: (route, path, address) => {
-      if (route.limit === 'webhook')
-        webhook.take(`slug ${path.slice(route.path.length + 1).split('/', 1)[0]} from ${address}`)
-      else if (route.limit === 'credentials') credentials.take(address)
+      if (route.limit === 'webhook') {
+        providers.take(address)
+        webhook.take(`slug ${slugIn(route, path)} from ${address}`)
+      } else if (route.limit === 'credentials') credentials.take(address)
       else addresses.take(address)
     },
     page: (address) => addresses.take(address),
@@ -54,5 +63,10 @@ export function createRateLimits(
       else tokens.take(session ?? `token ${token}`)
     },
   }
-  return { limits, counters: [credentials, addresses, tokens, webhook] }
+  return { limits, counters: [credentials, addresses, tokens, webhook, providers] }
+}
+
+function slugIn(route: Route, path: string): string {
+  const [segment = ''] = path.slice(route.path.length + 1).split('/', 1)
+  return SLUG.test(segment) ? segment : NO_SLUG
 }
