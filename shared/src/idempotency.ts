@@ -24,11 +24,12 @@ export interface Idempotency {
   once(request: KeyedRequest, publish: () => Promise<void>): Promise<{ replayed: boolean }>
 }
 
-/** Remembers idempotency keys in Redis. */
-export function createIdempotency(redis: Redis, log: Log): Idempotency {
+/** Remembers idempotency keys in Redis, under names that begin with `prefix`: a service's user has those of its own only. */
+export function createIdempotency(options: { redis: Redis; prefix: string; log: Log }): Idempotency {
+  const { redis, prefix, log } = options
   return {
     async once(request, publish) {
-      const name = `idempotency:${request.workspace}:${createHash('sha256').update(request.key).digest('hex')}`
+      const name = `${prefix}:${request.workspace}:${createHash('sha256').update(request.key).digest('hex')}`
       const digest = createHash('sha256').update(request.body).digest('hex')
       const earlier = await withoutRedis(log, () => claim(redis, name, digest))
       if (earlier !== null && earlier !== undefined) return replayOf(earlier, digest)

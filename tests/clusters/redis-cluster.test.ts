@@ -47,7 +47,7 @@ test('tries at passwords are counted on a cluster', async () => {
 })
 
 test('idempotency keys and confirmed ids are remembered on a cluster', async () => {
-  const idempotency = createIdempotency(redis, log)
+  const idempotency = createIdempotency({ redis, prefix: 'idempotency', log })
   for (const key of names) {
     const request = { workspace: 1, key, body: Buffer.from(key) }
     expect(await idempotency.once(request, async () => {})).toEqual({ replayed: false })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createParley, type Parley as ParleyClient } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
+import { createDeltas } from '@parley/dispatcher/agents/deltas'
 import { createConfirmedIds } from '@parley/shared/idempotency'
 import { createLog } from '@parley/shared/log'
 import { slotKey } from '@parley/shared/messaging/layout'
@@ -57,6 +58,7 @@ let redis: RedisNode
 let provider: Listening
 let system: Parley
 let parley: ParleyClient['api']
+let registered: { accessToken: string; workspace: { _id: number } }
 const sent: string[] = []
 
 beforeAll(async () => {
@@ -84,10 +86,8 @@ beforeAll(async () => {
     password: 'a long password',
     namespace: 'acme',
   }
-  const { accessToken } = await succeeded(
-    createParley({ url: system.url }).api.POST('/api/auth/register', { body }),
-  )
-  parley = createParley({ url: system.url, token: accessToken }).api
+  registered = await succeeded(createParley({ url: system.url }).api.POST('/api/auth/register', { body }))
+  parley = createParley({ url: system.url, token: registered.accessToken }).api
 })
 
 afterAll(async () => {
@@ -212,13 +212,40 @@ describe('with the users that Compose gives them', () => {
     client.disconnect()
   })
 
+  test('a reply with a key is recognised when it comes again', async () => {
+    const path = { id: 'thread' }
+    const params = { path, header: { 'Idempotency-Key': 'fourth' } }
+    const reply = (text: string) => parley.POST('/rest/threads/{id}/messages', { params, body: { text } })
+    const [first, again] = [await reply('Hello'), await reply('Hello')]
+    expect([first.response.status, again.response.headers.get('idempotent-replayed')]).toEqual([200, 'true'])
+    expect((await reply('Good morning')).response.status).toBe(422)
+  })
+
+  test('what a model says goes through Redis to the readers of its thread', async () => {
+    const headers = { authorization: `Bearer ${registered.accessToken}` }
+    const response = await fetch(`${system.url}/rest/threads/thread/events`, { headers })
+    const reader = response.body?.pipeThrough(new TextDecoderStream() as never).getReader()
+    const client = connectRedis(urlOf('dispatcher', 'REDIS_URL'), log)
+    await eventually(() => (client.status === 'ready' ? true : undefined))
+    const said = createDeltas({ redis: client, database: 'dispatcher' }).begin({
+      ...{ workspace: registered.workspace._id, message: 'm', channel: 'line', thread: 'thread', turn: 1 },
+    })
+    said.push('Hel')
+    await said.end()
+    let seen = ''
+    while (!seen.includes('event: delta')) seen += (await reader?.read())?.value
+    expect(seen).toContain('"text":"Hel"')
+    await reader?.cancel()
+    client.disconnect()
+  })
+
   test('no service was denied anything', async () => {
     const refusals = await asked({ port: redis.port, ...TESTER }, (client) => client.call('ACL', 'LOG'))
     // What the client says of itself is not looked at.
     expect((refusals as string[][]).filter((entry) => !entry.includes('client|setinfo'))).toEqual([])
     const keys = await asked({ port: redis.port, ...TESTER }, (client) => client.keys('*'))
     const prefixes = new Set(keys.map((key) => key.split(':')[0]))
-    expect(prefixes).toEqual(new Set(['rate', 'throttle', 'idempotency', 'confirmed', 'pace']))
+    expect(prefixes).toEqual(new Set(['rate', 'throttle', 'idempotency', 'confirmed', 'pace', 'reply']))
     expect(broker.logged()).not.toMatch(/access_refused/i)
     expect(mongod.logged()).not.toMatch(/not authorized/i)
   })
@@ -391,6 +418,20 @@ describe('Redis admits', () => {
       const script = `return redis.call('${command}', 'foreign', 1)`
       await expect(client.call('EVAL', script, 0)).rejects.toThrow(/NOPERM|can't access/)
     })
+  })
+
+  test('the dispatcher to its channels only, and nobody else to any', async () => {
+    const own = 'parley:deltas:dispatcher:1'
+    await inRedis(urlOf('dispatcher', 'REDIS_URL'), async (client) => {
+      expect(await client.publish(own, 'x')).toBe(0)
+      await expect(client.publish('another', 'x')).rejects.toThrow(/NOPERM/)
+      await expect(client.subscribe('another')).rejects.toThrow(/NOPERM/)
+    })
+    for (const user of names.filter((name) => name !== 'dispatcher'))
+      await inRedis(urlOf(user, 'REDIS_URL'), async (client) => {
+        await expect(client.publish(own, 'x')).rejects.toThrow(/NOPERM/)
+        await expect(client.subscribe(own)).rejects.toThrow(/NOPERM/)
+      })
   })
 
   test('nobody without a password, and the health check with PING only', async () => {

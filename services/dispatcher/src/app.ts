@@ -260,7 +260,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
           channels,
           configuration,
           publisher,
-          idempotency: createIdempotency(redis, log),
+          idempotency: createIdempotency({ redis, prefix: 'reply', log }),
           startSession,
           erasers: [
             eraseAudio(webhook),

@@ -130,7 +130,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     routes: (app) => {
       const authenticated = createBodyBudget(LARGE_BODIES.authenticated)
       const unsigned = createBodyBudget(LARGE_BODIES.unsigned)
-      const idempotency = createIdempotency(redis, log)
+      const idempotency = createIdempotency({ redis, prefix: 'idempotency', log })
       const authorizer = createAuthorizer(identity)
       const receiveMessage = receive({ ...intake, budget: authenticated, idempotency, authorizer })
       for (const path of ['/api/hooks/whatsapp', '/rest/messages'])
