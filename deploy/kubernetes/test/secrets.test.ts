@@ -1,14 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from '@jest/globals'
+import { CHECKOUT } from '@parley/local/checkout'
 import { makeSecrets } from '@parley/local/system/secrets'
 import { parseConfig } from '@parley/shared/config'
 import { SERVICES } from '@parley/shared/internal-token'
 import { z } from 'zod'
 import { environmentOf } from '../../../docs/environment-page.ts'
 import { composeEnvironment } from '../../docker/compose-environment.ts'
-import { readRendered, resourcesOf } from '../src/render.ts'
+import { readComposeFile } from '../../docker/compose-file.ts'
+import { documentsIn, readRendered, resourcesOf } from '../src/render.ts'
 import { kubernetesSecrets } from '../src/secrets.ts'
 import { podSpecsIn } from './pods.ts'
 import { schemaErrors } from './schemas.ts'
@@ -112,4 +114,14 @@ test('Redis gets the users of docker-compose.yml, with `default` off', () => {
     'user default off',
     ...['health', 'gateway', 'identity', 'webhook', 'dispatcher'].map((name) => `user ${name} on`),
   ])
+})
+
+test('the Redis of examples/servers.yaml is started as that of docker-compose.yml, its bound of memory included', () => {
+  const compose = (readComposeFile(values).services.redis?.command ?? []).join(' ').split(' --user ')[0]
+  const servers = documentsIn(readFileSync(join(CHECKOUT, 'deploy/kubernetes/examples/servers.yaml'), 'utf8'))
+  const statefulSet = servers.find(({ kind }) => kind === 'StatefulSet')
+  const started = `${compose} --aclfile /etc/redis/users.acl`
+  const containers = [{ name: 'redis', args: started.split(' ') }]
+  expect(statefulSet).toMatchObject({ spec: { template: { spec: { containers } } } })
+  expect(started).toContain('--maxmemory 600mb --maxmemory-policy volatile-ttl')
 })

@@ -239,6 +239,21 @@ describe('with the users that Compose gives them', () => {
     client.disconnect()
   })
 
+  test('every key has an end, so that Redis makes room at its bound', async () => {
+    const tester = { port: redis.port, ...TESTER }
+    const [, policy] = (await asked(tester, (client) => client.config('GET', 'maxmemory-policy'))) as string[]
+    const [, bound] = (await asked(tester, (client) => client.config('GET', 'maxmemory'))) as string[]
+    expect([policy, Number(bound)]).toEqual(['volatile-ttl', 600 * 1024 * 1024])
+    const endless = await asked(tester, async (client) => {
+      const ends = (await client.keys('*')).map(async (key) => ({
+        key,
+        milliseconds: await client.pttl(key),
+      }))
+      return (await Promise.all(ends)).filter(({ milliseconds }) => milliseconds === -1)
+    })
+    expect(endless).toEqual([])
+  })
+
   test('no service was denied anything', async () => {
     const refusals = await asked({ port: redis.port, ...TESTER }, (client) => client.call('ACL', 'LOG'))
     // What the client says of itself is not looked at.
