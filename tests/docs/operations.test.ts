@@ -95,6 +95,25 @@ test('every alert has its section, and every section its alert', () => {
   expect(sorted(sections)).toEqual(sorted(rules.map(({ alert }) => alert)))
 })
 
+describe('without anything to look at', () => {
+  const exprOf = (name: string) => rules.find(({ alert }) => alert === name)?.expr ?? ''
+
+  test('an alert says for each process that there is none', () => {
+    for (const service of SERVICES)
+      expect(exprOf('ProcessMissing')).toContain(
+        `label_replace(absent(up{job="${service}"} == 1), "job", "${service}", "", "")`,
+      )
+  })
+
+  test('both sides of the alert for partitions have a number', () => {
+    const [held, all] = exprOf('PartitionsUnheld').split(' < ')
+    expect([held, all]).toEqual([
+      '(sum(parley_partitions_held) or vector(0))',
+      '(max(parley_partitions) or max(max_over_time(parley_partitions[1h])) or vector(1))',
+    ])
+  })
+})
+
 describe.each(pages)('%s', (page) => {
   const text = read(page)
 

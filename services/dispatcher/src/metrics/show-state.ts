@@ -21,9 +21,13 @@ interface Shown {
   auditLagSeconds(): Promise<number | undefined>
 }
 
-/** Shows queues, partitions and the audit's count. What can't be asked at the moment is not shown. */
+/**
+ * Shows queues, partitions and the audit's count. What can't be asked at the moment is not shown, but for how many
+ * partitions there are: an alert compares with it those that are held.
+ */
 export function showState(registry: Registry, shown: Shown): void {
   const registers = [registry]
+  let partitions: number | undefined
   new Gauge({
     name: 'parley_queue_messages',
     help: 'Messages that are ready in a queue',
@@ -56,12 +60,12 @@ export function showState(registry: Registry, shown: Shown): void {
   })
   new Gauge({
     name: 'parley_partitions',
-    help: 'How many partitions there are',
+    help: 'How many partitions there are, or were when the store was last reached',
     registers,
     async collect() {
       const layout = await shown.layout().catch(() => undefined)
-      if (layout === undefined) this.reset()
-      else this.set(layout.partitions)
+      partitions = layout?.partitions ?? partitions
+      showValue(this, partitions)
     },
   })
   new Gauge({
@@ -70,8 +74,7 @@ export function showState(registry: Registry, shown: Shown): void {
     registers,
     async collect() {
       const found = await shown.difference().catch(() => undefined)
-      if (found === undefined) this.reset()
-      else this.set(found.difference)
+      showValue(this, found?.difference)
     },
   })
   new Gauge({
@@ -79,9 +82,7 @@ export function showState(registry: Registry, shown: Shown): void {
     help: 'For how long what is accepted has not been read from the log stream by the auditor, in whatever instance that runs',
     registers,
     async collect() {
-      const lag = await shown.auditLagSeconds().catch(() => undefined)
-      if (lag === undefined) this.reset()
-      else this.set(lag)
+      showValue(this, await shown.auditLagSeconds().catch(() => undefined))
     },
   })
 }
@@ -152,9 +153,7 @@ export function showEvents(
     help: 'Deliveries of events of the subscriptions that this instance works which are not done; at most 10,000 that were not tried and 10,000 to be tried again are counted',
     registers,
     async collect() {
-      const waiting = await shown.waiting().catch(() => undefined)
-      if (waiting === undefined) this.reset()
-      else this.set(waiting)
+      showValue(this, await shown.waiting().catch(() => undefined))
     },
   })
   new Gauge({
@@ -165,6 +164,12 @@ export function showEvents(
       this.set(shown.relayLagSeconds())
     },
   })
+}
+
+/** Shows nothing for undefined: a gauge without labels that is reset shows 0. */
+function showValue(gauge: Gauge, value: number | undefined): void {
+  if (value === undefined) gauge.remove()
+  else gauge.set(value)
 }
 
 function summed(all: WaitingCounts[]): WaitingCounts {
