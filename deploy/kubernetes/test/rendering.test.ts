@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { config } from '@parley/dispatcher/config'
+import { routes } from '@parley/gateway/routes'
 import { CHECKOUT } from '@parley/local/checkout'
 import { SERVICES } from '@parley/shared/internal-token'
 import { parse } from 'yaml'
@@ -229,6 +230,42 @@ describe('network policies', () => {
       .filter(({ file, resource }) => file.startsWith('operators/') && podSpecsIn(resource).length > 0)
       .map(({ resource }) => componentOf(resource.metadata.labels))
     expect(new Set(specs.keys())).toEqual(new Set(components))
+  })
+})
+
+describe('what leads to the gateway', () => {
+  const inExample = (example: string) => all.filter(({ file }) => file.startsWith(`${example}/`))
+  const largest = Math.max(...routes.map(({ maxBytes }) => maxBytes))
+
+  test('lets bodies through as large as the gateway takes: the ingress', () => {
+    const ingress = inExample('operators').find(({ resource }) => resource.kind === 'Ingress')?.resource
+    const size = ingress?.metadata.annotations['nginx.ingress.kubernetes.io/proxy-body-size']
+    expect(size).toMatch(/^\d+m$/)
+    expect(Number.parseInt(size ?? '', 10) * 1024 * 1024).toBeGreaterThanOrEqual(largest)
+  })
+
+  test('listens for HTTPS where publicUrl is, and inside at the same port: the load balancer', () => {
+    const objects = inExample('managed').map(({ resource }) => resource)
+    const service = objects.find(
+      ({ kind, metadata }) => kind === 'Service' && metadata.name === 'parley-gateway',
+    )
+    expect(service).toMatchObject({
+      metadata: {
+        annotations: { 'service.beta.kubernetes.io/aws-load-balancer-ssl-ports': '443' },
+      },
+      spec: {
+        type: 'LoadBalancer',
+        externalTrafficPolicy: 'Local',
+        ports: [{ name: 'http', port: 443, targetPort: 'http' }],
+      },
+    })
+    const [dispatcher] = objects
+      .filter(({ metadata }) => metadata.name === 'parley-dispatcher')
+      .flatMap(podSpecsIn)
+    expect(dispatcher?.containers[0]?.env).toContainEqual({
+      name: 'GATEWAY_URL',
+      value: 'http://parley-gateway:443',
+    })
   })
 })
 

@@ -46,6 +46,8 @@ const WRONG: [path: string, value: unknown, where: string][] = [
   ['settings.MESSAGES_KEPT_DAYS', 3, '/settings'],
   ['partitions', 0, '/partitions'],
   ['partitions', 129, '/partitions'],
+  ['gatewayService.port', 0, '/gatewayService/port'],
+  ['gatewayService.externalTrafficPolicy', 'local', '/gatewayService/externalTrafficPolicy'],
   ['tls.secretName', 'A Secret', '/tls/secretName'],
   ['tls.existingSecret', 'parley-tls', '/tls'],
   ['keyRotation.schedule', 'monthly', '/keyRotation/schedule'],
