@@ -1,5 +1,5 @@
 import type { components } from './api-types.ts'
-import { refusalOf } from './parley-error.ts'
+import { ParleyError, refusalOf } from './parley-error.ts'
 import type { Fetch } from './repeated-fetch.ts'
 
 /** The tokens of a session, as logging in and refreshing respond with. */
@@ -52,16 +52,20 @@ export function createSession(
     await onSession?.(current)
     return current.accessToken
   }
+  const refresh = async (refreshToken: string) => {
+    try {
+      return await start('/api/auth/refresh', { refreshToken })
+    } catch (error) {
+      if (hasEnded(error)) current = undefined
+      if (login === undefined) throw error
+      return undefined
+    }
+  }
   const renew = async () => {
     const refreshToken = current?.refreshToken
-    current = undefined
-    if (refreshToken !== undefined) {
-      const refreshed = start('/api/auth/refresh', { refreshToken })
-      if (login === undefined) return refreshed
-      const renewed = await refreshed.catch(() => undefined)
-      if (renewed !== undefined) return renewed
-    }
-    return login === undefined ? undefined : start('/api/auth/login', login)
+    if (refreshToken === undefined) current = undefined
+    const renewed = refreshToken === undefined ? undefined : await refresh(refreshToken)
+    return renewed ?? (login === undefined ? undefined : start('/api/auth/login', login))
   }
   const renewOnce = () => {
     renewing ??= renew().finally(() => {
@@ -75,4 +79,16 @@ export function createSession(
       renewing ??
       (current !== undefined && current.accessToken !== refused ? current.accessToken : renewOnce()),
   }
+}
+
+/** Refusals that say nothing of the session: it may be refreshed later. */
+const PASSING = [408, 429]
+
+function hasEnded(error: unknown): boolean {
+  return (
+    error instanceof ParleyError &&
+    error.status >= 400 &&
+    error.status < 500 &&
+    !PASSING.includes(error.status)
+  )
 }

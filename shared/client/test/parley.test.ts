@@ -90,6 +90,31 @@ describe('a session', () => {
     expect([count('POST /api/auth/refresh'), count('POST /api/auth/login')]).toEqual([1, 1])
   })
 
+  test.each([503, 429])('outlasts a refresh that is answered with %d', async (status) => {
+    const begun = createParley({ url: system.url }).api.POST('/api/auth/login', {
+      body: { username, password },
+    })
+    const session = { ...(await succeeded(begun)), accessToken: 'ended' }
+    const parley = client({ session, login: undefined, repeatForMs: 0 })
+    interfere = (req, res) => {
+      if (req.url !== '/api/auth/refresh') return false
+      res.writeHead(status, { 'retry-after': '1' }).end()
+      return true
+    }
+    const call = () => succeeded(parley.api.POST('/api/auth/me', { body: {} }))
+    for (let times = 0; times < 2; times++) await expect(call()).rejects.toMatchObject({ status })
+    interfere = () => false
+    expect((await call()).username).toBe(username)
+  })
+
+  test('is over where its refresh is refused', async () => {
+    const session = { accessToken: 'gone', refreshToken: 'gone', tokenType: 'Bearer' as const, expiresAt: '' }
+    const parley = client({ session, login: undefined })
+    const call = () => succeeded(parley.api.POST('/api/auth/me', { body: {} }))
+    for (let times = 0; times < 2; times++) await expect(call()).rejects.toMatchObject({ status: 401 })
+    expect(count('POST /api/auth/refresh')).toBe(1)
+  })
+
   test('a refusal to log in is thrown with its problem', async () => {
     const parley = client({ login: { username, password: 'another one' } })
     const refused = await parley.messages.get('x').catch((error: unknown) => error)
