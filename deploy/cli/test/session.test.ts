@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { createParley } from '@parley/client'
+import { listen } from '@parley/local/testing/service-under-test'
 import { type CliWorld, type Somebody, somebody, startCliWorld, USER } from './cli-world.ts'
 
 let world: CliWorld
@@ -103,6 +105,39 @@ describe('parley login', () => {
       3,
       'error: You are not logged in. Run parley login, or set PARLEY_URL and PARLEY_TOKEN.\n',
     ])
+  })
+})
+
+describe('parley logout', () => {
+  test('ends the session where it was begun, whatever gateway and token the environment names', async () => {
+    ana = somebody()
+    await logInAs(ana)
+    const { refreshToken } = JSON.parse(readFileSync(profileOf(ana), 'utf8')).session
+    const seen: string[] = []
+    const another = await listen((req, res) => {
+      seen.push(`${req.url}`)
+      res.end('{}')
+    })
+    const env = { PARLEY_URL: another.url, PARLEY_TOKEN: 'another' }
+    expect((await ana.run(['logout'], { env })).stdout).toBe('Logged out.\n')
+    await another.close()
+    expect(seen).toEqual([])
+    const body = { refreshToken }
+    const { response } = await createParley({ url: world.system.url }).api.POST('/api/auth/refresh', { body })
+    expect(response.status).toBe(401)
+  })
+
+  test('keeps what is stored, and says so, where the session could not be ended', async () => {
+    ana = somebody()
+    await logInAs(ana)
+    const stored = JSON.parse(readFileSync(profileOf(ana), 'utf8'))
+    const unavailable = await listen((_req, res) => res.writeHead(503).end())
+    writeFileSync(profileOf(ana), JSON.stringify({ ...stored, url: unavailable.url }))
+    const { code, stdout, stderr } = await ana.run(['logout'])
+    await unavailable.close()
+    expect([code, stdout]).toEqual([7, ''])
+    expect(stderr).toContain('/api/auth/logout was refused: 503. Try again later.')
+    expect(JSON.parse(readFileSync(profileOf(ana), 'utf8')).session).toEqual(stored.session)
   })
 })
 

@@ -8,7 +8,7 @@ import type { Command } from 'commander'
 import { url as urlArgument } from '../arguments.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { paint, say, sayJson } from '../output.ts'
-import { connect, profilePath, readProfile, removeProfile, writeProfile } from '../profile.ts'
+import { profilePath, readProfile, removeProfile, writeProfile } from '../profile.ts'
 
 interface Options {
   url?: string
@@ -34,20 +34,20 @@ export function addLogin(program: Command): void {
 }
 
 export function addLogout(program: Command): void {
-  program
-    .command('logout')
-    .description('end the session and remove what login stored')
-    .action(async ({ json }: { json?: true }) => {
-      const refreshToken = readProfile()?.session?.refreshToken
-      try {
-        if (refreshToken !== undefined)
-          await connect().api.POST('/api/auth/logout', { body: { refreshToken } })
-      } finally {
-        removeProfile()
-      }
-      if (json) sayJson({ loggedOut: true })
-      else say('Logged out.')
-    })
+  program.command('logout').description('end the session and remove what login stored').action(logOut)
+}
+
+/** Ends the stored session where it was begun, whatever `PARLEY_URL` says. What is stored stays until it has ended. */
+async function logOut({ json }: { json?: true }): Promise<void> {
+  const profile = readProfile()
+  const refreshToken = profile?.session?.refreshToken
+  if (profile !== undefined && refreshToken !== undefined) {
+    const { api } = createParley({ url: profile.url })
+    await succeeded(api.POST('/api/auth/logout', { body: { refreshToken } }))
+  }
+  removeProfile()
+  if (json) sayJson({ loggedOut: true })
+  else say('Logged out.')
 }
 
 async function logIn(options: Options): Promise<void> {
