@@ -1,10 +1,13 @@
 import type { Log } from '@parley/shared/log'
 import { type Relay, startRelay } from '@parley/shared/relay/relay'
 import type { mongo } from 'mongoose'
+import { deliveryId } from '../message/delivery.ts'
 import type { MessageRecord } from '../message/message-record.ts'
+import { nameIn, publicId } from '../message/thread-name.ts'
 import type { ThreadRecord } from '../message/thread-record.ts'
+import { threadId } from '../message/thread-record.ts'
 import type { EventCollections } from '../store/event-collections.ts'
-import type { InsertDeliveries } from './insert-deliveries.ts'
+import type { InsertDeliveries, NewDelivery } from './insert-deliveries.ts'
 import {
   MESSAGE_WRITES,
   type MessageWrite,
@@ -40,7 +43,7 @@ export interface EventViews {
 interface RelayMessagesOptions {
   messages: mongo.Collection<MessageRecord>
   threads: mongo.Collection<ThreadRecord>
-  collections: Pick<EventCollections, 'relays' | 'subscribers'>
+  collections: Pick<EventCollections, 'relays' | 'subscribers' | 'deliveries'>
   db(): mongo.Db
   ready: Promise<unknown>
   subscriptions: Subscriptions
@@ -125,16 +128,45 @@ async function* changedSince(
 
 /** In the order of the writes: those to messages that follow each other are dealt with together. */
 async function deliver(
-  { messages, threads, insert, extIdOf, views }: RelayMessagesOptions,
+  options: RelayMessagesOptions,
   writes: readonly Write[],
   to: readonly Subscription[],
 ): Promise<void> {
+  const { messages, threads, insert, extIdOf, views } = options
   const subscribed = Map.groupBy(to, ({ workspace }) => workspace)
   for (const { kind, some } of runsOf(writes)) {
-    if (kind === 'message')
-      await insert(await messageDeliveries({ messages, extIdOf, ...views }, some, subscribed))
-    else await insert(await threadDeliveries({ threads, extIdOf, viewOf: views.threadOf }, some, subscribed))
+    const deliveries =
+      kind === 'message'
+        ? await messageDeliveries({ messages, extIdOf, ...views }, some, subscribed)
+        : await threadDeliveries({ threads, extIdOf, viewOf: views.threadOf }, some, subscribed)
+    await insert(deliveries)
+    await withdrawErased(options, deliveries)
   }
+}
+
+/** What was erased after it was read here goes: its eraser may have looked for deliveries before they were inserted. */
+async function withdrawErased(
+  { messages, threads, collections }: RelayMessagesOptions,
+  deliveries: readonly NewDelivery[],
+): Promise<void> {
+  const records = new Map(deliveries.map(({ record, subscription }) => [record, subscription.workspace]))
+  if (records.size === 0) return
+  const ids = [...records.keys()].map((record) => record.slice(record.indexOf('/') + 1))
+  const names = [...records].flatMap(([record, workspace]) => {
+    const name = nameIn(record.slice('threads/'.length))
+    return name === undefined ? [] : threadId({ workspace, ...name })
+  })
+  const [there, threadsThere] = await Promise.all([
+    messages.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray(),
+    threads
+      .find({ _id: { $in: names }, workspace: { $exists: true } }, { projection: { channel: 1, extId: 1 } })
+      .toArray(),
+  ])
+  for (const { _id } of there) records.delete(`messages/${_id}`)
+  for (const thread of threadsThere) records.delete(`threads/${publicId(thread)}`)
+  const gone = deliveries.filter(({ record }) => records.has(record))
+  const _id = { $in: gone.map(({ subscription, record, key }) => deliveryId(subscription.key, record, key)) }
+  if (gone.length > 0) await collections.deliveries.deleteMany({ _id })
 }
 
 type Run = { kind: 'message'; some: MessageWrite[] } | { kind: 'thread'; some: ThreadWrite[] }

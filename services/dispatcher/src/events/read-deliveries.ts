@@ -36,6 +36,7 @@ async function readFresh({ deliveries, shard }: ReadOptions, receiver: Receiver)
 async function readDue(options: ReadOptions, receiver: Receiver): Promise<void> {
   const known = receiver.known()
   receiver.nextDue = undefined
+  if (receiver.isFull) return receiver.isDueAt(options.now() + READ_AGAIN_MS)
   const rows = await dueOf(options, receiver.key)
     .limit(RETRIES_AT_ONCE + known.size)
     .toArray()

@@ -37,6 +37,11 @@ export class Receiver {
     return this.inFlight.size < (this.failingSince === undefined ? IN_FLIGHT : IN_FLIGHT_FAILING)
   }
 
+  /** With so many in memory nothing more is read. */
+  get isFull(): boolean {
+    return this.buffer.length >= BUFFERED
+  }
+
   /** How many fresh ones to read, so that those in flight, which are among them, leave 200. */
   get limit(): number {
     return BUFFERED + this.inFlight.size

@@ -6,7 +6,7 @@ import { type Collections, STATE_INDEX } from '../store/collections.ts'
 import { GRACE_MS, lostBefore } from './trace-missing.ts'
 
 const QUERY_MS = 10_000
-const MAX_ROWS = 5_000
+const MAX_KEYS = 5_000
 
 /** A number of messages of one channel or one hour that have one thing in common. */
 export interface Count {
@@ -29,7 +29,7 @@ export type By = 'channel' | 'hour'
 
 /**
  * Counts a workspace's messages by channel or by hour, all at one moment: what the audit has found, what the store
- * has, and what was removed. At most 5,000 rows each, the greatest keys first.
+ * has, and what was removed: of the greatest keys, at most 5,000. Of a key there is all or nothing.
  */
 export async function countMessages(
   { audited, messages, removed }: Pick<Collections, 'audited' | 'messages' | 'removed'>,
@@ -39,40 +39,49 @@ export async function countMessages(
   const limits = { session, maxTimeMS: QUERY_MS }
   const key = by === 'channel' ? '$channel' : '$hour'
   const hours = matchOf(counted, 'hour')
-  const ends = [{ $sort: { _id: -1 as const } }, { $limit: MAX_ROWS }]
   // One after another: a session is one conversation.
   const places = await audited
-    .aggregate<CountedGroup>([{ $match: hours }, groupBy(key, '$place'), ...ends], limits)
+    .aggregate<CountedGroup>([{ $match: hours }, ...groupBy(key, '$place')], limits)
     .toArray()
   const lost = await audited
     .aggregate<CountedGroup>(
-      [{ $match: { $and: [hours, lostBefore(now, GRACE_MS)] } }, groupBy(key, 'lost'), ...ends],
+      [{ $match: { $and: [hours, lostBefore(now, GRACE_MS)] } }, ...groupBy(key, 'lost')],
       limits,
     )
     .toArray()
   const stored = by === 'channel' ? key : { $dateTrunc: { date: '$receivedAt', unit: 'hour' } }
   const states = await messages
-    .aggregate<CountedGroup>(
-      [{ $match: matchOf(counted, 'receivedAt') }, groupBy(stored, '$state'), ...ends],
-      {
-        ...limits,
-        hint: STATE_INDEX,
-      },
-    )
+    .aggregate<CountedGroup>([{ $match: matchOf(counted, 'receivedAt') }, ...groupBy(stored, '$state')], {
+      ...limits,
+      hint: STATE_INDEX,
+    })
     .toArray()
-  const gone = await removed.find(hours, { ...limits, limit: MAX_ROWS, sort: { hour: -1 } }).toArray()
-  return [...[...places, ...lost, ...states].map(countOf), ...gone.flatMap((hour) => countsOf(hour, by))]
+  const gone = await removed.find(hours, { ...limits, limit: MAX_KEYS, sort: { hour: -1 } }).toArray()
+  return [...wholeKeys([places, lost, states]), ...gone.flatMap((hour) => countsOf(hour, by))]
 }
 
 interface CountedGroup {
-  _id: { key: string | Date; what: Count['what'] }
-  count: number
+  _id: string | Date
+  counts: Pick<Count, 'what' | 'count'>[]
 }
 
 function groupBy(key: unknown, what: string) {
-  return {
-    $group: { _id: { key, what: what.startsWith('$') ? what : { $literal: what } }, count: { $sum: 1 } },
-  }
+  return [
+    { $group: { _id: { key, what: what.startsWith('$') ? what : { $literal: what } }, count: { $sum: 1 } } },
+    { $group: { _id: '$_id.key', counts: { $push: { what: '$_id.what', count: '$count' } } } },
+    { $sort: { _id: -1 as const } },
+    { $limit: MAX_KEYS },
+  ]
+}
+
+/** The counts of those keys that no list was cut above: half of what there is of one would look like a difference. */
+export function wholeKeys(lists: CountedGroup[][], most = MAX_KEYS): Count[] {
+  const cuts = lists.flatMap((list) => (list.length < most ? [] : (list.at(-1)?._id ?? [])))
+  return lists.flat().flatMap(({ _id, counts }) => {
+    if (cuts.some((cut) => _id < cut)) return []
+    const key = _id instanceof Date ? _id.getTime() : _id
+    return counts.map((one) => ({ key, ...one }))
+  })
 }
 
 function matchOf({ workspace, channel, from, to }: CountScope, field: 'hour' | 'receivedAt'): object {
@@ -85,10 +94,6 @@ function matchOf({ workspace, channel, from, to }: CountScope, field: 'hour' | '
     ...defined({ channel }),
     ...(Object.keys(range).length === 0 ? {} : { [field]: range }),
   }
-}
-
-function countOf({ _id, count }: CountedGroup): Count {
-  return { key: _id.key instanceof Date ? _id.key.getTime() : _id.key, what: _id.what, count }
 }
 
 function countsOf({ channel, hour, places, states }: RemovedHour, by: By): Count[] {

@@ -6,7 +6,7 @@ import { THREAD_WRITES, threadWriteOf } from '@parley/dispatcher/events/thread-d
 import { shardOf } from '@parley/dispatcher/message/delivery'
 import type { MessageRecord } from '@parley/dispatcher/message/message-record'
 import { publicId } from '@parley/dispatcher/message/thread-name'
-import type { ThreadRecord } from '@parley/dispatcher/message/thread-record'
+import { type ThreadRecord, threadId } from '@parley/dispatcher/message/thread-record'
 import type { Collections } from '@parley/dispatcher/store/collections'
 import {
   type EventCollections,
@@ -101,6 +101,30 @@ test('a message and what becomes of it have deliveries, in order', async () => {
     'message.received messages/a',
     'message.dead messages/a',
   ])
+})
+
+test('what is erased between being read and being inserted has no delivery left', async () => {
+  const insert = realInsert()
+  const named = { workspace: 1, channel: 'c', extId: 't' }
+  start(
+    () => [subscription({ events: new Set(['message.received', 'thread.opened']) })],
+    async (deliveries) => {
+      if (deliveries.some(({ record }) => record === 'messages/erased'))
+        await messages.deleteOne({ _id: 'erased' })
+      if (deliveries.some(({ event }) => event === 'thread.opened'))
+        await threads.replaceOne({ _id: threadId(named) }, { extId: 'mark' } as ThreadRecord)
+      await insert(deliveries)
+    },
+  )
+  await following()
+  const at = new Date()
+  await threads.insertOne({
+    ...{ ...named, _id: threadId(named), user: {}, handler: 'assistant', openedAt: at },
+    ...{ lastMessage: 'x', lastAt: at, unread: 0, expiresAt: new Date(at.getTime() + 60_000) },
+  })
+  await messages.insertMany([message('erased', at), message('stays', at)])
+  await untilMade('message.received messages/stays')
+  await eventually(async () => ((await made()).length === 1 ? true : undefined))
 })
 
 test('deliveries whose insert failed are made from the stored position, each once', async () => {

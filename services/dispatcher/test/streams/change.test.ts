@@ -11,6 +11,7 @@ import {
   timeOf,
 } from '../../src/api/streams/position.ts'
 import type { MessageState, TimelineEntry } from '../../src/message/message-record.ts'
+import { replayed } from '../../src/message/progress.ts'
 import { newRecord } from '../new-record.ts'
 
 const entry = (state: MessageState, second = 0): TimelineEntry => ({ at: new Date(second * 1_000), state })
@@ -39,6 +40,20 @@ describe('the events of a write to a message', () => {
       update({ k: 'timeline.10', v: entry('delivered') }, { k: 'timeline.9', v: entry('sent') }),
     ).toEqual(['state sent', 'state delivered'])
     expect(update()).toEqual([])
+  })
+
+  test('that is run again are its states from then on, not those before', () => {
+    const before = newRecord({
+      state: 'dead',
+      timeline: [entry('received'), entry('handled'), entry('dead')],
+    })
+    const once = replayed(before, { at: new Date(9_000), partition: 0, order: 2 })
+    const twice = replayed({ ...once, state: 'dead' }, { at: new Date(10_000), partition: 0, order: 3 })
+    for (const record of [once, twice]) {
+      const events = messageEvents({ operationType: 'replace', fullDocument: written(record) })
+      expect(namesOf(events)).toEqual(['state received'])
+      expect(JSON.parse(events[0]?.data ?? '').at).toBe(record.updatedAt.toISOString())
+    }
   })
 
   test('whose timeline was full end with its last state', () => {

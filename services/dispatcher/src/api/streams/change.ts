@@ -1,5 +1,6 @@
 import { defined } from '@parley/shared/defined'
 import type { MessageRecord, TimelineEntry } from '../../message/message-record.ts'
+import { isRunAgain } from '../../message/progress.ts'
 import { summaryOf } from '../messages/view.ts'
 
 /** An event of a stream; its data as JSON text, made once for all readers. */
@@ -31,14 +32,31 @@ export interface Write {
   passed?: { k: string; v: TimelineEntry | TimelineEntry[] }[] | null
 }
 
-/** The events of a write to a message. A message that is new is one, and so is each state that it passed. */
+/**
+ * The events of a write to a message. A message that is new is one, and so is each state that it passed. It is replaced
+ * when it is run again: what it passed before is not new.
+ */
 export function messageEvents({ operationType, fullDocument, passed }: Write): StreamEvent[] {
   const record = fullDocument as unknown as MessageRecord
   const isNew = operationType === 'insert'
-  const states = operationType === 'update' ? passedStates(passed ?? []) : record.timeline
+  const states = statesIn(operationType, { passed: passed ?? [], timeline: record.timeline })
   const events: StreamEvent[] = isNew ? [{ event: 'message', data: JSON.stringify(summaryOf(record)) }] : []
   for (const entry of states) events.push({ event: 'state', data: JSON.stringify(stateOf(record, entry)) })
   return events
+}
+
+function statesIn(
+  operationType: Write['operationType'],
+  { passed, timeline }: { passed: NonNullable<Write['passed']>; timeline: TimelineEntry[] },
+): TimelineEntry[] {
+  switch (operationType) {
+    case 'insert':
+      return timeline
+    case 'update':
+      return passedStates(passed)
+    case 'replace':
+      return timeline.slice(timeline.findLastIndex(isRunAgain))
+  }
 }
 
 function stateOf({ _id, thread, channel }: MessageRecord, { state, reason, at }: TimelineEntry): object {

@@ -32,7 +32,7 @@ export const deliveryQuery = z.object({
 
 /** Which deliveries are to be made again. */
 export const deliveryReplay = z.strictObject({
-  since: z.iso.datetime({ offset: true }).describe('Those made since then'),
+  since: z.iso.datetime({ offset: true }).describe('Those made since then, to the microsecond'),
   state: z.enum(['delivered', 'failed']).optional().describe('Only those; both when left out'),
   limit: z.number().int().min(1).max(MAX_REPLAYED).default(MAX_REPLAYED),
 })
@@ -122,7 +122,7 @@ export function deliveryRoutes(options: {
       const asked = deliveryReplay.parse(parse(deliveryReplay, req.body ?? {}))
       const { page, last } = splitPage(await endedSince(deliveries, key, asked), asked.limit)
       await deliveries.updateMany({ _id: { $in: page.map(({ _id }) => _id) } }, [AGAIN])
-      const next = last === undefined ? null : new Date(Math.floor(last.order / 1_000)).toISOString()
+      const next = last === undefined ? null : timeAfter(last.order)
       res.json({ replayed: page.length, next })
     })
     .all(methodNotAllowed('POST'))
@@ -167,7 +167,7 @@ function endedSince(
     .find(
       {
         subscription,
-        order: { $gte: sequenceAt(Date.parse(since)) },
+        order: { $gte: orderSince(since) },
         state: state ?? { $in: ['delivered', 'failed'] },
       },
       { projection: { order: 1 }, maxTimeMS: QUERY_MS },
@@ -175,6 +175,18 @@ function endedSince(
     .sort({ order: 1 })
     .limit(limit + 1)
     .toArray()
+}
+
+/** The least order of what was made since a time, which may say microseconds. */
+function orderSince(time: string): number {
+  const [, micros = ''] = /\.\d{3}(\d{1,3})/.exec(time) ?? []
+  return sequenceAt(Date.parse(time)) + Number(micros.padEnd(3, '0'))
+}
+
+/** The time from which on that is found which follows an order. */
+function timeAfter(order: number): string {
+  const micros = String((order + 1) % 1_000).padStart(3, '0')
+  return new Date(Math.floor((order + 1) / 1_000)).toISOString().replace('Z', `${micros}Z`)
 }
 
 async function insertTest(insert: InsertDeliveries, subscribed: Subscribed): Promise<string> {

@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { deliveryRoutes } from '@parley/dispatcher/api/subscriptions/delivery-routes'
+import { createInsertDeliveries } from '@parley/dispatcher/events/insert-deliveries'
+import { subscriptionKey } from '@parley/dispatcher/events/subscriptions'
+import {
+  type EventCollections,
+  eventCollectionsOf,
+  prepareEvents,
+} from '@parley/dispatcher/store/event-collections'
+import { listen } from '@parley/local/testing/service-under-test'
+import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
+import express from 'express'
+import mongoose, { type Connection } from 'mongoose'
+
+const CREATED_AT = '2026-01-01T00:00:00.000Z'
+const key = subscriptionKey({ workspace: 1, _id: 1, createdAt: CREATED_AT })
+let connection: Connection
+let collections: EventCollections
+
+beforeEach(async () => {
+  const { mongoUrl } = await testServers()
+  connection = await mongoose.createConnection(mongoUrl, { dbName: freshDatabase('replayed') }).asPromise()
+  await prepareEvents(connection)
+  collections = eventCollectionsOf(connection)
+})
+afterEach(async () => {
+  if (connection.db) await releaseDatabase(connection.db)
+  await connection.close()
+})
+
+/** The routes, to a caller who may do everything. */
+function routes() {
+  const app = express()
+  app.use((_req, res, next) => {
+    res.locals.caller = { workspace: { _id: 1 } }
+    next()
+  })
+  const decision = { kind: 'all', test: () => true }
+  app.use(
+    deliveryRoutes({
+      deliveries: collections.deliveries,
+      insert: createInsertDeliveries({ collections, retentionMs: 60_000, now: Date.now }),
+      configuration: {
+        get: async () => ({ _id: 1, name: 'own', active: true, createdAt: CREATED_AT }) as never,
+      },
+      authorizer: { require: async () => decision, decide: async () => decision } as never,
+    }),
+  )
+  return listen(app)
+}
+
+test('following `next` sends each delivery again once, also of those that were found in one millisecond', async () => {
+  const insert = createInsertDeliveries({
+    collections,
+    retentionMs: 60_000,
+    now: () => Date.parse(CREATED_AT),
+  })
+  const named = { subscription: { key, shard: 0, workspace: 1 }, event: 'message.sent', line: 'thread/t' }
+  await insert(
+    Array.from({ length: 25 }, (_, n) => ({
+      ...{ ...named, record: `messages/${n}`, key: 'sent', at: new Date(), data: {}, shortData: {} },
+    })),
+  )
+  const delivered = { $set: { state: 'delivered' as const }, $unset: { fresh: '' as const } }
+  await collections.deliveries.updateMany({}, delivered)
+  const server = await routes()
+  const replayed: number[] = []
+  for (let since: string | null = CREATED_AT; since !== null && replayed.length < 10; ) {
+    const answer = await fetch(`${server.url}/1/replay`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ since, limit: 10 }),
+    })
+    const page = (await answer.json()) as { replayed: number; next: string | null }
+    replayed.push(page.replayed)
+    since = page.next
+    // What is sent again arrives before the next page is asked for.
+    await collections.deliveries.updateMany({}, delivered)
+  }
+  await server.close()
+  expect(replayed).toEqual([10, 10, 5])
+})
