@@ -5,6 +5,7 @@ import { createSecretBox, sealSecrets, secretKeyring } from '@parley/shared/seal
 import type { Agent, AgentAction } from '../src/agents/agent.ts'
 import type { Toolbox, ToolOutcome } from '../src/agents/toolbox.ts'
 import { createOpenToolbox } from '../src/agents/tools/open-toolbox.ts'
+import type { Channel } from '../src/channels/channels.ts'
 import { createReadOperationCall } from '../src/channels/functions/operation-call.ts'
 import { createSpecReader } from '../src/channels/functions/spec-reader.ts'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
@@ -83,7 +84,8 @@ export function startTools(
     listedForMs: 500,
   })
   return {
-    open: (agent: Agent): Promise<Toolbox> => open({ agent, channel, messageId: 'm', message }),
+    open: (agent: Agent, own: Partial<Channel> = {}): Promise<Toolbox> =>
+      open({ agent, channel: { ...channel, ...own }, messageId: 'm', message }),
     close: async () => {
       http.close()
       await specs.close()

@@ -373,6 +373,17 @@ describe('built-in tools', () => {
       expect((await open('callback', args)).kind).toBe('invalid')
   })
 
+  test("callback's text is as long as one send may be, and the model reads why a longer one is not sent", async () => {
+    const message = 'x'.repeat(4_097)
+    const onWhatsapp = await tools.open(agentOf([]), { callback: 'whatsapp' })
+    const call = { tool: 'callback', args: JSON.stringify({ message }) }
+    expect(await onWhatsapp.open(call)).toMatchObject({
+      kind: 'invalid',
+      reason: expect.stringContaining('4096'),
+    })
+    expect(await open('callback', { message })).toMatchObject({ kind: 'say' })
+  })
+
   test('handOff gives its reason', async () => {
     expect(await open('handOff', { reason: 'angry' })).toEqual({ kind: 'handOff', reason: 'angry' })
     expect(await open('handOff', {})).toMatchObject({

@@ -130,6 +130,24 @@ describe("the provider's statuses", () => {
   })
 })
 
+describe('a text that is longer than WhatsApp takes', () => {
+  test('is several sends, in order, of the answer of a caller as of that of a handler', async () => {
+    const line = await newLine()
+    const paragraphs = ['a', 'b'].map((letter) => letter.repeat(4_000))
+    const long = paragraphs.join('\n\n')
+    await world.post('w-long', line.text(long))
+    await world.post('w-long-echo', { ...line.text(''), answer: {}, input: long })
+    await world.message('w-long-echo', 'sent')
+    const sends = await line.sends()
+    expect(sends.map(({ opaque, text }) => [opaque, text])).toEqual([
+      ['w-long:0', paragraphs[0]],
+      ['w-long:1', paragraphs[1]],
+      ['w-long-echo:0', paragraphs[0]],
+      ['w-long-echo:1', paragraphs[1]],
+    ])
+  })
+})
+
 describe('a send that the provider refuses for good', () => {
   const template = (variables: string[]) => ({
     functions: [{ name: 'callback', args: { template: 'order_update', variables, language: 'pt_BR' } }],

@@ -12,6 +12,9 @@ import type { HttpClient, HttpResponse } from './http/http-client.ts'
 const MAX_RESPONSE_BYTES = 64 * 1024
 const DEFAULT_API_URL = 'https://graph.facebook.com/v23.0'
 
+/** The longest text that the Cloud API takes in one message, in characters. */
+export const MAX_WHATSAPP_TEXT = 4096
+
 /** What a channel of WhatsApp's needs in its `config`. */
 export const channelConfig = z.object({
   phoneNumberId: z.string().min(1),
@@ -23,6 +26,7 @@ export const channelConfig = z.object({
 export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback {
   return {
     reports: true,
+    maxText: MAX_WHATSAPP_TEXT,
     rateKeys({ workspace, config: { phoneNumberId } }, message) {
       const person = recipientOf(message)
       if (typeof phoneNumberId !== 'string' || person === undefined) return undefined

@@ -133,8 +133,9 @@ export async function giveUp(
 ): Promise<StepResult> {
   const ending: Ending = { state: 'dead', reason, fault: 'channel' }
   const farewell = turnSettingsOf(channel.config).fallbackMessage
-  const at = run.options.now()
-  await run.message.commitMerged((record) => endDecided(withTry(record, attempt), { ending, farewell, at }))
+  const { maxText } = run.options.callbacks[channel.callback]
+  const decided = { ending, farewell, maxText, at: run.options.now() }
+  await run.message.commitMerged((record) => endDecided(withTry(record, attempt), decided))
   return { kind: 'next' }
 }
 

@@ -136,10 +136,11 @@ async function storeTurn(
   turn: NewTurn,
 ): Promise<StepResult> {
   const { options, record } = run
-  const keys = options.callbacks[channel.callback].rateKeys?.(channel, message)
+  const { rateKeys, maxText } = options.callbacks[channel.callback]
+  const keys = rateKeys?.(channel, message)
   const isFirst = record.turns === undefined && record.source === 'meta'
   if (isFirst && keys !== undefined) await options.sendRateLimit.count(keys)
   const at = options.now()
-  await run.message.commitMerged((current) => turnStored(current, { turn, at }))
+  await run.message.commitMerged((current) => turnStored(current, { turn, at, maxText }))
   return { kind: 'next' }
 }

@@ -1,6 +1,7 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import { parseJson } from '@parley/shared/parse-json'
 import { type Agents, agentTypeOf } from '../agents/turns/agents.ts'
+import type { Callback } from '../channels/callback.ts'
 import type { Channel, Channels } from '../channels/channels.ts'
 import { type Admission, callEndOf, type Endpoints } from '../channels/endpoints/endpoints.ts'
 import type { Functions } from '../channels/functions/functions.ts'
@@ -49,6 +50,7 @@ interface PrepareOptions {
   handle: Handle
   agents?: Agents
   functions: Pick<Functions, 'check'>
+  callbacks: Record<Channel['callback'], Pick<Callback, 'maxText'>>
   endpoints: Pick<Endpoints, 'enter'>
   calling: Calling
   /** Whether the message is still this instance's to run. */
@@ -114,7 +116,8 @@ function planned(
   options: PrepareOptions,
   needs: { notBefore: number },
 ): Prepared | Promise<Prepared> {
-  const sends = planSends(options.record, found.message.answer)
+  const { record, callbacks } = options
+  const sends = planSends(record, found.message.answer, callbacks[found.channel.callback].maxText)
   if (sends.length > 0) return checked({ ...found, sends }, options, needs)
   const { answer } = found
   return { kind: 'end', end: { state: 'done' }, ...(answer === undefined ? {} : { answer }) }

@@ -1,6 +1,7 @@
 import { templateArgs, type WebhookMessage } from '@parley/shared/message'
 import { z } from 'zod'
 import { type MessageRecord, REPLY_SOURCE, type Send, type SendContent } from './message-record.ts'
+import { textsOf } from './split-text.ts'
 
 export type Answer = WebhookMessage['answer']
 
@@ -9,17 +10,18 @@ export function hasAnswer(answer: Answer): boolean {
   return Boolean(answer.message) || (answer.functions ?? []).length > 0 || hasSubmission(answer)
 }
 
-/** Lists what an answer sends, in order: its functions, templates among them, its text, what it submits. */
+/** Lists what an answer sends, in order: its functions, templates among them, its text in parts of `maxText`, what it submits. */
 export function planSends(
   { _id: messageId, source }: Pick<MessageRecord, '_id' | 'source'>,
   answer: Answer,
+  maxText?: number,
 ): Send[] {
   const contents = (answer.functions ?? []).map(
     (entry, position) =>
       (source === REPLY_SOURCE ? whatsappContentOf(entry, position) : undefined) ??
       contentOf(entry, position),
   )
-  if (answer.message) contents.push({ kind: 'text', text: answer.message })
+  if (answer.message) contents.push(...textsOf(answer.message, maxText).map(({ content }) => content))
   if (hasSubmission(answer)) contents.push({ kind: 'submit' })
   return contents.map((content, index): Send => ({ id: `${messageId}:${index}`, content, state: 'pending' }))
 }

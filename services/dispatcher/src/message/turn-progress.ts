@@ -1,6 +1,7 @@
 import { defined } from '@parley/shared/defined'
 import type { Attempt, Ending, MessageRecord, Progress, Send, SendState } from './message-record.ts'
 import { carried, handled, withAttempt, withSend } from './progress.ts'
+import { textsOf } from './split-text.ts'
 import type { ToolCall, ToolResult, Turn } from './turn.ts'
 
 /** The calls of one turn, as many as an answer may have functions. */
@@ -21,12 +22,12 @@ const NOT_RUN = 'This tool was not run.'
 /** The message's progress with a further turn: what it says is sent first, then what it calls, in order. */
 export function turnStored(
   record: MessageRecord,
-  { turn, at }: { turn: Omit<Turn, 'at'>; at: number },
+  { turn, at, maxText }: { turn: Omit<Turn, 'at'>; at: number; maxText?: number | undefined },
 ): Progress {
   const stored = boundedTurn({ ...turn, at: new Date(at) })
   const turns = [...settledTurns(record), stored]
   const before = record.state === 'received' ? handled(record, { at }) : carried(record)
-  const sends = [...record.sends, ...sendsOf(record, stored, turns.length - 1)]
+  const sends = [...record.sends, ...sendsOf(record, { turn: stored, position: turns.length - 1, maxText })]
   return { ...before, open: true, tries: 0, sends, turns }
 }
 
@@ -62,20 +63,16 @@ function failedContent(
 /** The message's progress when its end is decided: calls that have not begun are not made, and `farewell` is sent before. */
 export function endDecided(
   record: MessageRecord,
-  { ending, farewell = '', at }: { ending: Ending; farewell?: string; at: number },
+  options: { ending: Ending; farewell?: string; maxText?: number | undefined; at: number },
 ): Progress {
+  const { ending, farewell = '', maxText, at } = options
   const before = record.state === 'received' ? handled(record, { at }) : carried(record)
   const sends = record.sends.map((send) =>
     isUnbegunCall(send) ? { ...send, state: 'failed' as const } : send,
   )
   const turns = settledTurns({ ...record, sends })
-  if (farewell !== '')
-    sends.push({
-      id: `${record._id}:${sends.length}`,
-      content: { kind: 'text', text: farewell },
-      state: 'pending',
-    })
-  return { ...before, open: true, tries: 0, turns, sends, ending }
+  const said = plannedSends(record, textsOf(farewell, maxText))
+  return { ...before, open: true, tries: 0, turns, sends: [...sends, ...said], ending }
 }
 
 /** The turns, each call with a result: where a status of the provider settled a send, nobody has given one. */
@@ -102,13 +99,23 @@ function resultOf(sends: Send[], turn: number, call: number): ToolResult {
 
 const isUnbegunCall = ({ content, state }: Send): boolean => content.kind === 'tool' && state === 'pending'
 
-function sendsOf({ _id, sends }: MessageRecord, { text, calls }: Turn, turn: number): Send[] {
-  const planned: Omit<Send, 'id' | 'state'>[] = calls.flatMap(({ tool, result }, call) =>
-    result === undefined ? { content: { kind: 'tool', name: tool }, of: { turn, call } } : [],
+type PlannedSend = Omit<Send, 'id' | 'state'>
+
+function sendsOf(
+  record: MessageRecord,
+  options: { turn: Turn; position: number; maxText: number | undefined },
+): Send[] {
+  const { turn, position, maxText } = options
+  const said = turn.text.trim() === '' ? '' : turn.text
+  const texts = textsOf(said, maxText).map((text) => ({ ...text, of: { turn: position } }))
+  const calls = turn.calls.flatMap(({ tool, result }, call): PlannedSend[] =>
+    result === undefined ? [{ content: { kind: 'tool', name: tool }, of: { turn: position, call } }] : [],
   )
-  if (text.trim() !== '') planned.unshift({ content: { kind: 'text', text }, of: { turn } })
-  return planned.map((send, at) => ({ id: `${_id}:${sends.length + at}`, state: 'pending', ...send }))
+  return plannedSends(record, [...texts, ...calls])
 }
+
+const plannedSends = ({ _id, sends }: MessageRecord, planned: PlannedSend[]): Send[] =>
+  planned.map((send, at) => ({ id: `${_id}:${sends.length + at}`, state: 'pending', ...send }))
 
 function withResult({ turns = [] }: MessageRecord, of: Send['of'], result: ToolResult): Turn[] {
   const used = turns.flatMap(({ calls }) => calls).reduce((sum, call) => sum + bytesOf(call.result), 0)

@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
 import type { ConsumeMessage } from 'amqplib'
@@ -47,6 +48,8 @@ export interface AgentBehaviour {
   parts?: Partial<AgentParts>
   options?: Partial<DeliverOptions>
   threadLog?: Parameters<typeof openPartition>[0]['threadLog']
+  /** The longest text of one send; any unless said. */
+  maxText?: number
   /** A process of a killed instance is not to be heard of again. */
   reports?: boolean
 }
@@ -231,7 +234,7 @@ export class AgentSystem {
 
   /** Each instance has calls of its own; a dead one does nothing more. */
   #runner(messages: Collections['messages'], line: StoreLine) {
-    const { config = {}, model, parts, options, reports = false } = this.#behaviour
+    const { config = {}, model, parts, options, maxText, reports = false } = this.#behaviour
     const alive = async <T>(work: () => T | Promise<T>): Promise<T> => {
       if (line.isDead) return new Promise(() => {})
       const result = await work()
@@ -269,7 +272,8 @@ export class AgentSystem {
       notifyHandOff: () => undefined,
       ...parts,
     })
-    const callback: Callback = { reports, deliver: (delivery) => alive(() => this.#deliver(delivery)) }
+    const deliver: Callback['deliver'] = (delivery) => alive(() => this.#deliver(delivery))
+    const callback: Callback = { reports, deliver, ...defined({ maxText }) }
     const channel = {
       _id: 1,
       hook: 'rpc',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import type { ConversationItem } from '../../src/agents/conversation.ts'
 import type { ModelRequest } from '../../src/agents/model-client.ts'
+import { turnItems } from '../../src/agents/turns/conversation-items.ts'
 import { createReadHistory } from '../../src/agents/turns/history.ts'
 import type { MessageRecord } from '../../src/message/message-record.ts'
 import { newRecord } from '../new-record.ts'
@@ -47,6 +48,20 @@ describe('the history', () => {
     expect(conversation[2]).toMatchObject({
       calls: [{ tool: 'note', args: '{"id":7}', result: { state: 'done', text: '{"left":true}' } }],
     })
+  })
+
+  test('has of a turn whose text is several sends what had left when a person took over', () => {
+    const { at, turn } = { at: new Date(), turn: modelTurn('One. Two.').turn }
+    const part = (text: string, state: 'sent' | 'pending') =>
+      ({ id: text, content: { kind: 'text', text }, state, of: { turn: 0 } }) as const
+    const record = { turns: [{ ...turn, at }], takenOver: at }
+    const said = (states: ('sent' | 'pending')[]) =>
+      textsOf(
+        turnItems({ ...record, sends: states.map((state, n) => part(['One.', 'Two.'][n] ?? '', state)) }),
+      )
+    expect(said(['sent', 'pending'])).toEqual(['assistant: One.'])
+    expect(said(['sent', 'sent'])).toEqual(['assistant: One. Two.'])
+    expect(said(['pending', 'pending'])).toEqual([])
   })
 
   const insert = async (workspace: number, records: Partial<MessageRecord>[]) => {

@@ -76,6 +76,34 @@ describe('a message on the channel of an agent', () => {
     })
   })
 
+  test('is answered in as many sends as its text needs, in order, before its calls', async () => {
+    const { model, requests } = script(modelTurn('One two.\n\nThree four.', [toolCall('note')]), 'Done.')
+    const system = line.start({ model, maxText: 12, open: () => note() })
+    system.publish('long')
+    const record = await system.until('long')
+    expect(system.sent).toEqual([
+      { id: 'long:0', text: 'One two.' },
+      { id: 'long:1', text: 'Three four.' },
+      { id: 'long:3', text: 'Done.' },
+    ])
+    expect([record.state, record.sends.map(({ of }) => of)]).toEqual([
+      'delivered',
+      [{ turn: 0 }, { turn: 0 }, { turn: 0, call: 0 }, { turn: 1 }],
+    ])
+    expect(requests[1]?.conversation.at(-1)).toMatchObject({ text: 'One two.\n\nThree four.' })
+  })
+
+  test('at a bound is told so in as many sends as the fallback message needs', async () => {
+    const config = { maxTurns: 1, fallbackMessage: 'Sorry, later.' }
+    const system = line.start({ config, maxText: 8, model: () => modelTurn('', [toolCall('note')]) })
+    system.publish('fallback')
+    await system.until('fallback')
+    expect(system.sent).toEqual([
+      { id: 'fallback:1', text: 'Sorry,' },
+      { id: 'fallback:2', text: 'later.' },
+    ])
+  })
+
   test('ends done when the model says nothing, and nothing is sent', async () => {
     const system = line.start({ model: () => '  ' })
     system.publish('silent')

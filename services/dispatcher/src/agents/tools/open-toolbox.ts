@@ -4,9 +4,11 @@ import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { threadOf } from '@parley/shared/message'
 import { parseJson } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
+import type { Channel } from '../../channels/channels.ts'
 import type { ReadOperationCall } from '../../channels/functions/operation-call.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import { MAX_TOOLS } from '../../channels/functions/tool-list.ts'
+import { MAX_WHATSAPP_TEXT } from '../../channels/whatsapp.ts'
 import type { AgentAction } from '../agent.ts'
 import type { OpenToolbox, Toolbox } from '../toolbox.ts'
 import { createMcpTools } from './mcp-tools.ts'
@@ -19,6 +21,11 @@ import { uniqueName } from './tool-names.ts'
 const MAX_ARGS_BYTES = 256 * 1024
 const MAX_NAMED = 50
 const MAX_NOTES = 20
+
+const PERSON_TOOLS: Record<Channel['callback'], readonly Tool[]> = {
+  whatsapp: personTools(MAX_WHATSAPP_TEXT),
+  rpc: personTools(),
+}
 
 type Context = Parameters<OpenToolbox>[0]
 
@@ -43,11 +50,11 @@ export function createOpenToolbox(options: {
     return { tools: [], notes: [`Action ${action._id} is of an unknown type, ${quoted(action.specType)}.`] }
   }
   return async (context) => {
-    const { agent } = context
+    const { agent, channel } = context
     if (agent.type === 'chat') return toolboxOf([], [])
     const ofActions = await Promise.all(agent.actions.map((action) => toolsOf(action, context)))
     const own = [
-      ...personTools,
+      ...PERSON_TOOLS[channel.callback],
       ...(agent.type === 'taskManager' ? ownTaskTools(configuration, context) : []),
     ]
     return toolboxOf(

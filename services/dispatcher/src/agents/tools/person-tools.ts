@@ -7,31 +7,29 @@ const MAX_MESSAGE = 16 * 1024
 const MAX_NAME = 512
 const MAX_VARIABLES = 50
 
-const callbackArgs = z.object({
-  message: z.string().max(MAX_MESSAGE).nullish().describe('The text to say'),
-  template: z
-    .string()
-    .max(MAX_NAME)
-    .nullish()
-    .describe('Instead of a text: the name of an approved template'),
-  language: z.string().max(MAX_NAME).nullish().describe("The template's language, for example en"),
-  variables: z
-    .array(z.string().max(MAX_MESSAGE))
-    .max(MAX_VARIABLES)
-    .nullish()
-    .describe("What the template's placeholders stand for, in order"),
-})
+const callbackArgs = (maxText: number) =>
+  z.object({
+    message: z.string().max(maxText).nullish().describe('The text to say'),
+    template: z
+      .string()
+      .max(MAX_NAME)
+      .nullish()
+      .describe('Instead of a text: the name of an approved template'),
+    language: z.string().max(MAX_NAME).nullish().describe("The template's language, for example en"),
+    variables: z
+      .array(z.string().max(MAX_MESSAGE))
+      .max(MAX_VARIABLES)
+      .nullish()
+      .describe("What the template's placeholders stand for, in order"),
+  })
 const handOffArgs = z.object({ reason: z.string().max(MAX_MESSAGE).describe('Why a person is to take over') })
 
-/** The tools that reach the person: `callback` says something before the work is done, `handOff` asks for one of the team. */
-export const personTools: readonly Tool[] = [
-  {
-    name: 'callback',
-    description:
-      'Says something to the person right now, before the work is done: either message, or template with language and variables.',
-    inputSchema: schemaOf(callbackArgs),
-    open: (args) => opened(callbackArgs, args, say),
-  },
+/**
+ * The tools that reach the person: `callback` says something before the work is done, in at most `maxText` characters;
+ * `handOff` asks for one of the team.
+ */
+export const personTools = (maxText = MAX_MESSAGE): readonly Tool[] => [
+  callbackTool(callbackArgs(maxText)),
   {
     name: 'handOff',
     description: 'Hands the conversation over to a person of the team.',
@@ -40,7 +38,22 @@ export const personTools: readonly Tool[] = [
   },
 ]
 
-function say({ message, template, language, variables }: z.output<typeof callbackArgs>): OpenedTool {
+function callbackTool(args: ReturnType<typeof callbackArgs>): Tool {
+  return {
+    name: 'callback',
+    description:
+      'Says something to the person right now, before the work is done: either message, or template with language and variables.',
+    inputSchema: schemaOf(args),
+    open: (given) => opened(args, given, say),
+  }
+}
+
+function say({
+  message,
+  template,
+  language,
+  variables,
+}: z.output<ReturnType<typeof callbackArgs>>): OpenedTool {
   if (template && language && !message)
     return { kind: 'say', content: { kind: 'template', template, language, variables: variables ?? [] } }
   if (message && !template) return { kind: 'say', content: { kind: 'text', text: message } }

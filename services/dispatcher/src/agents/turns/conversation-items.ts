@@ -54,17 +54,24 @@ function hasAudio({ audio, audioRef, meta }: Record<string, unknown>): boolean {
 export function turnItems(spoken: Pick<SpokenMessage, 'turns' | 'sends' | 'takenOver'>): ConversationItem[] {
   return settledTurns(spoken).flatMap(({ text, calls }, position): ConversationItem[] => {
     const made = calls.flatMap(({ result, ...call }) => (result === undefined ? [] : { ...call, result }))
-    if (!isUnsent(spoken, position)) return [{ role: 'assistant', text, calls: made }]
-    return made.length === 0 ? [] : [{ role: 'assistant', text: '', calls: made }]
+    const said = saidOf(spoken, { text, position })
+    return said === '' && text !== '' && made.length === 0
+      ? []
+      : [{ role: 'assistant', text: said, calls: made }]
   })
 }
 
-/** The person took the thread over before the turn's text left. */
-function isUnsent({ sends, takenOver }: Pick<SpokenMessage, 'sends' | 'takenOver'>, turn: number): boolean {
-  if (takenOver === undefined) return false
-  return sends.some(
-    (send) => send.of?.turn === turn && send.of.call === undefined && send.state === 'pending',
-  )
+/** Of a turn's text what had left when a person took the thread over. */
+function saidOf(
+  { sends, takenOver }: Pick<SpokenMessage, 'sends' | 'takenOver'>,
+  { text, position }: { text: string; position: number },
+): string {
+  const parts = sends.filter(({ of }) => of?.turn === position && of.call === undefined)
+  if (takenOver === undefined || parts.every(({ state }) => state !== 'pending')) return text
+  return parts
+    .filter(({ state }) => state !== 'pending')
+    .flatMap(textOf)
+    .join('\n')
 }
 
 /** How many tokens items take, by the estimate of four characters each. */

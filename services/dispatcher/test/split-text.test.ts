@@ -1,0 +1,67 @@
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { splitText } from '../src/message/split-text.ts'
+
+/** Without its white space, which may go where a text is cut. */
+const solid = (text: string) => text.replaceAll(/\s/g, '')
+
+describe('a text in parts', () => {
+  test('is the text but for the white space at the cuts, in parts within the limit, on whole characters', () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        ' ',
+        '\n',
+        '\n\n',
+        '\r\n',
+        '\u00a0',
+        '👩‍👩‍👧',
+        '🇧🇷',
+        'e\u0301',
+        ' \u0301',
+        '\ud83d\ude00',
+      ),
+      fc.string({ unit: 'grapheme', maxLength: 30 }),
+    )
+    const text = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(''))
+    fc.assert(
+      fc.property(text, fc.integer({ min: 30, max: 60 }), (whole, limit) => {
+        const parts = splitText(whole, limit)
+        let at = 0
+        for (const part of parts) {
+          const begins = whole.indexOf(part, at)
+          expect(solid(whole.slice(at, begins))).toBe('')
+          at = begins + part.length
+          expect([part.length <= limit, part.isWellFormed()]).toEqual([true, true])
+        }
+        expect(solid(whole.slice(at))).toBe('')
+        expect(parts.length).toBeLessThanOrEqual(1 + (4 * whole.length) / limit)
+      }),
+    )
+  })
+
+  test('is cut between paragraphs rather than lines, lines rather than words, and words rather than characters', () => {
+    expect(splitText('one two\nthree\n\nfour\nfive', 20)).toEqual(['one two\nthree', 'four\nfive'])
+    expect(splitText('one two\nthree four', 14)).toEqual(['one two', 'three four'])
+    expect(splitText('one two three', 12)).toEqual(['one two', 'three'])
+    expect(splitText('a bcdefghijkl', 12)).toEqual(['a', 'bcdefghijkl'])
+    expect(splitText('abcdefgh', 3)).toEqual(['abc', 'def', 'gh'])
+  })
+
+  test('has no small part for a paragraph or a line that ends early', () => {
+    expect(splitText('A\n\nbcd efg hij', 10)).toEqual(['A\n\nbcd efg', 'hij'])
+  })
+
+  test('is never cut inside of a character, except one that is longer than a part', () => {
+    expect(splitText('abc👩‍👩‍👧d', 10)).toEqual(['abc', '👩‍👩‍👧d'])
+    expect(splitText('abcde\u0301f', 5)).toEqual(['abcd', 'e\u0301f'])
+    expect(splitText('👩‍👩‍👧', 3)).toEqual(['👩\u200d', '👩\u200d', '👧'])
+  })
+
+  test('stays as it is within the limit, and is nothing where it is white space beyond it', () => {
+    expect([splitText(' a \n', 4), splitText(' '.repeat(9), 4), splitText('', 4)]).toEqual([
+      [' a \n'],
+      [],
+      [],
+    ])
+  })
+})
