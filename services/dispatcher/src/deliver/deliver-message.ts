@@ -90,6 +90,7 @@ async function sendAll(run: MessageRun, planned: Planned): Promise<RunResult> {
     const index = nextToSend(sends)
     const send = index === undefined ? undefined : sends[index]
     if (index === undefined || send === undefined) return settleEnd(run, { state: stateOfSends(sends) })
+    if (await run.wasTakenWhileEnded()) return settleTakenOver(run)
     const result = await sendNext(run, planned, { index, send })
     if (result.kind !== 'next') return result
   }

@@ -19,7 +19,7 @@ import type {
   WaitingFor,
 } from '../message/message-record.ts'
 import type { Outcome } from '../message/outcome.ts'
-import { handled } from '../message/progress.ts'
+import { handled, ranAgainAt } from '../message/progress.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Traffic } from '../store/traffic.ts'
 import type { StatusArrival } from './claim.ts'
@@ -66,6 +66,7 @@ export class MessageRun {
   readonly rate: SendRate
   /** Whether later messages of the thread may pass this one while it waits. */
   isPassable = false
+  #isTakenAgain: Promise<boolean> | undefined
 
   constructor(run: {
     record: MessageRecord
@@ -94,6 +95,17 @@ export class MessageRun {
     if (record.takenOver !== undefined) return true
     if (!(await leased.ensureStored(record))) throw new Superseded()
     return calling(() => options.threads.isWithPerson(record))
+  }
+
+  /**
+   * Whether a person has the thread of a message that was run again. Nobody marked it if they took the thread over
+   * when it had ended; from now on whoever does marks it, so it is read once a run. What carries its caller's own
+   * answer is sent whoever has the thread.
+   */
+  wasTakenWhileEnded(): Promise<boolean> {
+    if (this.record.inbound !== true || ranAgainAt(this.record) === 0) return Promise.resolve(false)
+    this.#isTakenAgain ??= this.isWithPerson()
+    return this.#isTakenAgain
   }
 
   /** Takes over what is to be sent; it is stored with the first claim, or by {@link storeAnswer}. */

@@ -3,13 +3,14 @@ import type { Agents } from '../agents/turns/agents.ts'
 import { timeIsOver } from '../agents/turns/bounds.ts'
 import { turnSettingsOf } from '../agents/turns/settings.ts'
 import type { Channel } from '../channels/channels.ts'
+import type { Send } from '../message/message-record.ts'
 import { endOf, nextToSend } from '../message/progress.ts'
 import { createMakeCall } from './make-call.ts'
 import type { MessageRun } from './message-run.ts'
 import { giveUp } from './model-call.ts'
 import { nextTurn } from './next-turn.ts'
 import { sendNext } from './send.ts'
-import { type StepResult, settleEnd } from './settle-attempt.ts'
+import { type StepResult, settleEnd, settleTakenOver } from './settle-attempt.ts'
 import type { RunResult } from './thread-run.ts'
 
 /** A message that an agent with a model works. */
@@ -33,6 +34,8 @@ export async function workInTurns(run: MessageRun, found: AgentMessage): Promise
     const index = nextToSend(record.sends)
     const send = index === undefined ? undefined : record.sends[index]
     if (index === undefined || send === undefined) return endOrAsk(run, found)
+    // A hand-over tells of the person who has the thread by then.
+    if (!isHandOff(send) && (await run.wasTakenWhileEnded())) return settleTakenOver(run)
     if (send.content.kind !== 'tool') return sendNext(run, { ...found, sends: record.sends }, { index, send })
     const late = send.state === 'pending' && record.ending === undefined ? tooLate(run, found) : undefined
     return late === undefined ? makeCall({ index, send }) : giveUp(run, found, { reason: late })
@@ -47,6 +50,8 @@ async function endOrAsk(run: MessageRun, found: AgentMessage): Promise<StepResul
   const end = run.record.turns === undefined ? undefined : endOf(run.record)
   return end === undefined ? nextTurn(run, found) : settleEnd(run, end)
 }
+
+const isHandOff = ({ content }: Send): boolean => content.kind === 'tool' && content.name === 'handOff'
 
 function tooLate({ record, options }: MessageRun, { channel }: AgentMessage): string | undefined {
   return timeIsOver(record, { settings: turnSettingsOf(channel.config), now: options.now() })

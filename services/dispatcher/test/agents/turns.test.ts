@@ -5,6 +5,7 @@ import { lastSaid, modelTurn, toolCall } from './agent-system.ts'
 import { note, script } from './scripted-model.ts'
 
 const line = agentLine()
+const REFUSED = { kind: 'permanent', code: 'x', fault: 'channel', reason: 'no' } as const
 
 describe('a message on the channel of an agent', () => {
   test('is answered by the model, whose answer is stored before it leaves', async () => {
@@ -145,6 +146,51 @@ describe('a message that is run again', () => {
     await system.replay('mended')
     const record = await system.until('mended', ({ state }) => state === 'delivered')
     expect([record.reason, record.turns?.length, system.sent.length]).toEqual([undefined, 1, 1])
+  })
+
+  test('sends and calls nothing more when a person took its thread meanwhile', async () => {
+    let isMended = false
+    const calls: string[] = []
+    const system = line.start({
+      model: () => modelTurn('Let me see.', [toolCall('note')]),
+      open: ({ tool }) => {
+        calls.push(tool)
+        return note()
+      },
+      send: () => (isMended ? { kind: 'accepted', delivered: true } : REFUSED),
+      options: { threads: { isWithPerson: async () => isMended, isOutsideWindow: async () => false } },
+    })
+    system.publish('taken-meanwhile')
+    await system.until('taken-meanwhile')
+    isMended = true
+    await system.replay('taken-meanwhile')
+    const record = await system.until('taken-meanwhile', ({ state }) => state === 'done')
+    expect([record.reason, system.sent, calls]).toEqual(['handler_is_person', [], []])
+  })
+
+  test('of which only the hand-over to a person was not told is told, though the thread is theirs', async () => {
+    let isMended = false
+    let isWithPerson = false
+    const system = line.start({
+      model: () => modelTurn('', [toolCall('handOff')]),
+      open: () => ({ kind: 'handOff', reason: 'angry' }),
+      parts: {
+        handOff: async () => {
+          isWithPerson = true
+        },
+        notifyHandOff: () => ({
+          url: 'https://help.example',
+          deliver: async () => (isMended ? { kind: 'accepted', delivered: true } : REFUSED),
+        }),
+      },
+      options: { threads: { isWithPerson: async () => isWithPerson, isOutsideWindow: async () => false } },
+    })
+    system.publish('handed')
+    expect((await system.until('handed')).state).toBe('dead')
+    isMended = true
+    await system.replay('handed')
+    const record = await system.until('handed', ({ state }) => state === 'done')
+    expect([record.reason, record.sends[0]?.state]).toEqual(['handed_off', 'delivered'])
   })
 
   test('goes on after its last turn, and repeats neither sends nor calls', async () => {

@@ -76,6 +76,21 @@ describe('a thread that a person has', () => {
     expect(sentTexts()).toEqual([])
   })
 
+  test('gets nothing of an answer that failed before they took over and is run again, but what callers answered', async () => {
+    const fails = (json: { text?: string }) => json.text?.startsWith('fails') === true
+    line.endpoint.respond = ({ json }, res) => void res.writeHead(fails(json) ? 410 : 200).end('{}')
+    await line.world.post('again-1', said('fails', 'again'))
+    await line.world.post('again-2', text('fails too', 'again'))
+    for (const id of ['again-1', 'again-2']) await line.world.message(id, 'dead')
+    await line.change('again', { handler: 'person' })
+    line.endpoint.forget()
+    line.endpoint.respond = (_call, res) => void res.writeHead(200).end('{}')
+    for (const id of ['again-1', 'again-2']) await line.world.call('POST', `/rest/messages/${id}/replay`)
+    expect(await line.world.message('again-1', 'done')).toMatchObject({ reason: 'handler_is_person' })
+    await line.world.message('again-2', 'delivered')
+    expect(sentTexts()).toEqual(['fails too'])
+  })
+
   test.each([{}, { handler: 'nobody' }, { unread: 1 }, { name: 'x' }])(
     'is not changed by %j',
     async (change) => {
