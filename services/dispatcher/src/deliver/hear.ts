@@ -1,6 +1,6 @@
 import { findAudio } from '../channels/media/find-media.ts'
 import type { MessageRecord } from '../message/message-record.ts'
-import { heard } from '../message/progress.ts'
+import { hasTurns, heard } from '../message/progress.ts'
 import type { MessageRun } from './message-run.ts'
 import { callKeyOf, loadAgent, resultOfCall, startCall } from './model-call.ts'
 import type { StepResult } from './settle-attempt.ts'
@@ -10,7 +10,7 @@ import type { AgentMessage } from './work-in-turns.ts'
 export async function hear(run: MessageRun, found: AgentMessage): Promise<StepResult | undefined> {
   const { record } = run
   const { agents } = found
-  if (record.turns !== undefined || record.transcript !== undefined) return undefined
+  if (hasTurns(record) || record.transcript !== undefined) return undefined
   if (findAudio(record) === undefined) return undefined
   const key = audioKeyOf(record)
   const result = await resultOfCall(run, found, { key, store: ({ text }) => storeTranscript(run, text) })

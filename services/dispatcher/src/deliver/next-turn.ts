@@ -6,7 +6,7 @@ import { personItems, turnItems } from '../agents/turns/conversation-items.ts'
 import { choiceOf } from '../agents/turns/model-retry.ts'
 import { turnSettingsOf } from '../agents/turns/settings.ts'
 import { BUDGET_SPENT, useForTurn } from '../agents/usage/usage.ts'
-import { attemptOf } from '../message/progress.ts'
+import { attemptOf, hasTurns } from '../message/progress.ts'
 import { turnStored } from '../message/turn-progress.ts'
 import { hear, isHearing } from './hear.ts'
 import type { MessageRun } from './message-run.ts'
@@ -45,30 +45,37 @@ export async function nextTurn(run: MessageRun, found: AgentMessage): Promise<St
 }
 
 /** Before its first turn a message waits for others of its thread, where its channel says so. */
-async function gather(run: MessageRun, { agents, channel }: AgentMessage): Promise<RunResult | undefined> {
+async function gather(run: MessageRun, found: AgentMessage): Promise<StepResult | undefined> {
+  const { agents, channel } = found
   const { record, options } = run
   const { gatherMs } = turnSettingsOf(channel.config)
-  if (gatherMs === 0 || record.turns !== undefined || record.lane !== undefined) return undefined
+  if (gatherMs === 0 || hasTurns(record) || record.lane !== undefined) return undefined
   const gathering = await run.calling(() => agents.gather(record, { gatherMs, now: options.now() }))
   if (gathering.kind === 'work') return undefined
   if (gathering.kind === 'wait') return { kind: 'wait', record, until: gathering.until, for: 'gathering' }
-  return settleEndMerged(run, { state: 'done', gatheredInto: gathering.into }, (current) => current)
+  // The one that is answered reads what was said in the others.
+  const heard = (await isSpent(run, found)) ? undefined : await hear(run, found)
+  return heard ?? settleEndMerged(run, { state: 'done', gatheredInto: gathering.into }, (current) => current)
 }
 
 /** No model is called beyond what its channel may use in a day. */
 async function spent(run: MessageRun, found: AgentMessage): Promise<StepResult | undefined> {
-  const { record, options } = run
-  const { agents, channel } = found
-  if (channel.config.dailyTokens == null) return undefined
-  const { workspace, config } = channel
-  const isSpent = await run.calling(() => agents.usage.isSpent({ workspace, config, extId: record.channel }))
-  if (!isSpent) return undefined
-  const reason = `The tokens of the day are spent: ${config.dailyTokens} (dailyTokens).`
+  if (!(await isSpent(run, found))) return undefined
+  const { options } = run
+  const reason = `The tokens of the day are spent: ${found.channel.config.dailyTokens} (dailyTokens).`
   const outcome = { kind: 'permanent' as const, code: BUDGET_SPENT, fault: 'channel' as const, reason }
   return giveUp(run, found, {
     reason,
     attempt: attemptOf({ step: MODEL_STEP, outcome, at: options.now(), ms: 0 }),
   })
+}
+
+async function isSpent(
+  { record, calling }: MessageRun,
+  { agents, channel: { workspace, config } }: AgentMessage,
+): Promise<boolean> {
+  if (config.dailyTokens == null) return false
+  return calling(() => agents.usage.isSpent({ workspace, config, extId: record.channel }))
 }
 
 /** Starts the call of the model whose try it is. Agent and task are read fresh. */
@@ -113,7 +120,7 @@ async function askPassingOn(
 async function withoutAgent(run: MessageRun, reason: string): Promise<RunResult> {
   const { record, options } = run
   const now = options.now()
-  const isNew = record.turns === undefined && now - record.receivedAt.getTime() < LOOKUP_FOR_MS
+  const isNew = !hasTurns(record) && now - record.receivedAt.getTime() < LOOKUP_FOR_MS
   if (isNew) return { kind: 'wait', record, until: now + LOOKUP_AGAIN_MS, for: 'configuration' }
   return settleDead(run, { reason })
 }
@@ -138,7 +145,7 @@ async function storeTurn(
   const { options, record } = run
   const { rateKeys, maxText } = options.callbacks[channel.callback]
   const keys = rateKeys?.(channel, message)
-  const isFirst = record.turns === undefined && record.source === 'meta'
+  const isFirst = !hasTurns(record) && record.source === 'meta'
   if (isFirst && keys !== undefined) await options.sendRateLimit.count(keys)
   const at = options.now()
   await run.message.commitMerged((current) => turnStored(current, { turn, at, maxText }))

@@ -205,6 +205,9 @@ export function ranAgainAt({ timeline }: Pick<MessageRecord, 'timeline'>): numbe
   return entry?.at.getTime() ?? 0
 }
 
+/** Whether a model has answered: what died before has turns, but none in them. */
+export const hasTurns = ({ turns = [] }: Pick<MessageRecord, 'turns'>): boolean => turns.length > 0
+
 const DONE: SendState[] = ['sent', 'delivered', 'read']
 
 /** A call whose result the model was given is over, whatever came of it. */
@@ -224,11 +227,13 @@ export function replayed(
   { at, ...place }: { at: Date } & Pick<MessageRecord, 'partition' | 'order'>,
 ): MessageRecord {
   const { reason: _reason, fault: _fault, due: _due, waitingFor: _for, expiresAt: _at, ...others } = record
-  const { ending: _ending, ...rest } = others
+  const { ending: _ending, turns, ...rest } = others
+  const isPlanned = record.sends.length > 0 || hasTurns(record)
   const entry = { at, state: 'received' as const, reason: RUN_AGAIN }
   return {
     ...rest,
-    state: record.sends.length > 0 || record.turns !== undefined ? 'handled' : 'received',
+    ...(isPlanned ? defined({ turns }) : {}),
+    state: isPlanned ? 'handled' : 'received',
     open: true,
     ...place,
     tries: 0,

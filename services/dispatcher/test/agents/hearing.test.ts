@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import type { ModelResult } from '../../src/agents/model-client.ts'
+import type { ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
 import { agentLine } from './agent-line.ts'
 import { lastSaid, modelTurn } from './agent-system.ts'
 
@@ -42,6 +42,38 @@ describe('a message with audio', () => {
     system.publish('asked later')
     await system.until('asked later')
     expect(conversations[1]).toContain('Where is my parcel?')
+  })
+
+  test('is heard before it is gathered into a later one, so that the answer to both knows what is said in each', async () => {
+    const { heard, parts } = hearing(modelTurn('My parcel is late.'), modelTurn('It is blue.'))
+    const requests: ModelRequest[] = []
+    const model = (request: ModelRequest) => {
+      requests.push(request)
+      return 'I see.'
+    }
+    const system = line.start({ config: { gatherMs: 700 }, model, parts })
+    for (const id of ['spoken-1', 'spoken-2']) system.publish(id, SPOKEN)
+    expect(await system.until('spoken-1')).toMatchObject({ state: 'done', gatheredInto: 'spoken-2' })
+    await system.until('spoken-2')
+    expect([heard, requests.length]).toEqual([['spoken-1', 'spoken-2'], 1])
+    const said = requests[0]?.conversation.flatMap((one) => (one.role === 'person' ? one.text : []))
+    expect(said).toEqual(['My parcel is late.', 'It is blue.'])
+  })
+
+  test('is heard when it is run again, also where the person was told that it failed', async () => {
+    const wrong = { kind: 'refused', code: 'http_401', reason: 'The key is wrong.' } as const
+    const late = { kind: 'retryable', code: 'http_500', reason: 'Later.', retryAfterSeconds: 60 } as const
+    for (const first of [wrong, late]) {
+      const { parts } = hearing(first, modelTurn('Good morning'))
+      const config = { messageTimeoutSeconds: 5, fallbackMessage: 'Sorry.' }
+      const system = line.start({ model: lastSaid, parts, config })
+      const id = `again-${first.code}`
+      system.publish(id, SPOKEN)
+      expect(await system.until(id)).toMatchObject({ state: 'dead', turns: [] })
+      await system.replay(id)
+      const record = await system.until(id, ({ state }) => state === 'delivered')
+      expect([record.transcript, system.sent.at(-1)?.text]).toEqual(['Good morning', 'Good morning'])
+    }
   })
 
   test('is heard again after a failure that may pass, and is dead after one that will not', async () => {

@@ -193,6 +193,32 @@ describe('a message that is run again', () => {
     expect([record.reason, record.sends[0]?.state]).toEqual(['handed_off', 'delivered'])
   })
 
+  test('is answered by the handler that its channel has by then, where no model had answered', async () => {
+    let handlerUrl = 'native:agents/chat'
+    const system = line.start({
+      model: () => ({ kind: 'refused', code: 'http_401', reason: 'Invalid key.' }),
+      options: {
+        channels: {
+          find: async (workspace) => ({
+            _id: 1,
+            workspace,
+            hook: 'rpc',
+            callback: 'rpc',
+            handlerUrl,
+            config: {},
+          }),
+        },
+        handle: async () => ({ kind: 'answer', answer: { message: 'From a handler.' } }),
+      },
+    })
+    system.publish('rehandled')
+    await system.until('rehandled')
+    handlerUrl = 'native:agents/echo'
+    await system.replay('rehandled')
+    expect(await system.until('rehandled', ({ state }) => state === 'delivered')).not.toHaveProperty('turns')
+    expect(system.sent).toEqual([{ id: 'rehandled:0', text: 'From a handler.' }])
+  })
+
   test('goes on after its last turn, and repeats neither sends nor calls', async () => {
     let mended = false
     let calls = 0
