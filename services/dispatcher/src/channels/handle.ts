@@ -20,13 +20,19 @@ const TRANSCRIBER = 'transcriber'
 
 export type Handled = { kind: 'answer'; answer: Answer } | Exclude<Outcome, { kind: 'accepted' }>
 
+/** There is no room for it now; it is to be tried again after `room`. */
+export interface Busy {
+  kind: 'busy'
+  room: Promise<void>
+}
+
 /** Has a channel's handler make the answer to a message, until `signal` aborts. Rejects with `unavailable` alone. */
 export type Handle = (options: {
   channel: Channel
   record: TranscribedRecord
   message: WebhookMessage
   signal: AbortSignal
-}) => Promise<Handled>
+}) => Promise<Handled | Busy>
 
 type TranscribedRecord = Pick<
   MessageRecord,
@@ -49,7 +55,7 @@ export type Transcriber = (call: {
   channel: Channel
   record: TranscribedRecord
   signal: AbortSignal
-}) => Promise<Handled>
+}) => Promise<Handled | Busy>
 
 /** What the channel's assistant is and works at in a thread, without secrets; null where there is none. */
 export type DescribeAssistant = (options: { channel: Channel; thread: string }) => Promise<object | null>
@@ -80,7 +86,7 @@ export function createHandle(options: HandleOptions): Handle {
 async function handleNatively(
   { transcriber }: HandleOptions,
   { channel, record, message, signal }: Parameters<Handle>[0],
-): Promise<Handled> {
+): Promise<Handled | Busy> {
   const type = channel.handlerUrl.slice(NATIVE.length)
   const agent = nativeAgents.get(type)
   if (agent !== undefined) return { kind: 'answer', answer: await agent(message) }

@@ -58,6 +58,8 @@ async function deliver(run: MessageRun): Promise<RunResult> {
       return waitForConfiguration(run, prepared)
     case 'refused':
       return waitForEndpoint(run, prepared.admission)
+    case 'busy':
+      return { kind: 'pending', record: run.record, settled: prepared.room, for: 'model' }
     case 'end':
       return settleEnd(run, prepared.end, prepared.answer)
     case 'failed':

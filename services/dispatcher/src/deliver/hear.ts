@@ -21,6 +21,7 @@ export async function hear(run: MessageRun, found: AgentMessage): Promise<StepRe
   return startCall(run, found, {
     key,
     choices: 1,
+    media: 'audio',
     ask: (limits) => agents.hearing.hear({ agent, record, ...limits }),
   })
 }

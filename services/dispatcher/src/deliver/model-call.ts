@@ -1,4 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
+import type { MediaKind } from '../agents/model/media-slots.ts'
 import type { ModelChoice, ModelResult } from '../agents/model-client.ts'
 import { agentTypeOf } from '../agents/turns/agents.ts'
 import { deadlineOf, MODEL_STEP } from '../agents/turns/bounds.ts'
@@ -46,16 +47,17 @@ export function startCall(
   call: {
     key: string
     choices: number
+    media?: MediaKind | undefined
     ask(limits: { timeoutMs: number; signal: AbortSignal }): Promise<ModelResult>
   },
 ): RunResult {
   if (!leased.isLeased()) throw new Superseded()
   const { turnMs, messageMs } = turnSettingsOf(channel.config)
   const now = options.now()
-  const { key, choices, ask } = call
+  const { key, choices, media, ask } = call
   const timeoutMs = Math.min(turnMs / choices, deadlineOf(record, { messageMs, now }) - now)
   const started = agents.calls.start({
-    ...{ key, choices, timeoutMs },
+    ...{ key, choices, media, timeoutMs },
     workspace: record.workspace,
     ended: leased.ended,
     ask: (signal) => ask({ timeoutMs, signal }),

@@ -1,5 +1,6 @@
 import type { Agent } from '../agents/agent.ts'
 import type { ConversationItem } from '../agents/conversation.ts'
+import { isSeeing } from '../agents/model/seeing.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../agents/model-client.ts'
 import { boundReached, MODEL_STEP } from '../agents/turns/bounds.ts'
 import { personItems, turnItems } from '../agents/turns/conversation-items.ts'
@@ -93,6 +94,7 @@ async function ask(run: MessageRun, found: AgentMessage): Promise<StepResult> {
   return startCall(run, found, {
     key: callKeyOf(record),
     choices: choices.length,
+    media: isSeeing(choice, request) ? 'images' : undefined,
     ask: (limits) => {
       const answer = askPassingOn(run, found, { choice, request: { ...request, ...limits } })
       return agents.usage.meter(use, answer, limits.signal)

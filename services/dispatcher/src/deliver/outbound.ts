@@ -11,6 +11,7 @@ import { createDeltas } from '../agents/deltas.ts'
 import { createLoadAgent } from '../agents/load-agent.ts'
 import { choicesOf, deploymentChoice } from '../agents/model/choices.ts'
 import { createHearing, createTranscriber } from '../agents/model/hearing.ts'
+import { createMediaSlots } from '../agents/model/media-slots.ts'
 import { createModelClient } from '../agents/model/model-client.ts'
 import { createAskSeeing } from '../agents/model/seeing.ts'
 import { createTranscriptOf } from '../agents/model/transcribe.ts'
@@ -106,6 +107,7 @@ export function createOutbound(options: {
   const usage = createUsage({ collections, metrics, log, now: Date.now })
   const sources = { channels, webhook, http: calls('media') }
   const transcriptOf = createTranscriptOf({ fetch, sources, usage })
+  const mediaSlots = createMediaSlots()
   const model = createModelClient({ fetch })
   const agents = createAgents({
     loadAgent,
@@ -115,6 +117,7 @@ export function createOutbound(options: {
     model,
     askSeeing: createAskSeeing({ model, http: sources.http }),
     hearing: createHearing(transcriptOf),
+    mediaSlots,
     usage,
     showTyping: createShowTyping(calls('typing')),
     notifyHandOff,
@@ -140,7 +143,7 @@ export function createOutbound(options: {
       http: calls('handler'),
       signer,
       describeAssistant: createDescribeAssistant({ loadAgent }),
-      transcriber: createTranscriber({ loadAgent, transcriptOf, usage }),
+      transcriber: createTranscriber({ loadAgent, transcriptOf, usage, mediaSlots }),
     }),
     callbacks: {
       whatsapp: createWhatsappCallback(calls('whatsapp')),

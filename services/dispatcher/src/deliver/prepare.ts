@@ -5,7 +5,7 @@ import type { Callback } from '../channels/callback.ts'
 import type { Channel, Channels } from '../channels/channels.ts'
 import { type Admission, callEndOf, type Endpoints } from '../channels/endpoints/endpoints.ts'
 import type { Functions } from '../channels/functions/functions.ts'
-import type { Handle, Handled } from '../channels/handle.ts'
+import type { Busy, Handle, Handled } from '../channels/handle.ts'
 import type { MessageRecord, Send } from '../message/message-record.ts'
 import { hasAnswer, planSends } from '../message/plan.ts'
 import type { MessageEnd } from '../message/progress.ts'
@@ -35,6 +35,8 @@ export type Prepared =
   | { kind: 'later'; at: number; planned?: Planned }
   /** The handler may not be called at the moment. */
   | { kind: 'refused'; channel: Channel; admission: Extract<Admission, { kind: 'wait' }> }
+  /** The handler has no room for it now. */
+  | { kind: 'busy'; channel: Channel; room: Promise<void> }
   /** The handler did not answer, or a function can't be looked at. */
   | {
       kind: 'failed'
@@ -90,6 +92,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const handled = await handledBy(options, { channel, message })
   if (handled.kind !== 'answer' && leased.handedOver.aborted) throw new Superseded()
   if (handled.kind === 'wait') return { kind: 'refused', channel, admission: handled }
+  if (handled.kind === 'busy') return { ...handled, channel }
   if (handled.kind !== 'answer')
     return { kind: 'failed', step: 'handler', channel, outcome: handled, ms: performance.now() - started }
   const answer = JSON.stringify(handled.answer)
@@ -140,7 +143,7 @@ function checked(
 async function handledBy(
   { record, handle, endpoints, calling, leased }: PrepareOptions,
   { channel, message }: Pick<Planned, 'channel' | 'message'>,
-): Promise<Handled | Extract<Admission, { kind: 'wait' }>> {
+): Promise<Handled | Busy | Extract<Admission, { kind: 'wait' }>> {
   const signal = leased.handedOver
   const handled = () => calling(() => handle({ channel, record, message, signal }))
   const { workspace, handlerUrl: url } = channel
@@ -149,7 +152,7 @@ async function handledBy(
   if (admission.kind === 'wait') return admission
   try {
     const result = await handled()
-    if (!signal.aborted) admission.leave(callEndOf(result))
+    if (result.kind !== 'busy' && !signal.aborted) admission.leave(callEndOf(result))
     return result
   } finally {
     admission.leave('unknown')

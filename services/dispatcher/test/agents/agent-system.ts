@@ -4,6 +4,7 @@ import { MESSAGE_TYPE } from '@parley/shared/message'
 import type { ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
 import type { Agent } from '../../src/agents/agent.ts'
+import { createMediaSlots } from '../../src/agents/model/media-slots.ts'
 import { createAskSeeing } from '../../src/agents/model/seeing.ts'
 import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
 import type { OpenedTool } from '../../src/agents/toolbox.ts'
@@ -259,6 +260,7 @@ export class AgentSystem {
         now: Date.now,
       }),
       hearing: { canHear: () => false, hear: () => Promise.reject(new Error('nobody hears')) },
+      mediaSlots: createMediaSlots(),
       model: modelClient,
       askSeeing: createAskSeeing({
         model: modelClient,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import type { ConversationItem } from '../../src/agents/conversation.ts'
-import { createAskSeeing } from '../../src/agents/model/seeing.ts'
+import { createAskSeeing, isSeeing } from '../../src/agents/model/seeing.ts'
 import type { ModelRequest } from '../../src/agents/model-client.ts'
 import type { Channel } from '../../src/channels/channels.ts'
 import { modelTurn } from './agent-system.ts'
@@ -75,6 +75,15 @@ describe('a model that reads images', () => {
     const { given } = await asked([image('1'), image('2')], { bytes: () => large })
     expect(given.map((item) => 'images' in item)).toEqual([false, true])
   })
+})
+
+test('only a call that has images in memory counts as one that sees', () => {
+  const conversation = [image('1')]
+  expect([
+    isSeeing(choice, { conversation }),
+    isSeeing({ ...choice, vision: false }, { conversation }),
+    isSeeing(choice, { conversation: [{ role: 'person', text: 'Hi' }] }),
+  ]).toEqual([true, false, false])
 })
 
 test('a model that reads none is told of each, and nothing is fetched', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { JsonObject } from '@parley/shared/json-object'
 import { Problem } from '@parley/shared/problem'
 import { createTranscriber } from '../../src/agents/model/hearing.ts'
+import { createMediaSlots } from '../../src/agents/model/media-slots.ts'
 import { createTranscriptOf, type TranscriptOf } from '../../src/agents/model/transcribe.ts'
 import type { GuardedFetch } from '../../src/channels/http/guarded-fetch.ts'
 import { agentOf } from './agent-system.ts'
@@ -51,12 +52,13 @@ const hear = (message: object, more: Partial<Parameters<TranscriptOf>[0]['record
 const audio = { audio: OGG.toString('base64') }
 
 describe('the agent of type transcriber', () => {
-  const handled = (message: object) => {
+  const handled = (message: object, mediaSlots = createMediaSlots()) => {
     const agent = { ...agentOf(1, 'chat'), configs }
     const transcriber = createTranscriber({
       loadAgent: async () => ({ kind: 'found', agent }),
       transcriptOf,
       usage: { isSpent: async () => false },
+      mediaSlots,
     })
     const channel = {
       _id: 1,
@@ -77,6 +79,20 @@ describe('the agent of type transcriber', () => {
 
   test('answers with nothing where there is no audio', async () => {
     expect(await handled({ input: 'text' })).toEqual({ kind: 'answer', answer: {} })
+  })
+
+  test('waits for a slot where its workspace has as many as it may have, unless there is nothing to hear', async () => {
+    const mediaSlots = createMediaSlots()
+    const [release] = [1, 2, 3, 4].map(() => mediaSlots.audio.take(1))
+    const busy = await handled(audio, mediaSlots)
+    expect([busy.kind, await handled({ input: 'text' }, mediaSlots)]).toEqual([
+      'busy',
+      { kind: 'answer', answer: {} },
+    ])
+    expect(await world.requests()).toEqual([])
+    release?.()
+    if (busy.kind === 'busy') await busy.room
+    for (const _time of [1, 2]) expect(await handled(audio, mediaSlots)).toMatchObject({ kind: 'answer' })
   })
 
   test('needs a config transcription of its assistant', async () => {
@@ -145,11 +161,5 @@ describe('the audio of a message', () => {
   ])('with the answer %j is a result, no exception', async (scripted, result) => {
     await world.script({ when: { path: 'transcription' }, ...scripted })
     expect(await hear(audio)).toMatchObject(result)
-  })
-
-  test('of more than eight messages waits', async () => {
-    await world.script({ when: { path: 'transcription' }, times: 8, delayMs: 300, text: 'x' })
-    const heard = await Promise.all(Array.from({ length: 9 }, () => hear(audio)))
-    expect(heard.map(({ kind }) => kind)).toEqual([...Array(8).fill('text'), 'retryable'])
   })
 })

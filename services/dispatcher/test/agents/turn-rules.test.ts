@@ -188,6 +188,31 @@ describe('calls of models', () => {
     partition.abort()
   })
 
+  test('that have images or audio in memory take a slot, which they give back when they end or are aborted', async () => {
+    const calls = createModelCalls()
+    const partition = new AbortController()
+    const answer = Promise.withResolvers<ModelResult>()
+    const start = (n: number, ask: ModelCall['ask'] = never) =>
+      calls.start(call({ key: `${n}`, ended: partition.signal, media: 'audio', ask }))
+    const begun = [() => answer.promise, never, never, never].map((ask, n) => start(n, ask).kind)
+    const busy = start(4)
+    const { signal: ended } = partition
+    const others = [undefined, 'images' as const].map(
+      (media) => calls.start(call({ key: `${media}`, ended, media })).kind,
+    )
+    expect([begun, busy.kind, others]).toEqual([Array(4).fill('started'), 'busy', ['started', 'started']])
+    answer.resolve({ kind: 'refused', code: 'x', reason: 'x' })
+    if (busy.kind === 'busy') await busy.room
+    expect([start(5).kind, start(6).kind]).toEqual(['started', 'busy'])
+    partition.abort()
+    const next = new AbortController()
+    await eventually(async () => {
+      const { kind } = calls.start(call({ key: 'next', ended: next.signal, media: 'audio' }))
+      return kind === 'started' ? true : undefined
+    })
+    next.abort()
+  })
+
   test('are not begun while 64 results are not stored yet, so that a crash loses no more of them', async () => {
     const calls = createModelCalls()
     const partition = new AbortController()

@@ -1,9 +1,11 @@
 import type { Handled, Transcriber } from '../../channels/handle.ts'
+import { findAudio } from '../../channels/media/find-media.ts'
 import type { Agent } from '../agent.ts'
 import type { LoadAgent } from '../load-agent.ts'
 import type { ModelResult } from '../model-client.ts'
 import { BUDGET_SPENT, type Usage } from '../usage/usage.ts'
 import { transcriptionChoiceOf } from './choices.ts'
+import type { MediaKind, MediaSlots } from './media-slots.ts'
 import type { Transcript, TranscriptOf } from './transcribe.ts'
 
 const TRANSCRIBER_MS = 60_000
@@ -29,19 +31,25 @@ export function createTranscriber({
   loadAgent,
   transcriptOf,
   usage,
+  mediaSlots,
 }: {
   loadAgent: LoadAgent
   transcriptOf: TranscriptOf
   usage: Pick<Usage, 'isSpent'>
+  mediaSlots: Pick<Record<MediaKind, MediaSlots>, 'audio'>
 }): Transcriber {
   return async ({ channel, record, signal: given }) => {
     if (await usage.isSpent({ ...channel, extId: record.channel }))
       return refused(BUDGET_SPENT, 'The tokens of the day are spent (dailyTokens).')
     const loaded = await loadAgent({ channel, type: 'chat', thread: record.thread })
     if (loaded.kind === 'missing') return refused('assistant_missing', loaded.reason)
-    const signal = AbortSignal.any([given, AbortSignal.timeout(TRANSCRIBER_MS)])
     const { agent } = loaded
-    return handledOf(await transcriptOf({ agent, record, timeoutMs: TRANSCRIBER_MS, signal }))
+    if (findAudio(record) === undefined) return { kind: 'answer', answer: {} }
+    const release = mediaSlots.audio.take(record.workspace)
+    if (release === undefined) return { kind: 'busy', room: mediaSlots.audio.room(record.workspace) }
+    const signal = AbortSignal.any([given, AbortSignal.timeout(TRANSCRIBER_MS)])
+    const transcript = transcriptOf({ agent, record, timeoutMs: TRANSCRIBER_MS, signal })
+    return handledOf(await transcript.finally(release))
   }
 }
 

@@ -3,15 +3,11 @@ import { fetchMedia } from '../../channels/media/meta-media.ts'
 import type { MediaSources } from '../../channels/media/read-media.ts'
 import type { ConversationItem } from '../conversation.ts'
 import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../model-client.ts'
-import { retryable } from './model-failure.ts'
 
 /** The latest ones of a conversation; each has up to 5 MiB in memory, thrice. */
 const MAX_IMAGES = 4
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024
 const MAX_BYTES = 8 * 1024 * 1024
-/** Calls with images. */
-const MAX_AT_ONCE = 16
-const BUSY_SECONDS = 1
 /** What all providers read. */
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif'])
 
@@ -35,25 +31,25 @@ export function createAskSeeing(options: {
   http: MediaSources['http']
 }): AskSeeing {
   const { model, http } = options
-  let inFlight = 0
   return async (choice, { channel, ...request }) => {
-    const ids = choice.vision === true ? latestImages(request.conversation) : []
+    const ids = imagesFor(choice, request)
     if (ids.length === 0)
       return model.ask(choice, { ...request, conversation: withImages(request.conversation, new Map()) })
-    if (inFlight >= MAX_AT_ONCE)
-      return { ...retryable('busy', 'Too many images are being looked at.'), retryAfterSeconds: BUSY_SECONDS }
-    inFlight++
-    try {
-      const started = performance.now()
-      const images = await imagesOf(ids, { http, channel })
-      const timeoutMs = Math.max(1, request.timeoutMs - (performance.now() - started))
-      const conversation = withImages(request.conversation, images)
-      return await model.ask(choice, { ...request, timeoutMs, conversation })
-    } finally {
-      inFlight--
-    }
+    const started = performance.now()
+    const images = await imagesOf(ids, { http, channel })
+    const timeoutMs = Math.max(1, request.timeoutMs - (performance.now() - started))
+    const conversation = withImages(request.conversation, images)
+    return model.ask(choice, { ...request, timeoutMs, conversation })
   }
 }
+
+/** Whether a model is given images of the conversation, which are then in memory. */
+export function isSeeing(choice: ModelChoice, request: Pick<ModelRequest, 'conversation'>): boolean {
+  return imagesFor(choice, request).length > 0
+}
+
+const imagesFor = (choice: ModelChoice, { conversation }: Pick<ModelRequest, 'conversation'>): string[] =>
+  choice.vision === true ? latestImages(conversation) : []
 
 function latestImages(conversation: ConversationItem[]): string[] {
   const ids = conversation.flatMap((item) =>

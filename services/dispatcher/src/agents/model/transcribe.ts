@@ -10,9 +10,6 @@ import { transcriptionChoiceOf } from './choices.ts'
 import { failureOf, refused, retryable } from './model-failure.ts'
 import { transcriptionModelOf } from './provider-models.ts'
 
-/** Each has up to 16 MiB of audio in memory, twice. */
-const MAX_AT_ONCE = 8
-const BUSY_SECONDS = 1
 const MAX_CHARACTERS = 64 * 1024
 
 /** What came of the audio of a message. */
@@ -38,13 +35,12 @@ export type TranscriptOf = (call: {
   signal: AbortSignal
 }) => Promise<Transcript>
 
-/** Transcribes with the assistant's own model (config `transcription`), eight messages at once. */
+/** Transcribes with the assistant's own model (config `transcription`). Whoever calls it has a slot for the audio. */
 export function createTranscriptOf(options: {
   fetch: typeof globalThis.fetch
   sources: MediaSources
   usage: Pick<Usage, 'note'>
 }): TranscriptOf {
-  let inFlight = 0
   return async (call) => {
     const { record, agent } = call
     if (record.transcript !== undefined) return { kind: 'text', text: record.transcript }
@@ -52,10 +48,7 @@ export function createTranscriptOf(options: {
     const found = transcriptionChoiceOf(agent)
     if (found === undefined) return { kind: 'unheard' }
     if (found.kind === 'missing') return refused('config_missing', found.reason)
-    if (inFlight >= MAX_AT_ONCE)
-      return { ...retryable('busy', 'Too much audio is being transcribed.'), retryAfterSeconds: BUSY_SECONDS }
-    inFlight++
-    return transcribed(found.choice, call, options).finally(() => inFlight--)
+    return transcribed(found.choice, call, options)
   }
 }
 

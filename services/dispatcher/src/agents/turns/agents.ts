@@ -9,6 +9,7 @@ import { type Agent, type AgentType, TURN_AGENTS } from '../agent.ts'
 import type { Deltas } from '../deltas.ts'
 import type { LoadAgent } from '../load-agent.ts'
 import type { Hearing } from '../model/hearing.ts'
+import type { MediaKind, MediaSlots } from '../model/media-slots.ts'
 import type { AskSeeing } from '../model/seeing.ts'
 import type { ModelChoice, ModelClient } from '../model-client.ts'
 import type { OpenToolbox } from '../toolbox.ts'
@@ -32,6 +33,8 @@ export interface AgentParts {
   /** Asks the model, with the images that came with messages. */
   askSeeing: AskSeeing
   hearing: Hearing
+  /** For what calls have in memory, shared with whatever else of this process hears. */
+  mediaSlots: Record<MediaKind, MediaSlots>
   usage: Usage
   /** Shows the person that an answer is being made. */
   showTyping: ShowTyping
@@ -60,7 +63,7 @@ export function createAgents(options: AgentParts & { collections: Pick<Collectio
   const gather = createGather(collections)
   return {
     ...parts,
-    calls: createModelCalls(),
+    calls: createModelCalls(parts.mediaSlots),
     readHistory: createReadHistory(collections),
     gather: (record, limits) => reads(gather, record, limits),
   }

@@ -1,3 +1,6 @@
+import { defined } from '@parley/shared/defined'
+import { createMediaSlots, type MediaKind, type MediaSlots } from '../model/media-slots.ts'
+import { RoomQueue } from '../model/room-queue.ts'
 import type { ModelResult } from '../model-client.ts'
 
 /** Calls of models of one instance that are in flight, or whose result was not fetched yet. */
@@ -12,8 +15,6 @@ const UNFETCHED_MS = 60_000
 const GRACE_MS = 5_000
 /** How inexact timers are. */
 const TIMER_MS = 20
-/** Whoever was given room may not need it any more: so often it is looked whether there is some for the next. */
-const ROOM_CHECK_MS = 1_000
 
 /** A call as it stands. */
 export type ModelCallState =
@@ -36,6 +37,8 @@ export interface ModelCall {
   timeoutMs: number
   /** How many models there are to choose from. */
   choices: number
+  /** What it has in memory while it is made. */
+  media?: MediaKind | undefined
   ask(signal: AbortSignal): Promise<ModelResult>
 }
 
@@ -66,6 +69,8 @@ interface Entry {
   workspace: number
   partition: OfPartition
   controller: AbortController
+  /** Gives back the slot for what it has in memory. */
+  release?: () => void
 }
 
 /** The calls of a partition, by one listener of its signal however many they are. */
@@ -76,8 +81,8 @@ interface OfPartition {
   drained?: PromiseWithResolvers<void>
 }
 
-export function createModelCalls(): ModelCalls {
-  return new InMemoryCalls()
+export function createModelCalls(mediaSlots = createMediaSlots()): ModelCalls {
+  return new InMemoryCalls(mediaSlots)
 }
 
 class InMemoryCalls implements ModelCalls {
@@ -85,7 +90,12 @@ class InMemoryCalls implements ModelCalls {
   readonly #ofWorkspace = new Map<number, number>()
   readonly #partitions = new WeakMap<AbortSignal, OfPartition>()
   readonly #waiting = new RoomQueue((workspace) => this.#hasRoom(workspace))
+  readonly #mediaSlots: Record<MediaKind, MediaSlots>
   #unfetched = 0
+
+  constructor(mediaSlots: Record<MediaKind, MediaSlots>) {
+    this.#mediaSlots = mediaSlots
+  }
 
   find(key: string): ModelCallState | undefined {
     return this.#calls.get(key)?.state
@@ -98,6 +108,10 @@ class InMemoryCalls implements ModelCalls {
   start(call: ModelCall): ReturnType<ModelCalls['start']> {
     const room = this.room(call)
     if (room !== undefined) return { kind: 'busy', room }
+    const slots = call.media && this.#mediaSlots[call.media]
+    const release = slots?.take(call.workspace)
+    if (slots !== undefined && release === undefined)
+      return { kind: 'busy', room: slots.room(call.workspace) }
     this.#ofWorkspace.set(call.workspace, this.#inWorkspace(call.workspace) + 1)
     const controller = new AbortController()
     const partition = this.#partitionOf(call.ended)
@@ -107,6 +121,7 @@ class InMemoryCalls implements ModelCalls {
       workspace: call.workspace,
       partition,
       controller,
+      ...defined({ release }),
     }
     this.#calls.set(call.key, entry)
     partition.keys.add(call.key)
@@ -151,6 +166,7 @@ class InMemoryCalls implements ModelCalls {
   ): Promise<void> {
     const started = performance.now()
     const result = await resultInTime(timeoutMs + GRACE_MS, entry.controller, answer)
+    entry.release?.()
     if (this.#calls.get(key) !== entry) return
     const ms = performance.now() - started
     this.#unfetched++
@@ -188,42 +204,6 @@ class InMemoryCalls implements ModelCalls {
       this.forget(key)
     }
     ended()
-  }
-}
-
-/** Who waits for room, by round robin over workspaces. */
-class RoomQueue {
-  readonly #hasRoom: (workspace: number) => boolean
-  readonly #ofWorkspace = new Map<number, Set<() => void>>()
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(hasRoom: (workspace: number) => boolean) {
-    this.#hasRoom = hasRoom
-  }
-
-  add(workspace: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const waiting = this.#ofWorkspace.get(workspace) ?? new Set()
-    this.#ofWorkspace.set(workspace, waiting.add(resolve))
-    this.#timer ??= setInterval(() => this.admit(MAX_UNFETCHED), ROOM_CHECK_MS).unref()
-    return promise
-  }
-
-  /** Lets at most so many try that may have room. */
-  admit(most: number): void {
-    for (let admitted = 0; admitted < most; admitted++) {
-      const next = this.#ofWorkspace.entries().find(([workspace]) => this.#hasRoom(workspace))
-      if (next === undefined) break
-      const [workspace, waiting] = next
-      const [resolve] = waiting
-      if (resolve !== undefined) waiting.delete(resolve)
-      this.#ofWorkspace.delete(workspace)
-      if (waiting.size > 0) this.#ofWorkspace.set(workspace, waiting)
-      resolve?.()
-    }
-    if (this.#ofWorkspace.size > 0) return
-    clearInterval(this.#timer)
-    this.#timer = undefined
   }
 }
 
