@@ -236,6 +236,43 @@ describe('a call of a tool of a server', () => {
     expect(call?.json.params).toMatchObject({ name: 'work', arguments: { n: 1 } })
   })
 
+  test('reaches the server that was meant, whatever its name stands for by then, or none', async () => {
+    let isListed = true
+    const called: string[] = []
+    rough.respond = (call, res) => {
+      if (call.path === '/a' && !isListed) return void res.writeHead(401).end()
+      const own = call.path.slice(1)
+      speaking(
+        () => ({ tools: [tool('create_ticket')] }),
+        () => {
+          called.push(own)
+          return text('created')
+        },
+      )(call, res)
+    }
+    const [a, b] = ['a', 'b'].map((path, n) => server(`${rough.url}/${path}`, { _id: 60 + n }))
+    const servers = agentOf([a, b].flatMap((one) => one ?? []))
+    const shown = await tools.open(servers)
+    const [ofA, ofB] = ['create_ticket', 'create_ticket_2'].map(shown.sourceOf)
+    expect([ofA, ofB]).toEqual([
+      { action: 60, name: 'create_ticket' },
+      { action: 61, name: 'create_ticket' },
+    ])
+    isListed = false
+    await tools.close()
+    tools = startTools()
+    const later = await tools.open(servers)
+    expect(namesOf(later)).toEqual([...OWN, 'create_ticket'])
+    const call = { tool: 'create_ticket', args: '{}' }
+    expect(await later.open({ ...call, ...(ofA && { of: ofA }) })).toEqual({
+      kind: 'invalid',
+      reason: expect.stringMatching(/"create_ticket" is not there any more.*action 60 are missing/),
+    })
+    const opened = await later.open({ ...call, tool: 'create_ticket_2', ...(ofB && { of: ofB }) })
+    if (opened.kind === 'call') await opened.deliver('m:1')
+    expect(called).toEqual(['b'])
+  })
+
   test('that the server refuses has failed, and a long result is cut', async () => {
     expect(await calling(() => text('no such order', { isError: true }))).toEqual({
       kind: 'answered',

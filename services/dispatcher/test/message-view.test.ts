@@ -18,6 +18,13 @@ const turn: Turn = {
   ],
 }
 
+test('a message does not show how the tools of its turns are found', () => {
+  const calls = [{ id: 'a', tool: 'findOrder', of: { action: 1, name: 'findOrder' }, args: '{}' }]
+  expect(detailOf(newRecord({ turns: [{ ...turn, calls }] }))).toMatchObject({
+    turns: [{ calls: [expect.not.objectContaining({ of: expect.anything() })] }],
+  })
+})
+
 test('a message shows the turns of its agent, with arguments as JSON where they are', () => {
   const { calls, ...rest } = turn
   expect(detailOf(newRecord({ turns: [turn] }))).toMatchObject({

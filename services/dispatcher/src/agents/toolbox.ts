@@ -1,7 +1,7 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import type { Channel } from '../channels/channels.ts'
 import type { PersonalContent } from '../message/message-record.ts'
-import type { ToolResult } from '../message/turn.ts'
+import type { ToolCall, ToolResult, ToolSource } from '../message/turn.ts'
 import type { Agent } from './agent.ts'
 import type { ToolDescription } from './model-client.ts'
 
@@ -10,11 +10,13 @@ export interface Toolbox {
   descriptions: ToolDescription[]
   /** What is missing of the tools, and why, in sentences for those who configure the assistant; 20 at most. */
   notes?: readonly string[]
+  /** What a name among the descriptions stands for. */
+  sourceOf(name: string): ToolSource | undefined
   /**
-   * What a call of a tool is. The arguments (JSON text of a model) are checked against the tool's schema: what does not
+   * What a call of a tool is. With `of` it is that tool, whatever the name stands for by now. The arguments (JSON text of a model) are checked against the tool's schema: what does not
    * fit, and a tool that is not there, is `invalid`, with a text that lets the model correct it.
    */
-  open(call: { tool: string; args: string }): Promise<OpenedTool>
+  open(call: Pick<ToolCall, 'tool' | 'args' | 'of'>): Promise<OpenedTool>
 }
 
 export type OpenedTool =

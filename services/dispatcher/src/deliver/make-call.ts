@@ -57,7 +57,7 @@ async function openToolbox(
 
 async function openCall(toolbox: Toolbox | undefined, call: ToolCall | undefined): Promise<OpenedTool> {
   if (toolbox === undefined || call === undefined) return { kind: 'invalid', reason: GONE }
-  return toolbox.open({ tool: call.tool, args: call.args })
+  return toolbox.open(call)
 }
 
 async function settleFailedCall(run: MessageRun, { index }: NextSend, reason: string): Promise<StepResult> {

@@ -1,7 +1,9 @@
+import { defined } from '@parley/shared/defined'
 import type { Agent } from '../agents/agent.ts'
 import type { ConversationItem } from '../agents/conversation.ts'
 import { isSeeing } from '../agents/model/seeing.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../agents/model-client.ts'
+import type { Toolbox } from '../agents/toolbox.ts'
 import { boundReached, MODEL_STEP } from '../agents/turns/bounds.ts'
 import { personItems, turnItems } from '../agents/turns/conversation-items.ts'
 import { choiceOf } from '../agents/turns/model-retry.ts'
@@ -89,7 +91,7 @@ async function ask(run: MessageRun, found: AgentMessage): Promise<StepResult> {
   if (loaded.kind === 'missing') return withoutAgent(run, loaded.reason)
   const { choices, agent } = loaded
   const choice = choices[choiceOf(record.tries, choices.length)] as ModelChoice
-  const request = await run.calling(() => requestOf(run, found, agent))
+  const { request, toolbox } = await run.calling(() => requestOf(run, found, agent))
   const use = useForTurn(record, { assistant: agent.assistant._id, choice })
   return startCall(run, found, {
     key: callKeyOf(record),
@@ -97,7 +99,11 @@ async function ask(run: MessageRun, found: AgentMessage): Promise<StepResult> {
     media: isSeeing(choice, request) ? 'images' : undefined,
     ask: (limits) => {
       const answer = askPassingOn(run, found, { choice, request: { ...request, ...limits } })
-      return agents.usage.meter(use, answer, limits.signal)
+      return agents.usage.meter(
+        use,
+        answer.then((result) => withSources(result, toolbox)),
+        limits.signal,
+      )
     },
   })
 }
@@ -130,12 +136,22 @@ async function withoutAgent(run: MessageRun, reason: string): Promise<RunResult>
 async function requestOf({ record, options }: MessageRun, found: AgentMessage, agent: Agent) {
   const { agents, channel, message } = found
   const { _id: messageId, workspace } = record
-  const { descriptions: tools } = await agents.openToolbox({ agent, channel, messageId, message })
+  const toolbox = await agents.openToolbox({ agent, channel, messageId, message })
   const earlier = await agents.readHistory(record, turnSettingsOf(channel.config))
   const { system, data } = agents.promptOf({ agent, channel, message, now: new Date(options.now()) })
   const facts: ConversationItem = { role: 'data', json: JSON.stringify(data) }
   const conversation = [...earlier, facts, ...personItems({ ...record, message }), ...turnItems(record)]
-  return { workspace, system, conversation, tools }
+  return { request: { workspace, system, conversation, tools: toolbox.descriptions }, toolbox }
+}
+
+/** What the names stand for may change until the calls are made: a server's list may be missing for a while. */
+function withSources(result: ModelResult, toolbox: Pick<Toolbox, 'sourceOf'>): ModelResult {
+  if (result.kind !== 'answered') return result
+  const calls = result.turn.calls.map((call) => ({
+    ...call,
+    ...defined({ of: toolbox.sourceOf(call.tool) }),
+  }))
+  return { ...result, turn: { ...result.turn, calls } }
 }
 
 /** Nothing of what a model answered leaves before it is stored. */

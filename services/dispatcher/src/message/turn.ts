@@ -20,10 +20,20 @@ export interface ToolCall {
   id: string
   /** The tool's name as the model was given it. */
   tool: string
+  /** What that name stood for then; left out where it stood for nothing. */
+  of?: ToolSource
   /** The arguments as JSON text, as the model wrote them. */
   args: string
   /** There once the tool has run, or can't. */
   result?: ToolResult
+}
+
+/** Where a tool comes from. */
+export interface ToolSource {
+  /** The id of its action; built-in tools are of none. */
+  action?: number
+  /** What it is called there: at most 256 characters. */
+  name: string
 }
 
 /** What a model is told of a call. */

@@ -7,7 +7,7 @@ import type { Agent } from '../../src/agents/agent.ts'
 import { createMediaSlots } from '../../src/agents/model/media-slots.ts'
 import { createAskSeeing } from '../../src/agents/model/seeing.ts'
 import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
-import type { OpenedTool } from '../../src/agents/toolbox.ts'
+import type { OpenedTool, Toolbox } from '../../src/agents/toolbox.ts'
 import { type AgentParts, createAgents } from '../../src/agents/turns/agents.ts'
 import { createUsage } from '../../src/agents/usage/usage.ts'
 import type { Callback, Delivery } from '../../src/channels/callback.ts'
@@ -43,7 +43,7 @@ export interface AgentBehaviour {
   /** What a model answers; a text is an answer without calls. */
   model(request: ModelRequest, choice: ModelChoice): ModelResult | string | Promise<ModelResult | string>
   /** What a tool is. */
-  open?(call: { tool: string; args: string }): OpenedTool
+  open?(call: Parameters<Toolbox['open']>[0]): OpenedTool
   /** What becomes of something that is sent to the person. */
   send?(delivery: Delivery): Outcome | Promise<Outcome>
   parts?: Partial<AgentParts>
@@ -268,6 +268,7 @@ export class AgentSystem {
       }),
       openToolbox: async () => ({
         descriptions: [{ name: 'note', description: '', inputSchema: { type: 'object' } }],
+        sourceOf: (name) => ({ action: 1, name }),
         open: async (call) => this.#openTool(call, alive),
       }),
       showTyping: () => {},
@@ -295,7 +296,7 @@ export class AgentSystem {
   }
 
   #openTool(
-    call: { tool: string; args: string },
+    call: Parameters<Toolbox['open']>[0],
     alive: <T>(work: () => T | Promise<T>) => Promise<T>,
   ): OpenedTool {
     const opened = this.#behaviour.open?.(call) ?? { kind: 'invalid', reason: `There is no ${call.tool}.` }

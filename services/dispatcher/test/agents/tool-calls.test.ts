@@ -19,6 +19,22 @@ describe('a call of a tool', () => {
     expect([record.state, system.sent]).toEqual(['delivered', [{ id: 'fails:1', text: 'It did not work.' }]])
   })
 
+  test('is of the tool whose name the model was given, also when the turn is read from the store', async () => {
+    const { model } = script(modelTurn('', [toolCall('note')]), 'Done.')
+    const asked: unknown[] = []
+    const system = line.start({
+      model,
+      open: ({ tool, of }) => {
+        asked.push([tool, of])
+        return note()
+      },
+    })
+    system.publish('sourced')
+    const record = await system.until('sourced')
+    const of = { action: 1, name: 'note' }
+    expect([asked, record.turns?.[0]?.calls[0]?.of]).toEqual([[['note', of]], of])
+  })
+
   test('that can not be made is given back to the model as an error, and the next one is made', async () => {
     const { model, requests } = script(
       modelTurn('', [toolCall('magic', {}, 'x'), toolCall('note', {}, 'y')]),

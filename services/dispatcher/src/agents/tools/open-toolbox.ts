@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { checkBytes, unstorable } from '@parley/shared/json-body'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
@@ -9,6 +10,7 @@ import type { ReadOperationCall } from '../../channels/functions/operation-call.
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import { MAX_TOOLS } from '../../channels/functions/tool-list.ts'
 import { MAX_WHATSAPP_TEXT } from '../../channels/whatsapp.ts'
+import type { ToolCall, ToolSource } from '../../message/turn.ts'
 import type { AgentAction } from '../agent.ts'
 import type { OpenToolbox, Toolbox } from '../toolbox.ts'
 import { createMcpTools } from './mcp-tools.ts'
@@ -21,6 +23,7 @@ import { uniqueName } from './tool-names.ts'
 const MAX_ARGS_BYTES = 256 * 1024
 const MAX_NAMED = 50
 const MAX_NOTES = 20
+const MAX_SOURCE_NAME = 256
 
 const PERSON_TOOLS: Record<Channel['callback'], readonly Tool[]> = {
   whatsapp: personTools(MAX_WHATSAPP_TEXT),
@@ -57,11 +60,26 @@ export function createOpenToolbox(options: {
       ...PERSON_TOOLS[channel.callback],
       ...(agent.type === 'taskManager' ? ownTaskTools(configuration, context) : []),
     ]
+    const ofAll = ofActions.flatMap(({ tools }, position): SourcedTool[] => {
+      const action = agent.actions[position]?._id
+      return tools.map((tool) => ({ tool, source: sourceOf(tool, action) }))
+    })
+    const ownSourced = own.map((tool): SourcedTool => ({ tool, source: sourceOf(tool) }))
     return toolboxOf(
-      [...own, ...ofActions.flatMap(({ tools }) => tools)],
+      [...ownSourced, ...ofAll],
       ofActions.flatMap(({ notes }) => notes),
     )
   }
+}
+
+interface SourcedTool {
+  tool: Tool
+  source: ToolSource | undefined
+}
+
+/** A longer name would be a large part of a turn, so its tool is found by the shown name. */
+function sourceOf({ name }: Tool, action?: number): ToolSource | undefined {
+  return name.length > MAX_SOURCE_NAME ? undefined : { name, ...defined({ action }) }
 }
 
 function ownTaskTools(configuration: Pick<InternalClient, 'post'>, context: Context): Tool[] {
@@ -75,35 +93,57 @@ function ownTaskTools(configuration: Pick<InternalClient, 'post'>, context: Cont
 }
 
 /** The first 128 of the tools, each under a name of its own. */
-function toolboxOf(tools: readonly Tool[], given: readonly string[]): Toolbox {
-  const named = new Map<string, Tool>()
-  for (const tool of tools.slice(0, MAX_TOOLS)) named.set(uniqueName(tool.name, named), tool)
+function toolboxOf(tools: readonly SourcedTool[], given: readonly string[]): Toolbox {
+  const named = new Map<string, SourcedTool>()
+  for (const one of tools.slice(0, MAX_TOOLS)) named.set(uniqueName(one.tool.name, named), one)
   const left = tools.length - named.size
   const all =
     left > 0 ? [`${left} more tools are left out: at most ${MAX_TOOLS} are given.`, ...given] : given
   const notes = all.slice(0, MAX_NOTES)
   return {
-    descriptions: [...named].map(([name, { description, inputSchema }]) => ({
-      name,
-      description,
-      inputSchema,
-    })),
+    descriptions: [...named].map(
+      ([
+        name,
+        {
+          tool: { description, inputSchema },
+        },
+      ]) => ({
+        name,
+        description,
+        inputSchema,
+      }),
+    ),
     notes,
+    sourceOf: (name) => named.get(name)?.source,
     async open(call) {
-      const tool = named.get(call.tool)
-      if (tool === undefined)
-        return { kind: 'invalid', reason: unknownTool(call.tool, [...named.keys()], notes) }
+      const found = call.of === undefined ? named.get(call.tool) : toolOf(named, call.of)
+      if (found === undefined) return { kind: 'invalid', reason: unknownTool(call, [...named.keys()], notes) }
       const args = readArgs(call.args)
-      return typeof args === 'string' ? { kind: 'invalid', reason: args } : tool.open(args)
+      return typeof args === 'string' ? { kind: 'invalid', reason: args } : found.tool.open(args)
     },
   }
 }
 
-function unknownTool(name: string, known: readonly string[], notes: readonly string[]): string {
+function toolOf(
+  named: ReadonlyMap<string, SourcedTool>,
+  { action, name }: ToolSource,
+): SourcedTool | undefined {
+  return named.values().find(({ source }) => source?.action === action && source?.name === name)
+}
+
+function unknownTool(
+  { tool, of }: Pick<ToolCall, 'tool' | 'of'>,
+  known: readonly string[],
+  notes: readonly string[],
+): string {
   const some = known.slice(0, MAX_NAMED).join(', ')
   const rest = known.length > MAX_NAMED ? ', …' : ''
   const tools = known.length === 0 ? 'There are no tools.' : `The tools are: ${some}${rest}.`
-  return [`There is no tool ${quoted(name)}.`, tools, ...notes].join(' ')
+  const missing =
+    of === undefined
+      ? `There is no tool ${quoted(tool)}.`
+      : `The tool that was ${quoted(tool)} is not there any more.`
+  return [missing, tools, ...notes].join(' ')
 }
 
 const MAX_QUOTED = 100

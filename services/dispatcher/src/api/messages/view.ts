@@ -43,7 +43,10 @@ export function detailOf(record: MessageRecord, before?: string): object {
 
 /** The arguments as JSON, where the model wrote JSON. */
 export function turnOf({ calls, ...turn }: Turn): object {
-  const shown = calls.map((call) => ({ ...call, args: jsonOrUndefined(call.args) ?? call.args }))
+  const shown = calls.map(({ of: _of, ...call }) => ({
+    ...call,
+    args: jsonOrUndefined(call.args) ?? call.args,
+  }))
   return { ...turn, calls: shown }
 }
 
