@@ -37,6 +37,20 @@ const toolsOf = ({ turns }: Parsed) =>
     turn.calls.map(({ tool, result }: Parsed) => [tool, result.state, result.status]),
   )
 
+/** What authorizes a user who reads assistants, messages, threads and the tasks that a rule admits. */
+async function roleOf(name: string, tasks: string): Promise<string> {
+  const resources = ['assistant', 'messages', 'threads'].map((resource) => ({
+    schema: `{{resource}} == '${resource}'`,
+    read: '{{account.workspace._id}}',
+    write: '',
+  }))
+  const permissions = [...resources, { schema: "{{resource}} == 'tasks'", read: tasks, write: '' }]
+  await clinic.call('POST', '/rest/roles', { name: name.toUpperCase(), permissions })
+  const user = { email: `${name}@example.com`, password: 'a long password' }
+  await clinic.call('POST', '/rest/users', { name, phone: '2', role: name.toUpperCase(), ...user })
+  return `Bearer ${((await post('/api/auth/login', user)).json as { accessToken: string }).accessToken}`
+}
+
 describe('POST /rest/assistant/{id}/try', () => {
   test('calls the tools, answers with the turns, and sends nothing to anybody', async () => {
     await clinic.script({ text: 'I look it up.', ...FREE }, call('callback', { message: 'Wait.' }), {
@@ -162,6 +176,22 @@ describe('POST /rest/assistant/{id}/prompt', () => {
     expect(ofTask.json.system).toContain('Current step: Find a time')
     expect(await post('/rest/assistant/1/prompt', { thread: 'nobody' })).toMatchObject({ status: 404 })
     expect(await post('/rest/assistant/1/prompt', { task: 999 })).toMatchObject({ status: 404 })
+  })
+
+  test('shows the task of a thread, as the thread itself does, to those alone whose role lets them read that task', async () => {
+    await clinic.script(call('createTask', { workflowName: 'Appointment' }), { text: 'Which day?' })
+    const { thread } = await clinic.ask('An appointment')
+    const { data } = (await clinic.call('GET', `/rest/tasks?extId=${thread}`)) as Parsed
+    const seenBy = async (name: string, tasks: string) => {
+      const authorization = await roleOf(name, tasks)
+      const as = async (method: string, path: string, body?: object) =>
+        (await clinic.request(method, path, body, { authorization })).json() as Promise<Parsed>
+      const { system } = await as('POST', '/rest/assistant/1/prompt', { thread })
+      const { task } = await as('GET', `/rest/threads/${thread}`)
+      return [system.includes('Current step: Find a time'), task?._id ?? null]
+    }
+    expect(await seenBy('some', `{{doc._id}} == ${data[0]._id}`)).toEqual([true, data[0]._id])
+    expect(await seenBy('others', `{{doc._id}} == ${data[0]._id + 1}`)).toEqual([false, null])
   })
 
   test('masks secrets, by their names and wherever those of its configs stand', async () => {

@@ -18,6 +18,7 @@ import { type AgentParts, agentTypeOf } from '../../agents/turns/agents.ts'
 import type { Channel, Channels } from '../../channels/channels.ts'
 import type { Collections } from '../../store/collections.ts'
 import { visibleTo } from '../messages/visible.ts'
+import { readableTask } from './readable-task.ts'
 import { idIn, requireDocument } from './require-assistant.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
@@ -59,7 +60,7 @@ export function promptRoutes(needed: Needed): Router {
       const type: AgentType = agentTypeOf(channel) ?? 'taskManager'
       const loaded = await needed.agents.loadAgent({
         ...{ channel, type, thread: thread ?? '', notBefore: Date.now() },
-        ...(given === undefined ? {} : { task: given }),
+        task: given,
       })
       if (loaded.kind === 'missing') throw new Problem('not_found', { detail: loaded.reason })
       const { agent } = loaded
@@ -88,12 +89,12 @@ async function lastMessage(
   return message as WebhookMessage
 }
 
-/** The task that was asked for; null for none at all, undefined for the thread's own. */
+/** The task that was asked for, else the thread's own where the caller may read it; null for none. */
 function taskGiven(
   needed: Needed,
   { caller, taskId, thread }: { caller: Caller; taskId: number | undefined; thread: string | undefined },
-): Promise<JsonObject> | null | undefined {
-  if (taskId === undefined) return thread === undefined ? null : undefined
+): Promise<JsonObject | null> | null {
+  if (taskId === undefined) return thread === undefined ? null : readableTask(needed, { caller, thread })
   return requireDocument(needed, { caller, resource: 'tasks', id: taskId, access: 'read' })
 }
 

@@ -38,14 +38,14 @@ export async function requireDocument(
   const path = `/internal/workspaces/${caller.workspace._id}/${resource}/${id}`
   const { data } = jsonObject.safeParse(await configuration.get(path))
   if (data === undefined) throw new Problem('not_found')
-  // Rules see what callers see, which is without it.
-  const { version: _version, ...document } = data
-  if (!admits(readable, document)) throw new Problem('not_found')
-  if (!admits(allowed, document))
-    throw new Problem('forbidden', { detail: `The role may not ${access} this.` })
+  if (!admits(readable, data)) throw new Problem('not_found')
+  if (!admits(allowed, data)) throw new Problem('forbidden', { detail: `The role may not ${access} this.` })
   return data
 }
 
-function admits(decision: Decision, document: object): boolean {
+/** Whether a decision lets a document of configuration's through. */
+export function admits(decision: Decision, data: JsonObject): boolean {
+  // Rules see what callers see, which is without it.
+  const { version: _version, ...document } = data
   return decision.kind === 'all' || (decision.kind === 'some' && decision.test(document))
 }

@@ -54,7 +54,12 @@ const task = z.object({
   currentStep: safeInteger,
 })
 const threadWithTask = z
-  .object({ ...thread.shape, task: task.nullable().describe('The active task of the thread') })
+  .object({
+    ...thread.shape,
+    task: task
+      .nullable()
+      .describe('The active task of the thread, where there is one that the caller may read'),
+  })
   .meta({ id: 'Thread', description: "A person's thread on a channel, with its task" })
 
 const entry = z

@@ -51,17 +51,15 @@ export function threadRoutes(options: ThreadRoutes): Router {
     .get(async (req, res) => {
       const { channel } = readQuery(channelQuery, req)
       const thread = await requireThread(options, res, { id: req.params.id, channel, access: 'read' })
-      res.json(await readThread(options, thread))
+      res.json(await readThread(options, { thread, caller: callerOf(res) }))
     })
     .patch(body, async (req, res) => {
       const { channel } = readQuery(channelQuery, req)
       const thread = await requireThread(options, res, { id: req.params.id, channel, access: 'write' })
-      const changed = await changeThread(options, {
-        thread,
-        change: parse(threadChange, req.body),
-        caller: callerOf(res),
-      })
-      res.json(await readThread(options, changed))
+      const caller = callerOf(res)
+      const change = parse(threadChange, req.body)
+      const changed = await changeThread(options, { thread, change, caller })
+      res.json(await readThread(options, { thread: changed, caller }))
     })
     .delete(async (req, res) => {
       const { channel } = readQuery(channelQuery, req)

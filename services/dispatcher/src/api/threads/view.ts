@@ -1,9 +1,12 @@
+import type { Authorizer } from '@parley/shared/authorizer'
 import type { InternalClient } from '@parley/shared/internal-client'
+import type { Caller } from '@parley/shared/internal-token'
 import { z } from 'zod'
 import type { Channel, Channels } from '../../channels/channels.ts'
 import { publicId } from '../../message/thread-name.ts'
 import type { ThreadRecord } from '../../message/thread-record.ts'
 import { SERVICE_WINDOW_MS } from '../../thread-log/service-window.ts'
+import { readableTask } from '../assistant/readable-task.ts'
 
 /** A thread as the API shows it. Free text goes out until `serviceWindowEndsAt`, where that is known. */
 export function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | undefined): object {
@@ -38,19 +41,18 @@ const taskSchema = z.object({
   currentStep: z.number(),
 })
 
-/** One thread, with its active task; null where it has none, or configuration is unavailable. */
+/** One thread, with its active task; null where it has none that the caller may read, or configuration is unavailable. */
 export async function readThread(
-  {
-    channels,
-    configuration,
-  }: { channels: Pick<Channels, 'find'>; configuration: Pick<InternalClient, 'get'> },
-  thread: ThreadRecord,
+  needed: {
+    authorizer: Authorizer
+    channels: Pick<Channels, 'find'>
+    configuration: Pick<InternalClient, 'get'>
+  },
+  { thread, caller }: { thread: ThreadRecord; caller: Caller },
 ): Promise<object> {
-  const { workspace, extId } = thread
-  const path = `/internal/workspaces/${workspace}/tasks?thread=${encodeURIComponent(extId)}`
   const [channel, task] = await Promise.all([
-    channels.find(workspace, thread.channel).catch(() => undefined),
-    configuration.get(path).catch(() => undefined),
+    needed.channels.find(thread.workspace, thread.channel).catch(() => undefined),
+    readableTask(needed, { caller, thread: thread.extId }).catch(() => null),
   ])
   return { ...threadView(thread, channel), task: taskSchema.safeParse(task).data ?? null }
 }
