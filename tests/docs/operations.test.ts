@@ -106,8 +106,8 @@ describe('without anything to look at', () => {
   })
 
   test('both sides of the alert for partitions have a number', () => {
-    const [held, all] = exprOf('PartitionsUnheld').split(' < ')
-    expect([held, all]).toEqual([
+    const sides = exprOf('PartitionsUnheld').split(' < ')
+    expect(sides).toEqual([
       '(sum(parley_partitions_held) or vector(0))',
       '(max(parley_partitions) or max(max_over_time(parley_partitions[1h])) or vector(1))',
     ])

@@ -167,7 +167,7 @@ function endedSince(
     .find(
       {
         subscription,
-        order: { $gte: orderSince(since) },
+        order: { $gte: sequenceSince(since) },
         state: state ?? { $in: ['delivered', 'failed'] },
       },
       { projection: { order: 1 }, maxTimeMS: QUERY_MS },
@@ -178,7 +178,7 @@ function endedSince(
 }
 
 /** The least order of what was made since a time, which may say microseconds. */
-function orderSince(time: string): number {
+function sequenceSince(time: string): number {
   const [, micros = ''] = /\.\d{3}(\d{1,3})/.exec(time) ?? []
   return sequenceAt(Date.parse(time)) + Number(micros.padEnd(3, '0'))
 }
