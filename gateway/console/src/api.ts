@@ -56,13 +56,22 @@ export const parley = createParley(options)
 const patient = createParley({ ...options, timeoutMs: PATIENT_MS })
 
 /** Calls the API by a path and returns the JSON of the response. Throws a `ParleyError`, or `TypeError` without a response. */
-export function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
-  return request(method, path, options) as Promise<T>
+export async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
+  return (await request(method, path, options)).data as T
+}
+
+/** Reads something with the `ETag` of its version, where it has one. */
+export async function readTagged<T>(
+  path: string,
+  options: CallOptions,
+): Promise<{ data: T; etag: string | undefined }> {
+  const { data, response } = await request('GET', path, options)
+  return { data: data as T, etag: response.headers.get('etag') ?? undefined }
 }
 
 /** The same for what is no JSON. */
-export function callForBlob(path: string): Promise<Blob> {
-  return request('GET', path, { parseAs: 'blob' }) as Promise<Blob>
+export async function callForBlob(path: string): Promise<Blob> {
+  return (await request('GET', path, { parseAs: 'blob' })).data as Blob
 }
 
 /** Paths are made of names of resources here, which the types of the client do not follow. */
@@ -70,7 +79,7 @@ async function request(
   method: string,
   path: string,
   { query, patient: isPatient, ...rest }: CallOptions & { parseAs?: 'blob' },
-): Promise<unknown> {
+): Promise<{ data?: unknown; response: Response }> {
   const { api } = isPatient ? patient : parley
   const send = api.request as unknown as (
     method: string,
@@ -82,7 +91,8 @@ async function request(
     ...rest,
     params: { query: Object.fromEntries(given) },
   })
-  return called.response.ok ? called.data : succeeded(Promise.resolve(called))
+  if (!called.response.ok) await succeeded(Promise.resolve(called))
+  return called
 }
 
 /** Every request goes this way, so that what can't be reached is known. */

@@ -2,7 +2,7 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { call, logOut, unreachable } from './api.ts'
 import { Button, Dialog, Notices } from './components/actions.tsx'
-import { Failure, Loading } from './components/basics.tsx'
+import { Failure, Loading, NotFound } from './components/basics.tsx'
 import { Icon, type IconName } from './components/icon.tsx'
 import { useKeys } from './components/keyboard.ts'
 import { followLive } from './live.ts'
@@ -196,17 +196,6 @@ function Navigation({ pages, current, caller }: NavigationProps) {
         </div>
       </div>
     </header>
-  )
-}
-
-function NotFound() {
-  return (
-    <div class="empty">
-      <h1 class="empty-title">There is no such page</h1>
-      <p class="quiet">
-        It may need rights that your role does not have. <a href={hrefOf('/')}>Go to the overview</a>
-      </p>
-    </div>
   )
 }
 

@@ -7,7 +7,10 @@ export interface Finding {
   message: string
 }
 
+/** Resources whose documents have a page elsewhere than below `/assistants`. */
+const PAGES: Record<string, string> = { channels: '/channels', subscriptions: '/events' }
+
 /** The page of the document that a finding is about, below `/console`. */
 export function hrefOfFinding({ resource, _id }: Pick<Finding, 'resource' | '_id'>): string {
-  return resource === 'channels' ? `/channels/${_id}` : `/assistants/${resource}/${_id}`
+  return `${PAGES[resource] ?? `/assistants/${resource}`}/${_id}`
 }

@@ -23,10 +23,19 @@ export function fieldsOf(error: Error | undefined): readonly FieldProblem[] {
   return (error instanceof ParleyError && error.problem?.errors) || []
 }
 
+/** Whether somebody changed what was to be written since it was read. */
+export const isChangedSince = (error: Error | undefined): boolean =>
+  error instanceof ParleyError && error.status === 412
+
+/** Whether there is nothing any more. */
+export const isGone = (error: Error | undefined): boolean =>
+  error instanceof ParleyError && error.status === 404
+
 /** An error in words. */
 export function messageOf(error: Error): string {
   if (error instanceof InputError) return error.message
   if (!(error instanceof ParleyError)) return 'The gateway could not be reached. It is tried again.'
   const { problem, status } = error
+  if (isChangedSince(error)) return 'This was changed since it was loaded here, so it was not saved.'
   return problem?.detail ?? problem?.title ?? `The gateway responded with ${status}.`
 }

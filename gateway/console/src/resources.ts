@@ -1,4 +1,4 @@
-import { call, listAll } from './api.ts'
+import { call, listAll, readTagged } from './api.ts'
 
 /** A document of the configuration, of any resource. */
 export interface Document {
@@ -71,9 +71,6 @@ export const CHANNELS: Resource = {
   }),
 }
 
-export const resourceNamed = (path: string | undefined): Resource | undefined =>
-  RESOURCES.find((one) => one.path === path)
-
 export const titleOf = ({ _id, name, role }: Document): string => name || role || `No. ${_id}`
 
 /** The documents that a field may refer to, as choices. */
@@ -82,6 +79,27 @@ export async function choicesOf(path: string): Promise<{ value: number; name: st
   return documents.map((one) => ({ value: one._id, name: `${titleOf(one)} (${one._id})` }))
 }
 
-/** A document with its version, so that nobody's later change is overwritten. */
-export const readDocument = (path: string, id: string, signal?: AbortSignal): Promise<Document> =>
-  call<Document>('GET', `/rest/${path}/${id}`, signal ? { signal } : {})
+/** A document as it was read, with the tag of that version. */
+export interface Version<T = Document> {
+  data: T
+  etag: string | undefined
+}
+
+export const readDocument = <T = Document>(
+  path: string,
+  id: string,
+  signal: AbortSignal,
+): Promise<Version<T>> => readTagged<T>(`/rest/${path}/${id}`, { signal })
+
+/** Puts a document in place of the version that was read. Refused with 412 where somebody changed it since. */
+export function replaceDocument<T = Document>(
+  path: string,
+  id: string,
+  { body, read }: { body: object; read: Version<unknown> },
+): Promise<T> {
+  return call<T>('PUT', `/rest/${path}/${id}`, { body, headers: onlyOver(read) })
+}
+
+/** The header that lets a change be made to that version only. */
+export const onlyOver = ({ etag }: Version<unknown>): Record<string, string> =>
+  etag === undefined ? {} : { 'if-match': etag }

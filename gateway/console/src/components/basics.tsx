@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { exactTime, relativeTime, shortTime } from '../format.ts'
 import { fieldsOf, messageOf } from '../problems.ts'
+import { hrefOf } from '../router.ts'
 import { ScrollRegion } from './scroll-region.tsx'
 
 type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'info'
@@ -112,6 +113,16 @@ export function Empty({ title, children }: { title: string; children?: Component
     </div>
   )
 }
+
+/** What stands where there is no page, or none for the caller's role. */
+export const NotFound = () => (
+  <div class="empty">
+    <h1 class="empty-title">There is no such page</h1>
+    <p class="quiet">
+      It may need rights that your role does not have. <a href={hrefOf('/')}>Go to the overview</a>
+    </p>
+  </div>
+)
 
 /** Placeholder lines while something is loaded for the first time. */
 export const Loading = ({ lines = 4 }: { lines?: number }) => (

@@ -2,7 +2,7 @@ import { MASK } from '@parley/shared/secret-keys'
 import { useState } from 'preact/hooks'
 import { useLoad } from '../load.ts'
 import { type Schema, schemaNamed, withoutNull } from '../openapi.ts'
-import { fieldsOf, InputError } from '../problems.ts'
+import { fieldsOf, InputError, isChangedSince } from '../problems.ts'
 import { choicesOf } from '../resources.ts'
 import { mask, unmask } from '../secrets.ts'
 import { Button } from './actions.tsx'
@@ -20,6 +20,8 @@ interface SchemaFormProps {
   onSave?: (values: Values) => Promise<unknown>
   /** Follows what is typed. */
   onTyped?: (field: string, value: unknown) => void
+  /** Loads what is there now, in place of what is typed here. */
+  onReload?: () => void
   action: string
 }
 
@@ -28,7 +30,8 @@ const IGNORED = new Set(['_id', 'createdAt', 'updatedAt', 'key'])
 const LONG = new Set(['description', 'backstory', 'instructions', 'goal', 'submitWhen'])
 
 /** A form made from a schema of the API: references become choices, free-form objects JSON with secrets masked. */
-export function SchemaForm({ schema: name, initial, references, onSave, onTyped, action }: SchemaFormProps) {
+export function SchemaForm(props: SchemaFormProps) {
+  const { schema: name, initial, references, onSave, onTyped, onReload, action } = props
   const schema = useLoad(`schema ${name}`, () => schemaNamed(name))
   const [values, setValues] = useState<Values>(initial)
   const [texts, setTexts] = useState<Record<string, string>>({})
@@ -71,6 +74,12 @@ export function SchemaForm({ schema: name, initial, references, onSave, onTyped,
         />
       ))}
       <Failure error={error} />
+      {isChangedSince(error) && onReload && (
+        <div class="actions">
+          <Button onClick={onReload}>Load it again</Button>
+          <p class="note">What you typed here is lost then.</p>
+        </div>
+      )}
       {onSave && (
         <div class="actions">
           <Button type="submit" kind="primary" disabled={busy}>

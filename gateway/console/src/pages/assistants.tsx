@@ -2,12 +2,23 @@ import { useState } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
 import type { PageProps } from '../app.tsx'
 import { Button, DeleteButton, LinkButton, notify } from '../components/actions.tsx'
-import { Card, Empty, Failure, Loading, PageHead, State, Tabs, Time } from '../components/basics.tsx'
+import {
+  Card,
+  Empty,
+  Failure,
+  Loading,
+  NotFound,
+  PageHead,
+  State,
+  Tabs,
+  Time,
+} from '../components/basics.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { SchemaForm } from '../components/schema-form.tsx'
 import type { Finding } from '../findings.ts'
 import { useLoad } from '../load.ts'
-import { type Document, RESOURCES, readDocument, resourceNamed, titleOf } from '../resources.ts'
+import { isGone } from '../problems.ts'
+import { type Document, RESOURCES, readDocument, replaceDocument, titleOf } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { AssistantPrompt } from './assistant-prompt.tsx'
@@ -18,8 +29,9 @@ import { WorkflowGraph } from './workflow-graph.tsx'
 /** The configuration of what the assistants do: lists of its resources, and a form for each document. */
 export function AssistantsPage({ rest: [path, id] }: PageProps) {
   const readable = RESOURCES.filter((one) => may('read', one.path))
-  const resource = resourceNamed(path) ?? readable[0]
-  if (resource === undefined) return <Empty title="Your role can’t read assistants" />
+  if (readable.length === 0) return <Empty title="Your role can’t read assistants" />
+  const resource = path === undefined ? readable[0] : readable.find((one) => one.path === path)
+  if (resource === undefined) return <NotFound />
   if (id !== undefined) return <DocumentPage key={`${resource.path} ${id}`} resource={resource} id={id} />
   const tabs = readable.map((one) => ({ href: hrefOf(`/assistants/${one.path}`), name: capital(one.many) }))
   return (
@@ -85,7 +97,11 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
   const { path, one, many } = resource
   const isNew = id === 'new'
   const back = { href: hrefOf(`/assistants/${path}`), label: capital(many) }
-  const { data, error, reload } = useLoad(`${path} ${id}`, (signal) =>
+  const {
+    data: read,
+    error,
+    reload,
+  } = useLoad(`${path} ${id}`, (signal) =>
     isNew ? Promise.resolve(undefined) : readDocument(path, id, signal),
   )
   const [typed, setTyped] = useState<Record<string, unknown>>({})
@@ -95,11 +111,6 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
     const created = await call<Document>('POST', `/rest/${path}`, { body })
     notify(`${one} ${titleOf(created)} is there.`)
     navigate(`/assistants/${path}/${created._id}`)
-  }
-  const change = async (body: object) => {
-    await call('PUT', `/rest/${path}/${id}`, { body })
-    notify('Saved.')
-    reload()
   }
   if (isNew)
     return (
@@ -115,13 +126,19 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
         </Card>
       </>
     )
-  if (data === undefined)
+  if (read === undefined || isGone(error))
     return (
       <>
         <PageHead title={one} back={back} />
         {error ? <Failure error={error} /> : <Loading />}
       </>
     )
+  const { data } = read
+  const change = async (body: object) => {
+    await replaceDocument(path, id, { body, read })
+    notify('Saved.')
+    reload()
+  }
   const remove = async () => {
     await call('DELETE', `/rest/${path}/${id}`)
     notify(`${one} ${titleOf(data)} was deleted.`)
@@ -150,6 +167,7 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
           key={data.updatedAt}
           {...{ schema: `${one}Body`, initial: data, references: resource.references, action: 'Save' }}
           onTyped={follow}
+          onReload={reload}
           {...(writable ? { onSave: change } : {})}
         />
       </Card>

@@ -4,7 +4,7 @@ import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Card, Failure } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import type { Hook } from '../hooks.ts'
-import type { Document } from '../resources.ts'
+import { onlyOver, type Version } from '../resources.ts'
 
 const SECRETS = [
   {
@@ -21,25 +21,29 @@ const SECRETS = [
 ]
 
 interface SecretsProps {
-  channel: Document
+  channel: Version
   hook: Hook | undefined
   onChanged(): void
 }
 
 /** Replaces the secrets of a channel one by one; none is shown. */
-export function ChannelSecrets({ channel, hook, onChanged }: SecretsProps) {
+export function ChannelSecrets({ channel: read, hook, onChanged }: SecretsProps) {
+  const channel = read.data
   const [replacing, setReplacing] = useState<(typeof SECRETS)[number]>()
   const config = (channel.config ?? {}) as Record<string, unknown>
   const isWhatsapp = channel.hook === 'whatsapp' || channel.callback === 'whatsapp'
-  const change = async (part: object) => {
-    await call('PATCH', `/rest/channels/${channel._id}`, { body: { config: part } })
-    onChanged()
+  const change = async (part: object, headers: Record<string, string> = {}) => {
+    try {
+      await call('PATCH', `/rest/channels/${channel._id}`, { body: { config: part }, headers })
+    } finally {
+      onChanged()
+    }
   }
   const rotate = async () => {
     const own = Array.isArray(config.signingSecrets) ? config.signingSecrets : []
     const current = own[0] ?? hook?.signingSecret?.value
     // The one before stays until the next rotation, so that receivers can change over.
-    await change({ signingSecrets: [newSigningSecret(), ...(current ? [current] : [])] })
+    await change({ signingSecrets: [newSigningSecret(), ...(current ? [current] : [])] }, onlyOver(read))
     notify('New signing secret; the one before goes on working until the next rotation.')
   }
   return (

@@ -7,7 +7,8 @@ import { SchemaForm } from '../components/schema-form.tsx'
 import type { Finding } from '../findings.ts'
 import type { Hook } from '../hooks.ts'
 import { useLoad } from '../load.ts'
-import { CHANNELS, type Document, readDocument, titleOf } from '../resources.ts'
+import { isGone } from '../problems.ts'
+import { CHANNELS, type Document, readDocument, replaceDocument, titleOf } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { Findings, HistoryCard } from './assistants.tsx'
@@ -90,18 +91,23 @@ function ChannelList() {
 
 function ChannelPage({ id }: { id: string }) {
   const back = { href: hrefOf('/channels'), label: 'Channels' }
-  const { data, error, reload } = useLoad(`channel ${id}`, (signal) => readDocument('channels', id, signal))
+  const {
+    data: read,
+    error,
+    reload,
+  } = useLoad(`channel ${id}`, (signal) => readDocument('channels', id, signal))
   const hook = useLoad(`hook ${id}`, () => hookOf(Number(id)), { everyMs: 3_000 })
-  if (data === undefined)
+  if (read === undefined || isGone(error))
     return (
       <>
         <PageHead title="Channel" back={back} />
         {error ? <Failure error={error} /> : <Loading />}
       </>
     )
+  const { data } = read
   const writable = may('write', 'channels')
   const save = async (body: object) => {
-    await call('PUT', `/rest/channels/${id}`, { body })
+    await replaceDocument('channels', id, { body, read })
     notify('Saved.')
     reload()
   }
@@ -122,11 +128,12 @@ function ChannelPage({ id }: { id: string }) {
       </PageHead>
       <Findings resource="channels" id={data._id} />
       {hook.data && <HookCard hook={hook.data} config={(data.config ?? {}) as Record<string, unknown>} />}
-      {writable && <ChannelSecrets channel={data} hook={hook.data} onChanged={reload} />}
+      {writable && <ChannelSecrets channel={read} hook={hook.data} onChanged={reload} />}
       <Card title="Settings">
         <SchemaForm
           key={data.updatedAt}
           {...{ schema: 'ChannelBody', initial: data, references: CHANNELS.references, action: 'Save' }}
+          onReload={reload}
           {...(writable ? { onSave: save } : {})}
         />
       </Card>

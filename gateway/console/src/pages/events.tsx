@@ -1,4 +1,3 @@
-import { call } from '../api.ts'
 import type { PageProps } from '../app.tsx'
 import { LinkButton } from '../components/actions.tsx'
 import { Badge, Empty, PageHead, Time } from '../components/basics.tsx'
@@ -63,7 +62,3 @@ export function SubscriptionState({ of: { active, failing, full, disabled } }: {
   if (failing) return <Badge tone="warn">failing</Badge>
   return <Badge tone="good">active</Badge>
 }
-
-/** The subscription as it is now. */
-export const readSubscription = (id: string, signal: AbortSignal): Promise<Subscription> =>
-  call('GET', `/rest/subscriptions/${id}`, { signal })

@@ -1,6 +1,6 @@
 import type { ComponentType } from 'preact'
 import type { PageProps } from '../app.tsx'
-import { Empty, PageHead, Tabs } from '../components/basics.tsx'
+import { Empty, NotFound, PageHead, Tabs } from '../components/basics.tsx'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { ApiTokens } from './api-tokens.tsx'
@@ -44,8 +44,9 @@ const SECTIONS: readonly Section[] = [
 /** Users, roles, API tokens and the audit log. */
 export function PeoplePage({ rest: [path, id] }: PageProps) {
   const readable = SECTIONS.filter(({ reads }) => may('read', reads))
-  const current = readable.find((one) => one.path === path) ?? readable[0]
-  if (current === undefined) return <Empty title="Your role can’t read people" />
+  if (readable.length === 0) return <Empty title="Your role can’t read people" />
+  const current = path === undefined ? readable[0] : readable.find((one) => one.path === path)
+  if (current === undefined) return <NotFound />
   const tabs = readable.map((one) => ({ href: hrefOf(`/people/${one.path}`), name: one.name }))
   const Section = current.section
   return (

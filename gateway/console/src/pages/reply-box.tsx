@@ -43,8 +43,8 @@ export function ReplyBox({ thread, onSent }: { thread: Thread; onSent(): void })
   const [draft, setDraft] = useState(EMPTY)
   const [error, setError] = useState<Error>()
   const [busy, setBusy] = useState(false)
-  // The same until it has gone, so that a repeat is the same reply.
-  const key = useRef(crypto.randomUUID())
+  // The same as long as it says the same and has not gone, so that a repeat is the same reply.
+  const last = useRef<{ content: string; key: string } | undefined>(undefined)
   const set = (field: keyof Draft) => (value: string) => setDraft((before) => ({ ...before, [field]: value }))
   const reply = replyOf(kind, draft)
   const send = async (event: Event) => {
@@ -53,9 +53,11 @@ export function ReplyBox({ thread, onSent }: { thread: Thread; onSent(): void })
     setBusy(true)
     setError(undefined)
     try {
-      const headers = { 'idempotency-key': key.current }
+      const content = JSON.stringify([thread._id, reply])
+      if (last.current?.content !== content) last.current = { content, key: crypto.randomUUID() }
+      const headers = { 'idempotency-key': last.current.key }
       await call('POST', `/rest/threads/${thread._id}/messages`, { body: reply, headers })
-      key.current = crypto.randomUUID()
+      last.current = undefined
       setDraft(EMPTY)
       onSent()
     } catch (thrown) {

@@ -3,28 +3,35 @@ import { call } from '../api.ts'
 import { Button, DeleteButton, Dialog, notify, Paste } from '../components/actions.tsx'
 import { Card, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useLoad } from '../load.ts'
+import { isGone } from '../problems.ts'
+import { readDocument, replaceDocument } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import type { Subscription } from '../subscriptions.ts'
 import { Findings, HistoryCard } from './assistants.tsx'
 import { Deliveries } from './deliveries.tsx'
-import { readSubscription, SubscriptionState } from './events.tsx'
+import { SubscriptionState } from './events.tsx'
 
 const BACK = { href: hrefOf('/events'), label: 'Events' }
 
 /** One subscription: how it goes, what was delivered, and what may be done to it. */
 export function SubscriptionPage({ id, query }: { id: string; query: URLSearchParams }) {
   const path = `/rest/subscriptions/${id}`
-  const { data, error, reload } = useLoad(path, (signal) => readSubscription(id, signal), { everyMs: 5_000 })
+  const {
+    data: read,
+    error,
+    reload,
+  } = useLoad(path, (signal) => readDocument<Subscription>('subscriptions', id, signal), { everyMs: 5_000 })
   const [secret, setSecret] = useState<string>()
   const writable = may('write', 'subscriptions')
-  if (data === undefined)
+  if (read === undefined || isGone(error))
     return (
       <>
         <PageHead title="Subscription" back={BACK} />
         {error ? <Failure error={error} /> : <Loading />}
       </>
     )
+  const { data } = read
   const test = async () => {
     await call('POST', `${path}/test`)
     notify('A test event is on its way.')
@@ -35,7 +42,7 @@ export function SubscriptionPage({ id, query }: { id: string; query: URLSearchPa
   }
   const replaceSecret = async () => {
     const body = { ...bodyOf(data), signingSecret: null }
-    setSecret((await call<Subscription>('PUT', path, { body })).signingSecret)
+    setSecret((await replaceDocument<Subscription>('subscriptions', id, { body, read })).signingSecret)
     reload()
   }
   const remove = async () => {

@@ -1,0 +1,153 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import type { Page } from 'playwright-core'
+import { consoleSystem } from './console-system.ts'
+import { signIn } from './pages.ts'
+
+const system = consoleSystem()
+const { onPage, open } = system
+const call = (method: string, path: string, body?: object) =>
+  system.parley.call(method, path, { token: system.garden.token, ...(body && { body }) })
+const read = async (path: string) => (await call('GET', path)).json
+
+const CHANNEL = {
+  ...{ name: 'Line', description: '', extId: 'line', hook: 'whatsapp', callback: 'whatsapp' },
+  handlerUrl: 'native:agents/echo',
+}
+
+beforeAll(async () => {
+  const { simulatorUrl } = system.parley.system
+  const config = { phoneNumberId: '5001', accessToken: 'secret', apiUrl: `${simulatorUrl}/v23.0` }
+  const event = { name: 'Ours', url: `${simulatorUrl}/nothing-there`, events: ['message.dead'] }
+  for (const [path, body] of [
+    ['/rest/channels/1', { ...CHANNEL, config }],
+    ['/rest/jobs/3', { role: 'Guide', goal: 'Onboard', description: '', defaultWorkflow: 1 }],
+    ['/rest/assistant/3', { name: 'Bia', description: '', backstory: 'Friendly.', job: 3 }],
+    ['/rest/subscriptions/3', event],
+  ] as const)
+    expect((await call('PUT', path, body)).status).toBe(200)
+})
+
+const save = (page: Page) => page.getByRole('button', { name: 'Save' }).click()
+
+describe('a document that somebody else changed after the page had read it', () => {
+  test.each([
+    ['an assistant', '/assistants/assistant/3', '/rest/assistant/3'],
+    ['a channel', '/channels/1', '/rest/channels/1'],
+  ])('is not overwritten, and can be loaded again: %s', async (_name, page_, path) => {
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, page_, 'form')
+      await page.getByLabel('Name', { exact: true }).fill('Mine')
+      const changed = await call('PATCH', path, { description: 'Theirs' })
+      expect(changed.status).toBe(200)
+      await save(page)
+      await page.getByText('This was changed since it was loaded here').waitFor()
+      expect(await read(path)).toMatchObject({ name: changed.json.name, description: 'Theirs' })
+
+      await page.getByRole('button', { name: 'Load it again' }).click()
+      await eventually(async () =>
+        (await page.getByLabel('Description').inputValue()) === 'Theirs' ? true : undefined,
+      )
+      await page.getByLabel('Name', { exact: true }).fill('Mine')
+      await save(page)
+      await page.getByText('Saved.').waitFor()
+      expect(await read(path)).toMatchObject({ name: 'Mine', description: 'Theirs' })
+    })
+  })
+
+  test('nor are its signing secrets, where two people rotate them', async () => {
+    const secretsOf = async () =>
+      ((await read('/rest/channels/1')).config as { signingSecrets: string[] }).signingSecrets
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/channels/1', 'form')
+      const theirs = [`whsec_${'A'.repeat(43)}=`]
+      expect((await call('PATCH', '/rest/channels/1', { config: { signingSecrets: theirs } })).status).toBe(
+        200,
+      )
+      const rotate = page.getByRole('button', { name: 'Rotate the signing secret' })
+      await rotate.click()
+      await page.getByText('This was changed since it was loaded here').waitFor()
+      expect(await secretsOf()).toEqual(theirs)
+      await eventually(async () => {
+        await rotate.click()
+        return (await secretsOf()).length === 2 ? true : undefined
+      })
+      expect((await secretsOf())[1]).toBe(theirs[0])
+    })
+  })
+})
+
+describe('a path', () => {
+  test('of a finding about a subscription leads to that subscription', async () => {
+    const finding = {
+      ...{ code: 'disabled_subscription', resource: 'subscriptions', _id: 3, path: '/disabled' },
+      message: 'It is turned off',
+    }
+    await onPage({}, async (page) => {
+      await page.route('**/rest/check', (route) => route.fulfill({ json: { data: [finding], next: null } }))
+      await signIn(page, system.url, system.garden)
+      await page.getByRole('link', { name: 'subscriptions 3' }).click()
+      await page.getByRole('heading', { name: 'Ours' }).waitFor()
+    })
+  })
+
+  test.each(['/assistants/subscriptions/3', '/assistants/nothing', '/people/nothing'])(
+    'that names no resource is no page: %s',
+    async (path) => {
+      await onPage({}, async (page) => {
+        await signIn(page, system.url, system.garden)
+        await open(page, path, '.empty')
+        await page.getByRole('heading', { name: 'There is no such page' }).waitFor()
+      })
+    },
+  )
+})
+
+test('a reply whose response was lost can be edited and sent, and the same one is sent once', async () => {
+  const message = {
+    extId: 'line',
+    user: { name: 'Joana', phone: '5511988887777' },
+    answer: {},
+    input: 'Hello',
+  }
+  await call('POST', '/api/hooks/whatsapp', { ...message, thread: { extId: 'joana' } })
+  const thread = await eventually(
+    async () => ((await read('/rest/threads')).data as { _id: string }[])[0]?._id,
+  )
+  expect((await call('PATCH', `/rest/threads/${thread}`, { handler: 'person' })).status).toBe(200)
+  await onPage({}, async (page) => {
+    await signIn(page, system.url, system.garden)
+    await open(page, `/conversations/${thread}`, '.reply')
+    const path = `**/rest/threads/${thread}/messages`
+    const reply = page.getByRole('textbox', { name: 'Your reply' })
+    const failure = page.locator('.reply .failure')
+    const losingResponses = async (text: string) => {
+      await page.route(path, async (route) => {
+        if (route.request().method() !== 'POST') return route.fallback()
+        await route.fetch()
+        await route.abort()
+      })
+      await reply.fill(text)
+      await reply.press('Enter')
+      await failure.waitFor()
+      await page.unroute(path)
+    }
+    const goes = async () => {
+      await reply.press('Enter')
+      await failure.waitFor({ state: 'detached' })
+      await eventually(async () => ((await reply.inputValue()) === '' ? true : undefined))
+    }
+    await losingResponses('Is it you?')
+    await goes()
+    await losingResponses('Good mornin')
+    await reply.fill('Good morning, Joana')
+    await goes()
+  })
+  const sends = await eventually(async () => {
+    const sent = await system.parley.sends('5001')
+    return sent.length >= 4 ? sent : undefined
+  })
+  expect(sends.map(({ text }) => text).slice(1)).toEqual(['Is it you?', 'Good mornin', 'Good morning, Joana'])
+})
