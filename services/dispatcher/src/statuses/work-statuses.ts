@@ -144,12 +144,11 @@ function withStatus(sends: Send[], status: SendStatus): Send[] {
 
 /**
  * What is sent again has the provider's id of the attempt that failed until the next one is taken: that it was sent, or
- * failed, is old then, unlike that it was delivered after all. Nor does its failure say anything of what was taken since.
+ * failed, is old then, unlike that it was delivered after all.
  */
 function isOfEarlierAttempt(send: Send, { state, providerId }: SendStatus): boolean {
-  if (send.providerId === undefined || state === 'delivered' || state === 'read') return false
   const isSentAgain = send.state === 'pending' || send.state === 'claimed'
-  return isSentAgain === (send.providerId === providerId)
+  return isSentAgain && send.providerId === providerId && (state === 'sent' || state === 'failed')
 }
 
 /** A status from another workspace's webhook can't be about this message. */
