@@ -1,3 +1,4 @@
+import { alignItems } from '@parley/shared/masked-items'
 import { isSecretKey, MASK } from '@parley/shared/secret-keys'
 
 type Json = Record<string, unknown>
@@ -14,16 +15,23 @@ export function mask(value: unknown, secret = false): unknown {
   return secret && value !== null ? MASK : value
 }
 
-/** What was typed, with the secrets of `before` where the mask was left. */
+/** What was typed, with the secrets of `before` where the mask was left and it is certain which was meant. */
 export function unmask(typed: unknown, before: unknown): unknown {
+  return restore(
+    typed,
+    alignItems(typed, before, (one, other) => one === other),
+  )
+}
+
+function restore(typed: unknown, before: unknown): unknown {
   if (typed === MASK) return before ?? typed
   if (Array.isArray(typed))
-    return typed.map((one, at) => unmask(one, Array.isArray(before) ? before[at] : undefined))
+    return typed.map((one, at) => restore(one, Array.isArray(before) ? before[at] : undefined))
   if (isObject(typed))
     return Object.fromEntries(
       Object.entries(typed).map(([key, one]) => [
         key,
-        unmask(one, isObject(before) ? before[key] : undefined),
+        restore(one, isObject(before) ? before[key] : undefined),
       ]),
     )
   return typed

@@ -94,9 +94,12 @@ test('a mask in a body leaves the stored secret unchanged, and is refused where 
   const again = await put('channels/2', { ...channel, name: 'New', config: masked })
   expect(again.json.config).toEqual(config)
   const patched = await server.call('PATCH', '/rest/channels/2', {
-    body: { config: { signingSecrets: [MASK, secret('third')], nested: { credentials: { user: MASK } } } },
+    body: {
+      config: { signingSecrets: [secret('third'), MASK, MASK], nested: { credentials: { user: MASK } } },
+    },
   })
-  expect(patched.json.config).toEqual({ ...config, signingSecrets: [secret('first'), secret('third')] })
+  const signingSecrets = [secret('third'), secret('first'), secret('second')]
+  expect(patched.json.config).toEqual({ ...config, signingSecrets })
   expect(stored.json.createdAt).toBe(patched.json.createdAt)
 
   const errors = async (method: string, path: string, body: unknown) => {
@@ -110,8 +113,42 @@ test('a mask in a body leaves the stored secret unchanged, and is refused where 
     422,
     ['/config/a~1b/apiKey'],
   ])
-  const wider = { config: { signingSecrets: [MASK, MASK, MASK] } }
-  expect(await errors('PATCH', 'channels/2', wider)).toEqual([422, ['/config/signingSecrets/2']])
+  const wider = { config: { signingSecrets: [MASK, MASK, MASK, MASK] } }
+  expect(await errors('PATCH', 'channels/2', wider)).toEqual([
+    422,
+    [0, 1, 2, 3].map((at) => `/config/signingSecrets/${at}`),
+  ])
+})
+
+describe('a mask in a list', () => {
+  const servers = (...names: string[]) => names.map((name) => ({ name, token: secret(name) }))
+  const withMask = (...names: string[]) => names.map((name) => ({ name, token: MASK }))
+  const patch = async (part: object) => {
+    const { status, json } = await server.call('PATCH', '/rest/channels/8', { body: { config: part } })
+    return status === 200 ? json.config : [status, json.errors]
+  }
+  const nothingAt = (path: string) => [422, [expect.objectContaining({ path, code: 'nothing_stored' })]]
+
+  test('keeps the secret of the item it stands in, wherever that was', async () => {
+    await put('channels/8', { ...channel, config: { servers: servers('a', 'b', 'c') } })
+    expect(await patch({ servers: withMask('c', 'b') })).toEqual({ servers: servers('c', 'b') })
+    expect(await patch({ servers: withMask('renamed', 'b') })).toEqual({
+      servers: [{ name: 'renamed', token: secret('c') }, ...servers('b')],
+    })
+    expect(await patch({ servers: [...withMask('b'), { name: 'd', token: MASK }] })).toEqual(
+      nothingAt('/config/servers/1/token'),
+    )
+  })
+
+  test('is refused beside a new signing secret that may stand for either of the stored ones', async () => {
+    await put('channels/8', { ...channel, config: { signingSecrets: [secret('current'), secret('old')] } })
+    expect(await patch({ signingSecrets: [secret('new'), MASK] })).toEqual(
+      nothingAt('/config/signingSecrets/1'),
+    )
+    expect(await patch({ signingSecrets: [secret('current'), MASK] })).toEqual({
+      signingSecrets: [secret('current'), secret('old')],
+    })
+  })
 })
 
 test('the same secrets sent again change nothing, and a mask does not restore the secret of a deleted document', async () => {

@@ -1,5 +1,6 @@
 import { pointerSegment } from '@parley/shared/json-body'
 import type { JsonObject } from '@parley/shared/json-object'
+import { alignItems } from '@parley/shared/masked-items'
 import { type FieldError, Problem } from '@parley/shared/problem'
 import { isSealed, mapSecrets, type SecretBox, type SecretLeaf } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-keys'
@@ -10,7 +11,8 @@ const IN_IMPORT = { where: 'import', secrets: 2_000, characters: 4 * 1024 * 1024
 
 /**
  * What a caller sent with its secrets sealed. One that has not changed, or is masked, stays as it is sealed,
- * so that the same document stays the same; `errors` names the masked ones that have no stored secret.
+ * so that the same document stays the same; `errors` names the masked ones that have no stored secret, or none that is
+ * certain to be theirs.
  */
 export function sealFields(options: {
   secrets: SecretBox
@@ -21,20 +23,32 @@ export function sealFields(options: {
 }): { fields: JsonObject; errors: FieldError[] } {
   const { secrets, workspace, current } = options
   const errors: FieldError[] = []
+  const own = alignItems(options.fields, current, sameSecret(secrets, workspace))
   const fields = mapSecrets(options.fields, (leaf, path) => {
-    const stored = leafAt(current, path)
+    const stored = leafAt(own, path)
     if (leaf === MASK && stored === undefined) {
       const pointer = path.map((key) => `/${pointerSegment(key)}`).join('')
       errors.push({
         path: pointer,
         code: 'nothing_stored',
-        message: `${MASK} keeps a secret, but there is none`,
+        message: `${MASK} keeps a secret, but there is none that is certain to be meant`,
       })
       return leaf
     }
     return sealLeaf({ secrets, workspace, leaf, stored })
   })
   return { fields, errors }
+}
+
+/** Whether a secret is the stored one; each is opened once. */
+function sameSecret(secrets: SecretBox, workspace: number) {
+  const opened = new Map<string, SecretLeaf | undefined>()
+  const open = (sealed: string) => {
+    if (!opened.has(sealed)) opened.set(sealed, secrets.open(sealed, workspace))
+    return opened.get(sealed)
+  }
+  return (sent: unknown, stored: unknown): boolean =>
+    sent === stored || (typeof stored === 'string' && sent === open(stored))
 }
 
 function sealLeaf(options: {
@@ -53,8 +67,8 @@ function sealLeaf(options: {
   return opened === undefined || secrets.isCurrent(stored) ? stored : secrets.seal(opened, workspace)
 }
 
-function leafAt(root: JsonObject | undefined, path: readonly string[]): SecretLeaf | undefined {
-  let value: unknown = root
+function leafAt(root: unknown, path: readonly string[]): SecretLeaf | undefined {
+  let value = root
   for (const key of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
     value = (value as JsonObject)[key]

@@ -1,0 +1,122 @@
+import { isSecretKey, MASK } from './secret-keys.ts'
+
+type Members = Record<string, unknown>
+
+/** Whether a secret as it was sent is the stored one. */
+type IsSame = (sent: unknown, stored: unknown) => boolean
+
+/**
+ * `stored` with the items of its arrays where `sent` has them, so that a masked secret of `sent` finds its own under
+ * its own path. An item with a masked secret is found by what else it has; where that is not certain, as for a
+ * list of secrets that is not as long any more, nothing is in its place.
+ */
+export function alignItems(sent: unknown, stored: unknown, isSame: IsSame): unknown {
+  return contentOf(sent).secrets.includes(MASK) ? align(sent, stored, { inside: false, isSame }) : stored
+}
+
+interface Place {
+  /** Whether the value lies under a secret key already. */
+  inside: boolean
+  isSame: IsSame
+}
+
+function align(sent: unknown, stored: unknown, place: Place): unknown {
+  if (Array.isArray(sent) && Array.isArray(stored)) {
+    const positions = pairItems(sent, stored, place)
+    return sent.map((item, at) => {
+      const position = positions[at]
+      return position === undefined ? undefined : align(item, stored[position], place)
+    })
+  }
+  if (!isObject(sent) || !isObject(stored)) return stored
+  return Object.fromEntries(
+    Object.entries(stored).map(([key, inner]) => {
+      const inside = place.inside || isSecretKey(key)
+      return [key, Object.hasOwn(sent, key) ? align(sent[key], inner, { ...place, inside }) : inner]
+    }),
+  )
+}
+
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+interface Content {
+  /** What is not secret, and where the secrets are, as JSON; the same whatever the order of members. */
+  open: string
+  /** In a fixed order, so that the same `open` has them at the same places. */
+  secrets: unknown[]
+}
+
+function contentOf(value: unknown, inside = false): Content {
+  const secrets: unknown[] = []
+  const openOf = (inner: unknown, secret: boolean): string => {
+    if (Array.isArray(inner)) return `[${inner.map((item) => openOf(item, secret)).join()}]`
+    if (isObject(inner)) {
+      const members = Object.keys(inner)
+        .sort()
+        .map((key) => `${JSON.stringify(key)}:${openOf(inner[key], secret || isSecretKey(key))}`)
+      return `{${members.join()}}`
+    }
+    if (!secret || inner === null || inner === undefined) return JSON.stringify(inner ?? null)
+    return `*${secrets.push(inner)}`
+  }
+  const open = openOf(value, inside)
+  return { open, secrets }
+}
+
+/** For each item of `sent` the position of the same item in `stored`; undefined where it is not certain. */
+function pairItems(sent: unknown[], stored: unknown[], { inside, isSame }: Place): (number | undefined)[] {
+  const [ours, theirs] = [sent, stored].map((items) => items.map((item) => contentOf(item, inside)))
+  const own = sent.map((_, at) => at)
+  if (ours === undefined || theirs === undefined || !ours.some(isMasked)) return own
+  const agree = (one: Content, other: Content | undefined) =>
+    one.open === other?.open &&
+    one.secrets.every((secret, at) => secret === MASK || isSame(secret, other.secrets[at]))
+  if (ours.length === theirs.length && ours.every((one, at) => agree(one, theirs[at]))) return own
+  const pairs: (number | undefined)[] = sent.map(() => undefined)
+  for (const open of new Set(ours.map((one) => one.open))) {
+    const alike = (items: Content[]) => [...items.keys()].filter((at) => items[at]?.open === open)
+    pairAlike(alike(ours), alike(theirs), { ours, theirs, pairs, agree })
+  }
+  pairEdited(pairs, ours, theirs)
+  return pairs
+}
+
+const isMasked = ({ secrets }: Content): boolean => secrets.includes(MASK)
+
+/** Items that differ in their secrets at most: those with a known secret first, then as many masked as are left. */
+function pairAlike(
+  sent: number[],
+  stored: number[],
+  options: {
+    ours: Content[]
+    theirs: Content[]
+    pairs: (number | undefined)[]
+    agree(one: Content, other: Content | undefined): boolean
+  },
+): void {
+  const { ours, theirs, pairs, agree } = options
+  const left = new Set(stored)
+  const hasPlain = (at: number) => ours[at]?.secrets.some((secret) => secret !== MASK) === true
+  for (const at of sent.filter(hasPlain)) {
+    const one = ours[at]
+    const same = [...left].filter((position) => one && agree(one, theirs[position]))
+    const [first] = same
+    if (one === undefined || first === undefined || (isMasked(one) && same.length > 1)) continue
+    pairs[at] = first
+    left.delete(first)
+  }
+  const masked = sent.filter((at) => pairs[at] === undefined && ours[at] && isMasked(ours[at]))
+  if (masked.length !== left.size || (masked.length > 1 && masked.some(hasPlain))) return
+  const positions = [...left]
+  masked.forEach((at, index) => {
+    pairs[at] = positions[index]
+  })
+}
+
+/** The one item that was edited in its place, all others being in theirs. */
+function pairEdited(pairs: (number | undefined)[], ours: Content[], theirs: Content[]): void {
+  if (ours.length !== theirs.length) return
+  const [edited, ...others] = [...ours.keys()].filter((at) => ours[at]?.open !== theirs[at]?.open)
+  if (edited !== undefined && others.length === 0 && !pairs.includes(edited)) pairs[edited] ??= edited
+}
