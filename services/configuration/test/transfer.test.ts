@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from '@jest/globals'
+import { definitions } from '../src/resources/all-resources.ts'
 import { RESOURCES } from '../src/resources/definition.ts'
 import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'
@@ -118,6 +119,38 @@ test('an import with errors in half of it is refused with every error, and appli
   for (const path of ['jobs/1000', 'channels/1000', 'configs/1000']) {
     expect((await server.call('GET', `/rest/${path}`)).status).toBe(404)
   }
+})
+
+test('an import with the same key twice is refused, and applies nothing', async () => {
+  const configs = [800, 801].map((_id) => ({ _id, key: 'twice', ...bodies.configs }))
+  for (const query of ['', '?dryRun=true']) {
+    const { status, json } = await load({ version: 1, resources: { configs } }, { query })
+    expect([status, json.errors]).toEqual([
+      422,
+      [{ path: '/resources/configs/1/key', code: 'repeated', message: 'the key is there already' }],
+    ])
+  }
+  expect((await server.call('GET', '/rest/configs/800')).status).toBe(404)
+})
+
+test('an import that would create more than a workspace may have is refused, and applies nothing', async () => {
+  const subscriptions = Array.from({ length: definitions.subscriptions.most ?? 0 }, (_, at) => ({
+    _id: 100 + at,
+    ...bodies.subscriptions,
+  }))
+  const jobs = [{ _id: 1, ...bodies.jobs }]
+  await server.call('PUT', '/rest/subscriptions/1', { body: bodies.subscriptions, workspace: 8 })
+  for (const query of ['', '?dryRun=true']) {
+    const body = { version: 1, resources: { jobs, subscriptions } }
+    const { status, json } = await load(body, { query, workspace: 8 })
+    expect([status, json.errors]).toEqual([
+      422,
+      [expect.objectContaining({ path: '/resources/subscriptions', code: 'too_many' })],
+    ])
+  }
+  expect((await server.call('GET', '/rest/jobs/1', { workspace: 8 })).status).toBe(404)
+  const rest = { version: 1, resources: { subscriptions: subscriptions.slice(1) } }
+  expect((await load(rest, { workspace: 8 })).status).toBe(200)
 })
 
 test("export and import follow the caller's permissions for each resource", async () => {

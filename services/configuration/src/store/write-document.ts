@@ -1,5 +1,5 @@
 import { Problem } from '@parley/shared/problem'
-import type { ResourceDefinition } from '../resources/definition.ts'
+import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
 import type { Database } from './database.ts'
 import type { IdCounter } from './id-counter.ts'
 import {
@@ -120,12 +120,17 @@ async function requireRoom(
   workspace: number,
 ): Promise<void> {
   if (most === undefined) return
-  const there = await database
-    .documents(name)
-    .countDocuments({ '_id.workspace': workspace, ...LIVE }, { limit: most })
-  if (there < most) return
+  if ((await countLive(database, { resource: name, workspace, most })) < most) return
   const message = `a workspace has at most ${most} ${name}`
   throw new Problem('validation_failed', { errors: [{ path: '', code: 'too_many', message }] })
+}
+
+/** How many documents a workspace has, counted up to `most`. */
+export function countLive(
+  database: Pick<Database, 'documents'>,
+  { resource, workspace, most }: { resource: ResourceName; workspace: number; most: number },
+): Promise<number> {
+  return database.documents(resource).countDocuments({ '_id.workspace': workspace, ...LIVE }, { limit: most })
 }
 
 function written(as: Authorship['as'], by: Author): Authorship {

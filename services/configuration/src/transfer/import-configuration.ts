@@ -15,7 +15,7 @@ import { authorOf } from '../store/stored-document.ts'
 import { KeyTaken } from '../store/write-document.ts'
 import { configurationExample, configurationSchema } from './configuration-format.ts'
 import { type Imported, parseImport, requireNone } from './parse-import.ts'
-import { importedDocument, type PlannedStep, planStep } from './plan-import.ts'
+import { errorsOfRoom, importedDocument, type PlannedStep, planStep } from './plan-import.ts'
 
 const AT_A_TIME = 16
 const importQuery = z.object({ dryRun: queryFlag })
@@ -47,6 +47,7 @@ export function importConfiguration(dependencies: Dependencies): RequestHandler 
     // In the order of the documents, whichever was looked at first.
     requireNone(outcomes.flatMap((outcome) => ('errors' in outcome ? outcome.errors : [])))
     const plan = outcomes.flatMap((outcome) => ('step' in outcome ? [outcome.step] : []))
+    requireNone(await errorsOfRoom(database, caller.workspace._id, plan))
     if (!dryRun) {
       const due = imported.filter((_, at) => plan[at]?.action !== 'unchanged')
       await inBatches(due, (each) => apply(dependencies, caller, accessTo(access, each), each))

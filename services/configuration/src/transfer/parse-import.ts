@@ -38,10 +38,14 @@ export function parseImport(body: unknown): Imported[] {
   const errors: FieldError[] = []
   const imported = TRANSFERRED.flatMap((name) => {
     const seen = new Set<unknown>()
+    const keys = new Set<unknown>()
     return (resources[name] ?? []).flatMap((entry, at) => {
       const path = `/resources/${name}/${at}`
       if (seen.has(entry._id)) errors.push({ path, code: 'repeated', message: 'the id is there already' })
       if (entry._id !== undefined) seen.add(entry._id)
+      if (keys.has(entry.key))
+        errors.push({ path: `${path}/key`, code: 'repeated', message: 'the key is there already' })
+      if (typeof entry.key === 'string') keys.add(entry.key)
       return parseEntry(definitions[name], entry, { path, errors })
     })
   })

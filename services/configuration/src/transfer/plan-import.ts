@@ -1,13 +1,15 @@
 import type { Caller } from '@parley/shared/internal-token'
-import { Problem } from '@parley/shared/problem'
+import { type FieldError, Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { requireMayBecome, requireWritable, type WriteAccess } from '../access/access.ts'
 import { buildDocument, withoutOwnFields } from '../documents/body.ts'
 import { locate } from '../documents/store-document.ts'
 import { changesBetween } from '../history/write-history.ts'
+import { definitions } from '../resources/all-resources.ts'
 import type { ResourceName } from '../resources/definition.ts'
 import type { Database } from '../store/database.ts'
 import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
+import { countLive } from '../store/write-document.ts'
 import type { Imported } from './parse-import.ts'
 
 /** What an import does with one document. */
@@ -87,4 +89,23 @@ async function requireKeyFree(options: {
   if (owner === undefined) return
   const message = `is the key of ${definition.name}/${owner.doc._id}`
   throw new Problem('validation_failed', { errors: [{ path: `${path}/key`, code: 'key_taken', message }] })
+}
+
+/** The resources of which a workspace would have more than it may. */
+export async function errorsOfRoom(
+  database: Database,
+  workspace: number,
+  plan: readonly PlannedStep[],
+): Promise<FieldError[]> {
+  const errors: FieldError[] = []
+  for (const name of new Set(plan.map(({ resource }) => resource))) {
+    const { most } = definitions[name]
+    const created = plan.filter(({ resource, action }) => resource === name && action === 'create').length
+    if (most === undefined || created === 0) continue
+    const there = await countLive(database, { resource: name, workspace, most })
+    if (there + created <= most) continue
+    const message = `a workspace has at most ${most} ${name}; there are ${there}, and ${created} would be created`
+    errors.push({ path: `/resources/${name}`, code: 'too_many', message })
+  }
+  return errors
 }
