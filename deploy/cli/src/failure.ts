@@ -24,7 +24,7 @@ export const EXIT_MEANINGS: readonly [number, string][] = [
   [EXIT.notFound, 'There is no such message, channel or file'],
   [EXIT.refused, 'Parley refused the request as it stands'],
   [EXIT.unavailable, 'Parley can not be reached, is unavailable or limits the rate: try again later'],
-  [EXIT.bug, 'Something else: a bug of this program'],
+  [EXIT.bug, 'Something else: the output can not be written, or a bug of this program'],
   [130, 'Interrupted'],
 ]
 
@@ -39,6 +39,12 @@ export class Failure extends Error {
     this.name = 'Failure'
     this.exitCode = exitCode
   }
+}
+
+/** The failure of writing somewhere: a full disk, a folder that is not the caller's. */
+export function unwritable(where: string, error: unknown): Failure {
+  const { code, message } = error as NodeJS.ErrnoException
+  return new Failure(`${where} can not be written (${code ?? message}).`, EXIT.bug)
 }
 
 /** Says on the error stream what failed and what to do, and returns the exit code. */

@@ -1,9 +1,11 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createParley, type Parley } from '@parley/client'
 import type { SessionTokens } from '@parley/client/session'
+import { isGatewayUrl, URL_EXAMPLES } from './arguments.ts'
 import { EXIT, Failure } from './failure.ts'
+import { replaceFile } from './replace-file.ts'
 
 /** Who is logged in where, as `parley login` stores it. */
 export interface Profile {
@@ -40,10 +42,7 @@ export function readProfile(): Profile | undefined {
 export function writeProfile(profile: Profile): void {
   const path = profilePath()
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const next = `${path}.${process.pid}`
-  writeFileSync(next, `${JSON.stringify(profile, null, 2)}\n`, { mode: 0o600 })
-  chmodSync(next, 0o600)
-  renameSync(next, path)
+  replaceFile(path, `${JSON.stringify(profile, null, 2)}\n`, { ownerOnly: true })
 }
 
 export function removeProfile(): void {
@@ -60,11 +59,8 @@ export function currentProfile(): Profile {
       'You are not logged in. Run parley login, or set PARLEY_URL and PARLEY_TOKEN.',
       EXIT.unauthenticated,
     )
-  if (!URL.canParse(chosen))
-    throw new Failure(
-      `PARLEY_URL is not a URL: ${chosen}. It looks like https://parley.example.com`,
-      EXIT.usage,
-    )
+  if (!isGatewayUrl(chosen))
+    throw new Failure(`PARLEY_URL is not a URL: ${chosen}. ${URL_EXAMPLES}`, EXIT.usage)
   if (token) return { url: chosen, token }
   // A session is no other gateway's.
   if (stored === undefined || new URL(stored.url).origin !== new URL(chosen).origin)

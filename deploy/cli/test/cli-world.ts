@@ -29,6 +29,8 @@ export interface RunOptions {
 export interface Somebody {
   folder: string
   run(args: string[], options?: RunOptions): Promise<Ran>
+  /** With a redirection or a pipe after it. */
+  piped(args: string[], rest: string): Promise<Ran>
   /** Its output, line by line of JSON. */
   json(args: string[], options?: RunOptions): Promise<Record<string, unknown>[]>
   /** At a terminal (util-linux `script`): each reply is typed when its question is there. */
@@ -46,8 +48,9 @@ export function somebody(environment: Record<string, string> = {}): Somebody {
   const env = { PATH, HOME, XDG_CONFIG_HOME: folder, TERM: 'xterm-256color', ...environment }
   const start = (command: string, args: string[], options: RunOptions = {}) =>
     spawn(command, args, { env: { ...env, ...options.env }, timeout: RUN_MS, cwd: folder })
-  const run = async (args: string[], options: RunOptions = {}): Promise<Ran> => {
-    const child = start(PARLEY, args, options)
+  const run = (args: string[], options?: RunOptions) => finish(PARLEY, args, options)
+  const finish = async (command: string, args: string[], options: RunOptions = {}): Promise<Ran> => {
+    const child = start(command, args, options)
     child.stdin.end(options.input ?? '')
     const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)]
     const code = await exitOf(child)
@@ -56,6 +59,7 @@ export function somebody(environment: Record<string, string> = {}): Somebody {
   return {
     folder,
     run,
+    piped: (args, rest) => finish('bash', ['-c', `'${[PARLEY, ...args].join("' '")}' ${rest}`]),
     async json(args, options) {
       const { stdout, stderr } = await run([...args, '--json'], options)
       if (stdout === '') throw new Error(`nothing was written: ${stderr}`)

@@ -165,6 +165,15 @@ describe('parley', () => {
     expect(stderr).toContain(text)
   })
 
+  test.each([['login', '--token-stdin'], ['check']])(
+    'an address in PARLEY_URL without its scheme ends %s with 2 and says what is right',
+    async (...args) => {
+      ana = somebody({ PARLEY_URL: 'parley.example.com:443', PARLEY_TOKEN: 't' })
+      const { code, stderr } = await ana.run(args, { input: 'token' })
+      expect([code, stderr]).toEqual([2, expect.stringContaining('It looks like https://parley.example.com')])
+    },
+  )
+
   test('without a gateway ends with 7, as JSON too', async () => {
     ana = somebody({ PARLEY_URL: 'http://127.0.0.1:1', PARLEY_TOKEN: 't' })
     const { code, stderr } = await ana.run(['why', 'x', '--json'])

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { succeeded } from '@parley/client/parley-error'
@@ -43,6 +43,27 @@ describe('parley export and import', () => {
     expect((await succeeded(world.client.api.GET('/rest/channels/{id}', { params }))).name).toBe('Support')
     expect((await ana.run(['import', file])).stdout).toContain('1 created, 1 updated, 0 unchanged.')
     expect((await succeeded(world.client.api.GET('/rest/channels/{id}', { params }))).name).toBe('Sales')
+  })
+
+  test('a file with secrets replaces one that others could read, and is readable by its user only', async () => {
+    const file = join(ana.folder, 'secrets.json')
+    writeFileSync(file, 'before', { mode: 0o644 })
+    expect((await ana.run(['export', file, '--secrets'])).code).toBe(0)
+    expect(readFileSync(file, 'utf8')).toContain('secret-token')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const left = readdirSync(ana.folder).filter((name) => name.startsWith('secrets.json.'))
+    expect(left).toEqual([])
+  })
+
+  test('output that can not be written ends with 70 and says so; one that nobody reads any more ends with 0', async () => {
+    const full = { code: 70, stdout: '', stderr: 'error: The output can not be written (ENOSPC).\n' }
+    expect(await ana.piped(['export'], '> /dev/full')).toEqual(full)
+    expect(await ana.piped(['export'], '| true; exit ${PIPESTATUS[0]}')).toMatchObject({
+      code: 0,
+      stderr: '',
+    })
+    const { code, stderr } = await ana.run(['export', join(ana.folder, 'missing', 'acme.json')])
+    expect([code, stderr]).toEqual([70, expect.stringContaining('acme.json can not be written (ENOENT)')])
   })
 
   test('a file that is not there ends with 5, and one that is no configuration with 6', async () => {

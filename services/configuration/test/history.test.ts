@@ -57,6 +57,41 @@ test('the history has who wrote each version, when and what changed, also throug
   expect(data[3].changes).toContainEqual({ path: '/context', after: { $ref: 'x', preserve: 1 } })
 })
 
+test('a thread that is erased is erased in the history of its tasks, also of those deleted or given to another', async () => {
+  const taskOf = (extId: string, context: string) => ({ ...bodies.tasks, extId, context: { said: context } })
+  await server.call('PUT', '/rest/tasks/70', { body: taskOf('person', 'a secret') })
+  await server.call('PUT', '/rest/tasks/71', { body: taskOf('person', 'a secret') })
+  await server.call('DELETE', '/rest/tasks/71')
+  await server.call('PUT', '/rest/tasks/72', { body: taskOf('person', 'a secret') })
+  await server.call('PUT', '/rest/tasks/72', { body: taskOf('another', 'said by another') })
+  await server.call('PUT', '/rest/tasks/73', { body: taskOf('another', 'said by another') })
+  await server.call('DELETE', '/rest/tasks/73')
+  expect(JSON.stringify(await history('tasks/71', 2))).toContain('a secret')
+  const erase = () =>
+    server.callAs('dispatcher', '/internal/workspaces/1/tasks/erase', {
+      ...{ method: 'POST', body: { thread: 'person' } },
+    })
+  expect((await erase()).json).toEqual({ erased: true })
+  for (const [id, versions] of [
+    [70, 2],
+    [71, 3],
+    [72, 3],
+  ] as const) {
+    const shown = await eventually(
+      () => server.call('GET', `/rest/tasks/${id}/history`),
+      ({ json, text }) => json.data?.length === versions && !text.includes('a secret'),
+    )
+    expect(shown.json.data[0].changes.flatMap((change: object) => Object.keys(change))).not.toContain(
+      'before',
+    )
+  }
+  expect((await server.call('GET', '/rest/tasks/71')).status).toBe(404)
+  expect((await server.call('GET', '/rest/tasks/72')).json.context).toEqual({ said: 'said by another' })
+  expect(JSON.stringify(await history('tasks/73', 2))).toContain('said by another')
+  await erase()
+  expect((await server.call('GET', '/rest/tasks/72')).headers.get('etag')).toBe('"3"')
+})
+
 test('the history is paged, and visible only to callers who can read the document', async () => {
   await server.call('PUT', '/rest/tasks/6', { body: { ...bodies.tasks, status: 'active' } })
   for (let count = 0; count < 60; count++) {

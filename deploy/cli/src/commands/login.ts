@@ -5,7 +5,7 @@ import { createParley } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
 import type { SessionTokens } from '@parley/client/session'
 import type { Command } from 'commander'
-import { url as urlArgument } from '../arguments.ts'
+import { isGatewayUrl, URL_EXAMPLES, url as urlArgument } from '../arguments.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { paint, say, sayJson } from '../output.ts'
 import { profilePath, readProfile, removeProfile, writeProfile } from '../profile.ts'
@@ -54,6 +54,8 @@ async function logIn(options: Options): Promise<void> {
   const { json } = options
   const gateway =
     options.url ?? process.env.PARLEY_URL ?? (await ask(`Address [${LOCAL_URL}]: `, '--url')) ?? ''
+  if (gateway !== '' && !isGatewayUrl(gateway))
+    throw new Failure(`${gateway} is not the address of a gateway. ${URL_EXAMPLES}`, EXIT.usage)
   const url = urlArgument(gateway || LOCAL_URL)
   const profile = {
     url,

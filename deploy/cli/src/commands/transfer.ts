@@ -1,11 +1,12 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { text as streamText } from 'node:stream/consumers'
 import type { Schemas } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
 import type { Command } from 'commander'
-import { EXIT, Failure } from '../failure.ts'
+import { EXIT, Failure, unwritable } from '../failure.ts'
 import { paint, printable, say, sayJson } from '../output.ts'
 import { connect } from '../profile.ts'
+import { replaceFile } from '../replace-file.ts'
 
 type Configuration = Schemas['Configuration']
 type Change = Schemas['ImportPlan']['plan'][number]
@@ -21,10 +22,18 @@ export function addExport(program: Command): void {
       const configuration = await succeeded(connect().api.GET('/rest/export', { params: { query } }))
       const text = `${JSON.stringify(configuration, null, 2)}\n`
       if (file === undefined) return void process.stdout.write(text)
-      writeFileSync(file, text, { mode: secrets ? 0o600 : 0o644 })
+      writeOutput(file, text, { ownerOnly: secrets === true })
       if (json) sayJson({ file })
       else say(`Written to ${file}.`)
     })
+}
+
+function writeOutput(file: string, text: string, options: { ownerOnly: boolean }): void {
+  try {
+    replaceFile(file, text, options)
+  } catch (error) {
+    throw unwritable(file, error)
+  }
 }
 
 export function addImport(program: Command): void {

@@ -41,6 +41,8 @@ export interface ResourceDefinition {
   lookups?: readonly (readonly string[])[]
   /** Messages are applied to its documents, each to one and once. */
   appliesMessages?: true
+  /** The field that names the thread with which a document is erased; what it named before is retained. */
+  thread?: string
   /** What the service itself sets besides ids and times; in what callers send it is ignored. */
   own?: {
     shape: z.ZodRawShape

@@ -35,6 +35,7 @@ export const task: ResourceDefinition = {
   ],
   lookups: [TASK_LOOKUP],
   appliesMessages: true,
+  thread: 'extId',
   errorsOfChange: ({ by, from, to }) => {
     // Both have passed the schema.
     const [before, after] = [from?.status as TaskStatus | undefined, to.status as TaskStatus]

@@ -52,6 +52,8 @@ export interface StoredDocument {
   doc?: ResourceDocument
   /** Ids of the messages that were applied to it, latest last; at most {@link MAX_APPLIED}. Kept through deletion. */
   applied?: readonly string[]
+  /** The threads that it belonged to and whose erasure its history still awaits, also through deletion. */
+  formerThreads?: readonly string[]
 }
 
 /** A document that is there. */
@@ -68,10 +70,14 @@ export function toStored(options: {
   written: Authorship
   doc: ResourceDocument | undefined
   applied?: readonly string[] | undefined
+  formerThreads?: readonly string[]
 }): StoredDocument {
-  const { definition, address, version, written, doc } = options
-  const applied = options.applied && { applied: options.applied }
-  if (doc === undefined) return { _id: address, version, deleted: true, written, ...applied }
+  const { definition, address, version, written, doc, formerThreads = [] } = options
+  const retained = {
+    ...(options.applied && { applied: options.applied }),
+    ...(formerThreads.length > 0 && { formerThreads }),
+  }
+  if (doc === undefined) return { _id: address, version, deleted: true, written, ...retained }
   return {
     _id: address,
     version,
@@ -79,7 +85,7 @@ export function toStored(options: {
     written,
     keys: indexKeys(definition, doc),
     doc: escapeKeys(doc),
-    ...applied,
+    ...retained,
   }
 }
 
@@ -91,6 +97,24 @@ export function withApplied(
   messageId: string | undefined,
 ): StoredDocument['applied'] {
   return messageId === undefined ? applied : [...(applied ?? []), messageId].slice(-MAX_APPLIED)
+}
+
+/** The threads that a document belonged to before it became `doc`, without one that is erased. */
+export function formerThreadsOf(
+  { thread }: ResourceDefinition,
+  change: {
+    stored: StoredDocument | null
+    doc: ResourceDocument | undefined
+    erasing?: string | undefined
+  },
+): string[] {
+  if (thread === undefined) return []
+  const { stored, doc, erasing } = change
+  const [before, after] = [liveDocument(stored)?.doc, doc].map((each) => valueAt(each, thread))
+  const threads = new Set(stored?.formerThreads)
+  if (typeof before === 'string' && before !== after) threads.add(before)
+  if (erasing !== undefined) threads.delete(erasing)
+  return [...threads]
 }
 
 /** The live document in `stored`; undefined when there is none or it is deleted. */
@@ -153,6 +177,12 @@ const APPLIED = {
   partialFilterExpression: { applied: { $exists: true } },
 } as const
 
+/** Finds the documents that belonged to a thread. */
+const FORMER_THREADS = {
+  key: { '_id.workspace': 1, formerThreads: 1 },
+  partialFilterExpression: { formerThreads: { $exists: true } },
+} as const
+
 /** Every index of one resource's collection. */
 export function indexesOf(definition: ResourceDefinition): mongoose.mongo.IndexDescription[] {
   const fields = Object.keys(definition.indexed)
@@ -168,6 +198,7 @@ export function indexesOf(definition: ResourceDefinition): mongoose.mongo.IndexD
     partialFilterExpression: LIVE,
   }))
   if (definition.appliesMessages) indexes.push(APPLIED)
+  if (definition.thread !== undefined) indexes.push(FORMER_THREADS)
   if (!definition.keyed) return indexes
   const key = { '_id.workspace': 1, 'doc.key': 1 } as const
   return [...indexes, { key, unique: true, partialFilterExpression: { 'doc.key': { $exists: true } } }]

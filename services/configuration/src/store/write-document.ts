@@ -6,6 +6,7 @@ import {
   type Address,
   type Author,
   type Authorship,
+  formerThreadsOf,
   LIVE,
   type LiveDocument,
   liveDocument,
@@ -70,6 +71,8 @@ export async function changeDocument<D extends ResourceDocument | undefined>(opt
   next(current: LiveDocument | undefined): D | Promise<D>
   /** The id of the message that is applied by it, once: throws {@link AlreadyApplied}, or {@link KeyTaken}. */
   applying?: string
+  /** The thread whose erasure this is. */
+  erasing?: string
 }): Promise<{ version: number; doc: D }> {
   const { database, definition, address } = options
   const { recent } = database
@@ -97,7 +100,7 @@ async function changeOf<D extends ResourceDocument | undefined>(
   options: Parameters<typeof changeDocument<D>>[0],
   stored: StoredDocument | null,
 ) {
-  const { database, definition, address, author, applying } = options
+  const { database, definition, address, author, applying, erasing } = options
   if (applying !== undefined && stored?.applied?.includes(applying)) throw new AlreadyApplied()
   const current = liveDocument(stored)
   const doc = await options.next(current)
@@ -105,7 +108,10 @@ async function changeOf<D extends ResourceDocument | undefined>(
   const version = (stored?.version ?? 0) + 1
   const as = doc === undefined ? 'deleted' : current === undefined ? 'created' : 'updated'
   const applied = withApplied(stored?.applied, applying)
-  const next = toStored({ definition, address, version, written: written(as, author), doc, applied })
+  const formerThreads = formerThreadsOf(definition, { stored, doc, erasing })
+  const next = toStored({
+    ...{ definition, address, version, written: written(as, author), doc, applied, formerThreads },
+  })
   const guard = current === undefined ? {} : options.guard
   const filter = { $and: [{ _id: address, version: version - 1 }, guard] }
   const write = () =>

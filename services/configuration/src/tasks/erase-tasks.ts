@@ -8,29 +8,32 @@ const MAX_MS = 5_000
 
 /**
  * Empties the context of every task of a thread. The history of such a change says nothing of what was there, and what
- * it says of the context until then goes as well.
+ * it says of the context until then goes as well; also that of tasks which were deleted or belong to another thread now.
  */
 export async function eraseTasks(
   { database, secrets, writes }: Needed,
   { workspace, thread }: { workspace: number; thread: string },
 ): Promise<void> {
   const index = lookupIndex(TASK_LOOKUP)
-  const found = database
-    .documents('tasks')
-    .find(
-      { '_id.workspace': workspace, ...LIVE, 'keys.extId': indexedText(thread), 'doc.extId': thread },
-      { hint: index, projection: { _id: 1 }, maxTimeMS: MAX_MS },
-    )
-  for await (const { _id: address } of found)
-    await writes.run(`tasks/${workspace}/${address.id}`, () =>
-      changeDocument({
-        ...{ database, definition, address, author: ERASURE, guard: {} },
-        next: (current) =>
-          current &&
-          buildDocument({
-            ...{ secrets, definition, workspace, by: 'runtime', id: address.id, current: current.doc },
-            fields: { ...withoutOwnFields(definition, current.doc), context: {} },
-          }),
-      }),
-    )
+  const options = { projection: { _id: 1 }, maxTimeMS: MAX_MS } as const
+  const tasks = database.documents('tasks')
+  const current = tasks.find(
+    { '_id.workspace': workspace, ...LIVE, 'keys.extId': indexedText(thread), 'doc.extId': thread },
+    { ...options, hint: index },
+  )
+  const former = tasks.find({ '_id.workspace': workspace, formerThreads: thread }, options)
+  for (const found of [current, former])
+    for await (const { _id: address } of found)
+      await writes.run(`tasks/${workspace}/${address.id}`, () =>
+        changeDocument({
+          ...{ database, definition, address, author: ERASURE, guard: {}, erasing: thread },
+          next: (task) => {
+            if (task?.doc.extId !== thread) return task?.doc
+            return buildDocument({
+              ...{ secrets, definition, workspace, id: address.id, current: task.doc },
+              fields: { ...withoutOwnFields(definition, task.doc), context: {} },
+            })
+          },
+        }),
+      )
 }
