@@ -14,7 +14,10 @@ export function replaceFile(
   { ownerOnly = false }: { ownerOnly?: boolean } = {},
 ): void {
   const there = statSync(path, { throwIfNoEntry: false })
-  if (there !== undefined && !there.isFile()) return writeFileSync(path, text)
+  if (there !== undefined && !there.isFile()) {
+    writeFileSync(path, text)
+    return
+  }
   const target = there === undefined ? path : realpathSync(path)
   const next = `${target}.${process.pid}`
   const mode = ownerOnly ? OWNER_ONLY : there && there.mode & PERMISSIONS

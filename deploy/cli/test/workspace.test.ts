@@ -58,7 +58,7 @@ describe('parley export and import', () => {
   test('output that can not be written ends with 70 and says so; one that nobody reads any more ends with 0', async () => {
     const full = { code: 70, stdout: '', stderr: 'error: The output can not be written (ENOSPC).\n' }
     expect(await ana.piped(['export'], '> /dev/full')).toEqual(full)
-    expect(await ana.piped(['export'], '| true; exit ${PIPESTATUS[0]}')).toMatchObject({
+    expect(await ana.piped(['export'], '| true; exit $PIPESTATUS')).toMatchObject({
       code: 0,
       stderr: '',
     })
