@@ -39,9 +39,11 @@ export function ChannelSecrets({ channel: read, hook, onChanged }: SecretsProps)
       onChanged()
     }
   }
+  const own = Array.isArray(config.signingSecrets) ? config.signingSecrets : []
+  const current = own[0] ?? hook?.signingSecret?.value
+  // Null says that there is none; until the hook is there, it is not known.
+  const canRotate = current !== undefined || hook?.signingSecret === null
   const rotate = async () => {
-    const own = Array.isArray(config.signingSecrets) ? config.signingSecrets : []
-    const current = own[0] ?? hook?.signingSecret?.value
     // The one before stays until the next rotation, so that receivers can change over.
     await change({ signingSecrets: [newSigningSecret(), ...(current ? [current] : [])] }, onlyOver(read))
     notify('New signing secret; the one before goes on working until the next rotation.')
@@ -72,7 +74,7 @@ export function ChannelSecrets({ channel: read, hook, onChanged }: SecretsProps)
             <p class="line">Signing secret</p>
             <p class="note">With it requests to handlers and endpoints are signed.</p>
           </div>
-          <Button small label="Rotate the signing secret" onClick={rotate}>
+          <Button small label="Rotate the signing secret" disabled={!canRotate} onClick={rotate}>
             Rotate
           </Button>
         </li>

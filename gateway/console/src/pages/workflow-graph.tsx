@@ -22,16 +22,13 @@ export function WorkflowGraph({ workflow }: { workflow: Document }) {
   const all = useLoad('steps', () => listAll<Document>('/rest/steps'), { everyMs: 10_000 })
   const tasks = useLoad(
     `tasks of ${_id}`,
-    () =>
-      may('read', 'tasks')
-        ? listAll<Document>('/rest/tasks', { query: { workflow: _id } })
-        : Promise.resolve([]),
+    () => (may('read', 'tasks') ? openTasksOf(_id) : Promise.resolve([])),
     { everyMs: 5_000 },
   )
   if (all.data === undefined) return all.error ? <Failure error={all.error} /> : <Loading />
   const own = Array.isArray(steps) ? (steps as number[]) : []
   const graph = graphOf(all.data, { own, first: (firstStep as number | null | undefined) ?? own[0] })
-  const open = (tasks.data ?? []).filter(({ status }) => status === 'active' || status === 'pending')
+  const open = tasks.data ?? []
   const at = (step: number) => open.filter(({ currentStep }) => currentStep === step).length
   return (
     <Card title="Steps" note={`${count(open.length)} open tasks`}>
@@ -64,6 +61,14 @@ export function WorkflowGraph({ workflow }: { workflow: Document }) {
       )}
     </Card>
   )
+}
+
+/** The tasks of a workflow that have not ended, 1,000 of each status at most. */
+async function openTasksOf(workflow: number): Promise<Document[]> {
+  const byStatus = await Promise.all(
+    ['active', 'pending'].map((status) => listAll<Document>('/rest/tasks', { query: { workflow, status } })),
+  )
+  return byStatus.flat()
 }
 
 function StepNode({ step, tasks, number }: { step: Document; tasks: number; number?: number }) {
