@@ -228,6 +228,24 @@ test('keys can be changed: old secrets are read, and sealed anew when they are w
   expect((await lost.call('GET', '/rest/channels/9')).json.config).toEqual(config)
 })
 
+test('the entity tag of a document with a secret that can not be opened lets its writer write over it', async () => {
+  const lost = await server.startInstance({ SECRET_KEYS: entry('k3') })
+  await put('channels/65', channel)
+  const read = await lost.call('GET', '/rest/channels/65')
+  const tag = read.headers.get('etag') ?? ''
+  expect([read.json.config, tag]).toEqual([masked, '"1-masked"'])
+  const write = (header: string, value: string) =>
+    lost.call('PUT', '/rest/channels/65', {
+      body: { ...channel, config: masked },
+      headers: { [header]: value },
+    })
+  expect((await write('if-none-match', tag)).status).toBe(412)
+  expect((await write('if-match', tag)).status).toBe(200)
+  expect((await write('if-match', tag)).status).toBe(412)
+  expect((await write('if-match', '"2"')).status).toBe(200)
+  expect((await get('channels/65')).json.config).toEqual(config)
+})
+
 test('without keys there is one for development, and no start in production', () => {
   const start = (NODE_ENV: string) => parseConfig(z.object(secretKeysConfig), { NODE_ENV })
   expect(secretKeysOf(start('development')).current.id).toBe('development')

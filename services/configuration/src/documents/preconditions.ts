@@ -13,9 +13,12 @@ export interface Sent extends LiveDocument {
 const etagOf = ({ version, masked }: { version: number; masked?: boolean }): string =>
   masked ? `"${version}-masked"` : `"${version}"`
 
-/** Throws `precondition_failed` unless the request's If-Match and If-None-Match let it write over `current`. */
+/**
+ * Throws `precondition_failed` unless the request's If-Match and If-None-Match let it write over `current`. Either tag
+ * of a version names it: a writer is shown a masked document, too, where a secret in it can't be opened.
+ */
 export function requirePreconditions(req: Request, current: LiveDocument | undefined): void {
-  const own = current && etagOf(current)
+  const own = current && [false, true].map((masked) => etagOf({ ...current, masked }))
   const ifMatch = req.get('if-match')
   if (ifMatch !== undefined && !matches(ifMatch, own)) throw new Problem('precondition_failed')
   const ifNoneMatch = req.get('if-none-match')
@@ -28,12 +31,12 @@ export function sendDocument(req: Request, res: Response, sent: Sent): void {
   res.set('etag', etag).set('cache-control', cachingOf(sent.doc))
   const known = req.method === 'GET' || req.method === 'HEAD' ? req.get('if-none-match') : undefined
   // Weak tags do for reading.
-  if (matches(known?.replaceAll('W/', ''), etag)) return void res.status(304).end()
+  if (matches(known?.replaceAll('W/', ''), [etag])) return void res.status(304).end()
   res.json(sent.doc)
 }
 
-function matches(header: string | undefined, own: string | undefined): boolean {
+function matches(header: string | undefined, own: string[] | undefined): boolean {
   if (header === undefined || own === undefined) return false
   const tags = header.split(',').map((tag) => tag.trim())
-  return tags.includes(own) || header.trim() === '*'
+  return own.some((tag) => tags.includes(tag)) || header.trim() === '*'
 }
