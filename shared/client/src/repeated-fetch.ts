@@ -15,12 +15,15 @@ const FIRST_PAUSE_MS = 200
 const MAX_PAUSE_MS = 5_000
 const MAX_ATTEMPTS = 8
 const IDEMPOTENT = ['GET', 'HEAD', 'PUT']
+const CONDITIONS = ['if-match', 'if-none-match']
+const TOO_MANY_REQUESTS = 429
 const LOGIN_PATHS = ['/api/auth/login', '/api/auth/refresh']
 
 /**
  * A fetch that repeats what may be repeated, at most 8 times in `repeatForMs`: after a broken connection or a timeout,
  * a 503, and what comes with `Retry-After`, which it waits for. That is GET, HEAD and PUT, what has an
- * `Idempotency-Key`, and logging in. Throws what the last attempt threw.
+ * `Idempotency-Key`, and logging in. A conditional PUT is repeated only where it was certainly not applied (429): else its
+ * own first attempt might be what the repeat finds changed. Throws what the last attempt threw.
  */
 export function repeatedFetch({ fetch, timeoutMs, repeatForMs }: RepeatOptions): Fetch {
   return async (request) => {
@@ -29,7 +32,7 @@ export function repeatedFetch({ fetch, timeoutMs, repeatForMs }: RepeatOptions):
     const bytes = request.body === null ? undefined : await request.arrayBuffer()
     for (let attempts = 1; ; attempts++) {
       const outcome = await attempt(fetch, request, { bytes, timeoutMs })
-      const isLast = attempts === MAX_ATTEMPTS || request.signal.aborted
+      const isLast = attempts === MAX_ATTEMPTS || request.signal.aborted || mayMeetItself(request, outcome)
       const pauseMs = isLast ? undefined : pauseAfter(outcome, attempts)
       if (pauseMs !== undefined && performance.now() + pauseMs < deadline)
         await pause(pauseMs, request.signal)
@@ -45,6 +48,12 @@ function isRepeatable({ method, headers, url }: Request): boolean {
     headers.has('idempotency-key') ||
     LOGIN_PATHS.includes(new URL(url).pathname)
   )
+}
+
+/** Whether a repeat could fail because of the first attempt: it may have been applied, and its condition holds once. */
+function mayMeetItself({ method, headers }: Request, outcome: Response | { error: unknown }): boolean {
+  const isConditional = method === 'PUT' && CONDITIONS.some((name) => headers.has(name))
+  return isConditional && !(outcome instanceof Response && outcome.status === TOO_MANY_REQUESTS)
 }
 
 async function attempt(

@@ -238,3 +238,46 @@ describe('a list', () => {
     expect(await Array.fromAsync(parley.list('/rest/check'))).toEqual([])
   })
 })
+
+describe('a put with a condition', () => {
+  const body = { name: 'x', description: '', instructions: '', submitWhen: '' }
+  const put = (parley: Parley, id: number, header: Record<string, string>) =>
+    parley.api.PUT('/rest/steps/{id}', { params: { path: { id }, header }, body })
+
+  test.each([
+    ['If-Match', 901],
+    ['If-None-Match', 902],
+  ])('by %s whose answer is lost is not repeated, so that it does not meet itself', async (name, id) => {
+    const parley = client()
+    if (name === 'If-Match') await put(parley, id, {})
+    passed = []
+    interfere = (req, res) => {
+      if (req.url !== `/rest/steps/${id}` || req.method !== 'PUT') return false
+      res.writeHead = () => res.destroy() as never
+      void forward(req, res)
+      return true
+    }
+    const condition = name === 'If-Match' ? '"1"' : '*'
+    await expect(put(parley, id, { [name]: condition })).rejects.toThrow()
+    expect(count(`PUT /rest/steps/${id}`)).toBe(1)
+    interfere = () => false
+    const { response } = await parley.api.GET('/rest/steps/{id}', { params: { path: { id } } })
+    expect(response.headers.get('etag')).toBe(name === 'If-Match' ? '"2"' : '"1"')
+  })
+
+  test('that was refused for its rate is repeated, and one without a condition also after a lost answer', async () => {
+    const parley = client()
+    let attempts = 0
+    interfere = (req, res) => {
+      if (req.method !== 'PUT' || attempts++ > 0) return false
+      if (req.headers['if-none-match'] === undefined) req.socket.destroy()
+      else res.writeHead(429, { 'retry-after': '0' }).end()
+      return true
+    }
+    expect((await put(parley, 903, { 'If-None-Match': '*' })).response.status).toBe(200)
+    expect(attempts).toBe(2)
+    attempts = 0
+    expect((await put(parley, 903, {})).response.status).toBe(200)
+    expect(attempts).toBe(2)
+  })
+})
