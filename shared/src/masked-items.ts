@@ -11,13 +11,15 @@ type IsSame = (sent: unknown, stored: unknown) => boolean
  * list of secrets that is not as long any more, nothing is in its place.
  */
 export function alignItems(sent: unknown, stored: unknown, isSame: IsSame): unknown {
-  return contentOf(sent).secrets.includes(MASK) ? align(sent, stored, { inside: false, isSame }) : stored
+  const contentOf = contentReader()
+  return isMasked(contentOf(sent, false)) ? align(sent, stored, { inside: false, isSame, contentOf }) : stored
 }
 
 interface Place {
   /** Whether the value lies under a secret key already. */
   inside: boolean
   isSame: IsSame
+  contentOf(value: unknown, inside: boolean): Content
 }
 
 function align(sent: unknown, stored: unknown, place: Place): unknown {
@@ -47,25 +49,40 @@ interface Content {
   secrets: unknown[]
 }
 
-function contentOf(value: unknown, inside = false): Content {
-  const secrets: unknown[] = []
-  const openOf = (inner: unknown, secret: boolean): string => {
-    if (Array.isArray(inner)) return `[${inner.map((item) => openOf(item, secret)).join()}]`
-    if (isObject(inner)) {
-      const members = Object.keys(inner)
-        .sort()
-        .map((key) => `${JSON.stringify(key)}:${openOf(inner[key], secret || isSecretKey(key))}`)
-      return `{${members.join()}}`
+/** Remembers what it read: the items of lists in lists are compared at each level. */
+function contentReader() {
+  const known = new WeakMap<object, Content>()
+  const readMembers = (value: object, inside: boolean): Content => {
+    const secrets: unknown[] = []
+    const openOf = (inner: unknown, secret: boolean): string => {
+      const content = read(inner, secret)
+      for (const each of content.secrets) secrets.push(each)
+      return content.open
     }
-    if (!secret || inner === null || inner === undefined) return JSON.stringify(inner ?? null)
-    return `*${secrets.push(inner)}`
+    if (Array.isArray(value))
+      return { open: `[${value.map((item) => openOf(item, inside)).join()}]`, secrets }
+    const members = Object.entries(value)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([key, inner]) => `${JSON.stringify(key)}:${openOf(inner, inside || isSecretKey(key))}`)
+    return { open: `{${members.join()}}`, secrets }
   }
-  const open = openOf(value, inside)
-  return { open, secrets }
+  const read = (value: unknown, inside: boolean): Content => {
+    if (value === null || value === undefined) return { open: 'null', secrets: [] }
+    if (typeof value !== 'object')
+      return inside ? { open: '*', secrets: [value] } : { open: JSON.stringify(value), secrets: [] }
+    const content = known.get(value) ?? readMembers(value, inside)
+    known.set(value, content)
+    return content
+  }
+  return read
 }
 
 /** For each item of `sent` the position of the same item in `stored`; undefined where it is not certain. */
-function pairItems(sent: unknown[], stored: unknown[], { inside, isSame }: Place): (number | undefined)[] {
+function pairItems(
+  sent: unknown[],
+  stored: unknown[],
+  { inside, isSame, contentOf }: Place,
+): (number | undefined)[] {
   const [ours, theirs] = [sent, stored].map((items) => items.map((item) => contentOf(item, inside)))
   const own = sent.map((_, at) => at)
   if (ours === undefined || theirs === undefined || !ours.some(isMasked)) return own
@@ -74,17 +91,30 @@ function pairItems(sent: unknown[], stored: unknown[], { inside, isSame }: Place
     one.secrets.every((secret, at) => secret === MASK || isSame(secret, other.secrets[at]))
   if (ours.length === theirs.length && ours.every((one, at) => agree(one, theirs[at]))) return own
   const pairs: (number | undefined)[] = sent.map(() => undefined)
-  for (const open of new Set(ours.map((one) => one.open))) {
-    const alike = (items: Content[]) => [...items.keys()].filter((at) => items[at]?.open === open)
-    pairAlike(alike(ours), alike(theirs), { ours, theirs, pairs, agree })
-  }
+  // Of those with a mask alone: a document has few secrets, and may have very many items.
+  const [sentAlike, storedAlike] = [positionsByOpen(ours), positionsByOpen(theirs)]
+  for (const open of new Set(ours.filter(isMasked).map((one) => one.open)))
+    pairAlike(sentAlike.get(open) ?? [], storedAlike.get(open) ?? [], { ours, theirs, pairs, agree })
   pairEdited(pairs, ours, theirs)
   return pairs
 }
 
+function positionsByOpen(items: Content[]): Map<string, number[]> {
+  const positions = new Map<string, number[]>()
+  for (const [at, { open }] of items.entries()) {
+    const alike = positions.get(open)
+    if (alike === undefined) positions.set(open, [at])
+    else alike.push(at)
+  }
+  return positions
+}
+
 const isMasked = ({ secrets }: Content): boolean => secrets.includes(MASK)
 
-/** Items that differ in their secrets at most: those with a known secret first, then as many masked as are left. */
+/**
+ * Items that differ in their secrets at most: those with a known secret first, then as many masked as are left, or those
+ * that a list of the same length begins with as before.
+ */
 function pairAlike(
   sent: number[],
   stored: number[],
@@ -107,8 +137,10 @@ function pairAlike(
     left.delete(first)
   }
   const masked = sent.filter((at) => pairs[at] === undefined && ours[at] && isMasked(ours[at]))
-  if (masked.length !== left.size || (masked.length > 1 && masked.some(hasPlain))) return
-  const positions = [...left]
+  const areAllLeft = masked.length === left.size && !(masked.length > 1 && masked.some(hasPlain))
+  const areFirst = sent.length === stored.length && masked.every((at, index) => at === sent[index])
+  if (!areAllLeft && !(areFirst && stored.slice(0, masked.length).every((at) => left.has(at)))) return
+  const positions = areAllLeft ? [...left] : stored
   masked.forEach((at, index) => {
     pairs[at] = positions[index]
   })

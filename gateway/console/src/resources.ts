@@ -100,6 +100,6 @@ export function replaceDocument<T = Document>(
   return call<T>('PUT', `/rest/${path}/${id}`, { body, headers: onlyOver(read) })
 }
 
-/** The header that lets a change be made to that version only. */
+/** The header that lets a change be made to that version only. A proxy that compresses has made its tag a weak one. */
 export const onlyOver = ({ etag }: Version<unknown>): Record<string, string> =>
-  etag === undefined ? {} : { 'if-match': etag }
+  etag === undefined ? {} : { 'if-match': etag.replace(/^W\//, '') }

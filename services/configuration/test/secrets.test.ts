@@ -101,6 +101,10 @@ test('a mask in a body leaves the stored secret unchanged, and is refused where 
   const signingSecrets = [secret('third'), secret('first'), secret('second')]
   expect(patched.json.config).toEqual({ ...config, signingSecrets })
   expect(stored.json.createdAt).toBe(patched.json.createdAt)
+  const replaced = await server.call('PATCH', '/rest/channels/2', {
+    body: { config: { signingSecrets: [MASK, MASK, secret('fourth')] } },
+  })
+  expect(replaced.json.config.signingSecrets).toEqual([secret('third'), secret('first'), secret('fourth')])
 
   const errors = async (method: string, path: string, body: unknown) => {
     const response = await server.call(method, `/rest/${path}`, { body })

@@ -57,6 +57,11 @@ describe('a text in parts', () => {
     expect(splitText('👩‍👩‍👧', 3)).toEqual(['👩\u200d', '👩\u200d', '👧'])
   })
 
+  test('stays whole where it would be more than 50', () => {
+    expect(splitText('a'.repeat(500), 10)).toHaveLength(50)
+    expect(splitText('a'.repeat(501), 10)).toEqual(['a'.repeat(501)])
+  })
+
   test('stays as it is within the limit, and is nothing where it is white space beyond it', () => {
     expect([splitText(' a \n', 4), splitText(' '.repeat(9), 4), splitText('', 4)]).toEqual([
       [' a \n'],

@@ -26,6 +26,18 @@ export async function hear(run: MessageRun, found: AgentMessage): Promise<StepRe
   })
 }
 
+/**
+ * Whether the call that hears a message's audio has failed, which is forgotten then: one that is answered with others is
+ * not asked for again.
+ */
+export function forgetFailedHearing({ record }: MessageRun, { agents }: AgentMessage): boolean {
+  const key = audioKeyOf(record)
+  const call = agents.calls.find(key)
+  if (call?.kind !== 'ended' || call.result.kind === 'answered') return false
+  agents.calls.forget(key)
+  return true
+}
+
 async function storeTranscript(run: MessageRun, text: string): Promise<StepResult> {
   await run.message.commitMerged((current) => heard(current, text))
   return { kind: 'next' }

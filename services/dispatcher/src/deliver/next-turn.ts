@@ -11,7 +11,7 @@ import { turnSettingsOf } from '../agents/turns/settings.ts'
 import { BUDGET_SPENT, useForTurn } from '../agents/usage/usage.ts'
 import { attemptOf, hasTurns } from '../message/progress.ts'
 import { turnStored } from '../message/turn-progress.ts'
-import { hear, isHearing } from './hear.ts'
+import { forgetFailedHearing, hear, isHearing } from './hear.ts'
 import type { MessageRun } from './message-run.ts'
 import {
   callKeyOf,
@@ -56,8 +56,9 @@ async function gather(run: MessageRun, found: AgentMessage): Promise<StepResult 
   const gathering = await run.calling(() => agents.gather(record, { gatherMs, now: options.now() }))
   if (gathering.kind === 'work') return undefined
   if (gathering.kind === 'wait') return { kind: 'wait', record, until: gathering.until, for: 'gathering' }
-  // The one that is answered reads what was said in the others.
-  const heard = (await isSpent(run, found)) ? undefined : await hear(run, found)
+  // The one that is answered reads what was said in the others, where that can be heard at once.
+  const isUnheard = forgetFailedHearing(run, found) || (await isSpent(run, found))
+  const heard = isUnheard ? undefined : await hear(run, found)
   return heard ?? settleEndMerged(run, { state: 'done', gatheredInto: gathering.into }, (current) => current)
 }
 

@@ -60,6 +60,19 @@ describe('a message with audio', () => {
     expect(said).toEqual(['My parcel is late.', 'It is blue.'])
   })
 
+  test('that can not be heard is gathered all the same, and the person gets one answer', async () => {
+    for (const kind of ['refused', 'retryable'] as const) {
+      const { parts } = hearing({ kind, code: 'http_500', reason: 'It failed.' }, modelTurn('It is blue.'))
+      const config = { gatherMs: 700, fallbackMessage: 'Sorry.' }
+      const system = line.start({ config, model: () => 'One answer', parts })
+      for (const id of [`unheard-${kind}`, `heard-${kind}`]) system.publish(id, SPOKEN)
+      const first = await system.until(`unheard-${kind}`)
+      expect(first).toMatchObject({ state: 'done', gatheredInto: `heard-${kind}` })
+      await system.until(`heard-${kind}`)
+      expect(system.sent.map(({ text }) => text)).toEqual(['One answer'])
+    }
+  })
+
   test('is heard when it is run again, also where the person was told that it failed', async () => {
     const wrong = { kind: 'refused', code: 'http_401', reason: 'The key is wrong.' } as const
     const late = { kind: 'retryable', code: 'http_500', reason: 'Later.', retryAfterSeconds: 60 } as const

@@ -51,7 +51,7 @@ function hasAudio({ audio, audioRef, meta }: Record<string, unknown>): boolean {
 }
 
 /** What a model answered so far, each call with its result. */
-export function turnItems(spoken: Pick<SpokenMessage, 'turns' | 'sends' | 'takenOver'>): ConversationItem[] {
+export function turnItems(spoken: Pick<SpokenMessage, 'turns' | 'sends'>): ConversationItem[] {
   return settledTurns(spoken).flatMap(({ text, calls }, position): ConversationItem[] => {
     const made = calls.flatMap(({ result, ...call }) => (result === undefined ? [] : { ...call, result }))
     const said = saidOf(spoken, { text, position })
@@ -61,13 +61,13 @@ export function turnItems(spoken: Pick<SpokenMessage, 'turns' | 'sends' | 'taken
   })
 }
 
-/** Of a turn's text what had left when a person took the thread over. */
+/** What has left of a turn's text: a person may have taken the thread over before. */
 function saidOf(
-  { sends, takenOver }: Pick<SpokenMessage, 'sends' | 'takenOver'>,
+  { sends }: Pick<SpokenMessage, 'sends'>,
   { text, position }: { text: string; position: number },
 ): string {
   const parts = sends.filter(({ of }) => of?.turn === position && of.call === undefined)
-  if (takenOver === undefined || parts.every(({ state }) => state !== 'pending')) return text
+  if (parts.every(({ state }) => state !== 'pending')) return text
   return parts
     .filter(({ state }) => state !== 'pending')
     .flatMap(textOf)
