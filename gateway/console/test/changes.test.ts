@@ -71,8 +71,9 @@ describe('a document that somebody else changed after the page had read it', () 
       await page.getByText('This was changed since it was loaded here').waitFor()
       expect(await secretsOf()).toEqual(theirs)
       await eventually(async () => {
+        const answer = page.waitForResponse((response) => response.request().method() === 'PATCH')
         await rotate.click()
-        return (await secretsOf()).length === 2 ? true : undefined
+        return (await answer).status() === 200 ? true : undefined
       })
       expect((await secretsOf())[1]).toBe(theirs[0])
     })
