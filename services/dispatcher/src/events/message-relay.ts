@@ -3,7 +3,7 @@ import { type Relay, startRelay } from '@parley/shared/relay/relay'
 import type { mongo } from 'mongoose'
 import { deliveryId } from '../message/delivery.ts'
 import type { MessageRecord } from '../message/message-record.ts'
-import { nameIn, publicId } from '../message/thread-name.ts'
+import { nameIn } from '../message/thread-name.ts'
 import type { ThreadRecord } from '../message/thread-record.ts'
 import { threadId } from '../message/thread-record.ts'
 import type { EventCollections } from '../store/event-collections.ts'
@@ -140,33 +140,37 @@ async function deliver(
         ? await messageDeliveries({ messages, extIdOf, ...views }, some, subscribed)
         : await threadDeliveries({ threads, extIdOf, viewOf: views.threadOf }, some, subscribed)
     await insert(deliveries)
-    await withdrawErased(options, deliveries)
+    await withdrawErased(options, kind, deliveries)
   }
 }
 
 /** What was erased after it was read here goes: its eraser may have looked for deliveries before they were inserted. */
 async function withdrawErased(
   { messages, threads, collections }: RelayMessagesOptions,
+  kind: Write['kind'],
   deliveries: readonly NewDelivery[],
 ): Promise<void> {
-  const records = new Map(deliveries.map(({ record, subscription }) => [record, subscription.workspace]))
-  if (records.size === 0) return
-  const ids = [...records.keys()].map((record) => record.slice(record.indexOf('/') + 1))
-  const names = [...records].flatMap(([record, workspace]) => {
-    const name = nameIn(record.slice('threads/'.length))
-    return name === undefined ? [] : threadId({ workspace, ...name })
-  })
-  const [there, threadsThere] = await Promise.all([
-    messages.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray(),
-    threads
-      .find({ _id: { $in: names }, workspace: { $exists: true } }, { projection: { channel: 1, extId: 1 } })
-      .toArray(),
-  ])
-  for (const { _id } of there) records.delete(`messages/${_id}`)
-  for (const thread of threadsThere) records.delete(`threads/${publicId(thread)}`)
-  const gone = deliveries.filter(({ record }) => records.has(record))
+  if (deliveries.length === 0) return
+  const ids = deliveries.map(kind === 'message' ? messageOf : threadOf)
+  // The mark of an erased thread has no workspace.
+  const filter = { _id: { $in: [...new Set(ids)] }, workspace: { $exists: true } }
+  const idAlone = { projection: { _id: 1 } } as const
+  const found = await (kind === 'message'
+    ? messages.find(filter, idAlone).toArray()
+    : threads.find(filter, idAlone).toArray())
+  const there = new Set(found.map(({ _id }) => _id))
+  const gone = deliveries.filter((_, at) => !there.has(ids[at] ?? ''))
+  if (gone.length === 0) return
   const _id = { $in: gone.map(({ subscription, record, key }) => deliveryId(subscription.key, record, key)) }
-  if (gone.length > 0) await collections.deliveries.deleteMany({ _id })
+  await collections.deliveries.deleteMany({ _id })
+}
+
+const messageOf = ({ record }: NewDelivery): string => record.slice('messages/'.length)
+
+/** Threads of two workspaces may have the same public id. */
+function threadOf({ record, subscription: { workspace } }: NewDelivery): string {
+  const name = nameIn(record.slice('threads/'.length))
+  return name === undefined ? '' : threadId({ workspace, ...name })
 }
 
 type Run = { kind: 'message'; some: MessageWrite[] } | { kind: 'thread'; some: ThreadWrite[] }

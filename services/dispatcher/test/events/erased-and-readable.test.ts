@@ -1,35 +1,15 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { eraseDeliveries } from '@parley/dispatcher/api/threads/erasers'
 import { createInsertDeliveries } from '@parley/dispatcher/events/insert-deliveries'
 import { createReadable } from '@parley/dispatcher/events/readable'
 import { publicId } from '@parley/dispatcher/message/thread-name'
-import { type Collections, collectionsOf } from '@parley/dispatcher/store/collections'
-import {
-  type EventCollections,
-  eventCollectionsOf,
-  prepareEvents,
-} from '@parley/dispatcher/store/event-collections'
+import { collectionsOf } from '@parley/dispatcher/store/collections'
 import { giveToPerson } from '@parley/dispatcher/thread-log/take-over'
-import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
-import mongoose, { type Connection } from 'mongoose'
 import { newRecord } from '../new-record.ts'
+import { eventDatabase } from './event-database.ts'
 
 const RETENTION_MS = 3_600_000
-let connection: Connection
-let events: EventCollections
-let collections: Collections
-
-beforeEach(async () => {
-  const { mongoUrl } = await testServers()
-  connection = await mongoose.createConnection(mongoUrl, { dbName: freshDatabase('erased') }).asPromise()
-  await prepareEvents(connection)
-  events = eventCollectionsOf(connection)
-  collections = collectionsOf(connection)
-})
-afterEach(async () => {
-  if (connection.db) await releaseDatabase(connection.db)
-  await connection.close()
-})
+const database = eventDatabase()
 
 const [here, there] = ['here', 'there'].map((channel) => ({ workspace: 1, channel, extId: 't' })) as [
   { workspace: number; channel: string; extId: string },
@@ -40,35 +20,44 @@ const about = (record: string, event = 'message.received', workspace = 1) => ({
   ...{ key: event, at: new Date(), data: {}, shortData: {} },
 })
 const insert = (...deliveries: ReturnType<typeof about>[]) =>
-  createInsertDeliveries({ collections: events, retentionMs: RETENTION_MS, now: Date.now })(deliveries)
+  createInsertDeliveries({ collections: database.collections, retentionMs: RETENTION_MS, now: Date.now })(
+    deliveries,
+  )
 const left = async () =>
-  (await events.deliveries.find().sort({ order: 1 }).toArray()).map(({ record }) => record)
+  (await database.collections.deliveries.find().sort({ order: 1 }).toArray()).map(({ record }) => record)
 
 test('with a thread the deliveries of its messages go, also of those that ended before, and no others', async () => {
-  await collections.messages.insertMany([
+  await collectionsOf(database.connection).messages.insertMany([
     newRecord({ _id: 'a', thread: 't', channel: 'here' }),
     newRecord({ _id: 'b', thread: 't', channel: 'there' }),
   ])
   const [ours, theirs] = [here, there].map((name) => `threads/${publicId(name)}`) as [string, string]
   await insert(about('messages/a'), about('messages/ended'), about(ours), about('messages/b'), about(theirs))
   await insert(about('messages/of another workspace', 'message.received', 2))
-  const erase = eraseDeliveries({ ...events, messages: collections.messages })
+  const erase = eraseDeliveries({
+    ...database.collections,
+    messages: collectionsOf(database.connection).messages,
+  })
   await erase({ ...here, messageIds: ['a'] })
   expect(await left()).not.toContain('messages/a')
-  await collections.messages.deleteOne({ _id: 'a' })
+  await collectionsOf(database.connection).messages.deleteOne({ _id: 'a' })
   await erase({ ...here, messageIds: [] })
   expect(await left()).toEqual(['messages/b', theirs, 'messages/of another workspace'])
 })
 
 test('an account gets the events of those threads alone that it may read', async () => {
   for (const name of [here, there])
-    await giveToPerson(collections, { ...name, partitions: [0], retentionMs: RETENTION_MS })
+    await giveToPerson(collectionsOf(database.connection), {
+      ...name,
+      partitions: [0],
+      retentionMs: RETENTION_MS,
+    })
   const gone = `threads/${publicId({ channel: 'here', extId: 'gone' })}`
   const records = [...[here, there].map((name) => `threads/${publicId(name)}`), gone]
   await insert(...records.map((record) => about(record, 'thread.handed_off')))
   const asked: string[] = []
   const readable = createReadable({
-    ...collections,
+    ...collectionsOf(database.connection),
     identity: {
       get: async () => ({
         account: { _id: 1, username: 'eva', name: 'Eva', profile: 1, context: {} },
@@ -83,7 +72,7 @@ test('an account gets the events of those threads alone that it may read', async
       },
     } as never,
   })
-  const deliveries = await events.deliveries.find().toArray()
+  const deliveries = await database.collections.deliveries.find().toArray()
   const allowed = await readable({ workspace: 1, account: 1 }, deliveries)
   expect([...allowed].map(({ record }) => record)).toEqual([`threads/${publicId(there)}`])
   expect(asked).toEqual(['threads'])

@@ -103,28 +103,40 @@ test('a message and what becomes of it have deliveries, in order', async () => {
   ])
 })
 
-test('what is erased between being read and being inserted has no delivery left', async () => {
+test('what is erased between being read and being inserted has no delivery left, and another workspace its own', async () => {
   const insert = realInsert()
-  const named = { workspace: 1, channel: 'c', extId: 't' }
+  const names = [1, 2].map((workspace) => ({ workspace, channel: 'c', extId: 't' }))
+  const [erased = '', theirs = ''] = names.map(threadId)
+  const events = new Set(['message.received', 'thread.opened'] as const)
   start(
-    () => [subscription({ events: new Set(['message.received', 'thread.opened']) })],
+    () => [
+      subscription({ events }),
+      subscription({ events, key: '2/1/0', shard: shardOf('2/1/0'), workspace: 2 }),
+    ],
     async (deliveries) => {
       if (deliveries.some(({ record }) => record === 'messages/erased'))
         await messages.deleteOne({ _id: 'erased' })
       if (deliveries.some(({ event }) => event === 'thread.opened'))
-        await threads.replaceOne({ _id: threadId(named) }, { extId: 'mark' } as ThreadRecord)
+        await threads.replaceOne({ _id: erased }, { extId: 'mark' } as ThreadRecord)
       await insert(deliveries)
     },
   )
   await following()
   const at = new Date()
-  await threads.insertOne({
-    ...{ ...named, _id: threadId(named), user: {}, handler: 'assistant', openedAt: at },
-    ...{ lastMessage: 'x', lastAt: at, unread: 0, expiresAt: new Date(at.getTime() + 60_000) },
-  })
+  await threads.insertMany(
+    names.map((name) => ({
+      ...{ ...name, _id: threadId(name), user: {}, handler: 'assistant' as const, openedAt: at },
+      ...{ lastMessage: 'x', lastAt: at, unread: 0, expiresAt: new Date(at.getTime() + 60_000) },
+    })),
+  )
   await messages.insertMany([message('erased', at), message('stays', at)])
   await untilMade('message.received messages/stays')
-  await eventually(async () => ((await made()).length === 1 ? true : undefined))
+  await eventually(async () => ((await made()).length === 2 ? true : undefined))
+  const left = await collections.deliveries.find({ event: 'thread.opened' }).toArray()
+  expect([left.map(({ workspace }) => workspace), await threads.countDocuments({ _id: theirs })]).toEqual([
+    [2],
+    1,
+  ])
 })
 
 test('deliveries whose insert failed are made from the stored position, each once', async () => {

@@ -1,31 +1,14 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { createInsertDeliveries } from '@parley/dispatcher/events/insert-deliveries'
 import { readDeliveries } from '@parley/dispatcher/events/read-deliveries'
 import { Receiver } from '@parley/dispatcher/events/receiver'
-import {
-  type EventCollections,
-  eventCollectionsOf,
-  prepareEvents,
-} from '@parley/dispatcher/store/event-collections'
-import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
-import mongoose, { type Connection } from 'mongoose'
+import { eventDatabase } from './event-database.ts'
 
 const ROUNDS = 30
-let connection: Connection
-let collections: EventCollections
-
-beforeEach(async () => {
-  const { mongoUrl } = await testServers()
-  connection = await mongoose.createConnection(mongoUrl, { dbName: freshDatabase('read') }).asPromise()
-  await prepareEvents(connection)
-  collections = eventCollectionsOf(connection)
-})
-afterEach(async () => {
-  if (connection.db) await releaseDatabase(connection.db)
-  await connection.close()
-})
+const database = eventDatabase()
 
 test('of many retries that are due few are in memory, however slowly they leave', async () => {
+  const { collections } = database
   const { deliveries } = collections
   let at = Date.now()
   const now = () => at

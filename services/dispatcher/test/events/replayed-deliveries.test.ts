@@ -1,35 +1,18 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { deliveryRoutes } from '@parley/dispatcher/api/subscriptions/delivery-routes'
 import { createInsertDeliveries } from '@parley/dispatcher/events/insert-deliveries'
 import { subscriptionKey } from '@parley/dispatcher/events/subscriptions'
-import {
-  type EventCollections,
-  eventCollectionsOf,
-  prepareEvents,
-} from '@parley/dispatcher/store/event-collections'
 import { listen } from '@parley/local/testing/service-under-test'
-import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import express from 'express'
-import mongoose, { type Connection } from 'mongoose'
+import { eventDatabase } from './event-database.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00.000Z'
 const key = subscriptionKey({ workspace: 1, _id: 1, createdAt: CREATED_AT })
-let connection: Connection
-let collections: EventCollections
-
-beforeEach(async () => {
-  const { mongoUrl } = await testServers()
-  connection = await mongoose.createConnection(mongoUrl, { dbName: freshDatabase('replayed') }).asPromise()
-  await prepareEvents(connection)
-  collections = eventCollectionsOf(connection)
-})
-afterEach(async () => {
-  if (connection.db) await releaseDatabase(connection.db)
-  await connection.close()
-})
+const database = eventDatabase()
 
 /** The routes, to a caller who may do everything. */
 function routes() {
+  const { collections } = database
   const app = express()
   app.use((_req, res, next) => {
     res.locals.caller = { workspace: { _id: 1 } }
@@ -50,6 +33,7 @@ function routes() {
 }
 
 test('following `next` sends each delivery again once, also of those that were found in one millisecond', async () => {
+  const { collections } = database
   const insert = createInsertDeliveries({
     collections,
     retentionMs: 60_000,
