@@ -273,6 +273,30 @@ describe('threads', () => {
     await threads.stop()
   })
 
+  test('a message that another instance makes a thread of its own while it is waited for runs all the same', async () => {
+    const { threads, store, ran } = createWorld({
+      result: (record, attempt) => {
+        if (record._id !== 'm1' || attempt > 1) return { kind: 'closed' }
+        store.leave(record)
+        return { kind: 'reload', at: Date.now() }
+      },
+    })
+    threads.complete()
+    for (const record of [store.insert('t'), store.insert('t')]) threads.add(record)
+    await until(() => ran.length === 2)
+    expect(ran.toSorted()).toEqual(['m1', 'm2'])
+    await threads.stop()
+  })
+
+  test('a message that another instance makes a thread of its own while its partition is recovered runs all the same', async () => {
+    const { threads, store, ran } = createWorld({})
+    const head = store.insert('t')
+    store.leave(head)
+    threads.wake(head)
+    await until(() => ran.length === 1)
+    await threads.stop()
+  })
+
   test('messages in memory are read again from the store when they may be out of date', async () => {
     const { threads, store, ran } = createWorld({
       result: (_record, attempt) => (attempt === 1 ? { kind: 'reload', at: Date.now() } : { kind: 'closed' }),

@@ -9,7 +9,7 @@ const PAUSE_MS = 500
 
 type Head = Pick<
   MessageRecord,
-  'workspace' | 'thread' | 'lane' | 'order' | 'due' | 'waitingFor' | 'updatedAt'
+  '_id' | 'workspace' | 'thread' | 'lane' | 'order' | 'due' | 'waitingFor' | 'updatedAt'
 > & { attempts: { at: Date }[] }
 
 const WAITS = { due: 1, waitingFor: 1, updatedAt: 1, 'attempts.at': 1 }

@@ -19,6 +19,8 @@ export interface Thread extends ThreadRef {
   /** The store may have open messages behind those in `queue`. */
   more: boolean
   loading: boolean
+  /** The message that was its head when it was last known: another instance may make it a thread of its own meanwhile. */
+  soughtId: string | undefined
   state: 'ready' | 'running' | 'waiting'
   /** Of its first message, as far as it was read. */
   channel: string | undefined
@@ -42,6 +44,8 @@ interface ResidentOptions {
   dropped(records: MessageRecord[]): void
   /** Threads of this workspace did not fit, and now they do: start them all, then call `complete`. */
   room(workspace: number): void
+  /** What was the head of a thread is not in it any more. It may have ended, or it may be a thread of its own. */
+  vanished(lane: ThreadRef): void
 }
 
 /**
@@ -93,7 +97,11 @@ export class ResidentThreads {
   }
 
   /** Begins a thread with these messages, or with what the store has; undefined when it does not fit. */
-  start({ workspace, thread, lane }: ThreadRef, queue: MessageRecord[]): Thread | undefined {
+  start(
+    { workspace, thread, lane }: ThreadRef,
+    queue: MessageRecord[],
+    soughtId?: string,
+  ): Thread | undefined {
     if (!this.#memory.fits(workspace, 'threads')) {
       this.#overflowed.add(workspace)
       return undefined
@@ -106,6 +114,7 @@ export class ResidentThreads {
       queue,
       more: queue.length === 0,
       loading: false,
+      soughtId,
       state: 'ready',
       channel: undefined,
       waits: 0,
@@ -139,6 +148,7 @@ export class ResidentThreads {
     this.#count(thread, charactersOf(queue) - charactersOf(thread.queue))
     thread.more ||= queue.length === 0 || thread.queue.length > queue.length
     const dropped = thread.queue.slice(queue.length)
+    if (queue.length === 0) thread.soughtId = thread.queue[0]?._id ?? thread.soughtId
     thread.queue = queue
     if (dropped.length > 0) this.#options.dropped(dropped)
   }
@@ -158,7 +168,16 @@ export class ResidentThreads {
     thread.more ||= records.length === limit
     thread.queue = records
     this.#count(thread, charactersOf(records))
+    this.#reportVanished(thread)
     return true
+  }
+
+  /** An instance that lost the lease may still write how its last send ended, and that others may pass the message. */
+  #reportVanished(thread: Thread): void {
+    const { workspace, thread: name, lane, soughtId, queue } = thread
+    thread.soughtId = undefined
+    if (soughtId === undefined || lane !== undefined || queue.some(({ _id }) => _id === soughtId)) return
+    this.#options.vanished({ workspace, thread: name, lane: soughtId })
   }
 
   /** The thread has no open messages any more. */

@@ -18,8 +18,8 @@ interface ThreadEvents {
 export interface Threads extends Pick<EventEmitter<ThreadEvents>, 'on'> {
   /** A message is next in its thread. False when it is not in memory, but to be read from the store. */
   add(record: MessageRecord): boolean
-  /** The store has open messages of this thread; its head is not due before `due` (milliseconds). */
-  wake(ref: ThreadRef, due?: number, waitingFor?: WaitingFor): void
+  /** The store has open messages of this thread; its head, where that is known, is not due before `due` (milliseconds). */
+  wake(ref: ThreadRef & { _id?: string }, due?: number, waitingFor?: WaitingFor): void
   /** Something else has changed its messages in the store: it waits no longer for what it waits for. */
   interrupt(ref: ThreadRef): void
   /** Every thread with open messages, or every one of the workspace, has been woken. */
@@ -84,6 +84,7 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
       now: this.#now,
       dropped: (records) => this.emit('dropped', records),
       room: (workspace) => this.emit('room', workspace),
+      vanished: (lane) => this.wake(lane),
     })
   }
 
@@ -104,13 +105,13 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
     return true
   }
 
-  wake(ref: ThreadRef, due = 0, waitingFor: WaitingFor = 'retry'): void {
+  wake(ref: ThreadRef & { _id?: string }, due = 0, waitingFor: WaitingFor = 'retry'): void {
     const known = this.#threads.get(ref)
     if (known !== undefined) {
       known.more = true
       return
     }
-    const thread = this.#threads.start(ref, [])
+    const thread = this.#threads.start(ref, [], ref._id)
     if (thread === undefined) return
     if (due > this.#now()) this.#wait(thread, due, waitingFor)
     else this.#makeReady(thread)
