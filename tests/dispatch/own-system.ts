@@ -22,15 +22,17 @@ export interface OwnSystem {
 /** Starts a system of its own with so many instances of each service, all of them ready. */
 export function startOwnSystem(options: {
   instances: InstanceCounts
+  /** Those that it uses and stops; some of its own when not given. */
+  servers?: Servers & Pick<Parameters<typeof startSystem>[0], 'databaseOf'>
   /** What is killed again and again is started again after at most so long. */
   lastRestartDelayMs?: number
   /** Makes the code that runs, in a folder of its own; it is this checkout's when not given. */
   checkoutIn?(directory: string): Promise<{ path: string }>
   say(line: string): void
 }): Promise<OwnSystem> {
-  const { say, checkoutIn, ...settings } = options
+  const { say, checkoutIn, servers: given, ...settings } = options
   return inTemporaryState('run', async ({ directory, stopLater }) => {
-    const servers = await startServers({ directory: join(directory, 'servers'), say })
+    const servers = given ?? (await startServers({ directory: join(directory, 'servers'), say }))
     stopLater(servers.stop)
     const file = join(directory, 'gateway-port.json')
     const { gateway: port } = await choosePorts({ file, names: ['gateway'], say })
@@ -40,7 +42,7 @@ export function startOwnSystem(options: {
       directory,
       port,
       servers,
-      ...defined({ checkout }),
+      ...defined({ checkout, databaseOf: given?.databaseOf }),
       ...settings,
       ...quiet,
     })

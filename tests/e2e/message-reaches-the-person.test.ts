@@ -5,7 +5,7 @@ import { type RunningParley, startProcesses } from './running-parley.ts'
 
 let parley: RunningParley
 beforeAll(async () => {
-  parley = await startProcesses()
+  parley = await startProcesses({ servers: 'own' })
 })
 afterAll(() => parley.stop(), 60_000)
 

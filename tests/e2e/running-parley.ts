@@ -3,6 +3,7 @@ import { succeeded } from '@parley/client/parley-error'
 import { isReady } from '@parley/local/demo/running-system'
 import type { System } from '@parley/local/system/start-system'
 import { eventually } from '@parley/local/testing/service-under-test'
+import { sharedServers } from '@parley/local/testing/test-servers'
 import { startOwnSystem } from '../dispatch/own-system.ts'
 
 export interface HttpResponse {
@@ -21,7 +22,7 @@ export interface ReceivedSend {
   text?: string
 }
 
-/** The processes as `npm start` runs them, on servers of their own, with one registered workspace. */
+/** The processes as `npm start` runs them, with one registered workspace. */
 export interface RunningParley {
   system: System
   call(
@@ -41,8 +42,17 @@ export interface RunningParley {
   stop(): Promise<void>
 }
 
-export async function startProcesses(): Promise<RunningParley> {
-  const own = await startOwnSystem({ instances: {}, say: () => undefined })
+/** `servers`: those that all tests share unless a test kills them. */
+export async function startProcesses({
+  servers = 'shared',
+}: {
+  servers?: 'shared' | 'own'
+} = {}): Promise<RunningParley> {
+  const own = await startOwnSystem({
+    instances: {},
+    ...(servers === 'own' ? {} : { servers: await sharedServers() }),
+    say: () => undefined,
+  })
   const { system, runFile } = own
   const send = (method: string, path: string, body: unknown, token: string | null): Promise<HttpResponse> =>
     fetch(system.gatewayUrl + path, {

@@ -56,20 +56,21 @@ export function planExternalServer(options: {
             'or unset it to have one started.',
         )
       })
-      return externalServer({ name, variable, url })
+      return externalServer({ name, source: variable, url })
     },
   }
 }
 
-function externalServer(options: { name: string; variable: string; url: string }): Server {
+/** One that somebody else starts and stops. */
+export function externalServer({ name, source, url }: Pick<Server, 'name' | 'source' | 'url'>): Server {
   return {
-    name: options.name,
-    url: options.url,
-    source: options.variable,
+    name,
+    url,
+    source,
     pid: undefined,
     exited: new Promise(() => undefined),
     restart: async () => {
-      throw new Error(`${options.name} comes from ${options.variable} and is not ours to restart`)
+      throw new Error(`${name} comes from ${source} and is not ours to restart`)
     },
     stop: async () => undefined,
   }

@@ -62,6 +62,8 @@ interface SystemSettings {
   mongoUrl: string
   amqpUrl: string
   redisUrl: string
+  /** The name of a service's database; the service's own when not given. */
+  databaseOf?: (service: ServiceName) => string
   logLevel: string
   /** The root folder of the services' code; this checkout's when not given. */
   checkout?: string
@@ -130,7 +132,7 @@ function planService(options: { name: ServiceName; settings: SystemSettings }): 
       METRICS_PORT: String(metricsPort),
       SERVICE_KEY: JSON.stringify(settings.secrets.serviceKeys[name]),
       SERVICE_JWKS: JSON.stringify(publicKeys(settings.secrets)),
-      MONGO_DATABASE: name,
+      MONGO_DATABASE: settings.databaseOf?.(name) ?? name,
       ...ownEnvironment(name, { ...settings, ports: { ...settings.ports, ...settings.inFront } }),
     },
   }

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defined } from '@parley/shared/defined'
+import type { ServiceName } from '@parley/shared/internal-token'
 import { z } from 'zod'
 import { stopOwned } from '../processes/owned.ts'
 import { choosePorts } from '../servers/choose-ports.ts'
@@ -33,6 +34,8 @@ interface SystemOptions {
   /** The gateway's. */
   port: number
   servers: Omit<Servers, 'stop'>
+  /** The name of a service's database, where others use the same MongoDB; the service's own when not given. */
+  databaseOf?: (service: ServiceName) => string
   say(line: string): void
   /** The least severe level that the services log; `warn` when not given. */
   logLevel?: string
@@ -115,7 +118,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     mongoUrl: servers.mongo.url,
     amqpUrl: servers.rabbitmq.url,
     redisUrl: servers.redis.url,
-    ...defined({ checkout: options.checkout }),
+    ...defined({ checkout: options.checkout, databaseOf: options.databaseOf }),
   }
   options.signal?.throwIfAborted()
   const plans = { first: planProcesses(settings), further: planInstances(settings), owner }

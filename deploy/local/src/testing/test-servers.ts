@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { mongo } from 'mongoose'
+import { mongo } from 'mongoose'
 import { z } from 'zod'
 import { REDIS_DATABASES } from '../servers/redis.ts'
+import { externalServer } from '../servers/server.ts'
 import { type Servers, startServers } from '../servers/start-servers.ts'
 import { TEST_DIRECTORY, TEST_HOST, VHOSTS } from './test-environment.ts'
 
@@ -64,6 +65,28 @@ function takeDatabase(name: string): boolean {
 /** A new folder that is removed after the run. */
 export function freshDirectory(prefix: string): string {
   return mkdtempSync(join(fromEnvironment(TEST_DIRECTORY), `${prefix}-`))
+}
+
+/** The servers that all tests share, for a system of processes: databases, virtual host and Redis of its own in them. */
+export async function sharedServers(): Promise<Servers & { databaseOf(service: string): string }> {
+  const { mongoUrl, amqpUrl, redisUrl } = await testServers()
+  const databases = new Map<string, string>()
+  const source = 'the run of the tests'
+  return {
+    mongo: externalServer({ name: 'MongoDB', source, url: mongoUrl }),
+    rabbitmq: externalServer({ name: 'RabbitMQ', source, url: amqpUrl }),
+    redis: externalServer({ name: 'Redis', source, url: redisUrl }),
+    databaseOf(service) {
+      const name = databases.get(service) ?? freshDatabase(service)
+      databases.set(service, name)
+      return name
+    },
+    async stop() {
+      const client = await mongo.MongoClient.connect(mongoUrl)
+      for (const name of databases.values()) await releaseDatabase(client.db(name))
+      await client.close()
+    },
+  }
 }
 
 /** Servers of the caller's own, for tests that kill and restart them; the caller stops them. */
