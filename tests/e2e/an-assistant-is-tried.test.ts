@@ -176,6 +176,7 @@ describe('POST /rest/assistant/{id}/prompt', () => {
     expect(ofTask.json.system).toContain('Current step: Find a time')
     expect(await post('/rest/assistant/1/prompt', { thread: 'nobody' })).toMatchObject({ status: 404 })
     expect(await post('/rest/assistant/1/prompt', { task: 999 })).toMatchObject({ status: 404 })
+    expect(await post('/rest/assistant/1/prompt', { task: -1 })).toMatchObject({ status: 404 })
   })
 
   test('shows the task of a thread, as the thread itself does, to those alone whose role lets them read that task', async () => {

@@ -160,6 +160,16 @@ describe('in the middle of a conversation', () => {
     expect((await clinic.requests()).map((request) => request.model)).toEqual(['own', 'simulator'])
   })
 
+  test('an assistant under an id that none can have ends what comes as dead, and says which one is missing', async () => {
+    await clinic.call('PATCH', '/rest/channels/1', { config: { assistantId: -1 } })
+    const message = await eventually(async () => {
+      const asked = await clinic.ask('Anybody there?')
+      return asked.state === 'dead' ? asked : undefined
+    })
+    expect(message).toMatchObject({ fault: 'channel', reason: expect.stringContaining('assistant -1') })
+    await clinic.call('PATCH', '/rest/channels/1', { config: { assistantId: 1 } })
+  })
+
   test('an assistant that is deleted ends what comes as dead, and says which one is missing', async () => {
     await clinic.call('DELETE', '/rest/assistant/1?force=true')
     const message = await eventually(async () => {

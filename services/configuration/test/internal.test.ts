@@ -40,7 +40,14 @@ test('services read one document, by id or key', async () => {
   const byKey = await server.callAs('dispatcher', '/internal/workspaces/1/configs/the-key')
   expect(byKey.json).toMatchObject({ _id: 1, key: 'the-key', version: 1, ...bodies.configs })
   expect((await server.callAs('dispatcher', '/internal/workspaces/1/configs/1')).json).toEqual(byKey.json)
-  for (const path of ['2/configs/1', '1/configs/2', '1/nothing/1', '1/__proto__/1']) {
+  for (const path of [
+    '2/configs/1',
+    '1/configs/2',
+    '1/configs/-1',
+    '1/assistant/-1',
+    '1/nothing/1',
+    '1/__proto__/1',
+  ]) {
     expect((await server.callAs('dispatcher', `/internal/workspaces/${path}`)).status).toBe(404)
   }
 })

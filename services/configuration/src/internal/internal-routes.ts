@@ -18,6 +18,7 @@ import { applyOperation } from '../tasks/apply-operation.ts'
 import { eraseTasks } from '../tasks/erase-tasks.ts'
 import { findTask } from '../tasks/find-task.ts'
 
+const NEGATIVE = /^-\d{1,16}$/
 const MAX_CHANNELS = 200
 const MAX_CONFIGS = 200
 const channelQuery = z.object({
@@ -152,6 +153,8 @@ function oneDocument({
 }: Needed): RequestHandler<{ workspace: string; resource: string; id: string }> {
   return async (req, res) => {
     const definition = definitionOf(req.params.resource)
+    // References are any safe integer, and no document has a negative id.
+    if (NEGATIVE.test(req.params.id)) throw new Problem('not_found')
     const path = parsePathId(definition, req.params.id)
     const workspace = workspaceOf(req.params)
     const current = await locate({ database, definition, workspace, path })
