@@ -7,6 +7,7 @@ const RESPONSE_TIMEOUT_MS = 30_000
 const PIECE_MS = 4
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 const HEAD_BYTES = 4 * 1024
+const HEAD_CHUNKS = 3
 
 /** What came back for some bytes. */
 export interface Exchange {
@@ -70,7 +71,8 @@ function read(socket: Socket, { cutResponse }: FuzzDelivery): Promise<{ data: Bu
   })
 }
 
-/** Whether it is an event stream, which only its reader ends. */
-function hasNoEnd([first]: Buffer[]): boolean {
-  return /\r\ncontent-type: text\/event-stream/i.test(first?.subarray(0, HEAD_BYTES).toString('latin1') ?? '')
+/** Whether it is an event stream, which only its reader ends. Its head may come behind a 100 Continue. */
+function hasNoEnd(chunks: Buffer[]): boolean {
+  const head = Buffer.concat(chunks.slice(0, HEAD_CHUNKS)).subarray(0, HEAD_BYTES)
+  return /\r\ncontent-type: text\/event-stream/i.test(head.toString('latin1'))
 }

@@ -1,3 +1,4 @@
+import { RESOURCE_ALIASES } from '@parley/shared/configuration-resources'
 import { operations as permitted } from '../../docs/permission-operations.ts'
 import { type Named, operations } from '../openapi/read-document.ts'
 
@@ -18,9 +19,12 @@ const matching = fuzzedOperations.map((operation) => ({
   pattern: new RegExp(`^${operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`),
 }))
 
-/** The operations of a path, whatever the method. */
+/** The operations of a path, whatever the method; an alias of a collection has those of its name. */
 function operationsAt(target: string): FuzzedOperation[] {
-  const [path = ''] = target.split('?', 1)
+  const [asked = ''] = target.split('?', 1)
+  const path = asked.replace(/^\/rest\/([^/]+)/, (all, name) =>
+    Object.hasOwn(RESOURCE_ALIASES, name) ? `/rest/${RESOURCE_ALIASES[name]}` : all,
+  )
   const found = matching.filter(({ pattern }) => pattern.test(path))
   const best = Math.min(...found.map(({ rank }) => rank))
   return found.filter(({ rank }) => rank === best).map(({ operation }) => operation)
