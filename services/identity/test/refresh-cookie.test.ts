@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { identityForTests, newRegistration } from './identity-server.ts'
 
+const document: {
+  paths: Record<string, { post?: { responses: Record<string, unknown> } }>
+} = JSON.parse(readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8'))
 const identity = identityForTests()
 const HOST = 'console.example.com'
 const PAGE = { origin: `https://${HOST}`, 'x-forwarded-host': HOST }
@@ -124,3 +128,15 @@ describe('a logout by cookie', () => {
     expect((await post('refresh', cookie)).status).toBe(200)
   })
 })
+
+test.each(['login', 'refresh', 'logout'])(
+  'a %s with a cookie is refused to another origin, as its operation says',
+  async (name) => {
+    const cookie = cookieOf(await login())
+    const elsewhere = { ...PAGE, origin: 'https://evil.example.com' }
+    const { status, json } = await (name === 'login' ? login(elsewhere) : post(name, cookie, elsewhere))
+    expect([status, json.code]).toEqual([403, 'forbidden'])
+    const described = document.paths[`/api/auth/${name}`]?.post?.responses ?? {}
+    expect(described[status]).toEqual({ $ref: '#/components/responses/forbidden' })
+  },
+)

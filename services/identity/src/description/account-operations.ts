@@ -116,7 +116,7 @@ export const accountOperations: readonly DescribedOperation[] = [
       example: { username: 'ana@example.com', password: PASSWORD },
     },
     response: { schema: sessionTokens, example: tokensExample, headers: NO_STORE },
-    errors: ['invalid_credentials'],
+    errors: ['invalid_credentials', 'forbidden'],
   },
   {
     method: 'POST',
@@ -133,7 +133,7 @@ export const accountOperations: readonly DescribedOperation[] = [
       optional: true,
     },
     response: { schema: sessionTokens, example: tokensExample, headers: NO_STORE },
-    errors: ['invalid_refresh_token'],
+    errors: ['invalid_refresh_token', 'forbidden'],
   },
   {
     method: 'POST',
