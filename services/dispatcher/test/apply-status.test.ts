@@ -54,6 +54,12 @@ describe('statuses of sends', () => {
     expect(progress).not.toHaveProperty('due')
   })
 
+  test('that settle a send leave the next one all of its tries', () => {
+    const waiting = record(['claimed', 'pending'], { state: 'sending', open: true, due: at, tries: 7 })
+    for (const state of ['sent', 'failed'] as const)
+      expect(applyStatuses(waiting, [status(0, state)])).toMatchObject({ open: true, tries: 0 })
+  })
+
   test('of one send leave the wait of another as it is, whether uncertain or to be tried again', () => {
     const due = new Date('2026-01-02T00:00:00Z')
     for (const [next, waitingFor] of [

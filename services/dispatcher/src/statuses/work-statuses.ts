@@ -112,7 +112,8 @@ export function applyStatuses(record: MessageRecord, statuses: SendStatus[]): Pr
     const next = nextToSend(record.sends)
     if (next === undefined || sends[next] === record.sends[next]) return { ...progress, open }
     const { due: _due, waitingFor: _for, ...now } = progress
-    return { ...now, open }
+    // What was tried without success was the send that is settled now.
+    return { ...now, open, tries: 0 }
   }
   return { ...progress, ...endedAs({ record, sends, statuses }) }
 }
