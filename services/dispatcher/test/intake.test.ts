@@ -249,6 +249,33 @@ describe('the messages of a thread', () => {
     expect(ran).toEqual(['head', 'second', 'third', 'fourth', 'fifth'])
   })
 
+  test.each([
+    ['comes when the thread is to be read from the store', false],
+    ['may be in the store already', true],
+  ])('are in the store before one behind them that %s', async (_why, redelivered) => {
+    const gate = Promise.withResolvers<void>()
+    const began = Promise.withResolvers<void>()
+    const { ran, take, threads, writeBehind } = startPartition(async (record, own) => {
+      await own.ensureStored(record)
+      began.resolve()
+      await gate.promise
+      return finish(record, own)
+    })
+    const head = take('head')
+    await began.promise
+    const second = take('second')
+    await until(() => writeBehind.resultOf('second') !== undefined)
+    if (!redelivered) threads.wake({ workspace: 1, thread: 't' })
+    const third = take('third', { redelivered })
+    await until(() => isStored('third'))
+    const storedWithIt = await stored()
+    gate.resolve()
+    await Promise.all([head, second, third])
+    expect(storedWithIt).toEqual(['head', 'second', 'third'])
+    await until(() => ran.length === 3)
+    expect(ran).toEqual(['head', 'second', 'third'])
+  })
+
   test('run in order, each once, while the database comes and goes', async () => {
     let waits = 0
     const { ran, take } = startPartition(async (record, writeBehind) => {

@@ -52,7 +52,7 @@ interface IntakeOptions {
   store: Pick<IntakeStore, 'known'>
   /** Stores what must not run before it is stored. Rejects when it could not: the same may be given again. */
   storeFirst: StoreDeliveries
-  writeBehind: Pick<WriteBehind, 'resultOf' | 'begin' | 'store'>
+  writeBehind: Pick<WriteBehind, 'resultOf' | 'begin' | 'store' | 'storeThread'>
   threads: Pick<Threads, 'add' | 'wake' | 'interrupt' | 'on'>
   log: Log
 }
@@ -142,7 +142,7 @@ class PartitionIntake implements Intake {
   }
 
   async #work(batch: Undivided[]): Promise<void> {
-    const { storeFirst, threads } = this.#options
+    const { storeFirst, threads, writeBehind } = this.#options
     await Promise.all(batch.map(({ lookup }) => lookup))
     if (!this.#active()) throw abandoned()
     // A message that may be stored does not run unstored, for the store would take one for the other.
@@ -156,6 +156,10 @@ class PartitionIntake implements Intake {
       else fresh.push(arrived)
     }
     if (first.length > 0) {
+      // The next owner of the lease would run what is stored before what comes again.
+      await Promise.all(
+        first.filter(isMessage).map(({ reading }) => writeBehind.storeThread(reading.message)),
+      )
       const { stored, earlier } = await storeFirst(first)
       // First what is older: a thread that is not known here must not begin with what came after it.
       for (const record of earlier)
@@ -225,7 +229,11 @@ class PartitionIntake implements Intake {
     const record: MessageRecord = { ...reading.message, partition, order }
     const result = writeBehind.begin(record)
     settleWith(result, safe)
-    if (!this.#addToThread(record)) this.#storeAndReadBack(record)
+    if (!this.#addToThread(record)) {
+      // Not without those before it: the next owner of the lease would run it before what comes again.
+      void writeBehind.storeThread(record)
+      this.#storeAndReadBack(record)
+    }
     void result.then((stored) => {
       if (stored === 'known' && this.#active()) threads.wake(record)
     })

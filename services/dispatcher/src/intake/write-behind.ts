@@ -46,6 +46,8 @@ export interface WriteBehind extends LeasedMessages {
   begin(record: MessageRecord): Promise<StoreResult>
   /** Stores it now, where it is not stored yet; undefined where it is, or where it is another delivery of its id. */
   store(record: Pick<MessageRecord, '_id' | 'order'>): Promise<StoreResult> | undefined
+  /** Stores what runs unstored of a thread, in the sequence in which it was received; resolves once that has ended. */
+  storeThread(thread: Pick<MessageRecord, 'workspace' | 'thread'>): Promise<unknown>
   /** Waits for the answers of handlers no more. */
   handOver(): void
   /** Stores what has begun and abandons the rest; the threads have stopped. */
@@ -115,6 +117,13 @@ class PartitionWriteBehind implements WriteBehind {
   store({ _id, order }: Pick<MessageRecord, '_id' | 'order'>): Promise<StoreResult> | undefined {
     const unstored = this.#unstored.get(_id)
     return unstored?.record.order === order ? this.#store(unstored) : undefined
+  }
+
+  storeThread({ workspace, thread }: Pick<MessageRecord, 'workspace' | 'thread'>): Promise<unknown> {
+    const ofThread = [...this.#unstored.values()].filter(
+      ({ record }) => record.workspace === workspace && record.thread === thread,
+    )
+    return Promise.all(ofThread.map((unstored) => this.#store(unstored)))
   }
 
   async commit(
