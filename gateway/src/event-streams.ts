@@ -70,6 +70,8 @@ export function createEventStreams({
   showOpen(registry, streams)
   return {
     begin({ token, known, res }) {
+      // Its response has closed while the token was being looked up, and closes no second time.
+      if (res.destroyed) return
       if ((ofToken.get(token) ?? 0) >= MAX_OF_TOKEN) throw new Problem('too_many_streams')
       if (isEnding || streams.size >= MAX_STREAMS)
         throw new Problem('unavailable', { detail: 'Too many event streams are open.' })

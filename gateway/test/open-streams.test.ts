@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { afterEach, expect, test } from '@jest/globals'
 import { listen } from '@parley/local/testing/service-under-test'
 import { waitUntil } from '@parley/local/wait-until'
@@ -61,4 +62,31 @@ test('streams end at once when the process stops, and none begins', async () => 
   expect(await waitUntil(isEnded, { timeoutMs: 30_000, intervalMs: 20 })).toBe(true)
   const res = { once: () => undefined } as unknown as PendingResponse
   expect(() => streams.begin({ token: 't', known: knownUntil(1e12), res })).toThrow('Too many event streams')
+})
+
+test('a stream whose reader hung up before its token was known is not counted', async () => {
+  const registry = new Registry()
+  const streams = createEventStreams({ callers: { resolve: async () => knownUntil(1e12) }, registry })
+  closing.push(async () => streams.close())
+  let begun = 0
+  const begin = (res: PendingResponse) => {
+    streams.begin({ token: 't', known: knownUntil(1e12), res })
+    begun++
+  }
+  const server = await listen((req, plain) => {
+    const res: PendingResponse = Object.assign(plain, { locals: {} })
+    if (req.url === '/gone') return void res.once('close', () => begin(res))
+    begin(res)
+    res.end()
+  })
+  closing.push(server.close)
+  // As many as one token may have.
+  for (let n = 1; n <= 20; n++) {
+    const { port } = new URL(server.url)
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.write('GET /gone HTTP/1.1\r\nHost: x\r\n\r\n', () => socket.destroy())
+    expect(await waitUntil(() => begun === n, { timeoutMs: 30_000, intervalMs: 5 })).toBe(true)
+  }
+  expect(await registry.metrics()).toContain('parley_event_streams 0')
+  expect((await fetch(server.url)).status).toBe(200)
 })
