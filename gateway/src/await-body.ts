@@ -29,7 +29,8 @@ export function awaitBody({ timeoutMs }: { timeoutMs: number }): AwaitBody {
     authenticated: createUnfinishedBodies(LIMITS.authenticated),
   }
   return (req, res, proceed) => {
-    if (hasArrived(req)) return proceed()
+    // A caller may hang up while its token is looked up: neither the body nor the response closes a second time.
+    if (hasArrived(req) || res.destroyed) return proceed()
     const giveUp = () => refuse(req, res)
     const { name, key } = classOf(res)
     const end = unfinished[name].begin(key, { giveUp })

@@ -1,6 +1,10 @@
+import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from '@jest/globals'
+import { listen } from '@parley/local/testing/service-under-test'
 import { waitUntil } from '@parley/local/wait-until'
+import type { PendingResponse } from '@parley/shared/exchange'
+import { awaitBody } from '../src/await-body.ts'
 import { gatewayUnderTest } from './gateway-system.ts'
 
 const gateway = gatewayUnderTest({ backend: 'webhook' })
@@ -65,6 +69,41 @@ test('unfinished bodies of one account are bounded, and another account posts me
   const other = (await gateway.system.register()).accessToken
   const { status } = await gateway.system.call('POST', '/api/hooks/whatsapp', { token: other, body: {} })
   expect(status).toBe(200)
+})
+
+test('bodies of callers who hung up before their token was known are not counted', async () => {
+  const wait = awaitBody({ timeoutMs: 600_000 })
+  let begun = 0
+  const receive = (req: IncomingMessage, res: PendingResponse) => {
+    res.locals.caller = { account: { _id: 1 } }
+    try {
+      wait(req, res, () => res.end())
+    } catch {
+      res.writeHead(429).end()
+    }
+    begun++
+  }
+  const server = await listen((req, plain) => {
+    const res: PendingResponse = Object.assign(plain, { locals: {} })
+    if (req.url !== '/gone') return receive(req, res)
+    let left = 2
+    for (const one of [req, res]) one.once('close', () => --left === 0 && receive(req, res))
+  })
+  try {
+    // As many as one account may have.
+    for (let n = 1; n <= 256; n++) {
+      const { socket } = begin(post('/gone', 99, '{'), server.url)
+      socket.write('', () => socket.destroy())
+      expect(await waitUntil(() => begun === n, { timeoutMs: 30_000, intervalMs: 1 })).toBe(true)
+    }
+    const { socket, received } = begin(post('/', 2, '{'), server.url)
+    expect(await waitUntil(() => begun === 257, { timeoutMs: 30_000, intervalMs: 5 })).toBe(true)
+    socket.write('}')
+    expect(await waitUntil(() => received() !== '', { timeoutMs: 30_000, intervalMs: 5 })).toBe(true)
+    expect(statusOf(received())).toBe(200)
+  } finally {
+    await server.close()
+  }
 })
 
 test('a body that has not arrived takes no connection to the service', async () => {
