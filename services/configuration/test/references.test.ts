@@ -108,6 +108,22 @@ describe('_populate', () => {
     await put('assistant/70', { ...bodies.assistant, actions: [71, 72, 73] })
     expect((await server.call('GET', '/rest/assistant/70?_populate=actions')).status).toBe(422)
   })
+
+  test('_populate counts a document as often as it is named', async () => {
+    await put('actions/74', { ...bodies.actions, spec: 'x'.repeat(256 * 1024) })
+    const naming = (times: number) => ({
+      ...bodies.assistant,
+      name: 'Repeats',
+      actions: Array(times).fill(74),
+    })
+    await put('assistant/74', naming(10_000))
+    const many = await server.call('GET', '/rest/assistant/74?_populate=actions')
+    expect([many.status, many.json.errors?.[0].path]).toEqual([422, '/_populate'])
+    for (const id of [74, 75, 76, 77]) await put(`assistant/${id}`, naming(10))
+    const page = (limit: number) =>
+      server.call('GET', `/rest/assistant?name=Repeats&limit=${limit}&_populate=actions`)
+    expect([(await page(4)).status, (await page(2)).status]).toEqual([422, 200])
+  })
 })
 
 describe('Prefer: handling=strict', () => {

@@ -27,7 +27,8 @@ export function populatedFields(definition: ResourceDefinition, text: string | u
 
 /**
  * The documents with the ids in `fields` replaced by the documents they name. An id stays where there is no
- * such document for the caller. Throws `validation_failed` when that would be over 2,000 documents or 8 MiB.
+ * such document for the caller. Throws `validation_failed` when that would be over 2,000 documents, or 8 MiB with
+ * each as often as it is named.
  */
 export async function populate(
   lookup: PopulateLookup,
@@ -63,9 +64,12 @@ async function findAll(
   let bytes = 0
   for (const [to, group] of Map.groupBy(references, (reference) => reference.to)) {
     const ids = group.map(({ id }) => id)
+    const uses = new Map<number, number>()
+    for (const id of ids) uses.set(id, (uses.get(id) ?? 0) + 1)
     const present = await presenterFor(lookup, to)
     for await (const stored of findReferenced(lookup, { to, ids, idsOnly: false })) {
-      bytes += calculateObjectSize(stored)
+      // The answer has it in each of these places.
+      bytes += calculateObjectSize(stored) * (uses.get(stored._id.id) ?? 1)
       const doc = liveDocument(stored)?.doc
       if (doc !== undefined) found.set(`${to}/${doc._id}`, present(doc))
       if (found.size > MAX_DOCUMENTS || bytes > MAX_BYTES) {
