@@ -92,6 +92,25 @@ test('a thread that is erased is erased in the history of its tasks, also of tho
   expect((await server.call('GET', '/rest/tasks/72')).headers.get('etag')).toBe('"3"')
 })
 
+test('an erasure looks at the history of the tasks of its thread, and at no other', async () => {
+  await server.call('PUT', '/rest/tasks/80', { body: { ...bodies.tasks, extId: 'erased' } })
+  for (let id = 81; id < 121; id++) await server.call('PUT', `/rest/tasks/${id}`, { body: bodies.tasks })
+  await history('tasks/120', 1)
+  await server.database.command({ profile: 2 })
+  await server.callAs('dispatcher', '/internal/workspaces/1/tasks/erase', {
+    ...{ method: 'POST', body: { thread: 'erased' } },
+  })
+  const erasures = () =>
+    server.database
+      .collection('system.profile')
+      .find({ op: 'update', ns: `${server.database.databaseName}.history`, 'command.u': { $type: 'array' } })
+      .toArray()
+  const [erasure] = await eventually(erasures, (found) => found.length > 0)
+  await server.database.command({ profile: 0 })
+  expect(erasure?.docsExamined).toBeLessThanOrEqual(2)
+  expect(JSON.stringify(await history('tasks/80', 2))).not.toContain('"before":{"a"')
+})
+
 test('the history is paged, and visible only to callers who can read the document', async () => {
   await server.call('PUT', '/rest/tasks/6', { body: { ...bodies.tasks, status: 'active' } })
   for (let count = 0; count < 60; count++) {

@@ -35,15 +35,11 @@ async function eraseContext(
     version,
   }: Pick<StoredDocument, '_id' | 'version'> & Pick<DocumentWrite, 'resource'>,
 ): Promise<void> {
+  const at = (version: number) => ({ workspace, id, resource, version })
   const isOther = { $ne: [{ $substrCP: ['$$this.path', 0, CONTEXT.length] }, CONTEXT] }
   await history.updateMany(
-    {
-      '_id.workspace': workspace,
-      '_id.resource': resource,
-      '_id.id': id,
-      '_id.version': { $lt: version },
-      changes: { $type: 'array' },
-    },
+    // A range of whole ids, because the only index is theirs.
+    { _id: { $gt: at(0), $lt: at(version) }, changes: { $elemMatch: { path: { $regex: `^${CONTEXT}` } } } },
     [{ $set: { changes: { $filter: { input: '$changes', cond: isOther } } } }],
   )
 }
