@@ -92,6 +92,27 @@ test('a thread that is erased is erased in the history of its tasks, also of tho
   expect((await server.call('GET', '/rest/tasks/72')).headers.get('etag')).toBe('"3"')
 })
 
+test('a task remembers a bounded number of threads that it belonged to, and is erased with any of those beyond', async () => {
+  const give = (number: number) =>
+    server.call('PUT', '/rest/tasks/130', {
+      body: { ...bodies.tasks, extId: `thread ${number}`, context: { said: `secret ${number}` } },
+    })
+  for (let number = 0; number < 150; number++) expect((await give(number)).status).toBe(200)
+  const stored = await server.database.collection('tasks').findOne({ '_id.id': 130 })
+  expect(stored?.formerThreads.length).toBeLessThanOrEqual(100)
+  // The first thread is not among those that are remembered.
+  await server.callAs('dispatcher', '/internal/workspaces/1/tasks/erase', {
+    ...{ method: 'POST', body: { thread: 'thread 0' } },
+  })
+  const all = () =>
+    server.database.collection('history').find({ '_id.resource': 'tasks', '_id.id': 130 }).toArray()
+  const entries = await eventually(all, (found) => found.length === 151)
+  expect(entries).toHaveLength(151)
+  const said = await eventually(all, (found) => !JSON.stringify(found).includes('secret'))
+  expect(JSON.stringify(said)).not.toContain('secret')
+  expect((await server.call('GET', '/rest/tasks/130')).json.context).toEqual({ said: 'secret 149' })
+})
+
 test('an erasure looks at the history of the tasks of its thread, and at no other', async () => {
   await server.call('PUT', '/rest/tasks/80', { body: { ...bodies.tasks, extId: 'erased' } })
   for (let id = 81; id < 121; id++) await server.call('PUT', `/rest/tasks/${id}`, { body: bodies.tasks })

@@ -53,8 +53,13 @@ export interface StoredDocument {
   /** Ids of the messages that were applied to it, latest last; at most {@link MAX_APPLIED}. Kept through deletion. */
   applied?: readonly string[]
   /** The threads that it belonged to and whose erasure its history still awaits, also through deletion. */
-  formerThreads?: readonly string[]
+  formerThreads?: readonly FormerThread[]
 }
+
+/** Stands for every thread, where a document has belonged to more than are told apart. */
+export const ANY_THREAD = true
+
+type FormerThread = string | typeof ANY_THREAD
 
 /** A document that is there. */
 export interface LiveDocument {
@@ -70,7 +75,7 @@ export function toStored(options: {
   written: Authorship
   doc: ResourceDocument | undefined
   applied?: readonly string[] | undefined
-  formerThreads?: readonly string[]
+  formerThreads?: readonly FormerThread[]
 }): StoredDocument {
   const { definition, address, version, written, doc, formerThreads = [] } = options
   const retained = {
@@ -99,7 +104,10 @@ export function withApplied(
   return messageId === undefined ? applied : [...(applied ?? []), messageId].slice(-MAX_APPLIED)
 }
 
-/** The threads that a document belonged to before it became `doc`, without one that is erased. */
+/** Each write of the document writes them all. */
+const MAX_FORMER_THREADS = 100
+
+/** The threads that a document belonged to before it became `doc`; none once it is erased, for its history is empty then. */
 export function formerThreadsOf(
   { thread }: ResourceDefinition,
   change: {
@@ -107,14 +115,13 @@ export function formerThreadsOf(
     doc: ResourceDocument | undefined
     erasing?: string | undefined
   },
-): string[] {
-  if (thread === undefined) return []
+): FormerThread[] {
   const { stored, doc, erasing } = change
+  if (thread === undefined || erasing !== undefined) return []
   const [before, after] = [liveDocument(stored)?.doc, doc].map((each) => valueAt(each, thread))
   const threads = new Set(stored?.formerThreads)
   if (typeof before === 'string' && before !== after) threads.add(before)
-  if (erasing !== undefined) threads.delete(erasing)
-  return [...threads]
+  return threads.has(ANY_THREAD) || threads.size > MAX_FORMER_THREADS ? [ANY_THREAD] : [...threads]
 }
 
 /** The live document in `stored`; undefined when there is none or it is deleted. */
