@@ -62,7 +62,8 @@ export function createApp(options: {
   app.set('case sensitive routing', true)
   // What has a tag is compared with it where it is sent; of the rest Express would take any `*` for known.
   Object.defineProperty(app.request, 'fresh', { value: false })
-  showReadiness(registry, options.readiness)
+  const states = shared(() => statesOf(options.readiness))
+  showReadiness(registry, states)
   app.use((req, res, next) => {
     nameRequest(req, res)
     next()
@@ -71,7 +72,7 @@ export function createApp(options: {
     if (app.locals.stopping) res.status(503)
     res.json({ status: app.locals.stopping ? 'stopping' : 'live' })
   })
-  app.get('/health/ready', readinessHandler(options.readiness))
+  app.get('/health/ready', readinessHandler(states))
   // Probes would drown the rest.
   app.use((req, res, next) => {
     observe(req, res)
@@ -113,9 +114,9 @@ function isHost(name = ''): boolean {
  * 200 when all that is required answers within 4 s, else 503; `degraded` when something optional does not in its time.
  * The body names each dependency as `up` or `down`.
  */
-function readinessHandler(readiness: Readiness): RequestHandler {
+function readinessHandler(statesOfAll: () => Promise<DependencyState[]>): RequestHandler {
   return async (req, res) => {
-    const states = await statesOf(readiness)
+    const states = await statesOfAll()
     const ready = !req.app.locals.stopping && canWork(states)
     const status = !ready ? 'not ready' : states.every(({ isUp }) => isUp) ? 'ready' : 'degraded'
     const dependencies = Object.fromEntries(states.map(({ name, isUp }) => [name, isUp ? 'up' : 'down']))
@@ -126,14 +127,14 @@ function readinessHandler(readiness: Readiness): RequestHandler {
 }
 
 /** The same answers as metrics, asked for whenever they are read. */
-function showReadiness(registry: Registry, readiness: Readiness): void {
+function showReadiness(registry: Registry, statesOfAll: () => Promise<DependencyState[]>): void {
   new Gauge({
     name: 'parley_dependency_up',
     help: 'Whether what the process depends on answers: 1 or 0',
     labelNames: ['dependency'],
     registers: [registry],
     async collect() {
-      const states = await statesOf(readiness)
+      const states = await statesOfAll()
       for (const { name, isUp } of states) this.labels(name).set(isUp ? 1 : 0)
       ready.set(canWork(states) ? 1 : 0)
     },
@@ -149,6 +150,17 @@ interface DependencyState {
   name: string
   required: boolean
   isUp: boolean
+}
+
+/** Shares one run of `work` between all who ask while it is under way: anybody may ask whether the system is ready. */
+function shared<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined
+  return () => {
+    running ??= work().finally(() => {
+      running = undefined
+    })
+    return running
+  }
 }
 
 const canWork = (states: readonly DependencyState[]): boolean =>

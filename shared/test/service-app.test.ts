@@ -1,16 +1,26 @@
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { waitUntil } from '@parley/local/wait-until'
 import { createHttpServer } from '@parley/shared/http-server'
 import { createLog } from '@parley/shared/log'
 import { createApp } from '@parley/shared/service-app'
 import { untraced } from '@parley/shared/tracing'
 import { Registry } from 'prom-client'
 
+let checks = 0
+const dependency = Promise.withResolvers<boolean>()
 const app = createApp({
   log: createLog({ service: 'test', level: 'silent' }),
   registry: new Registry(),
   tracing: untraced,
-  readiness: { required: {} },
+  readiness: {
+    required: {
+      database: () => {
+        checks++
+        return dependency.promise
+      },
+    },
+  },
   routes: (app) => app.get('/rest/things', (_req, res) => void res.json({ data: [] })),
 })
 const server = createHttpServer(app)
@@ -61,4 +71,16 @@ test.each([
 ])('a request that is answered before %s is met gets no second answer', async (_what, rest) => {
   const response = await exchange(`POST /rest/nothing HTTP/1.1\r\nHost: x\r\n${rest}`)
   expect(response.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404'])
+})
+
+test('probes that come together ask a dependency once', async () => {
+  let received = 0
+  server.on('request', () => received++)
+  const probes = Array.from({ length: 50 }, () => fetch(`http://127.0.0.1:${port}/health/ready`))
+  expect(await waitUntil(() => received === 50, { timeoutMs: 30_000, intervalMs: 5 })).toBe(true)
+  dependency.resolve(true)
+  const statuses = await Promise.all(probes.map(async (probe) => (await probe).status))
+  expect([new Set(statuses), checks]).toEqual([new Set([200]), 1])
+  expect((await fetch(`http://127.0.0.1:${port}/health/ready`)).status).toBe(200)
+  expect(checks).toBe(2)
 })
