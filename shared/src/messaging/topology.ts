@@ -19,6 +19,8 @@ export const DISPATCHER_EXCHANGE = 'dispatcher'
 
 /** Topic exchange of every change to the configuration; keys are `<resource>.<created|updated|deleted>`. */
 export const CONFIGURATION_EXCHANGE = 'configuration'
+/** What RabbitMQ 4 takes as one message: a larger one closes the channel, again and again. */
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
 const LOG_MAX_AGE = '7D'
 const LOG_SEGMENT_BYTES = 100_000_000

@@ -3,7 +3,7 @@ import type { JsonObject } from '@parley/shared/json-object'
 import type { Log } from '@parley/shared/log'
 import { connectBroker } from '@parley/shared/messaging/connection'
 import { createPublisher, type Publication } from '@parley/shared/messaging/publisher'
-import { CONFIGURATION_EXCHANGE } from '@parley/shared/messaging/topology'
+import { CONFIGURATION_EXCHANGE, MAX_MESSAGE_BYTES } from '@parley/shared/messaging/topology'
 import { unescapeKeys } from '@parley/shared/safe-keys'
 import type { DocumentWrite } from '../relay/relay.ts'
 import { valueAt } from '../resources/definition.ts'
@@ -54,8 +54,14 @@ function publicationOf({ resource, stored, before }: DocumentWrite): Publication
   }
 }
 
-/** The state after the change; `document` is null once it is deleted. */
-function bodyOf(
+/** The state after the change; without what a task was before where the broker would not take both. */
+function bodyOf(resource: string, stored: DocumentWrite['stored'], before: DocumentWrite['before']): Buffer {
+  const body = stateOf(resource, stored, before)
+  return body.length <= MAX_MESSAGE_BYTES ? body : stateOf(resource, stored, undefined)
+}
+
+/** `document` is null once it is deleted. */
+function stateOf(
   resource: string,
   { _id, version, written, doc }: DocumentWrite['stored'],
   before: DocumentWrite['before'],
