@@ -216,6 +216,20 @@ describe('with the keyboard', () => {
       await page.getByRole('heading', { name: 'Timeline' }).waitFor()
     })
   })
+
+  test('Enter follows the link and presses the button that has the focus, on a page with rows too', async () => {
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/messages?state=dead', 'tbody tr')
+      await page.keyboard.press('j')
+      await page.getByRole('button', { name: 'Replay these…' }).press('Enter')
+      await page.getByRole('dialog').waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      await page.getByRole('link', { name: 'Channels', exact: true }).press('Enter')
+      await page.getByRole('heading', { name: 'Channels' }).waitFor()
+    })
+  })
 })
 
 test('axe finds nothing on any page, at 360 and 1,440 px, light and dark, and no page is wider than the screen', async () => {

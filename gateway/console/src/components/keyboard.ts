@@ -21,18 +21,21 @@ export function useKeys(handlers: Record<string, () => void>): void {
   }, [])
 }
 
-/** `j` and `k` move through rows, Enter opens one. Returns which row is current; -1 before the first move. */
-export function useRows({ length, open }: { length: number; open(at: number): void }): number {
+/**
+ * `j` and `k` move through rows, and put the focus on the link of the row, which Enter follows as it follows any other.
+ * Returns which row is current; -1 before the first move.
+ */
+export function useRows({ length }: { length: number }): number {
   const [at, setAt] = useState(-1)
-  const move = (to: number) => {
-    const row = Math.max(0, Math.min(length - 1, to))
-    setAt(row)
-    document.querySelectorAll('[data-row]')[row]?.scrollIntoView({ block: 'nearest' })
+  const move = (step: number) => {
+    const rows = [...document.querySelectorAll('[data-row]')]
+    // A list that changes takes the row with the focus elsewhere.
+    const focused = rows.findIndex((row) => row.contains(document.activeElement))
+    const to = Math.max(0, Math.min(length - 1, (focused < 0 ? at : focused) + step))
+    setAt(to)
+    rows[to]?.scrollIntoView({ block: 'nearest' })
+    rows[to]?.querySelector('a')?.focus({ preventScroll: true })
   }
-  useKeys({
-    j: () => move(at + 1),
-    k: () => move(at - 1),
-    Enter: () => at >= 0 && at < length && open(at),
-  })
+  useKeys({ j: () => move(1), k: () => move(-1) })
   return at
 }

@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
 import { type LoadOptions, useLoad } from '../load.ts'
-import { navigate } from '../router.ts'
 import { Button } from './actions.tsx'
 import { Failure, Loading } from './basics.tsx'
 import { useRows } from './keyboard.ts'
@@ -72,13 +71,7 @@ interface TableProps<T> {
 
 /** Rows that `j`, `k` and Enter move through. */
 export function Table<T>({ label, rows, columns, keyOf, hrefOf, empty, error }: TableProps<T>) {
-  const at = useRows({
-    length: rows?.length ?? 0,
-    open: (row) => {
-      const chosen = rows?.[row]
-      if (chosen !== undefined && hrefOf) navigate(hrefOf(chosen).replace(/^\/console/, ''))
-    },
-  })
+  const at = useRows({ length: rows?.length ?? 0 })
   if (rows === undefined) return error ? <Failure error={error} /> : <Loading />
   if (rows.length === 0) return <>{empty}</>
   return (

@@ -4,7 +4,7 @@ import { Badge, Empty, Failure, Loading, PageHead, Time } from '../components/ba
 import { useRows } from '../components/keyboard.ts'
 import { More, useList } from '../components/list.tsx'
 import { count } from '../format.ts'
-import { hrefOf, navigate, setQuery } from '../router.ts'
+import { hrefOf, setQuery } from '../router.ts'
 import { initialsOf, nameOf, type Thread } from '../threads.ts'
 import { ConversationPane } from './conversation.tsx'
 
@@ -48,13 +48,7 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
     Object.entries(filter).flatMap(([name, value]) => (value ? [[name, value]] : [])),
   )
   const pathOf = ({ _id }: Thread) => `/conversations/${_id}${chosen.size === 0 ? '' : `?${chosen}`}`
-  const at = useRows({
-    length: list.rows?.length ?? 0,
-    open: (row) => {
-      const thread = list.rows?.[row]
-      if (thread !== undefined) navigate(pathOf(thread))
-    },
-  })
+  const at = useRows({ length: list.rows?.length ?? 0 })
   return (
     <>
       <PageHead title="Conversations" />
