@@ -323,6 +323,25 @@ describe('what the model is given', () => {
     ])
   })
 
+  test('has no text of white space alone, which providers refuse', async () => {
+    await world.script({ text: 'ok' })
+    const call = { id: 'a', tool: 'findOrder', args: '{}' }
+    await world.ask({
+      conversation: [
+        { role: 'person', text: ' ' },
+        { role: 'person', text: 'Hello' },
+        { role: 'assistant', text: '\n\n', calls: [{ ...call, result: { state: 'done', text: ' ' } }] },
+        { role: 'assistant', text: '\n', calls: [] },
+      ],
+    })
+    const [{ body }] = await world.requests()
+    expect(body.messages.slice(1)).toMatchObject([
+      { role: 'user', content: 'Hello' },
+      { role: 'assistant', content: null },
+      { role: 'tool', content: '(empty)' },
+    ])
+  })
+
   test('begins with a user message also where the history begins with the assistant', async () => {
     await world.script({ text: 'ok' })
     await world.ask({ conversation: [{ role: 'assistant', text: 'Hello', calls: [] }] })

@@ -48,8 +48,7 @@ function messageOfPerson({ text, images = [] }: Extract<ConversationItem, { role
     mediaType,
     data: { type: 'data' as const, data: new Uint8Array(data) },
   }))
-  // Providers refuse empty texts.
-  const texts = text === '' ? [] : [{ type: 'text' as const, text }]
+  const texts = textParts(text)
   return files.length + texts.length === 0 ? [] : [{ role: 'user', content: [...texts, ...files] }]
 }
 
@@ -60,7 +59,7 @@ function messagesOfAssistant(text: string, calls: CompletedCall[]): Messages {
     toolName: nameOf(tool),
     input: argumentsOf(args),
   }))
-  const texts = text === '' ? [] : [{ type: 'text' as const, text }]
+  const texts = textParts(text)
   if (texts.length + toolCalls.length === 0) return []
   const said: Messages = [{ role: 'assistant', content: [...texts, ...toolCalls] }]
   if (calls.length === 0) return said
@@ -76,6 +75,10 @@ function messagesOfAssistant(text: string, calls: CompletedCall[]): Messages {
   return [...said, { role: 'tool', content: results }]
 }
 
+/** Providers refuse texts that are empty or white space alone, which models say before they call a tool. */
+const textParts = (text: string): { type: 'text'; text: string }[] =>
+  text.trim() === '' ? [] : [{ type: 'text', text }]
+
 const nameOf = (tool: string): string =>
   tool.replaceAll(/[^\w-]/g, '_').slice(0, TOOL_NAME_CHARACTERS) || 'unknown'
 
@@ -87,5 +90,6 @@ function argumentsOf(args: string): object {
 
 function textOf({ state, status, text, cut }: ToolResult): string {
   const beginning = state === 'failed' && status !== undefined ? `HTTP ${status}\n` : ''
-  return `${beginning}${text}${cut ? '\n[The result is longer; the rest is left out.]' : ''}` || '(empty)'
+  const shown = `${beginning}${text}${cut ? '\n[The result is longer; the rest is left out.]' : ''}`
+  return shown.trim() === '' ? '(empty)' : shown
 }
