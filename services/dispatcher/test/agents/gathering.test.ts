@@ -63,6 +63,29 @@ describe('messages of one thread that come in a burst', () => {
     ])
   })
 
+  test.each([{ historyLimit: 0 }, { historyLimit: 1 }, { historyTokens: 0 }])(
+    'are all read by the model, however little history it is given: %j',
+    async (history) => {
+      const requests: ModelRequest[] = []
+      const system = line.start({
+        config: { gatherMs: 700, ...history },
+        model: (request) => {
+          requests.push(request)
+          return `to ${lastSaid(request)}`
+        },
+      })
+      const [before, ...burst] = ['hello', 'I would', 'like', 'a pizza'].map(
+        (text) => `${text} ${JSON.stringify(history)}`,
+      ) as [string, ...string[]]
+      system.publish(before)
+      await system.until(before)
+      for (const id of burst) system.publish(id)
+      await system.until(burst.at(-1) ?? '')
+      const said = requests.at(-1)?.conversation.flatMap((one) => (one.role === 'person' ? one.text : []))
+      expect(said).toEqual([...(history.historyLimit === 1 ? [before] : []), ...burst])
+    },
+  )
+
   test('get one answer also when the instance dies while they wait', async () => {
     let asked = 0
     const system = line.start({ config: { gatherMs: 1_500 }, model: () => `answer ${++asked}` })

@@ -5,7 +5,7 @@ import { hasAnswer } from '../../message/plan.ts'
 import type { Collections } from '../../store/collections.ts'
 
 /** Of one answer, at most. */
-const MAX_GATHERED = 50
+export const MAX_GATHERED = 50
 /** All together wait at most this many times as long as one. */
 const MAX_WAITS = 3
 /** Of a thread, in one millisecond. */

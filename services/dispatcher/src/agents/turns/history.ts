@@ -5,12 +5,15 @@ import type { Collections } from '../../store/collections.ts'
 import { createReadList, type ReadList } from '../../store/read-list.ts'
 import type { ConversationItem } from '../conversation.ts'
 import { itemsOf, tokensOf } from './conversation-items.ts'
+import { MAX_GATHERED } from './gathering.ts'
 
 /** A larger body has media in it, which is not read for the history. */
 const MAX_BODY_BYTES = 64 * 1024
 /** A thread may have other channels; of all its messages so many times the limit are looked at. */
 const LOOKED_AT = 4
 const PAGE = 20
+/** What is gathered into a message came at most so long before it. */
+const GATHERED_WITHIN_MS = 90_000
 /** Together they may have 20 MiB. */
 const PAGES_AT_ONCE = 16
 const QUERY_MS = 5_000
@@ -33,30 +36,38 @@ type Earlier = Pick<
   | 'transcript'
   | 'source'
   | 'takenOver'
+  | 'gatheredInto'
 > & {
   body: string | null
 }
 
 /**
  * The last messages of the thread on its channel, as many as fit: whole ones, at most `historyLimit`, until the next
- * one would exceed `historyTokens`. It walks the index by thread and time backwards, so that it costs the same among
+ * one would exceed `historyTokens`. What is gathered into the message is answered with it, and there in any case. It walks the index by thread and time backwards, so that it costs the same among
  * any number of messages.
  */
 export function createReadHistory({ messages }: Pick<Collections, 'messages'>): ReadHistory {
   const readPage = createReadList<Earlier>(messages, { listsAtOnce: PAGES_AT_ONCE, queryMs: QUERY_MS })
   return async (record, { historyTokens, historyLimit }) => {
-    if (historyLimit === 0 || historyTokens === 0) return []
     const spoken: { earlier: Earlier; items: ConversationItem[] }[] = []
-    let tokens = 0
-    for await (const earlier of earlierMessages(readPage, record, historyLimit * LOOKED_AT)) {
+    let [tokens, count] = [0, 0]
+    let isFull = historyLimit === 0 || historyTokens === 0
+    const limit = Math.max(historyLimit, MAX_GATHERED) * LOOKED_AT
+    for await (const earlier of earlierMessages(readPage, record, limit)) {
+      const ago = record.receivedAt.getTime() - earlier.receivedAt.getTime()
+      if (isFull && ago > GATHERED_WITHIN_MS) break
       if (!isBefore(earlier, record)) continue
+      const isGathered = earlier.gatheredInto === record._id
+      if (isFull && !isGathered) continue
       const { body } = earlier
       const message = body === null ? undefined : (jsonOrUndefined(body) as WebhookMessage | undefined)
       const items = itemsOf({ ...earlier, message })
-      tokens += tokensOf(items)
-      if (tokens > historyTokens) break
+      if (!isGathered) {
+        tokens += tokensOf(items)
+        isFull = tokens > historyTokens || ++count === historyLimit
+        if (tokens > historyTokens) continue
+      }
       spoken.push({ earlier, items })
-      if (spoken.length === historyLimit) break
     }
     return spoken.sort((a, b) => bySequence(a.earlier, b.earlier)).flatMap(({ items }) => items)
   }
@@ -96,6 +107,7 @@ const SPOKEN = {
   transcript: 1,
   source: 1,
   takenOver: 1,
+  gatheredInto: 1,
   body: { $cond: [{ $lte: [{ $strLenBytes: '$body' }, MAX_BODY_BYTES] }, '$body', null] },
 }
 
