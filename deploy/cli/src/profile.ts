@@ -71,7 +71,10 @@ export function currentProfile(): Profile {
   return stored
 }
 
-/** A client for the current profile; a session that it refreshes is stored. */
+/**
+ * A client for the current profile. A session that it refreshes is stored, and one that another command has refreshed
+ * is read, as long as the stored session is still the same one: somebody may have logged in anew, or elsewhere.
+ */
 export function connect({
   repeatForMs = 10_000,
   ...options
@@ -80,6 +83,32 @@ export function connect({
   timeoutMs?: number
 } = {}): Parley {
   const profile = currentProfile()
-  const onSession = (session: SessionTokens) => writeProfile({ ...profile, session })
-  return createParley({ ...profile, ...options, repeatForMs, onSession })
+  let { session: own } = profile
+  const latestSession = () => {
+    const stored = readProfile()
+    const isOurs = stored?.url === profile.url && isSameSession(stored.session, own)
+    return isOurs ? stored?.session : undefined
+  }
+  const onSession = (session: SessionTokens) => {
+    const isStored = latestSession() !== undefined
+    own = session
+    if (isStored) writeProfile({ ...profile, session })
+  }
+  return createParley({ ...profile, ...options, repeatForMs, latestSession, onSession })
+}
+
+function isSameSession(one: SessionTokens | undefined, other: SessionTokens | undefined): boolean {
+  if (one === undefined || other === undefined) return false
+  const id = sessionId(one)
+  return one.refreshToken === other.refreshToken || (id !== undefined && id === sessionId(other))
+}
+
+/** The session's id, which its access tokens have as `sid`. */
+function sessionId({ accessToken }: SessionTokens): unknown {
+  try {
+    const [, claims = ''] = accessToken.split('.')
+    return (JSON.parse(Buffer.from(claims, 'base64url').toString()) as { sid?: unknown }).sid
+  } catch {
+    return undefined
+  }
 }

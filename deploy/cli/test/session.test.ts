@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { createParley } from '@parley/client'
 import { listen } from '@parley/local/testing/service-under-test'
+import { connect } from '../src/profile.ts'
 import { type CliWorld, type Somebody, somebody, startCliWorld, USER } from './cli-world.ts'
 
 let world: CliWorld
@@ -12,13 +13,30 @@ beforeAll(async () => {
   world = await startCliWorld()
 })
 afterAll(() => world.close(), 60_000)
-afterEach(() => ana.remove())
+const { XDG_CONFIG_HOME: ownFolder = '' } = process.env
+afterEach(() => {
+  process.env.XDG_CONFIG_HOME = ownFolder
+  ana.remove()
+})
 
 const profileOf = ({ folder }: Somebody) => join(folder, 'parley/profile.json')
 const logInAs = (who: Somebody) =>
   who.run(['login', '--url', world.system.url, '--user', USER.username, '--password-stdin'], {
     input: `${USER.password}\n`,
   })
+
+/** The access token is refused from now on, as it is after 15 minutes. */
+function endAccessToken(who: Somebody): void {
+  const { session, ...stored } = JSON.parse(readFileSync(profileOf(who), 'utf8'))
+  const accessToken = session.accessToken.replace(/[^.]*$/, 'ended')
+  writeFileSync(profileOf(who), JSON.stringify({ ...stored, session: { ...session, accessToken } }))
+}
+
+/** The client of a command of theirs that begins now, until the end of the test. */
+function connectedAs({ folder }: Somebody) {
+  process.env.XDG_CONFIG_HOME = folder
+  return connect()
+}
 
 describe('parley login', () => {
   test('stores a session that only its user can read, without the password', async () => {
@@ -94,6 +112,34 @@ describe('parley login', () => {
     expect(renewed.session.refreshToken).not.toBe(stored.session.refreshToken)
     expect(renewed.session.accessToken).not.toBe('ended')
     expect(statSync(profileOf(ana)).mode & 0o777).toBe(0o600)
+  })
+
+  test('a command that runs for long goes on with a session that others have renewed, which stays theirs too', async () => {
+    ana = somebody()
+    await logInAs(ana)
+    endAccessToken(ana)
+    const long = connectedAs(ana)
+    for (const _ of ['once', 'and again']) {
+      expect((await ana.run(['check'])).code).toBe(0)
+      endAccessToken(ana)
+    }
+    expect((await long.api.GET('/rest/check')).response.status).toBe(200)
+    expect((await ana.run(['check'])).code).toBe(0)
+  })
+
+  test.each([
+    ['another gateway', { url: 'https://parley.example.com', token: 'another' }],
+    ['another session', undefined],
+  ])('a command that runs for long does not put its session over that of %s', async (_name, other) => {
+    ana = somebody()
+    await logInAs(ana)
+    endAccessToken(ana)
+    const long = connectedAs(ana)
+    await logInAs(ana)
+    if (other !== undefined) writeFileSync(profileOf(ana), JSON.stringify(other))
+    const stored = readFileSync(profileOf(ana), 'utf8')
+    expect((await long.api.GET('/rest/check')).response.status).toBe(200)
+    expect(readFileSync(profileOf(ana), 'utf8')).toBe(stored)
   })
 
   test('logout ends the session and removes it', async () => {

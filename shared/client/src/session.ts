@@ -14,6 +14,8 @@ export interface SessionOptions {
   login?: Credentials | undefined
   /** A session of before, which is refreshed where its access token has ended. */
   session?: SessionTokens | undefined
+  /** The session as others who share it have renewed it, asked for before it is refreshed: a refresh token that is spent ends it. */
+  latestSession?: (() => SessionTokens | undefined) | undefined
   /** Called with each new session before its token is used: the refresh token of the one before it is spent then. */
   onSession?: ((session: SessionTokens) => void | Promise<void>) | undefined
   /** In place of all others: whose token goes with the requests, such as of a session whose refresh token is in a cookie. */
@@ -33,7 +35,7 @@ export interface Session {
  * logging in is refused.
  */
 export function createSession(
-  { url, token, login, session, onSession, tokens }: SessionOptions,
+  { url, token, login, session, latestSession, onSession, tokens }: SessionOptions,
   fetch: Fetch,
 ): Session {
   if (tokens !== undefined) return tokens
@@ -62,6 +64,7 @@ export function createSession(
     }
   }
   const renew = async () => {
+    current = latestSession?.() ?? current
     const refreshToken = current?.refreshToken
     if (refreshToken === undefined) current = undefined
     const renewed = refreshToken === undefined ? undefined : await refresh(refreshToken)
