@@ -53,6 +53,31 @@ describe('parley send', () => {
     expect(second).toBe(first)
   })
 
+  test.each([{ json: [] }, { json: ['--json'] }])(
+    'says which message was accepted also where it may not read it: %j',
+    async ({ json }) => {
+      const body = { name: `poster ${json}`, role: 'PROVIDER' }
+      const { data } = await world.client.api.POST('/api/auth/tokens', { body })
+      const args = [
+        'send',
+        '--channel',
+        'support-line',
+        '--phone',
+        '+5511900000008',
+        '--text',
+        'x',
+        '--wait',
+        '5',
+      ]
+      const env = { PARLEY_URL: world.system.url, PARLEY_TOKEN: String(data?.token) }
+      const { code, stdout } = await ana.run([...args, ...json], { env })
+      const [id] = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/.exec(stdout) ?? []
+      expect([code, id]).toEqual([4, expect.any(String)])
+      const found = await eventually(() => world.client.messages.get(String(id)).catch(() => undefined))
+      expect(found.phone).toBe('5511900000008')
+    },
+  )
+
   test('takes a whole message from standard input, and says where it is not JSON', async () => {
     const body = {
       extId: 'support-line',

@@ -63,10 +63,16 @@ async function send(options: Options): Promise<void> {
     message,
     options.key === undefined ? {} : { idempotencyKey: options.key },
   )
-  const end = options.wait === undefined ? undefined : await settled(parley, id, options.wait)
-  if (options.json)
-    return sayJson({ _id: id, isRepeat, ...(end && { state: end.state, reason: end.reason }) })
-  say(`${paint('green', 'accepted')} ${id}${isRepeat ? ' (the same message as before)' : ''}`)
+  const sent = { _id: id, isRepeat }
+  if (!options.json)
+    say(`${paint('green', 'accepted')} ${id}${isRepeat ? ' (the same message as before)' : ''}`)
+  const waited = options.wait === undefined ? undefined : settled(parley, id, options.wait)
+  const end = await waited?.catch((error: unknown) => {
+    // Without its id whoever posted it could only post it again.
+    if (options.json) sayJson(sent)
+    throw error
+  })
+  if (options.json) return sayJson({ ...sent, ...(end && { state: end.state, reason: end.reason }) })
   if (end !== undefined) say(`${paintState(end.state)} ${end.reason ?? ''}`.trimEnd())
   say(paint('dim', `parley why ${id}`))
 }
