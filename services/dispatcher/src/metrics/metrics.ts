@@ -1,11 +1,12 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { MessageRecord, MessageState } from '../message/message-record.ts'
+import type { Fault, MessageRecord, MessageState } from '../message/message-record.ts'
 import { ranAgainAt } from '../message/progress.ts'
 
 const CALL_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const MODEL_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 const ACCEPTED_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 21_600]
 const WAIT_SECONDS = [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1_800]
+const FAULTS: readonly Fault[] = ['caller', 'channel', 'provider', 'us']
 
 /** What is counted where it happens. */
 export interface Metrics {
@@ -39,6 +40,8 @@ export function createMetrics(registry: Registry): Metrics {
     labelNames: ['state', 'fault'],
     registers,
   })
+  // The increase of a series that begins with its first burst is 0, and no alert would see that.
+  for (const fault of FAULTS) settled.inc({ state: 'dead', fault }, 0)
   const waits = new Histogram({
     name: 'parley_governor_wait_seconds',
     help: 'How long sends waited for the rate of their number',
