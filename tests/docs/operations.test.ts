@@ -106,9 +106,9 @@ describe('without anything to look at', () => {
   })
 
   test('both sides of the alert for partitions have a number', () => {
-    const sides = exprOf('PartitionsUnheld').split(' < ')
+    const sides = exprOf('PartitionsUnleased').split(' < ')
     expect(sides).toEqual([
-      '(sum(parley_partitions_held) or vector(0))',
+      '(sum(parley_partitions_leased) or vector(0))',
       '(max(parley_partitions) or max(max_over_time(parley_partitions[1h])) or vector(1))',
     ])
   })

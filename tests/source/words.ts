@@ -99,6 +99,9 @@ const EXCEPTED: readonly { names: string; reason: string; in?: RegExp }[] = [
 /** A fault is what tests inject into a system, in the literature as here. */
 const INJECTION_TESTS = /^tests\/faults\//
 
+/** The whole of a string that is the name of a metric. */
+const METRIC = /^parley_[a-z_]+$/
+
 interface Name {
   file: string
   name: string
@@ -121,7 +124,7 @@ function entries(advice: string, words: string): [string, string][] {
   return words.split(' ').map((word) => [word, advice])
 }
 
-/** The name of the file, and each name that it contains once. Strings and comments don't count. */
+/** The name of the file, and each name that it contains once. Of strings only the names of metrics count, and no comments. */
 async function namesIn(file: string): Promise<Name[]> {
   const tree = await parse(readFileSync(file, 'utf8'), {
     syntax: 'typescript',
@@ -131,6 +134,7 @@ async function namesIn(file: string): Promise<Name[]> {
   const names = new Set([basename(file)])
   visit(tree, (node) => {
     if (node.type === 'Identifier' || node.type === 'PrivateName') names.add(String(node.value))
+    if (node.type === 'StringLiteral' && METRIC.test(String(node.value))) names.add(String(node.value))
   })
   return [...names].map((name) => ({ file, name }))
 }

@@ -26,16 +26,16 @@ test('the number of partitions stays what it was while the store is unavailable;
     return value
   })
   expect(await shown('parley_partitions')).toEqual([16])
-  expect(await shown('parley_conservation_difference')).toEqual([3])
+  expect(await shown('parley_reconciliation_difference')).toEqual([3])
   expect(await shown('parley_audit_lag_seconds')).toEqual([400])
   isAvailable = false
   expect(await shown('parley_partitions')).toEqual([16])
-  expect(await shown('parley_conservation_difference')).toEqual([])
+  expect(await shown('parley_reconciliation_difference')).toEqual([])
   expect(await shown('parley_audit_lag_seconds')).toEqual([])
 })
 
 test('the number of partitions is not shown as long as nobody has said it', async () => {
   const shown = stateOf(() => Promise.reject(new Error('unavailable')))
   expect(await shown('parley_partitions')).toEqual([])
-  expect(await shown('parley_partitions_held')).toEqual([0])
+  expect(await shown('parley_partitions_leased')).toEqual([0])
 })

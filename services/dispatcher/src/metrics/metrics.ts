@@ -43,7 +43,7 @@ export function createMetrics(registry: Registry): Metrics {
   // The increase of a series that begins with its first burst is 0, and no alert would see that.
   for (const fault of FAULTS) settled.inc({ state: 'dead', fault }, 0)
   const waits = new Histogram({
-    name: 'parley_governor_wait_seconds',
+    name: 'parley_send_rate_wait_seconds',
     help: 'How long sends waited for the rate of their number',
     buckets: WAIT_SECONDS,
     registers,

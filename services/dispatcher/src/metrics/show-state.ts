@@ -51,7 +51,7 @@ export function showState(registry: Registry, shown: Shown): void {
     },
   })
   new Gauge({
-    name: 'parley_partitions_held',
+    name: 'parley_partitions_leased',
     help: 'Partitions whose lease this instance has; each partition counts once over all instances',
     registers,
     collect() {
@@ -69,7 +69,7 @@ export function showState(registry: Registry, shown: Shown): void {
     },
   })
   new Gauge({
-    name: 'parley_conservation_difference',
+    name: 'parley_reconciliation_difference',
     help: 'Accepted messages that are neither in the store nor rejected; must be 0',
     registers,
     async collect() {

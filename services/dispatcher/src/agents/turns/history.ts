@@ -13,7 +13,7 @@ const MAX_BODY_BYTES = 64 * 1024
 const LOOKED_AT = 4
 const PAGE = 20
 /** What is gathered into a message came at most so long before it. */
-const GATHERED_WITHIN_MS = 90_000
+const LONGEST_GATHERING_MS = 90_000
 /** Together they may have 20 MiB. */
 const PAGES_AT_ONCE = 16
 const QUERY_MS = 5_000
@@ -55,7 +55,7 @@ export function createReadHistory({ messages }: Pick<Collections, 'messages'>): 
     const limit = Math.max(historyLimit, MAX_GATHERED) * LOOKED_AT
     for await (const earlier of earlierMessages(readPage, record, limit)) {
       const ago = record.receivedAt.getTime() - earlier.receivedAt.getTime()
-      if (isFull && ago > GATHERED_WITHIN_MS) break
+      if (isFull && ago > LONGEST_GATHERING_MS) break
       if (!isBefore(earlier, record)) continue
       const isGathered = earlier.gatheredInto === record._id
       if (isFull && !isGathered) continue
