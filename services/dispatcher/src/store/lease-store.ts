@@ -30,7 +30,7 @@ export interface LeaseStore {
   beat(options: { hasBroker: boolean }): Promise<string[]>
   /** Takes a free or expired lease; undefined when there is none. */
   acquire(): Promise<Lease | undefined>
-  /** Renews the leases given; those that are no longer ours are not valid any more. */
+  /** Renews the leases given; those that are no longer ours, or that have run out meanwhile, are not valid any more. */
   renew(leases: Lease[]): Promise<void>
   /** `isDrained` says that all its queue had is stored and nothing comes to it any more: then nobody takes it again. */
   release(lease: Lease, options?: { isDrained: boolean }): Promise<void>
@@ -113,7 +113,9 @@ export function createLeaseStore(options: {
       const found = areAllOurs ? leases.map(({ partition }) => partition) : await idsOf(ours)
       const still = new Set(found)
       for (const lease of leases) {
-        deadlines.set(lease, still.has(lease.partition) ? askedAt + LEASE_MS - SAFETY_MS : 0)
+        // What found it run out was left for its next owner, and nobody here takes it up again.
+        const isOurs = still.has(lease.partition) && lease.isValid()
+        deadlines.set(lease, isOurs ? askedAt + LEASE_MS - SAFETY_MS : 0)
       }
     },
     async release({ partition, term }, { isDrained } = { isDrained: false }) {
