@@ -14,6 +14,8 @@ const PAUSE_SHARE = 9
 const MAX_PAUSE_MS = 5_000
 const BATCH = 100
 const RECOUNTED_AT_ONCE = 8
+/** MongoDB's code of a query that takes longer than it may. */
+const TIME_LIMIT_EXCEEDED = 50
 /** Of bodies; of threads beyond it only the names are in memory, and the rest is read again. */
 const MAX_CHARACTERS = 8 * 1024 * 1024
 
@@ -194,7 +196,20 @@ class WrittenBehind implements ThreadLog {
     }
     const unread = touched.filter((one) => one.isUnread)
     for (let at = 0; at < unread.length; at += RECOUNTED_AT_ONCE)
-      await Promise.all(unread.slice(at, at + RECOUNTED_AT_ONCE).map((one) => countUnread(collections, one)))
+      await Promise.all(unread.slice(at, at + RECOUNTED_AT_ONCE).map((one) => this.#countUnread(one)))
+  }
+
+  /** One thread with a great many messages must not hold up the others: it is counted again with its next one. */
+  async #countUnread({ workspace, channel, extId }: ThreadName): Promise<void> {
+    try {
+      await countUnread(this.#options.collections, { workspace, channel, extId })
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== TIME_LIMIT_EXCEEDED) throw error
+      this.#options.log.warn(
+        { workspace, channel },
+        'unread messages of a thread not counted: it takes too long',
+      )
+    }
   }
 
   async #writeOf(touched: Touched): Promise<ThreadWrite | undefined> {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { createLog } from '@parley/shared/log'
+import { mongo } from 'mongoose'
 import type { MessageRecord } from '../../src/message/message-record.ts'
 import { threadId } from '../../src/message/thread-record.ts'
 import type { Lease } from '../../src/store/lease-store.ts'
@@ -45,14 +46,19 @@ const leaseOf = (partition: number, term: number): Lease => ({
 })
 
 /** An instance with the lease of a partition. */
-async function startInstance(instance: string, partition: number, term: number): Promise<ThreadLog> {
+async function startInstance(
+  instance: string,
+  partition: number,
+  term: number,
+  collections = database.collections,
+): Promise<ThreadLog> {
   await database.collections.partitions.updateOne(
     { _id: partition },
     { $set: { owner: instance, term, expiresAt: new Date(Date.now() + 60_000) } },
     { upsert: true },
   )
   const threadLog = createThreadLog({
-    collections: database.collections,
+    collections,
     instance,
     retentionMs: RETENTION_MS,
     log,
@@ -124,6 +130,27 @@ describe('the documents of threads', () => {
     expect(await read('v')).toMatchObject({ unread: 1 })
     expect(await checkpointOf(15)).toBeUndefined()
     await instance.close()
+  })
+
+  test('are written although the unread messages of one of them take too long to count', async () => {
+    const { messages } = database.collections
+    const records = [unreadMessage('large', 16), unreadMessage('small', 16)]
+    await messages.insertMany(records)
+    const countDocuments: typeof messages.countDocuments = (filter, options) =>
+      filter?.thread === 'large'
+        ? Promise.reject(new mongo.MongoServerError({ code: 50, message: 'operation exceeded time limit' }))
+        : messages.countDocuments(filter, options)
+    const slow = new Proxy(messages, {
+      get: (target, name) => (name === 'countDocuments' ? countDocuments : Reflect.get(target, name)),
+    })
+    const threads = { until: new Date(0), retentionMs: RETENTION_MS }
+    await database.collections.partitions.updateOne({ _id: 16 }, { $set: { threads } }, { upsert: true })
+    const instance = await startInstance('slow', 16, 1, { ...database.collections, messages: slow })
+    for (const record of records) instance.touch(record)
+    const isWhole = () => (instance.isWhole({ partition: 16, term: 1 }) ? true : undefined)
+    const whole = await eventually(isWhole, { timeoutMs: 5_000 }).catch(() => false)
+    await instance.close()
+    expect([whole, (await read('small'))?.unread]).toEqual([true, 1])
   })
 
   test('are not written back to what an instance without the lease remembers', async () => {
