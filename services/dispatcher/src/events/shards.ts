@@ -39,11 +39,22 @@ export function startShards(options: {
   const { shards, instance, ready, instances, open, log } = options
   const leases = createLeases({ collection: () => shards, owner: instance, leaseMs: LEASE_MS })
   const working = new Map<number, ShardWork>()
+  /** Those that are handed over, which are renewed until what is in flight in them has ended. */
+  const leaving = new Map<ShardWork, Promise<void>>()
   let renewedAt = 0
-  const giveUp = async (shard: number) => {
-    await working.get(shard)?.close()
+  const giveUp = async (shard: number, work: ShardWork) => {
+    await work.close()
+    // It may have been lost meanwhile, and taken again.
+    if (working.get(shard) !== work) return
     working.delete(shard)
     await leases.release(idOf(shard))
+  }
+  const giveUpLater = (shard: number, work: ShardWork) => {
+    if (leaving.has(work)) return
+    const done = giveUp(shard, work)
+      .catch(() => log.warn({ shard }, 'lease of a shard not released: it expires'))
+      .finally(() => leaving.delete(work))
+    leaving.set(work, done)
   }
   const renew = async () => {
     if (performance.now() < renewedAt + RENEW_MS) return
@@ -64,7 +75,8 @@ export function startShards(options: {
       await started
       if (signal.aborted) return
       const share = Math.ceil(SHARDS / Math.max(1, await instances()))
-      for (const shard of [...working.keys()].slice(share)) await giveUp(shard)
+      // Not awaited: the others have to be renewed while requests in flight end.
+      for (const [shard, work] of [...working].slice(share)) giveUpLater(shard, work)
       await renew()
       for (let shard = 0; shard < SHARDS && working.size < share; shard++) {
         if (working.has(shard) || !(await leases.acquire(idOf(shard)))) continue
@@ -81,11 +93,8 @@ export function startShards(options: {
     async close() {
       stop.resolve()
       await loop.stop()
-      await Promise.all(
-        [...working.keys()].map((shard) =>
-          giveUp(shard).catch(() => log.warn({ shard }, 'lease of a shard not released: it expires')),
-        ),
-      )
+      for (const [shard, work] of working) giveUpLater(shard, work)
+      await Promise.all(leaving.values())
     },
   }
 }

@@ -32,8 +32,8 @@ afterEach(async () => {
   await connection.close()
 })
 
-/** An instance, and each shard that it opened and closed, in order. */
-function start(instance: string) {
+/** An instance, and each shard that it opened and closed, in order. Closing one waits for what is in flight in it. */
+function start(instance: string, inFlight?: Promise<void>) {
   const happened: string[] = []
   const worked = startShards({
     ...{ shards, instance, log },
@@ -41,7 +41,12 @@ function start(instance: string) {
     instances: async () => instances,
     open: (shard) => {
       happened.push(`opened ${shard}`)
-      return { close: async () => void happened.push(`closed ${shard}`) }
+      return {
+        async close() {
+          happened.push(`closed ${shard}`)
+          await inFlight
+        },
+      }
     },
   })
   started.push(worked)
@@ -68,4 +73,17 @@ test('two instances share the shards, and the one that stays takes those of the 
   instances = 1
   await started.shift()?.close()
   await eventually(() => (second.working().length === SHARDS ? true : undefined))
+})
+
+test('the shards that stay with an instance are renewed while the others are handed over, all at once', async () => {
+  const inFlight = Promise.withResolvers<void>()
+  const { happened, working } = start('first', inFlight.promise)
+  await eventually(() => (working().length === SHARDS ? true : undefined))
+  instances = 2
+  await eventually(() => (happened.length > SHARDS ? true : undefined))
+  const expiresAt = async () => (await shards.findOne({ _id: 'shard 0' }))?.expiresAt?.getTime() ?? 0
+  const before = await expiresAt()
+  const isRenewed = eventually(async () => ((await expiresAt()) > before ? true : undefined))
+  const renewed = await isRenewed.catch(() => false).finally(inFlight.resolve)
+  expect([renewed, happened.slice(SHARDS)]).toEqual([true, ALL.slice(4).map((shard) => `closed ${shard}`)])
 })
