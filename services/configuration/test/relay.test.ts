@@ -63,6 +63,33 @@ test('when the oplog has moved on, everything comes once, and then what happens 
   await relay.close()
 })
 
+test('what comes once again comes in batches that the broker takes, however large the documents are', async () => {
+  const doc = { _id: 0, createdAt: written.at, updatedAt: written.at, text: 'x'.repeat(4 * 1024 * 1024) }
+  for (let id = 1; id <= 8; id++)
+    await database
+      .documents('steps')
+      .insertOne({ _id: { workspace: 1, id }, version: 1, deleted: false, written, doc })
+  const batches: DocumentWrite[][] = []
+  const relay = startDocumentRelay({
+    name: 'events',
+    database: forgetting(database),
+    log,
+    handle: async (changes) => void batches.push(changes),
+  })
+  const stepsIn = (batch: DocumentWrite[]) => batch.filter(({ resource }) => resource === 'steps')
+  await eventually(
+    () => new Set(batches.flatMap(stepsIn).map(({ stored }) => stored._id.id)).size,
+    (count) => count === 8,
+  )
+  await write(5)
+  await eventually(
+    () => database.relays().findOne({ _id: 'events' }),
+    (stored) => stored?.from !== undefined,
+  )
+  await relay.close()
+  expect(Math.max(...batches.map((batch) => stepsIn(batch).length))).toBeLessThanOrEqual(3)
+})
+
 test('changes that a relay failed to handle come again in order, and none is skipped', async () => {
   const seen: number[] = []
   let failures = 3

@@ -1,11 +1,15 @@
 import type { Log } from '@parley/shared/log'
 import { type Relay, startRelay } from '@parley/shared/relay/relay'
+import mongoose from 'mongoose'
 import { allResources } from '../resources/all-resources.ts'
 import { RESOURCES, type ResourceName } from '../resources/definition.ts'
 import type { Database, RelayName } from '../store/database.ts'
 import type { StoredDocument } from '../store/stored-document.ts'
 
+const { calculateObjectSize } = mongoose.mongo.BSON
 const BATCH = 100
+/** All of a batch is in memory, and on its way to the broker, at once. */
+const BATCH_BYTES = 8 * 1024 * 1024
 
 /** One write to one document: what it is now, and what it was before where that is known. */
 export interface DocumentWrite {
@@ -48,11 +52,14 @@ export function startDocumentRelay(options: {
 async function* snapshot(database: Pick<Database, 'documents'>): AsyncGenerator<DocumentWrite[]> {
   for (const { name: resource } of allResources) {
     let changes: DocumentWrite[] = []
+    let bytes = 0
     for await (const stored of database.documents(resource).find().batchSize(BATCH)) {
       changes.push({ resource, stored })
-      if (changes.length === BATCH) {
+      bytes += calculateObjectSize(stored)
+      if (changes.length === BATCH || bytes >= BATCH_BYTES) {
         yield changes
         changes = []
+        bytes = 0
       }
     }
     if (changes.length > 0) yield changes
