@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals'
+import { loadStepGraph } from '../src/check/check-steps.ts'
 import type { Finding } from '../src/check/finding.ts'
+import type { Database } from '../src/store/database.ts'
 import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'
 
@@ -190,4 +192,16 @@ test('the check is paged, and shows each caller only what the caller can read', 
   for (const after of ['x', Buffer.from('["check","nothing",1]').toString('base64url')]) {
     expect((await server.call('GET', `/rest/check?after=${after}`)).status).toBe(422)
   }
+})
+
+test('the check remembers the steps that are there, however many others workflows list', async () => {
+  const put = putter(10)
+  await put('steps/1', { ...bodies.steps, job: null, next: 7_777 })
+  await put('steps/2', { ...bodies.steps, job: null, next: null })
+  const missing = Array.from({ length: 1_000 }, (_, at) => 1_000 + at)
+  await put('workflows/1', { ...bodies.workflows, steps: [1, ...missing], firstStep: 1 })
+  const database = { documents: (name: string) => server.database.collection(name) } as unknown as Database
+  const { entered, next } = await loadStepGraph(database, 10)
+  expect([[...entered], next.size]).toEqual([[1], 2])
+  expect(short(await check(10))).toContain('unreachable_step steps/2')
 })

@@ -50,17 +50,20 @@ export async function loadStepGraph(database: Database, workspace: number): Prom
     .hint(listIndex({ filter: 'next', sort: '_id' }))
     .limit(MAX_STEPS + 1)
   for await (const { _id, keys } of steps) {
-    const following = typeof keys?.next === 'number' ? keys.next : null
-    next.set(_id.id, following)
-    if (following !== null && following !== _id.id) entered.add(following)
+    next.set(_id.id, typeof keys?.next === 'number' ? keys.next : null)
   }
+  // Of those that are there: workflows may list very many that are not.
+  const enter = (id: unknown) => {
+    if (typeof id === 'number' && next.has(id)) entered.add(id)
+  }
+  for (const [id, following] of next) if (following !== id) enter(following)
   const workflows = database
     .documents('workflows')
     .find({ '_id.workspace': workspace, ...LIVE })
     .project<Pick<StoredDocument, 'keys'>>({ 'keys.steps': 1, 'keys.firstStep': 1 })
     .limit(MAX_STEPS)
   for await (const { keys } of workflows) {
-    for (const id of [keys?.firstStep, keys?.steps].flat()) if (typeof id === 'number') entered.add(id)
+    for (const id of [keys?.firstStep, keys?.steps].flat()) enter(id)
   }
   return { next, entered, cycles: cyclesIn(next), cut: next.size > MAX_STEPS }
 }
