@@ -65,6 +65,15 @@ test('140 half-sent bodies to a channel that is there leave room for signed and 
   expect([meta.status, (await world.post(large)).status]).toEqual([200, 200])
 })
 
+test('half-sent bodies from the addresses of one IPv6 network have the share of one sender', async () => {
+  const attack = Array.from({ length: 40 }, (_, at) =>
+    sendHalf(world.url, hookOf(world.slug), { 'x-forwarded-for': `2001:db8:0:1::${(at + 1).toString(16)}` }),
+  )
+  expect(await waitUntil(() => statuses(attack).filter((status) => status === 429).length > 20, WAIT)).toBe(
+    true,
+  )
+})
+
 test('through the gateway, half-sent bodies leave callers with a token as they were', async () => {
   const body = { name: 'B', email: 'b@b.example', phone: '1', password: 'a long password', namespace: 'b' }
   const json = { 'content-type': 'application/json' }

@@ -1,3 +1,4 @@
+import { addressKey } from '@parley/shared/addresses'
 import type { ConfirmedIds } from '@parley/shared/idempotency'
 import { unstorable } from '@parley/shared/json-body'
 import type { Log } from '@parley/shared/log'
@@ -58,7 +59,8 @@ export function receive(intake: MetaIntake): RequestHandler {
     // Before the body is read: what is for nobody takes no memory.
     const channel = await findHook(req)
     if (channel === undefined) throw new Problem('not_found')
-    const sender = `${channel.workspace}/${channel._id} from ${req.headers['x-forwarded-for']}`
+    const address = addressKey(String(req.headers['x-forwarded-for']))
+    const sender = `${channel.workspace}/${channel._id} from ${address}`
     const limits = { maxBytes: MAX_BYTES, timeoutMs: bodyTimeoutMs, inflate: false, budget, sender }
     const bytes = await readBody(req, limits)
     const deadline = performance.now() + ACCEPT_MS
