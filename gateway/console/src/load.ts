@@ -34,6 +34,8 @@ export function useLoad<T>(
   const [run, setRun] = useState(0)
   const latest = useRef(load)
   latest.current = load
+  const loading = useRef<Promise<void>>(undefined)
+  const isMissed = useRef(false)
   const isUnreachable = [...useStore(unreachable)].some((name) => name !== 'events')
   const isLive = useStore(streamIsOpen) && live !== undefined
   const period = isUnreachable ? WHILE_UNREACHABLE_MS : everyMs && everyMs * (isLive ? LIVE_FACTOR : 1)
@@ -52,7 +54,11 @@ export function useLoad<T>(
     }
     let timer: ReturnType<typeof setTimeout> | undefined
     const loop = async () => {
-      if (!document.hidden) await once()
+      isMissed.current = document.hidden
+      if (!document.hidden) {
+        loading.current = once()
+        await loading.current
+      }
       if (period !== undefined && !stop.signal.aborted) timer = setTimeout(loop, period)
     }
     void loop()
@@ -62,13 +68,26 @@ export function useLoad<T>(
     }
   }, [key, period, run])
   const reload = useCallback(() => setRun((before) => before + 1), [])
-  useLive(live, reload)
+  const reloadAfter = useCallback(async () => {
+    // What is under way may take longer than it is to the next event.
+    await loading.current
+    if (document.hidden) isMissed.current = true
+    else reload()
+  }, [reload])
+  useLive(live, reloadAfter)
+  useEffect(() => {
+    const show = () => {
+      if (!document.hidden && isMissed.current) reload()
+    }
+    document.addEventListener('visibilitychange', show)
+    return () => document.removeEventListener('visibilitychange', show)
+  }, [reload])
   const current = state.key === key ? state : { key }
   return { data: current.data, error: current.error, reload }
 }
 
 /** Reloads after events, the last one of a burst included. */
-function useLive(live: LoadOptions['live'], reload: () => void): void {
+function useLive(live: LoadOptions['live'], reload: () => Promise<void>): void {
   const latest = useRef(live)
   latest.current = live
   const isFollowed = live !== undefined
@@ -76,10 +95,10 @@ function useLive(live: LoadOptions['live'], reload: () => void): void {
     if (!isFollowed) return
     let timer: ReturnType<typeof setTimeout> | undefined
     let lastAt = 0
-    const run = () => {
+    const run = async () => {
+      await reload()
       timer = undefined
       lastAt = performance.now()
-      if (!document.hidden) reload()
     }
     const unfollow = onLive((event) => {
       if (timer !== undefined || latest.current?.(event) !== true) return

@@ -152,3 +152,62 @@ test('a reply whose response was lost can be edited and sent, and the same one i
   })
   expect(sends.map(({ text }) => text).slice(1)).toEqual(['Is it you?', 'Good mornin', 'Good morning, Joana'])
 })
+
+describe('a list', () => {
+  const say = (thread: string, name: string) =>
+    call('POST', '/api/hooks/whatsapp', {
+      ...{ extId: 'line', user: { name, phone: '5511988880000' }, thread: { extId: thread } },
+      ...{ answer: {}, input: 'Hello' },
+    })
+  const named = (page: Page, name: string) => page.locator('.threads a', { hasText: name })
+
+  test('shows what is new over a slow connection too, however much happens meanwhile', async () => {
+    await say('talkative', 'Talkative')
+    await onPage({}, async (page, context) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/conversations', '.threads a')
+      await named(page, 'Talkative').waitFor()
+      const network = await context.newCDPSession(page)
+      const slow = { offline: false, latency: 1_500, downloadThroughput: -1, uploadThroughput: -1 }
+      await network.send('Network.emulateNetworkConditions', slow)
+      await say('late', 'Late')
+      let isShown = false
+      const flow = async () => {
+        while (!isShown) await say('talkative', 'Talkative')
+      }
+      const shown = named(page, 'Late')
+        .waitFor({ timeout: 20_000 })
+        .finally(() => {
+          isShown = true
+        })
+      await Promise.all([shown, flow()])
+    })
+  })
+
+  test('that was hidden is up to date once it is seen again', async () => {
+    const row = (page: Page, thread: string) => page.locator('tbody tr', { hasText: thread })
+    await onPage({}, async (page, context) => {
+      await signIn(page, system.url, system.garden)
+      await say('before', 'Before')
+      await open(page, '/messages', 'tbody tr')
+      await row(page, 'before').getByText('sent', { exact: true }).waitFor()
+      const setHidden = (hidden: boolean) =>
+        page.evaluate((hidden) => {
+          Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden })
+          document.dispatchEvent(new Event('visibilitychange'))
+        }, hidden)
+      await setHidden(true)
+      // What another page shows, this one was told of.
+      const other = await context.newPage()
+      await open(other, '/messages', 'tbody tr')
+      let loads = 0
+      other.on('response', (response) => void (/\/rest\/messages(\?|$)/.test(response.url()) && loads++))
+      await say('meanwhile', 'Meanwhile')
+      // After the first of its events, and a second later after the others.
+      await eventually(async () => (loads >= 2 ? true : undefined))
+      await row(other, 'meanwhile').getByText('sent', { exact: true }).waitFor()
+      await setHidden(false)
+      await row(page, 'meanwhile').waitFor({ timeout: 10_000 })
+    })
+  })
+})
