@@ -210,4 +210,27 @@ describe('a list', () => {
       await row(page, 'meanwhile').waitFor({ timeout: 10_000 })
     })
   })
+
+  test('of what was said leaves out what a person took over before it left', async () => {
+    await say('taken', 'Taken')
+    const thread = await eventually(
+      async () => ((await read('/rest/threads?q=Taken')).data as { _id: string }[])[0]?._id,
+    )
+    await onPage({}, async (page) => {
+      let isWaiting = true
+      await page.route(`**/rest/threads/${thread}/messages*`, async (route) => {
+        const response = await route.fetch()
+        const said = (await response.json()) as { data: { message: string }[] }
+        const [last] = said.data.slice(-1)
+        const waiting = { ...last, _id: `${last?.message}:9`, text: 'In a moment', state: 'pending' }
+        await route.fulfill({ response, json: isWaiting ? { ...said, data: [...said.data, waiting] } : said })
+      })
+      await signIn(page, system.url, system.garden)
+      await open(page, `/conversations/${thread}`, '.bubble')
+      await page.getByText('In a moment').waitFor()
+      isWaiting = false
+      await page.getByRole('button', { name: 'Take over' }).click()
+      await page.getByText('In a moment').waitFor({ state: 'detached', timeout: 10_000 })
+    })
+  })
 })

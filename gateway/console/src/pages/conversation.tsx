@@ -124,8 +124,13 @@ function useSaid(thread: Thread): Conversed {
   const [all, setAll] = useState<ReadonlyMap<string, Said>>(new Map())
   const [previous, setPrevious] = useState<string | null>()
   const [typed, setTyped] = useState<string>()
+  // A message may say less than before: what a person took over before it left was never said.
   const add = (data: Said[]) =>
-    setAll((before) => new Map([...before, ...data.map((one) => [one._id, one] as const)]))
+    setAll((before) => {
+      const read = new Set(data.map(({ message }) => message))
+      const others = [...before].filter(([, { message }]) => !read.has(message))
+      return new Map([...others, ...data.map((one) => [one._id, one] as const)])
+    })
   const latest = useLoad(
     path,
     async (signal) => {
