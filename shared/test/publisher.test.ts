@@ -80,6 +80,13 @@ describe('a publisher', () => {
     expect(messages).toEqual(ids)
   })
 
+  test('whose channel the broker closes, for the exchange is gone, declares it again and goes on', async () => {
+    await channel.deleteExchange(exchange)
+    await expect(publisher.publish(known)).rejects.toEqual(unavailable)
+    await untilPublished('again')
+    expect((await received())?.properties.messageId).toBe('again')
+  })
+
   test('rejects a mandatory message for which there is no queue, and no other', async () => {
     const lost = { ...known, routingKey: 'unknown', mandatory: true, messageId: 'lost' }
     const outcomes = await Promise.allSettled([
@@ -93,11 +100,15 @@ describe('a publisher', () => {
     await channel.purgeQueue(queue)
   })
 
-  test('whose channel the broker closes, for the exchange is gone, declares it again and goes on', async () => {
-    await channel.deleteExchange(exchange)
-    await expect(publisher.publish(known)).rejects.toEqual(unavailable)
-    await untilPublished('again')
-    expect((await received())?.properties.messageId).toBe('again')
+  test('whose message must reach a queue that somebody has deleted declares it again', async () => {
+    await channel.deleteQueue(queue)
+    await eventually(() =>
+      publisher.publish({ ...known, messageId: 'must arrive', mandatory: true }).then(
+        () => true as const,
+        () => undefined,
+      ),
+    )
+    expect((await received())?.properties.messageId).toBe('must arrive')
   })
 
   test('takes 5,000 messages in flight and rejects the next one', async () => {

@@ -46,7 +46,8 @@ interface PublisherOptions {
 
 /**
  * Publishes with confirms, on one channel that is made anew after every loss: half a second after the broker has
- * closed it on a live connection, when what it needs is also declared again.
+ * closed it on a live connection, when what it needs is also declared again, as it is when a mandatory message has no
+ * queue.
  */
 export function createPublisher(options: PublisherOptions): Publisher {
   const publisher = new BrokerPublisher(options)
@@ -69,6 +70,7 @@ class BrokerPublisher implements Publisher {
   /** Ids of messages that the broker has returned and not confirmed yet. */
   readonly #returned = new Set<string>()
   #reopening: NodeJS.Timeout | undefined
+  #declaring: Promise<void> | undefined
   #closed = false
 
   constructor(options: PublisherOptions) {
@@ -148,9 +150,10 @@ class BrokerPublisher implements Publisher {
       unconfirmed.count--
       unconfirmed.bytes -= body.length
       if (cause) settle(unavailable('The message broker did not take it.', cause))
-      else if (publication.mandatory && this.#returned.delete(messageId ?? ''))
+      else if (publication.mandatory && this.#returned.delete(messageId ?? '')) {
         settle(unavailable('The message broker has no queue for it.'))
-      else settle()
+        this.#declareAgain()
+      } else settle()
     }
     const properties: Options.Publish = {
       ...publication,
@@ -197,6 +200,16 @@ class BrokerPublisher implements Publisher {
       await this.#options.broker.declare().catch(() => {})
       void this.#open(connection)
     }, REOPEN_MS)
+  }
+
+  /** A queue that is published to and not consumed is declared by nobody else once somebody has deleted it. */
+  #declareAgain(): void {
+    this.#declaring ??= this.#options.broker
+      .declare()
+      .catch(() => {})
+      .finally(() => {
+        this.#declaring = undefined
+      })
   }
 
   #isPresent(connection: ChannelModel): boolean {
