@@ -74,6 +74,11 @@ function readFailure(error: unknown): Reading {
     const message = `Parley can not be reached (${code}). Is the address right? parley doctor says more.`
     return { message, exitCode: EXIT.unavailable }
   }
+  // Nothing else than a response is read as JSON without saying what is wrong with it.
+  if (error instanceof SyntaxError) {
+    const message = 'What responds is not Parley: its response is no JSON. Is the address right?'
+    return { message, exitCode: EXIT.unavailable }
+  }
   return {
     message: error instanceof Error ? (error.stack ?? error.message) : String(error),
     exitCode: EXIT.bug,
@@ -96,10 +101,10 @@ function readRefusal({ status, problem, message: text }: ParleyError): Reading {
   return { message, exitCode: EXIT.refused, problem }
 }
 
-/** What fetch rejects with where no response came: a TypeError with its cause, or a timeout. */
+/** What fetch rejects with where no response came, or not all of it: a TypeError with its cause, or a timeout. */
 export function isUnreachable(error: unknown): error is Error {
   return (
-    (error instanceof TypeError && error.message === 'fetch failed') ||
+    (error instanceof TypeError && ['fetch failed', 'terminated'].includes(error.message)) ||
     (error instanceof Error && error.name === 'TimeoutError')
   )
 }

@@ -226,6 +226,27 @@ describe('parley', () => {
     expect([code, JSON.parse(stderr)]).toMatchObject([7, { error: { exitCode: 7 } }])
   })
 
+  test('whose response breaks off in its middle ends with 7', async () => {
+    const breaking = await listen((_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' })
+      res.write('{', () => res.destroy())
+    })
+    ana = somebody({ PARLEY_URL: breaking.url, PARLEY_TOKEN: 't' })
+    const { code, stderr } = await ana.run(['replay', 'some-message'])
+    await breaking.close()
+    expect([code, stderr]).toEqual([7, expect.stringContaining('Parley can not be reached')])
+  })
+
+  test('ends with 7 where something else than Parley responds', async () => {
+    const another = await listen((_req, res) => {
+      res.writeHead(200, { 'content-type': 'text/html' }).end('<html></html>')
+    })
+    ana = somebody({ PARLEY_URL: another.url, PARLEY_TOKEN: 't' })
+    const { code, stderr } = await ana.run(['check'])
+    await another.close()
+    expect([code, stderr]).toEqual([7, expect.stringContaining('Is the address right?')])
+  })
+
   test('help names every command and exit code', async () => {
     ana = somebody()
     const { code, stdout } = await ana.run(['--help'])
