@@ -5,13 +5,10 @@ import { MAX_MESSAGE_BYTES } from '@parley/shared/messaging/topology'
 import { Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { validate } from '@parley/shared/validate'
-import mongoose from 'mongoose'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import type { Actor } from '../resources/task-transitions.ts'
 import { requireFewSecrets, sealFields } from '../secrets/seal-fields.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
-
-const { calculateObjectSize } = mongoose.mongo.BSON
 
 /**
  * A request's body by the resource's schema, as it was sent. What we set ourselves is left out, so that a
@@ -77,12 +74,12 @@ export function buildDocument(options: {
 
 /** An event has some fields beside the document. */
 const MAX_JSON_BYTES = MAX_MESSAGE_BYTES - 8 * 1024
-/** A control character has one byte in BSON, and six in JSON. */
-const JSON_BYTES_PER_BSON_BYTE = 6
 
-/** Throws `body_too_large` for a document whose event no broker takes: the events of all others would wait behind it. */
+/**
+ * Throws `body_too_large` for a document whose event no broker takes: the events of all others would wait behind it. A
+ * control character has one byte where it is stored, and six in JSON.
+ */
 function requirePublishable(doc: ResourceDocument): void {
-  if (calculateObjectSize(doc) * JSON_BYTES_PER_BSON_BYTE <= MAX_JSON_BYTES) return
   if (Buffer.byteLength(JSON.stringify(doc)) <= MAX_JSON_BYTES) return
   throw new Problem('body_too_large', { detail: 'The document would be too large to be stored.' })
 }
