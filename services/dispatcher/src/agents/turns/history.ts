@@ -43,8 +43,8 @@ type Earlier = Pick<
 
 /**
  * The last messages of the thread on its channel, as many as fit: whole ones, at most `historyLimit`, until the next
- * one would exceed `historyTokens`. What is gathered into the message is answered with it, and there in any case. It walks the index by thread and time backwards, so that it costs the same among
- * any number of messages.
+ * one would exceed `historyTokens`. What is gathered into the message is answered with it, and is there in any case. It
+ * walks the index by thread and time backwards, so that it costs the same among any number of messages.
  */
 export function createReadHistory({ messages }: Pick<Collections, 'messages'>): ReadHistory {
   const readPage = createReadList<Earlier>(messages, { listsAtOnce: PAGES_AT_ONCE, queryMs: QUERY_MS })
