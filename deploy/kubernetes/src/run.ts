@@ -3,7 +3,7 @@
 //   which it makes when there is none, to .local/kubernetes-secrets.yaml; without URLs for the servers of examples/servers.yaml.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { parseArgs, parseEnv } from 'node:util'
 import { CHECKOUT, STATE_DIRECTORY } from '@parley/local/checkout'
 import { makeSecrets, writeAtomically } from '@parley/local/system/secrets'
 import { stringify } from 'yaml'
@@ -39,8 +39,7 @@ function secrets(): void {
   const environment = join(CHECKOUT, '.env')
   if (!existsSync(environment))
     writeAtomically(environment, environmentFile(composeEnvironment(makeSecrets())))
-  const stored = readFileSync(environment, 'utf8').matchAll(/^(\w+)='(.*)'$/gm)
-  const env = Object.fromEntries([...stored].map(([, name = '', value = '']) => [name, value]))
+  const env = parseEnv(readFileSync(environment, 'utf8')) as Record<string, string>
   const file = join(STATE_DIRECTORY, 'kubernetes-secrets.yaml')
   mkdirSync(STATE_DIRECTORY, { recursive: true })
   writeAtomically(

@@ -32,7 +32,10 @@ const definitionsSchema = z.looseObject({
   permissions: z.array(z.looseObject({ user: z.string() })),
 })
 
-/** The Secrets that the chart names by default, with the values of an `.env` and the users of docker-compose.yml. */
+/**
+ * The Secrets that the chart names by default, with the values of an `.env` and the users of docker-compose.yml; where the
+ * `.env` has a model's API key, also `parley-model`.
+ */
 export function kubernetesSecrets(values: Record<string, string>, at: ServerAddresses): Secret[] {
   const compose = readComposeFile(values)
   // Derived, so that it is the same each time.
@@ -48,6 +51,7 @@ export function kubernetesSecrets(values: Record<string, string>, at: ServerAddr
     compose.services['mongo-replica-set']?.environment ?? {}
   const mongoUsers = { IDENTITY_PASSWORD, WEBHOOK_PASSWORD, CONFIGURATION_PASSWORD, DISPATCHER_PASSWORD }
   const dispatcher = services.find(({ metadata }) => metadata.name === 'parley-dispatcher')
+  const modelKey = compose.services.dispatcher?.environment?.MODEL_API_KEY
   return [
     ...services,
     secret('mongodb-admin', { password: ADMIN_PASSWORD ?? '' }),
@@ -59,6 +63,7 @@ export function kubernetesSecrets(values: Record<string, string>, at: ServerAddr
     }),
     secret('keda', { host: withUser(at.management, MONITOR, monitorPassword) }),
     secret('redis-users', { 'users.acl': redisUsers(compose.services.redis?.command ?? []) }),
+    ...(modelKey ? [secret('model', { MODEL_API_KEY: modelKey })] : []),
   ]
 }
 

@@ -15,7 +15,7 @@ import { kubernetesSecrets } from '../src/secrets.ts'
 import { podSpecsIn } from './pods.ts'
 import { schemaErrors } from './schemas.ts'
 
-const values = composeEnvironment(makeSecrets())
+const values: Record<string, string> = { ...composeEnvironment(makeSecrets()), MODEL_API_KEY: 'sk-model' }
 const addresses = {
   mongo: 'mongodb+srv://cluster.example.net/?retryWrites=true',
   amqp: 'amqps://broker.example.net:5671?cacertfile=/etc/parley/certificates/ca.crt',
@@ -76,7 +76,9 @@ describe.each(SERVICES)('the Deployment and the Secret of %s', (service) => {
       const mounted = names
         .filter((name) => name.endsWith('_FILE'))
         .map((name) => name.slice(0, -'_FILE'.length))
-      expect(mounted.toSorted()).toEqual(Object.keys(contentOf(`parley-${service}`)).toSorted())
+      const sources = workload.spec.volumes.flatMap(({ projected }) => projected?.sources ?? [])
+      const keys = sources.flatMap(({ secret }) => Object.keys(contentOf(secret.name)))
+      expect(mounted.toSorted()).toEqual(keys.toSorted())
     }
   })
 
@@ -87,6 +89,15 @@ describe.each(SERVICES)('the Deployment and the Secret of %s', (service) => {
         new RegExp(`^(mongodb\\+srv|amqps|rediss\\+cluster)://${service}:[0-9a-f]{48}@\\w+\\.example\\.net`),
       )
   })
+})
+
+test('an .env without a model’s API key makes no Secret for it, and the chart mounts one only where it is named', () => {
+  const names = kubernetesSecrets({ ...values, MODEL_API_KEY: '' }, addresses).map(({ metadata }) => metadata.name)
+  expect(names).toEqual(secrets.map(({ metadata }) => metadata.name).filter((name) => name !== 'parley-model'))
+  const mounting = workloads.filter((one) => 'MODEL_API_KEY_FILE' in environmentIn(one))
+  expect(mounting.map(({ file, name }) => `${file} ${name}`)).toEqual([
+    'managed/system/deployments.yaml parley-dispatcher',
+  ])
 })
 
 test('the jobs find every key that they mount', () => {
