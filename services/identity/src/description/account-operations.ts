@@ -141,6 +141,7 @@ export const accountOperations: readonly DescribedOperation[] = [
     id: 'acceptInvitation',
     tag,
     summary: 'Accept an invitation',
+    description: 'Refused once whoever made it could make it no more.',
     body: {
       schema: acceptance(MIN_PASSWORD),
       example: { token: 'c2VjcmV0LW9mLXRoZS1pbnZpdGF0aW9u', name: 'Bruno Lima', password: PASSWORD },
@@ -176,7 +177,8 @@ export const accountOperations: readonly DescribedOperation[] = [
       summary: 'Change the password',
     },
     description:
-      'Ends every other session of the account, and its API tokens unless `keepApiTokens` is true. An API token may not.',
+      'Ends every other session of the account, and its API tokens and the invitations that it made unless ' +
+      '`keepApiTokens` is true. An API token may not.',
     body: {
       schema: passwordChange(MIN_PASSWORD),
       example: { currentPassword: PASSWORD, newPassword: 'paper staple' },

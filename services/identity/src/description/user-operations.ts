@@ -117,7 +117,7 @@ const users: DescribedOperation[] = [
     id: 'deleteUser',
     tag,
     summary: 'Remove a user',
-    description: 'Their sessions and API tokens end with them.',
+    description: 'Their sessions, API tokens and invitations end with them.',
     parameters: [idParameter],
     response: { schema: deleted, example: { _id: 2, deleted: true } },
     errors: ['invalid_id', 'not_found', 'last_admin'],
@@ -141,7 +141,9 @@ const invitations: DescribedOperation[] = [
     id: 'invite',
     tag,
     summary: 'Invite somebody',
-    description: 'The token in the answer accepts it, once, within 7 days.',
+    description:
+      'The token in the answer accepts it, once, within 7 days, as long as whoever made it may make it. It ends ' +
+      'when they are removed or change their password.',
     body: {
       schema: newInvitation.meta({ id: 'InvitationBody' }),
       example: { email: 'carla@example.com', role: 'VIEWER' },

@@ -2,12 +2,11 @@ import type { Caller, InternalVerifier } from '@parley/shared/internal-token'
 import { jsonBody } from '@parley/shared/json-body'
 import { createCoverage } from '@parley/shared/permission/coverage'
 import { Problem } from '@parley/shared/problem'
-import { unescapeKeys } from '@parley/shared/safe-keys'
 import { requireService } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
-import type { Account } from '../store/account.ts'
+import { callerFor, callerOfAccount, roleOfToday } from '../access/caller-of-today.ts'
 import type { ApiToken } from '../store/api-token.ts'
 import type { Collections } from '../store/collections.ts'
 import { roleVersionId } from '../store/role.ts'
@@ -85,11 +84,6 @@ export function callerRoute({
 
 const named = z.object({ account: z.coerce.number().int(), token: z.coerce.number().int().optional() })
 
-async function callerOfAccount(collections: Collections, _id: number): Promise<Caller | undefined> {
-  const account = await collections.accounts.findOne({ _id })
-  return account === null ? undefined : callerFor(collections, account)
-}
-
 async function callerOfToken(
   confirming: Confirming,
   account: number,
@@ -156,40 +150,10 @@ async function callerOfGiven(
   { collections, covers }: Confirming,
   token: Pick<ApiToken, '_id' | 'account' | 'role'>,
 ): Promise<Caller | undefined> {
-  const account = await collections.accounts.findOne({ _id: token.account })
-  const maker = account && (await callerFor(collections, account))
-  if (maker == null) return undefined
+  const maker = await callerOfAccount(collections, token.account)
+  if (maker === undefined) return undefined
   if (token.role === maker.role._id) return { ...maker, token: token._id }
   const role = await roleOfToday(collections, token.role)
   if (role === undefined || !(await covers(maker, role))) return undefined
   return { ...maker, role, token: token._id }
-}
-
-/** The account as services get to know it: with its workspace, and the role at today's version. */
-async function callerFor(collections: Collections, account: Account): Promise<Caller | undefined> {
-  const [workspace, role] = await Promise.all([
-    collections.workspaces.findOne({ _id: account.workspace }),
-    roleOfToday(collections, account.role),
-  ])
-  if (workspace === null || role === undefined) return undefined
-  const { _id, username, name, profile, context } = account
-  return {
-    account: { _id, username, name, profile, context: unescapeKeys(context) },
-    workspace: {
-      _id: workspace._id,
-      name: workspace.name,
-      namespace: workspace.namespace,
-      host: workspace.host,
-    },
-    role,
-  }
-}
-
-/** A role by its name and version of today; its permissions may be large. */
-async function roleOfToday(
-  { roles }: Pick<Collections, 'roles'>,
-  _id: number,
-): Promise<Caller['role'] | undefined> {
-  const found = await roles.findOne({ _id }, { projection: { name: 1, version: 1 } })
-  return found === null ? undefined : { _id, name: found.name, version: found.version }
 }

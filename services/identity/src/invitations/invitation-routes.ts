@@ -4,15 +4,18 @@ import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
+import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
+import { callerOfAccount } from '../access/caller-of-today.ts'
 import { requireMayGive, requireMayManage } from '../access/privileges.ts'
 import { emailAddress, label, newPassword, usernameKey, userView } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
+import { requireStillValid } from '../password-change/recent-password.ts'
 import { authBody, page, pathId } from '../requests.ts'
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { planSession, storeSession, type TokenDependencies } from '../sessions/tokens.ts'
-import { invitationView } from '../store/account.ts'
+import { type Invitation, invitationView, noteIssued } from '../store/account.ts'
 import { audit } from '../store/audit.ts'
 import { ID_ONLY } from '../store/collections.ts'
 import { takeIds } from '../store/ids.ts'
@@ -70,6 +73,7 @@ function invite({ connection, collections, authorizer }: Administration): Reques
     }
     requireSelected(decision, invitation)
     await inTransaction(connection, async (transaction) => {
+      await requireStillValid(collections, transaction, { caller, proven: { _id: caller.account._id } })
       await giveRole(collections, transaction, role._id)
       await collections.invitations.insertOne(invitation, { session: transaction })
       const details = { email, role: role._id }
@@ -110,7 +114,10 @@ export const acceptance = (min: number) =>
     password: newPassword(min),
   })
 
-/** `POST /api/auth/accept-invitation`: makes the invited user, once, and logs them in. */
+/**
+ * `POST /api/auth/accept-invitation`: makes the invited user, once, and logs them in; for as long as whoever invited them
+ * could do so anew.
+ */
 export function acceptInvitationRoute(dependencies: Administration & TokenDependencies): Router {
   const { connection, collections, passwords } = dependencies
   const body = acceptance(dependencies.minPasswordLength)
@@ -134,6 +141,7 @@ export function acceptInvitationRoute(dependencies: Administration & TokenDepend
         const { deletedCount } = await collections.invitations.deleteOne({ _id: invitation._id }, options)
         if (deletedCount === 0) throw new Problem('invalid_invitation')
         await giveRole(collections, transaction, role)
+        await requireMayStillInvite(dependencies, transaction, invitation)
         await collections.accounts.insertOne(account, options)
         await storeSession(collections, transaction, planned)
         const who = { workspace: { _id: workspace }, account: { _id: account._id } }
@@ -145,4 +153,25 @@ export function acceptInvitationRoute(dependencies: Administration & TokenDepend
     res.set('cache-control', 'no-store').json({ ...userView(account), ...planned.tokens })
   })
   return router
+}
+
+/**
+ * Throws `invalid_invitation` unless whoever made an invitation may make it today. `transaction` writes their account
+ * first, so that what is read of it stays so until the user is made.
+ */
+async function requireMayStillInvite(
+  { collections, authorizer }: Pick<Administration, 'collections' | 'authorizer'>,
+  transaction: mongo.ClientSession,
+  invitation: Invitation,
+): Promise<void> {
+  const isThere = await noteIssued(collections.accounts, transaction, { _id: invitation.account })
+  const inviter = isThere ? await callerOfAccount(collections, invitation.account) : undefined
+  const role = await collections.roles.findOne({ _id: invitation.role })
+  if (inviter === undefined || role === null) throw new Problem('invalid_invitation')
+  try {
+    requireSelected(await authorizer.require(inviter, 'users', 'write'), invitation)
+    await requireMayGive({ collections, authorizer }, inviter, role)
+  } catch (error) {
+    throw error instanceof Problem && error.code === 'forbidden' ? new Problem('invalid_invitation') : error
+  }
 }

@@ -22,7 +22,7 @@ export const passwordChange = (min: number) =>
 
 /**
  * `POST /api/auth/password`: sets a new password, and ends every other session and, unless `keepApiTokens`, every API
- * token of the account.
+ * token and invitation of the account.
  */
 export function changePasswordRoute(administration: Administration): Router {
   const { connection, collections, passwords } = administration
@@ -47,8 +47,10 @@ export function changePasswordRoute(administration: Administration): Router {
       const { matchedCount } = await collections.accounts.updateOne(unchanged, set, { session: transaction })
       // Of two changes at once the second one knew a password that is none any more.
       if (matchedCount === 0) throw new Problem('invalid_credentials')
-      if (sent.keepApiTokens !== true)
+      if (sent.keepApiTokens !== true) {
         await collections.apiTokens.deleteMany({ account: account._id }, { session: transaction })
+        await collections.invitations.deleteMany({ account: account._id }, { session: transaction })
+      }
       await revokeSessions(collections, transaction, { account: account._id, except })
       // Also of API tokens, and of an account without another session.
       await announce(collections.changes, transaction, { kind: 'account', key: String(account._id) })

@@ -45,8 +45,8 @@ export async function requireRecentPassword(
 }
 
 /**
- * Lets an API token be given out in `transaction`. Throws when the password with which it was asked for is the account's no
- * more, or when the session or the token has ended: for up to 2 s the gateway does not know.
+ * Lets an API token or an invitation be given out in `transaction`. Throws when the password with which it was asked for
+ * is the account's no more, or when the session or the token has ended: for up to 2 s the gateway does not know.
  */
 export async function requireStillValid(
   { accounts, sessions, apiTokens }: Pick<Collections, 'accounts' | 'sessions' | 'apiTokens'>,

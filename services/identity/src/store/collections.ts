@@ -60,7 +60,7 @@ const INDEXES: Record<keyof Collections, mongo.IndexDescription[]> = {
   audit: [{ key: { workspace: 1, _id: -1 } }],
   changes: [{ key: { at: 1 }, expireAfterSeconds: CHANGE_RETENTION_SECONDS }],
   counters: [],
-  invitations: [{ key: { hash: 1 }, unique: true }, BY_WORKSPACE, BY_ROLE, EXPIRING],
+  invitations: [{ key: { hash: 1 }, unique: true }, BY_WORKSPACE, { key: { account: 1 } }, BY_ROLE, EXPIRING],
   keyRings: [],
   refreshTokens: [EXPIRING],
   roles: [{ key: { workspace: 1, name: 1 }, unique: true }, BY_WORKSPACE],

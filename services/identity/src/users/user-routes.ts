@@ -42,7 +42,7 @@ export function userRoutes(administration: Administration, body: RequestHandler)
   return router
 }
 
-/** `DELETE /rest/users/{id}`: the user's sessions and API tokens end with them. */
+/** `DELETE /rest/users/{id}`: the user's sessions, API tokens and invitations end with them. */
 export function deleteUser({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
@@ -63,6 +63,7 @@ export function deleteUser({ connection, collections, authorizer }: Administrati
       if (deletedCount === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
       await requireAdminLeft(collections, transaction, user.workspace)
       await collections.apiTokens.deleteMany({ account: user._id }, options)
+      await collections.invitations.deleteMany({ account: user._id }, options)
       await revokeSessions(collections, transaction, { account: user._id })
       await announce(collections.changes, transaction, { kind: 'account', key: String(user._id) })
       await audit(collections, transaction, caller, {
