@@ -6,7 +6,7 @@ export interface Surroundings {
   now: Date
   /** The message of its thread that has to end first, where there is one. */
   before?: MessageSummary | undefined
-  /** Whether the workspace has a channel with this external id now. */
+  /** Whether the workspace has a channel with this external id now; undefined where that is not known. */
   channelExists?: boolean | undefined
 }
 
@@ -142,10 +142,7 @@ function adviceOn(message: Message, { before, channelExists, now }: Surroundings
     case 'unrouted':
       return channelExists
         ? [`There is a channel with the extId ${message.channel} now: ${replay}`]
-        : [
-            `Create a channel with the extId ${message.channel}, or correct the extId of what is posted.`,
-            `Then: ${replay}`,
-          ]
+        : [missingChannel(message.channel, channelExists), `Then: ${replay}`]
     case 'dead':
     case 'failed':
       return [
@@ -166,6 +163,12 @@ function adviceOn(message: Message, { before, channelExists, now }: Surroundings
         ? ['Look at the endpoint that the channel or action calls.']
         : []
   }
+}
+
+function missingChannel(extId: string, exists: false | undefined): string {
+  return exists === false
+    ? `Create a channel with the extId ${extId}, or correct the extId of what is posted.`
+    : `Create a channel with the extId ${extId} where there is none: this role may not read channels.`
 }
 
 /** What Meta's codes, and ours, ask for. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { succeeded } from '@parley/client/parley-error'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { type CliWorld, type Somebody, somebody, startCliWorld, USER } from './cli-world.ts'
 
@@ -18,6 +19,15 @@ afterAll(async () => {
 
 const send = async (...args: string[]) =>
   String((await ana.json(['send', '--channel', 'support-line', ...args]))[0]?._id)
+
+/** The environment of somebody whose role may read so much of the messages, and nothing else. */
+const asReaderOf = async (read: string) => {
+  const name = `reader of ${read}`
+  const permissions = [{ schema: "{{resource}} == 'messages'", read, write: false }]
+  await succeeded(world.client.api.POST('/rest/roles', { body: { name, permissions } }))
+  const { token } = await succeeded(world.client.api.POST('/api/auth/tokens', { body: { name, role: name } }))
+  return { PARLEY_URL: world.system.url, PARLEY_TOKEN: token }
+}
 
 const misbehave = (behaviour: object) =>
   fetch(`${world.simulatorUrl}/simulator/behaviour`, {
@@ -158,6 +168,9 @@ describe('parley why', () => {
     expect((await ana.run(['why', next])).stdout).toContain(
       `It waits for ${id}, which came before it in its thread`,
     )
+    const env = await asReaderOf(`{{doc._id}} == '${next}'`)
+    const { code, stdout } = await ana.run(['why', next], { env })
+    expect([code, stdout]).toEqual([0, expect.stringContaining('Accepted and stored.')])
     await misbehave({})
   })
 
@@ -176,6 +189,18 @@ describe('parley why', () => {
     expect(sent).toMatchObject({ state: 'unrouted' })
     const { stdout } = await ana.run(['why', String(sent?._id)])
     expect(stdout).toContain('To do  Create a channel with the extId no-such-line')
+  })
+
+  test('asks for a channel that may be there where the role reads messages alone', async () => {
+    const id = await send('--channel', 'no-such-line', '--phone', '1', '--text', 'x', '--wait', '30')
+    const { code, stdout } = await ana.run(['why', id], {
+      env: await asReaderOf('{{account.workspace._id}}'),
+    })
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^unrouted No channel was found for it/)])
+    expect(stdout).toContain(
+      'To do  Create a channel with the extId no-such-line where there is none: this role may not read channels.\n' +
+        `       Then: parley replay ${id}`,
+    )
   })
 
   test('of what nobody knows ends with 5', async () => {

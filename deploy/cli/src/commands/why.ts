@@ -1,5 +1,5 @@
 import type { Message, Parley } from '@parley/client'
-import { succeeded } from '@parley/client/parley-error'
+import { ParleyError, succeeded } from '@parley/client/parley-error'
 import type { Command } from 'commander'
 import { type Explanation, explainMessage } from '../explain-message.ts'
 import { EXIT, Failure } from '../failure.ts'
@@ -42,11 +42,21 @@ async function why(what: string, { json }: { json?: true }): Promise<void> {
 async function surroundingsOf(parley: Parley, message: Message) {
   if (message.state === 'unrouted') {
     const query = { extId: message.channel, limit: 1 }
-    const { data } = await succeeded(parley.api.GET('/rest/channels', { params: { query } }))
-    return { channelExists: data.length > 0 }
+    const found = await ifShown(succeeded(parley.api.GET('/rest/channels', { params: { query } })))
+    return { channelExists: found && found.data.length > 0 }
   }
   const before = message.waiting?.message
-  return { before: before === undefined ? undefined : await parley.messages.get(before) }
+  return { before: before === undefined ? undefined : await ifShown(parley.messages.get(before)) }
+}
+
+/** What there is besides the message, which explains it also by itself; undefined where the role does not show it. */
+async function ifShown<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof ParleyError && [403, 404].includes(error.status)) return undefined
+    throw error
+  }
 }
 
 function show(message: Message, { verdict, events, waits, fault, advice }: Explanation): void {
