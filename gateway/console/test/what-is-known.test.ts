@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
+import { RULED_RESOURCES } from '@parley/shared/permission/ruled-resources'
 import { consoleSystem } from './console-system.ts'
 import { signIn } from './pages.ts'
 
@@ -55,5 +56,21 @@ test('a workflow shows its open tasks, however many ended before them', async ()
     await open(page, '/assistants/workflows/1', '.graph')
     await page.getByText('1 open tasks').waitFor()
     await page.getByText('1 here').waitFor()
+  })
+})
+
+test('a role is explained for every resource that rules are about', async () => {
+  await onPage({}, async (page) => {
+    await signIn(page, system.url, system.garden)
+    await open(page, '/people/roles', 'tbody tr')
+    await page.getByRole('link', { name: 'VIEWER' }).click()
+    const resources = page.getByRole('combobox', { name: 'Resource', exact: true })
+    await resources.waitFor()
+    expect(await resources.getByRole('option').allTextContents()).toEqual(RULED_RESOURCES)
+    const explained = page.waitForResponse(
+      (response) => response.request().postDataJSON()?.resource === 'threads' && response.ok(),
+    )
+    await resources.selectOption('threads')
+    await explained
   })
 })

@@ -1,15 +1,11 @@
-import { CONFIGURATION_RESOURCES } from '../configuration-resources.ts'
 import type { Access, PermissionEntry } from './decide.ts'
 import { parsePart } from './entry.ts'
 import { type Expression, literal, type Path, partsOf } from './expression.ts'
 import { type FoldScope, fold } from './fold.ts'
+import { RULED_RESOURCES } from './ruled-resources.ts'
 import { grants, workspaceOf } from './values.ts'
 import { Work, WorkExceeded } from './work.ts'
 
-const RESOURCES = [
-  ...CONFIGURATION_RESOURCES,
-  ...['users', 'roles', 'tokens', 'audit', 'workspaces', 'messages', 'threads', 'subscriptions', 'usage'],
-]
 /** Stands for every resource that has no name here. */
 const ANY_OTHER = '(any other resource)'
 /** What of an account is the same for everyone to whom an entry may be granted. */
@@ -114,7 +110,7 @@ function everyPathIn(expression: Expression, test: (path: Path) => boolean): boo
 /** Every known resource, every other one by one name, and whatever text the schema compares with. */
 function resourcesNamedBy({ schema }: PermissionEntry): string[] {
   const parsed = parsePart(schema)
-  return 'error' in parsed ? [] : [...new Set([...RESOURCES, ANY_OTHER, ...textsIn(parsed.expression)])]
+  return 'error' in parsed ? [] : [...new Set([...RULED_RESOURCES, ANY_OTHER, ...textsIn(parsed.expression)])]
 }
 
 function textsIn(expression: Expression): string[] {

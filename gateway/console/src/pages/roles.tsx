@@ -1,3 +1,4 @@
+import { RULED_RESOURCES } from '@parley/shared/permission/ruled-resources'
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button, DeleteButton, Dialog, notify } from '../components/actions.tsx'
@@ -8,11 +9,6 @@ import { useLoad } from '../load.ts'
 import type { Role } from '../people.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-
-const RESOURCES = [
-  ...['messages', 'channels', 'assistant', 'jobs', 'actions', 'configs', 'workflows', 'steps', 'tasks'],
-  ...['users', 'roles', 'tokens', 'workspaces', 'audit'],
-]
 
 /** The roles, and for each what it comes to. */
 export function Roles({ id }: { id: string | undefined }) {
@@ -120,7 +116,7 @@ function Explain({ role }: { role: Role }) {
             setResource(chosen)
             setAsked({ resource: chosen })
           }}
-          options={RESOURCES.map((name) => ({ value: name, name }))}
+          options={RULED_RESOURCES.map((name) => ({ value: name, name }))}
         />
         <AreaField
           label="A document of it"
