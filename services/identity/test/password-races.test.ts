@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Parsed } from '@parley/local/testing/service-under-test'
 import { HashPool } from '../src/passwords/passwords.ts'
 import { administeredWorkspace } from './administered-workspace.ts'
+import { newRegistration } from './identity-server.ts'
 
 const workspace = administeredWorkspace()
 const { addUser, as, asAdmin, identity, login } = workspace
@@ -124,6 +125,26 @@ describe('an API token', () => {
     const body = { ...newToken, currentPassword: user.password }
     expect(outcome(await thief('POST', '/api/auth/tokens', body))).toEqual([401, 'unauthenticated'])
     expect(await ofUser('apiTokens')).toBe(0)
+  })
+})
+
+describe('in a session that has ended, though the gateway does not know yet', () => {
+  const { namespace: _none, ...newUser } = newRegistration()
+  test.each<[string, string, (own: { user: number; role: number }) => string, object]>([
+    ['a user is made', 'POST', () => '/rest/users', { ...newUser, role: 'WORKSPACE_ADMIN' }],
+    [
+      'a user gets another role',
+      'PATCH',
+      ({ user: _id }) => `/rest/users/${_id}`,
+      { role: 'WORKSPACE_ADMIN' },
+    ],
+    ['a role gets other permissions', 'PATCH', ({ role }) => `/rest/roles/${role}`, { permissions: [] }],
+  ])('not %s', async (_what, method, pathOf, body) => {
+    const viewer = await addUser('VIEWER')
+    const thief = await identity.confirm(await login(user.username, user.password))
+    expect((await change(user.token)).status).toBe(200)
+    const path = pathOf({ user: viewer._id, role: viewer.role })
+    expect(outcome(await thief(method, path, body))).toEqual([401, 'unauthenticated'])
   })
 })
 

@@ -73,7 +73,7 @@ function invite({ connection, collections, authorizer }: Administration): Reques
     }
     requireSelected(decision, invitation)
     await inTransaction(connection, async (transaction) => {
-      await requireStillValid(collections, transaction, { caller, proven: { _id: caller.account._id } })
+      await requireStillValid(collections, transaction, { caller })
       await giveRole(collections, transaction, role._id)
       await collections.invitations.insertOne(invitation, { session: transaction })
       const details = { email, role: role._id }

@@ -45,13 +45,14 @@ export async function requireRecentPassword(
 }
 
 /**
- * Lets an API token or an invitation be given out in `transaction`. Throws when the password with which it was asked for
- * is the account's no more, or when the session or the token has ended: for up to 2 s the gateway does not know.
+ * Lets something be given in `transaction`: an API token, an invitation, a role, permissions. Throws when the password
+ * with which it was asked for is the account's no more, or when the session or the token has ended: for up to 2 s the
+ * gateway does not know.
  */
 export async function requireStillValid(
   { accounts, sessions, apiTokens }: Pick<Collections, 'accounts' | 'sessions' | 'apiTokens'>,
   transaction: mongo.ClientSession,
-  { caller, proven }: { caller: Caller; proven: ProvenAccount },
+  { caller, proven = { _id: caller.account._id } }: { caller: Caller; proven?: ProvenAccount },
 ): Promise<void> {
   const options = { session: transaction }
   const session =

@@ -13,6 +13,7 @@ import { findWritable, requireSelected } from '../access/authorizer.ts'
 import { requireMayManage, requirePermissions } from '../access/privileges.ts'
 import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
+import { requireStillValid } from '../password-change/recent-password.ts'
 import { pathId } from '../requests.ts'
 import { audit } from '../store/audit.ts'
 import { announce } from '../store/change.ts'
@@ -83,6 +84,7 @@ export function changeRole(
     const adminCheck = adminCheckOf(role)
     await refusingTakenName(() =>
       inTransaction(connection, async (transaction) => {
+        await requireStillValid(collections, transaction, { caller })
         const { matchedCount } = await collections.roles.updateOne(
           { _id: role._id, version: before.version },
           { $set: { name, permissions, version, adminCheck, updatedAt: role.updatedAt } },

@@ -20,7 +20,7 @@ export interface Account {
   workspace: number
   role: number
   context: Record<string, unknown>
-  /** Counts how often a session, an API token or an invitation was given out, and an invitation was accepted. */
+  /** Counts how often a session was given out, or the account gave something: an API token, an invitation, a role. */
   issued?: number
   createdAt: Date
   updatedAt: Date
@@ -30,9 +30,9 @@ export interface Account {
 export type ProvenAccount = Pick<Account, '_id'> & Partial<Pick<Account, 'passwordHash'>>
 
 /**
- * Notes in `transaction` that a session, an API token or an invitation of the account is given out, or such an invitation
- * accepted: a change of the account at the same time conflicts with it, so that it either ends what is given out or
- * comes first. False when the account is gone, or its password was changed first.
+ * Notes in `transaction` that a session of the account is given out, or that it gives something: an API token, an
+ * invitation, a role. A change of the account at the same time conflicts with it, so that it either ends what is given
+ * or comes first. False when the account is gone, or its password was changed first.
  */
 export async function noteIssued(
   accounts: mongo.Collection<Account>,

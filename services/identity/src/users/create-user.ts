@@ -9,6 +9,7 @@ import { requireSelected } from '../access/authorizer.ts'
 import { requireMayGive } from '../access/privileges.ts'
 import { emailAddress, label, newPassword, usernameKey, userView } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
+import { requireStillValid } from '../password-change/recent-password.ts'
 import type { StoredPassword } from '../passwords/passwords.ts'
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import type { Account } from '../store/account.ts'
@@ -41,6 +42,7 @@ export function createUser(administration: Administration): RequestHandler {
     requireSelected(decision, account)
     await refusingTakenEmail(() =>
       inTransaction(connection, async (transaction) => {
+        await requireStillValid(collections, transaction, { caller })
         await giveRole(collections, transaction, role._id)
         await collections.accounts.insertOne(account, { session: transaction })
         await audit(collections, transaction, caller, {

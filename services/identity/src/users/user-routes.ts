@@ -10,6 +10,7 @@ import { findReadable, findWritable, requireSelected, scopeOf } from '../access/
 import { requireMayGive, requireMayManage } from '../access/privileges.ts'
 import { label, userView } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
+import { requireStillValid } from '../password-change/recent-password.ts'
 import { page, pathId, smallContext } from '../requests.ts'
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { revokeSessions } from '../sessions/revoke.ts'
@@ -108,6 +109,7 @@ export function updateUser({ connection, collections, authorizer }: Administrati
     const change = { ...defined(sent), role, updatedAt: new Date() }
     requireSelected(decision, { ...user, ...change })
     await inTransaction(connection, async (transaction) => {
+      if (role !== user.role) await requireStillValid(collections, transaction, { caller })
       const unpromoted = { _id: user._id, role: user.role }
       const { matchedCount } = await collections.accounts.updateOne(
         unpromoted,
