@@ -92,8 +92,12 @@ describe.each(SERVICES)('the Deployment and the Secret of %s', (service) => {
 })
 
 test('an .env without a model’s API key makes no Secret for it, and the chart mounts one only where it is named', () => {
-  const names = kubernetesSecrets({ ...values, MODEL_API_KEY: '' }, addresses).map(({ metadata }) => metadata.name)
-  expect(names).toEqual(secrets.map(({ metadata }) => metadata.name).filter((name) => name !== 'parley-model'))
+  const names = kubernetesSecrets({ ...values, MODEL_API_KEY: '' }, addresses).map(
+    ({ metadata }) => metadata.name,
+  )
+  expect(names).toEqual(
+    secrets.map(({ metadata }) => metadata.name).filter((name) => name !== 'parley-model'),
+  )
   const mounting = workloads.filter((one) => 'MODEL_API_KEY_FILE' in environmentIn(one))
   expect(mounting.map(({ file, name }) => `${file} ${name}`)).toEqual([
     'managed/system/deployments.yaml parley-dispatcher',
