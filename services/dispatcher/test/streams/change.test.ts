@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { mongo } from 'mongoose'
+import { summaryOf } from '../../src/api/messages/view.ts'
 import { messageEvents } from '../../src/api/streams/change.ts'
 import {
   idOf,
@@ -10,7 +11,7 @@ import {
   seenOf,
   timeOf,
 } from '../../src/api/streams/position.ts'
-import type { MessageState, TimelineEntry } from '../../src/message/message-record.ts'
+import type { Attempt, MessageState, TimelineEntry } from '../../src/message/message-record.ts'
 import { replayed } from '../../src/message/progress.ts'
 import { newRecord } from '../new-record.ts'
 
@@ -29,6 +30,20 @@ describe('the events of a write to a message', () => {
       'state handled',
       'state sent',
     ])
+  })
+
+  test('that is new and waits already say what it waits for, as the list does', () => {
+    const attempts: Attempt[] = [
+      { at: new Date(1_000), step: 'handler', outcome: 'retryable', code: 'http_500', error: 'Busy.', ms: 5 },
+      { at: new Date(2_000), step: 'm:0', outcome: 'accepted', ms: 5 },
+    ]
+    const record = newRecord({ open: true, due: new Date(9_000), waitingFor: 'retry' })
+    const { attempts: _attempts, sends: _sends, ...read } = record
+    const [event] = messageEvents({ operationType: 'insert', fullDocument: { ...read }, attempts })
+    expect(JSON.parse(event?.data ?? '')).toEqual(
+      JSON.parse(JSON.stringify(summaryOf({ ...record, attempts }))),
+    )
+    expect(JSON.parse(event?.data ?? '').waiting).toMatchObject({ for: 'retry', code: 'http_500' })
   })
 
   test('that is updated are the states that were added, also several at once, and nothing else', () => {

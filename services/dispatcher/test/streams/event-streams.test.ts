@@ -47,6 +47,20 @@ describe('the event stream of a workspace', () => {
     expect([headers.get('cache-control'), headers.get('x-accel-buffering')]).toEqual(['no-store', 'no'])
   })
 
+  test('has a message that waits for its next try, and what comes after it', async () => {
+    const answers = [500]
+    line.endpoint.respond = (_call, res) => void res.writeHead(answers.shift() ?? 200).end('{}')
+    const stream = await follow('/rest/events')
+    await line.world.post('f-1', text('f-1', 'failing'))
+    const { data } = await stream.until((events) =>
+      events.find((event) => inWords(event).startsWith('message f-1')),
+    )
+    expect(JSON.parse(data).waiting).toMatchObject({ for: 'retry', code: 'http_500' })
+    await line.world.post('f-2', text('f-2', 'fine'))
+    await untilDelivered(stream, 'f-2')
+    expect(named(wordsOf(stream, 'fine'))).toEqual(whole('f-2'))
+  })
+
   test('goes on after any of its events, at this instance and at another one', async () => {
     const stream = await follow('/rest/events')
     for (let n = 0; n < 5; n++) await line.world.post(`r-${n}`, text(`${n}`, 'resumed'))

@@ -3,7 +3,7 @@ import type { Log } from '@parley/shared/log'
 import { Problem } from '@parley/shared/problem'
 import type { mongo } from 'mongoose'
 import type { Change } from './change.ts'
-import { isLost, openChanges, type ThreadView } from './open-changes.ts'
+import { type Changes, isLost, openChanges, type ThreadView } from './open-changes.ts'
 import { keyAfter, type Position, seenOf, timeOf } from './position.ts'
 import { createRecentChanges, type RecentChanges } from './recent-changes.ts'
 
@@ -117,6 +117,11 @@ class SharedFeed implements ChangeFeed {
     return db
   }
 
+  #changesFrom(from: string): Changes {
+    const { view, log } = this.#options
+    return openChanges(this.#database(), { from, view, log })
+  }
+
   #open(from: string): void {
     this.#usedAt = performance.now()
     if (this.#tail !== undefined || this.#isClosing) return
@@ -136,7 +141,7 @@ class SharedFeed implements ChangeFeed {
 
   /** Returns when nobody reads any more. */
   async #readTail(recent: RecentChanges, signal: AbortSignal): Promise<void> {
-    const changes = openChanges(this.#database(), { from: recent.until(), view: this.#options.view })
+    const changes = this.#changesFrom(recent.until())
     try {
       while (!signal.aborted && !this.#isUnused()) {
         const change = await changes.next()
@@ -225,7 +230,7 @@ class SharedFeed implements ChangeFeed {
   async #catchUpGroup(group: FeedReader[]): Promise<void> {
     const deadline = performance.now() + MAX_GROUP_MS
     const from = firstOf(group).position.key
-    const changes = openChanges(this.#database(), { from, view: this.#options.view })
+    const changes = this.#changesFrom(from)
     try {
       while (!this.#isClosing && performance.now() < deadline) {
         const change = await changes.next()

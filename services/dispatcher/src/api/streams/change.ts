@@ -1,5 +1,5 @@
 import { defined } from '@parley/shared/defined'
-import type { MessageRecord, TimelineEntry } from '../../message/message-record.ts'
+import type { Attempt, MessageRecord, TimelineEntry } from '../../message/message-record.ts'
 import { isRunAgain } from '../../message/progress.ts'
 import { summaryOf } from '../messages/view.ts'
 
@@ -28,6 +28,8 @@ export interface Write {
   operationType: 'insert' | 'update' | 'replace'
   /** As it is now; null where it is gone already. */
   fullDocument?: Record<string, unknown> | null
+  /** Of a message that is new. */
+  attempts?: Attempt[]
   /** Of an update: the changed entries of the timeline by their paths, or the timeline itself. */
   passed?: { k: string; v: TimelineEntry | TimelineEntry[] }[] | null
 }
@@ -36,11 +38,13 @@ export interface Write {
  * The events of a write to a message. A message that is new is one, and so is each state that it passed. It is replaced
  * when it is run again: what it passed before is not new.
  */
-export function messageEvents({ operationType, fullDocument, passed }: Write): StreamEvent[] {
+export function messageEvents({ operationType, fullDocument, attempts = [], passed }: Write): StreamEvent[] {
   const record = fullDocument as unknown as MessageRecord
   const isNew = operationType === 'insert'
   const states = statesIn(operationType, { passed: passed ?? [], timeline: record.timeline })
-  const events: StreamEvent[] = isNew ? [{ event: 'message', data: JSON.stringify(summaryOf(record)) }] : []
+  const events: StreamEvent[] = isNew
+    ? [{ event: 'message', data: JSON.stringify(summaryOf({ ...record, attempts })) }]
+    : []
   for (const entry of states) events.push({ event: 'state', data: JSON.stringify(stateOf(record, entry)) })
   return events
 }

@@ -1,3 +1,4 @@
+import type { Log } from '@parley/shared/log'
 import type { mongo } from 'mongoose'
 import type { ThreadRecord } from '../../message/thread-record.ts'
 import { type Change, messageEvents, type StreamEvent, type Write } from './change.ts'
@@ -32,6 +33,10 @@ const PIPELINE = [
   },
   {
     $set: {
+      // What a new message waits for is told from them; later they are many.
+      attempts: {
+        $cond: [{ $eq: ['$operationType', 'insert'] }, '$fullDocument.attempts', '$$REMOVE'],
+      },
       passed: {
         $filter: {
           input: { $objectToArray: '$updateDescription.updatedFields' },
@@ -64,8 +69,14 @@ export function isLost(error: unknown): boolean {
   return LOST_CODES.includes(Number((error as { code?: unknown } | undefined)?.code))
 }
 
-/** Opens the changes at and after `from`, those of its time included. */
-export function openChanges(db: mongo.Db, { from, view }: { from: string; view: ThreadView }): Changes {
+/**
+ * Opens the changes at and after `from`, those of its time included. One whose events can't be made is logged and has
+ * none, so that readers are given what follows it.
+ */
+export function openChanges(
+  db: mongo.Db,
+  { from, view, log }: { from: string; view: ThreadView; log: Log },
+): Changes {
   const stream = db.watch<mongo.Document, mongo.Document>(PIPELINE, {
     startAtOperationTime: timeOf(from),
     fullDocument: 'updateLookup',
@@ -84,7 +95,7 @@ export function openChanges(db: mongo.Db, { from, view }: { from: string; view: 
       }
       idle = 0
       readUntil = keyOfChange(write.clusterTime, write._id._data)
-      return changeOf(write, { key: readUntil, view })
+      return changeOf(write, { key: readUntil, view, log })
     },
     readUntil: () => readUntil,
     close: () => stream.close(),
@@ -92,7 +103,10 @@ export function openChanges(db: mongo.Db, { from, view }: { from: string; view: 
 }
 
 /** A document that is gone, and a write that says nothing, is a change without events. */
-function changeOf(write: StoredWrite, { key, view }: { key: string; view: ThreadView }): Change {
+function changeOf(
+  write: StoredWrite,
+  { key, view, log }: { key: string; view: ThreadView; log: Log },
+): Change {
   const resource = write.ns.coll
   const { workspace, channel, thread, extId } = (write.fullDocument ?? {}) as Record<string, unknown>
   return {
@@ -102,12 +116,22 @@ function changeOf(write: StoredWrite, { key, view }: { key: string; view: Thread
     workspace: Number(workspace),
     channel: String(channel),
     thread: String(resource === 'threads' ? (extId ?? thread) : thread),
-    events: write.fullDocument ? eventsOf(resource, write, view) : [],
+    events: write.fullDocument ? eventsOrNone(write, { view, log }) : [],
   }
 }
 
-function eventsOf(resource: Change['resource'], write: StoredWrite, view: ThreadView): StreamEvent[] {
-  if (resource === 'messages') return messageEvents(write)
+function eventsOrNone(write: StoredWrite, { view, log }: { view: ThreadView; log: Log }): StreamEvent[] {
+  try {
+    return eventsOf(write, view)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'unknown'
+    log.error({ resource: write.ns.coll, id: write.documentKey._id, reason }, 'a change has no event')
+    return []
+  }
+}
+
+function eventsOf(write: StoredWrite, view: ThreadView): StreamEvent[] {
+  if (write.ns.coll === 'messages') return messageEvents(write)
   return [{ event: 'thread', data: JSON.stringify(view(write.fullDocument as unknown as ThreadRecord)) }]
 }
 
