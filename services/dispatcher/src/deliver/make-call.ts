@@ -1,10 +1,10 @@
 import type { OpenedTool, Toolbox, ToolOutcome } from '../agents/toolbox.ts'
 import { agentTypeOf } from '../agents/turns/agents.ts'
-import { failedCall } from '../message/call-result.ts'
+import { failedCall, hasBegun } from '../message/call-result.ts'
 import type { Outcome } from '../message/outcome.ts'
 import { ranAgainAt, withSend } from '../message/progress.ts'
 import type { ToolCall } from '../message/turn.ts'
-import { callSettled, endDecided, HANDED_OFF } from '../message/turn-progress.ts'
+import { callSettled, handOffSettled } from '../message/turn-progress.ts'
 import type { MessageRun } from './message-run.ts'
 import { type NextSend, sendBy, sendNext } from './send.ts'
 import type { StepResult } from './settle-attempt.ts'
@@ -77,13 +77,17 @@ function say(
   return sendNext(run, { ...found, sends }, { index, send: { ...send, content } })
 }
 
-/** First the thread is the person's; then the channel's own system is told, where there is one. */
+/**
+ * First the thread is the person's; then the channel's own system is told, where there is one. What follows in the
+ * thread does not wait until it can be. By then the person may have given the thread back, so it is given once.
+ */
 async function handOff(
   run: MessageRun,
   { agents, channel, message }: AgentMessage,
   { index, send, reason }: NextSend & { reason: string },
 ): Promise<StepResult> {
-  await agents.handOff?.({ record: run.record, channel, reason })
+  if (!hasBegun(run.record, send)) await agents.handOff?.({ record: run.record, channel, reason })
+  run.isPassable = true
   const notification = agents.notifyHandOff({
     channel,
     messageId: run.record._id,
@@ -95,8 +99,7 @@ async function handOff(
     return sendBy(run, { reports: false, call: 'handOff', ...notification }, { index, send })
   await run.message.commitMerged((record) => {
     const result = { state: 'done', text: 'A person takes over.' } as const
-    const progress = callSettled(record, { index, result, state: 'delivered' })
-    return endDecided({ ...record, ...progress }, { ending: HANDED_OFF, at: run.options.now() })
+    return handOffSettled(record, { index, result, state: 'delivered', at: run.options.now() })
   })
   return { kind: 'next' }
 }

@@ -2,11 +2,11 @@ import { defined } from '@parley/shared/defined'
 import { isUnavailable } from '@parley/shared/unavailable'
 import { type Admission, callEndOf } from '../channels/endpoints/endpoints.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
-import { CALL_FOR_MS, failedCall, hasBegun, triedSince } from '../message/call-result.ts'
+import { CALL_FOR_MS, failedCall, hasBegun, isToSystem, triedSince } from '../message/call-result.ts'
 import type { Send } from '../message/message-record.ts'
 import { INTERRUPTED, OUTSIDE_SERVICE_WINDOW, type Outcome, SUBMITTED } from '../message/outcome.ts'
 import { claimed } from '../message/progress.ts'
-import { callSettled } from '../message/turn-progress.ts'
+import { callSettled, handOffSettled } from '../message/turn-progress.ts'
 import { claimOf, SEND_DEADLINE_MS } from './claim.ts'
 import { type DeliveryRoute, type MessageRun, routeOf } from './message-run.ts'
 import type { Planned } from './prepare.ts'
@@ -82,7 +82,7 @@ export async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSe
   if (pause !== undefined) return pause
   const admission = route.url === undefined ? undefined : await enter(run, route.url)
   if (admission?.kind === 'wait') {
-    if (route.call === 'result') return waitToCall(run, next, admission)
+    if (isToSystem(route.call)) return waitToCall(run, { ...next, call: route.call }, admission)
     return waitForEndpoint(run, admission)
   }
   try {
@@ -151,7 +151,7 @@ async function sendNow(
 /** An endpoint that may not be called for too long counts as one that can't be reached. */
 async function waitToCall(
   run: MessageRun,
-  { index, send }: NextSend,
+  { index, send, call }: NextSend & { call: DeliveryRoute['call'] },
   admission: Extract<Admission, { kind: 'wait' }>,
 ): Promise<StepResult> {
   const { record, options } = run
@@ -159,8 +159,11 @@ async function waitToCall(
   const latest = triedSince(record, send) + CALL_FOR_MS
   if (options.now() < latest)
     return waitForEndpoint(run, { ...admission, until: Math.min(admission.until, latest) })
+  const failed = { index, ...failedCall(admission.reason) }
   await run.message.commitMerged((current) =>
-    callSettled(current, { index, ...failedCall(admission.reason) }),
+    call === 'handOff'
+      ? handOffSettled(current, { ...failed, at: options.now() })
+      : callSettled(current, failed),
   )
   return { kind: 'next' }
 }

@@ -1,6 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import { parseTraceparent } from '@parley/shared/tracing'
-import { type CallKind, callDelay, givenAfter, triedFor } from '../message/call-result.ts'
+import { type CallKind, callDelay, givenAfter, isToSystem, triedFor } from '../message/call-result.ts'
 import type { Attempt, MessageRecord, Progress } from '../message/message-record.ts'
 import { CRASHED, type Outcome } from '../message/outcome.ts'
 import {
@@ -13,7 +13,7 @@ import {
 } from '../message/progress.ts'
 import { isSettled } from '../message/send-state.ts'
 import { type Settlement, settle, settleFailure } from '../message/settle.ts'
-import { callSettled, endDecided, HANDED_OFF, settledTurns } from '../message/turn-progress.ts'
+import { callSettled, handOffSettled, settledTurns } from '../message/turn-progress.ts'
 import { type Metrics, observeLatency } from '../metrics/metrics.ts'
 import type { Traffic } from '../store/traffic.ts'
 import type { MessageRun } from './message-run.ts'
@@ -62,10 +62,10 @@ export async function settleSend(
   throw new Superseded()
 }
 
-/** What a model waits for is tried again sooner than anything else. */
+/** What a model or a person waits for is tried again sooner than anything else. */
 function settlementOf(attempted: Parameters<typeof settle>[0], call: CallKind | undefined): Settlement {
   const settlement = settle(attempted)
-  if (call !== 'result' || settlement.kind !== 'retry') return settlement
+  if (!isToSystem(call) || settlement.kind !== 'retry') return settlement
   return { ...settlement, delay: callDelay(attempted.tries) }
 }
 
@@ -86,8 +86,8 @@ function settledCall(
   const tried = send === undefined ? 0 : triedFor(record, send, attempt)
   const given = givenAfter({ ...options, triedFor: tried })
   if (given === undefined) return undefined
-  const progress = callSettled(record, { index, attempt, ...given })
-  return kind === 'handOff' ? endDecided({ ...record, ...progress }, { ending: HANDED_OFF, at }) : progress
+  const settled = { index, attempt, ...given }
+  return kind === 'handOff' ? handOffSettled(record, { ...settled, at }) : callSettled(record, settled)
 }
 
 /** Commits that the message's handler or one of its functions failed. */

@@ -11,9 +11,12 @@ const MAX_DELAY_MS = 8_000
 
 /**
  * What the model is given of a call: the `result` that the tool answered with, or that something was `sent` to the
- * person. A `handOff` ends the work, so that it is tried like any other send.
+ * person. A `handOff` tells a system of the channel's, and ends the work whatever that answers.
  */
 export type CallKind = 'result' | 'sent' | 'handOff'
+
+/** Whether a call goes to a system, and not to the person. */
+export const isToSystem = (kind: CallKind | undefined): boolean => kind === 'result' || kind === 'handOff'
 
 /** What the model is given, and the state of the send behind it. */
 export interface GivenResult {
@@ -24,15 +27,13 @@ export interface GivenResult {
 
 /** What the model is given after an attempt at a call; undefined while it is tried on. */
 export function givenAfter(attempted: {
-  kind: CallKind
   outcome: Outcome
   settlement: Settlement
   /** How long it has been tried, in milliseconds. */
   triedFor: number
 }): GivenResult | undefined {
-  const { kind, outcome, settlement, triedFor } = attempted
+  const { outcome, settlement, triedFor } = attempted
   if (outcome.kind === 'accepted') return accepted(outcome)
-  if (kind === 'handOff') return undefined
   const isOver = settlement.kind === 'retry' && triedFor + settlement.delay > CALL_FOR_MS
   return settlement.kind === 'dead' || isOver ? failedCall(outcome.reason) : undefined
 }

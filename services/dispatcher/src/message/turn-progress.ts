@@ -50,6 +50,15 @@ export function callSettled(
   return { ...carried(record), open: true, tries: 0, attempts, sends, turns }
 }
 
+/** The message's progress once its thread is a person's, and the channel's system was told or could not be. */
+export function handOffSettled(
+  record: MessageRecord,
+  { at, ...options }: Parameters<typeof callSettled>[1] & { at: number },
+): Progress {
+  const settled = { ...record, ...callSettled(record, options) }
+  return endDecided(settled, { ending: HANDED_OFF, at })
+}
+
 /** What was to be said and could not be is a call again: nothing of it got to the person. */
 function failedContent(
   { sends, turns }: MessageRecord,

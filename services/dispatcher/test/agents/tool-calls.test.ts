@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import type { Outcome } from '../../src/message/outcome.ts'
 import { agentLine } from './agent-line.ts'
 import { modelTurn, toolCall } from './agent-system.ts'
 import { note, script } from './scripted-model.ts'
@@ -191,21 +192,61 @@ describe('a hand-off', () => {
     expect(await system.until('quiet')).toMatchObject({ state: 'done', reason: 'handed_off' })
   })
 
-  test('that the URL refuses makes the message dead', async () => {
+  const failing = {
+    refused: { kind: 'permanent', code: 'http_404', fault: 'channel', reason: 'The endpoint answered 404.' },
+    unreached: {
+      kind: 'retryable',
+      code: 'http_503',
+      fault: 'channel',
+      reason: 'The endpoint answered 503.',
+    },
+  } as const
+
+  /** A hand-off whose URL answers so from its first attempt on. */
+  function handOffTo(deliver: () => Promise<Outcome>) {
     const { model } = script(modelTurn('', [toolCall('handOff')]))
-    const deliver = async () =>
-      ({
-        kind: 'permanent',
-        code: 'http_404',
-        fault: 'channel',
-        reason: 'The endpoint answered 404.',
-      }) as const
+    let given = 0
     const system = line.start({
       model,
       open: () => ({ kind: 'handOff', reason: 'x' }),
-      parts: { notifyHandOff: () => ({ url: 'http://there.example/hook', deliver }) },
+      parts: {
+        handOff: async () => void given++,
+        notifyHandOff: () => ({ url: 'http://there.example/hook', deliver }),
+      },
     })
+    return { system, given: () => given }
+  }
+
+  test('that the URL refuses has happened all the same, and says that it was refused', async () => {
+    const { system } = handOffTo(async () => failing.refused)
     system.publish('refusing')
-    expect(await system.until('refusing')).toMatchObject({ state: 'dead', fault: 'channel' })
+    const record = await system.until('refusing')
+    expect(record).toMatchObject({
+      ...{ state: 'done', reason: 'handed_off' },
+      attempts: [{ step: 'refusing:0', outcome: 'permanent', code: 'http_404' }],
+    })
+    expect(record.fault).toBeUndefined()
+    expect(record.turns?.[0]?.calls[0]?.result).toMatchObject({ state: 'failed' })
+  })
+
+  test('that the URL does not take yet is told again, and lets pass what follows in its thread', async () => {
+    const reached = Promise.withResolvers<void>()
+    const answers: Outcome[] = [failing.unreached]
+    const { system, given } = handOffTo(async () => {
+      const answer = answers.shift()
+      if (answer === undefined) await reached.promise
+      return answer ?? { kind: 'accepted', delivered: true }
+    })
+    system.publish('busy')
+    await system.until('busy', ({ attempts }) => attempts.length === 1)
+    system.publish('reply', { answer: { message: 'A person here.' } })
+    expect((await system.until('reply')).state).toBe('delivered')
+    expect((await system.stored('busy'))?.open).toBe(true)
+    reached.resolve()
+    expect(await system.until('busy')).toMatchObject({
+      ...{ state: 'done', reason: 'handed_off' },
+      sends: [{ state: 'delivered' }],
+    })
+    expect(given()).toBe(1)
   })
 })

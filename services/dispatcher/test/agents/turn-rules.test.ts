@@ -80,18 +80,16 @@ describe('tries of models', () => {
 
 describe('a call that does not come through', () => {
   const outcome = { kind: 'retryable', code: 'not_reached', fault: 'channel', reason: 'nobody' } as const
-  const after = (kind: 'result' | 'sent' | 'handOff', triedFor: number) =>
+  const after = (triedFor: number) =>
     givenAfter({
-      kind,
       outcome,
       triedFor,
       settlement: settle({ outcome, tries: 0, reports: false, uncertainWindow: 0 }),
     })
 
   test('is tried on within 30 seconds, then the model is told that it failed', () => {
-    expect([after('result', 0), after('sent', 29_000)]).toEqual([undefined, undefined])
-    expect(after('result', 29_500)).toEqual({ result: { state: 'failed', text: 'nobody' }, state: 'failed' })
-    expect(after('handOff', 60_000)).toBeUndefined()
+    expect([after(0), after(29_000)]).toEqual([undefined, undefined])
+    expect(after(29_500)).toEqual({ result: { state: 'failed', text: 'nobody' }, state: 'failed' })
   })
 
   const send: Send = {

@@ -186,7 +186,19 @@ describe('a message that is run again', () => {
       options: { threads: { isWithPerson: async () => isWithPerson, isOutsideWindow: async () => false } },
     })
     system.publish('handed')
-    expect((await system.until('handed')).state).toBe('dead')
+    const { sends, timeline } = await system.until('handed')
+    // As it ends where nothing could be told, because of a fault of ours.
+    await line.collections.messages.updateOne(
+      { _id: 'handed' },
+      {
+        $set: {
+          state: 'dead',
+          sends: sends.map((send) => ({ ...send, state: 'pending' as const })),
+          timeline,
+        },
+        $unset: { ending: 1, 'turns.0.calls.0.result': 1 },
+      },
+    )
     isMended = true
     await system.replay('handed')
     const record = await system.until('handed', ({ state }) => state === 'done')
