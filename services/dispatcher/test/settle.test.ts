@@ -40,9 +40,14 @@ describe('settle', () => {
       { kind: 'dead', fault: 'provider', reason: 'Busy. Given up after 8 tries.' },
     ],
     [
-      "the other side's Retry-After wins",
+      'a Retry-After that is longer wins',
       { outcome: { ...retryable, retryAfterSeconds: 17 }, tries: 0, reports: true },
       { kind: 'retry', delay: 17_000 },
+    ],
+    [
+      'a Retry-After that is shorter makes no try come sooner',
+      { outcome: { ...retryable, retryAfterSeconds: 0 }, tries: 3, reports: true },
+      { kind: 'retry', delay: 120_000 },
     ],
     [
       'a Retry-After of a year is cut to a day',

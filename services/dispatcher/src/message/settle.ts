@@ -61,8 +61,6 @@ export function settleFailure(attempted: Attempted<Failure>): Exclude<Settlement
     return { kind: 'dead', reason: `${reason} Given up after ${tries + 1} tries.`, fault }
   if (outcome.kind === 'uncertain' && reports) return { kind: 'await', delay: uncertainWindow }
   const retryAfter = outcome.kind === 'retryable' ? outcome.retryAfterSeconds : undefined
-  return {
-    kind: 'retry',
-    delay: retryAfter === undefined ? delay : Math.min(retryAfter * SECOND, MAX_RETRY_AFTER),
-  }
+  // Sooner than planned, the tries would be used up before the other side has recovered.
+  return { kind: 'retry', delay: Math.min(Math.max(delay, (retryAfter ?? 0) * SECOND), MAX_RETRY_AFTER) }
 }
