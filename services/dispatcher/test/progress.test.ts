@@ -8,6 +8,7 @@ import {
   ended,
   handled,
   nextToSend,
+  replayed,
   settledSend,
   unsettled,
   withEntry,
@@ -203,6 +204,13 @@ describe('the progress of a message', () => {
       retentionMs,
     })
     expect(before).toStrictEqual(original)
+  })
+})
+
+describe('a message that is run again', () => {
+  test('is no longer marked by a person who had its thread: whoever has it by then is looked up', () => {
+    const taken = newRecord({ state: 'dead', inbound: true, takenOver: new Date(1_000) })
+    expect(replayed(taken, { at: new Date(2_000), partition: 0, order: 2 })).not.toHaveProperty('takenOver')
   })
 })
 

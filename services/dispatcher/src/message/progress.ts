@@ -220,14 +220,14 @@ function isOver({ turns }: MessageRecord, { state, content, of }: Send): boolean
 /**
  * A message that is to run again, at a new place in the partition that its thread now has. It goes on at the first send that did not get
  * there; what did is not sent again. Where nothing was planned yet, it is handled anew; a model is asked on from the
- * last turn that is stored.
+ * last turn that is stored. Who has its thread by then is looked up.
  */
 export function replayed(
   record: MessageRecord,
   { at, ...place }: { at: Date } & Pick<MessageRecord, 'partition' | 'order'>,
 ): MessageRecord {
   const { reason: _reason, fault: _fault, due: _due, waitingFor: _for, expiresAt: _at, ...others } = record
-  const { ending: _ending, turns, ...rest } = others
+  const { ending: _ending, takenOver: _takenOver, turns, ...rest } = others
   const isPlanned = record.sends.length > 0 || hasTurns(record)
   const entry = { at, state: 'received' as const, reason: RUN_AGAIN }
   return {

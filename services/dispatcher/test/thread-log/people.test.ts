@@ -91,6 +91,29 @@ describe('a thread that a person has', () => {
     expect(sentTexts()).toEqual(['fails too'])
   })
 
+  test('is answered by what failed after they took over and is run again, once they have given it back', async () => {
+    const messages = line.world.database.collection<{ _id: string }>('messages')
+    for (const id of ['back-1', 'back-2']) {
+      const sending = Promise.withResolvers<() => void>()
+      line.endpoint.respond = (_call, res) => sending.resolve(() => void res.writeHead(400).end())
+      await line.world.post(id, said(id, id))
+      const refuse = await sending.promise
+      const taken = line.change(id, { handler: 'person' })
+      await eventually(
+        async () => (await messages.findOne({ _id: id, takenOver: { $exists: true } })) ?? undefined,
+      )
+      refuse()
+      await taken
+      await line.world.message(id, 'dead')
+    }
+    line.endpoint.forget()
+    await line.change('back-1', { handler: 'assistant' })
+    for (const id of ['back-1', 'back-2']) await line.world.call('POST', `/rest/messages/${id}/replay`)
+    await line.world.message('back-1', 'delivered')
+    expect(await line.world.message('back-2', 'done')).toMatchObject({ reason: 'handler_is_person' })
+    expect(sentTexts()).toEqual(['back-1'])
+  })
+
   test.each([{}, { handler: 'nobody' }, { unread: 1 }, { name: 'x' }])(
     'is not changed by %j',
     async (change) => {
