@@ -97,6 +97,19 @@ describe('statuses of sends', () => {
     expect(applyStatuses(dead, [status(1, 'delivered')])?.state).toBe('sent')
   })
 
+  test('leave nothing of an earlier failure once all of it got there', () => {
+    const failure = { reason: 'Given up after 8 tries.', fault: 'provider' } as const
+    for (const state of ['dead', 'failed'] as const) {
+      const failed = record(['failed'], { ...failure, state })
+      const progress = applyStatuses(failed, [status(0, 'delivered')])
+      expect(progress?.state).toBe('delivered')
+      expect([progress?.reason, progress?.fault]).toEqual([undefined, undefined])
+      expect(
+        applyStatuses({ ...failed, sends: record(['sent', 'failed']).sends }, [status(0, 'read')]),
+      ).toMatchObject(state === 'failed' ? failure : { state: 'failed', fault: 'provider' })
+    }
+  })
+
   test('change the sends of a message whose end was decided, and not its end', () => {
     const ending = { state: 'dead', reason: 'No end within 8 turns.', fault: 'channel' } as const
     const dead = record(['sent'], { ...ending, ending })

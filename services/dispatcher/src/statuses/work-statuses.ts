@@ -115,19 +115,22 @@ export function applyStatuses(record: MessageRecord, statuses: SendStatus[]): Pr
     // What was tried without success was the send that is settled now.
     return { ...now, open, tries: 0 }
   }
-  return { ...progress, ...endedAs({ record, sends, statuses }) }
+  const end = endedAs({ record, sends, statuses })
+  if (end === undefined) return progress
+  const { reason: _reason, fault: _fault, ...before } = progress
+  return { ...before, ...end }
 }
 
-/** What an ended message's state becomes. A dead message leaves that state when all of its sends turn out to have been taken. */
+/** What an ended message's state becomes. A dead message leaves that state when all of its sends turn out to have been taken, and nothing of its failure stays. Undefined where it stays as it is. */
 function endedAs(options: {
   record: MessageRecord
   sends: Send[]
   statuses: SendStatus[]
-}): Partial<Progress> {
+}): Partial<Progress> | undefined {
   const { record, sends, statuses } = options
-  if (nextToSend(sends) !== undefined || record.ending !== undefined) return {}
+  if (nextToSend(sends) !== undefined || record.ending !== undefined) return undefined
   const state = stateOfSends(sends)
-  if (state === record.state) return {}
+  if (state === record.state) return undefined
   const last = statuses.at(-1)
   const reason = state === 'failed' ? { reason: last?.reason ?? 'The provider says that it failed.' } : {}
   const fault = state === 'failed' ? { fault: 'provider' as const } : {}
