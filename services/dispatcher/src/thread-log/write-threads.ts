@@ -30,11 +30,12 @@ export async function writeThreads(threads: Collections['threads'], writes: Thre
   const present = await insertNew(threads, writes.map(newThread))
   if (present.length === found) return
   const ids = new Set(present.map(({ _id }) => _id))
-  const updates = writes.filter((write) => ids.has(threadId(write))).map(updateOf)
+  const others = writes.filter((write) => ids.has(threadId(write)))
   try {
-    await threads.bulkWrite(updates, { ordered: false, ignoreUndefined: true })
+    await threads.bulkWrite(others.map(updateOf), { ordered: false, ignoreUndefined: true })
   } catch (error) {
     if (!isLater(error)) throw error
+    await updatePresent(threads, others)
   }
 }
 
@@ -56,25 +57,26 @@ async function updatePresent(threads: Collections['threads'], writes: ThreadWrit
 }
 
 const latest = (field: string) => ({ [field]: { $max: [`$${field}`, `$$change.latest.${field}`] } })
+/** What was said later stays; the latest times count, whatever they came with. */
 const CHANGED = {
-  $cond: [
-    { $lt: ['$$change.latest.lastAt', '$lastAt'] },
+  $mergeObjects: [
     '$$ROOT',
     {
-      $mergeObjects: [
-        '$$ROOT',
-        '$$change.set',
-        { user: { $mergeObjects: ['$user', '$$change.user'] } },
-        '$$change.latest',
-        latest('expiresAt'),
+      $cond: [
+        { $lt: ['$$change.latest.lastAt', '$lastAt'] },
+        {},
         {
-          $cond: [
-            { $eq: [{ $type: '$$change.latest.lastInboundAt' }, 'missing'] },
-            {},
-            latest('lastInboundAt'),
+          $mergeObjects: [
+            '$$change.set',
+            { user: { $mergeObjects: ['$user', '$$change.user'] } },
+            { lastAt: '$$change.latest.lastAt' },
           ],
         },
       ],
+    },
+    latest('expiresAt'),
+    {
+      $cond: [{ $eq: [{ $type: '$$change.latest.lastInboundAt' }, 'missing'] }, {}, latest('lastInboundAt')],
     },
   ],
 }

@@ -43,16 +43,17 @@ const later = (left: Date | undefined, right: Date | undefined) =>
 /** One write after another, as a person would do it. */
 function apply(model: Model, { activity, extId, lastInboundAt, expiresAt }: ThreadWrite): void {
   const known = model.get(extId)
-  if (known?.lastAt !== undefined && known.lastAt > activity.lastAt) return
   const { handler = 'assistant', unread = 0 } = known ?? {}
   const inboundAt = later(known?.lastInboundAt, lastInboundAt)
+  const isOlder = known?.lastAt !== undefined && known.lastAt > activity.lastAt
+  // The mark of an erased thread that is later stays as it is.
+  if (isOlder && known.extId === undefined) return
+  const said = { ...nameOf(extId), ...activity, user: { ...known?.user, ...activity.user } }
   model.set(extId, {
     ...known,
-    ...nameOf(extId),
-    ...activity,
+    ...(isOlder ? {} : said),
     handler,
     unread,
-    user: { ...known?.user, ...activity.user },
     expiresAt: later(known?.expiresAt, expiresAt) as Date,
     ...defined({ lastInboundAt: inboundAt }),
   })
@@ -85,4 +86,34 @@ test('threads are what their latest writes say, in whatever batches those come, 
     }),
     { numRuns: 100 },
   )
+})
+
+test('a thread that was made later meanwhile keeps what was said in it, and the latest times', async () => {
+  const { threads } = database.collections
+  await threads.deleteMany({})
+  const minute = (at: number) => new Date(Date.UTC(2030, 0, 1, 0, at))
+  const said = (lastMessage: string, at: number): ThreadWrite => ({
+    ...nameOf('ana'),
+    activity: { lastMessage, lastAt: minute(at), user: {} },
+    lastInboundAt: minute(9 - at),
+    expiresAt: minute(9 - at),
+  })
+  let made = false
+  const madeMeanwhile = new Proxy(threads, {
+    get(target, name) {
+      if (name === 'updateMany' && !made)
+        return async () => {
+          made = true
+          await writeThreads(threads, [said('later', 5)])
+          return { matchedCount: 0 }
+        }
+      const value = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  await writeThreads(madeMeanwhile, [said('earlier', 2)])
+  expect(await threads.findOne({ _id: threadId(nameOf('ana')) })).toMatchObject({
+    ...{ lastMessage: 'later', lastAt: minute(5) },
+    ...{ lastInboundAt: minute(7), expiresAt: minute(7) },
+  })
 })
