@@ -4,6 +4,7 @@ import { Button, DeleteButton, Dialog, Paste } from '../components/actions.tsx'
 import { Card, Empty, Failure, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { useSubmit } from '../components/submit.ts'
 import { useLoad } from '../load.ts'
 import { names, optionsOf } from '../people.ts'
 import { may } from '../rights.ts'
@@ -98,20 +99,14 @@ function TokenDialog({ roles, onClose, onDone }: TokenDialogProps) {
   const [days, setDays] = useState('90')
   const [password, setPassword] = useState('')
   const [token, setToken] = useState<string>()
-  const [error, setError] = useState<Error>()
-  const make = async (event: Event) => {
-    event.preventDefault()
-    try {
-      const body = {
-        ...{ name, role: Number(role), currentPassword: password },
-        expiresInDays: days === '' ? null : Number(days),
-      }
-      setToken((await call<{ token: string }>('POST', '/api/auth/tokens', { body })).token)
-      onDone()
-    } catch (thrown) {
-      setError(thrown as Error)
+  const { busy, error, submit } = useSubmit(async () => {
+    const body = {
+      ...{ name, role: Number(role), currentPassword: password },
+      expiresInDays: days === '' ? null : Number(days),
     }
-  }
+    setToken((await call<{ token: string }>('POST', '/api/auth/tokens', { body })).token)
+    onDone()
+  })
   return (
     <Dialog title="New API token" onClose={onClose}>
       {token ? (
@@ -120,7 +115,7 @@ function TokenDialog({ roles, onClose, onDone }: TokenDialogProps) {
           <Paste value={token} label="the token" />
         </>
       ) : (
-        <form onSubmit={make}>
+        <form onSubmit={submit}>
           <TextField label="Name" note="What uses it" value={name} onChange={setName} required />
           <SelectField label="Role" value={role} onChange={setRole} options={options} />
           <SelectField label="Ends after" value={days} onChange={setDays} options={LIFETIMES} />
@@ -136,7 +131,7 @@ function TokenDialog({ roles, onClose, onDone }: TokenDialogProps) {
           />
           <Failure error={error} />
           <div class="actions end">
-            <Button type="submit" kind="primary">
+            <Button type="submit" kind="primary" disabled={busy}>
               Make the token
             </Button>
           </div>

@@ -3,6 +3,7 @@ import { call } from '../api.ts'
 import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Card, Failure } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
+import { useSubmit } from '../components/submit.ts'
 import type { Hook } from '../hooks.ts'
 import { onlyOver, type Version } from '../resources.ts'
 
@@ -98,20 +99,14 @@ interface ReplaceProps {
 
 function ReplaceDialog({ name, onClose, onReplace }: ReplaceProps) {
   const [value, setValue] = useState('')
-  const [error, setError] = useState<Error>()
-  const save = async (event: Event) => {
-    event.preventDefault()
-    try {
-      await onReplace(value)
-      notify(`${name} is replaced.`)
-      onClose()
-    } catch (thrown) {
-      setError(thrown as Error)
-    }
-  }
+  const { busy, error, submit } = useSubmit(async () => {
+    await onReplace(value)
+    notify(`${name} is replaced.`)
+    onClose()
+  })
   return (
     <Dialog title={`Replace: ${name}`} onClose={onClose}>
-      <form onSubmit={save}>
+      <form onSubmit={submit}>
         <TextField
           label={`New ${name.toLowerCase()}`}
           type="password"
@@ -121,7 +116,7 @@ function ReplaceDialog({ name, onClose, onReplace }: ReplaceProps) {
         />
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary">
+          <Button type="submit" kind="primary" disabled={busy}>
             Replace
           </Button>
         </div>

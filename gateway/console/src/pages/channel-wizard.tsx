@@ -3,6 +3,7 @@ import { call } from '../api.ts'
 import { Button, LinkButton } from '../components/actions.tsx'
 import { Badge, Card, Failure, Loading, PageHead, State } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
+import { useSendKey, useSubmit } from '../components/submit.ts'
 import { useLoad } from '../load.ts'
 import type { MessageDetail } from '../messages.ts'
 import { choicesOf, type Document } from '../resources.ts'
@@ -54,24 +55,18 @@ const START: Input = {
 
 function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
   const [input, setInput] = useState(START)
-  const [error, setError] = useState<Error>()
   const assistants = useLoad('choices assistant', () =>
     may('read', 'assistant') ? choicesOf('assistant') : Promise.resolve([]),
   )
   const set = (field: keyof Input) => (value: string) => setInput((before) => ({ ...before, [field]: value }))
   const text = (field: keyof Input) => ({ value: input[field], onChange: set(field) })
-  const create = async (event: Event) => {
-    event.preventDefault()
-    try {
-      onCreated(await call<Document>('POST', '/rest/channels', { body: channelOf(input) }))
-    } catch (thrown) {
-      setError(thrown as Error)
-    }
-  }
+  const { busy, error, submit } = useSubmit(async () =>
+    onCreated(await call<Document>('POST', '/rest/channels', { body: channelOf(input) })),
+  )
   const isWhatsapp = input.kind === 'whatsapp'
   return (
     <Card title="1. Settings">
-      <form class="form" onSubmit={create}>
+      <form class="form" onSubmit={submit}>
         <SelectField
           label="Kind"
           {...text('kind')}
@@ -143,7 +138,7 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
         )}
         <Failure error={error} />
         <div class="actions">
-          <Button type="submit" kind="primary">
+          <Button type="submit" kind="primary" disabled={busy}>
             Create the channel
           </Button>
         </div>
@@ -204,22 +199,18 @@ function TestStep({ channel }: { channel: Document }) {
   const [phone, setPhone] = useState('')
   const [text, setText] = useState('Hello from Parley')
   const [thread, setThread] = useState<string>()
-  const [error, setError] = useState<Error>()
-  const send = async (event: Event) => {
-    event.preventDefault()
-    const extId = `test-${Date.now()}`
+  const { keyOf, gone } = useSendKey()
+  const { busy, error, submit } = useSubmit(async () => {
+    const key = keyOf([phone, text])
+    const extId = `test-${key}`
     const body = { extId: channel.extId, user: { phone }, thread: { extId }, answer: { message: text } }
-    try {
-      setError(undefined)
-      await call('POST', '/rest/messages', { body, headers: { 'idempotency-key': crypto.randomUUID() } })
-      setThread(extId)
-    } catch (thrown) {
-      setError(thrown as Error)
-    }
-  }
+    await call('POST', '/rest/messages', { body, headers: { 'idempotency-key': key } })
+    gone()
+    setThread(extId)
+  })
   return (
     <Card title={channel.hook === 'whatsapp' ? '3. Send a test' : '2. Send a test'}>
-      <form class="form" onSubmit={send}>
+      <form class="form" onSubmit={submit}>
         <TextField
           label="Phone"
           type="tel"
@@ -231,7 +222,9 @@ function TestStep({ channel }: { channel: Document }) {
         <TextField label="Text" value={text} onChange={setText} required />
         <Failure error={error} />
         <div class="actions">
-          <Button type="submit">Send</Button>
+          <Button type="submit" disabled={busy}>
+            Send
+          </Button>
         </div>
       </form>
       {thread && may('read', 'messages') && <TestResult thread={thread} />}

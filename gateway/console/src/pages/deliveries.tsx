@@ -4,6 +4,7 @@ import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Card, Empty, Failure, Json, Loading, State, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { useSubmit } from '../components/submit.ts'
 import { count } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { setQuery } from '../router.ts'
@@ -151,26 +152,20 @@ const HOUR_MS = 3_600_000
 function ReplayDialog({ path, onClose, onReplayed }: DialogProps) {
   const [since, setSince] = useState(localTime(new Date(Date.now() - HOUR_MS)))
   const [state, setState] = useState('failed')
-  const [error, setError] = useState<Error>()
-  const replay = async (event: Event) => {
-    event.preventDefault()
+  const { busy, error, submit } = useSubmit(async () => {
     const body = { since: new Date(since).toISOString(), ...(state === '' ? {} : { state }) }
-    try {
-      const { replayed, next } = await call<{ replayed: number; next: string | null }>(
-        'POST',
-        `${path}/replay`,
-        { body },
-      )
-      notify(`${count(replayed)} sent again.${next === null ? '' : ' There are more: replay once more.'}`)
-      onReplayed()
-      onClose()
-    } catch (thrown) {
-      setError(thrown as Error)
-    }
-  }
+    const { replayed, next } = await call<{ replayed: number; next: string | null }>(
+      'POST',
+      `${path}/replay`,
+      { body },
+    )
+    notify(`${count(replayed)} sent again.${next === null ? '' : ' There are more: replay once more.'}`)
+    onReplayed()
+    onClose()
+  })
   return (
     <Dialog title="Replay deliveries" onClose={onClose}>
-      <form onSubmit={replay}>
+      <form onSubmit={submit}>
         <TextField label="Since" type="datetime-local" value={since} onChange={setSince} required />
         <SelectField
           label="Which"
@@ -183,7 +178,7 @@ function ReplayDialog({ path, onClose, onReplayed }: DialogProps) {
         />
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary">
+          <Button type="submit" kind="primary" disabled={busy}>
             Replay
           </Button>
         </div>

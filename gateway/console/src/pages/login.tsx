@@ -4,6 +4,7 @@ import { Button } from '../components/actions.tsx'
 import { Failure } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import { Icon } from '../components/icon.tsx'
+import { useSubmit } from '../components/submit.ts'
 import { navigate, usePlace } from '../router.ts'
 
 type Mode = 'login' | 'register' | 'invitation'
@@ -38,25 +39,15 @@ export function LoginPage() {
   const [token] = useState(() => (path === '/invitation' ? location.hash.slice(1) : ''))
   const [mode, setMode] = useState<Mode>(token === '' ? 'login' : 'invitation')
   const [input, setInput] = useState<Input>({ ...NOTHING, email: path === '/login' ? emailInAddress() : '' })
-  const [error, setError] = useState<Error>()
-  const [busy, setBusy] = useState(false)
   const title = TITLES[mode]
   useEffect(() => {
     document.title = `${title} · Parley`
   }, [title])
   const set = (field: keyof Input) => (value: string) => setInput((before) => ({ ...before, [field]: value }))
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    setBusy(true)
-    setError(undefined)
-    try {
-      await enter(mode, input, token)
-      if (path === '/invitation' || path === '/login') navigate('/', { replace: true })
-    } catch (thrown) {
-      setError(thrown as Error)
-      setBusy(false)
-    }
-  }
+  const { busy, error, submit } = useSubmit(async () => {
+    await enter(mode, input, token)
+    if (path === '/invitation' || path === '/login') navigate('/', { replace: true })
+  })
   return (
     <main class="login" id="main">
       <div class="login-box">

@@ -3,6 +3,7 @@ import { call } from '../api.ts'
 import { Button, LinkButton, Paste } from '../components/actions.tsx'
 import { Card, Failure, Loading, PageHead } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
+import { useSubmit } from '../components/submit.ts'
 import { useLoad } from '../load.ts'
 import { schemaNamed } from '../openapi.ts'
 import { choicesOf } from '../resources.ts'
@@ -31,21 +32,15 @@ function Form({ onMade }: { onMade(made: Subscription): void }) {
   const [url, setUrl] = useState('https://')
   const [channel, setChannel] = useState('')
   const [events, setEvents] = useState<readonly string[]>(FIRST)
-  const [error, setError] = useState<Error>()
   const channels = useLoad('choices channels', () =>
     may('read', 'channels') ? choicesOf('channels') : Promise.resolve([]),
   )
-  const make = async (event: Event) => {
-    event.preventDefault()
+  const { busy, error, submit } = useSubmit(async () => {
     const body = { name, url, events, ...(channel === '' ? {} : { channel: Number(channel) }) }
-    try {
-      onMade(await call<Subscription>('POST', '/rest/subscriptions', { body }))
-    } catch (thrown) {
-      setError(thrown as Error)
-    }
-  }
+    onMade(await call<Subscription>('POST', '/rest/subscriptions', { body }))
+  })
   return (
-    <form class="form" onSubmit={make}>
+    <form class="form" onSubmit={submit}>
       <TextField label="Name" value={name} onChange={setName} required />
       <TextField
         label="Address"
@@ -69,7 +64,7 @@ function Form({ onMade }: { onMade(made: Subscription): void }) {
       <EventChoices chosen={events} onChange={setEvents} />
       <Failure error={error} />
       <div class="actions">
-        <Button type="submit" kind="primary" disabled={events.length === 0}>
+        <Button type="submit" kind="primary" disabled={busy || events.length === 0}>
           Create
         </Button>
       </div>

@@ -1,8 +1,9 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button } from '../components/actions.tsx'
 import { Failure } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
+import { useSendKey, useSubmit } from '../components/submit.ts'
 import type { Thread } from '../threads.ts'
 import { TemplateContent, WhatsappContent } from './bubbles.tsx'
 
@@ -41,32 +42,19 @@ export function ReplyBox({ thread, onSent }: { thread: Thread; onSent(): void })
   const isOver = left !== undefined && left <= 0
   const [kind, setKind] = useState<Kind>(isOver ? 'template' : 'text')
   const [draft, setDraft] = useState(EMPTY)
-  const [error, setError] = useState<Error>()
-  const [busy, setBusy] = useState(false)
-  // The same as long as it says the same and has not gone, so that a repeat is the same reply.
-  const last = useRef<{ content: string; key: string } | undefined>(undefined)
+  const { keyOf, gone } = useSendKey()
   const set = (field: keyof Draft) => (value: string) => setDraft((before) => ({ ...before, [field]: value }))
   const reply = replyOf(kind, draft)
-  const send = async (event: Event) => {
-    event.preventDefault()
-    if (reply === undefined || busy) return
-    setBusy(true)
-    setError(undefined)
-    try {
-      const content = JSON.stringify([thread._id, reply])
-      if (last.current?.content !== content) last.current = { content, key: crypto.randomUUID() }
-      const headers = { 'idempotency-key': last.current.key }
-      await call('POST', `/rest/threads/${thread._id}/messages`, { body: reply, headers })
-      last.current = undefined
-      setDraft(EMPTY)
-      onSent()
-    } catch (thrown) {
-      setError(thrown as Error)
-    }
-    setBusy(false)
-  }
+  const { busy, error, submit } = useSubmit(async () => {
+    if (reply === undefined) return
+    const headers = { 'idempotency-key': keyOf([thread._id, reply]) }
+    await call('POST', `/rest/threads/${thread._id}/messages`, { body: reply, headers })
+    gone()
+    setDraft(EMPTY)
+    onSent()
+  })
   return (
-    <form class="reply" onSubmit={send}>
+    <form class="reply" onSubmit={submit}>
       <div class="reply-head">
         <div class="segments">
           {KINDS.map((one) => (
@@ -92,7 +80,7 @@ export function ReplyBox({ thread, onSent }: { thread: Thread; onSent(): void })
           value={draft.text}
           onInput={(event) => set('text')(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) void send(event)
+            if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) void submit(event)
           }}
         />
       )}

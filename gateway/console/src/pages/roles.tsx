@@ -5,6 +5,7 @@ import { Button, DeleteButton, Dialog, notify } from '../components/actions.tsx'
 import { Badge, Card, Empty, Failure, Time } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { useSubmit } from '../components/submit.ts'
 import { useLoad } from '../load.ts'
 import type { Role } from '../people.ts'
 import { may, me } from '../rights.ts'
@@ -175,10 +176,8 @@ const EXAMPLE = [
 function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
   const [name, setName] = useState(role?.name ?? '')
   const [text, setText] = useState(JSON.stringify(role?.permissions ?? EXAMPLE, null, 2))
-  const [error, setError] = useState<Error>()
   const [syntax, setSyntax] = useState<string>()
-  const save = async (event: Event) => {
-    event.preventDefault()
+  const { busy, error, submit } = useSubmit(async () => {
     let permissions: unknown
     try {
       permissions = JSON.parse(text)
@@ -186,19 +185,15 @@ function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
     } catch (thrown) {
       return setSyntax((thrown as Error).message)
     }
-    try {
-      const [method, path] = role ? ['PUT', `/rest/roles/${role._id}`] : ['POST', '/rest/roles']
-      await call(method as string, path as string, { body: { name, permissions } })
-      notify('Saved. It is in effect in two seconds.')
-      onDone()
-      onClose()
-    } catch (thrown) {
-      setError(thrown as Error)
-    }
-  }
+    const [method, path] = role ? ['PUT', `/rest/roles/${role._id}`] : ['POST', '/rest/roles']
+    await call(method as string, path as string, { body: { name, permissions } })
+    notify('Saved. It is in effect in two seconds.')
+    onDone()
+    onClose()
+  })
   return (
     <Dialog title={role ? `Change ${role.name}` : 'New role'} onClose={onClose} wide>
-      <form onSubmit={save}>
+      <form onSubmit={submit}>
         <TextField label="Name" value={name} onChange={setName} required />
         <AreaField
           label="Entries"
@@ -207,7 +202,7 @@ function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
         />
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary">
+          <Button type="submit" kind="primary" disabled={busy}>
             Save
           </Button>
         </div>

@@ -5,6 +5,7 @@ import { Button } from '../components/actions.tsx'
 import { Card, Failure } from '../components/basics.tsx'
 import { SelectField } from '../components/fields.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
+import { useSubmit } from '../components/submit.ts'
 import { Turns } from '../components/turns.tsx'
 import { InputError } from '../problems.ts'
 import { costOf, type Turn } from '../turns.ts'
@@ -32,20 +33,15 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
   const [said, setSaid] = useState<Said[]>([])
   const [settings, setSettings] = useState<Settings>({ tools: 'describe', type: 'taskManager' })
   const [text, setText] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<Error>()
   const end = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (said.length > 0) end.current?.scrollIntoView({ block: 'nearest' })
   }, [said])
-  const send = async (event: Event) => {
-    event.preventDefault()
-    if (text.trim() === '' || busy) return
+  const { busy, error, submit } = useSubmit(async () => {
+    if (text.trim() === '') return
     const conversation: Said[] = [...said, { role: 'person', text }]
     setSaid(conversation)
     setText('')
-    setBusy(true)
-    setError(undefined)
     try {
       const body = { ...settings, messages: messagesOf(conversation) }
       const trial = await call<Trial | { title: string; detail?: string }>(
@@ -63,10 +59,9 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
       // What was written is there to be sent again.
       setSaid(said)
       setText(text)
-      setError(thrown as Error)
+      throw thrown
     }
-    setBusy(false)
-  }
+  })
   return (
     <Card
       title="Try it"
@@ -88,7 +83,7 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
         <div ref={end} />
       </ScrollRegion>
       <Failure error={error} />
-      <form class="say" onSubmit={send}>
+      <form class="say" onSubmit={submit}>
         <textarea
           aria-label={`A message to ${name}`}
           placeholder="Write what a person might say"
@@ -96,7 +91,7 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) void send(event)
+            if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) void submit(event)
           }}
         />
         <Button type="submit" kind="primary" disabled={busy || text.trim() === ''}>

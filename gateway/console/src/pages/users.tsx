@@ -4,6 +4,7 @@ import { Button, DeleteButton, Dialog, notify, Paste } from '../components/actio
 import { Card, Empty, Failure, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { useSubmit } from '../components/submit.ts'
 import { useLoad } from '../load.ts'
 import { names, optionsOf, type User } from '../people.ts'
 import { may, me } from '../rights.ts'
@@ -129,18 +130,12 @@ function InviteDialog({ roles, onClose, onDone }: InviteProps) {
   const [email, setEmail] = useState('')
   const [role, setRole] = useState(options.at(-1)?.value ?? '')
   const [link, setLink] = useState<string>()
-  const [error, setError] = useState<Error>()
-  const invite = async (event: Event) => {
-    event.preventDefault()
-    try {
-      const body = { email, role: Number(role) }
-      const { token } = await call<{ token: string }>('POST', '/rest/invitations', { body })
-      setLink(`${location.origin}${hrefOf('/invitation')}#${token}`)
-      onDone()
-    } catch (thrown) {
-      setError(thrown as Error)
-    }
-  }
+  const { busy, error, submit } = useSubmit(async () => {
+    const body = { email, role: Number(role) }
+    const { token } = await call<{ token: string }>('POST', '/rest/invitations', { body })
+    setLink(`${location.origin}${hrefOf('/invitation')}#${token}`)
+    onDone()
+  })
   return (
     <Dialog title="Invite somebody" onClose={onClose}>
       {link ? (
@@ -149,12 +144,12 @@ function InviteDialog({ roles, onClose, onDone }: InviteProps) {
           <Paste value={link} label="the invitation" />
         </>
       ) : (
-        <form onSubmit={invite}>
+        <form onSubmit={submit}>
           <TextField label="Email" type="email" value={email} onChange={setEmail} required />
           <SelectField label="Role" value={role} onChange={setRole} options={options} />
           <Failure error={error} />
           <div class="actions end">
-            <Button type="submit" kind="primary">
+            <Button type="submit" kind="primary" disabled={busy}>
               Invite
             </Button>
           </div>
@@ -168,27 +163,21 @@ function UserDialog({ user, roles, onClose, onDone }: InviteProps & { user: User
   const [name, setName] = useState(user.name)
   const [phone, setPhone] = useState(user.phone)
   const [role, setRole] = useState(String(user.role))
-  const [error, setError] = useState<Error>()
-  const save = async (event: Event) => {
-    event.preventDefault()
-    try {
-      await call('PATCH', `/rest/users/${user._id}`, { body: { name, phone, role: Number(role) } })
-      notify('Saved.')
-      onDone()
-      onClose()
-    } catch (thrown) {
-      setError(thrown as Error)
-    }
-  }
+  const { busy, error, submit } = useSubmit(async () => {
+    await call('PATCH', `/rest/users/${user._id}`, { body: { name, phone, role: Number(role) } })
+    notify('Saved.')
+    onDone()
+    onClose()
+  })
   return (
     <Dialog title={`Change ${user.name}`} onClose={onClose}>
-      <form onSubmit={save}>
+      <form onSubmit={submit}>
         <TextField label="Name" value={name} onChange={setName} required />
         <TextField label="Phone" type="tel" value={phone} onChange={setPhone} />
         <SelectField label="Role" value={role} onChange={setRole} options={optionsOf(roles)} />
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary">
+          <Button type="submit" kind="primary" disabled={busy}>
             Save
           </Button>
         </div>

@@ -1,0 +1,115 @@
+import { describe, expect, test } from '@jest/globals'
+import type { Page } from 'playwright-core'
+import { consoleSystem } from './console-system.ts'
+import { signIn } from './pages.ts'
+
+const CHANNEL = {
+  ...{ name: 'Line', description: '', extId: 'line', hook: 'whatsapp', callback: 'whatsapp' },
+  handlerUrl: 'native:agents/echo',
+}
+
+const system = consoleSystem({
+  async prepare({ parley, garden: { token } }) {
+    const apiUrl = `${parley.system.simulatorUrl}/v23.0`
+    const config = { phoneNumberId: '6001', accessToken: 'secret', apiUrl }
+    const body = { ...CHANNEL, config }
+    expect((await parley.call('PUT', '/rest/channels/1', { body, token })).status).toBe(200)
+  },
+})
+const { onPage, open } = system
+
+/** Has the POSTs to a path wait until `release` is called, and collects them. */
+async function delayPosts(page: Page, path: string) {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const bodies: unknown[] = []
+  await page.route(path, async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback()
+    bodies.push(route.request().postDataJSON())
+    await promise
+    return route.continue()
+  })
+  return { bodies, release: resolve }
+}
+
+/** As somebody does to whom it seems that nothing happens. */
+async function submitRepeatedly(page: Page, button: string, field: string): Promise<void> {
+  await page.getByRole('button', { name: button, exact: true }).dblclick()
+  await page.getByLabel(field, { exact: true }).press('Enter')
+}
+
+describe('a form that is submitted again while it is under way is sent once', () => {
+  test('where it makes a channel, and where it sends the test message of one', async () => {
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/channels/new', 'form')
+      await page.getByLabel('Name').fill('Wizard')
+      await page.getByLabel('External id').fill('wizard')
+      await page.getByLabel('Phone number id').fill('6002')
+      await page.getByLabel('Access token').fill('secret')
+      await page.getByLabel('API address').fill(`${system.parley.system.simulatorUrl}/v23.0`)
+      const channels = await delayPosts(page, '**/rest/channels')
+      await submitRepeatedly(page, 'Create the channel', 'Name')
+      channels.release()
+      await page.getByText('waiting for Meta').waitFor()
+      expect(channels.bodies).toHaveLength(1)
+
+      await page.getByLabel('Phone').fill('+5511988887777')
+      const messages = await delayPosts(page, '**/rest/messages')
+      await submitRepeatedly(page, 'Send', 'Phone')
+      messages.release()
+      await page.getByRole('link', { name: 'The test message' }).waitFor()
+      expect(messages.bodies).toHaveLength(1)
+
+      await page.route('**/rest/messages', async (route) => {
+        if (route.request().method() !== 'POST') return route.fallback()
+        await route.fetch()
+        await route.abort()
+      })
+      const send = async () => {
+        const sent = page.waitForRequest(
+          (request) => request.method() === 'POST' && request.url().endsWith('/rest/messages'),
+        )
+        await page.getByRole('button', { name: 'Send' }).click()
+        return (await sent).headers()['idempotency-key']
+      }
+      const key = await send()
+      await page.locator('form .failure').waitFor()
+      await page.unroute('**/rest/messages')
+      expect(await send()).toBe(key)
+      await page.locator('form .failure').waitFor({ state: 'detached' })
+    })
+  })
+
+  test('where it makes an API token', async () => {
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      const named = page.waitForResponse((response) => response.url().includes('/rest/roles'))
+      await open(page, '/people/tokens', '.empty, tbody tr')
+      await named
+      await page.getByRole('button', { name: 'New token' }).click()
+      await page.getByLabel('Name').fill('A program')
+      await page.getByLabel('Your password').fill(system.garden.password)
+      const tokens = await delayPosts(page, '**/api/auth/tokens')
+      await submitRepeatedly(page, 'Make the token', 'Name')
+      tokens.release()
+      await page.getByText('Store it now').waitFor()
+      expect(tokens.bodies).toHaveLength(1)
+    })
+  })
+
+  test('where it invites somebody', async () => {
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      const named = page.waitForResponse((response) => response.url().includes('/rest/roles'))
+      await open(page, '/people', 'tbody tr')
+      await named
+      await page.getByRole('button', { name: 'Invite somebody' }).click()
+      await page.getByLabel('Email').fill('rui@example.com')
+      const invitations = await delayPosts(page, '**/rest/invitations')
+      await submitRepeatedly(page, 'Invite', 'Email')
+      invitations.release()
+      await page.getByText('It is shown once').waitFor()
+      expect(invitations.bodies).toHaveLength(1)
+    })
+  })
+})
