@@ -14,7 +14,7 @@ export interface CallOptions {
   query?: Query
   body?: unknown
   headers?: Record<string, string>
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** For what an assistant works on: five minutes in place of half a minute. */
   patient?: boolean
 }

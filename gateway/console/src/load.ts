@@ -7,6 +7,8 @@ export interface Loaded<T> {
   data: T | undefined
   error: Error | undefined
   reload(): void
+  /** Shows what is known to be there now; it is loaded again too. */
+  put(data: T): void
 }
 
 export interface LoadOptions {
@@ -82,8 +84,12 @@ export function useLoad<T>(
     document.addEventListener('visibilitychange', show)
     return () => document.removeEventListener('visibilitychange', show)
   }, [reload])
+  const put = (data: T) => {
+    setState({ key, data })
+    reload()
+  }
   const current = state.key === key ? state : { key }
-  return { data: current.data, error: current.error, reload }
+  return { data: current.data, error: current.error, reload, put }
 }
 
 /** Reloads after events, the last one of a burst included. */

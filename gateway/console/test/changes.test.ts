@@ -211,6 +211,35 @@ describe('a list', () => {
     })
   })
 
+  test('goes on to follow what happens once more of it is loaded', async () => {
+    const extIds = Array.from({ length: 51 }, (_, at) => `many-${at}`)
+    for (const extId of extIds) await say(extId, `Many ${extId}`)
+    const threadOf = (name: string) =>
+      eventually(async () => ((await read(`/rest/threads?q=${name}`)).data as { _id: string }[]).at(0)?._id)
+    const oldest = await threadOf('many-0')
+    await threadOf('many-50')
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/conversations', '.threads a')
+      expect(await named(page, 'Many many-0').count()).toBe(0)
+      await page.getByRole('button', { name: 'Load more' }).click()
+      await named(page, 'Many many-0').waitFor()
+      await say('after-more', 'After more')
+      await page.locator('.threads li', { hasText: 'After more' }).waitFor()
+      const rows = await page
+        .locator('.threads a')
+        .evaluateAll((all) => all.map((one) => one.getAttribute('href')))
+      expect(await page.locator('.threads li').first().textContent()).toContain('After more')
+      expect(new Set(rows).size).toBe(rows.length)
+      expect(rows).toContain(`/console/conversations/${oldest}`)
+
+      expect((await call('PATCH', `/rest/threads/${oldest}`, { handler: 'person' })).status).toBe(200)
+      await named(page, 'Many many-0').getByText('with the team').waitFor()
+      expect((await call('DELETE', `/rest/threads/${oldest}`)).status).toBeLessThan(300)
+      await named(page, 'Many many-0').waitFor({ state: 'detached' })
+    })
+  })
+
   test('of what was said leaves out what a person took over before it left', async () => {
     await say('taken', 'Taken')
     const thread = await eventually(

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
 import { type LoadOptions, useLoad } from '../load.ts'
 import { Button } from './actions.tsx'
@@ -24,38 +24,58 @@ export interface Listed<T> {
   reload(): void
 }
 
-/** A list of the API: its first page again every few seconds, and further ones on demand. */
-export function useList<T>(
+interface Row {
+  _id: string | number
+}
+
+/** A list of the API, as much of it as was asked for: all of that is loaded again every few seconds. */
+export function useList<T extends Row>(
   path: string,
   query: Query = {},
   { everyMs = 5_000, ...options }: LoadOptions = {},
 ): Listed<T> {
   const key = `${path}?${JSON.stringify(query)}`
-  const [further, setFurther] = useState<{ key: string; rows: T[]; next: string | null }>()
-  const first = useLoad(key, (signal) => call<Page<T>>('GET', path, { query, signal }), {
+  const asked = useRef({ key, rows: PAGE })
+  if (asked.current.key !== key) asked.current = { key, rows: PAGE }
+  const load = (rows: number, signal?: AbortSignal) => loadRows<T>(path, { query, rows, signal })
+  const { data, error, reload, put } = useLoad(key, (signal) => load(asked.current.rows, signal), {
     everyMs,
     ...options,
   })
-  const own = further?.key === key ? further : undefined
-  const next = own ? own.next : (first.data?.next ?? null)
-  // What was loaded further stays, so the first page is shown as it was then.
-  const [frozen, setFrozen] = useState<{ key: string; rows: T[] }>()
-  useEffect(() => setFurther(undefined), [key])
   return {
-    rows: own && frozen?.key === key ? [...frozen.rows, ...own.rows] : first.data?.data,
-    error: first.error,
-    next,
+    rows: data?.data,
+    error,
+    next: data?.next ?? null,
     more: async () => {
-      if (next === null) return
-      const page = await call<Page<T>>('GET', path, { query: { ...query, after: next } })
-      if (!own) setFrozen({ key, rows: first.data?.data ?? [] })
-      setFurther({ key, rows: [...(own?.rows ?? []), ...page.data], next: page.next })
+      const rows = asked.current.rows + PAGE
+      const all = await load(rows)
+      // Meanwhile another list may be asked for.
+      if (asked.current.key !== key) return
+      asked.current = { key, rows }
+      put(all)
     },
-    reload: () => {
-      setFurther(undefined)
-      first.reload()
-    },
+    reload,
   }
+}
+
+const PAGE = 50
+const LARGEST_PAGE = 200
+
+/** The first `rows` of a list. What moves from one page to another meanwhile is in it once. */
+async function loadRows<T extends Row>(
+  path: string,
+  { query, rows, signal }: { query: Query; rows: number; signal: AbortSignal | undefined },
+): Promise<Page<T>> {
+  const found = new Map<T['_id'], T>()
+  let after: string | undefined
+  for (let left = rows; left > 0; left -= LARGEST_PAGE) {
+    const limit = Math.min(left, LARGEST_PAGE)
+    const page = await call<Page<T>>('GET', path, { query: { ...query, limit, after }, signal })
+    for (const row of page.data) if (!found.has(row._id)) found.set(row._id, row)
+    after = page.next ?? undefined
+    if (after === undefined) break
+  }
+  return { data: [...found.values()], next: after ?? null }
 }
 
 interface TableProps<T> {
