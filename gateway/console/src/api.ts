@@ -24,6 +24,8 @@ const PATIENT_MS = 320_000
 /** So short that a list which asks again anyway does not wait for it. */
 const REPEAT_MS = 2_000
 const STREAM = '/rest/events'
+/** Longer than it is until a page that needs something unavailable asks for it again. */
+const LAPSE_MS = 5_000
 const UNAVAILABLE = new Set([502, 503, 504])
 
 /** What can't be reached: `gateway`, `events`, or the collections whose service is unavailable. */
@@ -98,16 +100,31 @@ async function request(
 /** Every request goes this way, so that what can't be reached is known. */
 async function reach(request: Request): Promise<Response> {
   const { pathname } = new URL(request.url)
+  const collection = pathname.split('/').slice(1, 3).join('/')
+  clearTimeout(lapses.get(collection))
   try {
     const response = await fetch(request, { cache: 'no-store' })
     mark('gateway', false)
     if (response.headers.get('content-type')?.startsWith('text/event-stream')) return watched(response)
-    if (pathname !== STREAM) mark(pathname.split('/').slice(1, 3).join('/'), UNAVAILABLE.has(response.status))
+    if (pathname !== STREAM) mark(collection, UNAVAILABLE.has(response.status))
     return response
   } catch (error) {
     if (!request.signal.aborted && pathname !== STREAM) mark('gateway', true)
     throw error
+  } finally {
+    if (unreachable.get().has(collection)) lapseLater(collection)
   }
+}
+
+const lapses = new Map<string, ReturnType<typeof setTimeout>>()
+
+/** What nobody asks for any more is not said to be unreachable for ever: nothing would find out that it is back. */
+function lapseLater(name: string): void {
+  clearTimeout(lapses.get(name))
+  lapses.set(
+    name,
+    setTimeout(() => mark(name, false), LAPSE_MS),
+  )
 }
 
 /** The same stream, whose end is noticed. */

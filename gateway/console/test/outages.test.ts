@@ -3,7 +3,7 @@ import { readRunFile } from '@parley/local/demo/running-system'
 import { eventually } from '@parley/local/testing/service-under-test'
 import type { Page } from 'playwright-core'
 import { consoleSystem } from './console-system.ts'
-import { signIn } from './pages.ts'
+import { goInside, signIn } from './pages.ts'
 
 const KILLED_MS = 60_000
 const BACK_MS = 120_000
@@ -67,6 +67,25 @@ test('with the event stream cut in the middle a banner says so, lists ask by the
     await page.unroute('**/rest/events')
     await banner.waitFor({ state: 'detached' })
     await expectNotReloaded(page)
+  })
+})
+
+test('with nothing more asked of an unavailable service the banner goes, and lists ask as rarely as before', async () => {
+  await onPage({}, async (page) => {
+    await signIn(page, system.url, system.garden)
+    await page.route('**/rest/threads*', (route) => route.fulfill({ status: 503, json: { status: 503 } }))
+    await goInside(page, '/conversations', '.failure')
+    const banner = page.getByText('A service is unavailable')
+    await banner.waitFor()
+    await page.getByRole('link', { name: 'Channels' }).click()
+    await page.unroute('**/rest/threads*')
+    await banner.waitFor({ state: 'detached', timeout: 20_000 })
+    const asked = async () => {
+      await page.waitForRequest((request) => new URL(request.url()).pathname === '/rest/channels')
+      return performance.now()
+    }
+    const before = await asked()
+    expect((await asked()) - before).toBeGreaterThan(3_000)
   })
 })
 
