@@ -62,16 +62,17 @@ export async function call<T>(method: string, path: string, options: CallOptions
   return (await request(method, path, options)).data as T
 }
 
-/** Reads something with the `ETag` of its version, where it has one. */
-export async function readTagged<T>(
+/** The same with the `ETag` of the version that is returned, where it has one. */
+export async function callTagged<T>(
+  method: string,
   path: string,
   options: CallOptions,
 ): Promise<{ data: T; etag: string | undefined }> {
-  const { data, response } = await request('GET', path, options)
+  const { data, response } = await request(method, path, options)
   return { data: data as T, etag: response.headers.get('etag') ?? undefined }
 }
 
-/** The same for what is no JSON. */
+/** Reads what is no JSON. */
 export async function callForBlob(path: string): Promise<Blob> {
   return (await request('GET', path, { parseAs: 'blob' })).data as Blob
 }

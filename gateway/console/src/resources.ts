@@ -1,4 +1,4 @@
-import { call, listAll, readTagged } from './api.ts'
+import { callTagged, listAll } from './api.ts'
 
 /** A document of the configuration, of any resource. */
 export interface Document {
@@ -89,17 +89,27 @@ export const readDocument = <T = Document>(
   path: string,
   id: string,
   signal: AbortSignal,
-): Promise<Version<T>> => readTagged<T>(`/rest/${path}/${id}`, { signal })
+): Promise<Version<T>> => callTagged<T>('GET', `/rest/${path}/${id}`, { signal })
 
-/** Puts a document in place of the version that was read. Refused with 412 where somebody changed it since. */
-export function replaceDocument<T = Document>(
-  path: string,
-  id: string,
-  { body, read }: { body: object; read: Version<unknown> },
-): Promise<T> {
-  return call<T>('PUT', `/rest/${path}/${id}`, { body, headers: onlyOver(read) })
+interface ChangeOf {
+  body: object
+  over: Version<unknown>
 }
 
+/** Puts a document in place of the version that was read. Refused with 412 where somebody changed it since. */
+export const replaceDocument = <T = Document>(
+  path: string,
+  id: string,
+  { body, over }: ChangeOf,
+): Promise<Version<T>> => callTagged<T>('PUT', `/rest/${path}/${id}`, { body, headers: onlyOver(over) })
+
+/** Changes a part of the version that was read. Refused with 412 where somebody changed it since. */
+export const patchDocument = <T = Document>(
+  path: string,
+  id: string,
+  { body, over }: ChangeOf,
+): Promise<Version<T>> => callTagged<T>('PATCH', `/rest/${path}/${id}`, { body, headers: onlyOver(over) })
+
 /** The header that lets a change be made to that version only. A proxy that compresses has made its tag a weak one. */
-export const onlyOver = ({ etag }: Version<unknown>): Record<string, string> =>
+const onlyOver = ({ etag }: Version<unknown>): Record<string, string> =>
   etag === undefined ? {} : { 'if-match': etag.replace(/^W\//, '') }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
 import type { Page } from 'playwright-core'
 import { consoleSystem } from './console-system.ts'
 import { signIn } from './pages.ts'
@@ -12,11 +13,17 @@ const system = consoleSystem({
   async prepare({ parley, garden: { token } }) {
     const apiUrl = `${parley.system.simulatorUrl}/v23.0`
     const config = { phoneNumberId: '6001', accessToken: 'secret', apiUrl }
-    const body = { ...CHANNEL, config }
-    expect((await parley.call('PUT', '/rest/channels/1', { body, token })).status).toBe(200)
+    for (const [path, body] of [
+      ['/rest/channels/1', { ...CHANNEL, config }],
+      ['/rest/jobs/3', { role: 'Guide', goal: 'Onboard', description: '' }],
+      ['/rest/assistant/3', { name: 'Bia', description: '', backstory: 'Friendly.', job: 3 }],
+    ] as const)
+      expect((await parley.call('PUT', path, { body, token })).status).toBe(200)
   },
 })
 const { onPage, open } = system
+const call = (method: string, path: string, body?: object) =>
+  system.parley.call(method, path, { token: system.garden.token, ...(body && { body }) })
 
 /** Has the POSTs to a path wait until `release` is called, and collects them. */
 async function delayPosts(page: Page, path: string) {
@@ -110,6 +117,81 @@ describe('a form that is submitted again while it is under way is sent once', ()
       invitations.release()
       await page.getByText('It is shown once').waitFor()
       expect(invitations.bodies).toHaveLength(1)
+    })
+  })
+})
+
+describe('what is typed stays', () => {
+  const replaceToken = async (page: Page, token: string) => {
+    await page.getByRole('button', { name: 'Replace the access token' }).click()
+    await page.getByLabel('New access token').fill(token)
+    await page.getByRole('dialog').getByRole('button', { name: 'Replace' }).click()
+    await page.getByText('Access token is replaced.').waitFor()
+  }
+  const save = (page: Page) => page.getByRole('button', { name: 'Save', exact: true }).click()
+  const channel = async () => (await call('GET', '/rest/channels/1')).json
+
+  test('where a secret of the same channel is replaced, and is saved with it', async () => {
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/channels/1', 'form')
+      const handler = page.getByLabel('Handler URL')
+      const config = page.getByLabel('Config')
+      await handler.fill('https://handler.example.com/')
+      const typed = JSON.parse(await config.inputValue()) as object
+      await config.fill(JSON.stringify({ ...typed, typing: false }))
+      await replaceToken(page, 'the next token')
+      expect(await handler.inputValue()).toBe('https://handler.example.com/')
+      await save(page)
+      await page.getByText('Saved.').waitFor()
+      expect(await channel()).toMatchObject({
+        handlerUrl: 'https://handler.example.com/',
+        config: { accessToken: 'the next token', typing: false, phoneNumberId: '6001' },
+      })
+    })
+  })
+
+  test('where somebody else changed the document, which is not overwritten after a secret was replaced', async () => {
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/channels/1', 'form')
+      await page.getByLabel('Name', { exact: true }).fill('Mine')
+      expect((await call('PATCH', '/rest/channels/1', { name: 'Theirs' })).status).toBe(200)
+      await page.getByRole('button', { name: 'Replace the access token' }).click()
+      await page.getByLabel('New access token').fill('a later token')
+      const replace = page.getByRole('dialog').getByRole('button', { name: 'Replace' })
+      await replace.click()
+      await page.getByRole('dialog').getByText('This was changed since it was loaded here').waitFor()
+      await eventually(async () => {
+        const response = page.waitForResponse((one) => one.request().method() === 'PATCH')
+        await replace.click()
+        return (await response).status() === 200 ? true : undefined
+      })
+      await save(page)
+      await page.getByText('This was changed since it was loaded here').waitFor()
+      expect(await channel()).toMatchObject({ name: 'Theirs', config: { accessToken: 'a later token' } })
+    })
+  })
+
+  test('where it is typed while the document is saved', async () => {
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/channels/1', 'form')
+      const { promise, resolve } = Promise.withResolvers<void>()
+      await page.route('**/rest/channels/1', async (route) => {
+        if (route.request().method() === 'PUT') await promise
+        await route.continue()
+      })
+      const description = page.getByLabel('Description')
+      await page.getByLabel('Name', { exact: true }).fill('Saved')
+      await save(page)
+      await description.fill('Typed meanwhile')
+      resolve()
+      await page.getByText('Saved.').waitFor()
+      await page.getByRole('heading', { name: 'Saved' }).waitFor()
+      expect(await description.inputValue()).toBe('Typed meanwhile')
+      await save(page)
+      await eventually(async () => ((await channel()).description === 'Typed meanwhile' ? true : undefined))
     })
   })
 })

@@ -1,25 +1,24 @@
 import { MASK } from '@parley/shared/secret-keys'
-import { useState } from 'preact/hooks'
 import { useLoad } from '../load.ts'
 import { type Schema, schemaNamed, withoutNull } from '../openapi.ts'
 import { fieldsOf, InputError, isChangedSince } from '../problems.ts'
-import { choicesOf } from '../resources.ts'
+import { choicesOf, type Version } from '../resources.ts'
 import { mask, unmask } from '../secrets.ts'
 import { Button } from './actions.tsx'
 import { Failure, Loading } from './basics.tsx'
+import type { Edits, Typed, Values } from './edits.ts'
 import { AreaField, SelectField, TextField } from './fields.tsx'
-
-type Values = Record<string, unknown>
+import { useSubmit } from './submit.ts'
 
 interface SchemaFormProps {
   /** The schema's name in the OpenAPI document. */
   schema: string
-  initial: Values
+  /** The document as it is there now. */
+  read: Version<Values>
+  edits: Edits
   references: Record<string, string>
-  /** Without it the form only shows. */
-  onSave?: (values: Values) => Promise<unknown>
-  /** Follows what is typed. */
-  onTyped?: (field: string, value: unknown) => void
+  /** Saves over the version that what is typed began with. Without it the form only shows. */
+  onSave?: (body: object, over: Version<unknown>) => Promise<Version<unknown>>
   /** Loads what is there now, in place of what is typed here. */
   onReload?: () => void
   action: string
@@ -31,52 +30,48 @@ const LONG = new Set(['description', 'backstory', 'instructions', 'goal', 'submi
 
 /** A form made from a schema of the API: references become choices, free-form objects JSON with secrets masked. */
 export function SchemaForm(props: SchemaFormProps) {
-  const { schema: name, initial, references, onSave, onTyped, onReload, action } = props
+  const { schema: name, read, edits, references, onSave, onReload, action } = props
   const schema = useLoad(`schema ${name}`, () => schemaNamed(name))
-  const [values, setValues] = useState<Values>(initial)
-  const [texts, setTexts] = useState<Record<string, string>>({})
-  const [error, setError] = useState<Error>()
-  const [busy, setBusy] = useState(false)
+  const { properties = {}, required = [] } = schema.data ?? {}
+  const fields = Object.entries(properties).filter(([field]) => !IGNORED.has(field))
+  const { typed } = edits
+  const { busy, error, submit, dismiss } = useSubmit(async () => {
+    const body = complete(
+      fields.map(([field]) => field),
+      { typed, initial: read.data },
+    )
+    const saved = await onSave?.(body, typed.over ?? read)
+    if (saved) edits.settle(typed, saved)
+  })
   if (schema.data === undefined)
     return schema.error ? <Failure error={schema.error} /> : <Loading lines={6} />
-  const { properties = {}, required = [] } = schema.data
-  const fields = Object.entries(properties).filter(([field]) => !IGNORED.has(field))
-  const save = async (event: Event) => {
-    event.preventDefault()
-    setBusy(true)
-    setError(undefined)
-    try {
-      await onSave?.(complete(values, { texts, initial, fields: fields.map(([field]) => field) }))
-      setTexts({})
-    } catch (thrown) {
-      setError(thrown as Error)
-    }
-    setBusy(false)
+  const values = { ...read.data, ...typed.values }
+  const reload = () => {
+    edits.clear()
+    dismiss()
+    onReload?.()
   }
   return (
-    <form class="form" onSubmit={save}>
+    <form class="form" onSubmit={submit}>
       {fields.map(([field, of]) => (
         <SchemaField
           key={field}
           name={field}
           schema={of}
           value={values[field]}
-          text={texts[field]}
+          text={typed.texts[field]}
           required={required.includes(field)}
           reference={references[field]}
           disabled={onSave === undefined}
           error={errorOf(error, field)}
-          onValue={(value) => {
-            setValues((before) => ({ ...before, [field]: value }))
-            onTyped?.(field, value)
-          }}
-          onText={(text) => setTexts((before) => ({ ...before, [field]: text }))}
+          onValue={(value) => edits.setValue(field, value, read)}
+          onText={(text) => edits.setText(field, text, read)}
         />
       ))}
       <Failure error={error} />
       {isChangedSince(error) && onReload && (
         <div class="actions">
-          <Button onClick={onReload}>Load it again</Button>
+          <Button onClick={reload}>Load it again</Button>
           <p class="note">What you typed here is lost then.</p>
         </div>
       )}
@@ -94,15 +89,16 @@ export function SchemaForm(props: SchemaFormProps) {
 const errorOf = (error: Error | undefined, field: string): string | undefined =>
   fieldsOf(error).find(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`))?.message
 
-/** The values with what was typed as JSON; throws what is wrong with that. */
+/** The document with what was typed; throws what is wrong with JSON in that. */
 function complete(
-  values: Values,
-  { texts, initial, fields }: { texts: Record<string, string>; initial: Values; fields: string[] },
+  fields: string[],
+  { typed: { values, texts }, initial }: { typed: Typed; initial: Values },
 ): Values {
+  const current = { ...initial, ...values }
   const body: Values = {}
   for (const field of fields) {
     const text = texts[field]
-    const value = text === undefined ? values[field] : unmask(parseJson(text, field), initial[field])
+    const value = text === undefined ? current[field] : unmask(parseJson(text, field), initial[field])
     if (value !== undefined) body[field] = value
   }
   return body

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { call, type Page } from '../api.ts'
+import { call, callTagged, type Page } from '../api.ts'
 import type { PageProps } from '../app.tsx'
 import { Button, DeleteButton, LinkButton, notify } from '../components/actions.tsx'
 import {
@@ -13,12 +13,20 @@ import {
   Tabs,
   Time,
 } from '../components/basics.tsx'
+import { useEdits } from '../components/edits.ts'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { SchemaForm } from '../components/schema-form.tsx'
 import type { Finding } from '../findings.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
-import { type Document, RESOURCES, readDocument, replaceDocument, titleOf } from '../resources.ts'
+import {
+  type Document,
+  RESOURCES,
+  readDocument,
+  replaceDocument,
+  titleOf,
+  type Version,
+} from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { AssistantPrompt } from './assistant-prompt.tsx'
@@ -93,6 +101,8 @@ function DocumentList({ resource }: { resource: Resource }) {
   )
 }
 
+const NEW = { data: {}, etag: undefined }
+
 function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
   const { path, one, many } = resource
   const isNew = id === 'new'
@@ -101,16 +111,18 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
     data: read,
     error,
     reload,
+    put,
   } = useLoad(`${path} ${id}`, (signal) =>
     isNew ? Promise.resolve(undefined) : readDocument(path, id, signal),
   )
-  const [typed, setTyped] = useState<Record<string, unknown>>({})
-  const follow = (field: string, value: unknown) => setTyped((before) => ({ ...before, [field]: value }))
+  const edits = useEdits()
+  const typed = edits.typed.values
   const writable = may('write', path)
   const create = async (body: object) => {
-    const created = await call<Document>('POST', `/rest/${path}`, { body })
-    notify(`${one} ${titleOf(created)} is there.`)
-    navigate(`/assistants/${path}/${created._id}`)
+    const created = await callTagged<Document>('POST', `/rest/${path}`, { body })
+    notify(`${one} ${titleOf(created.data)} is there.`)
+    navigate(`/assistants/${path}/${created.data._id}`)
+    return created
   }
   if (isNew)
     return (
@@ -119,8 +131,7 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
         {path === 'actions' && typed.spec !== undefined && <Operations document={typed} />}
         <Card>
           <SchemaForm
-            {...{ schema: `${one}Body`, initial: {}, references: resource.references, action: 'Create' }}
-            onTyped={follow}
+            {...{ schema: `${one}Body`, read: NEW, edits, references: resource.references, action: 'Create' }}
             {...(writable ? { onSave: create } : {})}
           />
         </Card>
@@ -134,10 +145,11 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
       </>
     )
   const { data } = read
-  const change = async (body: object) => {
-    await replaceDocument(path, id, { body, read })
+  const change = async (body: object, over: Version<unknown>) => {
+    const saved = await replaceDocument(path, id, { body, over })
+    put(saved)
     notify('Saved.')
-    reload()
+    return saved
   }
   const remove = async () => {
     await call('DELETE', `/rest/${path}/${id}`)
@@ -164,9 +176,7 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
       {path === 'actions' && <Operations document={{ ...data, ...typed }} />}
       <Card title="Settings">
         <SchemaForm
-          key={data.updatedAt}
-          {...{ schema: `${one}Body`, initial: data, references: resource.references, action: 'Save' }}
-          onTyped={follow}
+          {...{ schema: `${one}Body`, read, edits, references: resource.references, action: 'Save' }}
           onReload={reload}
           {...(writable ? { onSave: change } : {})}
         />

@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks'
-import { call } from '../api.ts'
 import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Card, Failure } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import type { Hook } from '../hooks.ts'
-import { onlyOver, type Version } from '../resources.ts'
+import type { Document } from '../resources.ts'
 
 const SECRETS = [
   {
@@ -22,31 +21,24 @@ const SECRETS = [
 ]
 
 interface SecretsProps {
-  channel: Version
+  channel: Document
   hook: Hook | undefined
-  onChanged(): void
+  /** Changes a part of the config, of the version that is shown only. */
+  onChange(part: object): Promise<void>
 }
 
 /** Replaces the secrets of a channel one by one; none is shown. */
-export function ChannelSecrets({ channel: read, hook, onChanged }: SecretsProps) {
-  const channel = read.data
+export function ChannelSecrets({ channel, hook, onChange }: SecretsProps) {
   const [replacing, setReplacing] = useState<(typeof SECRETS)[number]>()
   const config = (channel.config ?? {}) as Record<string, unknown>
   const isWhatsapp = channel.hook === 'whatsapp' || channel.callback === 'whatsapp'
-  const change = async (part: object, headers: Record<string, string> = {}) => {
-    try {
-      await call('PATCH', `/rest/channels/${channel._id}`, { body: { config: part }, headers })
-    } finally {
-      onChanged()
-    }
-  }
   const own = Array.isArray(config.signingSecrets) ? config.signingSecrets : []
   const current = own[0] ?? hook?.signingSecret?.value
   // Null says that there is none; until the hook is there, it is not known.
   const canRotate = current !== undefined || hook?.signingSecret === null
   const rotate = async () => {
     // The one before stays until the next rotation, so that receivers can change over.
-    await change({ signingSecrets: [newSigningSecret(), ...(current ? [current] : [])] }, onlyOver(read))
+    await onChange({ signingSecrets: [newSigningSecret(), ...(current ? [current] : [])] })
     notify('New signing secret; the one before goes on working until the next rotation.')
   }
   return (
@@ -84,7 +76,7 @@ export function ChannelSecrets({ channel: read, hook, onChanged }: SecretsProps)
         <ReplaceDialog
           name={replacing.name}
           onClose={() => setReplacing(undefined)}
-          onReplace={(value) => change({ [replacing.key]: value })}
+          onReplace={(value) => onChange({ [replacing.key]: value })}
         />
       )}
     </Card>

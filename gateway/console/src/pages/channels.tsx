@@ -2,13 +2,22 @@ import { call, listAll, type Page } from '../api.ts'
 import type { PageProps } from '../app.tsx'
 import { DeleteButton, LinkButton, notify } from '../components/actions.tsx'
 import { Badge, Card, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
+import { useEdits } from '../components/edits.ts'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { SchemaForm } from '../components/schema-form.tsx'
 import type { Finding } from '../findings.ts'
 import type { Hook } from '../hooks.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
-import { CHANNELS, type Document, readDocument, replaceDocument, titleOf } from '../resources.ts'
+import {
+  CHANNELS,
+  type Document,
+  patchDocument,
+  readDocument,
+  replaceDocument,
+  titleOf,
+  type Version,
+} from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { Findings, HistoryCard } from './assistants.tsx'
@@ -95,8 +104,10 @@ function ChannelPage({ id }: { id: string }) {
     data: read,
     error,
     reload,
+    put,
   } = useLoad(`channel ${id}`, (signal) => readDocument('channels', id, signal))
   const hook = useLoad(`hook ${id}`, () => hookOf(Number(id)), { everyMs: 3_000 })
+  const edits = useEdits()
   if (read === undefined || isGone(error))
     return (
       <>
@@ -106,10 +117,21 @@ function ChannelPage({ id }: { id: string }) {
     )
   const { data } = read
   const writable = may('write', 'channels')
-  const save = async (body: object) => {
-    await replaceDocument('channels', id, { body, read })
+  const save = async (body: object, over: Version<unknown>) => {
+    const saved = await replaceDocument('channels', id, { body, over })
+    put(saved)
     notify('Saved.')
-    reload()
+    return saved
+  }
+  const changeConfig = async (part: object) => {
+    try {
+      const changed = await patchDocument('channels', id, { body: { config: part }, over: read })
+      edits.rebase({ from: read, to: changed, field: 'config', part })
+      put(changed)
+    } catch (error) {
+      reload()
+      throw error
+    }
   }
   const remove = async () => {
     await call('DELETE', `/rest/channels/${id}`)
@@ -128,11 +150,10 @@ function ChannelPage({ id }: { id: string }) {
       </PageHead>
       <Findings resource="channels" id={data._id} />
       {hook.data && <HookCard hook={hook.data} config={(data.config ?? {}) as Record<string, unknown>} />}
-      {writable && <ChannelSecrets channel={read} hook={hook.data} onChanged={reload} />}
+      {writable && <ChannelSecrets channel={data} hook={hook.data} onChange={changeConfig} />}
       <Card title="Settings">
         <SchemaForm
-          key={data.updatedAt}
-          {...{ schema: 'ChannelBody', initial: data, references: CHANNELS.references, action: 'Save' }}
+          {...{ schema: 'ChannelBody', read, edits, references: CHANNELS.references, action: 'Save' }}
           onReload={reload}
           {...(writable ? { onSave: save } : {})}
         />

@@ -42,7 +42,8 @@ export function SubscriptionPage({ id, query }: { id: string; query: URLSearchPa
   }
   const replaceSecret = async () => {
     const body = { ...bodyOf(data), signingSecret: null }
-    setSecret((await replaceDocument<Subscription>('subscriptions', id, { body, read })).signingSecret)
+    const replaced = await replaceDocument<Subscription>('subscriptions', id, { body, over: read })
+    setSecret(replaced.data.signingSecret)
     reload()
   }
   const remove = async () => {
