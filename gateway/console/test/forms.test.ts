@@ -26,14 +26,14 @@ const call = (method: string, path: string, body?: object) =>
   system.parley.call(method, path, { token: system.garden.token, ...(body && { body }) })
 
 /** Has the POSTs to a path wait until `release` is called, and collects them. */
-async function delayPosts(page: Page, path: string) {
+async function delayPosts(page: Page, path: string, { status = 0 } = {}) {
   const { promise, resolve } = Promise.withResolvers<void>()
   const bodies: unknown[] = []
   await page.route(path, async (route) => {
     if (route.request().method() !== 'POST') return route.fallback()
     bodies.push(route.request().postDataJSON())
     await promise
-    return route.continue()
+    return status === 0 ? route.continue() : route.fulfill({ status, json: { title: 'Unavailable', status } })
   })
   return { bodies, release: resolve }
 }
@@ -192,6 +192,48 @@ describe('what is typed stays', () => {
       expect(await description.inputValue()).toBe('Typed meanwhile')
       await save(page)
       await eventually(async () => ((await channel()).description === 'Typed meanwhile' ? true : undefined))
+    })
+  })
+
+  test('where a reply is under way', async () => {
+    const body = { extId: 'line', user: { phone: '5511988881111' }, thread: { extId: 'typing' }, answer: {} }
+    await call('POST', '/api/hooks/whatsapp', { ...body, input: 'Hello' })
+    const thread = await eventually(async () => {
+      const { json } = await call('GET', '/rest/threads?q=5511988881111')
+      return (json.data as { _id: string }[])[0]?._id
+    })
+    expect((await call('PATCH', `/rest/threads/${thread}`, { handler: 'person' })).status).toBe(200)
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, `/conversations/${thread}`, '.reply')
+      const reply = page.getByRole('textbox', { name: 'Your reply' })
+      const replies = await delayPosts(page, `**/rest/threads/${thread}/messages`)
+      await reply.fill('first')
+      await reply.press('Enter')
+      await eventually(async () => (replies.bodies.length > 0 ? true : undefined))
+      await reply.fill('second')
+      await reply.press('Enter')
+      replies.release()
+      await page.locator('.said.team', { hasText: 'first' }).waitFor()
+      await page.getByRole('button', { name: 'Send', exact: true }).click({ trial: true })
+      expect(await reply.inputValue()).toBe('second')
+      expect(replies.bodies).toEqual([{ text: 'first' }])
+    })
+  })
+
+  test('where a trial fails, after what was sent', async () => {
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/assistants/assistant/3', 'form')
+      const message = page.getByRole('textbox', { name: 'A message to Bia' })
+      const trials = await delayPosts(page, '**/rest/assistant/3/try', { status: 503 })
+      await message.fill('first')
+      await message.press('Enter')
+      await page.getByText('Bia is at it').waitFor()
+      await message.fill('second')
+      trials.release()
+      await page.locator('.failure').waitFor()
+      expect(await message.inputValue()).toBe('first\nsecond')
     })
   })
 })

@@ -50,7 +50,8 @@ export function ReplyBox({ thread, onSent }: { thread: Thread; onSent(): void })
     const headers = { 'idempotency-key': keyOf([thread._id, reply]) }
     await call('POST', `/rest/threads/${thread._id}/messages`, { body: reply, headers })
     gone()
-    setDraft(EMPTY)
+    // What was typed meanwhile is another reply.
+    setDraft((now) => (now === draft ? EMPTY : now))
     onSent()
   })
   return (

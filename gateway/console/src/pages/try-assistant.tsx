@@ -56,9 +56,9 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
       if ('title' in trial) throw new InputError(trial.detail ?? trial.title, [])
       setSaid([...conversation, { role: 'assistant', trial }])
     } catch (thrown) {
-      // What was written is there to be sent again.
+      // What was written is there to be sent again, before what was typed meanwhile.
       setSaid(said)
-      setText(text)
+      setText((now) => [text, now].filter(Boolean).join('\n'))
       throw thrown
     }
   })
