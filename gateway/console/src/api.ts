@@ -1,6 +1,6 @@
 import { createParley, type ParleyOptions } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
-import { createCookieSession, type Refresh } from './session.ts'
+import { createCookieSession, type Refresh, session } from './session.ts'
 import { createStore } from './store.ts'
 
 export interface Page<T> {
@@ -169,9 +169,15 @@ export async function logIn(credentials: { username: string; password: string })
   cookieSession.begin(accessToken)
 }
 
-export async function logOut(): Promise<void> {
-  await call('POST', '/api/auth/logout').catch(() => undefined)
-  cookieSession.end()
+/** Returns whether the session is over: where the gateway has not ended it, its cookie would go on to work. */
+export async function logOut(): Promise<boolean> {
+  try {
+    await call('POST', '/api/auth/logout')
+    cookieSession.end()
+  } catch {
+    // Where it was refused because the session had ended, the refresh that followed has found that out.
+  }
+  return session.get() === 'out'
 }
 
 /** All documents of a list, `limit` at most. */

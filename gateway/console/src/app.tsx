@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { call, logOut, unreachable } from './api.ts'
-import { Button, Dialog, Notices } from './components/actions.tsx'
+import { Button, Dialog, Notices, notify } from './components/actions.tsx'
 import { Failure, Loading, NotFound } from './components/basics.tsx'
 import { Icon, type IconName } from './components/icon.tsx'
 import { useKeys } from './components/keyboard.ts'
@@ -141,6 +141,11 @@ function Shell() {
   )
 }
 
+async function leave(): Promise<void> {
+  if (!(await logOut()))
+    notify('You are still signed in: the session could not be ended. Log out again.', 'bad')
+}
+
 interface NavigationProps {
   pages: readonly PageEntry[]
   current: PageEntry | undefined
@@ -189,7 +194,7 @@ function Navigation({ pages, current, caller }: NavigationProps) {
             <Button small onClick={nextTheme}>
               Theme: {chosen}
             </Button>
-            <Button small onClick={logOut}>
+            <Button small onClick={leave}>
               Log out
             </Button>
           </div>

@@ -237,3 +237,17 @@ describe('what is typed stays', () => {
     })
   })
 })
+
+test('a logout that the gateway does not get leaves somebody signed in, and says so', async () => {
+  await onPage({}, async (page) => {
+    await signIn(page, system.url, system.garden)
+    await page.route('**/api/auth/logout', (route) => route.abort())
+    const leave = page.getByRole('button', { name: 'Log out' })
+    await leave.click()
+    await page.getByText('You are still signed in').waitFor()
+    expect(await page.getByRole('heading', { name: 'Log in' }).count()).toBe(0)
+    await page.unroute('**/api/auth/logout')
+    await leave.click()
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+  })
+})
