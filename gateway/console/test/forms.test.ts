@@ -251,3 +251,23 @@ test('a logout that the gateway does not get leaves somebody signed in, and says
     await page.getByRole('heading', { name: 'Log in' }).waitFor()
   })
 })
+
+test.each(['a/b', '..'])(
+  'a message leads to the others of a thread that no path can name: %s',
+  async (extId) => {
+    const body = { extId: 'line', user: { phone: '5511988882222' }, thread: { extId }, answer: {} }
+    expect((await call('POST', '/api/hooks/whatsapp', { ...body, input: 'Hello' })).status).toBe(200)
+    const path = `/rest/messages?thread=${encodeURIComponent(extId)}`
+    const message = await eventually(
+      async () => ((await call('GET', path)).json.data as { _id: string }[])[0]?._id,
+    )
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, `/messages/${message}`, '.facts')
+      await page.locator('.facts').getByRole('link', { name: extId, exact: true }).click()
+      await page.locator('tbody tr, .failure').first().waitFor()
+      expect(await page.locator('.failure').count()).toBe(0)
+      expect(await page.locator('tbody tr', { hasText: extId }).count()).toBe(1)
+    })
+  },
+)

@@ -1,3 +1,4 @@
+import { canBeSegment } from '@parley/shared/path-segment'
 import { call } from '../api.ts'
 import { Button, notify } from '../components/actions.tsx'
 import { Audio } from '../components/audio.tsx'
@@ -96,12 +97,13 @@ function Facts({ message }: { message: MessageDetail }) {
   )
 }
 
-/** To the conversation; for who may not read that, to the messages of the thread. */
+/** To the conversation; for who may not read that, or where no path can name it, to the messages of the thread. */
 const ThreadLink = ({ message: { thread, channel } }: { message: MessageDetail }) => {
   const name = encodeURIComponent(thread)
-  const href = may('read', 'threads')
-    ? `/conversations/${name}?channel=${encodeURIComponent(channel)}`
-    : `/messages?thread=${name}`
+  const href =
+    may('read', 'threads') && canBeSegment(thread)
+      ? `/conversations/${name}?channel=${encodeURIComponent(channel)}`
+      : `/messages?thread=${name}`
   return <a href={hrefOf(href)}>{thread}</a>
 }
 

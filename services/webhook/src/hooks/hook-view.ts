@@ -1,3 +1,4 @@
+import { canBeSegment } from '@parley/shared/path-segment'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { derivedSecret, ownSecrets } from '@parley/shared/signing-secret'
 import { type Channel, configText } from '../channels.ts'
@@ -33,11 +34,8 @@ export function hookView(options: HookViewOptions): object {
   }
 }
 
-// A path has no encoded control character, slash or backslash: whoever reads it might take it for another one.
-const UNADDRESSABLE = /[\p{Cc}/\\]|^\.{0,2}$/u
-
 function urlOf({ channel, origin, slug }: HookViewOptions): string | null {
-  if (UNADDRESSABLE.test(channel.extId)) return null
+  if (!canBeSegment(channel.extId)) return null
   return `${origin}/api/hooks/whatsapp/${slug}/${encodeURIComponent(channel.extId)}`
 }
 
