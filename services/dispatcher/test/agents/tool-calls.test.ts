@@ -231,9 +231,9 @@ describe('a hand-off', () => {
 
   test('that the URL does not take yet is told again, and lets pass what follows in its thread', async () => {
     const reached = Promise.withResolvers<void>()
-    const answers: Outcome[] = [failing.unreached]
+    const outcomes: Outcome[] = [failing.unreached]
     const { system, given } = handOffTo(async () => {
-      const answer = answers.shift()
+      const answer = outcomes.shift()
       if (answer === undefined) await reached.promise
       return answer ?? { kind: 'accepted', delivered: true }
     })

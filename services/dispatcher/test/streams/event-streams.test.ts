@@ -48,8 +48,8 @@ describe('the event stream of a workspace', () => {
   })
 
   test('has a message that waits for its next try, and what comes after it', async () => {
-    const answers = [500]
-    line.endpoint.respond = (_call, res) => void res.writeHead(answers.shift() ?? 200).end('{}')
+    const statuses = [500]
+    line.endpoint.respond = (_call, res) => void res.writeHead(statuses.shift() ?? 200).end('{}')
     const stream = await follow('/rest/events')
     await line.world.post('f-1', text('f-1', 'failing'))
     const { data } = await stream.until((events) =>
