@@ -98,10 +98,11 @@ describe('a thread that a person has', () => {
       line.endpoint.respond = (_call, res) => sending.resolve(() => void res.writeHead(400).end())
       await line.world.post(id, said(id, id))
       const refuse = await sending.promise
+      const stored = (more: object) =>
+        eventually(async () => (await messages.findOne({ _id: id, ...more })) ?? undefined)
+      await stored({})
       const taken = line.change(id, { handler: 'person' })
-      await eventually(
-        async () => (await messages.findOne({ _id: id, takenOver: { $exists: true } })) ?? undefined,
-      )
+      await stored({ takenOver: { $exists: true } })
       refuse()
       await taken
       await line.world.message(id, 'dead')
