@@ -240,6 +240,30 @@ describe('a list', () => {
     })
   })
 
+  test('has more with each click also where its pages are shorter than what is asked for', async () => {
+    for (const extId of ['short-0', 'short-1', 'short-2']) await say(extId, `Short ${extId}`)
+    await eventually(async () =>
+      ((await read('/rest/threads?q=Short')).data as unknown[]).length === 3 ? true : undefined,
+    )
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await page.route('**/rest/threads?*', (route) => {
+        const asked = new URL(route.request().url())
+        asked.searchParams.set('limit', '1')
+        asked.searchParams.set('q', 'Short')
+        return route.continue({ url: asked.href })
+      })
+      await open(page, '/conversations', '.threads a')
+      for (const rows of [2, 3]) {
+        await page.getByRole('button', { name: 'Load more' }).click()
+        await eventually(async () =>
+          (await page.locator('.threads li').count()) === rows ? true : undefined,
+        )
+      }
+      await page.getByRole('button', { name: 'Load more' }).waitFor({ state: 'detached' })
+    })
+  })
+
   test('of what was said leaves out what a person took over before it left', async () => {
     await say('taken', 'Taken')
     const thread = await eventually(

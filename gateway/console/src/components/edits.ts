@@ -48,8 +48,10 @@ export function useEdits(): Edits {
 }
 
 function typedSince(sent: Typed, now: Typed, over: Version<unknown>): Typed {
-  if (now === sent) return NOTHING
-  return { values: without(now.values, sent.values), texts: without(now.texts, sent.texts), over }
+  const values = without(now.values, sent.values)
+  const texts = without(now.texts, sent.texts)
+  const isNothing = Object.keys({ ...values, ...texts }).length === 0
+  return isNothing ? NOTHING : { values, texts, over }
 }
 
 const without = <T>(all: Record<string, T>, others: Record<string, T>): Record<string, T> =>

@@ -35,10 +35,10 @@ export function useList<T extends Row>(
   { everyMs = 5_000, ...options }: LoadOptions = {},
 ): Listed<T> {
   const key = `${path}?${JSON.stringify(query)}`
-  const asked = useRef({ key, rows: PAGE })
-  if (asked.current.key !== key) asked.current = { key, rows: PAGE }
-  const load = (rows: number, signal?: AbortSignal) => loadRows<T>(path, { query, rows, signal })
-  const { data, error, reload, put } = useLoad(key, (signal) => load(asked.current.rows, signal), {
+  const asked = useRef({ key, least: 1 })
+  if (asked.current.key !== key) asked.current = { key, least: 1 }
+  const load = (least: number, signal?: AbortSignal) => loadRows<T>(path, { query, least, signal })
+  const { data, error, reload, put } = useLoad(key, (signal) => load(asked.current.least, signal), {
     everyMs,
     ...options,
   })
@@ -47,11 +47,11 @@ export function useList<T extends Row>(
     error,
     next: data?.next ?? null,
     more: async () => {
-      const rows = asked.current.rows + PAGE
-      const all = await load(rows)
+      const least = (data?.data.length ?? 0) + 1
+      const all = await load(least)
       // Meanwhile another list may be asked for.
       if (asked.current.key !== key) return
-      asked.current = { key, rows }
+      asked.current = { key, least }
       put(all)
     },
     reload,
@@ -61,20 +61,22 @@ export function useList<T extends Row>(
 const PAGE = 50
 const LARGEST_PAGE = 200
 
-/** The first `rows` of a list. What moves from one page to another meanwhile is in it once. */
+/**
+ * The beginning of a list, at least so many rows of it and a page as a rule: a page has fewer rows than it was asked for
+ * where they are large. What moves from one page to another meanwhile is in it once.
+ */
 async function loadRows<T extends Row>(
   path: string,
-  { query, rows, signal }: { query: Query; rows: number; signal: AbortSignal | undefined },
+  { query, least, signal }: { query: Query; least: number; signal: AbortSignal | undefined },
 ): Promise<Page<T>> {
   const found = new Map<T['_id'], T>()
   let after: string | undefined
-  for (let left = rows; left > 0; left -= LARGEST_PAGE) {
-    const limit = Math.min(left, LARGEST_PAGE)
+  do {
+    const limit = Math.min(least - 1 + PAGE - found.size, LARGEST_PAGE)
     const page = await call<Page<T>>('GET', path, { query: { ...query, limit, after }, signal })
     for (const row of page.data) if (!found.has(row._id)) found.set(row._id, row)
     after = page.next ?? undefined
-    if (after === undefined) break
-  }
+  } while (after !== undefined && found.size < least)
   return { data: [...found.values()], next: after ?? null }
 }
 

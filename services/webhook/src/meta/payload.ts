@@ -1,3 +1,4 @@
+import { type Contacts, contactsIn } from './contacts.ts'
 import { isJsonObject, own } from './own.ts'
 
 /** One message or status of a payload of Meta's. */
@@ -7,7 +8,7 @@ export interface Update {
   path: string
   raw: unknown
   /** The contacts named with it. */
-  contacts: unknown[]
+  contacts: Contacts
 }
 
 /** The updates of a payload in order, and the paths of what should have contained some but could not be read. */
@@ -28,7 +29,7 @@ export function updatesIn(payload: unknown): { updates: Update[]; malformed: str
       if (!isJsonObject(change)) return void malformed.push(changePath)
       const value = own(change, 'value')
       const found = isJsonObject(value) ? own(value, 'contacts') : undefined
-      const contacts = Array.isArray(found) ? found : []
+      const contacts = contactsIn(Array.isArray(found) ? found : [])
       const take = (kind: Update['kind']) => (raw: unknown, path: string) =>
         void updates.push({ kind, path, raw, contacts })
       walk(value, 'messages', `${changePath}/value`, take('message'))

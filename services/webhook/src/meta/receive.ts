@@ -163,7 +163,7 @@ export function publicationOf(
     const messageId = derivedMessageId({ ...origin, id: status.providerId, status: status.status })
     return statusPublication({ messageId, status, provenance })
   }
-  const read = toMessage({ extId, raw, contacts: contacts.filter((one) => unstorable(one).length === 0) })
+  const read = toMessage({ extId, raw, contacts })
   if (read === undefined) return 'malformed'
   if (areTooLong(read.id, read.message.thread.extId)) return 'id_too_long'
   const body = Buffer.from(JSON.stringify(read.message))

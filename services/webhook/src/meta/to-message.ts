@@ -1,5 +1,6 @@
 import { defined } from '@parley/shared/defined'
 import type { WebhookMessage } from '@parley/shared/message'
+import { type Contacts, idsOf } from './contacts.ts'
 import { own, textAt } from './own.ts'
 
 /**
@@ -9,11 +10,11 @@ import { own, textAt } from './own.ts'
 export function toMessage(options: {
   extId: string
   raw: unknown
-  contacts: unknown[]
+  contacts: Contacts
 }): { id: string; message: WebhookMessage } | undefined {
   const { extId, raw, contacts } = options
   const id = textAt(raw, 'id')
-  const contact = contactOf(raw, contacts)
+  const contact = contacts.senderOf(raw)
   const sender = idsOf(raw)[0] ?? idsOf(contact)[0]
   if (id === undefined || sender === undefined) return undefined
   const name = textAt(contact, 'profile', 'name')
@@ -29,18 +30,6 @@ export function toMessage(options: {
       meta: raw,
     },
   }
-}
-
-/** What names a person in a message or contact; the phone number comes before the ids that may stand for it. */
-function idsOf(value: unknown): string[] {
-  return ['from', 'wa_id', 'user_id', 'from_user_id'].flatMap((key) => textAt(value, key) ?? [])
-}
-
-/** The contact that the message is from; one that stands alone is. */
-function contactOf(raw: unknown, contacts: unknown[]): unknown {
-  const ids = idsOf(raw)
-  const named = contacts.find((contact) => idsOf(contact).some((id) => ids.includes(id)))
-  return named ?? (contacts.length === 1 && ids.length === 0 ? contacts[0] : undefined)
 }
 
 const INPUTS: Record<string, string[][]> = {
