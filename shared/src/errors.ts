@@ -46,7 +46,7 @@ export const errors = {
   invalid_invitation: {
     status: 401,
     title: 'The invitation is not valid any more',
-    help: 'It was accepted, withdrawn, or is too old; or whoever made it was removed, has a new password, or may not invite for this role any more. Ask for another one.',
+    help: 'It was accepted, withdrawn, or is too old; or whoever made it was removed, has a new password, may not invite for this role any more, or made it with an API token that has ended. Ask for another one.',
   },
   password_required: {
     status: 403,

@@ -134,6 +134,16 @@ describe('an invitation of a second admin', () => {
     expect(await accepted(token)).toEqual([200, undefined])
   })
 
+  test('ends with the API token that it was made with', async () => {
+    const made = await as(second.token)('POST', '/api/auth/tokens', { name: 'x', role: 'WORKSPACE_ADMIN' })
+    const [first, later] = [await inviteAs(made.json, 'MEMBER'), await inviteAs(made.json, 'MEMBER')]
+    expect(await accepted(first)).toEqual([200, undefined])
+    const path = `/api/auth/tokens/${made.json._id}`
+    expect((await as(second.token)('DELETE', path)).status).toBe(200)
+    expect(await accepted(later)).toEqual(INVALID)
+    expect(await accepted(token)).toEqual([200, undefined])
+  })
+
   test('is not made in a session that has ended, though the gateway does not know yet', async () => {
     const thief = await workspace.identity.confirm(await workspace.login(second.username, second.password))
     expect((await changePassword({})).status).toBe(200)

@@ -138,6 +138,8 @@ describe('in a session that has ended, though the gateway does not know yet', ()
       ({ user: _id }) => `/rest/users/${_id}`,
       { role: 'WORKSPACE_ADMIN' },
     ],
+    ['a user gets another context', 'PATCH', ({ user: _id }) => `/rest/users/${_id}`, { context: { a: 1 } }],
+    ['a role is made', 'POST', () => '/rest/roles', { name: 'NEW', permissions: [] }],
     ['a role gets other permissions', 'PATCH', ({ role }) => `/rest/roles/${role}`, { permissions: [] }],
   ])('not %s', async (_what, method, pathOf, body) => {
     const viewer = await addUser('VIEWER')

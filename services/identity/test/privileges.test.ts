@@ -64,6 +64,46 @@ describe('somebody who writes roles without holding everything', () => {
   })
 })
 
+describe('a role whose rules go by the context', () => {
+  const patch = (caller: Parsed, user: Parsed, change: object) =>
+    as(caller.token)('PATCH', `/rest/users/${user._id}`, change)
+  let lead: Parsed
+  beforeEach(async () => {
+    const team = '{{doc.config.team}} == {{account.context.team}}'
+    const permissions = [
+      { schema: "{{resource}} == 'users'", read: ALL, write: ALL },
+      { schema: "{{resource}} == 'channels'", read: team, write: team },
+    ]
+    await asAdmin('POST', '/rest/roles', { name: 'LEAD', permissions })
+    lead = await addUser('LEAD')
+    const context = { team: 'one' }
+    expect((await asAdmin('PATCH', `/rest/users/${lead._id}`, { context })).status).toBe(200)
+  })
+
+  test('gets no other context from somebody who has it: neither they themselves nor others of it', async () => {
+    const other = await addUser('LEAD')
+    for (const user of [lead, other]) {
+      await forbidden(patch(lead, user, { context: { team: 'two' } }))
+      await forbidden(patch(lead, user, { context: {} }))
+    }
+    expect((await patch(lead, other, { context: { team: 'one' } })).status).toBe(200)
+    expect((await patch(lead, lead, { name: 'New' })).status).toBe(200)
+  })
+
+  test('is not given to somebody with another context by who has it', async () => {
+    const nobody = [{ schema: 'false', read: '', write: '' }]
+    await asAdmin('POST', '/rest/roles', { name: 'NOBODY', permissions: nobody })
+    const other = await addUser('NOBODY')
+    expect((await patch(lead, other, { context: { team: 'two' } })).status).toBe(200)
+    await forbidden(patch(lead, other, { role: 'LEAD' }))
+    expect((await patch(lead, other, { role: 'LEAD', context: { team: 'one' } })).status).toBe(200)
+  })
+
+  test('hinders nobody whose own role has no such rule', async () => {
+    expect((await patch(clerk, clerk, { context: { team: 'two' } })).status).toBe(200)
+  })
+})
+
 describe('somebody who has more than the caller', () => {
   test('is neither changed, demoted nor deleted', async () => {
     for (const _id of [workspace.admin._id, (await addUser('MEMBER'))._id]) {

@@ -91,6 +91,10 @@ function textOf({ schema, read, write }: PermissionEntry): string {
 const isSameForEveryone = (entry: PermissionEntry): boolean =>
   everyPath(entry, ({ root, keys }) => root !== 'account' || COMMON_ACCOUNT_KEYS.includes(keys[0] ?? ''))
 
+/** Whether what an entry grants depends on the context of the account that has it. */
+export const goesByContext = (entry: PermissionEntry): boolean =>
+  !everyPath(entry, ({ root, keys }) => root !== 'account' || (keys.length > 0 && keys[0] !== 'context'))
+
 const namesNoResource = (entry: PermissionEntry): boolean =>
   everyPath(entry, ({ root }) => root !== 'resource')
 

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Caller } from '@parley/shared/internal-token'
-import { covers } from '@parley/shared/permission/covers'
+import { covers, goesByContext } from '@parley/shared/permission/covers'
 import type { PermissionEntry } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import type { Collections } from '../store/collections.ts'
@@ -46,6 +47,20 @@ export async function requireMayManage(
   const managed = await collections.roles.findOne({ _id: role })
   if (managed !== null && !covers(await permissionsOf(collections, caller), managed.permissions))
     throw new Problem('forbidden', { detail: 'Nobody manages somebody who holds more than they do.' })
+}
+
+/**
+ * Throws `forbidden` when somebody would have the caller's own role with another context than the caller's, and rules of
+ * that role go by it: they could grant what the caller does not have.
+ */
+export async function requireMayGiveContext(
+  collections: RoleCollections,
+  caller: Caller,
+  { role, context }: { role: number; context: object },
+): Promise<void> {
+  if (role !== caller.role._id || isDeepStrictEqual(context, caller.account.context)) return
+  const own = await permissionsOf(collections, caller)
+  await requirePermissions(collections, caller, own.permissions.filter(goesByContext))
 }
 
 /** What the caller may, by the very version of the role that the gateway named. */

@@ -112,7 +112,7 @@ export function apiTokenRoutes(administration: Administration, body: RequestHand
   return router
 }
 
-/** Ends a token: it stops working in under 2 s. */
+/** Ends a token, and the invitations that were made with it: it stops working in under 2 s. */
 function revokeApiToken({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
@@ -126,6 +126,8 @@ function revokeApiToken({ connection, collections, authorizer }: Administration)
     if (token.account !== caller.account._id) await requireMayManage(collections, caller, token.role)
     await inTransaction(connection, async (transaction) => {
       await collections.apiTokens.deleteOne({ _id: token._id }, { session: transaction })
+      const given = { account: token.account, token: token._id }
+      await collections.invitations.deleteMany(given, { session: transaction })
       await announce(collections.changes, transaction, { kind: 'token', key: String(token._id) })
       await audit(collections, transaction, caller, {
         action: 'delete',

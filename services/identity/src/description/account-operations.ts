@@ -141,7 +141,7 @@ export const accountOperations: readonly DescribedOperation[] = [
     id: 'acceptInvitation',
     tag,
     summary: 'Accept an invitation',
-    description: 'Refused once whoever made it could make it no more.',
+    description: 'Refused when whoever invited may not invite for this role any more.',
     body: {
       schema: acceptance(MIN_PASSWORD),
       example: { token: 'c2VjcmV0LW9mLXRoZS1pbnZpdGF0aW9u', name: 'Bruno Lima', password: PASSWORD },

@@ -142,8 +142,8 @@ const invitations: DescribedOperation[] = [
     tag,
     summary: 'Invite somebody',
     description:
-      'The token in the answer accepts it, once, within 7 days, as long as whoever made it may make it. It ends ' +
-      'when they are removed or change their password.',
+      'The token in the answer accepts it, once, within 7 days, as long as whoever made it may invite for this role. It ends ' +
+      'when they are removed, or change their password without keeping their API tokens, and with the API token that it was made with.',
     body: {
       schema: newInvitation.meta({ id: 'InvitationBody' }),
       example: { email: 'carla@example.com', role: 'VIEWER' },

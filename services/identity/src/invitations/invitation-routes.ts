@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { defined } from '@parley/shared/defined'
+import type { Caller } from '@parley/shared/internal-token'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
@@ -7,7 +9,7 @@ import { type RequestHandler, Router } from 'express'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
-import { callerOfAccount } from '../access/caller-of-today.ts'
+import { callerOfAccount, roleOfToday } from '../access/caller-of-today.ts'
 import { requireMayGive, requireMayManage } from '../access/privileges.ts'
 import { emailAddress, label, newPassword, usernameKey, userView } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
@@ -67,6 +69,7 @@ function invite({ connection, collections, authorizer }: Administration): Reques
       email,
       role: role._id,
       account: caller.account._id,
+      ...defined({ token: caller.token }),
       hash: tokenHash(token),
       createdAt: new Date(now),
       expiresAt: new Date(now + LIFETIME_MS),
@@ -115,8 +118,8 @@ export const acceptance = (min: number) =>
   })
 
 /**
- * `POST /api/auth/accept-invitation`: makes the invited user, once, and logs them in; for as long as whoever invited them
- * could do so anew.
+ * `POST /api/auth/accept-invitation`: makes the invited user, once, and logs them in. Refused when whoever invited them may
+ * not invite for this role any more.
  */
 export function acceptInvitationRoute(dependencies: Administration & TokenDependencies): Router {
   const { connection, collections, passwords } = dependencies
@@ -164,14 +167,31 @@ async function requireMayStillInvite(
   transaction: mongo.ClientSession,
   invitation: Invitation,
 ): Promise<void> {
-  const isThere = await noteIssued(collections.accounts, transaction, { _id: invitation.account })
-  const inviter = isThere ? await callerOfAccount(collections, invitation.account) : undefined
+  const { account, token } = invitation
+  const isThere = await noteIssued(collections.accounts, transaction, { _id: account })
+  const inviter = isThere ? await callerOfAccount(collections, account) : undefined
+  const withToken = token === undefined ? inviter : inviter && (await inRoleOf(collections, inviter, token))
   const role = await collections.roles.findOne({ _id: invitation.role })
-  if (inviter === undefined || role === null) throw new Problem('invalid_invitation')
+  if (inviter === undefined || withToken === undefined || role === null)
+    throw new Problem('invalid_invitation')
   try {
-    requireSelected(await authorizer.require(inviter, 'users', 'write'), invitation)
-    await requireMayGive({ collections, authorizer }, inviter, role)
+    for (const caller of new Set([inviter, withToken])) {
+      requireSelected(await authorizer.require(caller, 'users', 'write'), invitation)
+      await requireMayGive({ collections, authorizer }, caller, role)
+    }
   } catch (error) {
     throw error instanceof Problem && error.code === 'forbidden' ? new Problem('invalid_invitation') : error
   }
+}
+
+/** The inviter in the role of the API token that was used; undefined once that has ended. */
+async function inRoleOf(
+  collections: Administration['collections'],
+  inviter: Caller,
+  _id: number,
+): Promise<Caller | undefined> {
+  const token = await collections.apiTokens.findOne({ _id })
+  if (token === null || (token.expiresAt !== undefined && token.expiresAt <= new Date())) return undefined
+  const role = await roleOfToday(collections, token.role)
+  return role && { ...inviter, role, token: _id }
 }

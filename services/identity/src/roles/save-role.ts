@@ -41,6 +41,7 @@ export function createRole({ connection, collections, authorizer }: Administrati
     const adminCheck = adminCheckOf(role)
     await refusingTakenName(() =>
       inTransaction(connection, async (transaction) => {
+        await requireStillValid(collections, transaction, { caller })
         await collections.roles.insertOne({ ...role, adminCheck }, { session: transaction })
         await storeVersion(collections, transaction, role)
         const details = { name, permissions }

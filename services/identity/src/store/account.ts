@@ -70,6 +70,8 @@ export interface Invitation {
   role: number
   /** The account that invited. */
   account: number
+  /** The API token that it was made with; it ends with that. */
+  token?: number
   /** Only the secret's hash is stored. */
   hash: string
   createdAt: Date

@@ -1,5 +1,6 @@
 import { defined } from '@parley/shared/defined'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { unescapeKeys } from '@parley/shared/safe-keys'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
@@ -7,7 +8,7 @@ import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
 import { requireAdminLeft } from '../access/admins.ts'
 import { findReadable, findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
-import { requireMayGive, requireMayManage } from '../access/privileges.ts'
+import { requireMayGive, requireMayGiveContext, requireMayManage } from '../access/privileges.ts'
 import { label, userView } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { requireStillValid } from '../password-change/recent-password.ts'
@@ -106,10 +107,14 @@ export function updateUser({ connection, collections, authorizer }: Administrati
     await requireMayManage(collections, caller, user.role)
     if (given !== undefined && role !== user.role)
       await requireMayGive({ collections, authorizer }, caller, given)
+    const context = unescapeKeys(sent.context ?? user.context)
+    if (sent.context !== undefined || (role !== user.role && Object.keys(context).length > 0))
+      await requireMayGiveContext(collections, caller, { role, context })
     const change = { ...defined(sent), role, updatedAt: new Date() }
     requireSelected(decision, { ...user, ...change })
     await inTransaction(connection, async (transaction) => {
-      if (role !== user.role) await requireStillValid(collections, transaction, { caller })
+      if (role !== user.role || sent.context !== undefined)
+        await requireStillValid(collections, transaction, { caller })
       const unpromoted = { _id: user._id, role: user.role }
       const { matchedCount } = await collections.accounts.updateOne(
         unpromoted,
