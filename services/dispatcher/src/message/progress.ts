@@ -218,8 +218,8 @@ function isOver({ turns }: MessageRecord, { state, content, of }: Send): boolean
 }
 
 /**
- * A message that is to run again, at a new place in the partition that its thread now has. It goes on at the first send that did not get
- * there; what did is not sent again. Where nothing was planned yet, it is handled anew; a model is asked on from the
+ * A message that is to run again, at a new place in the partition that its thread now has. It goes on at the first send
+ * that did not get there; what did is not sent again. Where nothing was planned yet, it is handled anew; a model is asked on from the
  * last turn that is stored. Who has its thread by then is looked up.
  */
 export function replayed(

@@ -121,7 +121,10 @@ export function applyStatuses(record: MessageRecord, statuses: SendStatus[]): Pr
   return { ...before, ...end }
 }
 
-/** What an ended message's state becomes. A dead message leaves that state when all of its sends turn out to have been taken, and nothing of its failure stays. Undefined where it stays as it is. */
+/**
+ * What an ended message's state becomes; undefined where it stays as it is. A dead message leaves that state when all of
+ * its sends turn out to have been taken, and nothing of its failure stays.
+ */
 function endedAs(options: {
   record: MessageRecord
   sends: Send[]
