@@ -24,8 +24,15 @@ export type Action = z.output<typeof actionSchema> & { key: string; workspace: n
 
 type FoundAction =
   | { kind: 'found'; action: Action }
+  /** Whether this action has the operation is not known: its spec takes too long to read. None before it has. */
+  | { kind: 'slow'; action: Action }
   /** No action has the operation; `badSpec` names one whose spec could not be read. */
   | { kind: 'unknown'; badSpec?: string }
+
+type SpecOperations =
+  | { kind: 'operations'; ids: ReadonlySet<string> }
+  | { kind: 'bad_spec'; reason: string }
+  | { kind: 'too_slow' }
 
 /**
  * Finds the action that has an operation among those of the channel's assistant and of its job, in their order, 100
@@ -42,7 +49,7 @@ export function createFindAction(options: {
   specs: Pick<SpecReader, 'ask'>
 }): FindAction {
   const { replica, specs } = options
-  const known = new LRUCache<string, Set<string>>({ max: MAX_KNOWN_SPECS })
+  const known = new LRUCache<string, ReadonlySet<string>>({ max: MAX_KNOWN_SPECS })
 
   const actionsOf = async ({ workspace, config }: Channel, needs: { notBefore?: number }) => {
     if (typeof config.assistantId !== 'number') return []
@@ -62,29 +69,30 @@ export function createFindAction(options: {
         : [{ ...data, workspace, key: `${workspace}/${data._id}/${data.version}` }]
     })
   }
-  const operationsOf = async ({ key, workspace, spec }: Action): Promise<Set<string> | string> => {
+  const operationsOf = async ({ key, workspace, spec, specType }: Action): Promise<SpecOperations> => {
+    if (specType !== 'openapi3-yaml') return { kind: 'bad_spec', reason: `is of type ${specType}` }
     const found = known.get(key)
-    if (found !== undefined) return found
+    if (found !== undefined) return { kind: 'operations', ids: found }
     const answer = await specs.ask({ kind: 'operations', key, workspace, spec })
-    if (answer.kind === 'bad_spec') return answer.reason
-    if (answer.kind !== 'operations') return 'takes too long to read'
+    if (answer.kind === 'bad_spec') return answer
+    if (answer.kind !== 'operations') return { kind: 'too_slow' }
     const operations = new Set(answer.ids)
     known.set(key, operations)
-    return operations
+    return { kind: 'operations', ids: operations }
   }
   const findAmong = async (actions: Action[], operationId: string): Promise<FoundAction> => {
     let badSpec: string | undefined
     for (const action of actions) {
-      const operations =
-        action.specType === 'openapi3-yaml' ? await operationsOf(action) : `is of type ${action.specType}`
-      if (typeof operations === 'string') badSpec ??= `The spec of action ${action._id} ${operations}.`
-      else if (operations.has(operationId)) return { kind: 'found', action }
+      const operations = await operationsOf(action)
+      if (operations.kind === 'too_slow') return { kind: 'slow', action }
+      if (operations.kind === 'bad_spec') badSpec ??= `The spec of action ${action._id} ${operations.reason}.`
+      else if (operations.ids.has(operationId)) return { kind: 'found', action }
     }
     return { kind: 'unknown', ...defined({ badSpec }) }
   }
   return async (channel, operationId, { notBefore = 0 } = {}) => {
     const found = await findAmong(await actionsOf(channel, { notBefore }), operationId)
-    if (found.kind === 'found') return found
+    if (found.kind !== 'unknown') return found
     // Someone may have configured it a moment ago.
     return findAmong(await actionsOf(channel, { notBefore: Date.now() - FRESH_MS }), operationId)
   }

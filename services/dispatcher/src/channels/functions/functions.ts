@@ -7,7 +7,7 @@ import type { MayLeave } from '../http/http-client.ts'
 import { outcomeOfCall, outcomeOfStatus } from '../rpc.ts'
 import type { CredentialsOf } from './credentials.ts'
 import type { Action, FindAction } from './find-action.ts'
-import { channelFailure, type FailedOutcome, type ReadOperationCall } from './operation-call.ts'
+import { channelFailure, type FailedOutcome, type ReadOperationCall, slowSpec } from './operation-call.ts'
 
 /** A function of an answer, with the message whose answer it is in. */
 interface FunctionCall {
@@ -52,6 +52,7 @@ export function createFunctions(options: {
     const found = await findAction(channel, name, needs)
     if (found.kind === 'unknown') return unknownOperation(name, found.badSpec)
     const { action } = found
+    if (found.kind === 'slow') return slowSpec(`The spec of action ${action._id}`)
     const args = message.answer.functions?.[position]?.args ?? {}
     const operation = await readCall({ channel, messageId, message, action, operationId: name, args })
     return 'kind' in operation ? operation : { operation, action }

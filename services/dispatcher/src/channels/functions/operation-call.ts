@@ -157,11 +157,15 @@ function failureOf(
     }
     case 'bad_spec':
       return channelFailure('bad_spec', `The spec of action ${action._id} ${result.reason}.`)
-    default: {
-      const reason = `${operation} takes too long to read.`
-      return { kind: 'retryable', code: 'slow_spec', fault: 'channel', reason }
-    }
+    default:
+      return slowSpec(operation)
   }
+}
+
+/** A spec that is too slow for now may be read later. */
+export function slowSpec(subject: string): FailedOutcome {
+  const reason = `${subject} takes too long to read.`
+  return { kind: 'retryable', code: 'slow_spec', fault: 'channel', reason }
 }
 
 export function channelFailure(code: string, reason: string): FailedOutcome {

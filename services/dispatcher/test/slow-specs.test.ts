@@ -1,0 +1,82 @@
+import { expect, test } from '@jest/globals'
+import type { Channel } from '@parley/dispatcher/channels/channels'
+import { createFindAction } from '@parley/dispatcher/channels/functions/find-action'
+import { createFunctions } from '@parley/dispatcher/channels/functions/functions'
+import { createReadOperationCall } from '@parley/dispatcher/channels/functions/operation-call'
+import type { SpecReader } from '@parley/dispatcher/channels/functions/spec-reader'
+
+const SLOW_SPEC = {
+  kind: 'retryable',
+  code: 'slow_spec',
+  fault: 'channel',
+  reason: 'The spec of action 1 takes too long to read.',
+}
+const documents: Record<string, object> = {
+  'assistant/1': { actions: [1, 2] },
+  'actions/1': { _id: 1 },
+  'actions/2': { _id: 2 },
+}
+const action = { version: 1, specType: 'openapi3-yaml', moduleUrl: 'native:request', spec: '' }
+const call = {
+  channel: { workspace: 1, config: { assistantId: 1 } } as unknown as Channel,
+  messageId: 'm',
+  message: {
+    ...{ extId: 'c', user: {}, thread: { extId: 't' } },
+    answer: { functions: [{ name: 'createInvoice', args: {} }] },
+  },
+  id: 'm:0',
+  content: { kind: 'function' as const, name: 'createInvoice', position: 0 },
+}
+const mayLeave = () => true
+
+/** Functions of an assistant whose actions 1 and 2 both have the operation; the spec of the first may be slow. */
+function twoActions() {
+  const state = { isSlow: true, called: [] as string[] }
+  const ask: SpecReader['ask'] = async (task) => {
+    if (task.key === '1/1/1' && state.isSlow) return { kind: 'too_slow' }
+    if (task.kind === 'operations') return { kind: 'operations', ids: ['createInvoice'] }
+    const request = { method: 'POST', url: `https://x.example/${task.key}`, headers: {} }
+    return { kind: 'request', request, security: [] }
+  }
+  const functions = createFunctions({
+    findAction: createFindAction({
+      replica: {
+        find: async (query) => {
+          const { resource, id } = query as { resource: string; id: number }
+          return [{ ...action, ...documents[`${resource}/${id}`] } as never]
+        },
+      },
+      specs: { ask },
+    }),
+    readCall: createReadOperationCall({
+      specs: { ask },
+      http: {
+        send: async ({ url }) => {
+          state.called.push(url)
+          return { status: 200, headers: {}, body: '' }
+        },
+      },
+      signer: { headers: () => ({}) } as never,
+    }),
+    credentialsOf: async () => undefined,
+  })
+  return { state, functions }
+}
+
+test('a function is tried again while a spec is too slow, and no later action with such an operation is called', async () => {
+  const { state, functions } = twoActions()
+  expect(await functions.check(call, { notBefore: 0 })).toEqual(SLOW_SPEC)
+  const attempt = await functions.open(call)
+  expect(await attempt.deliver(mayLeave)).toEqual(SLOW_SPEC)
+  expect(state.called).toEqual([])
+})
+
+test('a function of an action whose spec was too slow for a time is called there once it is read', async () => {
+  const { state, functions } = twoActions()
+  await functions.check(call, { notBefore: 0 })
+  state.isSlow = false
+  expect(await functions.check(call, { notBefore: 0 })).toBeUndefined()
+  const attempt = await functions.open(call)
+  expect(await attempt.deliver(mayLeave)).toMatchObject({ kind: 'accepted' })
+  expect(state.called).toEqual(['https://x.example/1/1/1'])
+})
