@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
 import type { ConversationItem } from '../../src/agents/conversation.ts'
 import type { ModelRequest } from '../../src/agents/model-client.ts'
-import { turnItems } from '../../src/agents/turns/conversation-items.ts'
+import { itemsOf, turnItems } from '../../src/agents/turns/conversation-items.ts'
 import { createReadHistory } from '../../src/agents/turns/history.ts'
-import type { MessageRecord } from '../../src/message/message-record.ts'
+import type { MessageRecord, Send, SendContent, SendState } from '../../src/message/message-record.ts'
 import { newRecord } from '../new-record.ts'
 import { agentLine } from './agent-line.ts'
 import { lastSaid, modelTurn, toolCall } from './agent-system.ts'
@@ -50,18 +50,29 @@ describe('the history', () => {
     })
   })
 
+  const turnSaid = (states: SendState[]) => {
+    const at = new Date()
+    const sends = states.map((state, n): Send => {
+      const text = ['One.', 'Two.'][n] ?? ''
+      return { id: text, content: { kind: 'text', text }, state, of: { turn: 0 } }
+    })
+    return textsOf(turnItems({ turns: [{ ...modelTurn('One. Two.').turn, at }], sends }))
+  }
+
   test('has of a turn whose text is several sends what had left when a person took over', () => {
-    const { at, turn } = { at: new Date(), turn: modelTurn('One. Two.').turn }
-    const part = (text: string, state: 'sent' | 'pending') =>
-      ({ id: text, content: { kind: 'text', text }, state, of: { turn: 0 } }) as const
-    const record = { turns: [{ ...turn, at }], takenOver: at }
-    const said = (states: ('sent' | 'pending')[]) =>
-      textsOf(
-        turnItems({ ...record, sends: states.map((state, n) => part(['One.', 'Two.'][n] ?? '', state)) }),
-      )
-    expect(said(['sent', 'pending'])).toEqual(['assistant: One.'])
-    expect(said(['sent', 'sent'])).toEqual(['assistant: One. Two.'])
-    expect(said(['pending', 'pending'])).toEqual([])
+    expect(turnSaid(['sent', 'pending'])).toEqual(['assistant: One.'])
+    expect(turnSaid(['sent', 'sent'])).toEqual(['assistant: One. Two.'])
+    expect(turnSaid(['pending', 'pending'])).toEqual([])
+  })
+
+  test('has nothing of what the provider reported as failed, of a turn or sent without one', () => {
+    expect(turnSaid(['failed', 'failed'])).toEqual([])
+    expect(turnSaid(['sent', 'failed'])).toEqual(['assistant: One.'])
+    const content: SendContent = { kind: 'template', template: 'welcome', language: 'en', variables: [] }
+    const sent = (state: SendState) =>
+      textsOf(itemsOf({ ...newRecord({ sends: [{ id: 'a', content, state }] }), message: undefined }))
+    expect(sent('delivered')).toContain('assistant: [Template welcome (en)]')
+    expect(sent('failed')).not.toContain('assistant: [Template welcome (en)]')
   })
 
   const insert = async (workspace: number, records: Partial<MessageRecord>[]) => {

@@ -61,17 +61,17 @@ export function turnItems(spoken: Pick<SpokenMessage, 'turns' | 'sends'>): Conve
   })
 }
 
-/** What has left of a turn's text: a person may have taken the thread over before. */
+/**
+ * What has left of a turn's text: a person may have taken the thread over before. What failed is left out, so that the
+ * model says it again where it matters.
+ */
 function saidOf(
   { sends }: Pick<SpokenMessage, 'sends'>,
   { text, position }: { text: string; position: number },
 ): string {
   const parts = sends.filter(({ of }) => of?.turn === position && of.call === undefined)
-  if (parts.every(({ state }) => state !== 'pending')) return text
-  return parts
-    .filter(({ state }) => state !== 'pending')
-    .flatMap(textOf)
-    .join('\n')
+  const left = parts.filter(({ state }) => state !== 'pending' && state !== 'failed')
+  return left.length === parts.length ? text : left.flatMap(textOf).join('\n')
 }
 
 /** How many tokens items take, by the estimate of four characters each. */
@@ -82,7 +82,9 @@ export function tokensOf(items: ConversationItem[]): number {
 
 /** Texts and templates that no turn has: of callers of the API, of handlers, or said at a bound. */
 function otherSends({ sends }: SpokenMessage): ConversationItem[] {
-  const texts = sends.filter((send) => send.of === undefined && isSettled(send)).flatMap(textOf)
+  const texts = sends
+    .filter((send) => send.of === undefined && isSettled(send) && send.state !== 'failed')
+    .flatMap(textOf)
   return texts.length === 0 ? [] : [{ role: 'assistant', text: texts.join('\n'), calls: [] }]
 }
 
