@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
 import type { ConversationItem } from '../../src/agents/conversation.ts'
 import { createAskSeeing, isSeeing } from '../../src/agents/model/seeing.ts'
 import type { ModelRequest } from '../../src/agents/model-client.ts'
 import type { Channel } from '../../src/channels/channels.ts'
+import { CallError } from '../../src/channels/http/call-error.ts'
 import { modelTurn } from './agent-system.ts'
 import { modelRequest } from './model-world.ts'
 
@@ -76,6 +78,61 @@ describe('a model that reads images', () => {
     expect(given.map((item) => 'images' in item)).toEqual([false, true])
   })
 })
+
+describe.each(['looked up', 'loaded'] as const)('images that stand still while they are %s', (when) => {
+  const standing = (request: Pick<ModelRequest, 'timeoutMs' | 'signal'>) => {
+    const requests: ModelRequest[] = []
+    const called: string[] = []
+    const ask = createAskSeeing({
+      model: {
+        ask: async (_choice, asked) => {
+          requests.push(asked)
+          return modelTurn('Not seen.')
+        },
+      },
+      http: {
+        getBytes: ({ url, signal }) => {
+          called.push(url)
+          if (when === 'looked up' || url.includes('/bytes/')) return untilAborted(signal)
+          const body = Buffer.from(JSON.stringify({ url: 'http://meta.example/bytes/1' }))
+          return Promise.resolve({ status: 200, headers: {}, body })
+        },
+      },
+    })
+    const conversation = ['1', '2', '3', '4'].map(image)
+    const result = ask(choice, { ...modelRequest({ conversation, ...request }), channel })
+    return { result, requests, called }
+  }
+  const notLoaded = ['1', '2', '3', '4'].map(() => ({
+    role: 'person',
+    text: expect.stringContaining('can not be loaded'),
+  }))
+
+  test('leave the model at least half of its time, and it is told of each', async () => {
+    const { result, requests } = standing({ timeoutMs: 300.5, signal: new AbortController().signal })
+    expect((await result).kind).toBe('answered')
+    expect(requests[0]?.timeoutMs).toBeGreaterThanOrEqual(150)
+    expect(requests[0]?.conversation).toEqual(notLoaded)
+  })
+
+  test('are given up once the call is aborted', async () => {
+    const controller = new AbortController()
+    const { result, requests, called } = standing({ timeoutMs: 600_000, signal: controller.signal })
+    const begun = when === 'looked up' ? 1 : 2
+    await eventually(async () => called.length === begun || undefined)
+    controller.abort()
+    await result
+    expect(called).toHaveLength(begun)
+    expect(requests[0]?.signal.aborted).toBe(true)
+  })
+})
+
+/** Never settles without a signal. */
+function untilAborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_resolve, reject) =>
+    signal?.addEventListener('abort', () => reject(new CallError('no_answer', signal.reason))),
+  )
+}
 
 test('only a call that has images in memory counts as one that sees', () => {
   const conversation = [image('1')]

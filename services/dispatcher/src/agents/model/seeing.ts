@@ -8,6 +8,9 @@ import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../mod
 const MAX_IMAGES = 4
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024
 const MAX_BYTES = 8 * 1024 * 1024
+/** For all of them. */
+const LOAD_MS = 16_000
+const SHARE_OF_TIME = 1 / 3
 /** What all providers read. */
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif'])
 
@@ -24,7 +27,8 @@ export type AskSeeing = (
 
 /**
  * A model that reads no images is told of them. One that does gets the latest four, 5 MiB each and 8 MiB together at
- * most; one that can't be loaded is told of too.
+ * most; one that can't be loaded is told of too. All are loaded within 16 s, or a third of the call's time where that
+ * is less.
  */
 export function createAskSeeing(options: {
   model: Pick<ModelClient, 'ask'>
@@ -36,11 +40,18 @@ export function createAskSeeing(options: {
     if (ids.length === 0)
       return model.ask(choice, { ...request, conversation: withImages(request.conversation, new Map()) })
     const started = performance.now()
-    const images = await imagesOf(ids, { http, channel })
+    const images = await imagesOf(ids, { http, channel, signal: untilLoaded(request) })
     const timeoutMs = Math.max(1, request.timeoutMs - (performance.now() - started))
     const conversation = withImages(request.conversation, images)
     return model.ask(choice, { ...request, timeoutMs, conversation })
   }
+}
+
+/** However slow the provider's media are, there is time left for the model to answer. */
+function untilLoaded({ signal, timeoutMs }: Pick<ModelRequest, 'signal' | 'timeoutMs'>): AbortSignal {
+  const ms = Math.min(LOAD_MS, timeoutMs * SHARE_OF_TIME)
+  // It takes whole milliseconds only.
+  return AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(ms))])
 }
 
 /** Whether a model is given images of the conversation, which are then in memory. */
@@ -63,13 +74,15 @@ type Loaded = NonNullable<PersonItem['images']>[number] | undefined
 /** Undefined for one that can't be loaded; the latest come first where there is not room for all. */
 async function imagesOf(
   ids: string[],
-  { http, channel }: { http: MediaSources['http']; channel: Channel },
+  { signal, ...from }: { http: MediaSources['http']; channel: Channel; signal: AbortSignal },
 ): Promise<Map<string, Loaded>> {
   const images = new Map<string, Loaded>()
   let room = MAX_BYTES
   for (const mediaId of ids.toReversed()) {
     const maxBytes = Math.min(MAX_IMAGE_BYTES, room)
-    const media = await fetchMedia({ http, channel, mediaId, maxBytes }).catch(() => undefined)
+    const media = signal.aborted
+      ? undefined
+      : await fetchMedia({ ...from, mediaId, maxBytes, signal }).catch(() => undefined)
     const isImage = media !== undefined && IMAGE_TYPES.has(media.contentType)
     images.set(mediaId, isImage ? { mediaType: media.contentType, data: media.bytes } : undefined)
     room -= isImage ? media.bytes.length : 0

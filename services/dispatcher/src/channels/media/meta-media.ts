@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 import { z } from 'zod'
@@ -15,23 +16,24 @@ const MEDIA_HOSTS = /\.(?:fbsbx\.com|facebook\.com|whatsapp\.net)$/
 const mediaSchema = z.object({ url: z.url({ protocol: /^https?$/ }), mime_type: z.string().optional() })
 
 /**
- * Fetches media from Meta: first where it is, then the bytes, in 16 s together. Throws `not_found` when Meta no
- * longer has it, `bad_gateway`, `unavailable` or `upstream_timeout`.
+ * Fetches media from Meta: first where it is, then the bytes, in 16 s together, or until the signal. Throws `not_found`
+ * when Meta no longer has it, `bad_gateway`, `unavailable` or `upstream_timeout`.
  */
 export async function fetchMedia(options: {
   http: Pick<HttpClient, 'getBytes'>
   channel: Channel
   mediaId: string
   maxBytes: number
+  signal?: AbortSignal
 }): Promise<MediaBytes> {
-  const { http, channel, mediaId, maxBytes } = options
+  const { http, channel, mediaId, maxBytes, signal } = options
   const config = channelConfig.safeParse(channel.config)
   if (!config.success) throw badly('The channel lacks what WhatsApp needs.')
   const { apiUrl, accessToken } = config.data
-  const headers = { authorization: `Bearer ${accessToken}` }
+  const call = { headers: { authorization: `Bearer ${accessToken}` }, ...defined({ signal }) }
   const found = await get(http, {
+    ...call,
     url: `${apiUrl.replace(/\/$/, '')}/${mediaId}`,
-    headers,
     timeoutMs: LOOKUP_MS,
     maxBytes: MAX_LOOKUP_BYTES,
   })
@@ -39,7 +41,7 @@ export async function fetchMedia(options: {
   if (!media.success) throw badly('The provider does not say where the media are.')
   const { url, mime_type } = media.data
   if (!mayHaveToken(url, apiUrl)) throw badly('The provider names a host that the access token is not for.')
-  const { body } = await get(http, { url, headers, timeoutMs: BYTES_MS, maxBytes })
+  const { body } = await get(http, { ...call, url, timeoutMs: BYTES_MS, maxBytes })
   return { bytes: body, contentType: safeType(mime_type) ?? typeOf(body) }
 }
 
