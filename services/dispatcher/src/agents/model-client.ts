@@ -35,13 +35,19 @@ export interface ModelRequest {
   onDelta?: (text: string) => void
 }
 
+/** What an answer that is thrown away took, where the provider says so. */
+interface TokensTaken {
+  inputTokens?: number
+  outputTokens?: number
+}
+
 /** What came of one call of one model. */
 export type ModelResult =
   | { kind: 'answered'; turn: Omit<Turn, 'at' | 'calls'> & { calls: Omit<ToolCall, 'result'>[] } }
   /** Another try, or the next fallback, may do better. */
-  | { kind: 'retryable'; code: string; reason: string; retryAfterSeconds?: number }
+  | ({ kind: 'retryable'; code: string; reason: string; retryAfterSeconds?: number } & TokensTaken)
   /** The provider's text, without key and prompt. */
-  | { kind: 'refused'; code: string; reason: string }
+  | ({ kind: 'refused'; code: string; reason: string } & TokensTaken)
 
 /** Calls language models. */
 export interface ModelClient {

@@ -118,6 +118,18 @@ describe.each(manners)('an answer that comes %s', (_name, manner) => {
   })
 
   test.each([
+    ['is refused', { text: 'x', finishReason: 'content_filter' }],
+    ['is too large', { characters: 200_000 }],
+    ['has no text and ends for no reason that is known', { text: '', finishReason: 'unheard_of' }],
+  ])('that %s has taken the tokens that the provider says', async (_name, scripted) => {
+    await world.script({
+      ...scripted,
+      usage: { prompt_tokens: 900, completion_tokens: 100, total_tokens: 1_000 },
+    })
+    expect(await world.ask(manner())).toMatchObject({ inputTokens: 900, outputTokens: 100 })
+  })
+
+  test.each([
     [408, undefined],
     [429, 7],
     [500, undefined],

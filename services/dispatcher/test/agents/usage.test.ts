@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { createLog } from '@parley/shared/log'
 import { Registry } from 'prom-client'
@@ -8,11 +8,24 @@ import { addUpUsage } from '../../src/store/add-up-usage.ts'
 import { SUMS } from '../../src/store/usage-records.ts'
 import { agentLine } from './agent-line.ts'
 import { modelTurn, toolCall } from './agent-system.ts'
+import { type ModelWorld, startModelWorld } from './model-world.ts'
 
 const line = agentLine()
 const log = createLog({ service: 'test', level: 'silent' })
 const HOUR_MS = 60 * 60 * 1_000
 const always = () => true
+const REFUSED = {
+  text: 'x',
+  finishReason: 'content_filter',
+  usage: { prompt_tokens: 900, completion_tokens: 100, total_tokens: 1_000 },
+}
+
+let world: ModelWorld
+beforeAll(async () => {
+  world = await startModelWorld()
+})
+beforeEach(() => world.script({ ...REFUSED, times: 1_000 }))
+afterAll(() => world.close())
 
 /** What a workspace has used, over entries and hours. */
 async function usedBy(workspace: number) {
@@ -65,6 +78,16 @@ describe('what models are used for', () => {
       .find({ workspace: system.workspace, model: 'first' })
       .toArray()
     expect(ofFirst.reduce((sum, { errors }) => sum + errors, 0)).toBe(3)
+  })
+
+  test('counts the tokens of an answer that is thrown away, beside its error', async () => {
+    const system = line.start({ model: (request) => world.ask(request) })
+    system.publish('refused')
+    expect(await system.until('refused')).toMatchObject({ attempts: [{ code: 'content_refused' }] })
+    expect((await usedBy(system.workspace)).entries).toEqual({
+      ...{ messages: 1, modelMessages: 1, turns: 0 },
+      ...{ inputTokens: 900, outputTokens: 100, errors: 1 },
+    })
   })
 
   test('counts a turn once that is asked for again because the process died before it was stored', async () => {
@@ -153,6 +176,17 @@ describe("a channel's dailyTokens", () => {
     expect(system.sent.at(-1)?.text).toBe('We call you.')
     system.publish('answered', { answer: { message: 'Not by a model.' } })
     expect((await system.until('answered')).state).toBe('delivered')
+  })
+
+  test('are used by answers that are thrown away too', async () => {
+    const system = line.start({ model: (request) => world.ask(request), config: { dailyTokens: 1_000 } })
+    await eventually(async () => {
+      const id = `thrown-away-${Math.random()}`
+      system.publish(id)
+      const { attempts } = await system.until(id)
+      return attempts[0]?.code === 'budget_spent' || undefined
+    })
+    expect((await usedBy(system.workspace)).entries).toMatchObject({ turns: 0 })
   })
 
   test('is no bound for a channel without it', async () => {

@@ -1,7 +1,7 @@
 import { presentable } from '../../channels/http/presentable.ts'
 import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../model-client.ts'
 import { uniqueCallId } from './call-id.ts'
-import { failureOf, refused, retryable, StreamError } from './model-failure.ts'
+import { type Failure, failureOf, refused, retryable, StreamError } from './model-failure.ts'
 import { messagesOf } from './model-messages.ts'
 import { createLanguageModels, type LanguageModel, type ModelCall } from './provider-models.ts'
 
@@ -105,9 +105,35 @@ function callSaid(part: { toolCallId: string; toolName: string; input: string })
 }
 
 function resultOf(
-  { text, calls, usage, finishReason }: Said,
+  said: Said,
   { choice, request, ms }: { choice: ModelChoice; request: ModelRequest; ms: number },
 ): ModelResult {
+  const { text, calls, usage, finishReason } = said
+  const tokens = {
+    inputTokens: countOf(usage.inputTokens.total),
+    outputTokens: countOf(usage.outputTokens.total),
+  }
+  const failure = failureIn(said)
+  if (failure !== undefined) return { ...failure, ...tokens }
+  const taken = new Set(
+    request.conversation.flatMap((item) => (item.role === 'assistant' ? item.calls : [])).map(({ id }) => id),
+  )
+  return {
+    kind: 'answered',
+    turn: {
+      provider: choice.provider,
+      model: choice.model,
+      ...tokens,
+      ms: Math.round(ms),
+      finishReason,
+      text: text.toWellFormed(),
+      calls: calls.map((call) => ({ ...call, id: uniqueCallId(call.id, taken) })),
+    },
+  }
+}
+
+/** Why an answer is thrown away; undefined for one that is kept. */
+function failureIn({ text, calls, finishReason }: Said): Failure | undefined {
   if (finishReason === 'content-filter')
     return refused('content_refused', 'The provider refuses the content.')
   // `interrupted` is an answer that ends before the provider says that it is complete.
@@ -118,22 +144,7 @@ function resultOf(
     return retryable('answer_too_large', "The model's answer is too large.")
   if (text === '' && calls.length === 0 && finishReason === 'other')
     return retryable('empty_answer', 'The model answered nothing.')
-  const taken = new Set(
-    request.conversation.flatMap((item) => (item.role === 'assistant' ? item.calls : [])).map(({ id }) => id),
-  )
-  return {
-    kind: 'answered',
-    turn: {
-      provider: choice.provider,
-      model: choice.model,
-      inputTokens: countOf(usage.inputTokens.total),
-      outputTokens: countOf(usage.outputTokens.total),
-      ms: Math.round(ms),
-      finishReason,
-      text: text.toWellFormed(),
-      calls: calls.map((call) => ({ ...call, id: uniqueCallId(call.id, taken) })),
-    },
-  }
+  return undefined
 }
 
 /** A provider may say anything. */

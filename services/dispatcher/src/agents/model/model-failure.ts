@@ -13,7 +13,8 @@ const BAD_REQUESTS =
 /** How providers name, inside of a stream, what they refuse for good. */
 const REFUSALS = /^(invalid_request|authentication|permission|not_found|billing|request_too_large)/
 
-type Failure = Exclude<ModelResult, { kind: 'answered' }>
+/** What came of a call that has no turn. */
+export type Failure = Exclude<ModelResult, { kind: 'answered' }>
 
 /** An error that came inside of a stream, as the provider wrote it. */
 export class StreamError extends Error {

@@ -37,7 +37,7 @@ export interface ModelUse extends UsageDimensions {
   isTurn: boolean
 }
 
-/** What a call took; tokens of an answer. */
+/** What a call took; tokens of an answer, be it one that is thrown away. */
 interface Called {
   kind: 'answered' | 'failed'
   ms: number
@@ -89,7 +89,8 @@ export function createUsage(options: {
       const started = performance.now()
       const result = await answer
       if (result.kind === 'answered') await usage.note(use, { ...result.turn, kind: 'answered' })
-      else if (!signal.aborted) await usage.note(use, { kind: 'failed', ms: performance.now() - started })
+      else if (!signal.aborted)
+        await usage.note(use, { ...result, kind: 'failed', ms: performance.now() - started })
       return result
     },
     async isSpent({ workspace, extId, config }) {
@@ -142,8 +143,8 @@ function entriesOf(
   const succeeded = kind === 'answered'
   const entries = [
     usageEntry(succeeded ? use.answer : use.failure, of, {
-      modelMs: Math.round(ms),
-      ...(succeeded ? { turns: use.isTurn ? 1 : 0, inputTokens, outputTokens } : { errors: 1 }),
+      ...{ modelMs: Math.round(ms), inputTokens, outputTokens },
+      ...(succeeded ? { turns: use.isTurn ? 1 : 0 } : { errors: 1 }),
     }),
   ]
   if (use.message !== undefined) entries.push(usageEntry(`${use.message}#`, of, { messages: 1 }))
