@@ -8,6 +8,7 @@ const WINDOW = 60_000
 interface Row {
   state?: SendState
   reports?: boolean
+  isRepeatable?: boolean
   /** Seconds since it was claimed, and since when a status would have come. */
   age?: number
   clear?: number | null
@@ -29,6 +30,26 @@ describe('a send may be made', () => {
     ['as an interrupted one when a clock an hour ahead claimed it', { age: -3_600 }, { kind: 'interrupted' }],
     ['until the very end of that', { reports: false, age: 16.499 }, { kind: 'busy', until: now + 1 }],
     ['again from then on, where nothing is reported', { reports: false, age: 16.5 }, { kind: 'free' }],
+    [
+      'no more from then on, where it may not be made twice',
+      { reports: false, isRepeatable: false, age: 16.5 },
+      { kind: 'interrupted' },
+    ],
+    [
+      'not while whoever claimed it may be at it, where it may not be made twice',
+      { reports: false, isRepeatable: false, age: 16.499 },
+      { kind: 'busy', until: now + 1 },
+    ],
+    [
+      'no more when it was to be tried again later, where it may not be made twice',
+      { reports: false, isRepeatable: false, due: 0 },
+      { kind: 'interrupted' },
+    ],
+    [
+      'when nobody has claimed it, also where it may not be made twice',
+      { state: 'pending', reports: false, isRepeatable: false },
+      { kind: 'free' },
+    ],
     ['not without a word of it, where that is reported', { age: 17 }, { kind: 'interrupted' }],
     ['not while a status may still come', { due: 30 }, { kind: 'busy', until: now + 2_000 }],
     ['after a window of silence', { due: 0, clear: 120 }, { kind: 'free' }],
@@ -40,20 +61,18 @@ describe('a send may be made', () => {
       { kind: 'busy', until: now + 1_000 },
     ],
     ['not while they can not be', { due: 0, clear: null }, { kind: 'busy', until: now + 2_000 }],
-  ])(
-    '%s',
-    (_name, { state = 'claimed', reports = true, age = 3_600, clear = 3_600, due, marker = 0 }, expected) => {
-      const record = {
-        updatedAt: new Date(now - age * 1_000),
-        ...(due === undefined ? {} : { due: new Date(now + due * 1_000) }),
-      }
-      const clearSince = clear === null ? undefined : now - clear * 1_000
-      const statuses = { clearSince: () => clearSince, consumedUntil: () => now - marker * 1_000 }
-      expect(claimOf({ record, send: { state }, reports, statuses, uncertainWindow: WINDOW, now })).toEqual(
-        expected,
-      )
-    },
-  )
+  ])('%s', (_name, row, expected) => {
+    const { state = 'claimed', reports = true, isRepeatable = true } = row
+    const { age = 3_600, clear = 3_600, due, marker = 0 } = row
+    const record = {
+      updatedAt: new Date(now - age * 1_000),
+      ...(due === undefined ? {} : { due: new Date(now + due * 1_000) }),
+    }
+    const clearSince = clear === null ? undefined : now - clear * 1_000
+    const statuses = { clearSince: () => clearSince, consumedUntil: () => now - marker * 1_000 }
+    const options = { record, statuses, uncertainWindow: WINDOW, now }
+    expect(claimOf({ ...options, send: { state }, reports, isRepeatable })).toEqual(expected)
+  })
 
   test('without looking for statuses, where nothing depends on one', () => {
     const asked: string[] = []
@@ -62,7 +81,7 @@ describe('a send may be made', () => {
       consumedUntil: () => asked.push('consumedUntil'),
     }
     const record = { updatedAt: new Date(now - 20_000) }
-    const options = { record, statuses, uncertainWindow: WINDOW, now }
+    const options = { record, isRepeatable: true, statuses, uncertainWindow: WINDOW, now }
     expect(claimOf({ ...options, send: { state: 'pending' }, reports: true })).toEqual({ kind: 'free' })
     expect(claimOf({ ...options, send: { state: 'claimed' }, reports: false })).toEqual({ kind: 'free' })
     expect(asked).toEqual([])

@@ -4,7 +4,7 @@ import { eventually } from '@parley/local/testing/service-under-test'
 import { actionOf, agentOf, callTool, credentials, startTools } from './agent-world.ts'
 import { type CallEndpoint, type EndpointCall, startCallEndpoint } from './call-endpoint.ts'
 import { specAt } from './function-bodies.ts'
-import { type EverythingServer, startEverythingServer } from './mcp-server.ts'
+import { type EverythingServer, speaking, startEverythingServer, text, tool } from './mcp-server.ts'
 
 let everything: EverythingServer
 let rough: CallEndpoint
@@ -32,33 +32,6 @@ const refunds = () => actionOf({ _id: 51, spec: specAt(rough.url) })
 const namesOf = (toolbox: { descriptions: { name: string }[] }) =>
   toolbox.descriptions.map(({ name }) => name)
 const OWN = ['callback', 'handOff']
-
-/** Speaks as much of the protocol as a client needs; `listed` and `called` answer its two methods. */
-const speaking =
-  (
-    listed: (call: EndpointCall) => object,
-    called: (call: EndpointCall, res: ServerResponse) => object | undefined = () => ({}),
-  ) =>
-  (call: EndpointCall, res: ServerResponse) => {
-    if (call.method !== 'POST') return void res.writeHead(200).end()
-    const { id, method } = call.json
-    if (id === undefined) return void res.writeHead(202).end()
-    const result =
-      method === 'initialize'
-        ? {
-            protocolVersion: '2025-06-18',
-            capabilities: { tools: {} },
-            serverInfo: { name: 's', version: '1' },
-          }
-        : method === 'tools/list'
-          ? listed(call)
-          : called(call, res)
-    if (result === undefined) return undefined
-    res.writeHead(200, { 'content-type': 'application/json' })
-    res.end(JSON.stringify({ jsonrpc: '2.0', id, ...('error' in result ? result : { result }) }))
-  }
-const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: 'object' }, ...more })
-const text = (said: string, more: object = {}) => ({ content: [{ type: 'text', text: said }], ...more })
 
 describe('the published MCP server', () => {
   beforeEach(async () => {

@@ -29,6 +29,8 @@ export type OpenedTool =
       kind: 'call'
       /** What it calls, for circuit breaker and limits; undefined for our own services. */
       url?: string
+      /** Whether it may be made again when it may have run; it may unless said otherwise. */
+      isRepeatable?: boolean
       /** One attempt within 12 s, with `id` as the idempotency key. Never rejects. */
       deliver(id: string): Promise<ToolOutcome>
     }

@@ -22,23 +22,24 @@ export type Claim =
   | { kind: 'free' }
   /** Not now: look again then (milliseconds since the epoch). The claim may be taken back before it is over. */
   | { kind: 'busy'; until: number }
-  /** Whoever claimed it is gone, and its status is to be waited for. */
+  /** Whoever claimed it is gone: its status is to be waited for, where there are any; else it is made no more. */
   | { kind: 'interrupted' }
 
 /**
  * A claim without an outcome may have been sent, and whoever claimed it may still be at it for a while. Where the
  * other side reports, it is sent again only after a window of silence in which a status would have reached us; else
- * under the same id as soon as the claim is over.
+ * under the same id as soon as the claim is over, or not at all where it may not be made again.
  */
 export function claimOf(options: {
   record: Pick<MessageRecord, 'due' | 'updatedAt'>
   send: Pick<Send, 'state'>
   reports: boolean
+  isRepeatable: boolean
   statuses: StatusArrival
   uncertainWindow: number
   now: number
 }): Claim {
-  const { record, send, reports, statuses, uncertainWindow, now } = options
+  const { record, send, reports, isRepeatable, statuses, uncertainWindow, now } = options
   const { due, updatedAt } = record
   if (send.state !== 'claimed') return { kind: 'free' }
   const claimedUntil = updatedAt.getTime() + CLAIM_MS
@@ -46,7 +47,7 @@ export function claimOf(options: {
   const isOfWrongClock = updatedAt.getTime() > now + CLAIM_MS
   if (due === undefined && claimedUntil > now && !isOfWrongClock)
     return { kind: 'busy', until: Math.min(claimedUntil, now + STATUS_CHECK_MS) }
-  if (!reports) return { kind: 'free' }
+  if (!reports) return { kind: isRepeatable ? 'free' : 'interrupted' }
   if (due === undefined) return { kind: 'interrupted' }
   const silentSince = Math.max(statuses.clearSince() ?? now, due.getTime() - uncertainWindow)
   const until = silentSince + uncertainWindow

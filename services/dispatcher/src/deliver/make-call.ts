@@ -36,8 +36,9 @@ export function createMakeCall(
       case 'handOff':
         return handOff(run, found, { ...next, reason: opened.reason })
       case 'call': {
+        const { url, isRepeatable = true } = opened
         const deliver = async () => outcomeOf(await opened.deliver(next.send.id))
-        return sendBy(run, { reports: false, url: opened.url, call: 'result', deliver }, next)
+        return sendBy(run, { reports: false, isRepeatable, url, call: 'result', deliver }, next)
       }
     }
   }

@@ -125,6 +125,8 @@ export class MessageRun {
 export interface DeliveryRoute {
   /** Whether the other side reports later what became of it. */
   reports: boolean
+  /** Whether it may be made again when it may have happened and nobody reports; it may unless said otherwise. */
+  isRepeatable?: boolean
   /** What it counts against, where the other side allows only so many. */
   keys?: RateKeys | undefined
   /** What it calls; undefined where that can't be said. */

@@ -5,8 +5,8 @@ import type { MayLeave } from '../channels/http/http-client.ts'
 import { CALL_FOR_MS, failedCall, hasBegun, isToSystem, triedSince } from '../message/call-result.ts'
 import type { Send } from '../message/message-record.ts'
 import { INTERRUPTED, OUTSIDE_SERVICE_WINDOW, type Outcome, SUBMITTED } from '../message/outcome.ts'
-import { claimed } from '../message/progress.ts'
-import { callSettled, handOffSettled } from '../message/turn-progress.ts'
+import { attemptOf, claimed } from '../message/progress.ts'
+import { callSettled, handOffSettled, INTERRUPTED_CALL } from '../message/turn-progress.ts'
 import { claimOf, SEND_DEADLINE_MS } from './claim.ts'
 import { type DeliveryRoute, type MessageRun, routeOf } from './message-run.ts'
 import type { Planned } from './prepare.ts'
@@ -95,22 +95,33 @@ export async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSe
 /** A claimed send is not made again while its status may still arrive. */
 async function waitForStatus(
   run: MessageRun,
-  { reports, call }: DeliveryRoute,
+  { reports, isRepeatable = true, call }: DeliveryRoute,
   { index, send }: NextSend,
-): Promise<RunResult | undefined> {
+): Promise<StepResult | undefined> {
   const { uncertainWindow, statuses, now } = run.options
   const claim = claimOf({
     record: run.record,
     send,
     reports,
+    isRepeatable,
     uncertainWindow,
     statuses,
     now: now(),
   })
   if (claim.kind === 'free') return undefined
   if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
+  if (!isRepeatable) return settleInterruptedCall(run, { index, send })
   const settled = await settleSend(run, { index, reports, outcome: INTERRUPTED, ms: 0, call })
   return settled.kind === 'next' ? { kind: 'reload', at: now(), for: 'status' } : settled
+}
+
+/** It may have run, and is not made again: the model decides what follows. */
+async function settleInterruptedCall(run: MessageRun, { index, send }: NextSend): Promise<StepResult> {
+  const attempt = attemptOf({ step: send.id, outcome: INTERRUPTED, at: run.options.now(), ms: 0 })
+  await run.message.commitMerged((record) =>
+    callSettled(record, { index, attempt, result: INTERRUPTED_CALL, state: 'failed' }),
+  )
+  return { kind: 'next' }
 }
 
 function enter({ record, calling, options }: MessageRun, url: string): Promise<Admission> {
@@ -125,9 +136,10 @@ async function sendNow(
 ): Promise<StepResult> {
   const pause = await waitForRate(run, route, send)
   if (pause !== undefined) return pause
-  // Should this process die, a send that nobody reports on is made again under the same id in any case; but it
-  // must be the same, and a handler asked again may answer something else.
-  const deferrable = !route.reports && run.record.answer === undefined
+  // Should this process die, what nobody reports on is made again under the same id in any case, where it may be;
+  // but it must be the same, and a handler asked again may answer something else.
+  const { reports, isRepeatable = true } = route
+  const deferrable = !reports && isRepeatable && run.record.answer === undefined
   const unclaimed = run.record
   let mayLeave: MayLeave
   try {

@@ -217,6 +217,11 @@ function isOver({ turns }: MessageRecord, { state, content, of }: Send): boolean
   return turns?.[of.turn]?.calls[of.call]?.result !== undefined
 }
 
+/** A claimed call may have run, so whether it is made again is for who makes it to say. */
+function isRetained(record: MessageRecord, send: Send): boolean {
+  return isOver(record, send) || (send.state === 'claimed' && send.content.kind === 'tool')
+}
+
 /**
  * A message that is to run again, at a new place in the partition that its thread now has. It goes on at the first send
  * that did not get there; what did is not sent again. Where nothing was planned yet, it is handled anew; a model is asked on from the
@@ -239,7 +244,7 @@ export function replayed(
     tries: 0,
     revision: record.revision + 1,
     updatedAt: at,
-    sends: record.sends.map((send) => (isOver(record, send) ? send : { ...send, state: 'pending' })),
+    sends: record.sends.map((send) => (isRetained(record, send) ? send : { ...send, state: 'pending' })),
     timeline: withEntry(record.timeline, entry),
   }
 }

@@ -2,7 +2,7 @@ import { defined } from '@parley/shared/defined'
 import type { Attempt, Ending, MessageRecord, Progress, Send, SendState } from './message-record.ts'
 import { carried, handled, withAttempt, withSend } from './progress.ts'
 import { textsOf } from './split-text.ts'
-import type { ToolCall, ToolResult, Turn } from './turn.ts'
+import { MAY_HAVE_RUN, type ToolCall, type ToolResult, type Turn } from './turn.ts'
 
 /** The calls of one turn, as many as an answer may have functions. */
 const MAX_CALLS = 50
@@ -18,6 +18,11 @@ const LEAST_RESULT_BYTES = 1024
 export const HANDED_OFF: Ending = { state: 'done', reason: 'handed_off' }
 
 const NOT_RUN = 'This tool was not run.'
+/** What the model is given of a call that somebody claimed who is gone. */
+export const INTERRUPTED_CALL: ToolResult = {
+  state: 'failed',
+  text: `${MAY_HAVE_RUN} The call was interrupted.`,
+}
 
 /** The message's progress with a further turn: what it says is sent first, then what it calls, in order. */
 export function turnStored(
@@ -102,6 +107,7 @@ export function cutTo(text: string, bytes: number): { text: string; cut?: true }
 
 function resultOf(sends: Send[], turn: number, call: number): ToolResult {
   const send = sends.find(({ of }) => of?.turn === turn && of.call === call)
+  if (send?.state === 'claimed') return INTERRUPTED_CALL
   const isSent = send !== undefined && ['sent', 'delivered', 'read'].includes(send.state)
   return isSent ? { state: 'done', text: 'Sent.' } : { state: 'failed', text: NOT_RUN }
 }

@@ -36,6 +36,9 @@ export interface ToolSource {
   name: string
 }
 
+/** What a model is told first of a call that may have run, and is not made again. */
+export const MAY_HAVE_RUN = 'No usable answer came, so the tool may have run or not.'
+
 /** What a model is told of a call. */
 export interface ToolResult {
   /** `failed` is an answer too: the model decides what follows. */

@@ -9,6 +9,7 @@ import type { ListedTool } from '../../channels/functions/tool-list.ts'
 import { MAX_TOOLS } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
+import { MAY_HAVE_RUN } from '../../message/turn.ts'
 import type { AgentAction } from '../agent.ts'
 import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
 import { type McpTarget, RedirectRefused, withMcpSession } from './mcp-session.ts'
@@ -178,7 +179,8 @@ async function openedCall(opening: Opening, args: JsonObject): Promise<OpenedToo
   // A schema that can't be applied here is the server's to apply.
   if (checked.kind === 'bad_args')
     return { kind: 'invalid', reason: `The argument ${checked.path || '/'} ${checked.reason}.` }
-  return { kind: 'call', url, deliver: (id) => called(opening, args, id) }
+  const { isRepeatable } = tool
+  return { kind: 'call', url, isRepeatable, deliver: (id) => called(opening, args, id) }
 }
 
 async function called({ fetch, server, tool }: Opening, args: JsonObject, id: string): Promise<ToolOutcome> {
@@ -208,7 +210,7 @@ function outcomeOfError(
   if (isFinal || (status !== undefined && status < 500)) return failed(reason, status)
   const neverLeft = causesOf(error).some((one) => one instanceof CallError && one.failure === 'not_sent')
   if (!mayHaveRun || neverLeft) return { kind: 'unreached', reason }
-  return failed(`No usable answer came, so the tool may have run or not. ${reason}`, status)
+  return failed(`${MAY_HAVE_RUN} ${reason}`, status)
 }
 
 const REQUEST_TIMEOUT = -32_001
