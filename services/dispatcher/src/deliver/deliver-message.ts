@@ -63,6 +63,7 @@ async function deliver(run: MessageRun): Promise<RunResult> {
     case 'end':
       return settleEnd(run, prepared.end, prepared.answer)
     case 'failed':
+      await storeHandled(run, prepared.planned)
       return settleFailed(run, prepared)
     case 'ready':
       return sendAll(run, prepared)
@@ -71,15 +72,18 @@ async function deliver(run: MessageRun): Promise<RunResult> {
   }
 }
 
-/** What a handler answered is stored while something else is waited for. */
+/** What a handler answered is stored while something else is waited for, so that it is not asked again. */
+async function storeHandled(run: MessageRun, planned: Planned | undefined): Promise<void> {
+  if (planned?.answer === undefined) return
+  run.take(planned)
+  await run.storeAnswer()
+}
+
 async function waitForConfiguration(
   run: MessageRun,
   { at, planned }: Extract<Prepared, { kind: 'later' }>,
 ): Promise<RunResult> {
-  if (planned?.answer !== undefined) {
-    run.take(planned)
-    await run.storeAnswer()
-  }
+  await storeHandled(run, planned)
   return { kind: 'wait', record: run.record, until: at, for: 'configuration' }
 }
 

@@ -44,6 +44,8 @@ export type Prepared =
       channel: Channel
       outcome: Exclude<Handled, { kind: 'answer' }>
       ms: number
+      /** What the handler has answered, where a function of it can't be looked at. */
+      planned?: Planned
     }
 
 interface PrepareOptions {
@@ -180,6 +182,7 @@ async function withFunctions(
         channel: found.channel,
         outcome: failure,
         ms: performance.now() - started,
+        planned,
       }
     if (failure.code === 'unknown_operation' && isEarly)
       return { kind: 'later', at: now() + LOOKUP_AGAIN_MS, planned }
