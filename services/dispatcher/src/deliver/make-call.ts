@@ -3,7 +3,7 @@ import { agentTypeOf } from '../agents/turns/agents.ts'
 import { failedCall, hasBegun } from '../message/call-result.ts'
 import type { Outcome } from '../message/outcome.ts'
 import { ranAgainAt, withSend } from '../message/progress.ts'
-import type { ToolCall } from '../message/turn.ts'
+import { MAY_HAVE_RUN, type ToolCall } from '../message/turn.ts'
 import { callSettled, handOffSettled } from '../message/turn-progress.ts'
 import type { MessageRun } from './message-run.ts'
 import { type NextSend, sendBy, sendNext } from './send.ts'
@@ -61,8 +61,14 @@ async function openCall(toolbox: Toolbox | undefined, call: ToolCall | undefined
   return toolbox.open(call)
 }
 
-async function settleFailedCall(run: MessageRun, { index }: NextSend, reason: string): Promise<StepResult> {
-  await run.message.commitMerged((record) => callSettled(record, { index, ...failedCall(reason) }))
+async function settleFailedCall(
+  run: MessageRun,
+  { index, send }: NextSend,
+  reason: string,
+): Promise<StepResult> {
+  // Whoever claimed it found it there, and may have made it.
+  const text = send.state === 'claimed' ? `${MAY_HAVE_RUN} ${reason}` : reason
+  await run.message.commitMerged((record) => callSettled(record, { index, ...failedCall(text) }))
   return { kind: 'next' }
 }
 

@@ -43,7 +43,7 @@ async function calling(id: string, { annotations = {}, unreached = 0 } = {}) {
   })
   const stored: Promise<MessageRecord | null>[] = []
   const first = Promise.withResolvers<() => void>()
-  const answers = speaking(
+  const speak = speaking(
     () => ({ tools: [tool('pay', { annotations })] }),
     () => text('paid'),
   )
@@ -53,8 +53,8 @@ async function calling(id: string, { annotations = {}, unreached = 0 } = {}) {
     if (call.headers['idempotency-key'] !== undefined && left-- > 0) return void res.destroy()
     const isCall = call.method === 'POST' && call.json.method === 'tools/call'
     if (isCall) stored.push(system.stored(id))
-    if (isCall && stored.length === 1) first.resolve(() => answers(call, res))
-    else answers(call, res)
+    if (isCall && stored.length === 1) first.resolve(() => speak(call, res))
+    else speak(call, res)
   }
   system.publish(id)
   const answer = await first.promise
@@ -78,6 +78,19 @@ describe('a call of an MCP server whose tool may not run twice', () => {
     expect([stored.length, resultOf(record), record.state]).toEqual([1, MAY_HAVE_RUN, 'delivered'])
     expect(requests[1]?.conversation.at(-1)).toMatchObject({ calls: [{ result: MAY_HAVE_RUN }] })
     expect(record.attempts[0]).toMatchObject({ step: 'killed:0', outcome: 'uncertain', code: 'interrupted' })
+  })
+
+  test('may have run when the server can not be asked for its tools after the instance died', async () => {
+    const { system, stored } = await calling('unlisted')
+    server.respond = (_call, res) => void res.writeHead(401).end()
+    await tools.close()
+    tools = startTools()
+    await system.kill()
+    const record = await system.until('unlisted')
+    expect([stored.length, resultOf(record)?.text]).toEqual([
+      1,
+      expect.stringMatching(/^No usable answer came, so the tool may have run or not\. .* are missing/),
+    ])
   })
 
   test('has the result that its former owner is given after it has lost the lease', async () => {
