@@ -30,7 +30,7 @@ const MAY_HAVE_RUN = {
 }
 const PAID = { state: 'done', text: 'paid' }
 
-/** A message whose model calls a tool of an MCP server, which answers the first call when it is told to. */
+/** A message whose model calls a tool of an MCP server, which respond the first call when it is told to. */
 async function calling(id: string, { annotations = {}, unreached = 0 } = {}) {
   const { model, requests } = script(modelTurn('', [toolCall('pay')]), 'Well.', 'Well.')
   const action = actionOf({ _id: 50, specType: 'mcp', moduleUrl: `${server.url}/mcp` })
