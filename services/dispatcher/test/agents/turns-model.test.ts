@@ -4,6 +4,7 @@ import { MODEL_RUNS } from '../../../../tests/sizes.ts'
 import type { ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
 import type { OpenedTool, ToolOutcome } from '../../src/agents/toolbox.ts'
 import type { Outcome } from '../../src/message/outcome.ts'
+import { INTERRUPTED_CALL } from '../../src/message/turn-progress.ts'
 import type { StoreFailure } from '../intake-model/faulty-messages.ts'
 import { agentLine } from './agent-line.ts'
 import { AgentSystem, lastSaid, modelTurn, toolCall } from './agent-system.ts'
@@ -16,7 +17,7 @@ const SETTLE_MS = 60_000
 const line = agentLine()
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-type Tool = 'works' | 'fails' | 'invalid' | 'say'
+type Tool = 'works' | 'fails' | 'once' | 'invalid' | 'say'
 /** What the model answers for a message: turns with calls, then an answer without. */
 type Plan = { says: boolean; calls: Tool[] }[]
 type Trouble = 'none' | 'later' | 'crash'
@@ -30,6 +31,7 @@ class Conversations {
   toolTrouble: ('none' | 'unreached')[] = []
   sendTrouble: ('none' | 'later')[] = []
   modelMs = 0
+  toolMs = 20
   /** What left, by the id of its send; and in which order it first did. */
   readonly #effects = new Map<string, string>()
   readonly #order: string[] = []
@@ -54,7 +56,7 @@ class Conversations {
 
   /** Everything works again: waits until nothing is left to do, then checks what must hold. */
   async settle(): Promise<void> {
-    Object.assign(this, { modelTrouble: [], toolTrouble: [], sendTrouble: [], modelMs: 0 })
+    Object.assign(this, { modelTrouble: [], toolTrouble: [], sendTrouble: [], modelMs: 0, toolMs: 0 })
     this.system.line.failures = []
     this.system.line.slowMs = 0
     const deadline = performance.now() + SETTLE_MS
@@ -92,12 +94,15 @@ class Conversations {
     const { tag } = JSON.parse(args) as { tag: string }
     if (tool === 'invalid') return { kind: 'invalid', reason: 'no such tool' }
     if (tool === 'say') return { kind: 'say', content: { kind: 'text', text: tag } }
-    return { kind: 'call', deliver: (id) => this.#call(id, tag, tool) }
+    return { kind: 'call', isRepeatable: tool !== 'once', deliver: (id) => this.#call(id, tag, tool) }
   }
 
   async #call(id: string, tag: string, tool: string): Promise<ToolOutcome> {
     const trouble = this.toolTrouble.shift() ?? 'none'
+    if (tool === 'once' && trouble === 'unreached') return { kind: 'unreached', reason: 'it never left' }
+    if (tool === 'once' && this.#effects.has(id)) this.violations.push(`${id} ran twice`)
     await this.#left(id, tag)
+    await pause(this.toolMs)
     if (trouble === 'unreached') return { kind: 'unreached', reason: 'no answer' }
     const state = tool === 'fails' ? 'failed' : 'done'
     return { kind: 'answered', result: { state, text: tag } }
@@ -132,11 +137,14 @@ class Conversations {
       this.violations.push(`${id} is ${record?.state}, not ${expected}: ${JSON.stringify(record)}`)
     if (turns.length !== Math.min(plan.length + 1, MAX_TURNS))
       this.violations.push(`${id} has ${turns.length} turns`)
+    const effects = [...this.#effects.values()]
     const planned = turns.flatMap(({ text, calls }) => [
       ...(text === '' ? [] : [text]),
       ...calls.flatMap(({ tool, args, result }) => {
         if (result === undefined) this.violations.push(`${id} has a call without a result`)
-        return tool === 'invalid' ? [] : [JSON.parse(args).tag as string]
+        const { tag } = JSON.parse(args) as { tag: string }
+        const mayNotHaveRun = result?.text === INTERRUPTED_CALL.text && !effects.includes(tag)
+        return tool === 'invalid' || mayNotHaveRun ? [] : [tag]
       }),
     ])
     const left = (record?.sends ?? []).flatMap((send) => this.#effects.get(send.id) ?? [])
@@ -172,7 +180,7 @@ class Command implements fc.AsyncCommand<object, Conversations> {
   }
 }
 
-const tool = fc.constantFrom<Tool>('works', 'fails', 'invalid', 'say')
+const tool = fc.constantFrom<Tool>('works', 'fails', 'once', 'invalid', 'say')
 const plan = fc.array(
   fc.record({ says: fc.boolean(), calls: fc.array(tool, { minLength: 1, maxLength: 3 }) }),
   { maxLength: MAX_TURNS + 1 },
@@ -191,8 +199,11 @@ const disturbModel = fc
       ),
   )
 const disturbTools = fc
-  .array(fc.constantFrom('none', 'unreached'), { maxLength: 2 })
-  .map((toolTrouble) => new Command(`tools: ${toolTrouble}`, (own) => Object.assign(own, { toolTrouble })))
+  .tuple(fc.array(fc.constantFrom('none', 'unreached'), { maxLength: 2 }), fc.constantFrom(0, 20, 80))
+  .map(
+    ([toolTrouble, toolMs]) =>
+      new Command(`tools: ${toolTrouble} ${toolMs} ms`, (own) => Object.assign(own, { toolTrouble, toolMs })),
+  )
 const disturbSends = fc
   .array(fc.constantFrom('none', 'later'), { maxLength: 2 })
   .map((sendTrouble) => new Command(`sends: ${sendTrouble}`, (own) => Object.assign(own, { sendTrouble })))
