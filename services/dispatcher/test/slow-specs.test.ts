@@ -4,6 +4,10 @@ import { createFindAction } from '@parley/dispatcher/channels/functions/find-act
 import { createFunctions } from '@parley/dispatcher/channels/functions/functions'
 import { createReadOperationCall } from '@parley/dispatcher/channels/functions/operation-call'
 import type { SpecReader } from '@parley/dispatcher/channels/functions/spec-reader'
+import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
+import { deliveryOptions } from './delivery-options.ts'
+import { dispatcherDatabase } from './dispatcher-database.ts'
+import { newRecord } from './new-record.ts'
 
 const SLOW_SPEC = {
   kind: 'retryable',
@@ -79,4 +83,42 @@ test('a function of an action whose spec was too slow for a time is called there
   const attempt = await functions.open(call)
   expect(await attempt.deliver(mayLeave)).toMatchObject({ kind: 'accepted' })
   expect(state.called).toEqual(['https://x.example/1/1/1'])
+})
+
+const database = dispatcherDatabase({ partitions: 1 })
+
+test('a handler whose function waits for a slow spec is asked once', async () => {
+  const { state, functions } = twoActions()
+  const { messages } = database.collections
+  const stored = () => messages.findOne({ _id: 'handled' })
+  const body = JSON.stringify({ extId: 'c', user: {}, thread: {}, answer: {} })
+  await messages.insertOne(newRecord({ _id: 'handled', thread: 't', partition: 0, body, open: true }))
+  let now = Date.now()
+  let asked = 0
+  const callback = { reports: false, deliver: async () => ({ kind: 'accepted', delivered: true }) as const }
+  const deliver = createDeliverMessage(
+    deliveryOptions(callback, {
+      ...{ read: stored, now: () => now, functions },
+      channels: {
+        find: async () => ({
+          ...{ _id: 1, workspace: 1, hook: 'rpc', callback: 'rpc', handlerUrl: 'native:agents/echo' },
+          config: { assistantId: 1 },
+        }),
+      },
+      handle: async () => {
+        asked++
+        return { kind: 'answer', answer: call.message.answer }
+      },
+    }),
+  )
+  const run = async () => {
+    const record = await stored()
+    return deliver(record!, database.leased, (one) => one())
+  }
+  expect(await run()).toMatchObject({ kind: 'wait', for: 'retry' })
+  expect(await stored()).toMatchObject({ attempts: [{ code: 'slow_spec' }], open: true })
+  state.isSlow = false
+  now += 60_000
+  expect(await run()).toEqual({ kind: 'closed' })
+  expect([asked, state.called]).toEqual([1, ['https://x.example/1/1/1']])
 })
