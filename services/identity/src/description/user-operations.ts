@@ -106,6 +106,9 @@ const users: DescribedOperation[] = [
     id: 'changeUser',
     tag,
     summary: 'Change a user',
+    description:
+      "Nobody gives their own role another context than theirs where the role's rules go by it and they do not hold what " +
+      'those could grant.',
     parameters: [idParameter],
     body: { schema: userChange.meta({ id: 'UserPatch' }), example: { name: 'Bruno de Lima' } },
     response: { schema: user, example: { ...userExample, name: 'Bruno de Lima' } },
