@@ -70,9 +70,9 @@ afterEach(async () => {
 /** A partition that runs what arrives; a test says what running does, and until when the lease holds. */
 function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } = {}) {
   const ran: string[] = []
+  const store = createIntakeStore(collections.messages, log)
   const threads: Threads = createThreads({
-    load: ({ workspace, thread }, limit) =>
-      messages.find({ workspace, thread, open: true }).sort({ order: 1 }).limit(limit).toArray(),
+    load: (ref, limit) => store.open({ ...ref, partition: 0 }, limit),
     run: async (record) => {
       const result = await run(record, writeBehind)
       if (result.kind === 'closed') ran.push(record._id)
@@ -80,7 +80,6 @@ function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } =
     },
     concurrency: 4,
   })
-  const store = createIntakeStore(collections.messages, log)
   const committer = createCommitter(collections.messages, 'us')
   const writeBehind = createWriteBehind({
     writer: 'us',
