@@ -33,8 +33,8 @@ export function waitUntilDue({ record, options }: MessageRun): RunResult | undef
 }
 
 /**
- * What may not be called now waits without being tried. Where that lasts longer, the message says so; not one whose
- * send is uncertain, which waits by its own time.
+ * What may not be called now waits without being tried. Where that lasts longer, or others may pass it, the message
+ * says so; not one whose send is uncertain, which waits by its own time.
  */
 export async function waitForEndpoint(
   run: MessageRun,
@@ -43,7 +43,8 @@ export async function waitForEndpoint(
   if (run.record.answer !== undefined) await run.storeAnswer()
   const isUncertain = run.record.sends.some(({ state }) => state === 'claimed')
   const isSaid = run.record.waitingFor === waitingFor
-  if (waitingFor === 'circuit_breaker' && !isUncertain && !isSaid) {
+  const isPassed = run.isPassable && run.record.lane === undefined
+  if ((waitingFor === 'circuit_breaker' || isPassed) && !isUncertain && !isSaid) {
     const progress = letPass(run, postponed(run.record, { due: until, waitingFor, reason }))
     // One that others pass is read from the store when it is due.
     await run.message.commitUnderLease(progress, { deferrable: progress.lane === undefined })

@@ -149,6 +149,8 @@ export interface MessageRecord {
   inbound?: true
   /** When a person took its thread over; nothing that an agent or a handler answers is sent from then on. */
   takenOver?: Date
+  /** When its agent gave its thread to a person. */
+  handedOffAt?: Date
   /** The later message of its thread whose answer is also the answer to this one. */
   gatheredInto?: string
 }
@@ -170,6 +172,7 @@ export type Progress = Pick<MessageRecord, 'state' | 'tries' | 'sends' | 'timeli
       | 'ending'
       | 'gatheredInto'
       | 'transcript'
+      | 'handedOffAt'
     >
   >
 

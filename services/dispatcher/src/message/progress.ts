@@ -205,6 +205,10 @@ export function ranAgainAt({ timeline }: Pick<MessageRecord, 'timeline'>): numbe
   return entry?.at.getTime() ?? 0
 }
 
+/** Whether its agent has given its thread to a person since it was last run again. */
+export const isHandedOff = (record: Pick<MessageRecord, 'handedOffAt' | 'timeline'>): boolean =>
+  (record.handedOffAt?.getTime() ?? 0) > ranAgainAt(record)
+
 /** Whether a model has answered: what died before has turns, but none in them. */
 export const hasTurns = ({ turns = [] }: Pick<MessageRecord, 'turns'>): boolean => turns.length > 0
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import type { Outcome } from '../../src/message/outcome.ts'
 import { agentLine } from './agent-line.ts'
-import { modelTurn, toolCall } from './agent-system.ts'
+import { type AgentBehaviour, modelTurn, toolCall } from './agent-system.ts'
 import { note, script } from './scripted-model.ts'
 
 const line = agentLine()
@@ -203,10 +203,11 @@ describe('a hand-off', () => {
   } as const
 
   /** A hand-off whose URL answers so from its first attempt on. */
-  function handOffTo(deliver: () => Promise<Outcome>) {
+  function handOffTo(deliver: () => Promise<Outcome>, behaviour: Partial<AgentBehaviour> = {}) {
     const { model } = script(modelTurn('', [toolCall('handOff')]))
     let given = 0
     const system = line.start({
+      ...behaviour,
       model,
       open: () => ({ kind: 'handOff', reason: 'x' }),
       parts: {
@@ -248,5 +249,49 @@ describe('a hand-off', () => {
       sends: [{ state: 'delivered' }],
     })
     expect(given()).toBe(1)
+  })
+
+  test('whose instance dies while the URL is told is told again, and gives the thread once', async () => {
+    const told = Promise.withResolvers<void>()
+    let times = 0
+    const { system, given } = handOffTo(async () => {
+      if (++times > 1) return { kind: 'accepted', delivered: true }
+      told.resolve()
+      return new Promise(() => {})
+    })
+    system.publish('cut off')
+    await told.promise
+    await system.kill()
+    expect(await system.until('cut off')).toMatchObject({ state: 'done', reason: 'handed_off' })
+    expect({ times, given: given() }).toEqual({ times: 2, given: 1 })
+  })
+
+  test('that finds no call free at its host gives the thread once, and lets pass what follows in it', async () => {
+    let isFull = true
+    const wait = () => ({ kind: 'wait', until: Date.now() + 50, for: 'host', reason: 'busy' }) as const
+    const { system, given } = handOffTo(async () => ({ kind: 'accepted', delivered: true }), {
+      options: {
+        endpoints: { enter: () => (isFull ? wait() : { kind: 'entered', leave: () => {} }) },
+      },
+    })
+    system.publish('crowded')
+    await system.until('crowded', ({ lane }) => lane !== undefined)
+    system.publish('reply', { answer: { message: 'A person here.' } })
+    expect((await system.until('reply')).state).toBe('delivered')
+    expect((await system.stored('crowded'))?.open).toBe(true)
+    isFull = false
+    expect(await system.until('crowded')).toMatchObject({ state: 'done', reason: 'handed_off' })
+    expect(given()).toBe(1)
+  })
+
+  test('that the URL does not take in the time of a message is not followed by anything the agent says', async () => {
+    const until = Date.now() + 2_500
+    const { system } = handOffTo(
+      async () => (Date.now() < until ? failing.unreached : { kind: 'accepted', delivered: true }),
+      { config: { messageTimeoutSeconds: 2, fallbackMessage: 'Sorry.' } },
+    )
+    system.publish('late')
+    expect(await system.until('late')).toMatchObject({ state: 'done', reason: 'handed_off' })
+    expect(system.sent).toEqual([])
   })
 })
