@@ -27,10 +27,9 @@ export async function publishAgain(options: {
   const { broker, publisher, layouts } = options
   const lost = options.lost.toSorted((a, b) => a.trace.offset - b.trace.offset)
   const offsets = lost.map(({ trace }) => trace.offset)
-  const logged = await broker.withChannel((channel) => readLogged(channel, offsets))
+  const { logged, readTo } = await broker.withChannel((channel) => readLogged(channel, offsets))
   const found = new Map(logged.map((delivery) => [offsetOf(delivery), delivery]))
   const exchange = layoutExchange(connectedLayout(await readLayout(layouts)))
-  const furthest = Math.max(...found.keys())
   const published: string[] = []
   const gone: string[] = []
   for (const { _id, trace } of lost) {
@@ -38,20 +37,25 @@ export async function publishAgain(options: {
     if (delivery?.properties.messageId === _id) {
       await publishTo(publisher, exchange, delivery)
       published.push(_id)
-    } else if (delivery !== undefined || trace.offset < furthest) gone.push(_id)
+    } else if (delivery !== undefined || trace.offset < readTo) gone.push(_id)
   }
   return { published, gone }
 }
 
 /**
  * Reads messages, with their bodies, from the log stream again: those of `offsets` (ascending) that lie within
- * 2,000 entries of the first, as far as they can be read within 5 s. The stream may have dropped some.
+ * 2,000 entries of the first, as far as they can be read within 5 s, and up to which offset it was read. The stream may
+ * have dropped some, and then it begins behind them.
  */
-async function readLogged(channel: Channel, offsets: number[]): Promise<ConsumeMessage[]> {
+async function readLogged(
+  channel: Channel,
+  offsets: number[],
+): Promise<{ logged: ConsumeMessage[]; readTo: number }> {
   const [first = 0] = offsets
   const missing = new Set(offsets.filter((offset) => offset < first + SPAN))
   const last = Math.max(...missing)
-  const found: ConsumeMessage[] = []
+  const logged: ConsumeMessage[] = []
+  let readTo = -1
   await channel.prefetch(PREFETCH)
   await new Promise<void>((resolve, reject) => {
     const late = setTimeout(resolve, READ_MS)
@@ -61,14 +65,16 @@ async function readLogged(channel: Channel, offsets: number[]): Promise<ConsumeM
     }
     channel.once('close', done)
     const take = (delivery: ConsumeMessage | null) => {
-      if (delivery === null) return done()
-      if (missing.has(offsetOf(delivery))) found.push(delivery)
-      if (offsetOf(delivery) >= last) return done()
+      // Others come until the channel is closed.
+      if (delivery === null || readTo >= last) return done()
+      readTo = offsetOf(delivery)
+      if (missing.has(readTo)) logged.push(delivery)
+      if (readTo >= last) return done()
       channel.ack(delivery)
     }
     channel.consume(LOG_QUEUE, take, { arguments: { 'x-stream-offset': first } }).catch(reject)
   })
-  return found
+  return { logged, readTo }
 }
 
 function publishTo(
