@@ -191,6 +191,19 @@ test('another slot for a send moves the rate of its person by as much as it is l
   expect(sinceFirst).toBeLessThan(moved + PERSON_INTERVAL_MS)
 })
 
+test("a number goes on at its rate after Redis's clock was set back, and so does each of its persons", async () => {
+  const [sendRateLimit] = instances()
+  const keys = { number: 'set back', person: 'ana' }
+  const anHourLater = Date.now() + 3_600_000
+  for (const key of ['pace:{set back}', 'pace:{set back}:ana']) await connections[0]?.set(key, anHourLater)
+  const slot = await sendRateLimit?.slot(keys)
+  expect(slot?.kind).toBe('reserved')
+  expect((slot?.at ?? 0) - Date.now()).toBeLessThan(1_000)
+  await connections[0]?.set('pace:{set back}', anHourLater)
+  await sendRateLimit?.count(keys)
+  expect((await sendRateLimit?.slot(keys))?.kind).toBe('reserved')
+})
+
 describe('while Redis is unavailable', () => {
   test('an instance whose clock was ahead does not wait for its time to come again', async () => {
     const [sendRateLimit] = instances()

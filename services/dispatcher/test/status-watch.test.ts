@@ -161,6 +161,26 @@ describe('a missing status', () => {
     await watch.close()
   })
 
+  test('says something soon after a clock that was ahead is set back', async () => {
+    let ahead = 0
+    const watch = await watching('set back', () => Date.now() + ahead)
+    await eventually(() => watch.clearSince())
+    answer = 503
+    await eventually(() => (watch.clearSince() === undefined ? true : undefined))
+    answer = 200
+    ahead = 3_600_000
+    const isAhead = (since: number) => since > Date.now() + ahead / 2
+    await eventually(() => (isAhead(clearOf(watch)) ? true : undefined))
+    const work = applied()
+    const consumers = STATUS_QUEUES.map((queue) => consume(queue, { work }))
+    await eventually(() => (isAhead(watch.consumedUntil()) ? true : undefined))
+    ahead = 0
+    await eventually(() => (clearOf(watch) <= Date.now() ? true : undefined))
+    await eventually(() => (watch.consumedUntil() <= Date.now() ? true : undefined))
+    await watch.close()
+    await Promise.all(consumers.map((consumer) => consumer.close()))
+  })
+
   test('says nothing while statuses of any queue are not applied', async () => {
     const watch = await watching('stuck')
     const gate = Promise.withResolvers<void>()

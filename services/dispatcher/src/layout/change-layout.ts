@@ -99,6 +99,8 @@ function createSteps(options: ChangeOptions & { isActive(): boolean; renew(): Pr
   const endsPublishedAt = new Map<number, number>()
   /** When the request to replace a generation was first seen here. */
   const requestSeenAt = new Map<number, number>()
+  /** By the monotonic clock of this instance: whoever began to drain may have had another time. */
+  const drainSeenAt = new Map<number, number>()
   const write = async (layout: LayoutRecord, update: mongo.UpdateFilter<LayoutRecord>) => {
     const { _id, generation, change } = layout
     const phase = change === undefined ? { change: { $exists: false } } : { 'change.phase': change.phase }
@@ -139,11 +141,13 @@ function createSteps(options: ChangeOptions & { isActive(): boolean; renew(): Pr
     await write(layout, { $set: { 'change.phase': 'draining', 'change.switchedAt': new Date() } })
     log.info({ partitions: next.partitions }, 'messages go to the queues of the next partitions')
   }
-  const drain = async (layout: LayoutRecord, { switchedAt }: LayoutChange) => {
-    if (Date.now() - (switchedAt?.getTime() ?? 0) < SETTLE_MS) return
+  const drain = async (layout: LayoutRecord) => {
+    const now = performance.now()
+    const seenAt = drainSeenAt.get(layout.generation) ?? now
+    drainSeenAt.set(layout.generation, seenAt)
+    if (now - seenAt < SETTLE_MS) return
     const left = await partitions.find({ drained: { $ne: true } }, { projection: { _id: 1 } }).toArray()
     if (left.length === 0) return write(layout, { $set: { 'change.phase': 'moving' } })
-    const now = performance.now()
     const due = left.filter(({ _id }) => now - (endsPublishedAt.get(_id) ?? -END_AGAIN_MS) >= END_AGAIN_MS)
     for (const { _id } of due) endsPublishedAt.set(_id, now)
     await Promise.all(due.map(({ _id }) => publishEnd(publisher, layout, _id)))

@@ -75,7 +75,8 @@ export function watchStatuses(options: {
       hasClosed = true
       log.warn('delivery statuses are delayed: gateway, webhook or broker is unavailable')
     }
-    since = isWhole ? (since ?? now()) : undefined
+    // A clock that was set back has not reached the time since when it says so.
+    since = isWhole ? Math.min(since ?? now(), now()) : undefined
   }
   /** What the others have seen counts for an instance that has just started, not for one that has seen it closed. */
   const shareIntake = async () => {
@@ -90,6 +91,8 @@ export function watchStatuses(options: {
     if (now() - askedAt > ASKED_FOR_MS) return
     const found = await collections.instances.findOne({ _id: instance }, { maxTimeMS: REQUEST_MS })
     for (const [queue, marker] of markers.entries()) {
+      if (Math.max(marker.sentAt, marker.consumedUntil) > now())
+        Object.assign(marker, { sentAt: 0, isBack: true, consumedUntil: 0 })
       if (!marker.isBack && found?.statusMarkers?.[queue] === marker.number) {
         marker.isBack = true
         marker.consumedUntil = marker.sentAt

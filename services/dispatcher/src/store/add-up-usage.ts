@@ -51,9 +51,11 @@ export async function addUpUsage(
   { usage, usageHours, usageState }: UsageCollections,
   { now, active }: { now: number; active(): boolean },
 ): Promise<void> {
-  const end = hourOf(new Date(now - LATE_MS)).getTime()
   for (;;) {
     const state = await usageState.findOne({ _id: 'usage' })
+    // The lease is dated by the database's clock: one that is ahead of it ends no hour early.
+    const latest = state?.expiresAt === undefined ? now : state.expiresAt.getTime() - LEASE_MS
+    const end = hourOf(new Date(Math.min(now, latest) - LATE_MS)).getTime()
     const from = state?.addedUpTo ?? new Date(0)
     await usage.deleteMany({ at: { $lt: new Date(from.getTime() - READERS_MS) } })
     const [oldest] = await usage

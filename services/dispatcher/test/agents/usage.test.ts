@@ -5,6 +5,7 @@ import { Registry } from 'prom-client'
 import { createUsage, type Usage } from '../../src/agents/usage/usage.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { addUpUsage } from '../../src/store/add-up-usage.ts'
+import type { UsageEntry } from '../../src/store/usage-records.ts'
 import { SUMS } from '../../src/store/usage-records.ts'
 import { agentLine } from './agent-line.ts'
 import { modelTurn, toolCall } from './agent-system.ts'
@@ -151,6 +152,28 @@ describe('what models are used for', () => {
     expect(await usedBy(workspace)).toEqual({ entries: {}, hours: before })
     await line.collections.usageState.deleteMany({})
   })
+})
+
+test('an instance whose clock is ahead adds no hour up that is not over', async () => {
+  const { usage, usageState } = line.collections
+  const now = new Date('2026-11-25T12:15:00Z').getTime()
+  await usageState.updateOne(
+    { _id: 'usage' },
+    { $set: { expiresAt: new Date(now + 120_000) } },
+    { upsert: true },
+  )
+  const entry = {
+    workspace: 0,
+    channel: 'c',
+    provider: 'openai',
+    model: 'm',
+    inputTokens: 1,
+    outputTokens: 1,
+  }
+  await usage.insertOne({ ...entry, _id: 'early', at: new Date(now - HOUR_MS) } as UsageEntry)
+  await addUpUsage(line.collections, { now: now + HOUR_MS, active: always })
+  expect((await usageState.findOne({ _id: 'usage' }))?.addedUpTo).toEqual(new Date('2026-11-25T12:00:00Z'))
+  await usageState.deleteMany({})
 })
 
 describe("a channel's dailyTokens", () => {

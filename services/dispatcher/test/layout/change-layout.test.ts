@@ -107,6 +107,19 @@ describe('a change', () => {
     expect(await takenUpTo('messages.p3', 'last')).not.toContain('2')
   })
 
+  test('goes on although the instance that began it, and is gone, had a clock that was ahead', async () => {
+    const { collections } = world
+    await world.prepare()
+    await underChange('draining', 16)
+    await collections.layouts.updateOne(
+      {},
+      { $set: { 'change.switchedAt': new Date(Date.now() + 3_600_000) } },
+    )
+    await collections.partitions.updateMany({}, { $set: { drained: true } })
+    await world.startInstance()
+    await eventually(async () => ((await world.layout()).generation === 2 ? true : undefined))
+  })
+
   test('gives open messages to the partitions of their slots, and their sequence numbers go on growing', async () => {
     const { collections, startSession } = world
     await world.prepare()

@@ -156,18 +156,28 @@ function entriesOf(
 /** While the database is unavailable it is tried again, for a minute. */
 async function writeBatch(collections: UsageCollections, entries: UsageEntry[]): Promise<void> {
   const deadline = performance.now() + WRITE_FOR_MS
+  let known: Set<string> | undefined
   for (;;) {
     try {
-      const known = new Set(await insertNew(collections.usage, entries))
+      // Before the first insert, whose answer may be lost: what it brought in is not to be taken for known.
+      known ??= await knownOf(collections, entries)
+      await insertNew(collections.usage, entries)
+      const before = known
       return await addTokens(
         collections,
-        entries.filter((one) => !known.has(one)),
+        entries.filter(({ _id }) => !before.has(_id)),
       )
     } catch (error) {
       if (!isUnavailable(error) || performance.now() > deadline) throw error
       await new Promise((resolve) => setTimeout(resolve, WRITE_AGAIN_MS))
     }
   }
+}
+
+async function knownOf({ usage }: UsageCollections, entries: UsageEntry[]): Promise<Set<string>> {
+  const ids = entries.map(({ _id }) => _id)
+  const known = await usage.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray()
+  return new Set(known.map(({ _id }) => _id))
 }
 
 /** A crash between the two writes leaves the tokens of a batch out of the budget, never out of the usage. */

@@ -37,6 +37,8 @@ const PERSON_TOLERANCE_MS = PERSON_INTERVAL_MS * (PERSON_BURST - 1) - PERSON_MAR
 const SLOW_MS = 3_000
 /** A slot missed by more was reserved by a clock that was set since. */
 const MAX_LATE_MS = 10_000
+/** What Redis has further ahead is by a clock of its that was set back since, or of a node that was the primary before. */
+const MAX_AHEAD_MS = 60_000
 /** The share of one instance while the instances can't agree: there may be eight. */
 const ALONE = 8
 
@@ -51,7 +53,9 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local interval, person_interval, person_tolerance, ahead = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 if redis.call('EXISTS', KEYS[3]) == 1 then interval = interval * 2 end
+local max_ahead = tonumber(ARGV[8])
 local number = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now)
+if number - now > max_ahead then number = now end
 local take = function()
   redis.call('SET', KEYS[1], string.format('%.3f', number + interval), 'PX', math.ceil(number + interval - now + 1000))
   return { 'reserved', math.ceil(number), math.floor(now) }
@@ -59,6 +63,7 @@ end
 if ARGV[5] == 'another' then
   number = math.max(number, now + tonumber(ARGV[6]))
   local person = tonumber(redis.call('GET', KEYS[2]) or 0)
+  if person - now > person_tolerance + person_interval + max_ahead then person = now end
   if person > now then
     person = person + number - now + tonumber(ARGV[7])
     redis.call('SET', KEYS[2], string.format('%.3f', person), 'PX', math.ceil(person - now + 1000))
@@ -66,6 +71,7 @@ if ARGV[5] == 'another' then
   return take()
 end
 local person = math.max(tonumber(redis.call('GET', KEYS[2]) or 0), number)
+if person - number > person_tolerance + person_interval + max_ahead then person = number end
 local person_free = person - person_tolerance
 if person_free > number then return { 'person_busy', math.ceil(person_free), math.floor(now) } end
 if number - now > ahead then return { 'number_busy', math.ceil(number - ahead / 2), math.floor(now) } end
@@ -75,7 +81,9 @@ return take()
 const COUNT_SCRIPT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
-local number = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now) + tonumber(ARGV[1])
+local number = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now)
+if number - now > tonumber(ARGV[2]) then number = now end
+number = number + tonumber(ARGV[1])
 redis.call('SET', KEYS[1], string.format('%.3f', number), 'PX', math.ceil(number - now + 1000))
 return 0
 `
@@ -111,6 +119,7 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
         request,
         roundTrip,
         late ?? 0,
+        MAX_AHEAD_MS,
       )
       const [kind, at, theirs] = answer as [RateDecision['kind'], number, number]
       roundTrip = performance.now() - began
@@ -147,7 +156,7 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
     anotherSlot: async (keys, missedAt) => ({ kind: 'reserved', at: (await find(keys, missedAt)).at }),
     async count(keys) {
       await redis
-        .eval(COUNT_SCRIPT, 1, redisKeys(keys)[0], NUMBER_INTERVAL_MS)
+        .eval(COUNT_SCRIPT, 1, redisKeys(keys)[0], NUMBER_INTERVAL_MS, MAX_AHEAD_MS)
         .catch(() => reportUnavailable(true))
     },
     async slowDown(keys) {
