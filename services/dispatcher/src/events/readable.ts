@@ -50,7 +50,7 @@ export function createReadable(options: {
       const stored = storedOf(options, resource)
       const isReadable =
         stored === undefined
-          ? (one: Delivery) => decision.test(documentIn(one))
+          ? testOfEvent(decision.test)
           : await testOfStored(stored, { workspace, some, filter: decision.filter })
       for (const one of some) if (isReadable(one)) readable.add(one)
     }
@@ -82,6 +82,14 @@ function storedOf({ messages, threads }: Looked, resource: string): Stored | und
   }
 }
 
+/** By the documents in the events. One that is deleted, or too large for an event, can't be read. */
+function testOfEvent(test: (document: object) => boolean): (one: Delivery) => boolean {
+  return (one) => {
+    const document = documentIn(one)
+    return document !== undefined && test(document)
+  }
+}
+
 /** By the documents as they are now; those that are gone can't be read. */
 async function testOfStored(
   { collection, idOf }: Stored,
@@ -107,9 +115,8 @@ export function resourceOf({ event }: Pick<Delivery, 'event'>): string {
   return OF_RUNTIME[group] ?? resource
 }
 
-/** The document that rules look at, as it is in the event. */
-function documentIn({ payload }: Delivery): object {
+/** The document that rules look at, as it is in the event; undefined where the event does not have the whole of it. */
+function documentIn({ payload }: Delivery): object | undefined {
   const { data } = parseJson(payload) as { data: Record<string, unknown> }
-  const document = data.document ?? data.task ?? data.subscription ?? data
-  return document as object
+  return (data.document ?? data.task ?? undefined) as object | undefined
 }

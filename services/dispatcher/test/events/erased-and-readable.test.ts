@@ -26,6 +26,12 @@ const insert = (...deliveries: ReturnType<typeof about>[]) =>
 const left = async () =>
   (await database.collections.deliveries.find().sort({ order: 1 }).toArray()).map(({ record }) => record)
 
+const watcher = {
+  account: { _id: 1, username: 'eva', name: 'Eva', profile: 1, context: {} },
+  workspace: { _id: 1, name: 'acme', namespace: 'acme', host: '' },
+  role: { _id: 1, name: 'WATCHER', version: 1 },
+}
+
 test('with a thread the deliveries of its messages go, also of those that ended before, and no others', async () => {
   await collectionsOf(database.connection).messages.insertMany([
     newRecord({ _id: 'a', thread: 't', channel: 'here' }),
@@ -58,13 +64,7 @@ test('an account gets the events of those threads alone that it may read', async
   const asked: string[] = []
   const readable = createReadable({
     ...collectionsOf(database.connection),
-    identity: {
-      get: async () => ({
-        account: { _id: 1, username: 'eva', name: 'Eva', profile: 1, context: {} },
-        workspace: { _id: 1, name: 'acme', namespace: 'acme', host: '' },
-        role: { _id: 1, name: 'WATCHER', version: 1 },
-      }),
-    },
+    identity: { get: async () => watcher },
     authorizer: {
       decide: async (_caller: unknown, resource: string) => {
         asked.push(resource)
@@ -76,4 +76,32 @@ test('an account gets the events of those threads alone that it may read', async
   const allowed = await readable({ workspace: 1, account: 1 }, deliveries)
   expect([...allowed].map(({ record }) => record)).toEqual([`threads/${publicId(there)}`])
   expect(asked).toEqual(['threads'])
+})
+
+test('an account whose role has rules gets no event of a document that is deleted, or of which it has a part', async () => {
+  const whole = { _id: 1, name: 'a', account: 5 }
+  const change = (document: object | null) => ({ resource: 'configs', _id: 1, version: 2, document })
+  await database.collections.deliveries.deleteMany({})
+  await insert(
+    { ...about('configs/1', 'configuration.configs.updated'), data: change(whole) },
+    { ...about('configs/2', 'configuration.configs.deleted'), data: change(null) },
+    { ...about('tasks/3', 'task.completed'), data: { _id: 3, task: whole } },
+    {
+      ...about('subscriptions/4', 'subscription.disabled'),
+      data: { subscription: { _id: 4, url: 'https://a' } },
+    },
+  )
+  const deliveries = await database.collections.deliveries.find().toArray()
+  const readableBy = (kind: 'some' | 'all') =>
+    createReadable({
+      ...collectionsOf(database.connection),
+      identity: { get: async () => watcher },
+      authorizer: {
+        decide: async () => ({ kind, test: ({ account }: { account?: number }) => account !== 9 }),
+      } as never,
+    })({ workspace: 1, account: 1 }, deliveries)
+  const records = async (kind: 'some' | 'all') =>
+    [...(await readableBy(kind))].map(({ record }) => record).toSorted()
+  expect(await records('some')).toEqual(['configs/1', 'tasks/3'])
+  expect(await records('all')).toEqual(['configs/1', 'configs/2', 'subscriptions/4', 'tasks/3'])
 })
