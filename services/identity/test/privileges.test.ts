@@ -1,7 +1,8 @@
-import { beforeEach, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Parsed } from '@parley/local/testing/service-under-test'
 import { administeredWorkspace } from './administered-workspace.ts'
 import { newRegistration } from './identity-server.ts'
+import { pauseNextWrite, resumeWrites } from './pause-write.ts'
 
 const workspace = administeredWorkspace()
 const { addUser, as, asAdmin } = workspace
@@ -64,9 +65,25 @@ describe('somebody who writes roles without holding everything', () => {
   })
 })
 
+const patch = (caller: Parsed, user: Parsed, change: object) =>
+  as(caller.token)('PATCH', `/rest/users/${user._id}`, change)
+const USERS = { schema: "{{resource}} in ['users', 'tokens']", read: ALL, write: ALL }
+/** A role of the workspace that may administer users, and has one more entry. */
+const addRole = async (name: string, entry: object) =>
+  (await asAdmin('POST', '/rest/roles', { name, permissions: [USERS, entry] })).json
+const addNobody = async () => {
+  await asAdmin('POST', '/rest/roles', { name: 'NOBODY', permissions: [] })
+  return addUser('NOBODY')
+}
+const create = (caller: Parsed, role: string, change: Record<string, unknown> = {}) => {
+  const { namespace: _none, ...user } = newRegistration(change)
+  return as(caller.token)('POST', '/rest/users', { ...user, role })
+}
+const invite = (caller: Parsed, role: string) =>
+  as(caller.token)('POST', '/rest/invitations', { email: newRegistration().email, role })
+
 describe('a role whose rules go by the context', () => {
-  const patch = (caller: Parsed, user: Parsed, change: object) =>
-    as(caller.token)('PATCH', `/rest/users/${user._id}`, change)
+  afterEach(resumeWrites)
   let lead: Parsed
   beforeEach(async () => {
     const team = '{{doc.config.team}} == {{account.context.team}}'
@@ -80,28 +97,97 @@ describe('a role whose rules go by the context', () => {
     expect((await asAdmin('PATCH', `/rest/users/${lead._id}`, { context })).status).toBe(200)
   })
 
-  test('gets no other context from somebody who has it: neither they themselves nor others of it', async () => {
+  test('gets no context that gives more from who has it: neither they themselves nor others of it', async () => {
     const other = await addUser('LEAD')
-    for (const user of [lead, other]) {
-      await forbidden(patch(lead, user, { context: { team: 'two' } }))
-      await forbidden(patch(lead, user, { context: {} }))
-    }
-    expect((await patch(lead, other, { context: { team: 'one' } })).status).toBe(200)
+    for (const user of [lead, other]) await forbidden(patch(lead, user, { context: { team: 'two' } }))
+    for (const context of [{ team: 'one' }, { team: 'one', since: 2020 }, {}])
+      expect((await patch(lead, other, { context })).status).toBe(200)
     expect((await patch(lead, lead, { name: 'New' })).status).toBe(200)
   })
 
   test('is not given to somebody with another context by who has it', async () => {
-    const nobody = [{ schema: 'false', read: '', write: '' }]
-    await asAdmin('POST', '/rest/roles', { name: 'NOBODY', permissions: nobody })
-    const other = await addUser('NOBODY')
+    const other = await addNobody()
     expect((await patch(lead, other, { context: { team: 'two' } })).status).toBe(200)
     await forbidden(patch(lead, other, { role: 'LEAD' }))
     expect((await patch(lead, other, { role: 'LEAD', context: { team: 'one' } })).status).toBe(200)
   })
 
+  test('is not given to somebody who gets another context at the same moment', async () => {
+    const other = await addNobody()
+    const write = pauseNextWrite('updateOne', 'accounts')
+    const promoted = patch(lead, other, { role: 'LEAD' })
+    await write.reached
+    expect((await patch(lead, other, { context: { team: 'two' } })).status).toBe(200)
+    write.release()
+    expect((await promoted).json.code).toBe('precondition_failed')
+    expect((await asAdmin('GET', `/rest/users/${other._id}`)).json.role).toBe(other.role)
+  })
+
+  test('is given to new users, to whom those rules give nothing', async () => {
+    expect((await create(lead, 'LEAD')).status).toBe(200)
+    expect((await invite(lead, 'LEAD')).status).toBe(200)
+  })
+
   test('hinders nobody whose own role has no such rule', async () => {
     expect((await patch(clerk, clerk, { context: { team: 'two' } })).status).toBe(200)
   })
+})
+
+describe('a role that has more without a context', () => {
+  let restricted: Parsed
+  beforeEach(async () => {
+    await addRole('FREE', { schema: '!{{account.context.restricted}}', read: ALL, write: ALL })
+    restricted = await addUser('FREE')
+  })
+  const restrict = () => asAdmin('PATCH', `/rest/users/${restricted._id}`, { context: { restricted: true } })
+
+  test('is given to nobody by somebody whose context restricts them', async () => {
+    const nobody = await addNobody()
+    expect((await restrict()).status).toBe(200)
+    await forbidden(create(restricted, 'FREE'))
+    await forbidden(invite(restricted, 'FREE'))
+    await forbidden(patch(restricted, nobody, { role: 'FREE' }))
+    const context = { restricted: true }
+    expect((await patch(restricted, nobody, { role: 'FREE', context })).status).toBe(200)
+  })
+
+  test('is not got by an invitation of somebody whom their context restricts since', async () => {
+    const { json } = await invite(restricted, 'FREE')
+    expect((await restrict()).status).toBe(200)
+    const body = { token: json.token, name: 'x', password: 'a new password' }
+    const accepted = await workspace.identity.call('POST', '/api/auth/accept-invitation', { body })
+    expect(accepted.json.code).toBe('invalid_invitation')
+  })
+})
+
+describe('a role whose rules go by the name', () => {
+  let plain: Parsed
+  beforeEach(async () => {
+    await addRole('NAMED', { schema: "{{account.name}}.startsWith('Lead ')", read: ALL, write: ALL })
+    plain = await addUser('NAMED')
+  })
+
+  test('gets no name by which it has more, from who has it', async () => {
+    const other = await addUser('NAMED')
+    for (const user of [plain, other]) {
+      await forbidden(patch(plain, user, { name: 'Lead Bob' }))
+      expect((await patch(plain, user, { name: 'Bob', phone: '1' })).status).toBe(200)
+    }
+    await forbidden(create(plain, 'NAMED', { name: 'Lead Bob' }))
+    expect((await create(plain, 'NAMED', { name: 'Bob' })).status).toBe(200)
+  })
+
+  test('is not given by an invitation, which is accepted with any name', async () => {
+    await forbidden(invite(plain, 'NAMED'))
+  })
+})
+
+test('a role that excepts the id of who has it is given to nobody by them', async () => {
+  const role = await addRole('OTHERS', { schema: 'false' })
+  const excepted = await addUser('OTHERS')
+  const rule = { schema: `{{account._id}} != ${excepted._id}`, read: ALL, write: ALL }
+  await asAdmin('PATCH', `/rest/roles/${role._id}`, { permissions: [USERS, rule] })
+  await forbidden(create(excepted, 'OTHERS'))
 })
 
 describe('somebody who has more than the caller', () => {

@@ -50,6 +50,7 @@ describe('users', () => {
     for (const path of [`/rest/users/${user._id}`, `/rest/workspaces/${workspace.admin.workspace._id}`]) {
       const changed = await asAdmin('PATCH', path, { context: JSON.parse(odd) })
       expect([changed.status, JSON.stringify(changed.json.context)]).toEqual([200, context])
+      expect((await asAdmin('PATCH', path, { name: 'New' })).status).toBe(200)
       expect(JSON.stringify((await asAdmin('GET', path)).json.context)).toBe(context)
     }
     const me = await as(user.token)('POST', '/api/auth/me', {})

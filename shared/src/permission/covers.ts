@@ -1,15 +1,16 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Access, PermissionEntry } from './decide.ts'
 import { parsePart } from './entry.ts'
-import { type Expression, literal, type Path, partsOf } from './expression.ts'
-import { type FoldScope, fold } from './fold.ts'
+import { type Chain, type Expression, literal, type Path, partsOf } from './expression.ts'
+import { type FoldScope, fold, isKnown } from './fold.ts'
 import { RULED_RESOURCES } from './ruled-resources.ts'
-import { grants, workspaceOf } from './values.ts'
+import { grants, valueAt, workspaceOf } from './values.ts'
 import { Work, WorkExceeded } from './work.ts'
 
 /** Stands for every resource that has no name here. */
 const ANY_OTHER = '(any other resource)'
-/** What of an account is the same for everyone to whom an entry may be granted. */
-const COMMON_ACCOUNT_KEYS = ['_id', 'workspace']
+/** What of an account is its own, and nobody chooses. */
+const IDS = ['_id', 'profile']
 const ACCESSES: readonly Access[] = ['read', 'write']
 /** What one comparison of roles may cost, in the steps of `Work`: twice what a decision may. */
 const BUDGET = 1_200_000
@@ -19,34 +20,54 @@ interface Grantor {
   account: object
 }
 
+/** An account that gets or has what is granted: each of its members is known as a whole, others are not. */
+type Grantee = object
+
 /**
  * Whether somebody who has these permissions may grant `granted`, as Kubernetes decides for RBAC: each entry equals
- * one that they have, or they have everything, without a condition, of each resource of which the entry grants
- * something. What an entry makes of the account that it is granted to is not known, so it counts as granting. What
- * takes more work to compare than the budget allows is not covered.
+ * one that they have and means the same for the grantee, or they have everything, without a condition, of each resource
+ * of which the entry grants something. Of a grantee who is not named nothing is known but the workspace, and what an
+ * entry makes of what is not known counts as granting. What takes more work to compare than the budget allows is not
+ * covered.
  */
-export function covers(grantor: Grantor, granted: readonly PermissionEntry[]): boolean {
+export function covers(
+  grantor: Grantor,
+  granted: readonly PermissionEntry[],
+  grantee: Grantee = { workspace: valueAt(grantor.account, ['workspace']) },
+): boolean {
   try {
-    return coversAll(grantor, granted, new Work(BUDGET))
+    return coversAll({ grantor, granted, grantee, work: new Work(BUDGET) })
   } catch (error) {
     if (error instanceof WorkExceeded) return false
     throw error
   }
 }
 
-function coversAll(grantor: Grantor, granted: readonly PermissionEntry[], work: Work): boolean {
+interface Comparison {
+  grantor: Grantor
+  granted: readonly PermissionEntry[]
+  grantee: Grantee
+  work: Work
+}
+
+function coversAll({ grantor, granted, grantee, work }: Comparison): boolean {
+  const isSame = isSameFor(grantor.account, grantee)
+  const own = new Set(grantor.permissions.filter(isSame).map(textOf))
+  const others = granted.filter((entry) => !own.has(textOf(entry)))
+  if (others.length === 0) return true
   // An admin's entry says nothing of a resource, so that nothing has to be compared.
   const everywhere = hasAllOf({ ...grantor, permissions: grantor.permissions.filter(namesNoResource), work })
   const open = ACCESSES.filter((access) => !everywhere(ANY_OTHER, access))
   if (open.length === 0) return true
-  const own = new Set(grantor.permissions.filter(isSameForEveryone).map(textOf))
   const has = hasAllOf({ ...grantor, work })
   const workspace = workspaceOf(grantor.account)
   return granted.every(
     (entry) =>
       own.has(textOf(entry)) ||
       resourcesNamedBy(entry).every((resource) =>
-        grantedBy(entry, { resource, workspace, work }, open).every((access) => has(resource, access)),
+        grantedBy(entry, { resource, account: grantee, workspace, work }, open).every((access) =>
+          has(resource, access),
+        ),
       ),
   )
 }
@@ -87,23 +108,60 @@ function textOf({ schema, read, write }: PermissionEntry): string {
   return JSON.stringify([part(schema), part(read), part(write)])
 }
 
-/** An entry that looks at more of the account than who it is may mean more for another account. */
-const isSameForEveryone = (entry: PermissionEntry): boolean =>
-  everyPath(entry, ({ root, keys }) => root !== 'account' || COMMON_ACCOUNT_KEYS.includes(keys[0] ?? ''))
+/** Whether an entry means the same for both: by what it looks at of them, or as documents name whose they are. */
+function isSameFor(one: object, other: Grantee): (entry: PermissionEntry) => boolean {
+  const isSamePath = (path: Path) =>
+    path.root !== 'account' ||
+    (isKnown(path, other) && isDeepStrictEqual(valueAt(one, path.keys), valueAt(other, path.keys)))
+  const isSame = (expression: Expression): boolean =>
+    everyPathIn(expression, isSamePath) ||
+    namesWhose(expression) ||
+    (isChain(expression) && expression.items.every((item) => isTruth(item) && isSame(item)))
+  return (entry) => partsOfEntry(entry).every(isSame)
+}
 
-/** Whether what an entry grants depends on the context of the account that has it. */
-export const goesByContext = (entry: PermissionEntry): boolean =>
-  !everyPath(entry, ({ root, keys }) => root !== 'account' || (keys.length > 0 && keys[0] !== 'context'))
+/** Whether an expression selects the documents that name the account, as `doc.owner == account._id` does. */
+function namesWhose(expression: Expression): boolean {
+  if (expression.kind === 'call')
+    return (
+      (expression.method === 'in' || expression.method === 'includes') &&
+      isOfDocument(expression.target) &&
+      isId(expression.argument)
+    )
+  if (expression.kind !== 'compare' || expression.operator !== '==') return false
+  const { left, right } = expression
+  return (isOfDocument(left) && isId(right)) || (isId(left) && isOfDocument(right))
+}
+
+const isChain = (expression: Expression): expression is Chain =>
+  expression.kind === 'and' || expression.kind === 'or'
+
+/** Whether an expression comes to true wherever it does not deny: `'x'` denies, and still ends a chain of `||`. */
+const isTruth = (expression: Expression): boolean =>
+  isChain(expression)
+    ? expression.items.every(isTruth)
+    : expression.kind === 'compare' ||
+      expression.kind === 'not' ||
+      (expression.kind === 'call' && expression.method !== 'indexOf')
+
+const isOfDocument = (expression: Expression): boolean =>
+  expression.kind === 'path' && expression.root === 'doc'
+
+const isId = (expression: Expression): boolean =>
+  expression.kind === 'path' && expression.root === 'account' && IDS.includes(expression.keys.join('.'))
 
 const namesNoResource = (entry: PermissionEntry): boolean =>
   everyPath(entry, ({ root }) => root !== 'resource')
 
-function everyPath({ schema, read, write }: PermissionEntry, test: (path: Path) => boolean): boolean {
-  return [schema, read, write].every((part) => {
+const everyPath = (entry: PermissionEntry, test: (path: Path) => boolean): boolean =>
+  partsOfEntry(entry).every((part) => everyPathIn(part, test))
+
+/** What of an entry parses. */
+const partsOfEntry = ({ schema, read, write }: PermissionEntry): Expression[] =>
+  [schema, read, write].flatMap((part) => {
     const parsed = parsePart(part)
-    return 'error' in parsed || everyPathIn(parsed.expression, test)
+    return 'error' in parsed ? [] : [parsed.expression]
   })
-}
 
 function everyPathIn(expression: Expression, test: (path: Path) => boolean): boolean {
   return expression.kind === 'path'
@@ -124,22 +182,23 @@ function textsIn(expression: Expression): string[] {
 
 interface Granting {
   resource: string
+  account: Grantee
   workspace: number | undefined
   work: Work
 }
 
-/** For which of these accesses an entry may give something of a resource to somebody. */
+/** For which of these accesses an entry may give something of a resource to the account. */
 function grantedBy(
   entry: PermissionEntry,
-  { resource, workspace, work }: Granting,
+  { workspace, ...granting }: Granting,
   accesses: readonly Access[],
 ): readonly Access[] {
-  const scope = { resource, account: { workspace: { _id: workspace } }, isPartial: true, work }
+  const scope = { ...granting, isPartial: true }
   const schema = foldPart(entry.schema, scope)
   if (schema.kind === 'literal' && schema.value !== true) return []
   return accesses.filter((access) => {
-    const granting = foldPart(entry[access], scope)
-    return granting.kind !== 'literal' || grants(granting.value, workspace)
+    const part = foldPart(entry[access], scope)
+    return part.kind !== 'literal' || grants(part.value, workspace)
   })
 }
 

@@ -1,13 +1,13 @@
 import { evaluate } from './evaluate.ts'
 import { type Comparison, type Expression, literal, type Path, partsOf, type Scope } from './expression.ts'
-import { isScalar, truthy, valueAt } from './values.ts'
+import { isScalar, truthy } from './values.ts'
 import { stepsOf, type Work } from './work.ts'
 
 /** What is known when a role is decided on, before there is a document. */
 export type FoldScope = Omit<Scope, 'doc'> & {
   /** The fields of a document's public view; a path to another one leads nowhere. All of them when left out. */
   readonly fields?: ReadonlySet<string> | undefined
-  /** Only the given parts of the account are known; a path to another part stays as it is. */
+  /** Only the given members of the account are known, each as a whole; a path to another stays as it is. */
   readonly isPartial?: boolean
   /** What folding may still cost. Unbounded when left out. */
   readonly work?: Work
@@ -26,7 +26,7 @@ export function fold(expression: Expression, scope: FoldScope): Expression {
     case 'literal':
       return expression
     case 'path':
-      if (expression.root === 'account' && scope.isPartial === true && !isKnown(expression, scope))
+      if (expression.root === 'account' && scope.isPartial === true && !isKnown(expression, scope.account))
         return expression
       if (expression.root !== 'doc') return literal(evaluate(expression, scope))
       return foldDocumentPath(expression, scope)
@@ -50,8 +50,9 @@ export function fold(expression: Expression, scope: FoldScope): Expression {
   }
 }
 
-/** Of a partial account the members that are there are known, and nothing below or next to them is. */
-const isKnown = (path: Path, { account }: FoldScope): boolean => valueAt(account, path.keys) !== undefined
+/** Whether a path leads into a member that a partial account has. */
+export const isKnown = ({ keys: [first] }: Path, account: object): boolean =>
+  first !== undefined && Object.hasOwn(account, first)
 
 function foldDocumentPath(path: Path, { fields }: FoldScope): Expression {
   const [first] = path.keys

@@ -32,6 +32,14 @@ describe('somebody may grant', () => {
     ['an entry that they have', [own], [own]],
     ['an entry that they have, written with other spaces', [own], [{ ...own, schema: ` ${one} ` }]],
     ['a condition on what they have whole', [{ schema: one, read: ALL }], [own]],
+    ...[
+      '{{account._id}} == {{doc.owner}} && {{doc.open}} == true',
+      '{{account._id}} in {{doc.owners}} || {{doc.profiles}}.includes({{account.profile}})',
+    ].map((read): [string, PermissionEntry[], PermissionEntry[]] => [
+      `an entry of theirs that selects documents by whose they are, as ${read}`,
+      [{ schema: one, read }],
+      [{ schema: one, read }],
+    ]),
     [
       'one of several resources',
       [{ schema: "{{resource}} in ['orders', 'bills']", read: 'true' }],
@@ -67,6 +75,24 @@ describe('nobody may grant', () => {
       [{ schema: "{{account.role.name}} == 'BOSS'", read: ALL, write: ALL }],
       [{ schema: "{{account.role.name}} == 'BOSS'", read: ALL, write: ALL }],
     ],
+    ...[
+      '{{account._id}} != {{doc.owner}}',
+      '!({{doc.owner}} == {{account._id}})',
+      '{{doc.owner}} < {{account._id}}',
+      '{{account._id}} == 6',
+      '({{doc.owner}} == {{account._id}}) == false',
+      "({{doc.owner}} == {{account._id}} && 'no') || true",
+      '[6].includes({{account._id}})',
+    ].map((read): [string, PermissionEntry[], PermissionEntry[]] => [
+      `an entry of theirs that may mean more for another id, as ${read}`,
+      [{ schema: one, read }],
+      [{ schema: one, read }],
+    ]),
+    [
+      'an entry of theirs whose schema looks at the id',
+      [{ schema: '{{account._id}} == 2', read: 'doc.a' }],
+      [{ schema: '{{account._id}} == 2', read: 'doc.a' }],
+    ],
     [
       'what depends on a context that they do not have',
       [{ schema: one, read: ALL }],
@@ -74,6 +100,55 @@ describe('nobody may grant', () => {
     ],
   ])('%s', (_what, permissions, granted) => {
     expect(covers(grantor(...permissions), granted)).toBe(false)
+  })
+})
+
+describe('somebody may let an account that is known have', () => {
+  const team = { schema: one, read: '{{doc.team}} == {{account.context.team}}' }
+  const named = { schema: one, read: "{{account.name}}.startsWith('Lead ')" }
+  const free = { schema: '!{{account.context.restricted}}', read: ALL }
+  const giver = (context: object, ...permissions: PermissionEntry[]) => ({
+    permissions,
+    account: { ...ACCOUNT, context },
+  })
+
+  test.each([
+    [
+      'an entry that looks at the same of both',
+      giver({ team: 'one' }, team),
+      { context: { team: 'one', more: 1 } },
+      team,
+    ],
+    ['an entry that gives it nothing', giver({ team: 'one' }, team), { context: {} }, team],
+    ['an entry by its name that gives it nothing', grantor(named), { name: 'Bob' }, named],
+    [
+      'what they have whole, whatever it has of it',
+      giver({}, { schema: 'true', read: ALL }),
+      { context: {} },
+      team,
+    ],
+    [
+      'an entry that means for both what it says of the role',
+      grantor({ schema: "{{account.role.name}} == 'MEMBER'", read: 'doc.a' }),
+      { role: ACCOUNT.role },
+      { schema: "{{account.role.name}} == 'MEMBER'", read: 'doc.a' },
+    ],
+  ])('%s', (_what, having, account, entry) => {
+    expect(covers(having, [entry], { workspace: ACCOUNT.workspace, ...account })).toBe(true)
+  })
+
+  test.each([
+    ['that means another thing for it', giver({ team: 'one' }, team), { context: { team: 'two' } }, team],
+    [
+      'that gives more without what their context has',
+      giver({ restricted: true }, free),
+      { context: {} },
+      free,
+    ],
+    ['that gives more for its name', grantor(named), { name: 'Lead Bob' }, named],
+    ['by what is not known of it', giver({ team: 'one' }, team), { name: 'Bob' }, team],
+  ])('but no entry %s', (_what, having, account, entry) => {
+    expect(covers(having, [entry], { workspace: ACCOUNT.workspace, ...account })).toBe(false)
   })
 })
 
@@ -108,34 +183,39 @@ describe('comparing roles costs no more than its budget', () => {
 })
 
 test('whoever gets a role that was covered sees nothing that the giver does not', () => {
-  const part = fc.constantFrom('', 'true', ALL, 'doc.a == 1', 'doc.a == account._id', "account.name == 'ab'")
+  const part = fc.constantFrom(
+    ...['', 'true', ALL, 'doc.a == 1', 'doc.a == account._id', "account.name == 'ab'"],
+    ...[
+      'doc.a != account._id',
+      "(doc.a == account._id && 'x') || true",
+      'account._id == 2',
+      'account._id < doc.a',
+      '!account.context.flag',
+    ],
+  )
   const schema = fc.constantFrom(
     ...['true', 'false', "resource == 'users'", "resource != 'users'", "resource in ['users', 'channels']"],
-    ...["account.role.name == 'X'", "account.context.flag && resource == 'channels'"],
+    ...["account.role.name == 'X'", "account.context.flag && resource == 'channels'", 'account._id != 2'],
   )
   const role = fc.array(fc.record({ schema, read: part, write: part }), { maxLength: 3 })
-  const accounts = fc.constantFrom(ACCOUNT, { ...ACCOUNT, role: { _id: 9, name: 'X' }, context: {} })
+  const other = { ...ACCOUNT, _id: 99, role: { _id: 9, name: 'X' }, context: {} }
+  const accounts = fc.constantFrom(ACCOUNT, other, { ...ACCOUNT, _id: 99 })
+  const resources = fc.constantFrom('users', 'channels', 'other')
   fc.assert(
-    fc.property(
-      role,
-      role,
-      accounts,
-      fc.constantFrom('users', 'channels', 'other'),
-      (mine, given, to, resource) => {
-        const giver = { permissions: mine, account: ACCOUNT }
-        fc.pre(covers(giver, given))
-        for (const access of ['read', 'write'] as const) {
-          const got = decide({ permissions: given, resource, account: to, access })
-          // An entry of one's own means for another account what it means for that account.
-          const had = [ACCOUNT, to].map((account) => decide({ permissions: mine, resource, account, access }))
-          for (const doc of [{ a: 1 }, { a: 2 }, {}]) {
-            const sees = (decision: typeof got) =>
-              decision.kind === 'all' || (decision.kind === 'some' && decision.test(doc))
-            expect(sees(got) && !had.some(sees)).toBe(false)
-          }
+    fc.property(role, role, accounts, fc.boolean(), resources, (mine, given, to, isKnown, resource) => {
+      const giver = { permissions: mine, account: ACCOUNT }
+      fc.pre(isKnown ? covers(giver, given, to) : covers(giver, given))
+      for (const access of ['read', 'write'] as const) {
+        const got = decide({ permissions: given, resource, account: to, access })
+        const had = decide({ permissions: mine, resource, account: ACCOUNT, access })
+        // No document is that of `other`: what names an account is theirs to see.
+        for (const doc of [{ a: 1 }, { a: 2 }, { a: 100 }, {}]) {
+          const sees = (decision: typeof got) =>
+            decision.kind === 'all' || (decision.kind === 'some' && decision.test(doc))
+          expect(sees(got) && !sees(had)).toBe(false)
         }
-      },
-    ),
+      }
+    }),
     { numRuns: 3_000 },
   )
 })

@@ -24,9 +24,8 @@ export async function callerFor(
     roleOfToday(collections, account.role),
   ])
   if (workspace === null || role === undefined) return undefined
-  const { _id, username, name, profile, context } = account
   return {
-    account: { _id, username, name, profile, context: unescapeKeys(context) },
+    account: seenByRules(account),
     workspace: {
       _id: workspace._id,
       name: workspace.name,
@@ -35,6 +34,11 @@ export async function callerFor(
     },
     role,
   }
+}
+
+/** What rules see of an account. */
+export function seenByRules({ _id, username, name, profile, context }: Account): Caller['account'] {
+  return { _id, username, name, profile, context: unescapeKeys(context) }
 }
 
 /** A role by its name and version of today; its permissions may be large. */

@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Caller } from '@parley/shared/internal-token'
-import { covers, goesByContext } from '@parley/shared/permission/covers'
+import { covers } from '@parley/shared/permission/covers'
 import type { PermissionEntry } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import type { Collections } from '../store/collections.ts'
@@ -9,16 +8,21 @@ import { type Authorizing, selects } from './authorizer.ts'
 
 type RoleCollections = Pick<Collections, 'roles' | 'roleVersions'>
 
+/** What rules see of an account; of one that is still to be made, what is known. */
+type Seen = Partial<Caller['account']>
+
 /**
- * Throws `forbidden` when the caller may not assign this role: their own anyone may, any other only who may write
- * it and has all that it has. Otherwise whoever may make tokens or users could make themselves an admin.
+ * Throws `forbidden` when the caller may not assign this role to `account`: their own anyone may who has what it grants that
+ * account, any other only who may write it and has all that it has. Otherwise whoever may make tokens or users could
+ * make themselves an admin.
  */
 export async function requireMayGive(
   { collections, authorizer }: Authorizing & { collections: RoleCollections },
   caller: Caller,
   role: Role,
+  account: Seen,
 ): Promise<void> {
-  if (role._id === caller.role._id) return
+  if (role._id === caller.role._id) return requireMayGiveOwn(collections, caller, account)
   const decision = await authorizer.decide(caller, 'roles', 'write')
   if (!selects(decision, role))
     throw new Problem('forbidden', {
@@ -50,17 +54,24 @@ export async function requireMayManage(
 }
 
 /**
- * Throws `forbidden` when somebody would have the caller's own role with another context than the caller's, and rules of
- * that role go by it: they could grant what the caller does not have.
+ * Throws `forbidden` when the caller's own role grants `account` what the caller does not have: its rules may go by the
+ * context or the name.
  */
-export async function requireMayGiveContext(
+export async function requireMayGiveOwn(
   collections: RoleCollections,
   caller: Caller,
-  { role, context }: { role: number; context: object },
+  account: Seen,
 ): Promise<void> {
-  if (role !== caller.role._id || isDeepStrictEqual(context, caller.account.context)) return
+  if (!(await ownIsCovered(collections, caller, account)))
+    throw new Problem('forbidden', {
+      detail: 'With its name and context, the account would hold more by the role than the caller does.',
+    })
+}
+
+async function ownIsCovered(collections: RoleCollections, caller: Caller, account: Seen): Promise<boolean> {
   const own = await permissionsOf(collections, caller)
-  await requirePermissions(collections, caller, own.permissions.filter(goesByContext))
+  const { workspace, role } = own.account
+  return covers(own, own.permissions, { ...account, workspace, role })
 }
 
 /** What the caller may, by the very version of the role that the gateway named. */

@@ -40,7 +40,7 @@ export function createApiToken(administration: Administration): RequestHandler {
     const decision = await authorizer.require(caller, 'tokens', 'write')
     const { name, role, expiresInDays, currentPassword } = parse(newApiToken, req.body)
     const given = await findRole(collections, caller, role)
-    await requireMayGive(administration, caller, given)
+    await requireMayGive(administration, caller, given, caller.account)
     const proven = await requireRecentPassword(administration, { req, caller, password: currentPassword })
     const { token, hash } = newApiSecret()
     const record = await newRecord(administration, caller, { name, hash, role: given._id, expiresInDays })

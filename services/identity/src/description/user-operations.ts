@@ -77,6 +77,8 @@ const users: DescribedOperation[] = [
     id: 'createUser',
     tag,
     summary: 'Make a user',
+    description:
+      'With the context `{}`. Refused where the role then grants the user what the caller has not.',
     body: {
       schema: newUser(1).meta({ id: 'UserBody' }),
       example: {
@@ -107,12 +109,12 @@ const users: DescribedOperation[] = [
     tag,
     summary: 'Change a user',
     description:
-      "Nobody gives their own role another context than theirs where the role's rules go by it and they do not hold what " +
-      'those could grant.',
+      'Nobody gives an account with their own role a name or a context by which it has more than they have. Refused where the ' +
+      'user is changed at the same moment.',
     parameters: [idParameter],
     body: { schema: userChange.meta({ id: 'UserPatch' }), example: { name: 'Bruno de Lima' } },
     response: { schema: user, example: { ...userExample, name: 'Bruno de Lima' } },
-    errors: ['invalid_id', 'not_found', 'last_admin'],
+    errors: ['invalid_id', 'not_found', 'last_admin', 'precondition_failed'],
   },
   {
     method: 'DELETE',

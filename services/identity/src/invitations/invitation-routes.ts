@@ -9,7 +9,7 @@ import { type RequestHandler, Router } from 'express'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
-import { callerOfAccount, roleOfToday } from '../access/caller-of-today.ts'
+import { callerOfAccount, roleOfToday, seenByRules } from '../access/caller-of-today.ts'
 import { requireMayGive, requireMayManage } from '../access/privileges.ts'
 import { emailAddress, label, newPassword, usernameKey, userView } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
@@ -17,7 +17,7 @@ import { requireStillValid } from '../password-change/recent-password.ts'
 import { authBody, page, pathId } from '../requests.ts'
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { planSession, storeSession, type TokenDependencies } from '../sessions/tokens.ts'
-import { type Invitation, invitationView, noteIssued } from '../store/account.ts'
+import { type Account, type Invitation, invitationView, noteIssued } from '../store/account.ts'
 import { audit } from '../store/audit.ts'
 import { ID_ONLY } from '../store/collections.ts'
 import { takeIds } from '../store/ids.ts'
@@ -53,7 +53,8 @@ function invite({ connection, collections, authorizer }: Administration): Reques
     const decision = await authorizer.require(caller, 'users', 'write')
     const { email, role: reference } = parse(newInvitation, req.body)
     const role = await findRole(collections, caller, reference)
-    await requireMayGive({ collections, authorizer }, caller, role)
+    // Whoever accepts it chooses a name.
+    await requireMayGive({ collections, authorizer }, caller, role, { username: email, context: {} })
     if (await collections.accounts.findOne({ usernameKey: usernameKey(email) }, ID_ONLY))
       throw new Problem('email_taken')
     const token = randomBytes(SECRET_BYTES).toString('base64url')
@@ -144,7 +145,7 @@ export function acceptInvitationRoute(dependencies: Administration & TokenDepend
         const { deletedCount } = await collections.invitations.deleteOne({ _id: invitation._id }, options)
         if (deletedCount === 0) throw new Problem('invalid_invitation')
         await giveRole(collections, transaction, role)
-        await requireMayStillInvite(dependencies, transaction, invitation)
+        await requireMayStillInvite(dependencies, transaction, { invitation, invited: account })
         await collections.accounts.insertOne(account, options)
         await storeSession(collections, transaction, planned)
         const who = { workspace: { _id: workspace }, account: { _id: account._id } }
@@ -159,13 +160,13 @@ export function acceptInvitationRoute(dependencies: Administration & TokenDepend
 }
 
 /**
- * Throws `invalid_invitation` unless whoever made an invitation may make it today. `transaction` writes their account
+ * Throws `invalid_invitation` unless whoever made an invitation may make it today for the account that it makes. `transaction` writes their account
  * first, so that what is read of it stays so until the user is made.
  */
 async function requireMayStillInvite(
   { collections, authorizer }: Pick<Administration, 'collections' | 'authorizer'>,
   transaction: mongo.ClientSession,
-  invitation: Invitation,
+  { invitation, invited }: { invitation: Invitation; invited: Account },
 ): Promise<void> {
   const { account, token } = invitation
   const isThere = await noteIssued(collections.accounts, transaction, { _id: account })
@@ -177,7 +178,7 @@ async function requireMayStillInvite(
   try {
     for (const caller of new Set([inviter, withToken])) {
       requireSelected(await authorizer.require(caller, 'users', 'write'), invitation)
-      await requireMayGive({ collections, authorizer }, caller, role)
+      await requireMayGive({ collections, authorizer }, caller, role, seenByRules(invited))
     }
   } catch (error) {
     throw error instanceof Problem && error.code === 'forbidden' ? new Problem('invalid_invitation') : error

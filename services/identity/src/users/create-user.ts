@@ -35,7 +35,8 @@ export function createUser(administration: Administration): RequestHandler {
     const decision = await authorizer.require(caller, 'users', 'write')
     const { password, role: reference, phone, ...user } = parse(body, req.body)
     const role = await findRole(collections, caller, reference)
-    await requireMayGive(administration, caller, role)
+    const seen = { username: user.email, name: user.name, context: {} }
+    await requireMayGive(administration, caller, role, seen)
     const stored = await passwords.hash(password)
     const place = { workspace: caller.workspace._id, role: role._id }
     const account = await newAccount(collections, { ...user, phone: phone ?? '', ...place }, stored)

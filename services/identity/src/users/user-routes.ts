@@ -1,6 +1,5 @@
 import { defined } from '@parley/shared/defined'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
-import { unescapeKeys } from '@parley/shared/safe-keys'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
@@ -8,13 +7,15 @@ import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
 import { requireAdminLeft } from '../access/admins.ts'
 import { findReadable, findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
-import { requireMayGive, requireMayGiveContext, requireMayManage } from '../access/privileges.ts'
+import { seenByRules } from '../access/caller-of-today.ts'
+import { requireMayGive, requireMayGiveOwn, requireMayManage } from '../access/privileges.ts'
 import { label, userView } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { requireStillValid } from '../password-change/recent-password.ts'
 import { page, pathId, smallContext } from '../requests.ts'
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { revokeSessions } from '../sessions/revoke.ts'
+import type { Account } from '../store/account.ts'
 import { audit } from '../store/audit.ts'
 import { announce } from '../store/change.ts'
 import { createUser } from './create-user.ts'
@@ -105,19 +106,16 @@ export function updateUser({ connection, collections, authorizer }: Administrati
     const given = reference === undefined ? undefined : await findRole(collections, caller, reference)
     const role = given?._id ?? user.role
     await requireMayManage(collections, caller, user.role)
-    if (given !== undefined && role !== user.role)
-      await requireMayGive({ collections, authorizer }, caller, given)
-    const context = unescapeKeys(sent.context ?? user.context)
-    if (sent.context !== undefined || (role !== user.role && Object.keys(context).length > 0))
-      await requireMayGiveContext(collections, caller, { role, context })
     const change = { ...defined(sent), role, updatedAt: new Date() }
-    requireSelected(decision, { ...user, ...change })
+    const after = { ...user, ...change } as Account
+    if (given !== undefined && role !== user.role)
+      await requireMayGive({ collections, authorizer }, caller, given, seenByRules(after))
+    else if (role === caller.role._id) await requireMayGiveOwn(collections, caller, seenByRules(after))
+    requireSelected(decision, after)
     await inTransaction(connection, async (transaction) => {
-      if (role !== user.role || sent.context !== undefined)
-        await requireStillValid(collections, transaction, { caller })
-      const unpromoted = { _id: user._id, role: user.role }
+      await requireStillValid(collections, transaction, { caller })
       const { matchedCount } = await collections.accounts.updateOne(
-        unpromoted,
+        asJudged(user),
         { $set: change },
         { session: transaction },
       )
@@ -134,6 +132,12 @@ export function updateUser({ connection, collections, authorizer }: Administrati
         details: { fields: Object.keys(sent), ...(role === user.role ? {} : { from: user.role, to: role }) },
       })
     })
-    res.json(userView({ ...user, ...change } as typeof user))
+    res.json(userView(after))
   }
 }
+
+/** Selects the user for as long as nothing has changed that was judged. */
+const asJudged = ({ _id, role, name, phone, context }: Account) => ({
+  ...{ _id, role, name, phone },
+  context: { $eq: context },
+})
