@@ -190,6 +190,44 @@ test('a role that excepts the id of who has it is given to nobody by them', asyn
   await forbidden(create(excepted, 'OTHERS'))
 })
 
+describe('somebody with the same role whose context gives them more', () => {
+  afterEach(resumeWrites)
+  let boss: Parsed
+  let clerical: Parsed
+  beforeEach(async () => {
+    await addRole('STAFF', { schema: '{{account.context.boss}} == true', read: ALL, write: ALL })
+    boss = await addUser('STAFF')
+    clerical = await addUser('STAFF')
+    await asAdmin('PATCH', `/rest/users/${boss._id}`, { context: { boss: true } })
+  })
+
+  test('is neither changed nor deleted, and retains their tokens', async () => {
+    await forbidden(patch(clerical, boss, { name: 'Nobody' }))
+    await forbidden(patch(clerical, boss, { context: {} }))
+    await forbidden(as(clerical.token)('DELETE', `/rest/users/${boss._id}`))
+    const { json } = await as(boss.token)('POST', '/api/auth/tokens', { name: 'x', role: 'STAFF' })
+    await forbidden(as(clerical.token)('DELETE', `/api/auth/tokens/${json._id}`))
+  })
+
+  test('manages those who have less, and each themselves', async () => {
+    const { json } = await as(clerical.token)('POST', '/api/auth/tokens', { name: 'x', role: 'STAFF' })
+    expect((await as(boss.token)('DELETE', `/api/auth/tokens/${json._id}`)).status).toBe(200)
+    for (const user of [boss, clerical]) expect((await patch(user, user, { name: 'New' })).status).toBe(200)
+    expect((await patch(boss, clerical, { name: 'New' })).status).toBe(200)
+    expect((await as(boss.token)('DELETE', `/rest/users/${clerical._id}`)).status).toBe(200)
+  })
+
+  test('is not deleted by who read them before they got it', async () => {
+    const other = await addUser('STAFF')
+    const write = pauseNextWrite('deleteOne', 'accounts')
+    const deleted = as(clerical.token)('DELETE', `/rest/users/${other._id}`)
+    await write.reached
+    expect((await asAdmin('PATCH', `/rest/users/${other._id}`, { context: { boss: true } })).status).toBe(200)
+    write.release()
+    expect((await deleted).json.code).toBe('precondition_failed')
+  })
+})
+
 describe('somebody who has more than the caller', () => {
   test('is neither changed, demoted nor deleted', async () => {
     for (const _id of [workspace.admin._id, (await addUser('MEMBER'))._id]) {

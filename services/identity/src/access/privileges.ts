@@ -41,16 +41,30 @@ export async function requirePermissions(
     throw new Problem('forbidden', { detail: 'Nobody grants more than they hold.' })
 }
 
-/** Throws `forbidden` when whoever has this role has something that the caller does not have. */
+/**
+ * Throws `forbidden` when `account` has something by this role that the caller does not have. Of another role than the
+ * caller's everything counts that it could give; one's own account anyone may manage.
+ */
 export async function requireMayManage(
   collections: RoleCollections,
   caller: Caller,
   role: number,
+  account: Seen = caller.account,
 ): Promise<void> {
-  if (role === caller.role._id) return
-  const managed = await collections.roles.findOne({ _id: role })
-  if (managed !== null && !covers(await permissionsOf(collections, caller), managed.permissions))
+  if (!(await isCovered(collections, caller, role, account)))
     throw new Problem('forbidden', { detail: 'Nobody manages somebody who holds more than they do.' })
+}
+
+async function isCovered(
+  collections: RoleCollections,
+  caller: Caller,
+  role: number,
+  account: Seen,
+): Promise<boolean> {
+  if (role === caller.role._id)
+    return account._id === caller.account._id || ownIsCovered(collections, caller, account)
+  const managed = await collections.roles.findOne({ _id: role })
+  return managed === null || covers(await permissionsOf(collections, caller), managed.permissions)
 }
 
 /**

@@ -7,6 +7,7 @@ import { parse } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
 import { findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
+import { seenByRules } from '../access/caller-of-today.ts'
 import { requireMayGive, requireMayManage } from '../access/privileges.ts'
 import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
@@ -123,7 +124,9 @@ function revokeApiToken({ connection, collections, authorizer }: Administration)
       collection: collections.apiTokens,
       id: pathId(req),
     })
-    if (token.account !== caller.account._id) await requireMayManage(collections, caller, token.role)
+    const maker = await collections.accounts.findOne({ _id: token.account })
+    if (maker !== null && maker._id !== caller.account._id)
+      await requireMayManage(collections, caller, token.role, seenByRules(maker))
     await inTransaction(connection, async (transaction) => {
       await collections.apiTokens.deleteOne({ _id: token._id }, { session: transaction })
       const given = { account: token.account, token: token._id }

@@ -125,7 +125,7 @@ const users: DescribedOperation[] = [
     description: 'Their sessions, API tokens and invitations end with them.',
     parameters: [idParameter],
     response: { schema: deleted, example: { _id: 2, deleted: true } },
-    errors: ['invalid_id', 'not_found', 'last_admin'],
+    errors: ['invalid_id', 'not_found', 'last_admin', 'precondition_failed'],
   },
 ]
 

@@ -46,6 +46,9 @@ export function invitationRoutes(administration: Administration, body: RequestHa
   return router
 }
 
+/** What is known of who is invited: they choose their name themselves. */
+const inviteeOf = (email: string) => ({ username: email, context: {} })
+
 /** The response is the only one that contains the secret with which the invitation is accepted. */
 function invite({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
@@ -53,8 +56,7 @@ function invite({ connection, collections, authorizer }: Administration): Reques
     const decision = await authorizer.require(caller, 'users', 'write')
     const { email, role: reference } = parse(newInvitation, req.body)
     const role = await findRole(collections, caller, reference)
-    // Whoever accepts it chooses a name.
-    await requireMayGive({ collections, authorizer }, caller, role, { username: email, context: {} })
+    await requireMayGive({ collections, authorizer }, caller, role, inviteeOf(email))
     if (await collections.accounts.findOne({ usernameKey: usernameKey(email) }, ID_ONLY))
       throw new Problem('email_taken')
     const token = randomBytes(SECRET_BYTES).toString('base64url')
@@ -98,7 +100,7 @@ function withdraw({ connection, collections, authorizer }: Administration): Requ
       collection: collections.invitations,
       id: pathId(req),
     })
-    await requireMayManage(collections, caller, document.role)
+    await requireMayManage(collections, caller, document.role, inviteeOf(document.email))
     await inTransaction(connection, async (transaction) => {
       await collections.invitations.deleteOne({ _id: document._id }, { session: transaction })
       const details = { email: document.email, role: document.role }

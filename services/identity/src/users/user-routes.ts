@@ -56,13 +56,10 @@ export function deleteUser({ connection, collections, authorizer }: Administrati
       collection: collections.accounts,
       id: pathId(req),
     })
-    await requireMayManage(collections, caller, user.role)
+    await requireMayManage(collections, caller, user.role, seenByRules(user))
     await inTransaction(connection, async (transaction) => {
       const options = { session: transaction }
-      const { deletedCount } = await collections.accounts.deleteOne(
-        { _id: user._id, role: user.role },
-        options,
-      )
+      const { deletedCount } = await collections.accounts.deleteOne(asJudged(user), options)
       if (deletedCount === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
       await requireAdminLeft(collections, transaction, user.workspace)
       await collections.apiTokens.deleteMany({ account: user._id }, options)
@@ -105,7 +102,7 @@ export function updateUser({ connection, collections, authorizer }: Administrati
     const { role: reference, ...sent } = parse(userChange, req.body)
     const given = reference === undefined ? undefined : await findRole(collections, caller, reference)
     const role = given?._id ?? user.role
-    await requireMayManage(collections, caller, user.role)
+    await requireMayManage(collections, caller, user.role, seenByRules(user))
     const change = { ...defined(sent), role, updatedAt: new Date() }
     const after = { ...user, ...change } as Account
     if (given !== undefined && role !== user.role)
