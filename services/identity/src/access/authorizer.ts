@@ -23,12 +23,16 @@ export interface Authorizing {
 
 const NOTHING = { _id: { $in: [] } }
 
-/** What the decision selects of the caller's workspace, as a filter. */
-export function scopeOf(caller: Caller, decision: Decision): Record<string, unknown> {
-  const workspace = { workspace: caller.workspace._id }
-  if (decision.kind === 'all') return workspace
-  return { $and: [workspace, decision.kind === 'some' ? decision.filter : NOTHING] }
+/** What the decision selects, as a filter. */
+export function filterOf(decision: Decision): Record<string, unknown> {
+  if (decision.kind === 'all') return {}
+  return decision.kind === 'some' ? decision.filter : NOTHING
 }
+
+/** What the decision selects of the caller's workspace, as a filter. */
+export const scopeOf = (caller: Caller, decision: Decision): Record<string, unknown> => ({
+  $and: [{ workspace: caller.workspace._id }, filterOf(decision)],
+})
 
 interface Lookup<T extends mongo.Document> {
   authorizer: Authorizer
@@ -51,16 +55,23 @@ export async function findReadable<T extends { _id: number } & mongo.Document>(
 }
 
 /**
- * The document if the caller may write it, and what they may write. Throws `forbidden` when the resource or
+ * The document if the caller may write it, what they may write, and a filter that selects the document for as long as they
+ * may, for the write itself. Throws `forbidden` when the resource or
  * this document is closed to them, `not_found` when they may not even read it.
  */
 export async function findWritable<T extends { _id: number } & mongo.Document>(
   lookup: Lookup<T>,
-): Promise<{ document: T; decision: Decision }> {
+): Promise<{ document: T; decision: Decision; writable: mongo.Filter<T> }> {
   const decision = await lookup.authorizer.require(lookup.caller, lookup.resource, 'write')
   const document = await findReadable(lookup)
   requireSelected(decision, document)
-  return { document, decision }
+  const writable = { $and: [scopeOf(lookup.caller, decision), { _id: document._id }] } as mongo.Filter<T>
+  return { document, decision, writable }
+}
+
+/** Throws `precondition_failed` unless a write found the document as it was read. */
+export function requireFound(count: number): void {
+  if (count === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
 }
 
 /** Whether the decision takes in a document of the caller's workspace. */

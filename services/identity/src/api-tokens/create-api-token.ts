@@ -6,7 +6,7 @@ import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
-import { findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
+import { findWritable, requireFound, requireSelected, scopeOf } from '../access/authorizer.ts'
 import { seenByRules } from '../access/caller-of-today.ts'
 import { requireMayGive, requireMayManage } from '../access/privileges.ts'
 import { label } from '../accounts/user-fields.ts'
@@ -117,7 +117,7 @@ export function apiTokenRoutes(administration: Administration, body: RequestHand
 function revokeApiToken({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
-    const { document: token } = await findWritable({
+    const { document: token, writable } = await findWritable({
       authorizer,
       caller,
       resource: 'tokens',
@@ -128,7 +128,8 @@ function revokeApiToken({ connection, collections, authorizer }: Administration)
     if (maker !== null && maker._id !== caller.account._id)
       await requireMayManage(collections, caller, token.role, seenByRules(maker))
     await inTransaction(connection, async (transaction) => {
-      await collections.apiTokens.deleteOne({ _id: token._id }, { session: transaction })
+      const { deletedCount } = await collections.apiTokens.deleteOne(writable, { session: transaction })
+      requireFound(deletedCount)
       const given = { account: token.account, token: token._id }
       await collections.invitations.deleteMany(given, { session: transaction })
       await announce(collections.changes, transaction, { kind: 'token', key: String(token._id) })

@@ -107,7 +107,7 @@ export const roleOperations: readonly DescribedOperation[] = [
     description: 'Refused while somebody or something has it.',
     parameters: [idParameter],
     response: { schema: deleted, example: { _id: 1, deleted: true } },
-    errors: ['invalid_id', 'not_found', 'still_referenced'],
+    errors: ['invalid_id', 'not_found', 'still_referenced', 'precondition_failed'],
   },
   {
     method: 'POST',

@@ -67,6 +67,6 @@ export const tokenOperations: readonly DescribedOperation[] = [
     summary: 'End an API token',
     parameters: [idParameter],
     response: { schema: deleted, example: { _id: 1, deleted: true } },
-    errors: ['invalid_id', 'not_found'],
+    errors: ['invalid_id', 'not_found', 'precondition_failed'],
   },
 ]

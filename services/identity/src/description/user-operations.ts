@@ -168,7 +168,7 @@ const invitations: DescribedOperation[] = [
     summary: 'Withdraw an invitation',
     parameters: [idParameter],
     response: { schema: deleted, example: { _id: 1, deleted: true } },
-    errors: ['invalid_id', 'not_found'],
+    errors: ['invalid_id', 'not_found', 'precondition_failed'],
   },
 ]
 

@@ -61,7 +61,7 @@ export const workspaceOperations: readonly DescribedOperation[] = [
       example: { context: { team: 'support' } },
     },
     response: { ...response, example: { ...workspaceExample, context: { team: 'support' } } },
-    errors: ['invalid_id', 'not_found'],
+    errors: ['invalid_id', 'not_found', 'precondition_failed'],
   },
   {
     method: 'GET',

@@ -8,7 +8,7 @@ import { parse } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
-import { findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
+import { findWritable, requireFound, requireSelected, scopeOf } from '../access/authorizer.ts'
 import { callerOfAccount, roleOfToday, seenByRules } from '../access/caller-of-today.ts'
 import { requireMayGive, requireMayManage } from '../access/privileges.ts'
 import { emailAddress, label, newPassword, usernameKey, userView } from '../accounts/user-fields.ts'
@@ -93,7 +93,7 @@ function invite({ connection, collections, authorizer }: Administration): Reques
 function withdraw({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
-    const { document } = await findWritable({
+    const { document, writable } = await findWritable({
       authorizer,
       caller,
       resource: 'users',
@@ -102,7 +102,8 @@ function withdraw({ connection, collections, authorizer }: Administration): Requ
     })
     await requireMayManage(collections, caller, document.role, inviteeOf(document.email))
     await inTransaction(connection, async (transaction) => {
-      await collections.invitations.deleteOne({ _id: document._id }, { session: transaction })
+      const { deletedCount } = await collections.invitations.deleteOne(writable, { session: transaction })
+      requireFound(deletedCount)
       const details = { email: document.email, role: document.role }
       const act = { action: 'delete', resource: 'invitations', document: document._id, details }
       await audit(collections, transaction, caller, act)

@@ -3,7 +3,7 @@ import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { type RequestHandler, Router } from 'express'
 import type { mongo } from 'mongoose'
-import { findReadable, findWritable, scopeOf } from '../access/authorizer.ts'
+import { findReadable, findWritable, requireFound, scopeOf } from '../access/authorizer.ts'
 import { requireMayManage } from '../access/privileges.ts'
 import type { Administration } from '../administration.ts'
 import { page, pathId } from '../requests.ts'
@@ -45,7 +45,7 @@ export function roleRoutes(administration: Administration, body: RequestHandler)
 export function deleteRole({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
-    const { document: role } = await findWritable({
+    const { document: role, writable } = await findWritable({
       authorizer,
       caller,
       resource: 'roles',
@@ -54,7 +54,9 @@ export function deleteRole({ connection, collections, authorizer }: Administrati
     })
     await requireMayManage(collections, caller, role._id)
     await inTransaction(connection, async (transaction) => {
-      await collections.roles.deleteOne({ _id: role._id }, { session: transaction })
+      const unchanged = { $and: [writable, { version: role.version }] }
+      const { deletedCount } = await collections.roles.deleteOne(unchanged, { session: transaction })
+      requireFound(deletedCount)
       await requireUnused(collections, transaction, role._id)
       await announce(collections.changes, transaction, { kind: 'role', key: String(role._id) })
       const act = { action: 'delete', resource: 'roles', document: role._id, details: { name: role.name } }

@@ -9,7 +9,7 @@ import type { RequestHandler } from 'express'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { adminCheckOf, requireAdminLeft } from '../access/admins.ts'
-import { findWritable, requireSelected } from '../access/authorizer.ts'
+import { findWritable, requireFound, requireSelected } from '../access/authorizer.ts'
 import { requireMayManage, requirePermissions } from '../access/privileges.ts'
 import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
@@ -68,7 +68,11 @@ export function changeRole(
 ): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
-    const { document: before, decision } = await findWritable({
+    const {
+      document: before,
+      decision,
+      writable,
+    } = await findWritable({
       authorizer,
       caller,
       resource: 'roles',
@@ -87,11 +91,11 @@ export function changeRole(
       inTransaction(connection, async (transaction) => {
         await requireStillValid(collections, transaction, { caller })
         const { matchedCount } = await collections.roles.updateOne(
-          { _id: role._id, version: before.version },
+          { $and: [writable, { version: before.version }] },
           { $set: { name, permissions, version, adminCheck, updatedAt: role.updatedAt } },
           { session: transaction },
         )
-        if (matchedCount === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
+        requireFound(matchedCount)
         await storeVersion(collections, transaction, role)
         await requireAdminLeft(collections, transaction, role.workspace)
         // Not of this role alone: an API token ends that is stronger than its maker has become.

@@ -1,12 +1,12 @@
 import { defined } from '@parley/shared/defined'
-import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { methodNotAllowed } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
 import { requireAdminLeft } from '../access/admins.ts'
-import { findReadable, findWritable, requireSelected, scopeOf } from '../access/authorizer.ts'
+import { findReadable, findWritable, requireFound, requireSelected, scopeOf } from '../access/authorizer.ts'
 import { seenByRules } from '../access/caller-of-today.ts'
 import { requireMayGive, requireMayGiveOwn, requireMayManage } from '../access/privileges.ts'
 import { label, userView } from '../accounts/user-fields.ts'
@@ -49,7 +49,7 @@ export function userRoutes(administration: Administration, body: RequestHandler)
 export function deleteUser({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
-    const { document: user } = await findWritable({
+    const { document: user, writable } = await findWritable({
       authorizer,
       caller,
       resource: 'users',
@@ -59,8 +59,9 @@ export function deleteUser({ connection, collections, authorizer }: Administrati
     await requireMayManage(collections, caller, user.role, seenByRules(user))
     await inTransaction(connection, async (transaction) => {
       const options = { session: transaction }
-      const { deletedCount } = await collections.accounts.deleteOne(asJudged(user), options)
-      if (deletedCount === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
+      const unchanged = { $and: [writable, asJudged(user)] }
+      const { deletedCount } = await collections.accounts.deleteOne(unchanged, options)
+      requireFound(deletedCount)
       await requireAdminLeft(collections, transaction, user.workspace)
       await collections.apiTokens.deleteMany({ account: user._id }, options)
       await collections.invitations.deleteMany({ account: user._id }, options)
@@ -92,7 +93,11 @@ export const userChange = z.strictObject({
 export function updateUser({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
-    const { document: user, decision } = await findWritable({
+    const {
+      document: user,
+      decision,
+      writable,
+    } = await findWritable({
       authorizer,
       caller,
       resource: 'users',
@@ -112,11 +117,11 @@ export function updateUser({ connection, collections, authorizer }: Administrati
     await inTransaction(connection, async (transaction) => {
       await requireStillValid(collections, transaction, { caller })
       const { matchedCount } = await collections.accounts.updateOne(
-        asJudged(user),
+        { $and: [writable, asJudged(user)] },
         { $set: change },
         { session: transaction },
       )
-      if (matchedCount === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
+      requireFound(matchedCount)
       if (role !== user.role) {
         await giveRole(collections, transaction, role)
         await requireAdminLeft(collections, transaction, user.workspace)
@@ -134,7 +139,7 @@ export function updateUser({ connection, collections, authorizer }: Administrati
 }
 
 /** Selects the user for as long as nothing has changed that was judged. */
-const asJudged = ({ _id, role, name, phone, context }: Account) => ({
-  ...{ _id, role, name, phone },
+const asJudged = ({ role, name, phone, context }: Account) => ({
+  ...{ role, name, phone },
   context: { $eq: context },
 })

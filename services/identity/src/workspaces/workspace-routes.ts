@@ -6,7 +6,7 @@ import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
-import { requireSelected, selects } from '../access/authorizer.ts'
+import { filterOf, requireFound, requireSelected, selects } from '../access/authorizer.ts'
 import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { pathId, smallContext } from '../requests.ts'
@@ -52,7 +52,12 @@ function updateWorkspace(administration: Administration): RequestHandler {
     requireSelected(decision, after)
     await inTransaction(connection, async (transaction) => {
       const set = { $set: { ...defined(sent), updatedAt: after.updatedAt } }
-      await collections.workspaces.updateOne({ _id: before._id }, set, { session: transaction })
+      const { _id, name, context } = before
+      const unchanged = { $and: [filterOf(decision), { _id, name, context: { $eq: context } }] }
+      const { matchedCount } = await collections.workspaces.updateOne(unchanged, set, {
+        session: transaction,
+      })
+      requireFound(matchedCount)
       await announce(collections.changes, transaction, { kind: 'workspace', key: String(before._id) })
       const details = { fields: Object.keys(sent) }
       const act = { action: 'update', resource: 'workspaces', document: before._id, details }
