@@ -85,6 +85,18 @@ describe('roles', () => {
     expect((await asAdmin('POST', path, { resource: 'users', id: 0 })).status).toBe(404)
   })
 
+  test('explain what is decided: of a document as it is stored, not as it is shown', async () => {
+    const entry = { schema: "{{resource}} == 'tokens'", read: '{{doc.expiresAt}} == null', write: '' }
+    const { json: role } = await asAdmin('POST', '/rest/roles', { name: 'LASTING', permissions: [entry] })
+    const { json: token } = await asAdmin('POST', '/api/auth/tokens', { name: 'x', role: 'VIEWER' })
+    const user = await addUser('LASTING')
+    expect((await as(user.token)('GET', '/api/auth/tokens')).json.data).toEqual([])
+    const body = { resource: 'tokens', id: token._id }
+    const { json } = await asAdmin('POST', `/rest/roles/${role._id}/explain`, body)
+    expect(json.entries[0].read).toMatchObject({ grants: 'none', reason: 'Came to false for this document' })
+    expect(json.result).toContain('may not read tokens')
+  })
+
   test('explain nothing that is secret', async () => {
     const entry = { schema: 'true', read: "{{doc.usernameKey}} == 'x'", write: '' }
     const { json: role } = await asAdmin('POST', '/rest/roles', { name: 'CURIOUS', permissions: [entry] })

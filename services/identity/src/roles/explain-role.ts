@@ -7,11 +7,8 @@ import { parse } from '@parley/shared/validate'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import { findReadable, publicFieldsOf } from '../access/authorizer.ts'
-import { userView } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { pathId } from '../requests.ts'
-import { apiTokenView } from '../store/api-token.ts'
-import { roleView } from '../store/role.ts'
 
 /** What is to be explained. */
 export const explanationBody = z.strictObject({
@@ -55,7 +52,7 @@ interface Asked {
   sent: object | null | undefined
 }
 
-/** The document to look at, without what nobody gets to see. */
+/** The document to look at as it is stored, as decisions do; a rule sees the fields of its public view. */
 async function documentOf(
   { collections, authorizer }: Administration,
   caller: Caller,
@@ -63,14 +60,9 @@ async function documentOf(
 ): Promise<object | undefined> {
   if (typeof id !== 'number') return sent ?? undefined
   const lookup = { authorizer, caller, resource, id }
-  const { workspace } = caller
-  if (resource === 'users')
-    return userView(await findReadable({ ...lookup, collection: collections.accounts }))
-  const own = { workspace: workspace._id }
-  if (resource === 'roles')
-    return { ...roleView(await findReadable({ ...lookup, collection: collections.roles })), ...own }
-  if (resource === 'tokens')
-    return { ...apiTokenView(await findReadable({ ...lookup, collection: collections.apiTokens })), ...own }
+  if (resource === 'users') return findReadable({ ...lookup, collection: collections.accounts })
+  if (resource === 'roles') return findReadable({ ...lookup, collection: collections.roles })
+  if (resource === 'tokens') return findReadable({ ...lookup, collection: collections.apiTokens })
   if (resource === 'audit') return findReadable({ ...lookup, collection: collections.audit })
   return sent ?? undefined
 }
