@@ -339,6 +339,7 @@ describe('what the model is given', () => {
     await world.script({ text: 'ok' })
     const call = { id: 'a', tool: 'findOrder', args: '{}' }
     await world.ask({
+      tools: [parcelTool],
       conversation: [
         { role: 'person', text: ' ' },
         { role: 'person', text: 'Hello' },
@@ -351,6 +352,35 @@ describe('what the model is given', () => {
       { role: 'user', content: 'Hello' },
       { role: 'assistant', content: null },
       { role: 'tool', content: '(empty)' },
+    ])
+  })
+
+  test('has earlier calls as data where it has no tools any more, which providers refuse otherwise', async () => {
+    await world.script({ text: 'ok' })
+    const call = { id: 'a', tool: 'findOrder', args: '{"id":1}' }
+    await world.ask({
+      tools: [],
+      conversation: [
+        { role: 'person', text: 'Where is it?' },
+        {
+          role: 'assistant',
+          text: 'Let me see.',
+          calls: [{ ...call, result: { state: 'done', text: 'lost' } }],
+        },
+        { role: 'assistant', text: 'It is lost.', calls: [] },
+        { role: 'person', text: 'Oh.' },
+      ],
+    })
+    const [{ body }] = await world.requests()
+    expect(body.messages.slice(1)).toEqual([
+      { role: 'user', content: 'Where is it?' },
+      { role: 'assistant', content: 'Let me see.' },
+      {
+        role: 'user',
+        content: '<data>\n{"called":[{"tool":"findOrder","args":"{\\"id\\":1}","result":"lost"}]}\n</data>',
+      },
+      { role: 'assistant', content: 'It is lost.' },
+      { role: 'user', content: 'Oh.' },
     ])
   })
 

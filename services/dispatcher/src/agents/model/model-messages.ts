@@ -12,17 +12,32 @@ type CompletedCall = ToolCall & { result: ToolResult }
 /** Providers refuse other names of tools, also in what is said to have been called. */
 const TOOL_NAME_CHARACTERS = 64
 
-/** What a model is given: the system text, then the conversation, with call ids that are unique in it. */
+/**
+ * What a model is given: the system text, then the conversation, with call ids that are unique in it. Where it has no
+ * tools now, the calls that were made before are data: Anthropic refuses them without a list of tools.
+ */
 export function messagesOf({
   system,
   conversation,
-}: Pick<ModelRequest, 'system' | 'conversation'>): Messages {
+  tools,
+}: Pick<ModelRequest, 'system' | 'conversation' | 'tools'>): Messages {
   const ids = new Set<string>()
-  const messages = conversation.flatMap((item) => messagesOfItem(item, ids))
+  const messages = conversation
+    .flatMap((item) => (tools.length > 0 ? item : withCallsAsData(item)))
+    .flatMap((item) => messagesOfItem(item, ids))
   // Some providers refuse a conversation that the assistant begins: the history may be cut there.
   const beginning: Messages =
     messages[0]?.role === 'user' ? [] : [userText('(Earlier messages are left out.)')]
   return [{ role: 'system', content: system }, ...beginning, ...messages]
+}
+
+function withCallsAsData(item: ConversationItem): ConversationItem[] {
+  if (item.role !== 'assistant' || item.calls.length === 0) return [item]
+  const called = item.calls.map(({ tool, args, result }) => ({ tool, args, result: textOf(result) }))
+  return [
+    { ...item, calls: [] },
+    { role: 'data', json: JSON.stringify({ called }) },
+  ]
 }
 
 function messagesOfItem(item: ConversationItem, ids: Set<string>): Messages {
