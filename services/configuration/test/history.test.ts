@@ -8,6 +8,8 @@ import { eventually } from './eventually.ts'
 const server = configurationForTests({
   roles: {
     ACTIVE: [{ schema: 'true', read: "{{doc.status}} == 'active'", write: '' }],
+    OWN: [{ schema: 'true', read: '{{doc.owner}} == 5', write: '{{doc.owner}} == 5' }],
+    READER_OF_ALL: [{ schema: 'true', read: 'true', write: '{{doc.owner}} == 5' }],
   },
 })
 
@@ -163,6 +165,61 @@ test('the history is paged, and visible only to callers who can read the documen
   expect(await status('VIEWER')).toBe(200)
   expect(await status('ACTIVE')).toBe(404)
   expect((await server.call('POST', '/rest/tasks/6/history')).status).toBe(405)
+})
+
+test('who creates a deleted document anew sees nothing of what it was before, unless they may read all', async () => {
+  const apiKey = 'that-stands-here-in-the-clear'
+  const config = (owner: number) => ({ ...bodies.configs, owner, value: { apiKey } })
+  await server.call('PUT', '/rest/configs/3', { body: config(9) })
+  await server.call('PATCH', '/rest/configs/3', { body: { name: 'of another' } })
+  await server.call('DELETE', '/rest/configs/3')
+  const shown = (role: string) => server.call('GET', '/rest/configs/3/history', { role })
+  expect((await shown('OWN')).status).toBe(404)
+  const mine = { ...config(5), value: { apiKey: 'mine' } }
+  expect((await server.call('PUT', '/rest/configs/3', { role: 'OWN', body: mine })).status).toBe(200)
+  await server.call('PATCH', '/rest/configs/3', { role: 'OWN', body: { name: 'My own' } })
+  await history('configs/3', 5)
+  const own = await shown('OWN')
+  expect(own.json.data.map(({ version }: { version: number }) => version)).toEqual([5, 4])
+  expect([own.json.next, own.text.includes('of another'), own.text.includes(apiKey)]).toEqual([
+    null,
+    false,
+    false,
+  ])
+  expect((await server.call('GET', '/rest/configs/3/history?after=4', { role: 'OWN' })).json.data).toEqual([])
+  const all = await shown('READER_OF_ALL')
+  expect([all.json.data.length, all.text.includes('of another'), all.text.includes(apiKey)]).toEqual([
+    5,
+    true,
+    false,
+  ])
+  expect((await shown('WORKSPACE_ADMIN')).text).toContain(apiKey)
+})
+
+test('who may write a document now does not see the secrets that it had before it was theirs', async () => {
+  const config = { ...bodies.configs, owner: 9, value: { apiKey: 'the-first-key' } }
+  await server.call('PUT', '/rest/configs/4', { body: config })
+  await server.call('PATCH', '/rest/configs/4', { body: { owner: 5, value: { apiKey: 'the-second-key' } } })
+  await history('configs/4', 2)
+  const own = await server.call('GET', '/rest/configs/4/history', { role: 'OWN' })
+  expect(own.json.data.length).toBe(2)
+  expect(own.text).not.toMatch(/the-\w+-key/)
+  expect((await server.call('GET', '/rest/configs/4', { role: 'OWN' })).text).toContain('the-second-key')
+})
+
+test('what is written while the history is read is judged when it is read again', async () => {
+  await server.call('PUT', '/rest/configs/5', { body: { ...bodies.configs, owner: 5 } })
+  await server.call('PATCH', '/rest/configs/5', { body: { owner: 9, name: 'of another' } })
+  await history('configs/5', 2)
+  // As it was stored when the reading began.
+  const configs = server.database.collection('configs')
+  const { modifiedCount } = await configs.updateOne(
+    { '_id.id': 5, '_id.workspace': 1 },
+    { $set: { version: 1, 'doc.owner': 5 } },
+  )
+  expect(modifiedCount).toBe(1)
+  const { json } = await server.call('GET', '/rest/configs/5/history', { role: 'OWN' })
+  expect(json.data.map(({ version }: { version: number }) => version)).toEqual([1])
 })
 
 test('the history has changes that are too large for one change event, without their values', async () => {

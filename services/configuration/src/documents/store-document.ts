@@ -7,6 +7,7 @@ import {
   type LiveDocument,
   liveDocument,
   type ResourceDocument,
+  type StoredDocument,
 } from '../store/stored-document.ts'
 import { changeDocument, createDocument, KeyTaken } from '../store/write-document.ts'
 import type { Dependencies } from './dependencies.ts'
@@ -61,17 +62,24 @@ function replace({ database }: Needed, storing: Storing, id: number): Promise<Li
   return changeDocument({ database, definition, address: { workspace, id }, author, guard, next })
 }
 
-/** The live document that a path names, if there is one. */
-export async function locate(options: {
+interface Located {
   database: Database
   definition: ResourceDefinition
   workspace: number
   path: PathId
-}): Promise<LiveDocument | undefined> {
+}
+
+/** The live document that a path names, if there is one. */
+export async function locate(options: Located): Promise<LiveDocument | undefined> {
+  return liveDocument(await findStored(options))
+}
+
+/** What is stored under a path's name, also of a document that was deleted. */
+export function findStored(options: Located): Promise<StoredDocument | null> {
   const { database, definition, workspace, path } = options
   const named =
     path.key === undefined
       ? { _id: { workspace, id: path.id } }
       : { '_id.workspace': workspace, 'doc.key': path.key }
-  return liveDocument(await database.documents(definition.name).findOne(named))
+  return database.documents(definition.name).findOne(named)
 }

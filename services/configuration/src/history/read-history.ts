@@ -7,22 +7,24 @@ import { unescapeKeys } from '@parley/shared/safe-keys'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
-import { allows, requireReadable } from '../access/access.ts'
+import { requireReadable } from '../access/access.ts'
 import { after, idParameter } from '../description/parameters.ts'
 import { EXAMPLE_TIME, resourceDescription } from '../description/resource-schemas.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
-import { locate } from '../documents/store-document.ts'
+import { findStored } from '../documents/store-document.ts'
 import { type PathId, parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentAll, type Reveal, revealAt } from '../secrets/presenter.ts'
 import type { Database, FieldChange, HistoryEntry } from '../store/database.ts'
+import { liveDocument, type StoredDocument, sinceOf } from '../store/stored-document.ts'
 
 const PAGE = 50
 const historyQuery = z.object({ after: idCursor.optional() })
 
 /**
- * `GET /rest/{resource}/{id}/history`: what happened to a document, latest first, 50 (or 8 MiB) at a time. That of a
- * deleted one is for those who may read all of the resource.
+ * `GET /rest/{resource}/{id}/history`: what happened to a document, latest first, 50 (or 8 MiB) at a time. Who may read
+ * all of the resource sees that of a deleted one as well; others what happened since the document that they may read was
+ * created. The secrets of earlier versions are for those who may write all of it.
  */
 export function readHistory(
   { database, authorizer, secrets }: Dependencies,
@@ -35,13 +37,21 @@ export function readHistory(
     const workspace = caller.workspace._id
     const read = await authorizer.require(caller, definition.name, 'read')
     const write = await authorizer.decide(caller, definition.name, 'write')
-    const current = await locate({ database, definition, workspace, path })
+    const stored = await findStored({ database, definition, workspace, path })
+    const current = liveDocument(stored)
     if (current !== undefined || read.kind !== 'all') requireReadable(read, current)
     const id = current?.doc._id ?? idOf(path)
-    const cursor = findEntries(database, { workspace, resource: definition.name, id }, after)
-    const { found, more } = await collectPage(cursor, PAGE)
+    const versions = read.kind === 'all' || stored === null ? EVERY : versionsJudged(stored)
+    const { found, more } = await collectPage(
+      findEntries(
+        database,
+        { workspace, resource: definition.name, id },
+        { ...versions, before: Math.min(after, versions.before) },
+      ),
+      PAGE,
+    )
     if (found.length === 0 && current === undefined) throw new Problem('not_found')
-    const writable = current ? allows(write, current.doc) : write.kind === 'all'
+    const writable = write.kind === 'all'
     const last = more ? found.at(-1) : undefined
     // Values in it lie outside the documents whose keys make them secret.
     res.set('cache-control', writable ? 'no-store' : 'private, no-cache').json({
@@ -53,12 +63,25 @@ export function readHistory(
 
 type DocumentId = Omit<HistoryEntry['_id'], 'version'>
 
-function findEntries(database: Database, document: DocumentId, before: number) {
+interface Versions {
+  from: number
+  before: number
+}
+
+const EVERY: Versions = { from: 1, before: Number.MAX_SAFE_INTEGER }
+
+/** Those of the document that its reader was judged on: not of one that was deleted before, or is created meanwhile. */
+const versionsJudged = (stored: StoredDocument): Versions => ({
+  from: sinceOf(stored),
+  before: stored.version + 1,
+})
+
+function findEntries(database: Database, document: DocumentId, { from, before }: Versions) {
   const { workspace, id, resource } = document
   const at = (version: number) => ({ workspace, id, resource, version })
   return database
     .history()
-    .find({ _id: { $gt: at(0), $lt: at(before) } })
+    .find({ _id: { $gte: at(from), $lt: at(before) } })
     .sort({ _id: -1 })
     .limit(PAGE + 1)
 }

@@ -46,6 +46,8 @@ export interface StoredDocument {
   version: number
   /** A deleted document stays as a mark, so that its id is not used again. */
   deleted: boolean
+  /** The version that it was created in, anew where it had been deleted. Missing where an earlier release wrote it last. */
+  since?: number
   written: Authorship
   /** Copies of the indexed fields in a form that an index takes. */
   keys?: Record<string, unknown>
@@ -72,12 +74,13 @@ export function toStored(options: {
   definition: ResourceDefinition
   address: Address
   version: number
+  since?: number
   written: Authorship
   doc: ResourceDocument | undefined
   applied?: readonly string[] | undefined
   formerThreads?: readonly FormerThread[]
 }): StoredDocument {
-  const { definition, address, version, written, doc, formerThreads = [] } = options
+  const { definition, address, version, since = version, written, doc, formerThreads = [] } = options
   const retained = {
     ...(options.applied && { applied: options.applied }),
     ...(formerThreads.length > 0 && { formerThreads }),
@@ -87,6 +90,7 @@ export function toStored(options: {
     _id: address,
     version,
     deleted: false,
+    since,
     written,
     keys: indexKeys(definition, doc),
     doc: escapeKeys(doc),
@@ -129,6 +133,10 @@ export function liveDocument(stored: StoredDocument | null | undefined): LiveDoc
   if (!stored || stored.deleted || stored.doc === undefined) return undefined
   return { version: stored.version, doc: unescapeKeys(stored.doc) }
 }
+
+/** The version from which on a live document is the same one, as far as that is known. */
+export const sinceOf = ({ since, version }: Pick<StoredDocument, 'since' | 'version'>): number =>
+  since ?? version
 
 const INDEXED_CHARACTERS = 128
 

@@ -12,6 +12,7 @@ import {
   liveDocument,
   type ResourceDocument,
   type StoredDocument,
+  sinceOf,
   toStored,
   withApplied,
 } from './stored-document.ts'
@@ -106,11 +107,12 @@ async function changeOf<D extends ResourceDocument | undefined>(
   const doc = await options.next(current)
   if (current === undefined && doc !== undefined) await requireRoom(database, definition, address.workspace)
   const version = (stored?.version ?? 0) + 1
+  const since = stored === null || current === undefined ? version : sinceOf(stored)
   const as = doc === undefined ? 'deleted' : current === undefined ? 'created' : 'updated'
   const applied = withApplied(stored?.applied, applying)
   const formerThreads = formerThreadsOf(definition, { stored, doc, erasing })
   const next = toStored({
-    ...{ definition, address, version, written: written(as, author), doc, applied, formerThreads },
+    ...{ definition, address, version, since, written: written(as, author), doc, applied, formerThreads },
   })
   const guard = current === undefined ? {} : options.guard
   const filter = { $and: [{ _id: address, version: version - 1 }, guard] }
