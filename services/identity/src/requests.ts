@@ -10,6 +10,7 @@ import { z } from 'zod'
 
 // The documents of a batch are in memory at once, and one may have over a megabyte.
 const BATCH = 25
+const MAX_MS = 5_000
 
 /** What pages are asked for by. */
 export const pageQuery = z.object({ limit: pageLimit, after: idCursor.optional() })
@@ -33,6 +34,7 @@ export async function page<T extends { _id: number } & mongo.Document, V>(option
     .sort({ _id: newestFirst ? -1 : 1 })
     .limit(limit + 1)
     .batchSize(BATCH)
+    .maxTimeMS(MAX_MS)
   const { found, more } = await collectPage(cursor as unknown as mongo.FindCursor<T>, limit)
   const last = more ? found.at(-1) : undefined
   return { data: found.map(view), next: last === undefined ? null : String(last._id) }

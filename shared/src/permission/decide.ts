@@ -3,6 +3,7 @@ import { allOf, anyOf, compile, type Filter } from './compile.ts'
 import { parsePart } from './entry.ts'
 import { evaluate } from './evaluate.ts'
 import { type Expression, literal } from './expression.ts'
+import { filterBytes } from './filter-size.ts'
 import { type FoldScope, fold } from './fold.ts'
 import { grants, workspaceOf } from './values.ts'
 import { documentSteps, fits, type OperandLimit, operandLimits, Work, WorkExceeded } from './work.ts'
@@ -70,13 +71,24 @@ export type FoldedEntry = {
 export function foldEntries(question: Question, access: Access): FoldedEntry[] {
   const scope = { ...question, work: new Work() }
   return question.permissions.map((entry) => {
-    const schema = foldPart(entry.schema, scope)
+    const schema = foldPart(entry.schema, scope, documentSteps)
     const applies = schema.expression.kind === 'literal' && schema.expression.value === true
-    return { applies, schema, granting: foldPart(entry[access], scope) }
+    return {
+      applies,
+      schema,
+      granting: foldPart(entry[access], scope, applies ? filteringSteps : documentSteps),
+    }
   })
 }
 
-function foldPart(part: unknown, scope: FoldScope & { work: Work }): FoldedPart {
+/** Also of making and sending the filter: a step for each of its bytes. */
+const filteringSteps = (expression: Expression): number => documentSteps(expression) + filterBytes(expression)
+
+function foldPart(
+  part: unknown,
+  scope: FoldScope & { work: Work },
+  stepsOf: (expression: Expression) => number,
+): FoldedPart {
   const parsed = parsePart(part)
   if ('error' in parsed) {
     const { column, message } = parsed.error
@@ -84,7 +96,7 @@ function foldPart(part: unknown, scope: FoldScope & { work: Work }): FoldedPart 
   }
   try {
     const expression = fold(parsed.expression, scope)
-    scope.work.spend(documentSteps(expression))
+    scope.work.spend(stepsOf(expression))
     return { expression }
   } catch (error) {
     if (!(error instanceof WorkExceeded)) throw error

@@ -1,10 +1,18 @@
 import { describe, expect, test } from '@jest/globals'
-import { decide } from '@parley/shared/permission/decide'
+import { combine, decide, foldEntries } from '@parley/shared/permission/decide'
 import { validateEntry } from '@parley/shared/permission/entry'
 import { explain } from '@parley/shared/permission/explain'
+import { literal } from '@parley/shared/permission/expression'
+import { filterBytes } from '@parley/shared/permission/filter-size'
 import { parse } from '@parley/shared/permission/parse'
 import { MAX_SEARCHED_BYTES, MAX_SEARCHED_ITEMS, MAX_SOUGHT_BYTES } from '@parley/shared/permission/work'
-import { ACCOUNT } from './arbitraries.ts'
+import fc from 'fast-check'
+import { mongo } from 'mongoose'
+import { RANDOM_EXPRESSIONS } from '../../../tests/sizes.ts'
+import { ACCOUNT, sources } from './arbitraries.ts'
+
+/** What a BSON document without fields takes. */
+const EMPTY_BYTES = 5
 
 const question = { resource: 'actions', account: ACCOUNT }
 const reading = (read: string, schema = 'true') => ({
@@ -69,6 +77,58 @@ describe('an entry that takes more work than a decision may', () => {
       reason: 'Takes more work than is left for one decision',
     })
     expect(result).toContain('may not read actions')
+  })
+})
+
+describe('an entry whose filter would be too large', () => {
+  const { calculateObjectSize } = mongo.BSON
+  const large = `doc.a||${'doc.a.b<1||'.repeat(164)}doc.a`
+  const permissions = Array.from({ length: 100 }, () => ({ schema: 'true', read: large, write: large }))
+  const filterOf = (access: 'read' | 'write') => {
+    const decision = decide({ ...question, permissions, access })
+    if (decision.kind !== 'some') throw new Error(decision.kind)
+    return decision.filter
+  }
+
+  test('denies, so that the filters of a role for reading and writing have less than a megabyte together', () => {
+    expect(calculateObjectSize({ $and: [filterOf('read'), filterOf('write')] })).toBeLessThan(1_000_000)
+  })
+
+  test('is explained, and leaves those before it as they are', () => {
+    const { entries } = explain({ ...question, permissions })
+    const [first, last] = [entries.at(0)?.write, entries.at(-1)?.write]
+    expect([first?.grants, last?.grants]).toEqual(['some', 'none'])
+    expect(last?.reason).toBe('Takes more work than is left for one decision')
+  })
+
+  test('takes nothing from the others where it does not apply', () => {
+    const others = permissions.map((entry) => ({ ...entry, schema: "resource == 'channels'" }))
+    const own = { schema: 'true', read: large }
+    expect(decide({ ...question, permissions: [...others, own], access: 'read' }).kind).toBe('some')
+  })
+
+  test('is told by the size of what it is compiled to, which is never more than what it counts', () => {
+    const paths = ['doc.a.b.c.d', `doc.${'deep.'.repeat(30)}end`, 'doc.é', 'doc.constructor.toString']
+    const made = paths.flatMap((path) => [
+      ...['', ' == 1', " != '.'", " < 'é'", ' in [1, 2, null]', ' == doc.a'].map((rest) => path + rest),
+      ...["includes('....')", "indexOf('(((') < 0", "startsWith('^')", 'indexOf(doc.a) > 0'].map(
+        (call) => `${path}.${call}`,
+      ),
+      `!(${path} || doc.a).includes(${path})`,
+    ])
+    const size = (source: string) => {
+      const [entry] = foldEntries({ ...question, permissions: [{ schema: 'true', read: source }] }, 'read')
+      const granting = entry?.granting.expression ?? literal(false)
+      const decision = combine([granting], 7)
+      const filter = decision.kind === 'some' ? decision.filter : {}
+      return { counted: filterBytes(granting), is: calculateObjectSize(filter) - EMPTY_BYTES }
+    }
+    const isCounted = (source: string) => {
+      const { counted, is } = size(source)
+      expect({ source, isEnough: counted >= is }).toEqual({ source, isEnough: true })
+    }
+    made.forEach(isCounted)
+    fc.assert(fc.property(sources({ beyondMingo: true }), isCounted), { numRuns: RANDOM_EXPRESSIONS })
   })
 })
 
