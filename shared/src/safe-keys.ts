@@ -9,9 +9,11 @@ function isUnsafe(key: string): boolean {
   return bare === '$ref' || bare === '_bsontype' || bare in Object.prototype
 }
 
+/** The key as {@link escapeKeys} stores it. */
+export const escapeKey = (key: string): string => (isUnsafe(key) ? ESCAPE + key : key)
+
 /** The value with the keys escaped that would not come back as they are; the same object where there are none. */
-export const escapeKeys = <T>(value: T): T =>
-  someKey(value, isUnsafe) ? mapKeys(value, (key) => (isUnsafe(key) ? ESCAPE + key : key)) : value
+export const escapeKeys = <T>(value: T): T => (someKey(value, isUnsafe) ? mapKeys(value, escapeKey) : value)
 
 /** Undoes {@link escapeKeys}. */
 export const unescapeKeys = <T>(value: T): T =>

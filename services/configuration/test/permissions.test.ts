@@ -21,6 +21,14 @@ const ROLES = {
       write: '',
     },
   ],
+  OF_ACME: [
+    {
+      schema: 'true',
+      read: "{{doc.value.constructor}} == 'acme'",
+      write: "{{doc.value._bsontype.toString}} != 'other'",
+    },
+  ],
+  NOT_OF_ACME: [{ schema: 'true', read: "{{doc.value.constructor}} != 'acme'", write: '' }],
   WRITE_ONLY: [{ schema: 'true', read: '', write: MINE }],
   EVERYTHING: [{ schema: 'true', read: 'true', write: 'true' }],
 }
@@ -77,6 +85,18 @@ describe('a role that looks at the document', () => {
   test('a role that can write and not read creates documents and changes none', async () => {
     expect(await status('POST', '/rest/steps', 'WRITE_ONLY', bodies.steps)).toBe(200)
     expect(await status('PUT', '/rest/tasks/1', 'WRITE_ONLY', bodies.tasks)).toBe(404)
+  })
+
+  test('a condition finds the keys that the store has for its own, in lists and in writes', async () => {
+    const value = { constructor: 'acme', _bsontype: { toString: 'ours' } }
+    const configs = async (role: string) =>
+      (await server.call('GET', '/rest/configs', { role })).json.data.map(({ _id }: { _id: number }) => _id)
+    await server.call('PUT', '/rest/configs/7', { body: { ...bodies.configs, value } })
+    expect([await configs('OF_ACME'), await configs('NOT_OF_ACME')]).toEqual([[7], []])
+    expect(await status('PATCH', '/rest/configs/7', 'OF_ACME', { name: 'New' })).toBe(200)
+    const others = { ...value, _bsontype: { toString: 'other' } }
+    expect(await status('PATCH', '/rest/configs/7', 'OF_ACME', { value: others })).toBe(403)
+    await server.call('DELETE', '/rest/configs/7')
   })
 
   test('a condition gives the same result in the database and in memory', async () => {

@@ -12,7 +12,11 @@ const PLAIN = { requiredKeys: [], noNullPrototype: true } satisfies fc.RecordCon
  * What mingo gets wrong and MongoDB right: arrays in arrays (mingo flattens them), names that
  * Object.prototype has too, and the order of code points beyond U+FFFF.
  */
-type Choice = { readonly beyondMingo: boolean }
+type Choice = {
+  readonly beyondMingo: boolean
+  /** Also with keys that a document has only where a service escapes them, at any depth. */
+  readonly escaped?: boolean
+}
 
 /** The caller whom the random expressions are decided for. */
 export const ACCOUNT = {
@@ -28,7 +32,7 @@ const scalar = (texts: readonly string[]) =>
   fc.oneof(fc.constantFrom(...texts), fc.constantFrom(...NUMBERS), fc.boolean(), fc.constant(null))
 
 /** Documents of few keys and few values, so that paths meet values and comparisons hold often. */
-export function documents({ beyondMingo }: Choice): fc.Arbitrary<Record<string, unknown>> {
+export function documents({ beyondMingo, escaped }: Choice): fc.Arbitrary<Record<string, unknown>> {
   const simple = scalar(beyondMingo ? [...TEXTS, ...CODE_POINT_TEXTS] : TEXTS)
   const list = fc.array(beyondMingo ? fc.oneof(simple, fc.array(simple, { maxLength: 2 })) : simple, {
     maxLength: 4,
@@ -47,8 +51,9 @@ export function documents({ beyondMingo }: Choice): fc.Arbitrary<Record<string, 
     { weight: 2, arbitrary: list },
     { weight: 1, arbitrary: fc.oneof(odd, inner, fc.array(inner, { maxLength: 3 })) },
   )
+  const marks: Record<string, typeof value> = escaped ? { constructor: value, _bsontype: value } : {}
   const nested = fc.oneof(
-    { weight: 4, arbitrary: fc.record({ x: value, y: value, z: inner }, PLAIN) },
+    { weight: 4, arbitrary: fc.record({ x: value, y: value, z: inner, ...marks }, PLAIN) },
     { weight: 1, arbitrary: fc.oneof(simple, fc.array(inner, { maxLength: 3 })) },
   )
   const names: Record<string, typeof value> = beyondMingo ? { constructor: value, hasOwnProperty: value } : {}
@@ -59,18 +64,21 @@ export function documents({ beyondMingo }: Choice): fc.Arbitrary<Record<string, 
     tags: list,
     n: nested,
   }
-  return fc.record({ ...fields, ...names }, PLAIN)
+  return fc.record({ ...fields, ...names, ...marks }, PLAIN)
 }
 
 /** Sources of the whole language over those documents, the account and a resource. */
-export function sources({ beyondMingo }: Choice): fc.Arbitrary<string> {
+export function sources({ beyondMingo, escaped }: Choice): fc.Arbitrary<string> {
   const quoted = (text: string) => `'${text.replace(/[\\']/g, '\\$&').replace('\n', '\\n')}'`
   const literal = scalar(beyondMingo ? [...TEXTS, ...CODE_POINT_TEXTS] : TEXTS).map((value) =>
     typeof value === 'string' ? quoted(value) : String(value),
   )
   const inherited = beyondMingo ? ['doc.constructor', 'doc.hasOwnProperty', 'doc.toString'] : []
+  const marks = escaped ? ['_bsontype', 'n.constructor', 'n._bsontype', 'n.constructor.x'] : []
   const docPath = fc
-    .constantFrom('a', 'b', 'c', 'tags', 'n', 'n.x', 'n.y', 'n.x.y', 'n.z.x', 'tags.x', 'none', 'none.x')
+    .constantFrom(
+      ...['a', 'b', 'c', 'tags', 'n', 'n.x', 'n.y', 'n.x.y', 'n.z.x', 'tags.x', 'none', 'none.x', ...marks],
+    )
     .map((path) => `doc.${path}`)
   const path = fc
     .oneof(

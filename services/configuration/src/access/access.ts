@@ -2,6 +2,7 @@ import type { Authorizer } from '@parley/shared/authorizer'
 import type { Caller } from '@parley/shared/internal-token'
 import type { Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
+import { escapeKey } from '@parley/shared/safe-keys'
 import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
 
 /** What a caller may read and write of one resource. */
@@ -47,18 +48,20 @@ type Filter = Record<string, unknown>
 
 const COMBINING = ['$and', '$or', '$nor']
 
-/** The database's condition for what a decision lets through; documents lie under `doc` there. */
+/** The database's condition for what a decision lets through; documents lie under `doc` there, their keys escaped. */
 export function documentFilter(decision: Decision): Filter {
   if (decision.kind === 'all') return {}
   return decision.kind === 'none' ? { $nor: [{}] } : filterOnDocument(decision.filter)
 }
+
+const storedPath = (path: string): string => `doc.${path.split('.').map(escapeKey).join('.')}`
 
 /** The same condition with every path taken from `doc`. */
 function filterOnDocument(filter: Filter): Filter {
   return Object.fromEntries(
     Object.entries(filter).map(([key, test]) => {
       if (COMBINING.includes(key)) return [key, (test as Filter[]).map(filterOnDocument)]
-      return key === '$expr' ? [key, expressionOnDocument(test)] : [`doc.${key}`, test]
+      return key === '$expr' ? [key, expressionOnDocument(test)] : [storedPath(key), test]
     }),
   )
 }
@@ -66,7 +69,7 @@ function filterOnDocument(filter: Filter): Filter {
 /** In an aggregation expression a path is a string that begins with `$`; `$$` names a variable. */
 function expressionOnDocument(expression: unknown): unknown {
   if (typeof expression === 'string') {
-    return /^\$[^$]/.test(expression) ? `$doc.${expression.slice(1)}` : expression
+    return /^\$[^$]/.test(expression) ? `$${storedPath(expression.slice(1))}` : expression
   }
   if (Array.isArray(expression)) return expression.map(expressionOnDocument)
   if (typeof expression !== 'object' || expression === null) return expression
