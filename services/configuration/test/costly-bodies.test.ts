@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import { longestTurn } from '@parley/local/testing/longest-turn'
 import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'
 
@@ -10,26 +11,6 @@ const config = (value: object) => ({ ...bodies.configs, value })
 const ofMembers = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 1]))
 const put = (body: unknown, path = 'configs/1') => server.call('PUT', `/rest/${path}`, { body })
-
-/** The longest time the event loop, which server and test share, was busy at a stretch, in processor time. */
-async function longestTurn(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0
-  let before = process.cpuUsage()
-  let done = false
-  const tick = () => {
-    const { user, system } = process.cpuUsage(before)
-    longest = Math.max(longest, (user + system) / 1_000)
-    before = process.cpuUsage()
-    if (!done) setImmediate(tick)
-  }
-  setImmediate(tick)
-  try {
-    await work()
-    return longest
-  } finally {
-    done = true
-  }
-}
 
 describe('a body', () => {
   test('a body has at most 20,000 members, objects and arrays, and 110,000 items', async () => {

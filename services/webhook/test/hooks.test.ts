@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createRouter, routes } from '@parley/gateway/routes'
+import { longestTurn } from '@parley/local/testing/longest-turn'
 import { eventually } from '@parley/local/testing/service-under-test'
 import type { Caller } from '@parley/shared/internal-token'
 import { derivedSecret } from '@parley/shared/signing-secret'
@@ -110,6 +111,25 @@ describe('GET /rest/hooks', () => {
     expect(
       (await fetch(`${world.url}/rest/hooks`, { method: 'POST', headers: world.as('webhook') })).status,
     ).toBe(405)
+  })
+})
+
+describe('a rule that searches much of each channel', () => {
+  const CHANNELS = 100
+  const search = 'doc.config.s.includes(doc.config.u) || doc.config.s.indexOf(doc.config.u) > 0'
+  const config = { s: 'a'.repeat(16_384), u: `${'a'.repeat(512)}b${'a'.repeat(511)}` }
+
+  test('lets others run while a list is made', async () => {
+    for (let id = 11; id < 11 + CHANNELS; id++) await world.putChannel(id, metaChannel(`long ${id}`, config))
+    const searching = await world.inRole([{ schema: 'true', read: `${search} || true`, write: search }])
+    let listed: unknown
+    const longest = await longestTurn(async () => {
+      listed = (await list('?limit=200', searching)).json.data.length
+    })
+    expect(listed).toBe(4 + CHANNELS)
+    // The searches of one channel are done within a few.
+    expect(longest).toBeLessThan(300)
+    for (let id = 11; id < 11 + CHANNELS; id++) await world.deleteChannel(id)
   })
 })
 

@@ -1,3 +1,4 @@
+import { mapYielding } from '@parley/shared/map-yielding'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
@@ -8,7 +9,7 @@ import { resourceDescription } from '../description/resource-schemas.ts'
 import { populate } from '../references/populate.ts'
 import { cursorAfter, listQuery } from '../requests/list-query.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
-import { cachingOf, presentAll, presenterFor } from '../secrets/presenter.ts'
+import { cachingOf, presenterFor } from '../secrets/presenter.ts'
 import { findPage } from '../store/find-page.ts'
 import type { Dependencies } from './dependencies.ts'
 
@@ -30,7 +31,7 @@ export function listDocuments(
     const lookup = { database, authorizer, secrets, caller }
     const present = await presenterFor(lookup, definition.name)
     const documents = await populate(lookup, definition, {
-      documents: await presentAll(page.documents, ({ doc }) => present(doc)),
+      documents: await mapYielding(page.documents, ({ doc }) => present(doc)),
       fields: populated,
     })
     res.set('cache-control', cachingOf(documents)).json({

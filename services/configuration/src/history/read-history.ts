@@ -1,6 +1,7 @@
 import { collectPage } from '@parley/shared/collect-page'
 import { safeInteger } from '@parley/shared/json-object'
 import { idCursor, readQuery } from '@parley/shared/list-query'
+import { mapYielding } from '@parley/shared/map-yielding'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { Problem } from '@parley/shared/problem'
 import { unescapeKeys } from '@parley/shared/safe-keys'
@@ -14,7 +15,7 @@ import type { Dependencies } from '../documents/dependencies.ts'
 import { findStored } from '../documents/store-document.ts'
 import { type PathId, parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
-import { presentAll, type Reveal, revealAt } from '../secrets/presenter.ts'
+import { type Reveal, revealAt } from '../secrets/presenter.ts'
 import type { Database, FieldChange, HistoryEntry } from '../store/database.ts'
 import { liveDocument, type StoredDocument, sinceOf } from '../store/stored-document.ts'
 
@@ -55,7 +56,7 @@ export function readHistory(
     const last = more ? found.at(-1) : undefined
     // Values in it lie outside the documents whose keys make them secret.
     res.set('cache-control', writable ? 'no-store' : 'private, no-cache').json({
-      data: await presentAll(found, (entry) => present(entry, { secrets, workspace, writable })),
+      data: await mapYielding(found, (entry) => present(entry, { secrets, workspace, writable })),
       next: last === undefined ? null : String(last._id.version),
     })
   }

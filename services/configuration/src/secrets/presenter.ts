@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Caller } from '@parley/shared/internal-token'
 import { mapSecrets, openSecrets, type SecretBox } from '@parley/shared/sealed-value'
@@ -6,8 +5,6 @@ import { isSecretKey, MASK } from '@parley/shared/secret-keys'
 import { allows } from '../access/access.ts'
 import type { ResourceName } from '../resources/definition.ts'
 import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
-
-const SLICE_MS = 20
 
 /** Shows a stored document of one resource as its caller may see it. */
 export type Present = (doc: ResourceDocument) => ResourceDocument
@@ -50,19 +47,6 @@ export function isMasked(shown: ResourceDocument): boolean {
     return leaf
   })
   return masked
-}
-
-/** Presents one after another, and yields to the event loop every 20 ms: opening many secrets takes long. */
-export async function presentAll<T, R>(items: readonly T[], present: (item: T) => R): Promise<R[]> {
-  const shown: R[] = []
-  let since = performance.now()
-  for (const item of items) {
-    shown.push(present(item))
-    if (performance.now() - since < SLICE_MS) continue
-    await setImmediate()
-    since = performance.now()
-  }
-  return shown
 }
 
 /** How a stored document is shown: to those who may write it with its secrets, to others with them masked. */

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { defined } from '@parley/shared/defined'
 import { queryFlag, readQuery } from '@parley/shared/list-query'
+import { mapYielding } from '@parley/shared/map-yielding'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler, Response } from 'express'
@@ -12,7 +13,7 @@ import { withoutOwnFields } from '../documents/body.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
-import { maskSecrets, type Present, presentAll, presenterFor } from '../secrets/presenter.ts'
+import { maskSecrets, type Present, presenterFor } from '../secrets/presenter.ts'
 import type { Database } from '../store/database.ts'
 import { findPage, type PageQuery, type Position } from '../store/find-page.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
@@ -77,7 +78,7 @@ async function* exported(options: {
   for (const [at, part] of parts.entries()) {
     before += `${at > 0 ? ',' : ''}${JSON.stringify(part.definition.name)}:[`
     for await (const documents of pages(database, workspace, part)) {
-      const texts = await presentAll(documents, (doc) =>
+      const texts = await mapYielding(documents, (doc) =>
         JSON.stringify(transferable(part.definition, part.present(doc))),
       )
       yield before + texts.join(',')

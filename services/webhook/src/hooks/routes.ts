@@ -1,6 +1,8 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { idCursor, pageLimit, readQuery } from '@parley/shared/list-query'
+import { mapYielding } from '@parley/shared/map-yielding'
+import type { Decision } from '@parley/shared/permission/decide'
 import { methodNotAllowed } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
@@ -37,12 +39,15 @@ export function hookRoutes(options: {
       const workspace = caller.workspace._id
       const path = `/internal/workspaces/${workspace}/channels?limit=${limit}&after=${after ?? ''}`
       const { data, next } = responseSchema.parse(await configuration.get(path))
-      const visible = data.filter((channel) => readable.kind !== 'some' || readable.test(channel))
+      // A rule may search much of each channel.
+      const visible = (
+        await mapYielding(data, (channel) => (allows(readable, channel) ? [channel] : []))
+      ).flat()
       const ids = visible.map(({ _id }) => `${workspace}/${_id}`)
       const notes = await withTimeout(NOTES_MS, hooks.find({ _id: { $in: ids } }).toArray())
       const origin = publicUrl ?? originOf(req)
       const slug = caller.workspace.host.split('.', 1)[0] ?? ''
-      const views = visible.map((channel) =>
+      const views = await mapYielding(visible, (channel) =>
         hookView({
           channel: { ...channel, workspace },
           notes: notes.find((one) => one.channel === channel._id),
@@ -50,7 +55,7 @@ export function hookRoutes(options: {
           slug,
           signingSecret,
           box,
-          writable: writable.kind === 'all' || (writable.kind === 'some' && writable.test(channel)),
+          writable: allows(writable, channel),
         }),
       )
       res.set('cache-control', 'no-store').json({ data: views, next: next === null ? null : String(next) })
@@ -58,6 +63,9 @@ export function hookRoutes(options: {
     .all(methodNotAllowed('GET'))
   return router
 }
+
+const allows = (decision: Decision, channel: object): boolean =>
+  decision.kind === 'all' || (decision.kind === 'some' && decision.test(channel))
 
 const HOST = /^[\w.:[\]-]{1,255}$/
 
