@@ -6,7 +6,10 @@ import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'
 
 const server = configurationForTests({
-  roles: { JOBS: [{ schema: "{{resource}} == 'jobs'", read: 'true', write: '' }] },
+  roles: {
+    JOBS: [{ schema: "{{resource}} == 'jobs'", read: 'true', write: '' }],
+    HIGHER: [{ schema: 'true', read: '{{doc._id}} > 1', write: '' }],
+  },
 })
 
 const putter = (workspace: number) => async (path: string, body: unknown) =>
@@ -173,6 +176,25 @@ test('the check finds channels and active tasks that another one with the same e
   const findings = await check(5)
   expect(short(findings)).toEqual(['shadowed channels/3/extId', 'shadowed tasks/3/extId'])
   expect(findings[1]?.message).toContain('tasks/2')
+})
+
+test('what comes before a channel or a task is named to those only who can read it', async () => {
+  const put = putter(11)
+  for (const id of [1, 2, 3]) {
+    await put(`channels/${id}`, { ...bodies.channels, config: complete })
+    await put(`tasks/${id}`, bodies.tasks)
+  }
+  const shadowed = async (role: string) =>
+    (await check(11, role))
+      .filter(({ code }) => code === 'shadowed')
+      .map(({ resource, _id, message }) => [`${resource}/${_id}`, message.split(' ')[0]])
+  expect(await shadowed('HIGHER')).toEqual([
+    ['channels/3', 'channels/2'],
+    ['tasks/3', 'tasks/2'],
+  ])
+  expect((await shadowed('WORKSPACE_ADMIN')).map(([, before]) => before)).toEqual([
+    ...['channels/1', 'channels/1', 'tasks/1', 'tasks/1'],
+  ])
 })
 
 test('the check is paged, and shows each caller only what the caller can read', async () => {

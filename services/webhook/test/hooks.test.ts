@@ -99,6 +99,29 @@ describe('GET /rest/hooks', () => {
       expect((await list(query)).status).toBe(422)
   })
 
+  test('names no channel that the caller may not read, and fills its pages with the others', async () => {
+    const pages = async (read: string, limit: number) => {
+      const as = await world.inRole([{ schema: 'true', read, write: '' }])
+      const found: unknown[] = []
+      for (let after: string | null = '0'; after !== null; ) {
+        const { json } = await list(`?limit=${limit}&after=${after}`, as)
+        found.push([json.data.map(({ channel }: { channel: { _id: number } }) => channel._id), json.next])
+        after = json.next
+      }
+      return found
+    }
+    expect(await pages('doc._id == 2 || doc._id == 4', 1)).toEqual([
+      [[2], '2'],
+      [[4], null],
+    ])
+    expect(await pages('doc._id == 1', 1)).toEqual([[[1], null]])
+    expect(await pages('doc._id == 9', 1)).toEqual([[[], null]])
+    expect(await pages('true', 2)).toEqual([
+      [[1, 2], '2'],
+      [[3, 4], null],
+    ])
+  })
+
   test('shows only the own workspace, and needs a caller who may read channels', async () => {
     const other = { ...world.caller, workspace: { ...world.caller.workspace, _id: 999 } }
     expect((await list('', other)).json.data).toEqual([])

@@ -56,20 +56,20 @@ export function checkTasks(batch: Batch): Promise<Finding[]> {
   return shadowedBy({ ...batch, documents }, () => ({ 'doc.status': 'active' }))
 }
 
-/** Of the documents with the same `extId` that are alike, the one with the lowest id comes first. */
+/** Of the documents with the same `extId` that are alike, the one with the lowest id comes first, as far as the caller may read them. */
 async function shadowedBy(
   batch: Batch,
   alike: (doc: Batch['documents'][number]) => Record<string, unknown>,
 ): Promise<Finding[]> {
-  const { database, workspace, definition } = batch
+  const { database, workspace, definition, visible } = batch
   const first = new Map<string, Promise<number | undefined>>()
-  const firstLike = async (extId: string, visible: Record<string, unknown>) => {
+  const firstLike = async (extId: string, condition: Record<string, unknown>) => {
     const page = await findPage(database, definition, {
       workspace,
       filters: [['extId', extId]],
       sort: { field: '_id', descending: false },
       limit: 1,
-      visible,
+      visible: { $and: [condition, visible] },
     })
     return page.documents[0]?.doc._id
   }

@@ -64,20 +64,21 @@ async function* batches({ database, authorizer, caller }: Lookup, start: Start) 
   for (const definition of allResources.slice(RESOURCES.indexOf(start.resource))) {
     const read = await authorizer.decide(caller, definition.name, 'read')
     if (read.kind === 'none') continue
+    const visible = documentFilter(read)
     let after: Position | undefined = definition.name === start.resource ? start.after : undefined
     do {
       const page = await findPage(database, definition, {
         workspace,
         after,
         limit: BATCH,
-        visible: documentFilter(read),
+        visible,
         filters: [],
         sort: { field: '_id', descending: false },
       })
       after = page.end
       const documents = page.documents.map(({ doc }) => doc)
       yield {
-        batch: { database, workspace, definition, documents },
+        batch: { database, workspace, definition, documents, visible },
         next: after && encodeCursor([SORT_TEXT, definition.name, after.id]),
       }
     } while (after)

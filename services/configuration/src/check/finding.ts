@@ -34,6 +34,8 @@ export interface Batch {
   workspace: number
   definition: ResourceDefinition
   documents: readonly ResourceDocument[]
+  /** The database's condition for what of the resource the caller may read. */
+  visible: Record<string, unknown>
   steps: StepGraph
 }
 

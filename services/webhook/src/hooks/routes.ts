@@ -2,20 +2,18 @@ import type { Authorizer } from '@parley/shared/authorizer'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { idCursor, pageLimit, readQuery } from '@parley/shared/list-query'
 import { mapYielding } from '@parley/shared/map-yielding'
-import type { Decision } from '@parley/shared/permission/decide'
 import { methodNotAllowed } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
 import { withTimeout } from '@parley/shared/with-timeout'
 import { type Request, Router } from 'express'
 import { z } from 'zod'
-import { channelFields } from '../channels.ts'
 import type { Collections } from '../database.ts'
 import { hookView } from './hook-view.ts'
+import { allows, readableChannels } from './readable-channels.ts'
 
 /** What pages of webhooks are asked for by. */
 export const hookQuery = z.object({ limit: pageLimit, after: idCursor.optional() })
-const responseSchema = z.object({ data: z.array(channelFields), next: z.number().nullable() })
 const NOTES_MS = 3_000
 
 /** GET /rest/hooks: the webhooks of the caller's channels, `limit` at a time, lowest channel id first. */
@@ -37,12 +35,13 @@ export function hookRoutes(options: {
       const writable = await authorizer.decide(caller, 'channels', 'write')
       const { limit, after } = readQuery(hookQuery, req)
       const workspace = caller.workspace._id
-      const path = `/internal/workspaces/${workspace}/channels?limit=${limit}&after=${after ?? ''}`
-      const { data, next } = responseSchema.parse(await configuration.get(path))
-      // A rule may search much of each channel.
-      const visible = (
-        await mapYielding(data, (channel) => (allows(readable, channel) ? [channel] : []))
-      ).flat()
+      const { page: visible, last } = await readableChannels({
+        configuration,
+        workspace,
+        readable,
+        limit,
+        after,
+      })
       const ids = visible.map(({ _id }) => `${workspace}/${_id}`)
       const notes = await withTimeout(NOTES_MS, hooks.find({ _id: { $in: ids } }).toArray())
       const origin = publicUrl ?? originOf(req)
@@ -58,14 +57,13 @@ export function hookRoutes(options: {
           writable: allows(writable, channel),
         }),
       )
-      res.set('cache-control', 'no-store').json({ data: views, next: next === null ? null : String(next) })
+      res
+        .set('cache-control', 'no-store')
+        .json({ data: views, next: last === undefined ? null : String(last._id) })
     })
     .all(methodNotAllowed('GET'))
   return router
 }
-
-const allows = (decision: Decision, channel: object): boolean =>
-  decision.kind === 'all' || (decision.kind === 'some' && decision.test(channel))
 
 const HOST = /^[\w.:[\]-]{1,255}$/
 
