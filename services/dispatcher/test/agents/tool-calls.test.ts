@@ -252,15 +252,15 @@ describe('a hand-off', () => {
   })
 
   test('whose instance dies while the URL is told is told again, and gives the thread once', async () => {
-    const told = Promise.withResolvers<void>()
+    const notified = Promise.withResolvers<void>()
     let times = 0
     const { system, given } = handOffTo(async () => {
       if (++times > 1) return { kind: 'accepted', delivered: true }
-      told.resolve()
+      notified.resolve()
       return new Promise(() => {})
     })
     system.publish('cut off')
-    await told.promise
+    await notified.promise
     await system.kill()
     expect(await system.until('cut off')).toMatchObject({ state: 'done', reason: 'handed_off' })
     expect({ times, given: given() }).toEqual({ times: 2, given: 1 })
