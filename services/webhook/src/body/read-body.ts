@@ -37,10 +37,11 @@ export function readBody(req: IncomingMessage, limits: BodyLimits): Buffer | Pro
 async function receive(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   const reservation = limits.budget.open(limits.sender)
   let timer: NodeJS.Timeout | undefined
+  let source: Readable = req
   try {
     if (Number(req.headers['content-length']) > limits.maxBytes && !isEncoded(req))
       throw new Problem('body_too_large')
-    const source = decoded(req, limits.inflate)
+    source = decoded(req, limits.inflate)
     return await new Promise<Buffer>((resolve, reject) => {
       timer = setTimeout(() => reject(new Problem('body_timeout')), limits.timeoutMs)
       collect(source, { maxBytes: limits.maxBytes, take: reservation.take, resolve, reject })
@@ -51,6 +52,8 @@ async function receive(req: IncomingMessage, limits: BodyLimits): Promise<Buffer
     })
   } catch (error) {
     letGo(req)
+    // Else it would go on with what it has been given: 64 KiB may be gigabytes.
+    if (source !== req) source.destroy()
     throw error
   } finally {
     clearTimeout(timer)
