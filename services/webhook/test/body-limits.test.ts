@@ -35,25 +35,38 @@ describe('the budget of bodies', () => {
 describe('the span of audio', () => {
   test('is what the text of the top-level member takes, whatever is around it', () => {
     const name = fc.string().filter((text) => text !== 'audio')
-    const others = fc.dictionary(name, fc.jsonValue({ maxDepth: 3 }), { maxKeys: 5, noNullPrototype: true })
+    const members = fc.dictionary(name, fc.jsonValue({ maxDepth: 3 }), { maxKeys: 5, noNullPrototype: true })
     const spaces = fc.constantFrom('', ' ', '\n\t')
-    const property = fc.property(others, fc.string(), others, spaces, (before, audio, after, space) => {
+    const property = fc.property(members, fc.string(), members, spaces, (before, audio, after, space) => {
       const inner = (object: object) => JSON.stringify(object).slice(1, -1)
       const written = JSON.stringify(audio)
-      const members = [inner(before), `"audio"${space}:${space}${written}`, inner(after)]
-      const text = `{${members.filter((member) => member !== '').join(`,${space}`)}}`
-      expect(audioSpan(Buffer.from(text))).toBe(Buffer.byteLength(written))
+      const parts = [inner(before), `"audio"${space}:${space}${written}`, inner(after)]
+      const text = `{${parts.filter((part) => part !== '').join(`,${space}`)}}`
+      const others = Buffer.byteLength(text) - Buffer.byteLength(written)
+      expect(audioSpan(Buffer.from(text), others)).toBe(Buffer.byteLength(written))
     })
     fc.assert(property, { numRuns: 500 })
   })
 
   test('is nothing where there is no such text, and safe on any bytes', () => {
     for (const text of ['', '{}', '{"audio":5}', '[{"audio":"x"}]', '{"a":{"audio":"x"}}', '{"a":"audio"}'])
-      expect(audioSpan(Buffer.from(text))).toBe(0)
+      expect(audioSpan(Buffer.from(text), 100)).toBe(0)
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-        expect(audioSpan(Buffer.from(bytes))).toBeLessThanOrEqual(bytes.length)
+        expect(audioSpan(Buffer.from(bytes), 200)).toBeLessThanOrEqual(bytes.length)
       }),
     )
+  })
+
+  test('is looked for only until more bytes lie outside it than may', () => {
+    const audio = '"audio":"12345"'
+    const texts = [
+      `{"a":1,${audio}}`,
+      `       {${audio}}`,
+      `{"a"      :1,${audio}}`,
+      `{"a\\"\\"":1,${audio}}`,
+    ]
+    for (const text of texts) expect(audioSpan(Buffer.from(text), 6)).toBe(0)
+    expect(audioSpan(Buffer.from(`{${audio},"b":[1,2],${audio.replace('12345', '1')}}`), 15)).toBe(7)
   })
 })

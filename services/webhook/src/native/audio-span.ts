@@ -1,24 +1,22 @@
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a
-const OPENING = [0x7b, 0x5b]
-const CLOSING = [0x7d, 0x5d]
-const SPACES = [0x20, 0x09, 0x0a, 0x0d]
 const AUDIO = Buffer.from('audio')
 
 /**
  * How many bytes the text of the top-level member `audio` takes in a JSON object, as it is written: the last one
- * where there are several, 0 where there is none. Nothing is parsed, so it is safe on any bytes.
+ * where there are several, 0 where there is none. Once more than `maxOutside` bytes lie outside it, no more are read. Nothing
+ * is parsed, so it is safe on any bytes.
  */
-export function audioSpan(bytes: Buffer): number {
+export function audioSpan(bytes: Buffer, maxOutside: number): number {
   let span = 0
   let depth = 0
   let at = 0
-  while (at < bytes.length) {
+  while (at < bytes.length && at - span <= maxOutside) {
     const byte = bytes[at] as number
     if (byte !== QUOTE) {
-      if (OPENING.includes(byte)) depth++
-      else if (CLOSING.includes(byte)) depth--
+      if (byte === 0x7b || byte === 0x5b) depth++
+      else if (byte === 0x7d || byte === 0x5d) depth--
       at++
       continue
     }
@@ -37,18 +35,20 @@ export function audioSpan(bytes: Buffer): number {
 
 /** The place after the closing quote of the text that begins at `start`. */
 function endOfText(bytes: Buffer, start: number): number {
-  let quote = bytes.indexOf(QUOTE, start + 1)
-  while (quote !== -1) {
-    let backslashes = 0
-    while (bytes[quote - 1 - backslashes] === BACKSLASH) backslashes++
-    if (backslashes % 2 === 0) return quote + 1
-    quote = bytes.indexOf(QUOTE, quote + 1)
-  }
-  return bytes.length
+  const quote = bytes.indexOf(QUOTE, start + 1)
+  if (quote !== -1 && bytes[quote - 1] !== BACKSLASH) return quote + 1
+  // Byte by byte: a search for each escaped quote costs more.
+  let at = start + 1
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1
+  return Math.min(at + 1, bytes.length)
 }
 
 function afterSpaces(bytes: Buffer, start: number): number {
   let at = start
-  while (SPACES.includes(bytes[at] ?? 0)) at++
+  while (isSpace(bytes[at])) at++
   return at
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d
 }

@@ -140,7 +140,7 @@ function requireJson(req: Request): void {
 
 /** Before it is parsed: what else is large would cost memory and time. */
 function requireAudioMakesIt(bytes: Buffer): void {
-  const audio = audioSpan(bytes)
+  const audio = audioSpan(bytes, MAX_BYTES)
   if (bytes.length - audio > MAX_BYTES || audio > MAX_AUDIO_WRITTEN) throw tooLarge()
 }
 
