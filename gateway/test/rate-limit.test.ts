@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { afterAll, describe, expect, test } from '@jest/globals'
+import { afterAll, describe, expect, jest, test } from '@jest/globals'
 import type { JsonResponse } from '@parley/local/testing/send-json'
 import { testServers } from '@parley/local/testing/test-servers'
 import { waitUntil } from '@parley/local/wait-until'
@@ -56,6 +56,22 @@ describe('a rate counter', () => {
       return counted?.deref() === undefined
     }
     expect(await waitUntil(isForgotten, { timeoutMs: 10_000, intervalMs: 100 })).toBe(true)
+  })
+
+  test('keeps bounded what waits to be settled, also where nobody settles it', () => {
+    const counter = createRateCounter({ name: 'x', quota: 9, windowSeconds: 1 })
+    const clock = jest.spyOn(Date, 'now')
+    try {
+      for (let second = 0; second < 100; second++) {
+        clock.mockReturnValue(second * 1_000)
+        for (let n = 0; n < 100; n++) counter.take(`${second} ${n}`)
+      }
+      expect(counter.drain().length).toBe(100)
+      for (let n = 0; n < 60_000; n++) counter.take(`many ${n}`)
+      expect(counter.drain().length).toBe(50_000)
+    } finally {
+      clock.mockRestore()
+    }
   })
 })
 

@@ -22,7 +22,7 @@ export interface RateCounter {
   policy: Policy
   /** Counts one request. Throws `rate_limited` when the quota of the window is used up. */
   take(key: string): void
-  /** The uses that wait to be settled; each is returned once. */
+  /** The uses that wait to be settled, 50,000 at most and of one window; each is returned once. */
   drain(): Use[]
 }
 
@@ -36,8 +36,9 @@ export function createRateCounter({
   onRefused,
   ...policy
 }: Policy & { onRefused?: () => void }): RateCounter {
-  const uses = new LRUCache<string, Use>({ max: MAX_KEYS })
   const waiting = new Set<Use>()
+  // What is not counted with any more is not settled either: there may be nobody to settle it.
+  const uses = new LRUCache<string, Use>({ max: MAX_KEYS, dispose: (use) => void waiting.delete(use) })
   const windowMs = policy.windowSeconds * 1000
   let counted = 0
   return {
