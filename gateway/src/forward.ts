@@ -157,7 +157,8 @@ function sendUpstreamError({
     { requestId: res.locals.requestId, target: target.host, reason: error.message },
     'upstream failed: the caller got an error; see the log of that service',
   )
-  if (res.headersSent) return void res.destroy()
+  // Not the response, which may wait behind another one on its connection and would not end.
+  if (res.headersSent) return void req.socket.destroy()
   sendProblem(req, res, problemOf(error))
 }
 

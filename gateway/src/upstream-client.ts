@@ -17,7 +17,7 @@ export interface Sending {
 
 /** Sends requests to services, and their responses back. */
 export interface UpstreamClient {
-  /** Returns what ends the request, whatever came of it. */
+  /** Returns what ends the request, whatever came of it; it has to be called when `res` closes. */
   send(sending: Sending): () => void
   close(): Promise<void>
 }
@@ -86,7 +86,7 @@ function readAll(req: ReceivedRequest): Buffer | null {
 
 /** What the client calls as the response arrives, and what ends the request before that. */
 function relay(
-  { res, fail }: Sending,
+  { req, res, fail }: Sending,
   timeoutMs: number,
 ): { handler: Dispatcher.DispatchHandler; end(): void } {
   let started: Dispatcher.DispatchController | undefined
@@ -94,9 +94,9 @@ function relay(
   let length: number | undefined
   let unread: NodeJS.Timeout | undefined
   const end = () => {
+    clearTimeout(unread)
     if (isOver) return
     isOver = true
-    clearTimeout(unread)
     started?.abort(ABANDONED)
   }
   const pause = (controller: Dispatcher.DispatchController) => {
@@ -106,6 +106,11 @@ function relay(
       clearTimeout(unread)
       controller.resume()
     })
+  }
+  const finish = (chunk?: Buffer) => {
+    res.end(chunk)
+    // The connection did not take all of it at once.
+    if (res.writableLength > 0) unread = setTimeout(() => req.socket.destroy(), timeoutMs)
   }
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(controller) {
@@ -123,12 +128,12 @@ function relay(
     onResponseData(controller, chunk) {
       if (res.destroyed) end()
       // Headers and body in one write.
-      else if (chunk.length === length) res.end(chunk)
+      else if (chunk.length === length) finish(chunk)
       else if (!res.write(chunk)) pause(controller)
     },
     onResponseEnd() {
       isOver = true
-      if (!res.writableEnded) res.end()
+      if (!res.writableEnded) finish()
     },
     onResponseError(_controller, error) {
       clearTimeout(unread)

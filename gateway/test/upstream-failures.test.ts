@@ -1,8 +1,12 @@
 import { createServer } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { expect, test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
+import type { PendingResponse } from '@parley/shared/exchange'
+import type { Target } from '@parley/shared/service-calls'
+import { buildConnector } from 'undici'
+import { createUpstreamClient } from '../src/upstream-client.ts'
 import { gatewayUnderTest, listen, startSystem, stop } from './gateway-system.ts'
 
 const CHUNK = Buffer.alloc(65_536, 'x')
@@ -84,6 +88,68 @@ test('a response that its caller does not read ends the connection to the servic
   expect(await waitUntil(() => isOpen, { timeoutMs: 30_000, intervalMs: 5 })).toBe(true)
   expect(await waitUntil(() => !isOpen, { timeoutMs: 30_000, intervalMs: 20 })).toBe(true)
   socket.destroy()
+})
+
+/** Writes to a connection whose other end does not read, until so much that what is written next waits, too. */
+async function fill(socket: Socket): Promise<void> {
+  const isFull = () => {
+    while (socket.writableLength === 0) socket.write(Buffer.alloc(8_192))
+    return new Promise<boolean>((resolve) => setImmediate(() => resolve(socket.writableLength > 0)))
+  }
+  expect(await waitUntil(isFull, { timeoutMs: 30_000, intervalMs: 5 })).toBe(true)
+}
+
+test.each([
+  ['in one piece', { 'content-length': '1000' }],
+  ['in chunks', {}],
+])('a response that has come whole, %s, and is not read does not wait for ever', async (_name, headers) => {
+  const service = createServer((_req, res) => void res.writeHead(200, headers).end('x'.repeat(1_000)))
+  const origin = await listen(service)
+  const client = createUpstreamClient({ timeoutMs: 200, silenceMs: 60_000, connect: buildConnector({}) })
+  let isWhole = false
+  let isOpen = true
+  const gate = createServer(async (req, plain) => {
+    const res: PendingResponse = Object.assign(plain, { locals: {} })
+    await fill(req.socket)
+    req.socket.once('close', () => {
+      isOpen = false
+    })
+    const target = { origin, host: new URL(origin).host } as Target
+    const end = client.send({ target, headers: {}, req, res, fail: () => undefined })
+    res.once('close', end)
+    expect(await waitUntil(() => res.writableEnded, { timeoutMs: 30_000, intervalMs: 5 })).toBe(true)
+    isWhole = true
+  })
+  const socket = connect(Number(new URL(await listen(gate)).port), '127.0.0.1')
+  socket.pause()
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  expect(await waitUntil(() => isWhole, { timeoutMs: 30_000, intervalMs: 5 })).toBe(true)
+  expect(await waitUntil(() => !isOpen, { timeoutMs: 5_000, intervalMs: 20 })).toBe(true)
+  socket.destroy()
+  await client.close()
+  await Promise.all([stop(gate), stop(service)])
+})
+
+test.each([
+  ['small', 1_000],
+  ['large', 1_000_000],
+])('a %s response behind an event stream on its connection does not wait for ever', async (_name, bytes) => {
+  gateway.system.backends.dispatcher.respond = (_req, res) =>
+    void res.writeHead(200, { 'content-type': 'text/event-stream' }).write(':\n\n')
+  let hasResponded = false
+  gateway.backend.respond = (_req, res) => {
+    res.end(Buffer.alloc(bytes, 'x'))
+    hasResponded = true
+  }
+  const socket = connect(Number(new URL(gateway.system.url).port), '127.0.0.1').resume()
+  let isOpen = true
+  socket.on('close', () => {
+    isOpen = false
+  })
+  const end = `HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\n\r\n`
+  socket.write(`GET /rest/events ${end}GET /rest/jobs ${end}`)
+  expect(await waitUntil(() => hasResponded, { timeoutMs: 30_000, intervalMs: 5 })).toBe(true)
+  expect(await waitUntil(() => !isOpen, { timeoutMs: 10_000, intervalMs: 20 })).toBe(true)
 })
 
 test('an informational response is not taken for the response', async () => {
