@@ -18,6 +18,7 @@ const TRY_AGAIN_MS = 5_000
 const MAX_REMEMBERED = 10_000
 const MAX_CHARACTERS = 16 * 1024 * 1024
 const MAX_WORKSPACES = 100_000
+const MAX_MISSES = 1_000
 const MAX_LOOKUPS = 1_000
 const BACKGROUND_READS = 4
 
@@ -26,7 +27,8 @@ export interface Replica {
   /**
    * The documents, secrets sealed; empty when there are none. The configs of an owner come lowest id first. What was read before `notBefore` (milliseconds since
    * the epoch) does not do as long as configuration answers. Rejects with `unavailable` when configuration is
-   * unavailable and there is no replica, or when 1,000 look-ups are under way.
+   * unavailable and there is no replica, or when too many look-ups are under way: 1,000, and `maxMissLookUps` for what
+   * is not known here.
    */
   find(query: ReplicaQuery, options?: { notBefore?: number }): Promise<ConfigurationDocument[]>
   /**
@@ -57,31 +59,51 @@ interface Remembered {
  * Documents from memory, then from the service's own replicas, and on a miss from configuration. Events keep both
  * fresh; one that was read over a minute ago is read again in the background. A replica serves while configuration
  * is unavailable. `freshMs` bounds how long memory is trusted without an event, `missesFreshMs` how long it is trusted
- * that there is no such document; 0 for not at all.
+ * that there is no such document; 0 for not at all. What is asked for and is not there, 1,000 at most, is remembered apart
+ * from what is, so that it takes none of its room.
  */
 export function createReplica(options: {
   store: ReplicaStore
   configuration: Pick<InternalClient, 'get'>
   freshMs: number
   missesFreshMs: number
+  /** How many look-ups of what is not known here may be under way, 1,000 when left out: callers nobody knows may ask for anything. */
+  maxMissLookUps?: number
   log: Log
 }): Replica {
-  const { store, configuration, freshMs, missesFreshMs, log } = options
+  const { store, configuration, freshMs, missesFreshMs, maxMissLookUps = MAX_LOOKUPS, log } = options
   const changedAt = new LRUCache<number, number>({ max: MAX_WORKSPACES })
   const rereads = new Set<string>()
-  let lookups = 0
+  const lookUps = new Map<string, Promise<Remembered>>()
+  let missLookUps = 0
   let unavailable = false
+  const remembered = new LRUCache<string, Remembered>({
+    max: MAX_REMEMBERED,
+    maxSize: MAX_CHARACTERS,
+    sizeCalculation: ({ characters }) => characters + 1,
+  })
+  const misses = new LRUCache<string, Remembered>({ max: MAX_MISSES })
+  const lastOf = (key: string) => remembered.get(key) ?? misses.get(key)
+  const remember = (key: string, found: Remembered) => {
+    const [place, other] = found.isKnown ? [remembered, misses] : [misses, remembered]
+    place.set(key, found)
+    other.delete(key)
+  }
 
-  const ask = async (query: ReplicaQuery, notBefore = 0): Promise<Remembered> => {
+  const ask = async (
+    query: ReplicaQuery,
+    { notBefore = 0, isStored }: { notBefore?: number; isStored: boolean },
+  ): Promise<Remembered> => {
     const at = performance.now()
     const readAt = new Date()
     const documents = documentsOf(query, await configuration.get(pathOf(query)))
-    // Not waited for: what was answered is as good as the replica.
-    store.saveResponse(query, { documents, readAt }).catch((error: Error) => {
-      log.warn({ workspace: query.workspace, reason: error.message }, 'replicas not written')
-    })
     const characters = documents.reduce((sum, document) => sum + JSON.stringify(document).length, 0)
     const isKnown = documents.length > 0 || 'owner' in query
+    // Not waited for: what was answered is as good as the replica. Where there is nothing in either, nothing is to be written.
+    if (isKnown || isStored)
+      store.saveResponse(query, { documents, readAt }).catch((error: Error) => {
+        log.warn({ workspace: query.workspace, reason: error.message }, 'replicas not written')
+      })
     return { documents, characters, at, readAt: readAt.getTime(), triedAt: at, notBefore, isKnown }
   }
   const lookUp = async (query: ReplicaQuery, notBefore: number, last: Remembered | undefined) => {
@@ -94,7 +116,7 @@ export function createReplica(options: {
     const isStored = stored?.isKnown === true
     if (isStored && stored.readAt >= notBefore && (stored.readAt > 0 || 'id' in query)) return stored
     try {
-      const response = await ask(query, notBefore)
+      const response = await ask(query, { notBefore, isStored: replicas?.length !== 0 })
       if (unavailable) log.info('configuration is back')
       unavailable = false
       return response
@@ -106,37 +128,44 @@ export function createReplica(options: {
       return stored
     }
   }
-  const remembered = new LRUCache<string, Remembered, { query: ReplicaQuery; notBefore: number }>({
-    max: MAX_REMEMBERED,
-    maxSize: MAX_CHARACTERS,
-    sizeCalculation: ({ characters }) => characters + 1,
-    // A look-up whose place another entry takes, or a background read, still answers those who wait for it.
-    ignoreFetchAbort: true,
-    noDeleteOnFetchRejection: true,
-    fetchMethod: async (_key, last, { context: { query, notBefore } }) => {
-      if (lookups >= MAX_LOOKUPS) throw new Problem('unavailable', { detail: 'Too many look-ups.' })
-      lookups++
-      return lookUp(query, notBefore, last).finally(() => lookups--)
-    },
-  })
+  /** One look-up of a key at a time. */
+  const lookUpKey = (key: string, query: ReplicaQuery, notBefore: number) => {
+    const running = lookUps.get(key)
+    if (running !== undefined) return running
+    const found = lastOf(key)
+    const isMiss = found?.isKnown !== true
+    if (lookUps.size >= MAX_LOOKUPS || (isMiss && missLookUps >= maxMissLookUps))
+      throw new Problem('unavailable', { detail: 'Too many look-ups.' })
+    if (isMiss) missLookUps++
+    const lookingUp = lookUp(query, notBefore, found)
+      .then((result) => {
+        remember(key, result)
+        return result
+      })
+      .finally(() => {
+        lookUps.delete(key)
+        if (isMiss) missLookUps--
+      })
+    lookUps.set(key, lookingUp)
+    return lookingUp
+  }
   const isFresh = ({ at, isKnown }: Remembered, { workspace }: ReplicaQuery) => {
     const forMs = isKnown ? freshMs : missesFreshMs
     return at > Math.max(changedAt.get(workspace) ?? 0, performance.now() - forMs)
   }
   /** Shares the look-up under way, unless that one may have taken what was read before `notBefore`. */
   const lookUpOnce = async (key: string, query: ReplicaQuery, notBefore: number) => {
-    const context = { query, notBefore }
-    const shared = await remembered.forceFetch(key, { context, forceRefresh: true })
+    const shared = await lookUpKey(key, query, notBefore)
     if (shared.readAt >= notBefore || shared.notBefore >= notBefore) return shared
-    return remembered.forceFetch(key, { context, forceRefresh: true })
+    return lookUpKey(key, query, notBefore)
   }
   const readAgain = (key: string, query: ReplicaQuery, found: Remembered) => {
     const now = performance.now()
     if (rereads.has(key) || rereads.size >= BACKGROUND_READS || now - found.triedAt < TRY_AGAIN_MS) return
     found.triedAt = now
     rereads.add(key)
-    ask(query)
-      .then((read) => remembered.set(key, read))
+    ask(query, { isStored: true })
+      .then((read) => remember(key, read))
       .catch((error: Error) =>
         log.debug({ workspace: query.workspace, reason: error.message }, 'not read again'),
       )
@@ -144,19 +173,19 @@ export function createReplica(options: {
   }
   const find: Replica['find'] = async (query, { notBefore = 0 } = {}) => {
     const key = keyOf(query)
-    const last = remembered.get(key, { allowStale: true })
-    const suffices = last !== undefined && isFresh(last, query) && last.readAt >= notBefore
-    const found = suffices ? last : await lookUpOnce(key, query, notBefore)
+    const before = lastOf(key)
+    const suffices = before !== undefined && isFresh(before, query) && before.readAt >= notBefore
+    const found = suffices ? before : await lookUpOnce(key, query, notBefore)
     if (found.readAt < Date.now() - READ_AGAIN_MS && found.isKnown) readAgain(key, query, found)
     return found.documents
   }
   return {
     find,
     known(query) {
-      const last = remembered.get(keyOf(query), { allowStale: true })
-      const isDue = last === undefined || !isFresh(last, query)
-      if (isDue && lookups < BACKGROUND_READS) void find(query).catch(() => undefined)
-      return isDue && last?.documents.length === 0 ? undefined : last?.documents
+      const before = lastOf(keyOf(query))
+      const isDue = before === undefined || !isFresh(before, query)
+      if (isDue && lookUps.size < BACKGROUND_READS) void find(query).catch(() => undefined)
+      return isDue && before?.documents.length === 0 ? undefined : before?.documents
     },
     changed: (workspace) => void changedAt.set(workspace, performance.now()),
   }
