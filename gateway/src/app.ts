@@ -86,6 +86,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
         if (!cors(req, res, req.path)) next()
       })
       express.use((req) => {
+        admit(req)
         throw new Problem('not_found', { detail: nearestPath(req.path) })
       })
     },

@@ -38,12 +38,18 @@ export interface Routed {
  * who is not known yet, because a promise for each request costs time.
  */
 export function gatekeeper(gatekeeping: Gatekeeping): (routed: Routed) => Promise<void> | undefined {
-  const { callers, trustedProxies } = gatekeeping
+  const { callers, limits, trustedProxies } = gatekeeping
   return (routed) => {
-    const { route, req } = routed
-    requireRoute(routed)
+    const { route, req, res } = routed
+    const address = clientAddress(req, trustedProxies)
+    res.locals.route = route.path
+    const problem = problemOf(routed)
+    if (problem !== undefined) {
+      limits.page(addressKey(address))
+      throw problem
+    }
     const token = route.access === 'public' ? undefined : bearerIn(req.headers.authorization)
-    const asked = { ...routed, token, address: clientAddress(req, trustedProxies) }
+    const asked = { ...routed, token, address }
     const known = token === undefined ? undefined : callers.known(token)
     if (known === undefined)
       return callerFor(gatekeeping, asked).then((caller) => letThrough(gatekeeping, asked, caller))
@@ -52,11 +58,11 @@ export function gatekeeper(gatekeeping: Gatekeeping): (routed: Routed) => Promis
   }
 }
 
-function requireRoute({ route, req, res }: Routed): void {
-  res.locals.route = route.path
+/** Why a route does not take a request, whoever makes it. */
+function problemOf({ route, req }: Routed): Problem | undefined {
   if (!route.methods.includes(req.method ?? ''))
-    throw new Problem('method_not_allowed', { headers: { allow: route.methods.join(', ') } })
-  if (Number(req.headers['content-length']) > route.maxBytes) throw new Problem('body_too_large')
+    return new Problem('method_not_allowed', { headers: { allow: route.methods.join(', ') } })
+  return Number(req.headers['content-length']) > route.maxBytes ? new Problem('body_too_large') : undefined
 }
 
 interface Asked extends Routed {

@@ -188,6 +188,18 @@ describe('the gateway', () => {
     expect(response.headers.get('ratelimit-policy')).toBe('"address";q=40;w=60')
   })
 
+  test.each([
+    ['unknown paths', 'GET', '/rest/nothing', '203.0.113.10'],
+    ['methods that a path does not have', 'PATCH', '/api/auth/login', '203.0.113.11'],
+    ['bodies that say they are too large', 'POST', '/api/auth/login', '203.0.113.12'],
+  ])('limits requests for %s by address', async (_name, method, path, address) => {
+    const raw = method === 'POST' ? 'x'.repeat(70_000) : undefined
+    const call = () => system.call(method, path, { ...defined({ raw }), headers: from(address) })
+    const { response, after } = await untilLimited(40, call)
+    expect(after).toBeGreaterThanOrEqual(40)
+    expect(response.headers.get('ratelimit-policy')).toBe('"address";q=40;w=60')
+  })
+
   test('gives the webhook a limit of its own, by workspace', async () => {
     const { accessToken, workspace } = await system.register()
     const post = (path: string, token?: string) =>

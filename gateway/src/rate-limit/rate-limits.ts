@@ -8,7 +8,7 @@ import { createRateCounter, type Policy, type RateCounter } from './rate-counter
 export interface RateLimits {
   /** A request to a public path: unchecked, so what one address sends can't use up another's share. */
   anonymous(route: Route, path: string, address: string): void
-  /** A page that the gateway serves itself. */
+  /** What the gateway answers itself: a page, or that it takes no such request. */
   page(address: string): void
   /** A token that is not known here: checking it costs more than the request. */
   unknownToken(address: string): void
