@@ -57,15 +57,15 @@ export function createEventStreams({
     stream.isConfirming = true
     try {
       stream.known = await callers.resolve(stream.token)
-      stream.isConfirming = false
+      // As a request it would still pass for some seconds, because clocks differ.
+      if (hasEnded(stream)) end(stream.res)
+      else stream.isConfirming = false
     } catch {
       end(stream.res)
     }
   }
   const sweep = setInterval(() => {
-    const now = performance.now()
-    for (const stream of streams)
-      if (now >= stream.known.usableUntil && !stream.isConfirming) void confirm(stream)
+    for (const stream of streams) if (!stream.isConfirming && hasEnded(stream)) void confirm(stream)
   }, SWEEP_MS)
   showOpen(registry, streams)
   return {
@@ -96,6 +96,8 @@ export function createEventStreams({
     close: () => clearInterval(sweep),
   }
 }
+
+const hasEnded = ({ known }: Stream): boolean => performance.now() >= known.usableUntil
 
 /** Its reader sees the end of the stream, and comes back with a token and rights as they are then. */
 function end(res: PendingResponse): void {
