@@ -42,7 +42,6 @@ const MAX_CHANGES = 100_000
 /** The instances share that queue, so the memory of each is trusted for a second. */
 const FRESH_MS = 1_000
 const LOOKUP_MS = 2_000
-const MAX_MISS_LOOKUPS = 100
 const KIB = 1024
 const MIB = 1024 * KIB
 // Apart, so that what nobody has signed for can't take the room of callers who are known.
@@ -91,7 +90,6 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     configuration: { get: (path) => withTimeout(LOOKUP_MS, configuration.get(path)) },
     freshMs: FRESH_MS,
     missesFreshMs: FRESH_MS,
-    maxMissLookUps: MAX_MISS_LOOKUPS,
     log,
   })
   const channels = createChannels(replica)

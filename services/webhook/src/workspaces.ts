@@ -8,14 +8,15 @@ import type { Collections } from './database.ts'
 export interface Workspaces {
   /**
    * The id of the workspace with this slug, undefined when there is none. Identity is asked once. Rejects with
-   * `unavailable` when it is unavailable and the slug was never asked for, or when 100 look-ups are under way.
+   * `unavailable` when it is unavailable and the slug was never asked for, or when 512 look-ups are under way.
    */
   find(slug: string): Promise<number | undefined>
 }
 
 const MAX_KNOWN = 10_000
 const MAX_LOOKED_UP = 1_000
-const MAX_LOOKUPS = 100
+// As many as the gateway sends an instance requests at once: after a start, nothing is known yet.
+const MAX_LOOKUPS = 512
 const UNKNOWN_MS = 2_000
 const READ_MS = 500
 const SLUG = /^[a-z0-9-]{1,63}$/

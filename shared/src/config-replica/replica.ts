@@ -27,8 +27,7 @@ export interface Replica {
   /**
    * The documents, secrets sealed; empty when there are none. The configs of an owner come lowest id first. What was read before `notBefore` (milliseconds since
    * the epoch) does not do as long as configuration answers. Rejects with `unavailable` when configuration is
-   * unavailable and there is no replica, or when too many look-ups are under way: 1,000, and `maxMissLookUps` for what
-   * is not known here.
+   * unavailable and there is no replica, or when 1,000 look-ups are under way.
    */
   find(query: ReplicaQuery, options?: { notBefore?: number }): Promise<ConfigurationDocument[]>
   /**
@@ -67,28 +66,40 @@ export function createReplica(options: {
   configuration: Pick<InternalClient, 'get'>
   freshMs: number
   missesFreshMs: number
-  /** How many look-ups of what is not known here may be under way, 1,000 when left out: callers nobody knows may ask for anything. */
-  maxMissLookUps?: number
   log: Log
 }): Replica {
-  const { store, configuration, freshMs, missesFreshMs, maxMissLookUps = MAX_LOOKUPS, log } = options
+  const { store, configuration, freshMs, missesFreshMs, log } = options
   const changedAt = new LRUCache<number, number>({ max: MAX_WORKSPACES })
   const rereads = new Set<string>()
-  const lookUps = new Map<string, Promise<Remembered>>()
-  let missLookUps = 0
+  let lookups = 0
   let unavailable = false
   const remembered = new LRUCache<string, Remembered>({
     max: MAX_REMEMBERED,
     maxSize: MAX_CHARACTERS,
     sizeCalculation: ({ characters }) => characters + 1,
   })
-  const misses = new LRUCache<string, Remembered>({ max: MAX_MISSES })
-  const lastOf = (key: string) => remembered.get(key) ?? misses.get(key)
-  const remember = (key: string, found: Remembered) => {
-    const [place, other] = found.isKnown ? [remembered, misses] : [misses, remembered]
-    place.set(key, found)
-    other.delete(key)
-  }
+  /** The look-ups under way, one of each key, and what they did not find. */
+  const misses = new LRUCache<string, Remembered, { query: ReplicaQuery; notBefore: number }>({
+    maxSize: MAX_MISSES,
+    maxEntrySize: 1,
+    sizeCalculation: ({ isKnown }) => (isKnown ? 2 : 1),
+    // A look-up whose place another entry takes still answers those who wait for it.
+    ignoreFetchAbort: true,
+    noDeleteOnFetchRejection: true,
+    fetchMethod: async (key, _last, { context: { query, notBefore } }) => {
+      if (lookups >= MAX_LOOKUPS) throw new Problem('unavailable', { detail: 'Too many look-ups.' })
+      lookups++
+      try {
+        const found = await lookUp(query, notBefore, lastOf(key))
+        if (found.isKnown) remembered.set(key, found)
+        else remembered.delete(key)
+        return found
+      } finally {
+        lookups--
+      }
+    },
+  })
+  const lastOf = (key: string) => remembered.get(key) ?? misses.get(key, { allowStale: true })
 
   const ask = async (
     query: ReplicaQuery,
@@ -128,36 +139,16 @@ export function createReplica(options: {
       return stored
     }
   }
-  /** One look-up of a key at a time. */
-  const lookUpKey = (key: string, query: ReplicaQuery, notBefore: number) => {
-    const running = lookUps.get(key)
-    if (running !== undefined) return running
-    const found = lastOf(key)
-    const isMiss = found?.isKnown !== true
-    if (lookUps.size >= MAX_LOOKUPS || (isMiss && missLookUps >= maxMissLookUps))
-      throw new Problem('unavailable', { detail: 'Too many look-ups.' })
-    if (isMiss) missLookUps++
-    const lookingUp = lookUp(query, notBefore, found)
-      .then((result) => {
-        remember(key, result)
-        return result
-      })
-      .finally(() => {
-        lookUps.delete(key)
-        if (isMiss) missLookUps--
-      })
-    lookUps.set(key, lookingUp)
-    return lookingUp
-  }
   const isFresh = ({ at, isKnown }: Remembered, { workspace }: ReplicaQuery) => {
     const forMs = isKnown ? freshMs : missesFreshMs
     return at > Math.max(changedAt.get(workspace) ?? 0, performance.now() - forMs)
   }
   /** Shares the look-up under way, unless that one may have taken what was read before `notBefore`. */
   const lookUpOnce = async (key: string, query: ReplicaQuery, notBefore: number) => {
-    const shared = await lookUpKey(key, query, notBefore)
+    const context = { query, notBefore }
+    const shared = await misses.forceFetch(key, { context, forceRefresh: true })
     if (shared.readAt >= notBefore || shared.notBefore >= notBefore) return shared
-    return lookUpKey(key, query, notBefore)
+    return misses.forceFetch(key, { context, forceRefresh: true })
   }
   const readAgain = (key: string, query: ReplicaQuery, found: Remembered) => {
     const now = performance.now()
@@ -165,7 +156,10 @@ export function createReplica(options: {
     found.triedAt = now
     rereads.add(key)
     ask(query, { isStored: true })
-      .then((read) => remember(key, read))
+      .then((read) => {
+        if (read.isKnown) remembered.set(key, read)
+        else remembered.delete(key)
+      })
       .catch((error: Error) =>
         log.debug({ workspace: query.workspace, reason: error.message }, 'not read again'),
       )
@@ -184,7 +178,7 @@ export function createReplica(options: {
     known(query) {
       const before = lastOf(keyOf(query))
       const isDue = before === undefined || !isFresh(before, query)
-      if (isDue && lookUps.size < BACKGROUND_READS) void find(query).catch(() => undefined)
+      if (isDue && lookups < BACKGROUND_READS) void find(query).catch(() => undefined)
       return isDue && before?.documents.length === 0 ? undefined : before?.documents
     },
     changed: (workspace) => void changedAt.set(workspace, performance.now()),
