@@ -12,6 +12,7 @@ export const EXIT = {
   refused: 6,
   unavailable: 7,
   bug: 70,
+  interrupted: 130,
 } as const
 
 /** What each exit code says. `docs/cli.md` has this table. */
@@ -25,7 +26,7 @@ export const EXIT_MEANINGS: readonly [number, string][] = [
   [EXIT.refused, 'Parley refused the request as it stands'],
   [EXIT.unavailable, 'Parley can not be reached, is unavailable or limits the rate: try again later'],
   [EXIT.bug, 'Something else: the output can not be written, or a bug of this program'],
-  [130, 'Interrupted'],
+  [EXIT.interrupted, 'Interrupted'],
 ]
 
 type ExitCode = (typeof EXIT)[keyof typeof EXIT]
@@ -41,6 +42,17 @@ export class Failure extends Error {
   }
 }
 
+/** What ended the posting of a message under `key`. */
+export class PostFailure extends Error {
+  readonly key: string
+
+  constructor(cause: unknown, key: string) {
+    super('The message could not be posted.', { cause })
+    this.name = 'PostFailure'
+    this.key = key
+  }
+}
+
 /** The failure of writing somewhere: a full disk, a folder that is not the caller's. */
 export function unwritable(where: string, error: unknown): Failure {
   const { code, message } = error as NodeJS.ErrnoException
@@ -49,13 +61,17 @@ export function unwritable(where: string, error: unknown): Failure {
 
 /** Says on the error stream what failed and what to do, and returns the exit code. */
 export function reportFailure(error: unknown, { json }: { json: boolean }): number {
-  const { message, exitCode, problem } = readFailure(error)
-  if (json) console.error(JSON.stringify({ error: { message, exitCode, ...(problem && { problem }) } }))
+  const { message, exitCode, problem, key } = readFailure(error)
+  if (json) console.error(JSON.stringify({ error: { message, exitCode, problem, key } }))
   else {
     console.error(`${paint('red', 'error:', process.stderr)} ${message}`)
     for (const { path, message } of problem?.errors ?? []) console.error(`  ${path || '/'} ${message}`)
     if (problem !== undefined)
       console.error(paint('dim', `  ${problem.code}, request ${problem.requestId}`, process.stderr))
+    if (key !== undefined)
+      console.error(
+        `  The message may have been accepted. Repeat the command with --key ${key}: it stays one message.`,
+      )
   }
   return exitCode
 }
@@ -64,10 +80,19 @@ interface Reading {
   message: string
   exitCode: number
   problem?: Problem | undefined
+  /** Of a message that may have been accepted. */
+  key?: string
 }
+
+/** After these nobody knows whether a message was accepted. */
+const UNCERTAIN: readonly number[] = [EXIT.unavailable, EXIT.bug, EXIT.interrupted]
 
 function readFailure(error: unknown): Reading {
   if (error instanceof Failure) return { message: error.message, exitCode: error.exitCode }
+  if (error instanceof PostFailure) {
+    const reading = readFailure(error.cause)
+    return UNCERTAIN.includes(reading.exitCode) ? { ...reading, key: error.key } : reading
+  }
   if (error instanceof ParleyError) return readRefusal(error)
   if (isUnreachable(error)) {
     const { code = 'no response' } = (error.cause ?? error) as { code?: string }

@@ -23,6 +23,8 @@ export interface Ran {
 export interface RunOptions {
   env?: Record<string, string>
   input?: string
+  /** After so many milliseconds (60,000) it is killed: its code is null then. */
+  timeoutMs?: number
 }
 
 /** The command line of somebody with a configuration folder of their own. */
@@ -37,6 +39,7 @@ export interface Somebody {
   atTerminal(
     args: string[],
     replies?: [question: string, reply: string][],
+    options?: RunOptions,
   ): Promise<{ code: number | null; screen: string }>
   start(args: string[]): ChildProcess
   remove(): void
@@ -47,7 +50,10 @@ export function somebody(environment: Record<string, string> = {}): Somebody {
   const { PATH = '', HOME = '' } = process.env
   const env = { PATH, HOME, XDG_CONFIG_HOME: folder, TERM: 'xterm-256color', ...environment }
   const start = (command: string, args: string[], options: RunOptions = {}) =>
-    spawn(command, args, { env: { ...env, ...options.env }, timeout: RUN_MS, cwd: folder })
+    spawn(command, args, {
+      ...{ env: { ...env, ...options.env }, cwd: folder },
+      timeout: options.timeoutMs ?? RUN_MS,
+    })
   const run = (args: string[], options?: RunOptions) => finish(PARLEY, args, options)
   const finish = async (command: string, args: string[], options: RunOptions = {}): Promise<Ran> => {
     const child = start(command, args, options)
@@ -68,9 +74,9 @@ export function somebody(environment: Record<string, string> = {}): Somebody {
         .split('\n')
         .map((line) => JSON.parse(line))
     },
-    async atTerminal(args, replies = []) {
+    async atTerminal(args, replies = [], options = {}) {
       const command = [PARLEY, ...args].map((each) => `'${each}'`).join(' ')
-      const child = start('script', ['-qec', command, '/dev/null'])
+      const child = start('script', ['-qec', command, '/dev/null'], options)
       let screen = ''
       const waiting = [...replies]
       child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { text as streamText } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Message, Parley, Schemas } from '@parley/client'
+import type { Message, Parley, Schemas, SentMessage } from '@parley/client'
 import { ParleyError } from '@parley/client/parley-error'
 import type { Command } from 'commander'
 import { integer } from '../arguments.ts'
-import { EXIT, Failure } from '../failure.ts'
+import { EXIT, Failure, PostFailure, reportFailure } from '../failure.ts'
 import { paint, paintState, say, sayJson } from '../output.ts'
 import { connect } from '../profile.ts'
 
@@ -59,10 +59,7 @@ export function addSend(program: Command): void {
 async function send(options: Options): Promise<void> {
   const message = options.body === undefined ? messageOf(options) : await readBody(options.body)
   const parley = connect()
-  const { id, isRepeat } = await parley.messages.send(
-    message,
-    options.key === undefined ? {} : { idempotencyKey: options.key },
-  )
+  const { id, isRepeat } = await post(parley, message, options)
   const sent = { _id: id, isRepeat }
   if (!options.json)
     say(`${paint('green', 'accepted')} ${id}${isRepeat ? ' (the same message as before)' : ''}`)
@@ -75,6 +72,26 @@ async function send(options: Options): Promise<void> {
   if (options.json) return sayJson({ ...sent, ...(end && { state: end.state, reason: end.reason }) })
   if (end !== undefined) say(`${paintState(end.state)} ${end.reason ?? ''}`.trimEnd())
   say(paint('dim', `parley why ${id}`))
+}
+
+/** Throws a PostFailure with the key; Ctrl-C shows it too. A repeat without it would be a second message. */
+async function post(
+  parley: Parley,
+  message: NewMessage,
+  { key = crypto.randomUUID(), json = false }: { key?: string; json?: boolean },
+): Promise<SentMessage> {
+  const showKey = () => {
+    const interrupted = new Failure('Interrupted.', EXIT.interrupted)
+    process.exit(reportFailure(new PostFailure(interrupted, key), { json }))
+  }
+  process.prependListener('SIGINT', showKey)
+  try {
+    return await parley.messages.send(message, { idempotencyKey: key })
+  } catch (error) {
+    throw new PostFailure(error, key)
+  } finally {
+    process.off('SIGINT', showKey)
+  }
 }
 
 function messageOf(options: Options): NewMessage {

@@ -1,0 +1,67 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { afterEach, describe, expect, test } from '@jest/globals'
+import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
+import { type Somebody, somebody } from './cli-world.ts'
+
+let ana: Somebody
+let gateway: Listening
+afterEach(async () => {
+  ana.remove()
+  await gateway.close()
+})
+
+type Handler = (req: IncomingMessage, res: ServerResponse) => void
+
+/** Somebody whose gateway responds as `handlers` do, by the beginning of the path. */
+async function behind(handlers: Record<string, Handler>): Promise<void> {
+  gateway = await listen((req, res) => {
+    const [, handle] = Object.entries(handlers).find(([path]) => req.url?.startsWith(path)) ?? []
+    if (handle === undefined) res.writeHead(404).end()
+    else handle(req, res)
+  })
+  ana = somebody({ PARLEY_URL: gateway.url, PARLEY_TOKEN: 't' })
+}
+
+const json =
+  (body: object, status = 200): Handler =>
+  (_req, res) =>
+    void res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+
+const SEND = ['send', '--channel', 'c', '--phone', '1', '--text', 'x']
+
+describe('parley send', () => {
+  test.each([{ format: [] }, { format: ['--json'] }])(
+    'whose message may have been accepted says the key with which a repeat is the same message: %j',
+    async ({ format }) => {
+      const keys: unknown[] = []
+      await behind({
+        '/api/hooks/whatsapp': (req, res) => {
+          keys.push(req.headers['idempotency-key'])
+          if (keys.length === 1) req.socket.destroy()
+          else if (keys.length === 2) res.writeHead(500).end()
+          else json({})(req, res)
+        },
+      })
+      const { code, stderr } = await ana.run([...SEND, ...format])
+      const key = format.length > 0 ? JSON.parse(stderr).error.key : /--key ([\w-]+)/.exec(stderr)?.[1]
+      expect([code, key]).toEqual([7, keys[0]])
+      expect((await ana.run([...SEND, '--key', key])).code).toBe(0)
+      expect(keys).toEqual([key, key, key])
+    },
+  )
+
+  test('that is interrupted before the response says the key too', async () => {
+    const keys: unknown[] = []
+    await behind({ '/api/hooks/whatsapp': (req) => void keys.push(req.headers['idempotency-key']) })
+    const child = ana.start(SEND)
+    let stderr = ''
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text
+    })
+    await eventually(() => keys[0])
+    child.kill('SIGINT')
+    const [code] = await once(child, 'close')
+    expect([code, stderr]).toEqual([130, expect.stringContaining(`--key ${keys[0]}`)])
+  })
+})
