@@ -28,6 +28,13 @@ const json =
   (_req, res) =>
     void res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 
+const forbidden = json({ code: 'forbidden', title: 'No' }, 403)
+/** An event stream that begins with `text` and goes on for ever. */
+const stream =
+  (text = ': open\n\n'): Handler =>
+  (_req, res) =>
+    void res.writeHead(200, { 'content-type': 'text/event-stream' }).write(text)
+
 const SEND = ['send', '--channel', 'c', '--phone', '1', '--text', 'x']
 
 describe('parley send', () => {
@@ -63,5 +70,13 @@ describe('parley send', () => {
     child.kill('SIGINT')
     const [code] = await once(child, 'close')
     expect([code, stderr]).toEqual([130, expect.stringContaining(`--key ${keys[0]}`)])
+  })
+})
+
+describe('parley tail', () => {
+  test('that may follow the events but not read the log ends with 4', async () => {
+    await behind({ '/rest/events': stream(), '/rest/messages': forbidden })
+    const { code, stderr } = await ana.run(['tail'], { timeoutMs: 15_000 })
+    expect([code, stderr]).toEqual([4, expect.stringContaining('Ask an admin')])
   })
 })

@@ -47,12 +47,18 @@ async function tail(options: Options): Promise<void> {
   const parley = connect()
   const filter = pickedBy(options)
   const shown = createShown()
-  const events = options.follow ? await openEvents(parley) : undefined
-  const first = await latest(parley, filter, (count) => count >= Math.max(options.lines, 1))
-  for (const message of first.slice(0, options.lines).reverse()) show(message, options)
-  for (const message of first) shown.isNew(message)
-  if (events !== undefined) await followEvents(parley, { events, filter, shown, options })
-  else if (options.follow) await poll(parley, { first, filter, shown, options })
+  const ending = new AbortController()
+  try {
+    const events = options.follow ? await openEvents(parley, ending.signal) : undefined
+    const first = await latest(parley, filter, (count) => count >= Math.max(options.lines, 1))
+    for (const message of first.slice(0, options.lines).reverse()) show(message, options)
+    for (const message of first) shown.isNew(message)
+    if (events !== undefined) await followEvents(parley, { events, filter, shown, options })
+    else if (options.follow) await poll(parley, { first, filter, shown, options })
+  } finally {
+    // An open stream would keep the program running.
+    ending.abort()
+  }
 }
 
 interface Following {
@@ -61,10 +67,13 @@ interface Following {
   options: Options
 }
 
-/** The workspace's events from now on; undefined where this Parley has no event streams. */
-async function openEvents(parley: Parley): Promise<AsyncGenerator<ServerEvent> | undefined> {
+/** The workspace's events from now on until `signal`; undefined where this Parley has no event streams. */
+async function openEvents(
+  parley: Parley,
+  signal: AbortSignal,
+): Promise<AsyncGenerator<ServerEvent> | undefined> {
   const opened = Promise.withResolvers<void>()
-  const events = parley.events('/rest/events', { onOpen: opened.resolve })
+  const events = parley.events('/rest/events', { signal, onOpen: opened.resolve })
   const next = events.next()
   try {
     await Promise.race([opened.promise, next])
