@@ -95,8 +95,7 @@ function readFailure(error: unknown): Reading {
   }
   if (error instanceof ParleyError) return readRefusal(error)
   if (isUnreachable(error)) {
-    const { code = 'no response' } = (error.cause ?? error) as { code?: string }
-    const message = `Parley can not be reached (${code}). Is the address right? parley doctor says more.`
+    const message = `Parley can not be reached (${networkCode(error) ?? 'no response'}). Is the address right? parley doctor says more.`
     return { message, exitCode: EXIT.unavailable }
   }
   // Nothing else than a response is read as JSON without saying what is wrong with it.
@@ -124,6 +123,12 @@ function readRefusal({ status, problem, message: text }: ParleyError): Reading {
   if (status === 429 || status >= 500)
     return { message: `${message}. Try again later.`, exitCode: EXIT.unavailable, problem }
   return { message, exitCode: EXIT.refused, problem }
+}
+
+/** Such as ECONNREFUSED; undefined for an error without one, as timeouts are: the code of a DOMException is a number. */
+export function networkCode(error: unknown): string | undefined {
+  const { code } = ((error as Error).cause ?? error) as { code?: unknown }
+  return typeof code === 'string' ? code : undefined
 }
 
 /** What fetch rejects with where no response came, or not all of it: a TypeError with its cause, or a timeout. */

@@ -17,6 +17,12 @@ export function sayJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`)
 }
 
+/** Says on the error stream that Parley is asked again. */
+export function warnOfRetry({ json }: { json?: true }): void {
+  const message = 'Parley can not be reached at the moment; trying again.'
+  console.error(json ? JSON.stringify({ warning: { message } }) : paint('yellow', message, process.stderr))
+}
+
 /** Text of others without control characters, which a terminal might obey. */
 export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '\ufffd')

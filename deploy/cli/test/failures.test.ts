@@ -5,10 +5,11 @@ import { eventually, type Listening, listen } from '@parley/local/testing/servic
 import { type Somebody, somebody } from './cli-world.ts'
 
 let ana: Somebody
-let gateway: Listening
+let gateway: Listening | undefined
 afterEach(async () => {
   ana.remove()
-  await gateway.close()
+  await gateway?.close()
+  gateway = undefined
 })
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => void
@@ -78,5 +79,26 @@ describe('parley tail', () => {
     await behind({ '/rest/events': stream(), '/rest/messages': forbidden })
     const { code, stderr } = await ana.run(['tail'], { timeoutMs: 15_000 })
     expect([code, stderr]).toEqual([4, expect.stringContaining('Ask an admin')])
+  })
+})
+
+describe.each([[['tail']], [['listen', '3000']]])('parley %j', (args) => {
+  test('without a gateway says that it tries again, and ends with 7', async () => {
+    ana = somebody({ PARLEY_URL: 'http://127.0.0.1:1', PARLEY_TOKEN: 't' })
+    const runs = [args, [...args, '--json']].map((each) => ana.run(each, { timeoutMs: 30_000 }))
+    const [plain, asJson] = await Promise.all(runs)
+    expect([plain?.code, asJson?.code]).toEqual([7, 7])
+    expect(plain?.stderr).toMatch(/^Parley can not be reached.*trying again\.\nerror: Parley can not be reached.*\n$/)
+    const lines = asJson?.stderr.trimEnd().split('\n') ?? []
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { warning: { message: expect.stringContaining('trying again') } },
+      { error: { exitCode: 7 } },
+    ])
+  })
+
+  test('whose gateway does not respond ends with 7', async () => {
+    await behind({ '/rest': () => undefined })
+    const { code, stderr } = await ana.run(args, { timeoutMs: 40_000 })
+    expect([code, stderr]).toEqual([7, expect.stringContaining('Parley can not be reached (no response)')])
   })
 })

@@ -13,6 +13,12 @@ export interface FollowOptions {
   signal?: AbortSignal
   /** Called whenever the stream has been opened. */
   onOpen?(): void
+  /** Called with what failed before it is opened again. */
+  onRetry?(error: unknown): void
+  /** An attempt at opening it counts as failed after so long, in milliseconds (45,000). */
+  openMs?: number
+  /** How long its first opening is tried, in milliseconds (300,000). */
+  firstForMs?: number
   /** The connection counts as broken after so much silence, in milliseconds (45,000). */
   silenceMs?: number
 }
@@ -28,35 +34,50 @@ const PASSING = [408, 429, 502, 503, 504]
 
 /**
  * The events of a stream, one after another. It is opened again where it ends, breaks or is silent, and goes on after
- * the last event (`Last-Event-ID`); after 5 minutes without a connection the last error is thrown. A refusal that does
- * not pass is thrown at once. The signal and the consumer's `break` end it.
+ * the last event (`Last-Event-ID`); after `firstForMs` without a first connection, or 5 minutes without a later one, the
+ * last error is thrown. A refusal that does not pass is thrown at once. The signal and the consumer's `break` end it.
  */
 export async function* followEvents(options: FollowOptions): AsyncGenerator<ServerEvent> {
   const ended = options.signal ?? new AbortController().signal
   const parser = createEventParser({ maxCharacters: MAX_EVENT_CHARACTERS, id: options.lastEventId ?? '' })
-  let connectedAt = performance.now()
+  const { openMs = SILENCE_MS, silenceMs = SILENCE_MS } = options
+  let giveUpMs = options.firstForMs ?? GIVE_UP_MS
+  let downSince: number | undefined = performance.now()
   let failures = 0
   while (!ended.aborted) {
-    const connection = createConnection(ended, options.silenceMs ?? SILENCE_MS)
+    const connection = createConnection(ended, { openMs, silenceMs })
+    let failure: { error: unknown } | undefined
     try {
       const response = await options.open({ headers: headersAfter(parser), signal: connection.signal })
       if (!response.ok || response.body === null) throw await options.refusalOf(response)
+      connection.heard()
+      downSince = undefined
+      giveUpMs = GIVE_UP_MS
       failures = 0
       options.onOpen?.()
       yield* eventsIn(response.body, { parser, connection })
-      connectedAt = performance.now()
     } catch (error) {
-      if (ended.aborted) return
-      if (failures === 0) connectedAt = performance.now()
-      if (!isPassing(error) || performance.now() - connectedAt > GIVE_UP_MS) throw error
+      failure = { error }
     } finally {
       connection.close()
     }
-    // Many readers lose their streams at one time, when an instance stops.
-    const first = Math.min(parser.retryMs() ?? FIRST_PAUSE_MS, MAX_PAUSE_MS)
-    const backoff = Math.min(first * 2 ** Math.min(failures++, MAX_DOUBLINGS), MAX_PAUSE_MS)
-    await pause(backoff * (0.5 + Math.random() / 2), ended)
+    if (ended.aborted) return
+    const pauseMs = pauseAfter(parser, failures++)
+    if (failure !== undefined) {
+      downSince ??= performance.now()
+      const isOver = performance.now() + pauseMs - downSince > giveUpMs
+      if (isOver || !isPassing(failure.error)) throw failure.error
+      options.onRetry?.(failure.error)
+    }
+    await pause(pauseMs, ended)
   }
+}
+
+/** In milliseconds. Many readers lose their streams at one time, when an instance stops. */
+function pauseAfter(parser: EventParser, failures: number): number {
+  const first = Math.min(parser.retryMs() ?? FIRST_PAUSE_MS, MAX_PAUSE_MS)
+  const backoff = Math.min(first * 2 ** Math.min(failures, MAX_DOUBLINGS), MAX_PAUSE_MS)
+  return backoff * (0.5 + Math.random() / 2)
 }
 
 function headersAfter(parser: EventParser): Record<string, string> {
@@ -70,16 +91,20 @@ interface Connection {
   close(): void
 }
 
-function createConnection(ended: AbortSignal, silenceMs: number): Connection {
+function createConnection(
+  ended: AbortSignal,
+  { openMs, silenceMs }: { openMs: number; silenceMs: number },
+): Connection {
   const controller = new AbortController()
   const close = () => controller.abort()
-  let timer = setTimeout(close, silenceMs)
+  const expire = () => controller.abort(new DOMException('The stream is silent.', 'TimeoutError'))
+  let timer = setTimeout(expire, openMs)
   ended.addEventListener('abort', close)
   return {
     signal: controller.signal,
     heard() {
       clearTimeout(timer)
-      timer = setTimeout(close, silenceMs)
+      timer = setTimeout(expire, silenceMs)
     },
     close() {
       clearTimeout(timer)

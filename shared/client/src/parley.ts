@@ -35,6 +35,8 @@ export interface StreamOptions {
   signal?: AbortSignal
   /** Called whenever the stream has been opened: what happens from then on is in it. */
   onOpen?(): void
+  /** Called with what failed before the stream is opened again. */
+  onRetry?(error: unknown): void
 }
 
 /** A Parley gateway, as one caller. */
@@ -54,7 +56,10 @@ export interface Parley {
   }
   /** The items of any list, over all its pages. */
   list<P extends ListPath>(path: P, query?: QueryOf<P>): AsyncGenerator<ItemOf<P>>
-  /** The server-sent events of a path, over reconnections, until `signal` or the consumer ends them. */
+  /**
+   * The server-sent events of a path, over reconnections, until `signal` or the consumer ends them. Opening it the first
+   * time is tried for `repeatForMs`.
+   */
   events(path: string, options?: StreamOptions): AsyncGenerator<ServerEvent>
 }
 
@@ -100,6 +105,7 @@ export function createParley(options: ParleyOptions): Parley {
     events: (path, stream) =>
       followEvents({
         ...stream,
+        ...{ openMs: timeoutMs, firstForMs: repeatForMs },
         open: async ({ headers, signal }) => {
           const request = new Request(new URL(path, url), {
             headers: { accept: 'text/event-stream', ...headers },

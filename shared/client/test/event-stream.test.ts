@@ -130,6 +130,35 @@ describe('an event stream', () => {
     await expect(events.next()).rejects.toMatchObject({ status: 403, code: 'forbidden' })
   })
 
+  test('that can not be opened is given up after the time of repeats, and says each retry', async () => {
+    const { url } = await streams((_req, res) => void res.writeHead(503).end())
+    const errors: unknown[] = []
+    const onRetry = (error: unknown) => void errors.push(error)
+    const events = createParley({ url, token: 't', repeatForMs: 1_500 }).events('/rest/events', { onRetry })
+    await expect(events.next()).rejects.toMatchObject({ status: 503 })
+    expect(errors).toEqual(errors.map(() => expect.objectContaining({ status: 503 })))
+    expect(errors.length).toBeGreaterThan(0)
+    const once = createParley({ url, token: 't', repeatForMs: 0 }).events('/rest/events')
+    await expect(once.next()).rejects.toMatchObject({ status: 503 })
+  })
+
+  test('that was open once is opened again beyond the time of repeats', async () => {
+    const { url } = await streams((req, res, connection) => {
+      if (connection === 1) write(res, 'retry: 1\ndata: first\n\n')
+      if (connection === 1) setImmediate(() => req.socket.end())
+      else if (connection < 5) res.writeHead(503).end()
+      else write(res, 'data: second\n\n')
+    })
+    const events = createParley({ url, token: 't', repeatForMs: 0 }).events('/rest/events')
+    expect(await take(events, 2)).toEqual(['first', 'second'])
+  })
+
+  test('whose server does not respond counts as broken after the time of one attempt', async () => {
+    const { url } = await streams(() => undefined)
+    const parley = createParley({ url, token: 't', timeoutMs: 100, repeatForMs: 0 })
+    await expect(parley.events('/rest/events').next()).rejects.toMatchObject({ name: 'TimeoutError' })
+  })
+
   test('says whenever it is open, and ends with the signal', async () => {
     const { url } = await streams((_req, res, connection) => {
       if (connection === 1) res.writeHead(200, { 'content-type': 'text/event-stream' }).end('retry: 1\n\n')

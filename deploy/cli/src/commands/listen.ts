@@ -2,6 +2,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { ServerEvent } from '@parley/client'
 import { type Command, InvalidArgumentError } from 'commander'
 import { integer } from '../arguments.ts'
+import { openStream } from '../open-stream.ts'
 import { paint, printable, say, sayJson, timeText } from '../output.ts'
 import { connect } from '../profile.ts'
 
@@ -35,7 +36,8 @@ export function addListen(program: Command): void {
 
 async function listen(port: number, options: Options): Promise<void> {
   const receiver = new URL(options.path, `http://127.0.0.1:${port}`)
-  const events = connect().events(streamPath(options), {
+  const events = openStream(connect(), streamPath(options), {
+    ...(options.json && { json: true }),
     onOpen: () =>
       announce(options, `Events go to ${receiver}, signed with ${options.secret}`, { ...options, receiver }),
   })

@@ -4,7 +4,8 @@ import { ParleyError } from '@parley/client/parley-error'
 import type { Command } from 'commander'
 import { integer, type Picked, pickedBy, pickOptions } from '../arguments.ts'
 import { isUnreachable } from '../failure.ts'
-import { paint, paintState, printable, say, sayJson, timeText } from '../output.ts'
+import { openStream } from '../open-stream.ts'
+import { paint, paintState, printable, say, sayJson, timeText, warnOfRetry } from '../output.ts'
 import { connect } from '../profile.ts'
 
 interface Options extends Picked {
@@ -49,7 +50,9 @@ async function tail(options: Options): Promise<void> {
   const shown = createShown()
   const ending = new AbortController()
   try {
-    const events = options.follow ? await openEvents(parley, ending.signal) : undefined
+    const events = options.follow
+      ? await openEvents(parley, { ...options, signal: ending.signal })
+      : undefined
     const first = await latest(parley, filter, (count) => count >= Math.max(options.lines, 1))
     for (const message of first.slice(0, options.lines).reverse()) show(message, options)
     for (const message of first) shown.isNew(message)
@@ -70,10 +73,13 @@ interface Following {
 /** The workspace's events from now on until `signal`; undefined where this Parley has no event streams. */
 async function openEvents(
   parley: Parley,
-  signal: AbortSignal,
+  { json, signal }: { json?: true; signal: AbortSignal },
 ): Promise<AsyncGenerator<ServerEvent> | undefined> {
   const opened = Promise.withResolvers<void>()
-  const events = parley.events('/rest/events', { signal, onOpen: opened.resolve })
+  const events = openStream(parley, '/rest/events', {
+    ...(json && { json }),
+    ...{ signal, onOpen: opened.resolve },
+  })
   const next = events.next()
   try {
     await Promise.race([opened.promise, next])
@@ -97,7 +103,7 @@ async function followEvents(
   parley: Parley,
   { events, filter, shown, options }: Following & { events: AsyncGenerator<ServerEvent> },
 ): Promise<void> {
-  const known = createKnown(parley)
+  const known = createKnown(parley, options)
   for await (const { event, data } of events) {
     if (event === 'message') known.add(JSON.parse(data) as MessageSummary)
     if (event !== 'state') continue
@@ -129,7 +135,7 @@ function isPickedBySummary({ phone, fault }: MessageSummary, filter: Picked): bo
 }
 
 /** Summaries of the last 10,000 messages; one that is not known, or has to be as it is now, is read. */
-function createKnown(parley: Parley) {
+function createKnown(parley: Parley, options: Options) {
   const summaries = new Map<string, MessageSummary>()
   const add = (message: MessageSummary) => {
     summaries.set(message._id, message)
@@ -142,7 +148,7 @@ function createKnown(parley: Parley) {
     async get(id: string, { fault }: Picked): Promise<MessageSummary | undefined> {
       const known = fault === undefined ? summaries.get(id) : undefined
       if (known !== undefined) return known
-      const read = await orUndefined(parley.messages.get(id)).catch(() => undefined)
+      const read = await orUndefined(parley.messages.get(id), options).catch(() => undefined)
       return read === undefined ? undefined : add(read)
     },
   }
@@ -163,6 +169,7 @@ async function poll(
         filter,
         (count, oldest) => count >= MAX_READ || Date.parse(oldest.receivedAt) < newestAt - WATCHED_MS,
       ),
+      options,
     )
     for (const message of messages?.reverse() ?? []) {
       newestAt = Math.max(newestAt, Date.parse(message.receivedAt))
@@ -186,14 +193,14 @@ async function latest(
 }
 
 /** Undefined while Parley can't be reached, which it says. */
-async function orUndefined<T>(reading: Promise<T>): Promise<T | undefined> {
+async function orUndefined<T>(reading: Promise<T>, options: Options): Promise<T | undefined> {
   try {
     return await reading
   } catch (error) {
     const passes =
       isUnreachable(error) || (error instanceof ParleyError && (error.status === 429 || error.status >= 500))
     if (!passes) throw error
-    console.error(paint('yellow', 'Parley can not be reached at the moment; trying again.', process.stderr))
+    warnOfRetry(options)
     return undefined
   }
 }
