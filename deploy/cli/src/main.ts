@@ -1,9 +1,9 @@
 import { CommanderError } from 'commander'
-import { reportFailure, unwritable } from './failure.ts'
+import { EXIT, reportFailure, unwritable } from './failure.ts'
 import { buildProgram } from './program.ts'
 
 const json = process.argv.includes('--json')
-process.on('SIGINT', () => process.exit(130))
+process.on('SIGINT', () => process.exit(EXIT.interrupted))
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // Whoever reads the output may stop, as `head` does.
   if (error.code === 'EPIPE') process.exit(0)

@@ -88,7 +88,9 @@ describe.each([[['tail']], [['listen', '3000']]])('parley %j', (args) => {
     const runs = [args, [...args, '--json']].map((each) => ana.run(each, { timeoutMs: 30_000 }))
     const [plain, asJson] = await Promise.all(runs)
     expect([plain?.code, asJson?.code]).toEqual([7, 7])
-    expect(plain?.stderr).toMatch(/^Parley can not be reached.*trying again\.\nerror: Parley can not be reached.*\n$/)
+    expect(plain?.stderr).toMatch(
+      /^Parley can not be reached.*trying again\.\nerror: Parley can not be reached.*\n$/,
+    )
     const lines = asJson?.stderr.trimEnd().split('\n') ?? []
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { warning: { message: expect.stringContaining('trying again') } },
@@ -100,5 +102,38 @@ describe.each([[['tail']], [['listen', '3000']]])('parley %j', (args) => {
     await behind({ '/rest': () => undefined })
     const { code, stderr } = await ana.run(args, { timeoutMs: 40_000 })
     expect([code, stderr]).toEqual([7, expect.stringContaining('Parley can not be reached (no response)')])
+  })
+})
+
+const CTRL_C = '\u0003'
+const CTRL_D = '\u0004'
+
+describe('parley chat', () => {
+  test('whose turn is refused ends with 4 at a terminal', async () => {
+    await behind({
+      '/rest/assistant/1/try': forbidden,
+      '/rest/assistant/1': json({ _id: 1, name: 'Marta' }),
+    })
+    const { code, screen } = await ana.atTerminal(['chat', '1'], [['You talk to', 'hello']], {
+      timeoutMs: 15_000,
+    })
+    expect([code, screen]).toEqual([4, expect.stringContaining('Ask an admin')])
+  })
+})
+
+describe('the questions of', () => {
+  const replay = ['replay', '--state', 'dead']
+  const logIn = ['login', '--user', 'a', '--url', 'http://127.0.0.1:1']
+
+  test.each([
+    ...[{ args: replay, question: '[y/N]', key: CTRL_C, exit: 130, said: '' }],
+    ...[{ args: replay, question: '[y/N]', key: CTRL_D, exit: 2, said: 'Nothing was run.' }],
+    ...[{ args: logIn, question: 'Password:', key: CTRL_C, exit: 130, said: '' }],
+    ...[{ args: logIn, question: 'Password:', key: CTRL_D, exit: 2, said: '--password-stdin is missing' }],
+  ])('$args.0 end with $exit at a key that ends the input', async ({ args, question, key, exit, said }) => {
+    await behind({ '/rest/messages': json({ data: [{ _id: 'm' }], next: null }) })
+    const { code, screen } = await ana.atTerminal(args, [[question, key]], { timeoutMs: 15_000 })
+    expect([code, screen]).toEqual([exit, expect.stringContaining(said)])
+    expect(screen).not.toContain('AbortError')
   })
 })

@@ -39,21 +39,25 @@ async function chat(name: string, options: Options): Promise<void> {
   const prompt = `${paint('cyan', 'you')} `
   const terminal = process.stdin.isTTY && process.stdout.isTTY && !options.json
   const lines = createInterface({ input: process.stdin, ...(terminal && { output: process.stdout, prompt }) })
-  lines.on('SIGINT', () => process.exit(130))
+  lines.on('SIGINT', () => process.exit(EXIT.interrupted))
   if (terminal) say(paint('dim', `You talk to ${printable(assistant.name)}. An empty line ends it.`))
   let messages: Said[] = []
-  if (terminal) lines.prompt()
-  for await (const line of lines) {
-    if (line.trim() === '') break
-    messages = [...messages, { role: 'person' as const, text: line }].slice(-MAX_MESSAGES)
-    const trial = await ask(parley, assistant._id, { messages, ...options })
-    if (options.json) sayJson(trial)
-    else show(assistant.name, trial)
-    const text = trial.turns.map((turn) => turn.text).filter((each) => each.trim() !== '')
-    if (text.length > 0) messages.push({ role: 'assistant', text: text.join('\n') })
+  try {
     if (terminal) lines.prompt()
+    for await (const line of lines) {
+      if (line.trim() === '') break
+      messages = [...messages, { role: 'person' as const, text: line }].slice(-MAX_MESSAGES)
+      const trial = await ask(parley, assistant._id, { messages, ...options })
+      if (options.json) sayJson(trial)
+      else show(assistant.name, trial)
+      const text = trial.turns.map((turn) => turn.text).filter((each) => each.trim() !== '')
+      if (text.length > 0) messages.push({ role: 'assistant', text: text.join('\n') })
+      if (terminal) lines.prompt()
+    }
+  } finally {
+    // An open terminal would keep the program running.
+    lines.close()
   }
-  lines.close()
 }
 
 async function findAssistant(parley: Parley, name: string): Promise<{ _id: number; name: string }> {

@@ -1,11 +1,10 @@
-import { createInterface } from 'node:readline/promises'
-import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { createParley } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
 import type { SessionTokens } from '@parley/client/session'
 import type { Command } from 'commander'
 import { isGatewayUrl, URL_EXAMPLES, url as urlArgument } from '../arguments.ts'
+import { askAtTerminal } from '../ask-at-terminal.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { paint, say, sayJson } from '../output.ts'
 import { profilePath, readProfile, removeProfile, writeProfile } from '../profile.ts'
@@ -86,21 +85,11 @@ async function standardInput(): Promise<string> {
   return line
 }
 
-/** Asks at the terminal. Throws a Failure that names the option where there is none. */
+/** Asks at the terminal. Throws a Failure that names the option where there is none, or no reply. */
 async function ask(question: string, option: string, { hidden = false } = {}): Promise<string> {
   if (!process.stdin.isTTY)
     throw new Failure(`${option} is missing, and there is no terminal to ask at.`, EXIT.usage)
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const reader = createInterface({
-    input: process.stdin,
-    output: hidden ? silent : process.stderr,
-    terminal: hidden,
-  })
-  reader.once('SIGINT', () => process.exit(130))
-  // The terminal shows what is typed until the reader is there.
-  process.stderr.write(question)
-  const line = await reader.question('')
-  reader.close()
-  if (hidden) process.stderr.write('\n')
+  const line = await askAtTerminal(question, { hidden })
+  if (line === undefined) throw new Failure(`${option} is missing, and nothing was typed.`, EXIT.usage)
   return line
 }

@@ -1,8 +1,8 @@
-import { createInterface } from 'node:readline/promises'
 import type { Parley } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
 import type { Command } from 'commander'
 import { integer, type Picked, pickedBy, pickOptions } from '../arguments.ts'
+import { askAtTerminal } from '../ask-at-terminal.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { paint, say, sayJson } from '../output.ts'
 import { connect } from '../profile.ts'
@@ -85,8 +85,6 @@ async function countPicked(parley: Parley, filter: Picked, limit: number): Promi
 
 async function confirm(count: number): Promise<void> {
   if (!process.stdin.isTTY) throw new Failure('There is no terminal to ask at: add --yes.', EXIT.usage)
-  const reader = createInterface({ input: process.stdin, output: process.stderr })
-  const reply = await reader.question(`Run ${count} messages again? [y/N] `)
-  reader.close()
+  const reply = (await askAtTerminal(`Run ${count} messages again? [y/N] `)) ?? ''
   if (!/^y(es)?$/i.test(reply.trim())) throw new Failure('Nothing was run.', EXIT.usage)
 }
