@@ -5,11 +5,11 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const main = new URL('../src/main.ts', import.meta.url)
 const own = fileURLToPath(new URL('../../../node_modules/.bin/node', import.meta.url))
 const OLDEST = 24
 
-if (Number(process.versions.node.split('.')[0]) >= OLDEST) await import(main)
+if (Number(process.versions.node.split('.')[0]) >= OLDEST) await import(main.href)
 else if (existsSync(own)) runOn(own)
 else {
   console.error(
@@ -20,7 +20,7 @@ else {
 
 /** Runs it in the foreground, and ends like it. The terminal sends its signals to both. */
 function runOn(node) {
-  const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' })
+  const child = spawn(node, [fileURLToPath(main), ...process.argv.slice(2)], { stdio: 'inherit' })
   process.on('SIGINT', () => undefined)
   process.on('SIGTERM', () => void child.kill('SIGTERM'))
   child.once('error', (error) => {

@@ -1,5 +1,9 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { cpSync, symlinkSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
 import { type Somebody, somebody } from './cli-world.ts'
@@ -135,5 +139,19 @@ describe('the questions of', () => {
     const { code, screen } = await ana.atTerminal(args, [[question, key]], { timeoutMs: 15_000 })
     expect([code, screen]).toEqual([exit, expect.stringContaining(said)])
     expect(screen).not.toContain('AbortError')
+  })
+})
+
+describe('parley', () => {
+  test('starts in a folder whose path is not that of its URL, as under Windows', () => {
+    ana = somebody()
+    const folder = join(ana.folder, 'a#b')
+    const checkout = fileURLToPath(new URL('../../..', import.meta.url))
+    for (const part of ['package.json', 'bin', 'src'])
+      cpSync(join(checkout, 'deploy/cli', part), join(folder, 'deploy/cli', part), { recursive: true })
+    symlinkSync(join(checkout, 'deploy/cli/node_modules'), join(folder, 'deploy/cli/node_modules'))
+    symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'))
+    const main = join(folder, 'deploy/cli/bin/parley.mjs')
+    expect(execFileSync(process.execPath, [main, '--help'], { encoding: 'utf8' })).toContain('Exit codes:')
   })
 })
