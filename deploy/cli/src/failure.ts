@@ -1,10 +1,11 @@
 import { ParleyError, type Problem } from '@parley/client/parley-error'
-import { paint } from './output.ts'
+import { paint, printable, printableLines } from './output.ts'
 
 /** What the program exits with, by the class of what happened. */
 export const EXIT = {
   fine: 0,
   findings: 1,
+  unsent: 1,
   usage: 2,
   unauthenticated: 3,
   forbidden: 4,
@@ -18,7 +19,10 @@ export const EXIT = {
 /** What each exit code says. `docs/cli.md` has this table. */
 export const EXIT_MEANINGS: readonly [number, string][] = [
   [EXIT.fine, 'It worked'],
-  [EXIT.findings, '`check` or `doctor` found something'],
+  [
+    EXIT.findings,
+    '`check` or `doctor` found something, or what `send --wait` waited for is given up, or not sent yet',
+  ],
   [EXIT.usage, 'An argument is missing or wrong'],
   [EXIT.unauthenticated, 'Not logged in, or the token does not hold any more'],
   [EXIT.forbidden, 'The role does not allow it'],
@@ -64,10 +68,13 @@ export function reportFailure(error: unknown, { json }: { json: boolean }): numb
   const { message, exitCode, problem, key } = readFailure(error)
   if (json) console.error(JSON.stringify({ error: { message, exitCode, problem, key } }))
   else {
-    console.error(`${paint('red', 'error:', process.stderr)} ${message}`)
-    for (const { path, message } of problem?.errors ?? []) console.error(`  ${path || '/'} ${message}`)
+    console.error(`${paint('red', 'error:', process.stderr)} ${printableLines(message)}`)
+    for (const { path, message } of problem?.errors ?? [])
+      console.error(printable(`  ${path || '/'} ${message}`))
     if (problem !== undefined)
-      console.error(paint('dim', `  ${problem.code}, request ${problem.requestId}`, process.stderr))
+      console.error(
+        paint('dim', printable(`  ${problem.code}, request ${problem.requestId}`), process.stderr),
+      )
     if (key !== undefined)
       console.error(
         `  The message may have been accepted. Repeat the command with --key ${key}: it stays one message.`,

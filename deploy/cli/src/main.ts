@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander'
-import { EXIT, reportFailure, unwritable } from './failure.ts'
+import { EXIT, Failure, reportFailure, unwritable } from './failure.ts'
 import { buildProgram } from './program.ts'
 
 const json = process.argv.includes('--json')
@@ -11,8 +11,14 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 try {
-  await buildProgram().parseAsync()
+  await buildProgram({ json }).parseAsync()
 } catch (error) {
-  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
-  else process.exitCode = reportFailure(error, { json })
+  process.exitCode = error instanceof CommanderError ? endOfArguments(error) : reportFailure(error, { json })
+}
+
+/** Help was asked for, or an argument is wrong: without `--json` that has been said. */
+function endOfArguments({ message, exitCode }: CommanderError): number {
+  if (exitCode === 0) return EXIT.fine
+  if (!json) return EXIT.usage
+  return reportFailure(new Failure(message.replace(/^error: /, ''), EXIT.usage), { json })
 }

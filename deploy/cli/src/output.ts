@@ -28,6 +28,11 @@ export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '\ufffd')
 }
 
+/** The same for text of several lines. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n')
+}
+
 const STATE_FORMATS: Record<string, Format> = {
   ...{ received: 'cyan', handled: 'cyan', sending: 'cyan', sent: 'blue' },
   ...{ delivered: 'green', read: 'green', done: 'green' },

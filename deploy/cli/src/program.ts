@@ -12,11 +12,15 @@ import { addExport, addImport } from './commands/transfer.ts'
 import { addWhy } from './commands/why.ts'
 import { EXIT_MEANINGS } from './failure.ts'
 
-/** All commands. Each takes `--json`; a wrong argument throws a CommanderError after it was said what is right. */
-export function buildProgram(): Command {
+/**
+ * All commands. Each takes `--json`; a wrong argument throws a CommanderError, after it was said what is right where the
+ * output is not JSON.
+ */
+export function buildProgram({ json }: { json: boolean }): Command {
   const program = new Command('parley')
     .description('Parley from a terminal: sends messages, and says what became of them')
     .exitOverride()
+    .configureOutput(json ? { writeErr: () => undefined } : {})
     .showSuggestionAfterError()
     .addHelpText(
       'after',

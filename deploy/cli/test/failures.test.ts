@@ -155,3 +155,68 @@ describe('parley', () => {
     expect(execFileSync(process.execPath, [main, '--help'], { encoding: 'utf8' })).toContain('Exit codes:')
   })
 })
+
+describe('with --json', () => {
+  test.each([
+    [['sned'], "unknown command 'sned'"],
+    [['why'], "missing required argument 'what'"],
+    [['tail', '--state', 'lost'], 'There is no "lost". Allowed are: received'],
+    [['tail', '--lnes', '3'], 'Did you mean --lines?'],
+  ])('the arguments %j are refused as JSON', async (args, text) => {
+    ana = somebody()
+    const { code, stderr } = await ana.run([...args, '--json'])
+    const { error } = JSON.parse(stderr)
+    expect([code, error]).toEqual([2, { message: expect.stringContaining(text), exitCode: 2 }])
+  })
+})
+
+describe('control characters of others', () => {
+  const ESCAPE = '\u001b[2J'
+  const message = { _id: 'm', state: 'dead', reason: ESCAPE }
+  const refused = {
+    ...{ code: ESCAPE, title: ESCAPE, requestId: ESCAPE },
+    errors: [{ path: `/${ESCAPE}`, message: ESCAPE }],
+  }
+  const change = { resource: 'steps', _id: 1, action: 'update', changes: [`/${ESCAPE}`] }
+  const summary = { create: 0, update: 1, unchanged: 0 }
+  const finding = { resource: 'steps', _id: 1, path: `/${ESCAPE}`, code: 'x', message: ESCAPE }
+  const me = { username: ESCAPE, role: { name: ESCAPE }, workspace: { host: ESCAPE } }
+
+  test.each([
+    { args: [...SEND, '--wait', '1'], exit: 1 },
+    { args: ['why', 'm'], exit: 6 },
+    { args: ['import', '-', '--dry-run'], exit: 0 },
+    { args: ['check'], exit: 1 },
+    { args: ['login', '--token-stdin'], exit: 0 },
+  ])('are not shown by $args', async ({ args, exit }) => {
+    await behind({
+      '/api/hooks/whatsapp': (_req, res) => res.writeHead(200, { 'x-message-id': 'm' }).end('{}'),
+      '/rest/messages/m': args[0] === 'why' ? json(refused, 422) : json(message),
+      '/rest/export': json({ resources: { steps: [{ _id: 1, [ESCAPE]: 1 }] } }),
+      '/rest/import': json({ plan: [change], summary }),
+      '/rest/check': json({ data: [finding], next: null }),
+      '/api/auth/me': json(me),
+    })
+    const input = JSON.stringify({ resources: { steps: [{ _id: 1, [ESCAPE]: 2 }] } })
+    const { code, stdout, stderr } = await ana.run(args, { input })
+    expect([code, stdout + stderr]).toEqual([exit, expect.stringContaining('\ufffd[2J')])
+    expect(stdout + stderr).not.toContain('\u001b')
+  })
+})
+
+test('parley listen goes on where the receiver does not respond', async () => {
+  const receiver = await listen(() => undefined)
+  await behind({ '/rest/events': stream('event: thread\ndata: {"_id":"t"}\n\n') })
+  const child = ana.start(['listen', new URL(receiver.url).port, '--json'])
+  let stdout = ''
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+  })
+  const ended = once(child, 'close')
+  const isSaid = () => (stdout.includes('"outcome"') || child.exitCode !== null ? true : undefined)
+  await eventually(isSaid, { timeoutMs: 40_000 })
+  child.kill('SIGINT')
+  await ended
+  await receiver.close()
+  expect(stdout).toContain('"outcome":"TimeoutError"')
+})

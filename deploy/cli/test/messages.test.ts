@@ -88,6 +88,17 @@ describe('parley send', () => {
     },
   )
 
+  test('that waits ends with 1 where the message is given up, or not sent in time', async () => {
+    const args = ['send', '--channel', 'support-line', '--phone', '+5511900000009', '--text', 'x', '--wait']
+    await misbehave({ failures: [{ status: 401, code: 190, share: 1 }] })
+    const dead = await ana.run([...args, '30', '--thread', 'wait-dead'])
+    expect([dead.code, dead.stdout]).toEqual([1, expect.stringMatching(/^dead .*190/m)])
+    await misbehave({ failures: [{ status: 500, code: 131000, share: 1 }] })
+    const late = await ana.run([...args, '1', '--thread', 'wait-late'])
+    await misbehave({})
+    expect([late.code, late.stdout]).toEqual([1, expect.stringContaining('It is not sent yet after 1 s.')])
+  })
+
   test('takes a whole message from standard input, and says where it is not JSON', async () => {
     const body = {
       extId: 'support-line',

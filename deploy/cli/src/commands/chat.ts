@@ -3,7 +3,7 @@ import type { Parley, Schemas } from '@parley/client'
 import { ParleyError, type Problem, succeeded } from '@parley/client/parley-error'
 import { type Command, Option } from 'commander'
 import { EXIT, Failure } from '../failure.ts'
-import { paint, printable, say, sayJson } from '../output.ts'
+import { paint, printable, printableLines, say, sayJson } from '../output.ts'
 import { connect } from '../profile.ts'
 
 const TYPES = ['chat', 'functionCall', 'taskManager'] as const
@@ -92,18 +92,13 @@ async function ask(
 
 function show(name: string, { state, reason, turns }: Trial): void {
   for (const { text, calls } of turns) {
-    if (text.trim() !== '') say(`${paint('green', printable(name))} ${lines(text)}`)
+    if (text.trim() !== '') say(`${paint('green', printable(name))} ${printableLines(text)}`)
     for (const { tool, args, result } of calls) {
-      say(paint('dim', `  ${printable(tool)} ${lines(JSON.stringify(args))}`))
+      say(paint('dim', `  ${printable(tool)} ${printableLines(JSON.stringify(args))}`))
       if (result === undefined) continue
-      const shown = `  → ${lines(result.text).slice(0, MAX_RESULT)}`
+      const shown = `  → ${printableLines(result.text).slice(0, MAX_RESULT)}`
       say(paint(result.state === 'done' ? 'dim' : 'yellow', shown))
     }
   }
   if (state === 'dead' || reason !== undefined) say(paint('red', `  ${state}: ${printable(reason ?? '')}`))
-}
-
-/** Text of several lines as it is, but for control characters. */
-function lines(text: string): string {
-  return text.split('\n').map(printable).join('\n')
 }

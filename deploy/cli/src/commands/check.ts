@@ -14,7 +14,9 @@ export function addCheck(program: Command): void {
         const { resource, _id, path, code, message } = finding
         if (json) sayJson(finding)
         else
-          say(`${paint('bold', `${resource}/${_id}`)}${path} ${paint('yellow', code)} ${printable(message)}`)
+          say(
+            `${paint('bold', `${resource}/${_id}`)}${printable(path)} ${paint('yellow', code)} ${printable(message)}`,
+          )
       }
       if (!json) say(count === 0 ? paint('green', 'Nothing is wrong.') : `${count} findings.`)
       if (count > 0) process.exitCode = EXIT.findings

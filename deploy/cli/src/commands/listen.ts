@@ -2,6 +2,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { ServerEvent } from '@parley/client'
 import { type Command, InvalidArgumentError } from 'commander'
 import { integer } from '../arguments.ts'
+import { networkCode } from '../failure.ts'
 import { openStream } from '../open-stream.ts'
 import { paint, printable, say, sayJson, timeText } from '../output.ts'
 import { connect } from '../profile.ts'
@@ -91,8 +92,7 @@ async function post(
     await response.body?.cancel()
     return String(response.status)
   } catch (error) {
-    const { code, name } = ((error as Error).cause ?? error) as { code?: string; name: string }
-    return code ?? name
+    return networkCode(error) ?? (error as Error).name
   }
 }
 

@@ -6,7 +6,7 @@ import type { Command } from 'commander'
 import { isGatewayUrl, URL_EXAMPLES, url as urlArgument } from '../arguments.ts'
 import { askAtTerminal } from '../ask-at-terminal.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { paint, say, sayJson } from '../output.ts'
+import { paint, printable, say, sayJson } from '../output.ts'
 import { profilePath, readProfile, removeProfile, writeProfile } from '../profile.ts'
 
 interface Options {
@@ -65,7 +65,8 @@ async function logIn(options: Options): Promise<void> {
   const { username, role, workspace } = me
   if (json)
     return sayJson({ url, username, role: role.name, workspace: workspace.host, profile: profilePath() })
-  say(`Logged in as ${paint('bold', username)} (${role.name}) in ${paint('bold', workspace.host)}.`)
+  const [name, roleName, host] = [username, role.name, workspace.host].map(printable)
+  say(`Logged in as ${paint('bold', `${name}`)} (${roleName}) in ${paint('bold', `${host}`)}.`)
   say(paint('dim', `Stored in ${profilePath()}`))
 }
 

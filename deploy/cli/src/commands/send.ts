@@ -6,7 +6,7 @@ import { ParleyError } from '@parley/client/parley-error'
 import type { Command } from 'commander'
 import { integer } from '../arguments.ts'
 import { EXIT, Failure, PostFailure, reportFailure } from '../failure.ts'
-import { paint, paintState, say, sayJson } from '../output.ts'
+import { paint, paintState, printable, say, sayJson } from '../output.ts'
 import { connect } from '../profile.ts'
 
 interface Options {
@@ -27,7 +27,8 @@ interface Options {
 type NewMessage = Schemas['WebhookMessage']
 const POLL_MS = 250
 /** States in which nothing happens any more before the provider or a person does something. */
-const SETTLED = ['sent', 'delivered', 'read', 'done', 'failed', 'dead', 'unrouted']
+const SENT = ['sent', 'delivered', 'read', 'done']
+const SETTLED = [...SENT, 'failed', 'dead', 'unrouted']
 
 export function addSend(program: Command): void {
   program
@@ -48,7 +49,11 @@ export function addSend(program: Command): void {
     .option('--input <text>', 'what the person wrote, for the handler')
     .option('--body <file>', 'the whole message as JSON, from a file or - for standard input')
     .option('--key <key>', 'the Idempotency-Key: a repeat with the same one is the same message')
-    .option('--wait <seconds>', 'wait until it is sent or given up', integer({ least: 1, most: 600 }))
+    .option(
+      '--wait <seconds>',
+      'wait until it is sent; exits with 1 where it is given up, or not sent in that time',
+      integer({ least: 1, most: 600 }),
+    )
     .addHelpText(
       'after',
       '\nExample:\n  parley send --channel support-line --phone +5511988887777 --text "On its way." --wait 10',
@@ -69,8 +74,11 @@ async function send(options: Options): Promise<void> {
     if (options.json) sayJson(sent)
     throw error
   })
+  if (options.wait !== undefined && !SENT.includes(end?.state ?? '')) process.exitCode = EXIT.unsent
   if (options.json) return sayJson({ ...sent, ...(end && { state: end.state, reason: end.reason }) })
-  if (end !== undefined) say(`${paintState(end.state)} ${end.reason ?? ''}`.trimEnd())
+  if (end !== undefined) say(`${paintState(end.state)} ${printable(end.reason ?? '')}`.trimEnd())
+  if (options.wait !== undefined && !SETTLED.includes(end?.state ?? ''))
+    say(`It is not sent yet after ${options.wait} s.`)
   say(paint('dim', `parley why ${id}`))
 }
 

@@ -84,9 +84,10 @@ function showChange({ resource, _id, action, changes }: Change, sides: Sides): v
   const [before, after] = [sides.before, sides.after].map((side) => documentIn(side, resource, _id))
   const paths = isNew ? Object.keys(after ?? {}).map((key) => `/${key}`) : changes
   for (const path of paths) {
+    const shown = printable(path)
     const [old, now] = [valueAt(before, path), valueAt(after, path)].map(valueText)
-    if (!isNew && sides.before !== undefined && old !== undefined) say(paint('red', `  - ${path} ${old}`))
-    if (now !== undefined) say(paint('green', `  + ${path} ${now}`))
+    if (!isNew && sides.before !== undefined && old !== undefined) say(paint('red', `  - ${shown} ${old}`))
+    if (now !== undefined) say(paint('green', `  + ${shown} ${now}`))
   }
 }
 
