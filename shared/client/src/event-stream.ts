@@ -48,7 +48,9 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Serv
     const connection = createConnection(ended, { openMs, silenceMs })
     let failure: { error: unknown } | undefined
     try {
-      const response = await options.open({ headers: headersAfter(parser), signal: connection.signal })
+      const { signal } = connection
+      const opening = options.open({ headers: headersAfter(parser), signal })
+      const response = await Promise.race([opening, failureAt(signal)])
       if (!response.ok || response.body === null) throw await options.refusalOf(response)
       connection.heard()
       downSince = undefined
@@ -119,11 +121,21 @@ async function* eventsIn(
   { parser, connection }: { parser: EventParser; connection: Connection },
 ): AsyncGenerator<ServerEvent> {
   const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader()
+  const { signal } = connection
+  signal.addEventListener('abort', () => void reader.cancel(signal.reason).catch(() => undefined))
   parser.begin()
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     connection.heard()
     yield* parser.push(part.value)
   }
+  signal.throwIfAborted()
+}
+
+/** Rejects when the signal is aborted. Of that, fetch hears only until the garbage is collected: it refers to signals weakly. */
+function failureAt(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
 }
 
 /** Broken connections pass, and so do some refusals. */

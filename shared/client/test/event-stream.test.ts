@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { createParley } from '@parley/client'
 import { createEventParser } from '@parley/client/event-parser'
 import { followEvents, type ServerEvent } from '@parley/client/event-stream'
 import { refusalOf } from '@parley/client/parley-error'
-import { type Listening, listen } from '@parley/local/testing/service-under-test'
+import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
 import fc from 'fast-check'
 
 const read = (parts: string[], id = '') => {
@@ -157,6 +159,26 @@ describe('an event stream', () => {
     const { url } = await streams(() => undefined)
     const parley = createParley({ url, token: 't', timeoutMs: 100, repeatForMs: 0 })
     await expect(parley.events('/rest/events').next()).rejects.toMatchObject({ name: 'TimeoutError' })
+  })
+
+  test('is closed when it ends, also after the garbage was collected', async () => {
+    let closed = 0
+    const { url } = await streams((req, res) => {
+      req.socket.once('close', () => closed++)
+      write(res, 'data: x\n\n')
+    })
+    setFlagsFromString('--expose-gc')
+    const collectGarbage: () => Promise<void> = runInNewContext("() => gc({ execution: 'async' })")
+    for await (const _event of createParley({ url, token: 't' }).events('/rest/events')) {
+      await collectGarbage()
+      break
+    }
+    await eventually(() => (closed === 1 ? true : undefined), { timeoutMs: 5_000 })
+    const events = createParley({ url, token: 't' }).events('/rest/events')
+    await events.next()
+    await collectGarbage()
+    await events.return(undefined)
+    await eventually(() => (closed === 2 ? true : undefined), { timeoutMs: 5_000 })
   })
 
   test('says whenever it is open, and ends with the signal', async () => {
