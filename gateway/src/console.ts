@@ -56,11 +56,11 @@ const BUNDLE = fileURLToPath(new URL('../console/dist', import.meta.url))
 export function consolePages({ admit }: { admit(req: Request): void }): Router {
   const bundle = createBundle(BUNDLE)
   const serve: RequestHandler = async (req, res) => {
+    admit(req)
     const assets = await bundle()
     const isAsset = req.path.startsWith('/assets/')
     const asset = assets?.get(isAsset ? req.path.slice('/assets/'.length) : PAGE)
     if (asset === undefined) throw new Problem('not_found')
-    admit(req)
     send(req, res, { asset, caching: isAsset ? YEAR : ASK_AGAIN })
   }
   const leadToConsole = async (res: Response, next: NextFunction) => {
@@ -71,6 +71,7 @@ export function consolePages({ admit }: { admit(req: Request): void }): Router {
   router.use((req, res, next) => (isBrowserAtRoot(req) ? leadToConsole(res, next) : next()))
   router.use('/console', (req, res, next) => {
     if (req.method === 'GET' || req.method === 'HEAD') return serve(req, res, next)
+    admit(req)
     return methodNotAllowed('GET', 'HEAD')(req, res, next)
   })
   return router

@@ -109,7 +109,16 @@ export function documentation({ admit }: { admit(req: Request): void }): Router 
   const serve = serving(admit)
   const router = Router({ caseSensitive: true })
   for (const path of ['/openapi.json', '/openapi-3.0.json', '/docs']) {
-    router.route(path).get(serve).all(methodNotAllowed('GET', 'HEAD'))
+    router
+      .route(path)
+      .get(serve)
+      .all(
+        (req, _res, next) => {
+          admit(req)
+          next()
+        },
+        methodNotAllowed('GET', 'HEAD'),
+      )
   }
   router.use('/docs', (req, res, next) => {
     if (req.method !== 'GET' && req.method !== 'HEAD') return next()

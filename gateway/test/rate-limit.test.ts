@@ -191,6 +191,9 @@ describe('the gateway', () => {
   test.each([
     ['unknown paths', 'GET', '/rest/nothing', '203.0.113.10'],
     ['methods that a path does not have', 'PATCH', '/api/auth/login', '203.0.113.11'],
+    ['methods that a page does not have', 'PATCH', '/docs', '203.0.113.13'],
+    ['methods that the console does not have', 'PATCH', '/console', '203.0.113.14'],
+    ['files that the console does not have', 'GET', '/console/assets/nothing', '203.0.113.15'],
     ['bodies that say they are too large', 'POST', '/api/auth/login', '203.0.113.12'],
   ])('limits requests for %s by address', async (_name, method, path, address) => {
     const raw = method === 'POST' ? 'x'.repeat(70_000) : undefined

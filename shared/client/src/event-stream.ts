@@ -51,7 +51,8 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Serv
       const { signal } = connection
       const opening = options.open({ headers: headersAfter(parser), signal })
       const response = await Promise.race([opening, failureAt(signal)])
-      if (!response.ok || response.body === null) throw await options.refusalOf(response)
+      if (!response.ok || response.body === null)
+        throw await Promise.race([options.refusalOf(response), failureAt(signal)])
       connection.heard()
       downSince = undefined
       giveUpMs = GIVE_UP_MS

@@ -11,7 +11,7 @@ type Permissions = readonly PermissionEntry[]
 const REMEMBERED = 10_000
 
 /**
- * Whether a grantor, in its role's version, may grant a version of a role. A version never changes, so a verdict is
+ * Whether a grantor, in its role's version, may grant its own account a version of a role. A version never changes, so a verdict is
  * remembered for as long as the grantor's account stays as it is. False where a version does not exist.
  */
 export function createCoverage(
@@ -26,7 +26,7 @@ export function createCoverage(
     if (own === undefined || given === undefined) return false
     const { account, workspace, role } = grantor
     const named = { ...account, workspace, role: { _id: role._id, name: role.name } }
-    const verdict = covers({ permissions: own, account: named }, given)
+    const verdict = covers({ permissions: own, account: named }, given, { ...account, workspace })
     verdicts.set(key, verdict)
     return verdict
   }

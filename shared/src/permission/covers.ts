@@ -110,9 +110,12 @@ function textOf({ schema, read, write }: PermissionEntry): string {
 
 /** Whether an entry means the same for both: by what it looks at of them, or as documents name whose they are. */
 function isSameFor(one: object, other: Grantee): (entry: PermissionEntry) => boolean {
-  const isSamePath = (path: Path) =>
-    path.root !== 'account' ||
-    (isKnown(path, other) && isDeepStrictEqual(valueAt(one, path.keys), valueAt(other, path.keys)))
+  // A role may name a large context a thousand times.
+  const verdicts = remembering((key) => {
+    const keys = JSON.parse(key) as string[]
+    return isKnown({ keys }, other) && isDeepStrictEqual(valueAt(one, keys), valueAt(other, keys))
+  })
+  const isSamePath = ({ root, keys }: Path) => root !== 'account' || verdicts(JSON.stringify(keys))
   const isSame = (expression: Expression): boolean =>
     everyPathIn(expression, isSamePath) ||
     namesWhose(expression) ||

@@ -1,5 +1,5 @@
 import { type Expression, partsOf } from './expression.ts'
-import { operandLimits } from './work.ts'
+import { operandLimits, utf8Bytes } from './work.ts'
 
 /** What stands around the parts of an expression where it is computed, which takes more than a condition on a field. */
 const OPERATOR_BYTES = {
@@ -52,7 +52,7 @@ function ownBytes(expression: Expression): number {
 }
 
 function valueBytes(value: unknown): number {
-  if (typeof value === 'string') return NUMBER_BYTES + Buffer.byteLength(value)
+  if (typeof value === 'string') return NUMBER_BYTES + utf8Bytes(value)
   if (!Array.isArray(value)) return NUMBER_BYTES
   return value.reduce<number>(
     (sum, item) => sum + valueBytes(Array.isArray(item) ? null : item),

@@ -127,5 +127,10 @@ export function fits({ keys, maxBytes, maxItems }: OperandLimit, doc: object): b
   const value = valueAt(doc, keys)
   if (Array.isArray(value)) return value.length <= maxItems
   if (typeof value !== 'string' || value.length * 3 <= maxBytes) return true
-  return value.length <= maxBytes && Buffer.byteLength(value) <= maxBytes
+  return value.length <= maxBytes && utf8Bytes(value) <= maxBytes
 }
+
+const encoder = new TextEncoder()
+
+/** How many bytes of UTF-8 a text takes; also in a browser, where the console decides as the services do. */
+export const utf8Bytes = (text: string): number => encoder.encode(text).length

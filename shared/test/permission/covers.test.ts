@@ -55,6 +55,27 @@ describe('somebody may grant', () => {
   })
 })
 
+test('the own account is granted what an entry that looks at who has it gives it anyway', () => {
+  const entry = { schema: one, read: '{{doc.owner}} != {{account._id}}' }
+  expect(covers(grantor(entry), [entry])).toBe(false)
+  expect(covers(grantor(entry), [entry], ACCOUNT)).toBe(true)
+})
+
+test('what entries look at of an account is compared once, however often they name it', () => {
+  let reads = 0
+  const account = {
+    ...ACCOUNT,
+    get context() {
+      reads++
+      return { teams: Array.from({ length: 500 }, (_, n) => n) }
+    },
+  }
+  const often = Array.from({ length: 150 }, () => '{{account.context}} == 1').join(' || ')
+  const permissions = [{ schema: one, read: often, write: often }]
+  expect(covers({ permissions, account }, permissions, account)).toBe(true)
+  expect(reads).toBeLessThan(10)
+})
+
 describe('nobody may grant', () => {
   test.each([
     ['what they do not have', [], [own]],

@@ -31,6 +31,18 @@ test('a placeholder of spaces is parsed in time linear in its length', () => {
   expect(performance.now() - started).toBeLessThan(5_000)
 })
 
+test('a decision is made and a document tested in a browser, too, which has no Buffer', () => {
+  const { Buffer } = globalThis
+  try {
+    Reflect.deleteProperty(globalThis, 'Buffer')
+    const decision = decide(reading("doc.name.includes('a') && doc.channel == 'order-line'"))
+    const test = decision.kind === 'some' ? decision.test : () => false
+    expect(test({ name: `${'b'.repeat(MAX_SEARCHED_BYTES - 1)}a`, channel: 'order-line' })).toBe(true)
+  } finally {
+    globalThis.Buffer = Buffer
+  }
+})
+
 describe('an entry that takes more work than a decision may', () => {
   const tooMuch = times(60, (at) => `doc.spec.indexOf('b') == ${at}`)
 

@@ -28,7 +28,10 @@ export async function requireMayGive(
     throw new Problem('forbidden', {
       detail: 'Only who may write roles may give another role than their own.',
     })
-  await requirePermissions(collections, caller, role.permissions)
+  const own = await permissionsOf(collections, caller)
+  // For one's own account, as by a token of it, an entry that looks at who has it may mean what it means anyway.
+  const grantee = account._id === caller.account._id ? { ...account, workspace: caller.workspace } : undefined
+  if (!covers(own, role.permissions, grantee)) throw grantsMore()
 }
 
 /** Throws `forbidden` when these permissions grant something that the caller does not have. */
@@ -37,9 +40,10 @@ export async function requirePermissions(
   caller: Caller,
   permissions: readonly PermissionEntry[],
 ): Promise<void> {
-  if (!covers(await permissionsOf(collections, caller), permissions))
-    throw new Problem('forbidden', { detail: 'Nobody grants more than they hold.' })
+  if (!covers(await permissionsOf(collections, caller), permissions)) throw grantsMore()
 }
+
+const grantsMore = () => new Problem('forbidden', { detail: 'Nobody grants more than they hold.' })
 
 /**
  * Throws `forbidden` when `account` has something by this role that the caller does not have. Of another role than the
