@@ -170,10 +170,11 @@ describe('parley why', () => {
   test('of what is retried says what it waits for, and of the next in its thread that it waits for that', async () => {
     await misbehave({ failures: [{ status: 500, code: 131000, share: 1 }] })
     const id = await send('--phone', '+5511900000005', '--thread', 'why-waits', '--text', 'x')
-    await eventually(async () => ((await world.client.messages.get(id)).due === undefined ? undefined : true))
-    expect((await ana.run(['why', id])).stdout).toMatch(
-      /Waits {2}It waits for its next try, after one that failed/,
-    )
+    // Between two waits it is tried.
+    await eventually(async () => {
+      const { stdout } = await ana.run(['why', id])
+      return /Waits {2}It waits for its next try, after one that failed/.test(stdout) ? true : undefined
+    })
     const next = await send('--phone', '+5511900000005', '--thread', 'why-waits', '--text', 'y')
     await eventually(() => world.client.messages.get(next).catch(() => undefined))
     expect((await ana.run(['why', next])).stdout).toContain(
