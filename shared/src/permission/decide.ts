@@ -29,6 +29,10 @@ export type Decision =
   | { readonly kind: 'all' }
   | { readonly kind: 'some'; readonly filter: Filter; readonly test: (doc: object) => boolean }
 
+/** Whether a decision lets a document through. */
+export const allows = (decision: Decision, document: object): boolean =>
+  decision.kind === 'all' || (decision.kind === 'some' && decision.test(document))
+
 export type Question = {
   readonly permissions: readonly PermissionEntry[]
   /** The collection's name in the path, for example `channels`. */

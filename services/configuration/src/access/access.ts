@@ -1,6 +1,6 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Caller } from '@parley/shared/internal-token'
-import type { Decision } from '@parley/shared/permission/decide'
+import { allows, type Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import { escapeKey } from '@parley/shared/safe-keys'
 import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
@@ -19,10 +19,6 @@ export async function writeAccess(
 ): Promise<WriteAccess> {
   const write = await authorizer.require(caller, resource, 'write')
   return { read: await authorizer.decide(caller, resource, 'read'), write }
-}
-
-export function allows(decision: Decision, doc: ResourceDocument): boolean {
-  return decision.kind === 'all' || (decision.kind === 'some' && decision.test(doc))
 }
 
 /** The document, when it is there for this caller; throws `not_found` otherwise. */

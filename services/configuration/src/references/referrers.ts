@@ -1,6 +1,6 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Caller } from '@parley/shared/internal-token'
-import { allows } from '../access/access.ts'
+import { allows } from '@parley/shared/permission/decide'
 import { allResources } from '../resources/all-resources.ts'
 import type { Reference, ResourceDefinition, ResourceName } from '../resources/definition.ts'
 import type { Database } from '../store/database.ts'

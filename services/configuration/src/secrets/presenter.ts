@@ -1,8 +1,8 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Caller } from '@parley/shared/internal-token'
+import { allows } from '@parley/shared/permission/decide'
 import { mapSecrets, openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { isSecretKey, MASK } from '@parley/shared/secret-keys'
-import { allows } from '../access/access.ts'
 import type { ResourceName } from '../resources/definition.ts'
 import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
 

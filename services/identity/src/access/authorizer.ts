@@ -1,6 +1,6 @@
 import { type Authorizer, createAuthorizer } from '@parley/shared/authorizer'
 import type { Caller } from '@parley/shared/internal-token'
-import type { Decision } from '@parley/shared/permission/decide'
+import { allows, type Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import type { mongo } from 'mongoose'
 import type { Collections } from '../store/collections.ts'
@@ -74,14 +74,9 @@ export function requireFound(count: number): void {
   if (count === 0) throw new Problem('precondition_failed', { detail: 'It was just changed.' })
 }
 
-/** Whether the decision takes in a document of the caller's workspace. */
-export function selects(decision: Decision, document: object): boolean {
-  return decision.kind === 'all' || (decision.kind === 'some' && decision.test(document))
-}
-
 /** Throws `forbidden` unless the decision takes in the document. */
 export function requireSelected(decision: Decision, document: object): void {
-  if (!selects(decision, document)) throw new Problem('forbidden')
+  if (!allows(decision, document)) throw new Problem('forbidden')
 }
 
 // An invitation is a user to be, so the rules for users are the rules for both.

@@ -1,10 +1,10 @@
 import type { Caller } from '@parley/shared/internal-token'
 import { covers } from '@parley/shared/permission/covers'
-import type { PermissionEntry } from '@parley/shared/permission/decide'
+import { allows, type PermissionEntry } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import type { Collections } from '../store/collections.ts'
 import { type Role, roleVersionId } from '../store/role.ts'
-import { type Authorizing, selects } from './authorizer.ts'
+import type { Authorizing } from './authorizer.ts'
 
 type RoleCollections = Pick<Collections, 'roles' | 'roleVersions'>
 
@@ -24,7 +24,7 @@ export async function requireMayGive(
 ): Promise<void> {
   if (role._id === caller.role._id) return requireMayGiveOwn(collections, caller, account)
   const decision = await authorizer.decide(caller, 'roles', 'write')
-  if (!selects(decision, role))
+  if (!allows(decision, role))
     throw new Problem('forbidden', {
       detail: 'Only who may write roles may give another role than their own.',
     })

@@ -1,12 +1,13 @@
 import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
+import { allows } from '@parley/shared/permission/decide'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
-import { filterOf, requireFound, requireSelected, selects } from '../access/authorizer.ts'
+import { filterOf, requireFound, requireSelected } from '../access/authorizer.ts'
 import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { pathId, smallContext } from '../requests.ts'
@@ -27,7 +28,7 @@ export function workspaceRoutes(administration: Administration, body: RequestHan
       const caller = callerOf(res)
       const decision = await authorizer.require(caller, 'workspaces', 'read')
       const own = await ownWorkspace(administration, caller)
-      res.json({ data: selects(decision, own) ? [workspaceView(own)] : [], next: null })
+      res.json({ data: allows(decision, own) ? [workspaceView(own)] : [], next: null })
     })
     .all(methodNotAllowed('GET'))
   router
@@ -70,7 +71,7 @@ function updateWorkspace(administration: Administration): RequestHandler {
 async function readable(administration: Administration, caller: Caller, id: number): Promise<Workspace> {
   const decision = await administration.authorizer.decide(caller, 'workspaces', 'read')
   const own = id === caller.workspace._id ? await ownWorkspace(administration, caller) : undefined
-  if (own === undefined || !selects(decision, own)) throw new Problem('not_found')
+  if (own === undefined || !allows(decision, own)) throw new Problem('not_found')
   return own
 }
 

@@ -1,7 +1,7 @@
 import type { InternalClient } from '@parley/shared/internal-client'
 import { splitPage } from '@parley/shared/list-query'
 import { mapYielding } from '@parley/shared/map-yielding'
-import type { Decision } from '@parley/shared/permission/decide'
+import { allows, type Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import { z } from 'zod'
 import { channelFields } from '../channels.ts'
@@ -10,9 +10,6 @@ const responseSchema = z.object({ data: z.array(channelFields), next: z.number()
 /** How many channels configuration is asked for at once, at most. */
 const AT_ONCE = 200
 const MAX_MS = 5_000
-
-export const allows = (decision: Decision, channel: object): boolean =>
-  decision.kind === 'all' || (decision.kind === 'some' && decision.test(channel))
 
 /** A page of the workspace's channels, lowest id first, as if there were no others than those that may be read. */
 export async function readableChannels(options: {

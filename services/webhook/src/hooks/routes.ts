@@ -2,6 +2,7 @@ import type { Authorizer } from '@parley/shared/authorizer'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { idCursor, pageLimit, readQuery } from '@parley/shared/list-query'
 import { mapYielding } from '@parley/shared/map-yielding'
+import { allows } from '@parley/shared/permission/decide'
 import { methodNotAllowed } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
@@ -10,7 +11,7 @@ import { type Request, Router } from 'express'
 import { z } from 'zod'
 import type { Collections } from '../database.ts'
 import { hookView } from './hook-view.ts'
-import { allows, readableChannels } from './readable-channels.ts'
+import { readableChannels } from './readable-channels.ts'
 
 /** What pages of webhooks are asked for by. */
 export const hookQuery = z.object({ limit: pageLimit, after: idCursor.optional() })

@@ -2,7 +2,7 @@ import type { Authorizer } from '@parley/shared/authorizer'
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { Caller } from '@parley/shared/internal-token'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
-import type { Decision } from '@parley/shared/permission/decide'
+import { allows, type Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 
 const ID = /^(0|[1-9]\d{0,15})$/
@@ -47,5 +47,5 @@ export async function requireDocument(
 export function admits(decision: Decision, data: JsonObject): boolean {
   // Rules see what callers see, which is without it.
   const { version: _version, ...document } = data
-  return decision.kind === 'all' || (decision.kind === 'some' && decision.test(document))
+  return allows(decision, document)
 }

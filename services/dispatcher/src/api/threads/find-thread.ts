@@ -1,5 +1,5 @@
 import type { Authorizer } from '@parley/shared/authorizer'
-import type { Decision } from '@parley/shared/permission/decide'
+import { allows } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { mongo } from 'mongoose'
@@ -46,13 +46,13 @@ export async function requireThread(
   const allowed = asked.access === 'read' ? readable : await authorizer.require(caller, 'threads', 'write')
   const workspace = caller.workspace._id
   const found = await threadsNamed(store, { ...asked, workspace })
-  const [thread, ...others] = found.filter((one) => admits(readable, one))
+  const [thread, ...others] = found.filter((one) => allows(readable, one))
   if (thread === undefined) throw new Problem('not_found')
   if (others.length > 0)
     throw new Problem('several_channels', {
       detail: `Several channels have such a thread: ${[thread, ...others].map(({ channel }) => JSON.stringify(channel)).join(', ')}.`,
     })
-  if (!admits(allowed, thread))
+  if (!allows(allowed, thread))
     throw new Problem('forbidden', { detail: 'The role may not write this thread.' })
   return thread
 }
@@ -87,8 +87,4 @@ function findIn({ threads }: ThreadStore['collections'], names: ThreadName[]): P
   return threads
     .find({ _id: { $in: names.map(threadId) }, workspace: { $exists: true } }, { maxTimeMS: QUERY_MS })
     .toArray()
-}
-
-function admits(decision: Decision, thread: ThreadRecord): boolean {
-  return decision.kind === 'all' || (decision.kind === 'some' && decision.test(thread))
 }
