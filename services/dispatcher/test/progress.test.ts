@@ -209,8 +209,11 @@ describe('the progress of a message', () => {
 
 describe('a message that is run again', () => {
   test('is no longer marked by a person who had its thread: whoever has it by then is looked up', () => {
-    const taken = newRecord({ state: 'dead', inbound: true, takenOver: new Date(1_000) })
-    expect(replayed(taken, { at: new Date(2_000), partition: 0, order: 2 })).not.toHaveProperty('takenOver')
+    const at = new Date(1_000)
+    const taken = newRecord({ state: 'dead', inbound: true, takenOver: at, handedOffAt: at })
+    const again = replayed(taken, { at: new Date(2_000), partition: 0, order: 2 })
+    expect(again).not.toHaveProperty('takenOver')
+    expect(again).not.toHaveProperty('handedOffAt')
   })
 })
 

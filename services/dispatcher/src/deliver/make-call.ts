@@ -2,7 +2,7 @@ import type { OpenedTool, Toolbox, ToolOutcome } from '../agents/toolbox.ts'
 import { agentTypeOf } from '../agents/turns/agents.ts'
 import { failedCall } from '../message/call-result.ts'
 import type { Outcome } from '../message/outcome.ts'
-import { carried, isHandedOff, ranAgainAt, withSend } from '../message/progress.ts'
+import { carried, ranAgainAt, withSend } from '../message/progress.ts'
 import { MAY_HAVE_RUN, type ToolCall } from '../message/turn.ts'
 import { callSettled, handOffSettled } from '../message/turn-progress.ts'
 import type { MessageRun } from './message-run.ts'
@@ -93,7 +93,7 @@ async function handOff(
   { agents, channel, message }: AgentMessage,
   { index, send, reason }: NextSend & { reason: string },
 ): Promise<StepResult> {
-  if (!isHandedOff(run.record)) {
+  if (run.record.handedOffAt === undefined) {
     await agents.handOff?.({ record: run.record, channel, reason })
     const handedOffAt = new Date(run.options.now())
     await run.message.commitMerged((record) => ({ ...carried(record), open: true, handedOffAt }))

@@ -4,7 +4,7 @@ import { timeIsOver } from '../agents/turns/bounds.ts'
 import { turnSettingsOf } from '../agents/turns/settings.ts'
 import type { Channel } from '../channels/channels.ts'
 import type { Send } from '../message/message-record.ts'
-import { endOf, isHandedOff, nextToSend } from '../message/progress.ts'
+import { endOf, nextToSend } from '../message/progress.ts'
 import { createMakeCall } from './make-call.ts'
 import type { MessageRun } from './message-run.ts'
 import { giveUp } from './model-call.ts'
@@ -38,7 +38,7 @@ export async function workInTurns(run: MessageRun, found: AgentMessage): Promise
     if (!isHandOff(send) && (await run.wasTakenWhileEnded())) return settleTakenOver(run)
     if (send.content.kind !== 'tool') return sendNext(run, { ...found, sends: record.sends }, { index, send })
     // Once the person has the thread, the agent says nothing more, however long telling the channel's system takes.
-    const isOpen = send.state === 'pending' && record.ending === undefined && !isHandedOff(record)
+    const isOpen = send.state === 'pending' && record.ending === undefined && record.handedOffAt === undefined
     const late = isOpen ? tooLate(run, found) : undefined
     return late === undefined ? makeCall({ index, send }) : giveUp(run, found, { reason: late })
   }

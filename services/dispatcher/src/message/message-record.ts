@@ -149,7 +149,7 @@ export interface MessageRecord {
   inbound?: true
   /** When a person took its thread over; nothing that an agent or a handler answers is sent from then on. */
   takenOver?: Date
-  /** When its agent gave its thread to a person. */
+  /** When its agent gave its thread to a person, since it was last run again. */
   handedOffAt?: Date
   /** The later message of its thread whose answer is also the answer to this one. */
   gatheredInto?: string

@@ -205,10 +205,6 @@ export function ranAgainAt({ timeline }: Pick<MessageRecord, 'timeline'>): numbe
   return entry?.at.getTime() ?? 0
 }
 
-/** Whether its agent has given its thread to a person since it was last run again. */
-export const isHandedOff = (record: Pick<MessageRecord, 'handedOffAt' | 'timeline'>): boolean =>
-  (record.handedOffAt?.getTime() ?? 0) > ranAgainAt(record)
-
 /** Whether a model has answered: what died before has turns, but none in them. */
 export const hasTurns = ({ turns = [] }: Pick<MessageRecord, 'turns'>): boolean => turns.length > 0
 
@@ -236,7 +232,7 @@ export function replayed(
   { at, ...place }: { at: Date } & Pick<MessageRecord, 'partition' | 'order'>,
 ): MessageRecord {
   const { reason: _reason, fault: _fault, due: _due, waitingFor: _for, expiresAt: _at, ...others } = record
-  const { ending: _ending, takenOver: _takenOver, turns, ...rest } = others
+  const { ending: _ending, takenOver: _takenOver, handedOffAt: _handedOffAt, turns, ...rest } = others
   const isPlanned = record.sends.length > 0 || hasTurns(record)
   const entry = { at, state: 'received' as const, reason: RUN_AGAIN }
   return {
