@@ -2,7 +2,7 @@ import type { Parley, ServerEvent } from '@parley/client'
 import { warnOfRetry } from './output.ts'
 
 interface Options {
-  json?: true
+  json?: true | undefined
   signal?: AbortSignal
   onOpen(): void
 }
@@ -21,7 +21,7 @@ export function openStream(
       onOpen()
     },
     onRetry() {
-      if (!isWarned) warnOfRetry({ ...(json && { json }) })
+      if (!isWarned) warnOfRetry({ json })
       isWarned = true
     },
   })

@@ -18,7 +18,7 @@ export function sayJson(value: unknown): void {
 }
 
 /** Says on the error stream that Parley is asked again. */
-export function warnOfRetry({ json }: { json?: true }): void {
+export function warnOfRetry({ json }: { json?: true | undefined }): void {
   const message = 'Parley can not be reached at the moment; trying again.'
   console.error(json ? JSON.stringify({ warning: { message } }) : paint('yellow', message, process.stderr))
 }

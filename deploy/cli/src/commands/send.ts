@@ -26,8 +26,8 @@ interface Options {
 
 type NewMessage = Schemas['WebhookMessage']
 const POLL_MS = 250
-/** States in which nothing happens any more before the provider or a person does something. */
 const SENT = ['sent', 'delivered', 'read', 'done']
+/** States in which nothing happens any more before the provider or a person does something. */
 const SETTLED = [...SENT, 'failed', 'dead', 'unrouted']
 
 export function addSend(program: Command): void {

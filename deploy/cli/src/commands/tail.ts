@@ -73,12 +73,11 @@ interface Following {
 /** The workspace's events from now on until `signal`; undefined where this Parley has no event streams. */
 async function openEvents(
   parley: Parley,
-  { json, signal }: { json?: true; signal: AbortSignal },
+  { json, signal }: { json?: true | undefined; signal: AbortSignal },
 ): Promise<AsyncGenerator<ServerEvent> | undefined> {
   const opened = Promise.withResolvers<void>()
   const events = openStream(parley, '/rest/events', {
-    ...(json && { json }),
-    ...{ signal, onOpen: opened.resolve },
+    ...{ json, signal, onOpen: opened.resolve },
   })
   const next = events.next()
   try {
