@@ -144,12 +144,16 @@ async function putChannel(phoneNumberId: string): Promise<void> {
   await succeeded(parley.PUT('/rest/channels/{id}', { params: at(1), body }))
 }
 
+/** How many messages were posted, repeats not counted. */
+let accepted = 0
+
 async function post(answer: Record<string, unknown>, key: string): Promise<Response> {
   const thread = { extId: 'thread' }
   const body = { extId: 'line', user: { name: 'João', phone: '5511988887777' }, thread, answer }
   const params = { header: { 'Idempotency-Key': key } }
   const { response } = await parley.POST('/api/hooks/whatsapp', { body, params })
   expect(response.status).toBe(200)
+  if (response.headers.get('idempotent-replayed') === null) accepted++
   return response
 }
 
@@ -167,7 +171,7 @@ describe('with the users that Compose gives them', () => {
     // The dispatcher may not have heard of it yet.
     let posted = 1
     while (!sent.at(-1)?.includes('/1002/')) {
-      await post({ message: 'two' }, `after ${posted++}`)
+      await post({ message: 'two' }, `after-${posted++}`)
       await eventually(() => (sent.length === posted ? true : undefined))
     }
   })
@@ -199,7 +203,7 @@ describe('with the users that Compose gives them', () => {
     })
     await eventually(async () => {
       const { data } = await parley.GET('/rest/messages/conservation')
-      return data?.accepted === 3 && data.difference === 0 ? true : undefined
+      return data?.accepted === accepted && data.difference === 0 ? true : undefined
     })
   })
 
