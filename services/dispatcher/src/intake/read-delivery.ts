@@ -29,7 +29,7 @@ const knownMessage = z.compile(acceptedMessage)
 /** A delivery as it will be stored, or why it can't be. */
 export type DeliveryReading =
   | { kind: 'message'; message: Omit<MessageRecord, 'partition' | 'order'> }
-  | { kind: 'replay'; workspace: number; messageId: string }
+  | { kind: 'replay'; workspace: number; messageId: string; onlyOpen?: boolean | undefined }
   | { kind: 'rejected'; reason: string }
 
 /** Reads a delivery of exchange `messages`. Fields that a later version adds are stored and ignored. */
@@ -85,7 +85,11 @@ function acceptedBefore(at: Date, timestamp: unknown): { acceptedAt?: Date } {
   return latest > 0 && latest < at.getTime() ? { acceptedAt: new Date(latest) } : {}
 }
 
-const replaySchema = z.object({ workspace: z.number().int(), messageId: z.string().min(1).max(128) })
+const replaySchema = z.object({
+  workspace: z.number().int(),
+  messageId: z.string().min(1).max(128),
+  onlyOpen: z.boolean().optional(),
+})
 
 function readReplay(content: Buffer): DeliveryReading {
   const replay = replaySchema.safeParse(jsonOrUndefined(content.toString()))

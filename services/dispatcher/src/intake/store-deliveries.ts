@@ -94,6 +94,8 @@ export interface Replay {
   messageId: string
   partition: number
   order: number
+  /** It is looked at again where it is open; one that has ended stays as it is. */
+  onlyOpen?: boolean | undefined
 }
 
 /**
@@ -105,12 +107,18 @@ export async function applyReplays(
   replays: Replay[],
 ): Promise<MessageRecord[]> {
   if (replays.length === 0) return []
-  const places = new Map(replays.map(({ messageId, partition, order }) => [messageId, { partition, order }]))
+  const places = new Map(
+    replays.flatMap(({ messageId, partition, order, onlyOpen }) =>
+      onlyOpen === true ? [] : [[messageId, { partition, order }] as const],
+    ),
+  )
   const filter = { $or: replays.map(({ messageId, workspace }) => ({ _id: messageId, workspace })) }
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const found = await messages.find(filter).toArray()
-    const opening = found.filter(isReplayable).map((record) => {
-      const next = replayed(record, { at: new Date(), ...(places.get(record._id) ?? record) })
+    const opening = found.flatMap((record) => {
+      const place = places.get(record._id)
+      if (place === undefined || !isReplayable(record)) return []
+      const next = replayed(record, { at: new Date(), ...place })
       return { replaceOne: { filter: { _id: record._id, revision: record.revision }, replacement: next } }
     })
     if (opening.length === 0) break

@@ -129,7 +129,7 @@ export class AgentSystem {
     const id = `interrupt-${this.#sequenceNumber++}`
     this.#queue.publish({
       messageId: id,
-      content: Buffer.from(JSON.stringify({ workspace: this.#workspace, messageId })),
+      content: Buffer.from(JSON.stringify({ workspace: this.#workspace, messageId, onlyOpen: true })),
       properties: { messageId: id, type: REPLAY_TYPE } as unknown as ConsumeMessage['properties'],
     })
   }

@@ -80,16 +80,20 @@ export function replayRoutes(options: {
   return router
 }
 
-/** Sends the request to run a message again to whoever works its thread, in order with what arrives there. */
+/**
+ * Sends the request to run a message again to whoever works its thread, in order with what arrives there. With
+ * `onlyOpen` one that has ended by then stays as it is.
+ */
 export function publishReplay(
   publisher: Pick<Publisher, 'publish'>,
   { _id, workspace, thread }: Pick<MessageRecord, '_id' | 'workspace' | 'thread'>,
+  { onlyOpen }: { onlyOpen?: true } = {},
 ): Promise<void> {
   return publisher.publish({
     exchange: MESSAGES_EXCHANGE,
     routingKey: slotKey(slotOf(workspace, thread)),
     type: REPLAY_TYPE,
-    body: Buffer.from(JSON.stringify({ workspace, messageId: _id })),
+    body: Buffer.from(JSON.stringify({ workspace, messageId: _id, onlyOpen })),
   })
 }
 

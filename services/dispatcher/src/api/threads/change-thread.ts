@@ -56,7 +56,7 @@ async function takeOver(options: ChangeOptions, thread: ThreadRecord): Promise<v
   const place = await placeOf(options, thread)
   const marked = await giveToPerson(collections, place, { given: { by: 'person' } })
   // Whatever they wait for, they end at once. Without a broker they do when they have waited.
-  await Promise.all(marked.map((one) => publishReplay(publisher, one).catch(() => {})))
+  await Promise.all(marked.map((one) => publishReplay(publisher, one, { onlyOpen: true }).catch(() => {})))
   if (marked.length > 0) await untilNothingLeaves(collections, place)
 }
 
