@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
 import { startServers } from '@parley/local/servers/start-servers'
 import { makeServiceKeys, namedSecret, untilReady } from '@parley/local/testing/service-under-test'
-import { TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
+import { declareTestLayoutAt, TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import { integer, parseConfig } from '@parley/shared/config'
 import { createInternalSigner } from '@parley/shared/internal-token'
 import { connect } from 'amqplib'
@@ -40,6 +40,8 @@ const { run, stop } = startProcesses()
 const servers = await startServers({ directory, say: console.error })
 const keys = makeServiceKeys()
 try {
+  // No dispatcher is here to declare what messages are published to.
+  await declareTestLayoutAt(servers.rabbitmq.url)
   const doors = await startAll()
   const perSecond: Record<keyof typeof doors, number[]> = { gateway: [], webhook: [] }
   for (let turn = -1; turn < RUNS; turn++) {
