@@ -3,6 +3,7 @@ import { Problem } from '@parley/shared/problem'
 import { Gauge, type Registry } from 'prom-client'
 import { type Callers, type Forgettable, isTouched, type KnownCaller, timesSeen } from './callers.ts'
 import { abandon } from './forward.ts'
+import { setResponseHeaders } from './outgoing-headers.ts'
 
 /** The event streams that are open at this gateway, each with the caller that it was opened for. */
 export interface EventStreams {
@@ -99,10 +100,17 @@ export function createEventStreams({
 
 const hasEnded = ({ known }: Stream): boolean => performance.now() >= known.usableUntil
 
-/** Its reader sees the end of the stream, and comes back with a token and rights as they are then. */
+/**
+ * Its reader sees the end of the stream, which is an empty one where the service has not answered yet, and comes back
+ * with a token and rights as they are then.
+ */
 function end(res: PendingResponse): void {
-  abandon(res)
-  if (!res.headersSent) return void res.destroy()
+  const isAsked = abandon(res)
+  if (!res.headersSent) {
+    // What is not on its way yet could still be sent; what was answered with a problem has its headers here already.
+    if (!isAsked || res.hasHeader('content-type')) return void res.destroy()
+    setResponseHeaders(res, { 'content-type': 'text/event-stream; charset=utf-8' })
+  }
   res.end()
   setTimeout(() => res.destroy(), END_MS).unref()
 }

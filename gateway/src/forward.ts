@@ -120,10 +120,11 @@ function slotsByService(): (service: object, name: CallerClass) => UpstreamSlots
   }
 }
 
-/** Ends the request to the service, if it was sent. */
-export function abandon({ locals }: { locals: Record<string, unknown> }): void {
+/** Ends the request to the service, and says whether it was sent. */
+export function abandon({ locals }: { locals: Record<string, unknown> }): boolean {
   const end = locals.abandon as (() => void) | undefined
   end?.()
+  return end !== undefined
 }
 
 function forwardingOf(res: { locals: Record<string, unknown> } | undefined): Forwarding {

@@ -68,6 +68,29 @@ test('a stream goes on where identity confirms its token again', async () => {
   expect(await waitUntil(isEnded, { timeoutMs: 30_000, intervalMs: 20 })).toBe(true)
 })
 
+test('a stream that ends before its service has answered is an empty one', async () => {
+  const streams = createEventStreams({
+    callers: { resolve: async () => knownUntil(1e12) },
+    registry: new Registry(),
+  })
+  let abandoned = 0
+  const server = await listen((_req, plain) => {
+    const res: PendingResponse = Object.assign(plain, { locals: { abandon: () => abandoned++ } })
+    streams.begin({ token: 't', known: knownUntil(1e12), res })
+    streams.forgetAll()
+  })
+  closing.push(server.close, async () => streams.close())
+  const response = await fetch(server.url)
+  const { status, headers } = response
+  expect([status, headers.get('content-type'), headers.get('cache-control'), abandoned]).toEqual([
+    200,
+    'text/event-stream; charset=utf-8',
+    'no-store',
+    1,
+  ])
+  expect(await response.text()).toBe('')
+})
+
 test('streams end at once when the process stops, and none begins', async () => {
   const { isEnded, streams } = await openStream(() => Promise.reject(new Error('not asked')), 1e12)
   streams.end()
