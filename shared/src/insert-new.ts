@@ -3,7 +3,8 @@ import { mongo } from 'mongoose'
 const DUPLICATE_KEY = 11_000
 
 /**
- * Inserts the documents whose ids are not there yet, and returns those that were there. Rejects unless all others are
+ * Inserts the documents whose ids are not there yet, without the fields that are undefined, and returns those that were
+ * there. Rejects unless all others are
  * durably written: a lost connection comes as the same error, with nothing said of single documents.
  */
 export async function insertNew<T extends mongo.Document>(
@@ -12,7 +13,10 @@ export async function insertNew<T extends mongo.Document>(
 ): Promise<T[]> {
   if (documents.length === 0) return []
   try {
-    await collection.insertMany(documents as mongo.OptionalUnlessRequiredId<T>[], { ordered: false })
+    await collection.insertMany(documents as mongo.OptionalUnlessRequiredId<T>[], {
+      ordered: false,
+      ignoreUndefined: true,
+    })
     return []
   } catch (error) {
     if (!(error instanceof mongo.MongoBulkWriteError)) throw error

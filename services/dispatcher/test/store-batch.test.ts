@@ -3,7 +3,7 @@ import { startTcpProxy, type TcpProxy } from '@parley/local/testing/tcp-proxy'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import mongoose from 'mongoose'
 import { storeBatch } from '../src/intake/intake-store.ts'
-import type { MessageRecord } from '../src/message/message-record.ts'
+import { advanced, type MessageRecord } from '../src/message/message-record.ts'
 import { newRecord } from './new-record.ts'
 
 let proxy: TcpProxy
@@ -25,6 +25,7 @@ afterAll(async () => {
 })
 
 const record = (_id: string, order: number) => newRecord({ _id, order })
+const progress = { tries: 0, sends: [], timeline: [], attempts: [] }
 const ids = (records: Array<Pick<MessageRecord, '_id'>>) => records.map(({ _id }) => _id)
 
 test('what is new is stored, what came before is known', async () => {
@@ -47,6 +48,19 @@ test('what was written since it was stored is known, not stored', async () => {
   const later = [{ ...record('a', 1), revision: 1 }]
   const { stored, known } = await storeBatch(messages, later)
   expect([ids(stored), ids(known)]).toEqual([[], ['a']])
+})
+
+test('what is undefined is not stored', async () => {
+  const ended = advanced(
+    { ...record('a', 1), due: new Date(), phone: undefined },
+    { ...progress, state: 'done' },
+  )
+  await storeBatch(messages, [ended])
+  const absent = ['open', 'due', 'phone', 'reason', 'waitingFor'].map((field) => ({
+    [field]: { $exists: true },
+  }))
+  expect(await messages.countDocuments({ $or: absent })).toBe(0)
+  expect(await messages.findOne()).toEqual({ ...record('a', 1), open: undefined, state: 'done', revision: 1 })
 })
 
 test('one id twice in a batch is stored once', async () => {

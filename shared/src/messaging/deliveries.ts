@@ -78,13 +78,13 @@ export async function openDeliveries(
   return deliveries
 }
 
-/** What acking needs of a delivery: its contents may be large, and are done with before. */
+/** What is needed of a delivery until it is acked: the rest may be large, and is done with before. */
 interface InFlight {
-  delivery: ConsumeMessage
+  deliveryTag: number
+  /** When it was published, in seconds since the epoch, where that is known. */
+  timestamp: unknown
   isDone: boolean
 }
-
-const NO_CONTENT = Buffer.alloc(0)
 
 class ChannelDeliveries implements Deliveries {
   readonly #channel: Channel
@@ -109,7 +109,7 @@ class ChannelDeliveries implements Deliveries {
   }
 
   oldestAt(): number | undefined {
-    const seconds: unknown = this.#inFlight[0]?.delivery.properties.timestamp
+    const seconds = this.#inFlight[0]?.timestamp
     return typeof seconds === 'number' ? seconds * 1_000 : undefined
   }
 
@@ -137,7 +137,7 @@ class ChannelDeliveries implements Deliveries {
     // What is not acked would stay here for good, should consuming be ours again.
     if (this.#options.isActive?.() === false) return void this.abandon()
     const { fields, properties } = delivery
-    const one = { delivery: { fields, properties, content: NO_CONTENT }, isDone: false }
+    const one = { deliveryTag: fields.deliveryTag, timestamp: properties.timestamp, isDone: false }
     this.#inFlight.push(one)
     this.#taken++
     const left = (error: unknown) => this.#left(error)
@@ -163,7 +163,9 @@ class ChannelDeliveries implements Deliveries {
     this.#willAck = false
     const first = this.#inFlight.findIndex(({ isDone }) => !isDone)
     const last = this.#inFlight.splice(0, first < 0 ? this.#inFlight.length : first).at(-1)
-    if (last !== undefined && this.#isOpen) this.#channel.ack(last.delivery, true)
+    // Of what was delivered amqplib reads the tag alone.
+    if (last !== undefined && this.#isOpen)
+      this.#channel.ack({ fields: { deliveryTag: last.deliveryTag } } as ConsumeMessage, true)
   }
 
   #left(error: unknown): void {

@@ -45,13 +45,7 @@ async function deliver(run: MessageRun): Promise<RunResult> {
   await correctDue(run)
   const pause = waitUntilDue(run)
   if (pause !== undefined) return pause
-  const prepared = await prepare({
-    record: run.record,
-    leased: run.leased,
-    calling: run.calling,
-    isWithPerson: () => run.isWithPerson(),
-    ...run.options,
-  })
+  const prepared = await prepare(run)
   if ('channel' in prepared) run.isPassable = prepared.channel.config.ordered === false
   switch (prepared.kind) {
     case 'later':

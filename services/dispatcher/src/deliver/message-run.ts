@@ -75,11 +75,13 @@ export class MessageRun {
     options: DeliverOptions
     slots: SendSlots
   }) {
-    this.message = new WrittenMessage({ ...run.options, record: run.record, leased: run.leased })
-    this.leased = run.leased
+    const { record, leased, options, slots } = run
+    const { read, sendRateLimit, metrics, now } = options
+    this.message = new WrittenMessage({ record, leased, read })
+    this.leased = leased
     this.calling = run.calling
-    this.options = run.options
-    this.rate = new SendRate({ ...run.options, slots: run.slots })
+    this.options = options
+    this.rate = new SendRate({ sendRateLimit, slots, metrics, now })
   }
 
   get record(): MessageRecord {
@@ -102,8 +104,8 @@ export class MessageRun {
    * when it had ended; from now on whoever does marks it, so it is read once a run. What carries its caller's own
    * answer is sent whoever has the thread.
    */
-  wasTakenWhileEnded(): Promise<boolean> {
-    if (this.record.inbound !== true || ranAgainAt(this.record) === 0) return Promise.resolve(false)
+  wasTakenWhileEnded(): boolean | Promise<boolean> {
+    if (this.record.inbound !== true || ranAgainAt(this.record) === 0) return false
     this.#isTakenAgain ??= this.isWithPerson()
     return this.#isTakenAgain
   }
@@ -146,17 +148,15 @@ export interface DeliveryRoutes {
  * A send to the person leaves by the channel's callback, a function by the action that has it. Rejects with
  * `unavailable`.
  */
-export async function routeOf(
+export function routeOf(
   { callbacks, functions }: DeliveryRoutes,
   { channel, message }: Pick<Planned, 'channel' | 'message'>,
   send: Pick<Send, 'id' | 'of'> & { messageId: string; content: PersonalContent | FunctionContent },
-): Promise<DeliveryRoute> {
+): DeliveryRoute | Promise<DeliveryRoute> {
   const { id, of, messageId, content } = send
   const call = { channel, messageId, message, id }
-  if (content.kind === 'function') {
-    const { url, deliver } = await functions.open({ ...call, content })
-    return { reports: false, url, deliver }
-  }
+  if (content.kind === 'function')
+    return functions.open({ ...call, content }).then(({ url, deliver }) => ({ reports: false, url, deliver }))
   const callback = callbacks[channel.callback]
   const keys = callback.rateKeys?.(channel, message)
   const deliver = (mayLeave: MayLeave) => callback.deliver({ ...call, content, mayLeave })

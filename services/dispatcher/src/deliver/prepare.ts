@@ -48,20 +48,23 @@ export type Prepared =
       planned?: Planned
     }
 
-interface PrepareOptions {
+/** A run of a message, as far as preparing it goes. */
+interface PreparedRun {
   record: MessageRecord
-  channels: Channels
-  handle: Handle
-  agents?: Agents
-  functions: Pick<Functions, 'check'>
-  callbacks: Record<Channel['callback'], Pick<Callback, 'maxText'>>
-  endpoints: Pick<Endpoints, 'enter'>
   calling: Calling
   /** Whether the message is still this instance's to run. */
   leased: Pick<LeasedMessages, 'isLeased' | 'handedOver'>
   /** Whether a person has the message's thread. */
   isWithPerson(): Promise<boolean>
-  now: () => number
+  options: {
+    channels: Channels
+    handle: Handle
+    agents?: Agents
+    functions: Pick<Functions, 'check'>
+    callbacks: Record<Channel['callback'], Pick<Callback, 'maxText'>>
+    endpoints: Pick<Endpoints, 'enter'>
+    now: () => number
+  }
 }
 
 /**
@@ -69,39 +72,40 @@ interface PrepareOptions {
  * looks at the functions among them before anything leaves. A message whose sends are planned already is not
  * handled again. Rejects with `unavailable` when configuration is unavailable.
  */
-export async function prepare(options: PrepareOptions): Promise<Prepared> {
-  const { record, channels, agents, leased, now } = options
+export async function prepare(run: PreparedRun): Promise<Prepared> {
+  const { record, leased } = run
+  const { channels, agents, now } = run.options
   // Whoever runs a message again may have mended something a moment ago.
   const needs = { notBefore: ranAgainAt(record) }
   const channel = await channels.find(record.workspace, record.channel, needs)
   if (channel === undefined) return withoutChannel(record, now())
   const message = parseJson(record.body) as WebhookMessage
   if (record.turns !== undefined && agents !== undefined) return { kind: 'agent', agents, channel, message }
-  if (record.takenOver !== undefined && !isForAgent(options, channel))
+  if (record.takenOver !== undefined && !isForAgent(run, channel))
     return { kind: 'end', end: HANDLER_IS_PERSON }
   if (record.state !== 'received') {
     const { sends, answer } = record
     const handledMessage =
       answer === undefined ? message : { ...message, answer: parseJson(answer) as WebhookMessage['answer'] }
-    return checked({ channel, message: handledMessage, sends }, options, needs)
+    return checked({ channel, message: handledMessage, sends }, run, needs)
   }
-  if (hasAnswer(message.answer)) return planned({ channel, message }, options, needs)
+  if (hasAnswer(message.answer)) return planned({ channel, message }, run, needs)
   if (agents !== undefined && agentTypeOf(channel) !== undefined)
     return { kind: 'agent', agents, channel, message }
-  if (await options.isWithPerson()) return { kind: 'end', end: HANDLER_IS_PERSON }
+  if (await run.isWithPerson()) return { kind: 'end', end: HANDLER_IS_PERSON }
   const started = performance.now()
   if (!leased.isLeased()) throw new Superseded()
-  const handled = await handledBy(options, { channel, message })
+  const handled = await handledBy(run, { channel, message })
   if (handled.kind !== 'answer' && leased.handedOver.aborted) throw new Superseded()
   if (handled.kind === 'wait') return { kind: 'refused', channel, admission: handled }
   if (handled.kind === 'busy') return { ...handled, channel }
   if (handled.kind !== 'answer')
     return { kind: 'failed', step: 'handler', channel, outcome: handled, ms: performance.now() - started }
   const answer = JSON.stringify(handled.answer)
-  return planned({ channel, message: { ...message, answer: handled.answer }, answer }, options, needs)
+  return planned({ channel, message: { ...message, answer: handled.answer }, answer }, run, needs)
 }
 
-const isForAgent = ({ agents }: PrepareOptions, channel: Channel): boolean =>
+const isForAgent = ({ options: { agents } }: PreparedRun, channel: Channel): boolean =>
   agents !== undefined && agentTypeOf(channel) !== undefined
 
 /** Before anything was sent a missing channel may still be configured; after 10 s the message is unrouted. */
@@ -118,12 +122,13 @@ function withoutChannel(record: MessageRecord, at: number): Prepared {
 
 function planned(
   found: Omit<Planned, 'sends'>,
-  options: PrepareOptions,
+  run: PreparedRun,
   needs: { notBefore: number },
 ): Prepared | Promise<Prepared> {
-  const { record, callbacks } = options
+  const { record, options } = run
+  const { callbacks } = options
   const sends = planSends(record, found.message.answer, callbacks[found.channel.callback].maxText)
-  if (sends.length > 0) return checked({ ...found, sends }, options, needs)
+  if (sends.length > 0) return checked({ ...found, sends }, run, needs)
   const { answer } = found
   return { kind: 'end', end: { state: 'done' }, ...(answer === undefined ? {} : { answer }) }
 }
@@ -131,19 +136,19 @@ function planned(
 /** While nothing has left, a function that can't be called stops the whole answer from being sent. */
 function checked(
   planned: Planned,
-  options: PrepareOptions,
+  run: PreparedRun,
   needs: { notBefore: number },
 ): Prepared | Promise<Prepared> {
   const { sends } = planned
   const isBegun = sends.some(({ state }) => state !== 'pending')
   if (isBegun || !sends.some(({ content }) => content.kind === 'function'))
     return { kind: 'ready', ...planned }
-  return withFunctions(planned, options, needs)
+  return withFunctions(planned, run, needs)
 }
 
 /** Built-in agents are called whatever happens; an endpoint, when it may be. */
 async function handledBy(
-  { record, handle, endpoints, calling, leased }: PrepareOptions,
+  { record, calling, leased, options: { handle, endpoints } }: PreparedRun,
   { channel, message }: Pick<Planned, 'channel' | 'message'>,
 ): Promise<Handled | Busy | Extract<Admission, { kind: 'wait' }>> {
   const signal = leased.handedOver
@@ -163,7 +168,7 @@ async function handledBy(
 
 async function withFunctions(
   planned: Planned,
-  { record, functions, calling, now }: PrepareOptions,
+  { record, calling, options: { functions, now } }: PreparedRun,
   needs: { notBefore: number },
 ): Promise<Prepared> {
   const { sends, answer, ...found } = planned

@@ -2,6 +2,7 @@ import { defined } from '@parley/shared/defined'
 import { isUnavailable } from '@parley/shared/unavailable'
 import { type Admission, callEndOf } from '../channels/endpoints/endpoints.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
+import type { RateKeys } from '../channels/send-rate-limit/local-rate.ts'
 import { CALL_FOR_MS, failedCall, hasBegun, isToSystem, triedSince } from '../message/call-result.ts'
 import type { Send } from '../message/message-record.ts'
 import { INTERRUPTED, OUTSIDE_SERVICE_WINDOW, type Outcome, SUBMITTED } from '../message/outcome.ts'
@@ -33,23 +34,22 @@ export async function sendNext(run: MessageRun, planned: Planned, next: NextSend
   if (content.kind === 'submit') return submitTask(run, planned, next.index)
   if (content.kind === 'tool') throw new Error('a call of a model is made in its turn')
   const messageId = run.record._id
-  const found = () => routeOf(run.options, planned, { id, messageId, content, ...defined({ of }) })
   if (await isOutsideWindow(run, planned, next.send)) {
     const { index } = next
     const call = of?.call === undefined ? undefined : 'sent'
     return settleSend(run, { index, reports: true, outcome: OUTSIDE_SERVICE_WINDOW, ms: 0, call })
   }
+  const found = routeOf(run.options, planned, { id, messageId, content, ...defined({ of }) })
   // An action's spec is read by others, too.
-  const route = content.kind === 'function' ? await run.calling(found) : await found()
-  return sendBy(run, route, next)
+  return sendBy(run, await waitFor(run.calling, found), next)
 }
 
 /** WhatsApp takes free text only for a while after the person wrote; templates at any time. */
-async function isOutsideWindow(
+function isOutsideWindow(
   { record, options, calling }: MessageRun,
   { channel }: Planned,
   { content, state }: Send,
-): Promise<boolean> {
+): boolean | Promise<boolean> {
   const isFree = content.kind === 'text' || (content.kind === 'whatsapp' && content.type !== 'template')
   if (!isFree || state !== 'pending' || channel.callback !== 'whatsapp') return false
   return calling(() => options.threads.isOutsideWindow(record, options.now()))
@@ -93,11 +93,11 @@ export async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSe
 }
 
 /** A claimed send is not made again while its status may still arrive. */
-async function waitForStatus(
+function waitForStatus(
   run: MessageRun,
   { reports, isRepeatable = true, call }: DeliveryRoute,
   { index, send }: NextSend,
-): Promise<StepResult | undefined> {
+): StepResult | undefined | Promise<StepResult> {
   const { uncertainWindow, statuses, now } = run.options
   const claim = claimOf({
     record: run.record,
@@ -110,9 +110,18 @@ async function waitForStatus(
   })
   if (claim.kind === 'free') return undefined
   if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
-  if (!isRepeatable) return settleInterruptedCall(run, { index, send })
-  const settled = await settleSend(run, { index, reports, outcome: INTERRUPTED, ms: 0, call })
-  return settled.kind === 'next' ? { kind: 'reload', at: now(), for: 'status' } : settled
+  return isRepeatable
+    ? settleInterrupted(run, { index, reports, call })
+    : settleInterruptedCall(run, { index, send })
+}
+
+/** It may have happened: what its status says is read before it is made again. */
+async function settleInterrupted(
+  run: MessageRun,
+  interrupted: { index: number; reports: boolean; call: DeliveryRoute['call'] },
+): Promise<StepResult> {
+  const settled = await settleSend(run, { ...interrupted, outcome: INTERRUPTED, ms: 0 })
+  return settled.kind === 'next' ? { kind: 'reload', at: run.options.now(), for: 'status' } : settled
 }
 
 /** It may have run, and is not made again: the model decides what follows. */
@@ -124,7 +133,7 @@ async function settleInterruptedCall(run: MessageRun, { index, send }: NextSend)
   return { kind: 'next' }
 }
 
-function enter({ record, calling, options }: MessageRun, url: string): Promise<Admission> {
+function enter({ record, calling, options }: MessageRun, url: string): Admission | Promise<Admission> {
   return waitFor(calling, options.endpoints.enter({ workspace: record.workspace, url }))
 }
 
@@ -134,7 +143,7 @@ async function sendNow(
   route: DeliveryRoute,
   { index, send, leave }: NextSend & { leave: Leave | undefined },
 ): Promise<StepResult> {
-  const pause = await waitForRate(run, route, send)
+  const pause = route.keys && (await waitForRate(run, route.keys, send))
   if (pause !== undefined) return pause
   // Should this process die, what nobody reports on is made again under the same id in any case, where it may be;
   // but it must be the same, and a handler asked again may answer something else.
@@ -145,7 +154,9 @@ async function sendNow(
   try {
     await run.message.commitUnderLease(claimed(unclaimed, { index, at: run.options.now() }), { deferrable })
     mayLeave = untilDeadline(run)
-    await waitForSlot(run, route, send, mayLeave)
+    if (route.keys !== undefined) await run.rate.atSlot(send.id, { keys: route.keys, mayLeave })
+    if (!mayLeave()) throw new Superseded()
+    if (route.keys !== undefined) run.options.traffic.left(run.record, route.keys.number)
   } catch (error) {
     // Left as it is, it would count as uncertain, though nothing has left.
     if (error instanceof Superseded || isUnavailable(error)) await run.message.release(unclaimed, index)
@@ -181,12 +192,7 @@ async function waitToCall(
 }
 
 /** Waits for a slot where the send is limited to a rate; a handler's answer is stored meanwhile. */
-async function waitForRate(
-  run: MessageRun,
-  { keys }: DeliveryRoute,
-  send: Send,
-): Promise<RunResult | undefined> {
-  if (keys === undefined) return undefined
+async function waitForRate(run: MessageRun, keys: RateKeys, send: Send): Promise<RunResult | undefined> {
   if (run.record.state === 'received' && run.record.source === 'meta')
     await run.options.sendRateLimit.count(keys)
   const wait = await run.rate.nextWait(send.id, { keys, ended: run.leased.ended })
@@ -201,18 +207,6 @@ async function waitForRate(
 function untilDeadline({ leased }: MessageRun): MayLeave {
   const claimedAt = performance.now()
   return () => leased.isLeased() && performance.now() - claimedAt < SEND_DEADLINE_MS
-}
-
-/** Waits for the slot of a claimed send. Throws {@link Superseded} when it must not leave any more. */
-async function waitForSlot(
-  run: MessageRun,
-  { keys }: DeliveryRoute,
-  send: Send,
-  mayLeave: MayLeave,
-): Promise<void> {
-  if (keys !== undefined) await run.rate.atSlot(send.id, { keys, mayLeave })
-  if (!mayLeave()) throw new Superseded()
-  if (keys !== undefined) run.options.traffic.left(run.record, keys.number)
 }
 
 /** Undefined when it might not leave any more by the time that it had a connection: nothing left. */

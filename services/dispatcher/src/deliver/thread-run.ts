@@ -36,7 +36,7 @@ const MOMENT_MS = 50
 export type Calling = <T>(call: () => Promise<T>) => Promise<T>
 
 /** As {@link Calling}, for what may be known at once. */
-export async function waitFor<T>(calling: Calling, answer: T | Promise<T>): Promise<T> {
+export function waitFor<T>(calling: Calling, answer: T | Promise<T>): T | Promise<T> {
   return answer instanceof Promise ? calling(() => answer) : answer
 }
 

@@ -11,10 +11,10 @@ const STATUS_CHECK_MS = 2_000
  * Corrects when a message is due, where a clock that was ahead of ours has said so: it waits as long as was meant,
  * from now on. Throws Superseded.
  */
-export async function correctDue(run: MessageRun): Promise<void> {
+export function correctDue(run: MessageRun): Promise<void> | undefined {
   const now = run.options.now()
   const due = dueOfClockAhead(run.record, now)
-  if (due !== undefined) await run.message.commitMerged((record) => waitsUntil(record, due))
+  return due === undefined ? undefined : run.message.commitMerged((record) => waitsUntil(record, due))
 }
 
 /**

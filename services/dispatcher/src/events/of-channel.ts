@@ -6,7 +6,7 @@ export type ExtIdOf = (workspace: number, channel: number) => Promise<string | u
 /** Whether a subscription is of the channel of a message or a thread, or of all. */
 export async function isOfChannel(
   { workspace, channel }: Pick<Subscription, 'workspace' | 'channel'>,
-  record: { channel: string; channelId?: number },
+  record: { channel: string; channelId?: number | undefined },
   extIdOf: ExtIdOf,
 ): Promise<boolean> {
   if (channel === undefined || channel === record.channelId) return true

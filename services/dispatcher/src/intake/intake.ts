@@ -9,6 +9,7 @@ import type { StoreDeliveries } from './store-deliveries.ts'
 import type { WriteBehind } from './write-behind.ts'
 
 const RETRY_MS = 500
+const NONE = Promise.resolve()
 
 /** A delivery, read, with its place among all of the partition. */
 export interface Arrived {
@@ -184,7 +185,7 @@ class PartitionIntake implements Intake {
       ...arrived,
       mayBeStored: false,
       isRepeat: false,
-      lookup: Promise.resolve(),
+      lookup: NONE,
     }
     if (!isMessage(arrived)) return undivided
     const { _id } = arrived.reading.message

@@ -1,4 +1,4 @@
-import type { DeadLetter, Take } from '@parley/shared/messaging/deliveries'
+import type { Take } from '@parley/shared/messaging/deliveries'
 import { QUEUE_END_TYPE } from '@parley/shared/messaging/layout'
 import type { Intake } from './intake.ts'
 
@@ -14,23 +14,32 @@ interface UntilEnd {
  * says the same.
  */
 export function createUntilEnd(intake: Pick<Intake, 'take'>): UntilEnd {
-  const unsafe = new Set<Promise<DeadLetter | undefined>>()
+  let unsafe = 0
+  let allSafe: PromiseWithResolvers<void> | undefined
   let drained = false
   const end = async () => {
-    // One that was left comes again, and so does the end behind it.
-    await Promise.all(unsafe)
+    allSafe ??= Promise.withResolvers()
+    if (unsafe === 0) allSafe.resolve()
+    await allSafe.promise
     drained = true
     return undefined
+  }
+  const left = (error: unknown) => {
+    unsafe--
+    // It comes again, and so does the end behind it.
+    allSafe?.reject(error)
+    allSafe = undefined
+    throw error
   }
   return {
     isDrained: () => drained,
     take(delivery) {
       if (delivery.properties.type === QUEUE_END_TYPE) return end()
-      const taken = intake.take(delivery)
-      unsafe.add(taken)
-      const settled = () => unsafe.delete(taken)
-      taken.then(settled, settled)
-      return taken
+      unsafe++
+      return intake.take(delivery).then((dead) => {
+        if (--unsafe === 0) allSafe?.resolve()
+        return dead
+      }, left)
     },
   }
 }

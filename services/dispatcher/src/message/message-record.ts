@@ -91,16 +91,16 @@ export interface Attempt {
 /** The source of what a person of the team replies: it comes from here, and from nobody who posts messages. */
 export const REPLY_SOURCE = 'reply'
 
-/** A message as the dispatcher stores it. */
+/** A message as the dispatcher stores it: what is undefined is not there. */
 export interface MessageRecord {
   _id: string
   workspace: number
   partition: number
   thread: string
   /** The digits of the person's phone number, where the message has one. */
-  phone?: string
+  phone?: string | undefined
   /** What else the person is found by, in lower case. */
-  names?: string[]
+  names?: string[] | undefined
   /** Its own id, once later messages of its thread may pass it: it is then a thread of its own. */
   lane?: string
   /** Sequence number in the partition: lease term × 2^32, plus how many came before in that term. */
@@ -108,36 +108,36 @@ export interface MessageRecord {
   /** Counts writes; every write names the revision that it is based on. */
   revision: number
   /** The instance that wrote last. */
-  writer?: string
+  writer?: string | undefined
   channel: string
   /** The configuration's own id of the channel, where the webhook knew it. */
-  channelId?: number
+  channelId?: number | undefined
   source: string
-  requestId?: string
+  requestId?: string | undefined
   /** The trace that it came in with (W3C Trace Context). */
-  traceparent?: string
+  traceparent?: string | undefined
   state: MessageState
   /** There while the pipeline still has work with it. */
-  open?: true
+  open?: true | undefined
   /** Not to be tried before this time. */
-  due?: Date
+  due?: Date | undefined
   /** What `due` is waited for. */
-  waitingFor?: WaitingFor
+  waitingFor?: WaitingFor | undefined
   /** How often the current step was tried without success. */
   tries: number
   receivedAt: Date
   /** When the webhook accepted it, to a second, where that was earlier. */
-  acceptedAt?: Date
+  acceptedAt?: Date | undefined
   updatedAt: Date
-  expiresAt?: Date
-  reason?: string
-  fault?: Fault
+  expiresAt?: Date | undefined
+  reason?: string | undefined
+  fault?: Fault | undefined
   /** The message as JSON text: exactly what came in, whatever its keys. */
   body: string
   /** What is said in its audio, once it was transcribed. */
   transcript?: string
   /** The answer as JSON text, where a handler made it. */
-  answer?: string
+  answer?: string | undefined
   sends: Send[]
   timeline: TimelineEntry[]
   attempts: Attempt[]
@@ -146,7 +146,7 @@ export interface MessageRecord {
   /** How it ends once its sends are settled, where that is decided already. */
   ending?: Ending
   /** It comes from the person: it carries no answer. */
-  inbound?: true
+  inbound?: true | undefined
   /** When a person took its thread over; nothing that an agent or a handler answers is sent from then on. */
   takenOver?: Date
   /** When its agent gave its thread to a person, since it was last run again. */
@@ -178,13 +178,9 @@ export type Progress = Pick<MessageRecord, 'state' | 'tries' | 'sends' | 'timeli
 
 /** The message after a write of its progress. */
 export function advanced(record: MessageRecord, progress: Progress): MessageRecord {
-  const next = { ...record, ...progress, revision: record.revision + 1 }
-  // Taking a field away makes an object slow, so only where it is there.
-  if (progress.due === undefined && next.due !== undefined) delete next.due
-  if (progress.waitingFor === undefined && next.waitingFor !== undefined) delete next.waitingFor
-  if (progress.reason === undefined && next.reason !== undefined) delete next.reason
-  if (progress.open === undefined) delete next.open
-  return next
+  const { open, due, waitingFor, reason } = progress
+  // Taking a field away would make the object slow; one that is undefined is not stored.
+  return { ...record, ...progress, open, due, waitingFor, reason, revision: record.revision + 1 }
 }
 
 /** The key of a thread inside the dispatcher: threads of two workspaces never meet, and a message that others may pass has its own key. */

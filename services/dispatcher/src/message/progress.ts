@@ -115,9 +115,10 @@ export function settledSend(
   // A status may have come before the answer to the send did.
   const state = later(record.sends[index]?.state, delivered ? 'delivered' : 'sent')
   const sends = withSend(record.sends, index, { state, ...defined({ providerId }) })
-  const next = { ...record, sends, tries: 0, attempts: withAttempt(record.attempts, attempt) }
+  const attempts = withAttempt(record.attempts, attempt)
+  const next = { ...carried(record), sends, tries: 0, attempts }
   const end = endOf(next)
-  return end === undefined ? { ...carried(next), open: true } : ended(next, { end, ...options })
+  return end === undefined ? { ...next, open: true } : ended(next, { end, ...options })
 }
 
 /** How a message ends as it stands; undefined while there is something to send, or a model to ask. */
@@ -139,7 +140,7 @@ export function nextToSend(sends: Send[]): number | undefined {
 }
 
 /** The message's progress when it reaches an end: nothing is left to run, and its retention begins. */
-export function ended(record: MessageRecord, options: { end: MessageEnd; answer?: string } & When): Progress {
+export function ended(record: Carried, options: { end: MessageEnd; answer?: string } & When): Progress {
   const { end, at, retentionMs } = options
   const entry = {
     at: new Date(at),
@@ -162,8 +163,13 @@ export function attemptOf(options: { step: string; outcome: Outcome; at: number;
   return { at: new Date(at), step, outcome: outcome.kind, ms: Math.round(ms), ...code }
 }
 
+type Carried = Pick<
+  MessageRecord,
+  'state' | 'tries' | 'sends' | 'timeline' | 'attempts' | 'answer' | 'turns' | 'ending'
+>
+
 /** The message's progress without any change. */
-export function carried(record: MessageRecord): Progress {
+export function carried(record: Carried): Progress {
   const { state, tries, sends, timeline, attempts, answer, turns, ending } = record
   const progress = { state, tries, sends, timeline, attempts, ...defined({ answer }) }
   return turns === undefined ? progress : { ...progress, turns, ...defined({ ending }) }

@@ -51,7 +51,7 @@ export function group<Item, Result>(options: {
   const workOne = async (batch: Array<QueuedItem<Item, Result>>) => {
     try {
       const results = await work(batch.map(({ item }) => item))
-      for (const [at, { resolve }] of batch.entries()) resolve(results[at] as Result)
+      for (let at = 0; at < batch.length; at++) batch[at]?.resolve(results[at] as Result)
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
@@ -72,9 +72,9 @@ function batchSize<Item>(
   { charactersOf, maxItems }: { charactersOf(item: Item): number; maxItems: number },
 ): number {
   let characters = 0
-  for (const [index, { item }] of queue.entries()) {
+  const end = queue.findIndex(({ item }, index) => {
     characters += charactersOf(item)
-    if (index > 0 && (index === maxItems || characters > MAX_CHARACTERS)) return index
-  }
-  return queue.length
+    return index > 0 && (index === maxItems || characters > MAX_CHARACTERS)
+  })
+  return end < 0 ? queue.length : end
 }

@@ -98,8 +98,9 @@ export function createTraffic(options: {
     moved(record, change) {
       const { minute, hour } = currentOf(record.workspace)
       const bucket = isSent(change) ? bucketOfSent(record, change.at) : undefined
+      const reached = reachedBy(change)
       for (const { counts, latency } of [minute, hour]) {
-        for (const name of reachedBy(change)) counts[name]++
+        for (const name of reached) counts[name]++
         if (bucket !== undefined) latency[bucket] = (latency[bucket] ?? 0) + 1
       }
     },
@@ -158,11 +159,14 @@ const enters = (states: ReadonlySet<MessageState>, { from, to }: Change): boolea
 const isSent = (change: Change): boolean =>
   enters(SENT, change) || (change.to === 'done' && change.from !== 'done')
 
+type Reached = 'sent' | 'delivered' | (typeof COUNTED_ONCE)[number]
+
 /** What is delivered was sent, and what is read was delivered, whichever of it is heard of first. */
-function* reachedBy(change: Change) {
-  if (enters(SENT, change)) yield 'sent' as const
-  if (enters(DELIVERED, change)) yield 'delivered' as const
-  for (const state of COUNTED_ONCE) if (change.to === state && change.from !== state) yield state
+function reachedBy(change: Change): Reached[] {
+  const reached: Reached[] = COUNTED_ONCE.filter((state) => change.to === state && change.from !== state)
+  if (enters(SENT, change)) reached.push('sent')
+  if (enters(DELIVERED, change)) reached.push('delivered')
+  return reached
 }
 
 /** One that was run again is left out: when that was asked for says nothing about us. */

@@ -45,6 +45,7 @@ export function createEndpoints(options: { now: () => number; opened(): void }):
   const { now, opened } = options
   const breakers = new LRUCache<string, Line & { breaker: CircuitBreaker }>({ max: MAX_ENDPOINTS })
   const hosts = new LRUCache<string, Host>({ max: MAX_ENDPOINTS })
+  const targets = new LRUCache<string, Target>({ max: MAX_ENDPOINTS })
   /** With room at the host. */
   const enterAt = (host: Host, { key, name }: { key: string; name: string }): Admission => {
     const guard = known(breakers, key, () => ({ breaker: new CircuitBreaker(now), lastTurn: 0 }))
@@ -62,13 +63,8 @@ export function createEndpoints(options: { now: () => number; opened(): void }):
   }
   return {
     enter({ workspace, url }) {
-      const { name, origin, endpoint } = partsOf(url)
-      const host = known(
-        hosts,
-        `${workspace} ${origin}`,
-        (): Host => ({ calls: 0, queue: new Set(), lastTurn: 0 }),
-      )
-      const key = `${workspace} ${endpoint}`
+      const { name, origin, key } = known(targets, `${workspace} ${url}`, () => targetOf(workspace, url))
+      const host = known(hosts, origin, (): Host => ({ calls: 0, queue: new Set(), lastTurn: 0 }))
       if (host.calls < CALLS_AT_ONCE) {
         host.calls++
         return enterAt(host, { key, name })
@@ -99,7 +95,7 @@ function roomAt(host: Host): Promise<boolean> {
 
 /** The room goes to the one that has queued for longest. */
 function leaveHost(host: Host): void {
-  const [next] = host.queue
+  const [next] = host.queue.size > 0 ? host.queue : []
   if (next === undefined) host.calls--
   else next(true)
 }
@@ -127,10 +123,17 @@ export function callEndOf(outcome: Outcome | { kind: 'answer' }): CallEnd {
 /** Codes of attempts that ended before anything left. */
 const NOT_MADE = new Set(['target_refused', 'bad_request', 'channel_not_configured', 'no_recipient'])
 
-function partsOf(url: string): { name: string; origin: string; endpoint: string } {
-  if (!URL.canParse(url)) return { name: '', origin: '', endpoint: '' }
+/** A host by its name, and origin and endpoint as one workspace calls them. */
+interface Target {
+  name: string
+  origin: string
+  key: string
+}
+
+function targetOf(workspace: number, url: string): Target {
+  if (!URL.canParse(url)) return { name: '', origin: `${workspace} `, key: `${workspace} ` }
   const { host: name, origin, pathname } = new URL(url)
-  return { name, origin, endpoint: origin + pathname }
+  return { name, origin: `${workspace} ${origin}`, key: `${workspace} ${origin}${pathname}` }
 }
 
 function known<V extends object>(entries: LRUCache<string, V>, key: string, make: () => V): V {

@@ -44,19 +44,20 @@ export interface HttpClient {
 /** An HTTP client with keep-alive connections that lets only public targets and `allowed` ranges through. */
 export function createHttpClient(options: { allowed: BlockList; lookup?: LookupFunction }): HttpClient {
   const agent = createGuardedAgent({ ...options, maxSockets: MAX_SOCKETS })
-  const send: HttpClient['send'] = async (call) => {
-    const { status, headers, body } = await exchange(call, agent)
-    return { status, headers, body: body.toString() }
-  }
+  const send: HttpClient['send'] = (call) => exchange(call, agent, String)
   return {
     post: (call) => send({ ...call, method: 'POST' }),
     send,
-    getBytes: (call) => exchange({ ...call, method: 'GET' }, agent),
+    getBytes: (call) => exchange({ ...call, method: 'GET' }, agent, (body) => body),
     close: agent.close,
   }
 }
 
-function exchange(call: Call, agent: GuardedAgent): ReturnType<HttpClient['getBytes']> {
+function exchange<B>(
+  call: Call,
+  agent: GuardedAgent,
+  read: (body: Buffer) => B,
+): Promise<Omit<HttpResponse, 'body'> & { body: B }> {
   const { timeoutMs, signal } = call
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(new CallError('not_sent', signal.reason))
@@ -77,7 +78,7 @@ function exchange(call: Call, agent: GuardedAgent): ReturnType<HttpClient['getBy
       received: (chunk) => chunks.push(chunk),
       ended() {
         over()
-        resolve({ status, headers, body: Buffer.concat(chunks) })
+        resolve({ status, headers, body: read(Buffer.concat(chunks)) })
       },
       failed(error) {
         over()
