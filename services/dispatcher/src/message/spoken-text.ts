@@ -9,8 +9,10 @@ export function textOfContent(content: PersonalContent): string {
   return `[Template ${template} (${language})${variables.map((one) => ` | ${one}`).join('')}]`
 }
 
+export type PersonalSend = Send & { content: PersonalContent }
+
 /** Whether a send goes to the person, and not to an action, a task or a tool. */
-export function isPersonal(send: Send): send is Send & { content: PersonalContent } {
+export function isPersonal(send: Send): send is PersonalSend {
   const { kind } = send.content
   return kind === 'text' || kind === 'template' || kind === 'whatsapp'
 }

@@ -3,7 +3,7 @@ import type { MessageRecord } from '../message/message-record.ts'
 import { type ThreadName, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Lease } from '../store/lease-store.ts'
-import { type Activity, activeAt, activityOf } from './activity.ts'
+import { type Activity, activityOf, excerptOf } from './activity.ts'
 
 /** A message may be written that much later than it ended, while the database is slow. */
 const MARGIN_MS = 5_000
@@ -52,9 +52,9 @@ export async function latestOf(
     .sort({ receivedAt: -1, _id: -1 })
     .limit(RECENT)
     .toArray()
-  const latest = recent.toSorted((a, b) => activeAt(b).getTime() - activeAt(a).getTime())[0]
+  const [latest] = recent.map(excerptOf).sort((a, b) => b.at.getTime() - a.at.getTime())
   if (latest === undefined) return undefined
   const lastInboundAt = recent.find(({ inbound }) => inbound === true)?.receivedAt
   const named = recent.find(({ names }) => names !== undefined)
-  return { activity: activityOf(latest, named), lastInboundAt }
+  return { activity: activityOf(latest, named && excerptOf(named)), lastInboundAt }
 }

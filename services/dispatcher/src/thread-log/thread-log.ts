@@ -4,7 +4,7 @@ import type { MessageRecord } from '../message/message-record.ts'
 import { type ThreadName, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Lease } from '../store/lease-store.ts'
-import { activeAt, activityOf, isShown, isUnread } from './activity.ts'
+import { activityOf, type Excerpt, excerptOf, isShown, isUnread } from './activity.ts'
 import { latestOf, unwrittenThreads } from './recover-written.ts'
 import { countUnread, type ThreadWrite, writeThreads } from './write-threads.ts'
 
@@ -20,10 +20,10 @@ const TIME_LIMIT_EXCEEDED = 50
 const MAX_CHARACTERS = 8 * 1024 * 1024
 
 interface Touched extends ThreadName {
-  /** The message that something last happened in; undefined where it is to be read from the store. */
-  record: MessageRecord | undefined
-  /** The last message that names the person, where that is another one. */
-  named: MessageRecord | undefined
+  /** Of the message that something last happened in; undefined where it is to be read from the store. */
+  latest: Excerpt | undefined
+  /** Of the last message that names the person, where that is another one. */
+  named: Excerpt | undefined
   at: Date
   lastInboundAt: Date | undefined
   isUnread: boolean
@@ -84,17 +84,17 @@ class WrittenBehind implements ThreadLog {
     const { workspace, channel, thread: extId } = record
     const key = threadId({ workspace, channel, extId })
     const known = this.#touched.get(key)
-    const at = activeAt(record)
-    const isLatest = known?.record === undefined || at >= known.at
+    const excerpt = excerptOf(record)
+    const isLatest = known?.latest === undefined || excerpt.at >= known.at
     const inboundAt = record.inbound === true ? record.receivedAt : undefined
     const fits = this.#characters < MAX_CHARACTERS
     const touched: Touched = {
       workspace,
       channel,
       extId,
-      record: isLatest ? (fits ? record : undefined) : known.record,
-      named: record.names !== undefined && fits ? record : known?.named,
-      at: isLatest ? at : known.at,
+      latest: isLatest ? (fits ? excerpt : undefined) : known.latest,
+      named: record.names !== undefined && fits ? excerpt : known?.named,
+      at: isLatest ? excerpt.at : known.at,
       lastInboundAt: later(known?.lastInboundAt, inboundAt),
       isUnread: known?.isUnread === true || isUnread(record),
     }
@@ -174,7 +174,7 @@ class WrittenBehind implements ThreadLog {
         const key = threadId(name)
         const unknown = {
           ...name,
-          record: undefined,
+          latest: undefined,
           named: undefined,
           at: new Date(0),
           lastInboundAt: undefined,
@@ -214,25 +214,25 @@ class WrittenBehind implements ThreadLog {
 
   async #writeOf(touched: Touched): Promise<ThreadWrite | undefined> {
     const { collections, retentionMs } = this.#options
-    const { workspace, channel, extId, record, named, lastInboundAt } = touched
+    const { workspace, channel, extId, latest, named, lastInboundAt } = touched
     const expiresAt = new Date(Date.now() + retentionMs)
-    if (record !== undefined)
-      return { workspace, channel, extId, activity: activityOf(record, named), lastInboundAt, expiresAt }
-    const latest = await latestOf(collections.messages, touched)
-    if (latest === undefined) return undefined
-    const inboundAt = later(lastInboundAt, latest.lastInboundAt)
-    return { workspace, channel, extId, activity: latest.activity, lastInboundAt: inboundAt, expiresAt }
+    if (latest !== undefined)
+      return { workspace, channel, extId, activity: activityOf(latest, named), lastInboundAt, expiresAt }
+    const stored = await latestOf(collections.messages, touched)
+    if (stored === undefined) return undefined
+    const inboundAt = later(lastInboundAt, stored.lastInboundAt)
+    return { workspace, channel, extId, activity: stored.activity, lastInboundAt: inboundAt, expiresAt }
   }
 
   /** They are written with the next ones, which may be later. */
   #takeBack(touched: Map<string, Touched>): void {
-    for (const [key, { record, named, ...one }] of touched) {
+    for (const [key, { latest, named, ...one }] of touched) {
       const newer = this.#touched.get(key)
       const isUnread = one.isUnread || newer?.isUnread === true
       const lastInboundAt = later(newer?.lastInboundAt, one.lastInboundAt)
       // Without a person's name of its own it is read from the store, as the older one is.
       const waiting =
-        newer?.named === undefined ? { ...(newer ?? one), record: undefined, named: undefined } : newer
+        newer?.named === undefined ? { ...(newer ?? one), latest: undefined, named: undefined } : newer
       this.#touched.set(key, { ...waiting, isUnread, lastInboundAt })
     }
   }
@@ -253,6 +253,6 @@ function later(left: Date | undefined, right: Date | undefined): Date | undefine
 
 function charactersOf(touched: Touched | undefined): number {
   if (touched === undefined) return 0
-  const { record, named } = touched
-  return (record?.body.length ?? 0) + (named === record ? 0 : (named?.body.length ?? 0))
+  const { latest, named } = touched
+  return (latest?.body.length ?? 0) + (named === latest ? 0 : (named?.body.length ?? 0))
 }
