@@ -4,8 +4,8 @@ const DUPLICATE_KEY = 11_000
 
 /**
  * Inserts the documents whose ids are not there yet, without the fields that are undefined, and returns those that were
- * there. Rejects unless all others are
- * durably written: a lost connection comes as the same error, with nothing said of single documents.
+ * there. Rejects unless all others are durably written: a lost connection comes as the same error, with nothing said of
+ * single documents.
  */
 export async function insertNew<T extends mongo.Document>(
   collection: mongo.Collection<T>,

@@ -49,7 +49,7 @@ export type Prepared =
     }
 
 /** A run of a message, as far as preparing it goes. */
-interface PreparedRun {
+interface RunToPrepare {
   record: MessageRecord
   calling: Calling
   /** Whether the message is still this instance's to run. */
@@ -72,7 +72,7 @@ interface PreparedRun {
  * looks at the functions among them before anything leaves. A message whose sends are planned already is not
  * handled again. Rejects with `unavailable` when configuration is unavailable.
  */
-export async function prepare(run: PreparedRun): Promise<Prepared> {
+export async function prepare(run: RunToPrepare): Promise<Prepared> {
   const { record, leased } = run
   const { channels, agents, now } = run.options
   // Whoever runs a message again may have mended something a moment ago.
@@ -105,7 +105,7 @@ export async function prepare(run: PreparedRun): Promise<Prepared> {
   return planned({ channel, message: { ...message, answer: handled.answer }, answer }, run, needs)
 }
 
-const isForAgent = ({ options: { agents } }: PreparedRun, channel: Channel): boolean =>
+const isForAgent = ({ options: { agents } }: RunToPrepare, channel: Channel): boolean =>
   agents !== undefined && agentTypeOf(channel) !== undefined
 
 /** Before anything was sent a missing channel may still be configured; after 10 s the message is unrouted. */
@@ -122,7 +122,7 @@ function withoutChannel(record: MessageRecord, at: number): Prepared {
 
 function planned(
   found: Omit<Planned, 'sends'>,
-  run: PreparedRun,
+  run: RunToPrepare,
   needs: { notBefore: number },
 ): Prepared | Promise<Prepared> {
   const { record, options } = run
@@ -136,7 +136,7 @@ function planned(
 /** While nothing has left, a function that can't be called stops the whole answer from being sent. */
 function checked(
   planned: Planned,
-  run: PreparedRun,
+  run: RunToPrepare,
   needs: { notBefore: number },
 ): Prepared | Promise<Prepared> {
   const { sends } = planned
@@ -148,7 +148,7 @@ function checked(
 
 /** Built-in agents are called whatever happens; an endpoint, when it may be. */
 async function handledBy(
-  { record, calling, leased, options: { handle, endpoints } }: PreparedRun,
+  { record, calling, leased, options: { handle, endpoints } }: RunToPrepare,
   { channel, message }: Pick<Planned, 'channel' | 'message'>,
 ): Promise<Handled | Busy | Extract<Admission, { kind: 'wait' }>> {
   const signal = leased.handedOver
@@ -168,7 +168,7 @@ async function handledBy(
 
 async function withFunctions(
   planned: Planned,
-  { record, calling, options: { functions, now } }: PreparedRun,
+  { record, calling, options: { functions, now } }: RunToPrepare,
   needs: { notBefore: number },
 ): Promise<Prepared> {
   const { sends, answer, ...found } = planned

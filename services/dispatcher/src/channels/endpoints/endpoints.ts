@@ -5,6 +5,8 @@ import { type CallEnd, CircuitBreaker } from './circuit-breaker.ts'
 /** Calls of one workspace to one host at once, of one instance. */
 const CALLS_AT_ONCE = 256
 const MAX_ENDPOINTS = 10_000
+/** Whole URLs, which may be long: most calls go to few of them. */
+const MAX_TARGETS = 1_000
 /** A call beyond {@link CALLS_AT_ONCE} queues for so long; then its message waits, and its thread leaves its place to others. */
 const QUEUE_MS = 2_000
 const MAX_QUEUED = 1_000
@@ -45,7 +47,7 @@ export function createEndpoints(options: { now: () => number; opened(): void }):
   const { now, opened } = options
   const breakers = new LRUCache<string, Line & { breaker: CircuitBreaker }>({ max: MAX_ENDPOINTS })
   const hosts = new LRUCache<string, Host>({ max: MAX_ENDPOINTS })
-  const targets = new LRUCache<string, Target>({ max: MAX_ENDPOINTS })
+  const targets = new LRUCache<string, Target>({ max: MAX_TARGETS })
   /** With room at the host. */
   const enterAt = (host: Host, { key, name }: { key: string; name: string }): Admission => {
     const guard = known(breakers, key, () => ({ breaker: new CircuitBreaker(now), lastTurn: 0 }))
@@ -95,7 +97,7 @@ function roomAt(host: Host): Promise<boolean> {
 
 /** The room goes to the one that has queued for longest. */
 function leaveHost(host: Host): void {
-  const [next] = host.queue.size > 0 ? host.queue : []
+  const [next] = host.queue
   if (next === undefined) host.calls--
   else next(true)
 }
