@@ -46,6 +46,7 @@ import { showEvents, showState, showWaiting } from './metrics/show-state.ts'
 import { auditLagSeconds, reconciliationDifference } from './reconciliation/audit-state.ts'
 import { startAuditor } from './reconciliation/auditor.ts'
 import { countLostMessages } from './reconciliation/count-lost.ts'
+import { RecentlyStored } from './reconciliation/recently-stored.ts'
 import { reconciliationRoutes } from './reconciliation/reconciliation-routes.ts'
 import { followDocumentChanges } from './replica/follow-changes.ts'
 import { type Partition, type Partitions, startPartitions } from './schedule/partitions.ts'
@@ -179,7 +180,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     Promise.all([...workedPartitions().values()].map((partition) => partition.waiting())),
   )
   const working = database.ready.then(() => {
-    const store = createIntakeStore(messages, log)
+    const recentlyStored = new RecentlyStored()
+    const store = createIntakeStore({ messages, recentlyStored, log })
     const committer = createCommitter(messages, instance)
     const threadLog = createThreadLog({ collections, instance, retentionMs, log })
     const { run, agents } = outbound
@@ -199,7 +201,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     partitions = started
     broker.follow(started)
     const auditor = startAuditor({
-      ...{ collections, startSession, instance, publisher, retentionMs, declare, log },
+      ...{ collections, startSession, instance, publisher, recentlyStored, retentionMs, declare, log },
       broker: auditBroker,
     })
     auditBroker.follow(auditor)

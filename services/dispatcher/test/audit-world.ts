@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { MessageRecord } from '@parley/dispatcher/message/message-record'
 import { type Auditor, startAuditor } from '@parley/dispatcher/reconciliation/auditor'
 import { type Balance, balance, countMessages } from '@parley/dispatcher/reconciliation/count'
+import { RecentlyStored } from '@parley/dispatcher/reconciliation/recently-stored'
 import { collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
 import { declareTestLayout, TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
@@ -46,8 +47,10 @@ export async function startAuditWorld() {
   const channel = await connection.createConfirmChannel()
   const auditors = new Set<Auditor>()
   const startSession = (options = {}) => database.connection.getClient().startSession(options)
+  const recentlyStored = new RecentlyStored()
   const world = {
     collections,
+    recentlyStored,
     connection: database.connection,
     channel,
     startSession,
@@ -60,6 +63,7 @@ export async function startAuditWorld() {
         instance,
         broker,
         publisher,
+        recentlyStored,
         declare: broker.declare,
         retentionMs,
         graceMs: GRACE_MS,

@@ -101,6 +101,16 @@ describe('the auditor', () => {
     expect(await auditLagSeconds(world.collections, Date.now() + 600_000)).toBeGreaterThan(590)
   })
 
+  test('believes what this instance has just stored, and shows what is gone from the store since', async () => {
+    world.start()
+    await world.accept('noted')
+    world.recentlyStored.note({ _id: 'noted', workspace: 1, channel: 'c', receivedAt: new Date() })
+    await untilTrue(async () => (await world.audited()) === 1)
+    expect(await world.balance()).toMatchObject({ accepted: 1, difference: 1 })
+    await world.store('noted')
+    expect(await world.balance()).toMatchObject({ accepted: 1, inFlight: 1, difference: 0 })
+  })
+
   test('waits for what is still queued, however long', async () => {
     world.start()
     await world.accept('queued', { partition: 5 })

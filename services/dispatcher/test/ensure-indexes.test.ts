@@ -60,7 +60,7 @@ describe('the indexes of a collection', () => {
     sent.length = 0
     await prepare()
     expect([...new Set(sent)].toSorted()).toEqual(['find', 'listIndexes'])
-    await db().collection('messages').dropIndex('workspace_1_receivedAt_-1__id_-1')
+    await db().collection('messages').dropIndex('workspace_1_channel_1_receivedAt_-1__id_-1')
     await prepare()
     expect((await namesOf(db().collection('messages'))).toSorted()).toEqual(made.toSorted())
   })

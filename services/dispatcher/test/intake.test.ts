@@ -5,6 +5,7 @@ import { createIntakeStore } from '@parley/dispatcher/intake/intake-store'
 import { storeDeliveries } from '@parley/dispatcher/intake/store-deliveries'
 import { createWriteBehind, type WriteBehind } from '@parley/dispatcher/intake/write-behind'
 import type { MessageRecord, Progress } from '@parley/dispatcher/message/message-record'
+import { RecentlyStored } from '@parley/dispatcher/reconciliation/recently-stored'
 import { createThreads, type Threads } from '@parley/dispatcher/schedule/threads'
 import { type Collections, collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
 import { createCommitter } from '@parley/dispatcher/store/commit'
@@ -70,7 +71,11 @@ afterEach(async () => {
 /** A partition that runs what arrives; a test says what running does, and until when the lease holds. */
 function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } = {}) {
   const ran: string[] = []
-  const store = createIntakeStore(collections.messages, log)
+  const store = createIntakeStore({
+    messages: collections.messages,
+    recentlyStored: new RecentlyStored(),
+    log,
+  })
   const threads: Threads = createThreads({
     load: (ref, limit) => store.open({ ...ref, partition: 0 }, limit),
     run: async (record) => {
@@ -152,7 +157,6 @@ describe('a message', () => {
     expect(await messages.findOne({ _id: 'whole' })).toMatchObject({
       state: 'done',
       revision: 2,
-      writer: 'us',
     })
     expect((await messages.findOne({ _id: 'whole' }))?.open).toBeUndefined()
   })

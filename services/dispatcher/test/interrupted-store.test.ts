@@ -16,6 +16,7 @@ import type { RunResult } from '../src/deliver/thread-run.ts'
 import { createIntakeStore } from '../src/intake/intake-store.ts'
 import { createWriteBehind, type WriteBehind } from '../src/intake/write-behind.ts'
 import type { MessageRecord } from '../src/message/message-record.ts'
+import { RecentlyStored } from '../src/reconciliation/recently-stored.ts'
 import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
 import { createCommitter } from '../src/store/commit.ts'
 import { deliveryOptions } from './delivery-options.ts'
@@ -82,7 +83,7 @@ function startInstance(options: {
     committer,
     threadLog: noThreadLog,
     traffic: noTraffic,
-    store: createIntakeStore(messages, log),
+    store: createIntakeStore({ messages, recentlyStored: new RecentlyStored(), log }),
   })
   open.push(writeBehind)
   const delivering: Callback = {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
+import { beyond } from '../src/api/messages/routes.ts'
+import { MESSAGE_STATES, type MessageRecord } from '../src/message/message-record.ts'
 import { rpcLine, text } from './rpc-line.ts'
 
 const line = rpcLine()
@@ -146,6 +148,45 @@ describe('the message log', () => {
         .limit(51)
         .explain('executionStats')
       expect(plan.executionStats.totalKeysExamined).toBeLessThanOrEqual(5)
+      expect(JSON.stringify(plan.queryPlanner.winningPlan)).not.toContain('"SORT"')
+    },
+  )
+
+  test.each([
+    ['first', {}],
+    ['second', { before: 250 }],
+    ['first of some hours', { from: 100, to: 300 }],
+  ])(
+    'the %s page of all messages costs a key for each and each state, without a sort',
+    async (_what, asked) => {
+      const messages = line.world.database.collection<MessageRecord>('messages')
+      const workspace = line.world.workspace + 6_000
+      const at = (n: number) => new Date(1_700_000_000_000 + n)
+      const record = (n: number) => {
+        const state = MESSAGE_STATES[n % MESSAGE_STATES.length]
+        return { _id: `m-all-${n}`, workspace, receivedAt: at(n), state, channel: 'line' }
+      }
+      await messages.deleteMany({ workspace })
+      await messages.insertMany(Array.from({ length: 500 }, (_, n) => record(n)) as MessageRecord[])
+      const { before, from, to } = asked as Record<string, number | undefined>
+      const filter = {
+        $and: [
+          { workspace },
+          { state: { $in: [...MESSAGE_STATES] } },
+          {
+            $and: [from ? { receivedAt: { $gte: at(from) } } : {}, to ? { receivedAt: { $lt: at(to) } } : {}],
+          },
+          before ? beyond([at(before).getTime(), `m-all-${before}`]) : {},
+        ],
+      }
+      const page = messages.find(filter).sort({ receivedAt: -1, _id: -1 }).limit(51)
+      expect((await page.toArray())[0]?._id).toBe(`m-all-${(before ?? to ?? 500) - 1}`)
+      const plan = await messages
+        .find(filter)
+        .sort({ receivedAt: -1, _id: -1 })
+        .limit(51)
+        .explain('executionStats')
+      expect(plan.executionStats.totalKeysExamined).toBeLessThanOrEqual(51 + 2 * MESSAGE_STATES.length)
       expect(JSON.stringify(plan.queryPlanner.winningPlan)).not.toContain('"SORT"')
     },
   )

@@ -1,7 +1,7 @@
 import { MESSAGE_EVENTS } from '@parley/shared/event-types'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { mongo } from 'mongoose'
-import type { MessageRecord } from '../message/message-record.ts'
+import { MESSAGE_STATES, type MessageRecord } from '../message/message-record.ts'
 import type { NewDelivery } from './insert-deliveries.ts'
 import { eventsOfMessage } from './message-events.ts'
 import { type ExtIdOf, isOfChannel } from './of-channel.ts'
@@ -34,7 +34,10 @@ export async function* messagesChangedSince(
 ): AsyncGenerator<MessageWrite[]> {
   const updatedAt = { $gte: new Date(since.getTime() - CLOCKS_MS) }
   const found = await messages
-    .find({ workspace, receivedAt: { $gte: from } }, { projection: { _id: 1, updatedAt: 1 } })
+    .find(
+      { workspace, state: { $in: [...MESSAGE_STATES] }, receivedAt: { $gte: from } },
+      { projection: { _id: 1, updatedAt: 1 } },
+    )
     .sort({ receivedAt: -1, _id: -1 })
     .limit(MAX_LOOKED_AT)
     .toArray()

@@ -1,6 +1,7 @@
 import { insertNew } from '@parley/shared/insert-new'
 import type { Log } from '@parley/shared/log'
 import type { MessageRecord } from '../message/message-record.ts'
+import type { RecentlyStored } from '../reconciliation/recently-stored.ts'
 import type { Collections } from '../store/collections.ts'
 import { group } from '../store/group.ts'
 import { createReadList } from '../store/read-list.ts'
@@ -43,7 +44,12 @@ export interface IntakeStore {
   ): Promise<MessageRecord[]>
 }
 
-export function createIntakeStore(messages: Collections['messages'], log: Log): IntakeStore {
+export function createIntakeStore(options: {
+  messages: Collections['messages']
+  recentlyStored: Pick<RecentlyStored, 'note'>
+  log: Log
+}): IntakeStore {
+  const { messages } = options
   const readThread = createReadList<MessageRecord>(messages, {
     listsAtOnce: THREADS_AT_ONCE,
     queryMs: QUERY_MS,
@@ -69,7 +75,7 @@ export function createIntakeStore(messages: Collections['messages'], log: Log): 
       atOnce: LOOKUPS_AT_ONCE,
     }),
     insert: group<ToStore, StoreResult>({
-      work: (batch) => insertAll(messages, batch, log),
+      work: (batch) => insertAll(options, batch),
       charactersOf: (message) => message.characters(),
       gatherMs: GATHER_MS,
       atOnce: 1,
@@ -79,9 +85,8 @@ export function createIntakeStore(messages: Collections['messages'], log: Log): 
 
 /** A message whose insert has begun is inserted as it was then, however often that is tried. */
 async function insertAll(
-  messages: Collections['messages'],
+  { messages, recentlyStored, log }: Parameters<typeof createIntakeStore>[0],
   batch: ToStore[],
-  log: Log,
 ): Promise<StoreResult[]> {
   const begun = new Map<ToStore, MessageRecord>()
   for (;;) {
@@ -92,6 +97,7 @@ async function insertAll(
     if (begun.size === 0) return batch.map(() => 'abandoned')
     try {
       const stored = new Set((await storeBatch(messages, [...begun.values()])).stored)
+      for (const record of stored) recentlyStored.note(record)
       return batch.map((message) => resultOf(begun.get(message), stored))
     } catch (error) {
       const reason = error instanceof Error ? error.message : 'unknown'

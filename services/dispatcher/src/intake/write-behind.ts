@@ -190,7 +190,8 @@ class PartitionWriteBehind implements WriteBehind {
     const { record, progress, deferrable } = commit
     if (unstored.record.revision !== record.revision) return undefined
     const next = advanced(record, progress)
-    next.writer = this.#options.writer
+    // Only a claim has to be told apart from those of others.
+    next.writer = progress.open === true ? this.#options.writer : undefined
     next.updatedAt = new Date()
     unstored.record = next
     if (deferrable && progress.open === true) return next

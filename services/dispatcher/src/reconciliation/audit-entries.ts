@@ -2,13 +2,12 @@ import { defined } from '@parley/shared/defined'
 import { insertNew } from '@parley/shared/insert-new'
 import type { AuditedMessage } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
-import type { EmptySlots } from './locate.ts'
-import { locate, placed } from './locate.ts'
+import { type EmptySlots, locate, type Places, placed } from './locate.ts'
 import type { LogEntry } from './read-log.ts'
 
 const LOOK_AGAIN_MS = 1_000
 
-interface AuditEntriesOptions {
+interface AuditEntriesOptions extends Places {
   collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
   emptySlots: EmptySlots
   /** Ends early when the audit stops. */
@@ -27,7 +26,7 @@ export async function auditEntries(entries: LogEntry[], options: AuditEntriesOpt
   let left = [...new Map(entries.map((entry) => [entry.messageId, entry])).values()]
   let empty = new Map<number, Date>()
   while (active()) {
-    const located = await locate(collections, left)
+    const located = await locate(options, left)
     await insertNew(collections.audited, [...located.values()])
     left = left.filter(({ messageId }) => !located.has(messageId))
     if (left.every(({ slot }) => empty.has(slot))) break

@@ -12,6 +12,7 @@ import { emptySlotsOf } from './locate.ts'
 import { type LostMessage, publishAgain } from './publish-again.ts'
 import type { LogEntry } from './read-log.ts'
 import { readLog } from './read-log.ts'
+import type { RecentlyStored } from './recently-stored.ts'
 import { removeEnded } from './remove-ended.ts'
 import { createTrace } from './trace-missing.ts'
 
@@ -34,6 +35,7 @@ interface AuditorOptions {
   publisher: Pick<Publisher, 'publish'>
   /** Declares the log again when it was deleted. */
   declare(): Promise<void>
+  recentlyStored: Pick<RecentlyStored, 'find'>
   retentionMs: number
   /** How long a message may take to be stored after its queue ran empty, in milliseconds; 60 s by default. */
   graceMs?: number

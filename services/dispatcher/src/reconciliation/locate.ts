@@ -4,29 +4,37 @@ import { type AuditedMessage, hourOf } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
 import { layoutsInUse, readLayout } from '../store/layout-record.ts'
 import type { LogEntry } from './read-log.ts'
+import type { RecentlyStored } from './recently-stored.ts'
 
 type Located = Omit<AuditedMessage, 'trace'>
 type Sought = Pick<LogEntry, 'messageId' | 'workspace' | 'channel' | 'acceptedAt'>
 
-/** Looks for accepted messages in the store, and for the rest among the rejected ones: one question each. */
-export async function locate(
-  { messages, rejected }: Pick<Collections, 'messages' | 'rejected'>,
-  sought: Sought[],
-): Promise<Map<string, Located>> {
+/** Where accepted messages may be. */
+export interface Places {
+  collections: Pick<Collections, 'messages' | 'rejected'>
+  recentlyStored: Pick<RecentlyStored, 'find'>
+}
+
+/**
+ * Looks for accepted messages among those that this instance has just stored, for the rest in the store, and for what is
+ * left among the rejected ones: one question each.
+ */
+export async function locate(places: Places, sought: Sought[]): Promise<Map<string, Located>> {
+  const { collections, recentlyStored } = places
+  const { messages, rejected } = collections
+  const known = sought.flatMap(({ messageId }) => recentlyStored.find(messageId) ?? [])
+  const located = new Map<string, Located>(known.map((one) => [one._id, one]))
+  if (located.size === sought.length) return located
   const stored = await messages
-    .find({ _id: { $in: sought.map(({ messageId }) => messageId) } })
+    .find({ _id: { $in: sought.flatMap(({ messageId }) => (located.has(messageId) ? [] : messageId)) } })
     .project<{ _id: string; workspace: number; channel: string; receivedAt: Date }>({
       workspace: 1,
       channel: 1,
       receivedAt: 1,
     })
     .toArray()
-  const located = new Map<string, Located>(
-    stored.map(({ receivedAt, ...rest }) => [
-      rest._id,
-      { ...rest, hour: hourOf(receivedAt), place: 'stored' },
-    ]),
-  )
+  for (const { receivedAt, ...rest } of stored)
+    located.set(rest._id, { ...rest, hour: hourOf(receivedAt), place: 'stored' })
   const rest = new Map(
     sought.flatMap((entry) => (located.has(entry.messageId) ? [] : [[entry.messageId, entry]])),
   )

@@ -2,8 +2,7 @@ import type { Log } from '@parley/shared/log'
 import type { mongo } from 'mongoose'
 import type { AuditedMessage } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
-import type { EmptySlots } from './locate.ts'
-import { locate } from './locate.ts'
+import { type EmptySlots, locate, type Places } from './locate.ts'
 import type { LostMessage } from './publish-again.ts'
 
 /** How long after its queue ran empty a message may take to be stored, in milliseconds. */
@@ -27,15 +26,17 @@ export function lostBefore(at: number, graceMs = GRACE_MS): mongo.Filter<Audited
  * within 60 s of its queue running empty is published again, at most 5 times and only while it is young enough that
  * the store can't have had it and removed it. Resolves with how many are lost.
  */
-export function createTrace(options: {
-  collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
-  emptySlots: EmptySlots
-  publishAgain(lost: LostMessage[]): Promise<{ published: string[]; gone: string[] }>
-  retentionMs: number
-  graceMs?: number
-  now(): number
-  log: Log
-}): () => Promise<number> {
+export function createTrace(
+  options: Places & {
+    collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
+    emptySlots: EmptySlots
+    publishAgain(lost: LostMessage[]): Promise<{ published: string[]; gone: string[] }>
+    retentionMs: number
+    graceMs?: number
+    now(): number
+    log: Log
+  },
+): () => Promise<number> {
   const { collections, emptySlots, retentionMs, graceMs = GRACE_MS, now, log } = options
   const { audited } = collections
   const isLost = ({ trace }: MissingMessage) =>
@@ -60,7 +61,7 @@ export function createTrace(options: {
       .limit(MAX_TRACED)
       .toArray()) as MissingMessage[]
     if (missing.length === 0) return 0
-    const left = await settleFound(collections, missing)
+    const left = await settleFound(options, missing)
     await noteEmpty(audited, left, { emptySlots, now })
     await giveBack(left)
     return audited.countDocuments(lostBefore(now(), graceMs))
@@ -68,7 +69,7 @@ export function createTrace(options: {
 }
 
 async function settleFound(
-  collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>,
+  options: Places & { collections: Pick<Collections, 'audited'> },
   missing: MissingMessage[],
 ): Promise<MissingMessage[]> {
   const sought = missing.map(({ _id, trace, workspace, channel }) => ({
@@ -77,14 +78,14 @@ async function settleFound(
     channel,
     acceptedAt: trace.acceptedAt,
   }))
-  const located = await locate(collections, sought)
+  const located = await locate(options, sought)
   const updates = [...located.values()].map(({ _id, ...found }) => ({
     updateOne: {
       filter: { _id, place: 'missing' as const },
       update: { $set: found, $unset: { trace: '' as const } },
     },
   }))
-  if (updates.length > 0) await collections.audited.bulkWrite(updates, { ordered: false })
+  if (updates.length > 0) await options.collections.audited.bulkWrite(updates, { ordered: false })
   return missing.filter(({ _id }) => !located.has(_id))
 }
 

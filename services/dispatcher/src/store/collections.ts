@@ -93,7 +93,10 @@ const USAGE_RETENTION_SECONDS = 5 * 366 * 24 * 60 * 60
 
 /** The open messages of each thread, by sequence number; `lane` is set on those that others may pass. */
 const OPEN_INDEX = { partition: 1, workspace: 1, thread: 1, lane: 1, order: 1 } as const
-/** The channel at its end lets the states of a workspace be counted from the index alone. */
+/**
+ * The messages of a workspace in some states, and with all states named those of a workspace, by the time of receipt. The
+ * channel at its end lets states be counted from the index alone.
+ */
 export const STATE_INDEX = { workspace: 1, state: 1, receivedAt: -1, _id: -1, channel: 1 } as const
 
 /** What support looks messages up by; each has only those messages that have such a field. */
@@ -126,6 +129,7 @@ const OUTDATED = [
   'expiresAt_1',
   'partition_1_workspace_1_thread_1_order_1',
   'workspace_1_state_1_receivedAt_-1__id_-1',
+  'workspace_1_receivedAt_-1__id_-1',
 ]
 
 /** Makes the indexes, and where there is none the layout, of so many partitions; harmless when they are there. */
@@ -136,7 +140,6 @@ export async function prepareDatabase(connection: Connection, partitions: number
     collections.messages,
     [
       { key: OPEN_INDEX, partialFilterExpression: { open: true } },
-      { key: { workspace: 1, receivedAt: -1, _id: -1 } },
       { key: STATE_INDEX },
       { key: { workspace: 1, channel: 1, receivedAt: -1, _id: -1 } },
       { key: { workspace: 1, thread: 1, receivedAt: -1, _id: -1 } },

@@ -8,9 +8,9 @@ import { activityOf, type Excerpt, excerptOf, isShown, isUnread } from './activi
 import { latestOf, unwrittenThreads } from './recover-written.ts'
 import { countUnread, type ThreadWrite, writeThreads } from './write-threads.ts'
 
-/** A thread is written at most this often; less often under load, so that it takes a tenth of the time at most. */
+/** A thread is written at most this often; less often under load, so that it takes a twentieth of the time as a rule. */
 const WRITE_EVERY_MS = 1_000
-const PAUSE_SHARE = 9
+const PAUSE_SHARE = 19
 const MAX_PAUSE_MS = 5_000
 const BATCH = 100
 const RECOUNTED_AT_ONCE = 8

@@ -21,6 +21,7 @@ import type { Outcome } from '../../src/message/outcome.ts'
 import { REPLAY_TYPE } from '../../src/message/progress.ts'
 import { textOfContent } from '../../src/message/spoken-text.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
+import { RecentlyStored } from '../../src/reconciliation/recently-stored.ts'
 import type { Partition } from '../../src/schedule/partitions.ts'
 import type { Collections } from '../../src/store/collections.ts'
 import { createCommitter } from '../../src/store/commit.ts'
@@ -222,7 +223,7 @@ export class AgentSystem {
       collections: { ...this.#collections, messages },
       threadLog: this.#behaviour.threadLog ?? noThreadLog,
       traffic: noTraffic,
-      store: createIntakeStore(messages, log),
+      store: createIntakeStore({ messages, recentlyStored: new RecentlyStored(), log }),
       deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },
       declare: async () => {},
       committer: createCommitter(messages, 'i'),

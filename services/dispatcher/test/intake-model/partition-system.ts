@@ -11,6 +11,7 @@ import { createIntakeStore } from '../../src/intake/intake-store.ts'
 import { openPartition } from '../../src/intake/open-partition.ts'
 import type { Outcome } from '../../src/message/outcome.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
+import { RecentlyStored } from '../../src/reconciliation/recently-stored.ts'
 import type { Partition } from '../../src/schedule/partitions.ts'
 import { workStatuses } from '../../src/statuses/work-statuses.ts'
 import type { Collections } from '../../src/store/collections.ts'
@@ -211,7 +212,7 @@ export class PartitionSystem {
       collections: { messages, rejected: this.#rejected, audited: this.#audited },
       threadLog: noThreadLog,
       traffic: noTraffic,
-      store: createIntakeStore(messages, log),
+      store: createIntakeStore({ messages, recentlyStored: new RecentlyStored(), log }),
       deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },
       declare: async () => {},
       committer: createCommitter(messages, 'i'),

@@ -52,6 +52,12 @@ export function filterOf(asked: z.output<z.ZodObject<typeof messageFilter>>): mo
   }
 }
 
+/** Whether there is an index by something that was asked for, but for the state; where not, all states have to be named. */
+export function isIndexed(asked: z.output<z.ZodObject<typeof messageFilter>>): boolean {
+  const { channel, thread, phone, providerId, requestId, fault } = asked
+  return [channel, thread, phone, providerId, requestId, fault].some((one) => one !== undefined)
+}
+
 /** The states that were asked for, by their name or by `status`. Throws `validation_failed` where the two differ. */
 export function statesIn(
   asked: z.output<z.ZodObject<typeof messageFilter>>,

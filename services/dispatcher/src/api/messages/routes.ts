@@ -1,13 +1,12 @@
 import type { Authorizer } from '@parley/shared/authorizer'
-import { defined } from '@parley/shared/defined'
 import { cursorOf, encodeCursor, pageLimit, readQuery, splitPage } from '@parley/shared/list-query'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { Router } from 'express'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
-import type { MessageRecord } from '../../message/message-record.ts'
+import { MESSAGE_STATES, type MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import { filterOf, messageFilter, statesIn } from './filter.ts'
+import { filterOf, isIndexed, messageFilter, statesIn } from './filter.ts'
 import { detailOf, summaryOf } from './view.ts'
 import { visibleTo } from './visible.ts'
 
@@ -39,11 +38,15 @@ export function messageRoutes(options: {
     .get(async (req, res) => {
       const allowed = await readable(res)
       const asked = readQuery(messageQuery, req)
-      const states = statesIn(asked)
-      const state = states && { $in: [...states] }
+      const states = statesIn(asked) ?? (isIndexed(asked) ? undefined : MESSAGE_STATES)
       const { names, ...filter } = filterOf(asked)
       const all = {
-        $and: [allowed, defined({ state }), filter, asked.after ? beyond(asked.after) : {}],
+        $and: [
+          allowed,
+          states === undefined ? {} : { state: { $in: [...states] } },
+          filter,
+          asked.after ? beyond(asked.after) : {},
+        ],
       }
       const limit = asked.limit + 1
       const ofUser = names === undefined ? undefined : await idsOf(messages, all, { names, limit })
@@ -118,7 +121,12 @@ async function messageBefore(
   return head?._id
 }
 
-function beyond([at, _id]: z.output<typeof position>): mongo.Filter<MessageRecord> {
+/** What comes after that place in a list. */
+export function beyond([at, _id]: z.output<typeof position>): mongo.Filter<MessageRecord> {
   const receivedAt = new Date(at)
-  return { $or: [{ receivedAt: { $lt: receivedAt } }, { receivedAt, _id: { $lt: _id } }] }
+  // The first is implied by the second, which the database can't begin at.
+  return {
+    receivedAt: { $lte: receivedAt },
+    $or: [{ receivedAt: { $lt: receivedAt } }, { _id: { $lt: _id } }],
+  }
 }

@@ -111,7 +111,11 @@ function beyondOf(given: Position | undefined, isForward: boolean): mongo.Filter
   const [at = 0, _id = ''] = given ?? []
   const receivedAt = new Date(at)
   const than = isForward ? '$gt' : '$lt'
-  return { $or: [{ receivedAt: { [than]: receivedAt } }, { receivedAt, _id: { [than]: _id } }] }
+  // The first is implied by the second, which the database can't begin at.
+  return {
+    receivedAt: { [`${than}e`]: receivedAt },
+    $or: [{ receivedAt: { [than]: receivedAt } }, { _id: { [than]: _id } }],
+  }
 }
 
 /** What was said in one message: by the person, then to the person. */

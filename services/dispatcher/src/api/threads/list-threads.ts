@@ -57,5 +57,6 @@ function filterOf({ channel, handler, unread }: ThreadQuery): mongo.Filter<Threa
 
 function beyondOf([at, _id]: z.output<typeof position>): mongo.Filter<ThreadRecord> {
   const lastAt = new Date(at)
-  return { $or: [{ lastAt: { $lt: lastAt } }, { lastAt, _id: { $lt: _id } }] }
+  // The first is implied by the second, which the database can't begin at.
+  return { lastAt: { $lte: lastAt }, $or: [{ lastAt: { $lt: lastAt } }, { _id: { $lt: _id } }] }
 }
