@@ -20,17 +20,20 @@ const size = z.object({
   EACH: integer({ min: 1, max: 100 }).default(3).describe('Messages of each, where turns are measured'),
   MESSAGES: integer({ min: 1_000, max: 1_000_000 }).default(64_000).describe('Templated messages of one run'),
   RUNS: integer({ min: 1, max: 20 }).default(3).describe('Runs of each'),
+  // With four the machine's speed decided.
+  SLICES: integer({ min: 2, max: 20 })
+    .default(8)
+    .refine((slices) => slices % 2 === 0, 'is an odd number')
+    .describe('Parts of the templated messages of a run, for each kind'),
   MODEL_MS: integer({ min: 0, max: 30_000 }).default(5_000).describe('How long the model takes'),
 })
 const WAITING_MS = 60_000
 const LOOK_MS = 500
 const MOST_LOOKS = 60
-/** Of the templated messages of a run, for each kind; an even number. With four the machine's speed decided. */
-const SLICES = 8
 const INPUT = 'Onde está a minha encomenda?'
 const CHARACTER = { name: 'Ana', description: 'Answers customers', backstory: 'Knows every parcel.' }
 
-const { CONVERSATIONS, EACH, MESSAGES, RUNS, MODEL_MS } = parseConfig(size, process.env)
+const { CONVERSATIONS, EACH, MESSAGES, RUNS, SLICES, MODEL_MS } = parseConfig(size, process.env)
 const people = Array.from({ length: CONVERSATIONS }, (_, n) => `person-${n}`)
 const threads = Array.from({ length: 1_000 }, (_, n) => `thread-${n}`)
 

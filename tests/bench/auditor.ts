@@ -28,11 +28,15 @@ try {
   await audited.deleteMany({})
   await database.collection('audit').deleteMany({})
   // Nothing else is left to do, so this is the audit alone.
-  const runner = system.startDispatcher()
+  const reading = system.startDispatcher()
   const read = await measure(countAudited)
+  await until(async () => (await countAudited()) === MESSAGES)
+  await reading.stop()
   await messages.updateMany({}, { $set: { expiresAt: new Date(0) } })
+  // It removes what is over when it begins, and then each half minute.
+  const removing = system.startDispatcher()
   const removed = await measure(async () => MESSAGES - (await messages.estimatedDocumentCount()))
-  await runner.stop()
+  await removing.stop()
   for (const [what, perSecond] of Object.entries({ 'read from the log': read, removed })) {
     console.log(`${Math.round(perSecond)} messages a second ${what}`)
     report({

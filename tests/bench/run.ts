@@ -1,5 +1,5 @@
 // Runs every benchmark, one after the other, and prints one table of all ratios.
-//   npm run bench            all of them
+//   npm run bench            all of them, the longest with less of each than by name
 //   npm run bench -- intake  only those named
 //   npm run bench -- quick   all of them, small: each ratio once; also with names
 import { spawn } from 'node:child_process'
@@ -13,7 +13,9 @@ import { meetsAim, type Result } from './results.ts'
 
 interface Benchmark {
   script: string
-  /** Its sizes in a quick run: one repetition of each ratio. What the environment says counts more. */
+  /** What it has less of in a run of all. What the environment says counts more, here and in `quick`. */
+  among?: Record<string, string>
+  /** Its sizes in a quick run: one repetition of each ratio. */
   quick: Record<string, string>
 }
 
@@ -21,26 +23,50 @@ const BENCHMARKS: Record<string, Benchmark> = {
   gateway: { script: 'gateway/run.ts', quick: { RUNS: '1', DURATION: '1' } },
   intake: {
     script: 'intake.ts',
+    among: { MESSAGES: '300000' },
     quick: { RUNS: '1', DURATION: '1', STEADY_SECONDS: '2', MESSAGES: '20000' },
   },
   'public-intake': { script: 'gateway/intake.ts', quick: { RUNS: '1', DURATION: '1' } },
-  dispatch: { script: 'dispatch.ts', quick: { RUNS: '1', WARM_UPS: '0', MESSAGES: '10000' } },
-  backlog: { script: 'dispatch-backlog.ts', quick: { MESSAGES: '10000' } },
+  dispatch: {
+    script: 'dispatch.ts',
+    among: { MESSAGES: '50000' },
+    quick: { RUNS: '1', WARM_UPS: '0', MESSAGES: '10000' },
+  },
+  backlog: {
+    script: 'dispatch-backlog.ts',
+    among: { MESSAGES: '100000' },
+    quick: { MESSAGES: '10000' },
+  },
   fairness: {
     script: 'fairness.ts',
+    among: { SECONDS: '40' },
     quick: { WARM_UP_SECONDS: '3', SECONDS: '5', FLOOD: '2000' },
   },
   agents: {
     script: 'agents.ts',
-    quick: { RUNS: '1', CONVERSATIONS: '50', MESSAGES: '2000', MODEL_MS: '500' },
+    among: { CONVERSATIONS: '1000', MESSAGES: '24000', MODEL_MS: '2000' },
+    quick: { RUNS: '1', SLICES: '2', CONVERSATIONS: '50', MESSAGES: '2000', MODEL_MS: '500' },
   },
-  events: { script: 'events.ts', quick: { RUNS: '1', WARM_UPS: '0', MESSAGES: '500', WAITING: '10000' } },
+  events: {
+    script: 'events.ts',
+    among: { MESSAGES: '5000' },
+    quick: { RUNS: '1', WARM_UPS: '0', MESSAGES: '500', WAITING: '10000' },
+  },
   configuration: { script: 'configuration.ts', quick: { RUNS: '1', DURATION: '1', DOCUMENTS: '20' } },
-  lists: { script: 'configuration-lists.ts', quick: { TASKS: '20000', WARM_UPS: '2', ROUNDS: '10' } },
+  lists: {
+    script: 'configuration-lists.ts',
+    among: { TASKS: '200000', ROUNDS: '100' },
+    quick: { TASKS: '20000', WARM_UPS: '2', ROUNDS: '10' },
+  },
   streams: { script: 'streams.ts', quick: { STREAMS: '100', SECONDS: '5' } },
-  threads: { script: 'threads.ts', quick: { THREADS: '20000', ROUNDS: '20' } },
+  threads: {
+    script: 'threads.ts',
+    among: { THREADS: '200000' },
+    quick: { THREADS: '20000', ROUNDS: '20' },
+  },
   console: {
     script: 'console.ts',
+    among: { MESSAGES: '200000' },
     quick: { MESSAGES: '20000', THREADS: '1000', ROUNDS: '10', COLD_STARTS: '2' },
   },
   start: { script: 'start.ts', quick: { RUNS: '1' } },
@@ -74,13 +100,14 @@ const file = join(directory, 'results.jsonl')
 const failed: string[] = []
 const seconds: Record<string, number> = {}
 try {
-  for (const [name, { script, quick }] of Object.entries(BENCHMARKS)) {
+  for (const [name, { script, among = {}, quick }] of Object.entries(BENCHMARKS)) {
     if (requested.length > 0 && !requested.includes(name)) continue
     console.log(`\n# ${name}`)
     const began = performance.now()
+    const sizes = isQuick ? quick : requested.length === 0 ? among : {}
     const child = spawn(process.execPath, [join(CHECKOUT, 'tests/bench', script)], {
       stdio: 'inherit',
-      env: { ...(isQuick ? quick : {}), ...process.env, BENCH_RESULTS: file },
+      env: { ...sizes, ...process.env, BENCH_RESULTS: file },
     })
     const [code] = await once(child, 'exit')
     seconds[name] = (performance.now() - began) / 1_000
