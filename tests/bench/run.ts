@@ -44,7 +44,7 @@ const BENCHMARKS: Record<string, Benchmark> = {
   },
   agents: {
     script: 'agents.ts',
-    among: { CONVERSATIONS: '1000', MESSAGES: '24000', MODEL_MS: '2000' },
+    among: { CONVERSATIONS: '500', MESSAGES: '16000', MODEL_MS: '2000' },
     quick: { RUNS: '1', SLICES: '2', CONVERSATIONS: '50', MESSAGES: '2000', MODEL_MS: '500' },
   },
   events: {

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildConsole } from '@parley/console/build'
@@ -44,7 +45,7 @@ export async function runLocal(options: {
     terminal.end()
     terminal.say(readyText(system, servers))
     await whenReady?.()
-    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    if (!signal.aborted) await once(signal, 'abort')
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
