@@ -209,11 +209,30 @@ describe('with the keyboard', () => {
       await page.waitForURL(/thread=order-4703/)
       await page.keyboard.press('Tab')
       await page.locator('h1').click()
-      await page.waitForFunction(() => document.querySelectorAll('tbody tr').length < 10)
+      // What was typed by halves may have shown no rows in between.
+      await page.waitForFunction(() => {
+        const rows = [...document.querySelectorAll('tbody tr')]
+        return rows.length > 0 && rows.every((row) => row.textContent.includes('order-4703'))
+      })
       for (const key of ['j', 'j', 'k']) await page.keyboard.press(key)
       expect(await page.locator('tbody tr').first().getAttribute('aria-current')).toBe('true')
       await page.keyboard.press('Enter')
       await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+    })
+  })
+
+  test('j makes no row current where there are none, whatever comes then', async () => {
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/messages?thread=of-nobody', '[data-search]')
+      await page.getByText('No messages match').waitFor()
+      await page.locator('h1').click()
+      await page.keyboard.press('j')
+      await page.keyboard.press('/')
+      await page.keyboard.press('Control+A')
+      await page.keyboard.type('order-4703')
+      await page.waitForSelector('tbody tr')
+      expect(await page.locator('[aria-current=true]').count()).toBe(0)
     })
   })
 
