@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { RecentlyStored } from '../src/reconciliation/recently-stored.ts'
+import { RecentlyStored } from '../src/store/recently-stored.ts'
 
 const receivedAt = new Date('2026-11-25T10:59:59.999Z')
 const message = (_id: string, channel = 'line') => ({ _id, workspace: 1, channel, receivedAt })

@@ -1,10 +1,10 @@
 import { insertNew } from '@parley/shared/insert-new'
 import type { Log } from '@parley/shared/log'
 import type { MessageRecord } from '../message/message-record.ts'
-import type { RecentlyStored } from '../reconciliation/recently-stored.ts'
 import type { Collections } from '../store/collections.ts'
 import { group } from '../store/group.ts'
 import { createReadList } from '../store/read-list.ts'
+import type { RecentlyStored } from '../store/recently-stored.ts'
 
 const GATHER_MS = 5
 const RETRY_MS = 500

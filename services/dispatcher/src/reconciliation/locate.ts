@@ -3,8 +3,8 @@ import { partitionOfSlot, partitionQueue } from '@parley/shared/messaging/layout
 import { type AuditedMessage, hourOf } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
 import { layoutsInUse, readLayout } from '../store/layout-record.ts'
+import type { RecentlyStored } from '../store/recently-stored.ts'
 import type { LogEntry } from './read-log.ts'
-import type { RecentlyStored } from './recently-stored.ts'
 
 type Located = Omit<AuditedMessage, 'trace'>
 type Sought = Pick<LogEntry, 'messageId' | 'workspace' | 'channel' | 'acceptedAt'>

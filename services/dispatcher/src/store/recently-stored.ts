@@ -1,5 +1,5 @@
 import type { MessageRecord } from '../message/message-record.ts'
-import { type AuditedMessage, hourOf } from '../store/audit-records.ts'
+import { type AuditedMessage, hourOf } from './audit-records.ts'
 
 const GENERATION_MS = 30_000
 const MAX_IDS = 50_000
