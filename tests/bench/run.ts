@@ -20,16 +20,16 @@ interface Benchmark {
 }
 
 const BENCHMARKS: Record<string, Benchmark> = {
-  gateway: { script: 'gateway/run.ts', quick: { RUNS: '1', DURATION: '1' } },
+  gateway: { script: 'gateway/run.ts', among: { DURATION: '4' }, quick: { RUNS: '1', DURATION: '1' } },
   intake: {
     script: 'intake.ts',
-    among: { MESSAGES: '300000' },
+    among: { MESSAGES: '200000' },
     quick: { RUNS: '1', DURATION: '1', STEADY_SECONDS: '2', MESSAGES: '20000' },
   },
   'public-intake': { script: 'gateway/intake.ts', quick: { RUNS: '1', DURATION: '1' } },
   dispatch: {
     script: 'dispatch.ts',
-    among: { MESSAGES: '50000' },
+    among: { MESSAGES: '40000' },
     quick: { RUNS: '1', WARM_UPS: '0', MESSAGES: '10000' },
   },
   backlog: {
@@ -39,20 +39,24 @@ const BENCHMARKS: Record<string, Benchmark> = {
   },
   fairness: {
     script: 'fairness.ts',
-    among: { SECONDS: '40' },
+    among: { SECONDS: '30' },
     quick: { WARM_UP_SECONDS: '3', SECONDS: '5', FLOOD: '2000' },
   },
   agents: {
     script: 'agents.ts',
-    among: { CONVERSATIONS: '500', MESSAGES: '16000', MODEL_MS: '2000' },
+    among: { CONVERSATIONS: '500', EACH: '2', MESSAGES: '12000', SLICES: '6', MODEL_MS: '2000' },
     quick: { RUNS: '1', SLICES: '2', CONVERSATIONS: '50', MESSAGES: '2000', MODEL_MS: '500' },
   },
   events: {
     script: 'events.ts',
-    among: { MESSAGES: '5000' },
+    among: { MESSAGES: '3000' },
     quick: { RUNS: '1', WARM_UPS: '0', MESSAGES: '500', WAITING: '10000' },
   },
-  configuration: { script: 'configuration.ts', quick: { RUNS: '1', DURATION: '1', DOCUMENTS: '20' } },
+  configuration: {
+    script: 'configuration.ts',
+    among: { DURATION: '4' },
+    quick: { RUNS: '1', DURATION: '1', DOCUMENTS: '20' },
+  },
   lists: {
     script: 'configuration-lists.ts',
     among: { TASKS: '200000', ROUNDS: '100' },
