@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomUUIDv7 } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import express, { type Express, type RequestHandler } from 'express'
 import { Gauge, type Registry } from 'prom-client'
@@ -91,7 +91,8 @@ const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
 /** Gives a request its id, the caller's where that is sane. Refuses one that does not name exactly one host. */
 export function nameRequest(req: ReceivedRequest, res: PendingResponse): void {
   const sent = req.headers['x-request-id']
-  const id = typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID()
+  // In the sequence of time, so that an index by it grows at its end.
+  const id = typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUIDv7()
   req.headers['x-request-id'] = id
   res.locals.requestId = id
   res.setHeader('x-request-id', id)
