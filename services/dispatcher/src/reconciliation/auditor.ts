@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import { every, pause } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import type { Broker } from '@parley/shared/messaging/connection'
@@ -100,15 +101,17 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   const pauseUntilStopped = (milliseconds: number) => pause(milliseconds, stopping.signal)
   const now = Date.now
   const shared = { ...options, active, now, emptySlots: emptySlotsOf(broker, collections) }
+  // It is written by and by, and not with each batch: what is read again is counted once.
+  let position: LogPosition | undefined
   const reader = readLog({
-    position: () => readPosition(collections.audit),
+    position: async () => position ?? (await readPosition(collections.audit)),
     work: async (entries, last) => {
       await pauseUntilStopped(waitFor(last, now()))
       await auditEntries(entries.filter(youngEnough(now() - options.retentionMs)), {
         ...shared,
         pause: pauseUntilStopped,
       })
-      if (active()) await writeAudit(collections.audit, lease, last)
+      if (active()) position = last
     },
     isLeased: active,
     refused: broker.moveOn,
@@ -120,14 +123,15 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
     publishAgain: (lost: LostMessage[]) =>
       publishAgain({ lost, broker, publisher, layouts: collections.layouts }),
   })
+  const writePosition = () =>
+    writeAudit(collections.audit, lease, { ...position, ...defined({ readUpTo: reader.readUpTo() }) })
   const failed = (what: string) => (error: Error) =>
     log.warn({ reason: error.message }, `${what} failed; it is tried again`)
   const tracing = every({
     pauseMs: TICK_MS,
     run: async () => {
       if (!active()) return
-      const readUpTo = reader.readUpTo()
-      if (readUpTo !== undefined) await writeAudit(collections.audit, lease, { readUpTo })
+      await writePosition()
       await writeAudit(collections.audit, lease, { difference: await trace(), checkedAt: new Date() })
     },
     failed: failed('tracing missing messages'),
@@ -145,6 +149,8 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
     async stop() {
       stopping.abort()
       await Promise.all([tracing.stop(), removing.stop(), reader.close()])
+      // Where that fails, the next owner of the lease reads some entries again.
+      if (lease.isValid()) await writePosition().catch(() => {})
     },
   }
 }
