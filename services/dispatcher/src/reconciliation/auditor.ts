@@ -123,15 +123,13 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
     publishAgain: (lost: LostMessage[]) =>
       publishAgain({ lost, broker, publisher, layouts: collections.layouts }),
   })
-  const writePosition = () =>
-    writeAudit(collections.audit, lease, { ...position, ...defined({ readUpTo: reader.readUpTo() }) })
   const failed = (what: string) => (error: Error) =>
     log.warn({ reason: error.message }, `${what} failed; it is tried again`)
   const tracing = every({
     pauseMs: TICK_MS,
     run: async () => {
       if (!active()) return
-      await writePosition()
+      await writeAudit(collections.audit, lease, { ...position, ...defined({ readUpTo: reader.readUpTo() }) })
       await writeAudit(collections.audit, lease, { difference: await trace(), checkedAt: new Date() })
     },
     failed: failed('tracing missing messages'),
@@ -149,8 +147,6 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
     async stop() {
       stopping.abort()
       await Promise.all([tracing.stop(), removing.stop(), reader.close()])
-      // Where that fails, the next owner of the lease reads some entries again.
-      if (lease.isValid()) await writePosition().catch(() => {})
     },
   }
 }
