@@ -260,6 +260,24 @@ describe('calls of models', () => {
     expect(isDrained).toBe(true)
   })
 
+  test('of a partition that is lost are not begun, whether it had any before', async () => {
+    const calls = createModelCalls()
+    const [known, unknown] = [new AbortController(), new AbortController()]
+    calls.start(call({ key: 'before', ended: known.signal }))
+    for (const one of [known, unknown]) one.abort()
+    const asked: string[] = []
+    for (const [key, { signal: ended }] of Object.entries({ known, unknown })) {
+      const ask: ModelCall['ask'] = () => {
+        asked.push(key)
+        return Promise.resolve({ kind: 'refused', code: 'x', reason: 'x' })
+      }
+      const { kind } = calls.start(call({ key, ended, ask }))
+      expect([key, kind]).toEqual([key, 'busy'])
+      await calls.room({ workspace: 1, ended })
+    }
+    expect([asked, calls.size()]).toEqual([[], 0])
+  })
+
   test('end in time, whatever the client does', async () => {
     const calls = createModelCalls()
     const rejecting = calls.start(call({ key: 'rejects', ask: () => Promise.reject(new Error('oops')) }))

@@ -77,7 +77,7 @@ interface Entry {
 interface OfPartition {
   keys: Set<string>
   ended: Promise<void>
-  /** There once the partition is handed over. */
+  /** There once the partition is handed over, or lost. */
   drained?: PromiseWithResolvers<void>
 }
 
@@ -194,16 +194,22 @@ class InMemoryCalls implements ModelCalls {
     const { promise: ended, resolve } = Promise.withResolvers<void>()
     const partition: OfPartition = { keys: new Set(), ended }
     this.#partitions.set(signal, partition)
-    signal.addEventListener('abort', () => this.#abortAll(partition.keys, resolve), { once: true })
+    const end = () => {
+      this.#abortAll(partition)
+      resolve()
+    }
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
     return partition
   }
 
-  #abortAll(keys: Set<string>, ended: () => void): void {
-    for (const key of keys) {
+  #abortAll(partition: OfPartition): void {
+    // A run that goes on for a moment must not begin another.
+    partition.drained ??= Promise.withResolvers()
+    for (const key of partition.keys) {
       this.#calls.get(key)?.controller.abort()
       this.forget(key)
     }
-    ended()
   }
 }
 
