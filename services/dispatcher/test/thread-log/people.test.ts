@@ -267,7 +267,9 @@ describe('a thread that is erased', () => {
     await line.world.message('e-1', 'delivered')
     const audited = line.world.database.collection<{ _id: string }>('audited')
     await eventually(async () => ((await audited.findOne({ _id: 'e-1' })) === null ? undefined : true))
-    const before = await line.world.get('/rest/messages/conservation')
+    // Messages of another channel were dated back, and so count in another hour than the audit found them in.
+    const count = () => line.world.get('/rest/messages/conservation?channel=line')
+    const before = await count()
     const { _id } = await line.read('erased')
     expect(await line.world.call('DELETE', '/rest/threads/erased')).toMatchObject({
       status: 200,
@@ -278,11 +280,8 @@ describe('a thread that is erased', () => {
     expect((await line.world.get('/rest/messages?thread=erased')).json).toEqual({ data: [], next: null })
     expect(await line.world.read('tasks', 2)).toMatchObject({ context: {}, status: 'active' })
     const { accepted, delivered, difference } = before.json as Record<string, number>
-    expect((await line.world.get('/rest/messages/conservation')).json).toMatchObject({
-      accepted,
-      delivered,
-      difference,
-    })
+    expect(difference).toBe(0)
+    expect((await count()).json).toMatchObject({ accepted, delivered, difference })
     const collections = await line.world.database.collections()
     for (const collection of collections)
       expect(JSON.stringify(await collection.find({}).toArray())).not.toContain('my secret')
