@@ -74,7 +74,11 @@ export async function runWithKills(options: {
   const killing = killOneAfterAnother({ store, runFile: own.runFile, progress, say })
   const [posted, kills] = await Promise.all([posting, killing])
   say(`${acceptedCount} messages were answered with 200; waiting until all are settled …`)
-  const settled = async () => (await store.open()) === 0 && inFlight(await store.states()) === 0
+  const settled = async () => {
+    const states = await store.states()
+    // What the broker still has is in no state.
+    return countOf(states) >= acceptedCount && inFlight(states) === 0 && (await store.open()) === 0
+  }
   await waitUntil(settled, { timeoutMs: SETTLED_MS, intervalMs: 1_000 })
   const log = createSimulatorLog(simulatorUrl)
   await log.read()
@@ -111,6 +115,10 @@ function planLoad(messages: number) {
 
 function inFlight(states: Record<string, number>): number {
   return ['received', 'handled', 'sending', 'sent'].reduce((sum, state) => sum + (states[state] ?? 0), 0)
+}
+
+function countOf(states: Record<string, number>): number {
+  return Object.values(states).reduce((sum, count) => sum + count, 0)
 }
 
 const WATCHED_MS = 30_000
