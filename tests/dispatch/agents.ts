@@ -101,12 +101,13 @@ export async function runAgents(options: {
     await log.read()
     return log.received.length / messages
   }
+  let acceptedCount = 0
   const posting = postThreads({
     threads,
     gateway: workspace,
     rate,
     inFlight: threads.length,
-    onAccepted: () => undefined,
+    onAccepted: () => acceptedCount++,
   })
   const killing = killEvery({
     runFile: own.runFile,
@@ -117,7 +118,7 @@ export async function runAgents(options: {
   })
   const [posted, kills] = await Promise.all([posting, killing])
   say('The kills are over; waiting until all is settled …')
-  const settled = async () => (await store.open()) === 0 && inFlight(await store.states()) === 0
+  const settled = () => store.isSettled(acceptedCount)
   await waitUntil(settled, { timeoutMs: SETTLED_MS, intervalMs: 1_000 })
   await waitUntil(() => log.read().then(() => true), { timeoutMs: SETTLED_MS })
   const places = threads.flatMap((_, thread) => STEPS.map((_step, sequence) => ({ thread, sequence })))
@@ -205,8 +206,4 @@ async function callsOf(modelSimulatorUrl: string): Promise<number> {
   const url = new URL('/simulator/requests?limit=1', modelSimulatorUrl)
   const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
   return z.looseObject({ count: z.int() }).parse(await response.json()).count
-}
-
-function inFlight(states: Record<string, number>): number {
-  return ['received', 'handled', 'sending', 'sent'].reduce((sum, state) => sum + (states[state] ?? 0), 0)
 }

@@ -74,11 +74,7 @@ export async function runWithKills(options: {
   const killing = killOneAfterAnother({ store, runFile: own.runFile, progress, say })
   const [posted, kills] = await Promise.all([posting, killing])
   say(`${acceptedCount} messages were answered with 200; waiting until all are settled …`)
-  const settled = async () => {
-    const states = await store.states()
-    // What the broker still has is in no state.
-    return countOf(states) >= acceptedCount && inFlight(states) === 0 && (await store.open()) === 0
-  }
+  const settled = () => store.isSettled(acceptedCount)
   await waitUntil(settled, { timeoutMs: SETTLED_MS, intervalMs: 1_000 })
   const log = createSimulatorLog(simulatorUrl)
   await log.read()
@@ -111,14 +107,6 @@ function planLoad(messages: number) {
     ...spread(rpc, RPC_PER_THREAD).map((size) => ({ size })),
     ...spread(messages - rpc, WHATSAPP_PER_THREAD).map((size, at) => ({ size, number: (at % NUMBERS) + 1 })),
   ])
-}
-
-function inFlight(states: Record<string, number>): number {
-  return ['received', 'handled', 'sending', 'sent'].reduce((sum, state) => sum + (states[state] ?? 0), 0)
-}
-
-function countOf(states: Record<string, number>): number {
-  return Object.values(states).reduce((sum, count) => sum + count, 0)
 }
 
 const WATCHED_MS = 30_000

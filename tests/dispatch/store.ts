@@ -6,6 +6,8 @@ export interface Store {
   states(): Promise<Record<string, number>>
   /** How many messages the pipeline still has work with. */
   open(): Promise<number>
+  /** Whether it has so many messages at least, what the broker still had among them, and is done with all. */
+  isSettled(accepted: number): Promise<boolean>
   /** The terms of the leases, by partition; without those that no instance has. */
   terms(): Promise<Map<number, number>>
   /** How many partitions each instance leases. */
@@ -16,6 +18,7 @@ export interface Store {
 }
 
 const SELECTION_MS = 5_000
+const IN_PROGRESS = ['received', 'handled', 'sending', 'sent']
 
 export async function openStore(mongoUrl: string): Promise<Store> {
   const options = { serverSelectionTimeoutMS: SELECTION_MS, socketTimeoutMS: SELECTION_MS }
@@ -27,12 +30,20 @@ export async function openStore(mongoUrl: string): Promise<Store> {
       .collection<{ _id: number; owner: string | null; term: number }>('partitions')
       .find({ $expr: { $and: [{ $ne: ['$owner', null] }, { $gt: ['$expiresAt', '$$NOW'] }] } })
       .toArray()
+  const states = async (): Promise<Record<string, number>> => {
+    const groups = await messages.aggregate([{ $group: { _id: '$state', count: { $sum: 1 } } }]).toArray()
+    return Object.fromEntries(groups.map(({ _id, count }) => [String(_id), Number(count)]))
+  }
+  const open = () => messages.countDocuments({ open: true })
   return {
-    async states() {
-      const groups = await messages.aggregate([{ $group: { _id: '$state', count: { $sum: 1 } } }]).toArray()
-      return Object.fromEntries(groups.map(({ _id, count }) => [String(_id), Number(count)]))
+    states,
+    open,
+    async isSettled(accepted) {
+      const counts = await states()
+      const stored = Object.values(counts).reduce((sum, count) => sum + count, 0)
+      const isInProgress = IN_PROGRESS.some((state) => counts[state])
+      return stored >= accepted && !isInProgress && (await open()) === 0
     },
-    open: () => messages.countDocuments({ open: true }),
     terms: async () => new Map((await leased()).map(({ _id, term }) => [_id, term])),
     shares: async () =>
       [...Map.groupBy(await leased(), ({ owner }) => owner).values()].map(({ length }) => length),
