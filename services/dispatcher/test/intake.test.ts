@@ -71,6 +71,9 @@ afterEach(async () => {
 /** A partition that runs what arrives; a test says what running does, and until when the lease holds. */
 function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } = {}) {
   const ran: string[] = []
+  const warnings: string[] = []
+  const log = createLog({ service: 'test', level: 'silent' })
+  log.warn = (_facts: unknown, warning?: string) => void warnings.push(String(warning))
   const store = createIntakeStore({
     messages: collections.messages,
     recentlyStored: new RecentlyStored(),
@@ -116,7 +119,7 @@ function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } =
   open.push({ intake, writeBehind, threads })
   const take = (id: string, options: { thread?: string; redelivered?: boolean } = {}) =>
     intake.take(delivery(id, options))
-  return { ran, threads, intake, writeBehind, take }
+  return { ran, warnings, threads, intake, writeBehind, take }
 }
 
 function delivery(messageId: string, { thread = 't', redelivered = false } = {}): ConsumeMessage {
@@ -303,6 +306,22 @@ describe('the messages of a thread', () => {
       const own = ids.filter((_id, at) => at % 3 === thread)
       expect(ran.filter((id) => own.includes(id))).toEqual(own)
     }
+  })
+})
+
+describe('messages that arrive while the database is unavailable', () => {
+  test('are looked up again together: none waits for those before it to be tried once more', async () => {
+    const { ran, warnings, take } = startPartition(finish)
+    const ids = Array.from({ length: 20 }, (_, n) => `during-${n}`)
+    proxy.cut()
+    const taken = ids.map((id) => take(id))
+    await until(() => warnings.length > 0)
+    proxy.mend()
+    const earlier = warnings.length
+    await Promise.all(taken)
+    expect(ran).toEqual(ids)
+    // The driver may need a moment to find it again.
+    expect(warnings.length - earlier).toBeLessThan(5)
   })
 })
 

@@ -29,6 +29,7 @@ interface Undivided extends Arrived {
   isRepeat: boolean
   /** Rejects while the database is unavailable. */
   lookup: Promise<void>
+  isLookupFailed: boolean
 }
 
 /** Takes what arrives at a partition, until it is safe in the store. */
@@ -137,7 +138,8 @@ class PartitionIntake implements Intake {
         const reason = error instanceof Error ? error.message : 'unknown'
         log.warn({ partition, reason }, 'deliveries not stored yet: MongoDB is unavailable')
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
-        for (const one of batch) if (one.mayBeStored === undefined) this.#lookUp(one)
+        // Those behind it too: each by itself would wait again for a failure of long ago.
+        for (const one of [...batch, ...this.#arrived]) if (one.isLookupFailed) this.#lookUp(one)
       }
     }
   }
@@ -186,6 +188,7 @@ class PartitionIntake implements Intake {
       mayBeStored: false,
       isRepeat: false,
       lookup: NONE,
+      isLookupFailed: false,
     }
     if (!isMessage(arrived)) return undivided
     const { _id } = arrived.reading.message
@@ -201,11 +204,14 @@ class PartitionIntake implements Intake {
     if (!isMessage(undivided)) return
     const { _id } = undivided.reading.message
     undivided.mayBeStored = undefined
+    undivided.isLookupFailed = false
     undivided.lookup = this.#options.store.known([_id]).then((known) => {
       undivided.mayBeStored = known.has(_id)
     })
     // Whoever works the batch hears of it.
-    undivided.lookup.catch(() => undefined)
+    undivided.lookup.catch(() => {
+      undivided.isLookupFailed = true
+    })
   }
 
   #forget(divided: Undivided[]): void {
