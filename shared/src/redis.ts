@@ -10,8 +10,8 @@ const MAX_REDIRECTIONS = 8
 
 /**
  * Connects to Redis, its Cluster or its Sentinels, in the background and again after every loss, at most 2 s apart.
- * Commands fail at once while it is unavailable, and after 1 s when it does not answer. What is sent to a single Redis
- * in one tick goes out together.
+ * Commands fail at once while it is unavailable, and after 1 s when it does not answer: then it counts as unavailable
+ * until a new connection answers. What is sent to a single Redis in one tick goes out together.
  */
 export function connectRedis(url: string, log: Log): Redis {
   const redis = clientFor(url)
@@ -35,7 +35,14 @@ function clientFor(text: string): Redis | Cluster {
   const account = { ...(username ? { username } : {}), ...(password ? { password } : {}), ...tls }
   const nodes = hosts.map(({ hostname, port }) => ({ host: hostname, port }))
   if (kind === 'cluster') return clusterOf(nodes, account)
-  const options = { ...SHARED, ...account, retryStrategy, maxRetriesPerRequest: 0 }
+  const options = {
+    ...account,
+    ...TIMEOUTS,
+    retryStrategy,
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    enableAutoPipelining: true,
+  }
   if (kind === 'single')
     return new Redis({
       ...options,
@@ -58,12 +65,7 @@ function clientFor(text: string): Redis | Cluster {
   })
 }
 
-const SHARED = {
-  connectTimeout: TIMEOUT_MS,
-  commandTimeout: TIMEOUT_MS,
-  enableOfflineQueue: false,
-  enableAutoPipelining: true,
-}
+const TIMEOUTS = { connectTimeout: TIMEOUT_MS, commandTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS }
 
 const databaseIn = (path: string): number => Number(path) || 0
 const retryStrategy = (attempt: number): number => Math.min(RETRY_STEP_MS * attempt, MAX_RETRY_MS)
@@ -71,14 +73,13 @@ const retryStrategy = (attempt: number): number => Math.min(RETRY_STEP_MS * atte
 type Account = Pick<RedisOptions, 'username' | 'password' | 'tls'>
 
 function clusterOf(nodes: { host: string; port: number }[], account: Account): Cluster {
-  const { enableOfflineQueue, connectTimeout, commandTimeout } = SHARED
   return new Cluster(nodes, {
-    enableOfflineQueue,
+    enableOfflineQueue: false,
     // With automatic pipelines ioredis 6.0.0 throws, outside of any promise, for a slot that it knows no node of.
     enableAutoPipelining: false,
     maxRedirections: MAX_REDIRECTIONS,
     slotsRefreshTimeout: TIMEOUT_MS,
     clusterRetryStrategy: retryStrategy,
-    redisOptions: { ...account, connectTimeout, commandTimeout, maxRetriesPerRequest: 0 },
+    redisOptions: { ...account, ...TIMEOUTS, maxRetriesPerRequest: 0 },
   })
 }

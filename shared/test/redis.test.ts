@@ -101,6 +101,26 @@ async function startSentinel(master: number): Promise<RedisNode> {
   return startRedisNode([file, '--sentinel'], { sentinel: true })
 }
 
+test('a Redis that does not answer is waited for once, and not by each command, until it answers again', async () => {
+  const node = await startRedisNode([])
+  const redis = connectRedis(`redis://127.0.0.1:${node.port}`, log)
+  try {
+    await untilReady(redis)
+    process.kill(node.pid!, 'SIGSTOP')
+    const reasons: string[] = []
+    for (let command = 0; command < 20; command++)
+      await redis.ping().catch(({ message }: Error) => reasons.push(message))
+    expect(reasons).toHaveLength(20)
+    expect(reasons.filter((reason) => reason === 'Command timed out').length).toBeLessThan(3)
+    process.kill(node.pid!, 'SIGCONT')
+    expect(await waitUntil(works(redis), { timeoutMs: 30_000 })).toBe(true)
+  } finally {
+    redis.disconnect()
+    process.kill(node.pid!, 'SIGCONT')
+    await node.stop()
+  }
+})
+
 test('Redis is reached by TLS, with the files that its URL names', async () => {
   const target = new URL((await testServers()).redisUrl)
   const server = await startTlsServer({ host: target.hostname, port: Number(target.port) })
