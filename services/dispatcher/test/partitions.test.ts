@@ -100,7 +100,7 @@ describe('the partitions of an instance', () => {
       ...store,
       acquire: async () => {
         await pause(ACQUIRE_MS)
-        return store.acquire()
+        return store.acquire([])
       },
       renew: async (leases) => void openedWhenRenewed.push(leases.length),
     }

@@ -20,7 +20,8 @@ async function startFirst(name?: string) {
   const leases = storeOf('first', name)
   await leases.beat(BEAT)
   const taken: Lease[] = []
-  while (taken.length < PARTITIONS) taken.push((await leases.acquire()) as Lease)
+  const partitions = () => taken.map(({ partition }) => partition)
+  while (taken.length < PARTITIONS) taken.push((await leases.acquire(partitions())) as Lease)
   return { leases, taken }
 }
 
@@ -36,7 +37,7 @@ describe('an instance that is started again under its name', () => {
     await lastSeen('first', 3_000)
     const second = storeOf('second', 'dispatcher-1')
     expect(await second.beat(BEAT)).toEqual(['second'])
-    const lease = await second.acquire()
+    const lease = await second.acquire([])
     expect(lease?.term).toBe((taken.find(({ partition }) => partition === lease?.partition)?.term ?? 0) + 1)
   })
 
@@ -46,7 +47,7 @@ describe('an instance that is started again under its name', () => {
     const since = performance.now()
     await eventually(async () => {
       await second.beat(BEAT)
-      return second.acquire()
+      return second.acquire([])
     })
     const ms = performance.now() - since
     expect(ms).toBeGreaterThan(2_000)
@@ -58,7 +59,7 @@ describe('an instance that is started again under its name', () => {
     await lastSeen('first', 2_000)
     const second = storeOf('second', 'dispatcher-1')
     await second.beat(BEAT)
-    expect(await second.acquire()).toBeUndefined()
+    expect(await second.acquire([])).toBeUndefined()
     await leases.renew(taken)
     expect(taken.map((lease) => lease.isValid())).toEqual(taken.map(() => true))
   })
@@ -72,5 +73,5 @@ test.each([
   await lastSeen('first', 3_000)
   const leases = storeOf('second', second)
   expect(await leases.beat(BEAT)).toEqual(['first', 'second'])
-  expect(await leases.acquire()).toBeUndefined()
+  expect(await leases.acquire([])).toBeUndefined()
 })

@@ -66,7 +66,7 @@ export function startAuditor(options: AuditorOptions): Auditor {
       if (audit !== undefined) await leases.renew([audit.lease])
       if (audit?.lease.isValid() === false) await drop()
       if (audit !== undefined) return
-      const lease = await leases.acquire()
+      const lease = await leases.acquire([])
       if (lease === undefined) return
       audit = startAudit({ ...options, lease })
       if (connection !== undefined) audit.attach(connection)

@@ -106,7 +106,7 @@ export function startPartitions(options: {
     const until = performance.now() + TICK_MS
     for (let missing = share - working.size; missing > 0 && !stopped; missing--) {
       if (performance.now() > until) return true
-      const lease = await leases.acquire()
+      const lease = await leases.acquire(working.keys())
       if (lease === undefined) return true
       take(lease)
     }

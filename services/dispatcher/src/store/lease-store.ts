@@ -28,8 +28,12 @@ export interface LeaseStore {
    * is free from then on.
    */
   beat(options: { hasBroker: boolean }): Promise<string[]>
-  /** Takes a free or expired lease; undefined when there is none. */
-  acquire(): Promise<Lease | undefined>
+  /**
+   * Takes a free or expired lease, or one that this instance has in the store and works no more; undefined when there
+   * is none. An instance that a database kept waiting gives its leases up by its own clock, and the database may have
+   * renewed them after that: they need not run out once more.
+   */
+  acquire(working: Iterable<number>): Promise<Lease | undefined>
   /** Renews the leases given; those that are no longer ours, or that have run out meanwhile, are not valid any more. */
   renew(leases: Lease[]): Promise<void>
   /** `isDrained` says that all its queue had is stored and nothing comes to it any more: then nobody takes it again. */
@@ -94,9 +98,10 @@ export function createLeaseStore(options: {
       const connected = instances.filter((one) => one.hasBroker !== false)
       return (connected.length > 0 ? connected : instances).map(({ _id }) => _id)
     },
-    async acquire() {
+    async acquire(working) {
       const askedAt = now()
-      const free = { drained: { $ne: true }, $or: [{ owner: null }, { $expr: LEASE_EXPIRED }] }
+      const givenUp = { owner: instance, _id: { $nin: [...working] } }
+      const free = { drained: { $ne: true }, $or: [{ owner: null }, { $expr: LEASE_EXPIRED }, givenUp] }
       const taken = await collections.partitions.findOneAndUpdate(
         free,
         [{ $set: { owner: instance, term: { $add: ['$term', 1] }, expiresAt: expiry } }],

@@ -145,7 +145,7 @@ describe('a change', () => {
       previous: { generation: 1, partitions: 8 },
     })
     expect(await collections.partitions.countDocuments()).toBe(3)
-    const lease = await createLeaseStore({ collections, instance: 'i' }).acquire()
+    const lease = await createLeaseStore({ collections, instance: 'i' }).acquire([])
     expect(lease).toMatchObject({ generation: 2, term: 78 })
   })
 
@@ -167,13 +167,14 @@ describe('a change', () => {
     const { collections } = world
     await world.prepare(2)
     const leases = createLeaseStore({ collections, instance: 'i' })
-    const [first, second] = [await leases.acquire(), await leases.acquire()]
+    const first = await leases.acquire([])
+    const second = await leases.acquire(first === undefined ? [] : [first.partition])
     if (first === undefined || second === undefined) throw new Error('a lease was not free')
     const threads = { until: new Date(), retentionMs: 1 }
     await collections.partitions.updateOne({ _id: second.partition }, { $set: { threads } })
     for (const lease of [first, second]) await leases.release(lease, { isDrained: true })
-    expect((await leases.acquire())?.partition).toBe(second.partition)
-    expect(await leases.acquire()).toBeUndefined()
+    expect((await leases.acquire([]))?.partition).toBe(second.partition)
+    expect(await leases.acquire([second.partition])).toBeUndefined()
   })
 
   test('deletes the queues of before, and what is left in one goes to the present ones', async () => {
