@@ -10,8 +10,9 @@ const MAX_REDIRECTIONS = 8
 
 /**
  * Connects to Redis, its Cluster or its Sentinels, in the background and again after every loss, at most 2 s apart.
- * Commands fail at once while it is unavailable, and after 1 s when it does not answer: then it counts as unavailable
- * until a new connection answers. What is sent to a single Redis in one tick goes out together.
+ * Commands fail at once while it is unavailable, and after 1 s when it does not answer: then a single Redis counts as
+ * unavailable until a new connection answers, while a node of a cluster is waited for by each command. What is sent to a
+ * single Redis in one tick goes out together.
  */
 export function connectRedis(url: string, log: Log): Redis {
   const redis = clientFor(url)
