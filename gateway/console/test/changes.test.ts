@@ -154,11 +154,16 @@ test('a reply whose response was lost can be edited and sent, and the same one i
 })
 
 describe('a list', () => {
-  const say = (thread: string, name: string) =>
-    call('POST', '/api/hooks/whatsapp', {
-      ...{ extId: 'line', user: { name, phone: '5511988880000' }, thread: { extId: thread } },
+  const phones = new Map<string, string>()
+  /** Each thread is of a person of its own, as WhatsApp limits what is sent to one. */
+  const say = (thread: string, name: string) => {
+    const phone = phones.get(thread) ?? `55119888${10_000 + phones.size}`
+    phones.set(thread, phone)
+    return call('POST', '/api/hooks/whatsapp', {
+      ...{ extId: 'line', user: { name, phone }, thread: { extId: thread } },
       ...{ answer: {}, input: 'Hello' },
     })
+  }
   const named = (page: Page, name: string) => page.locator('.threads a', { hasText: name })
 
   test('shows what is new over a slow connection too, however much happens meanwhile', async () => {
@@ -225,11 +230,11 @@ describe('a list', () => {
       await page.getByRole('button', { name: 'Load more' }).click()
       await named(page, 'Many many-0').waitFor()
       await say('after-more', 'After more')
-      await page.locator('.threads li', { hasText: 'After more' }).waitFor()
+      // What was still being sent to the others may settle after it was posted.
+      await page.locator('.threads li:first-child', { hasText: 'After more' }).waitFor()
       const rows = await page
         .locator('.threads a')
         .evaluateAll((all) => all.map((one) => one.getAttribute('href')))
-      expect(await page.locator('.threads li').first().textContent()).toContain('After more')
       expect(new Set(rows).size).toBe(rows.length)
       expect(rows).toContain(`/console/conversations/${oldest}`)
 
