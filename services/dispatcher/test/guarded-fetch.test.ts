@@ -14,6 +14,7 @@ const server = createServer((req, res) => {
   if (req.url === '/half')
     return void res.writeHead(200, { 'content-length': '10' }).write('x', () => res.destroy())
   if (req.url === '/redirect') return void res.writeHead(302, { location: 'http://169.254.169.254/' }).end()
+  if (req.url === '/whole') return void res.end('whole')
   if (req.url === '/none') return void res.writeHead(204).end()
   if (req.url === '/two') {
     res.writeHead(200).write('first ')
@@ -132,6 +133,20 @@ describe('the body of a response', () => {
     const response = await guarded()(at('/large'))
     await expect(response.text()).rejects.toMatchObject({ failure: 'answer_too_large', status: 200 })
     await eventually(() => (closed === 1 ? true : undefined))
+  })
+
+  test('may be cancelled, and broken off, when all of it has come', async () => {
+    const readFirst = async (init?: RequestInit) => {
+      const response = await guarded()(at('/whole'), init)
+      const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+      expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('whole')
+      return reader
+    }
+    await (await readFirst()).cancel()
+    const stop = new AbortController()
+    const reader = await readFirst({ signal: stop.signal })
+    stop.abort(new Error('stopped'))
+    await expect(reader.read()).rejects.toThrow('stopped')
   })
 
   test('that breaks off is an error', async () => {

@@ -217,13 +217,29 @@ describe('over TLS', () => {
 test('a connection serves the next call, and is closed when there is none for a while', async () => {
   addresses = ['127.0.0.2']
   const http = client(['127.0.0.2'])
-  let connections = 0
-  server.on('connection', () => connections++)
+  const connections = countConnections()
   await call(at('public.example', '/kept'), http)
-  // A connection is free again in the turn of the event loop after its response.
-  await new Promise((resolve) => setImmediate(resolve))
   await call(at('public.example', '/kept'), http)
-  expect(connections).toBe(1)
+  expect(connections()).toBe(1)
   const open = promisify(server.getConnections.bind(server))
   await eventually(async () => ((await open()) === 0 ? true : undefined))
 })
+
+test('as many connections are opened as there are calls at once', async () => {
+  addresses = ['127.0.0.2']
+  const http = client(['127.0.0.2'])
+  const connections = countConnections()
+  const callFiveTimes = async () => {
+    for (let n = 0; n < 5; n++) await call(at('public.example', '/kept'), http)
+  }
+  await Promise.all(Array.from({ length: 20 }, callFiveTimes))
+  expect(reached).toBe(100)
+  expect(connections()).toBe(20)
+})
+
+/** Says how many connections the server has taken since. */
+function countConnections(): () => number {
+  let connections = 0
+  server.on('connection', () => connections++)
+  return () => connections
+}

@@ -12,6 +12,8 @@ const MAX_ID_CHARACTERS = 128
 // All that may be in flight of ten partitions, so that nobody's lookup takes a second turn.
 const MAX_LOOKUPS = 1_000
 const LOOKUPS_AT_ONCE = 2
+/** What has ended while a statement was worked goes with the next, instead of half of it with the one after. */
+const MAX_INSERTS = 400
 const THREADS_AT_ONCE = 16
 const QUERY_MS = 10_000
 
@@ -77,6 +79,7 @@ export function createIntakeStore(options: {
     insert: group<ToStore, StoreResult>({
       work: (batch) => insertAll(options, batch),
       charactersOf: (message) => message.characters(),
+      maxItems: MAX_INSERTS,
       gatherMs: GATHER_MS,
       atOnce: 1,
     }),

@@ -102,6 +102,7 @@ class GuardedExchange implements Exchange, Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #status = 0
   #size = 0
+  #isComplete = false
   #isOver = false
 
   constructor(request: GuardedRequest, receiver: Receiver) {
@@ -110,6 +111,10 @@ class GuardedExchange implements Exchange, Dispatcher.DispatchHandler {
   }
 
   breakOff(cause: unknown): void {
+    if (this.#isComplete) {
+      this.#end()
+      return
+    }
     this.#fail(cause)
     this.#controller?.abort(BROKEN_OFF)
   }
@@ -145,13 +150,20 @@ class GuardedExchange implements Exchange, Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#receiver.ended()
+    this.#isComplete = true
+    // undici frees the connection in a `setImmediate` that it asks for after this. Whoever heard of the end before that
+    // would have to open another one for the next request: twice as many as there are requests at once.
+    queueMicrotask(() => setImmediate(() => this.#end()))
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     this.#fail(error)
+  }
+
+  #end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#receiver.ended()
   }
 
   #fail(cause: unknown): void {

@@ -51,9 +51,13 @@ function exchange(call: Call, agent: GuardedAgent): Promise<Response> {
     signal?.throwIfAborted()
     let fail: (error: unknown) => void = reject
     let body: undefined | ReadableStreamDefaultController<Uint8Array>
+    const forget = () => {
+      fail = () => {}
+      body = undefined
+    }
     const abort = () => {
       fail(signal?.reason)
-      fail = () => {}
+      forget()
       underway.breakOff(signal?.reason)
     }
     const over = () => signal?.removeEventListener('abort', abort)
@@ -69,7 +73,7 @@ function exchange(call: Call, agent: GuardedAgent): Promise<Response> {
           },
           pull: () => underway.resume(),
           cancel() {
-            fail = () => {}
+            forget()
             underway.breakOff(new Error('nobody reads the response'))
           },
         })
