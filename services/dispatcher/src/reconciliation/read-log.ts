@@ -6,7 +6,7 @@ import type { Channel, ConsumeMessage } from 'amqplib'
 import { REPLAY_TYPE } from '../message/progress.ts'
 import type { LogPosition } from './audit-state.ts'
 
-// A third of it comes while a batch is worked. A statement costs the database as much as some 40 ids.
+// A batch has some 40% of it: the rest comes while the one before is worked. A statement costs the database as much as some 40 ids.
 const PREFETCH = 1_500
 const SILENCE_MS = 5_000
 const NO_BODY = Buffer.alloc(0)
