@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { installPackages } from '@parley/local/servers/apt'
 import { findFreePort } from '@parley/local/servers/choose-ports'
 import { findMongod } from '@parley/local/servers/find-mongod'
-import { SNAPSHOT_HISTORY, startNativeMongod, withAdmin } from '@parley/local/servers/mongodb'
+import { startNativeMongod, withAdmin } from '@parley/local/servers/mongodb'
 import type { Server } from '@parley/local/servers/server'
 import { waitUntil } from '@parley/local/wait-until'
 
@@ -48,10 +48,7 @@ export async function startReplicaSet(options: {
         mongod,
         port,
         directory: join(directory, `node-${at + 1}`),
-        args: [
-          ...['--replSet', NAME, '--port', String(port), '--wiredTigerCacheSizeGB', CACHE_GIB],
-          ...SNAPSHOT_HISTORY,
-        ],
+        args: ['--replSet', NAME, '--port', String(port), '--wiredTigerCacheSizeGB', CACHE_GIB],
         isReady: async () => (await helloOf(port)) !== undefined,
         signal,
       }),

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { CHECKOUT } from '@parley/local/checkout'
-import { SNAPSHOT_HISTORY } from '@parley/local/servers/mongodb'
 import { makeSecrets } from '@parley/local/system/secrets'
 import { parseConfig } from '@parley/shared/config'
 import { SERVICES } from '@parley/shared/internal-token'
@@ -140,15 +139,4 @@ test('the Redis of examples/servers.yaml is started as that of docker-compose.ym
   const containers = [{ name: 'redis', args: started.split(' ') }]
   expect(statefulSet).toMatchObject({ spec: { template: { spec: { containers } } } })
   expect(started).toContain('--maxmemory 600mb --maxmemory-policy volatile-ttl')
-})
-
-test('every MongoDB that is ours retains the same history: here, of docker-compose.yml and of examples/servers.yaml', () => {
-  const here = SNAPSHOT_HISTORY.join(' ')
-  expect(here).toMatch(/^--setParameter minSnapshotHistoryWindowInSeconds=\d+$/)
-  expect((readComposeFile(values).services.mongo?.command ?? []).join(' ')).toContain(here)
-  const servers = documentsIn(readFileSync(join(CHECKOUT, 'deploy/kubernetes/examples/servers.yaml'), 'utf8'))
-  const [name = '', seconds] = here.replace('--setParameter ', '').split('=')
-  expect(servers.find(({ kind }) => kind === 'MongoDBCommunity')).toMatchObject({
-    spec: { additionalMongodConfig: { setParameter: { [name]: Number(seconds) } } },
-  })
 })

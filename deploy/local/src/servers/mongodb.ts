@@ -13,11 +13,6 @@ const EXTERNAL_CHECK_MS = 5_000
 const NOT_YET_INITIALIZED = 94
 /** The replica set's name, for mongod's command line. */
 const REPLICA_SET = NAME
-/**
- * For how many seconds MongoDB retains what a snapshot needs. History fills its cache, and the longest snapshot, the count
- * of all messages, asks its last question 70 s after its first at most.
- */
-export const SNAPSHOT_HISTORY = ['--setParameter', 'minSnapshotHistoryWindowInSeconds=90']
 
 /**
  * MongoDB as a one-node replica set: `MONGO_URL`, a Docker engine, `mongod` on this machine, the official
@@ -41,7 +36,6 @@ export async function planMongodb(
   const { engine, testCommands } = options
   const replication = [
     ...['--replSet', REPLICA_SET, '--port', String(port), '--wiredTigerCacheSizeGB', '0.5'],
-    ...SNAPSHOT_HISTORY,
     ...(testCommands ? ['--setParameter', 'enableTestCommands=1'] : []),
   ]
   if (engine) {
