@@ -64,4 +64,28 @@ describe('the indexes of a collection', () => {
     await prepare()
     expect((await namesOf(db().collection('messages'))).toSorted()).toEqual(made.toSorted())
   })
+
+  test('have small pages where each message has its place somewhere else; one of an earlier version stays', async () => {
+    const [byThread, byChannel] = ['thread', 'channel'].map(
+      (field) => `workspace_1_${field}_1_receivedAt_-1__id_-1`,
+    ) as [string, string]
+    const messages = db().collection<{ _id: string }>('messages')
+    const pageOf = async (name: string) => {
+      const [stats] = await messages.aggregate([{ $collStats: { storageStats: {} } }]).toArray()
+      return /leaf_page_max=(\w+)/.exec(stats?.storageStats.indexDetails[name].creationString)?.[1]
+    }
+    await prepareDatabase(database.connection, 4)
+    expect(await pageOf(byThread)).toBe('4KB')
+    expect(await pageOf(byThread.replace('thread', 'phone'))).toBe('4KB')
+    expect(await pageOf(byChannel)).toBe('16k')
+    const longest = { workspace: 1, thread: 'ü'.repeat(1_024), receivedAt: new Date(0), _id: 'm'.repeat(128) }
+    await messages.insertOne(longest)
+    const { workspace, thread } = longest
+    expect(await messages.find({ workspace, thread }).hint(byThread).toArray()).toEqual([longest])
+
+    await messages.dropIndex(byThread)
+    await messages.createIndex({ workspace: 1, thread: 1, receivedAt: -1, _id: -1 })
+    await prepareDatabase(database.connection, 4)
+    expect(await pageOf(byThread)).toBe('16k')
+  })
 })

@@ -99,10 +99,14 @@ const OPEN_INDEX = { partition: 1, workspace: 1, thread: 1, lane: 1, order: 1 } 
  */
 export const STATE_INDEX = { workspace: 1, state: 1, receivedAt: -1, _id: -1, channel: 1 } as const
 
+// 4 KB, not 16: each message has its entry in another place, so most pages are written for the sake of one.
+const SMALL_PAGES = { wiredTiger: { configString: 'leaf_page_max=4KB' } }
+
 /** What support looks messages up by; each has only those messages that have such a field. */
 const SUPPORT_INDEXES = ['phone', 'fault', 'requestId', 'sends.providerId'].map((field) => ({
   key: { workspace: 1, [field]: 1, receivedAt: -1, _id: -1 } as const,
   partialFilterExpression: { [field]: { $exists: true } },
+  storageEngine: SMALL_PAGES,
 }))
 
 const LATEST = { lastAt: -1, _id: -1 } as const
@@ -142,7 +146,7 @@ export async function prepareDatabase(connection: Connection, partitions: number
       { key: OPEN_INDEX, partialFilterExpression: { open: true } },
       { key: STATE_INDEX },
       { key: { workspace: 1, channel: 1, receivedAt: -1, _id: -1 } },
-      { key: { workspace: 1, thread: 1, receivedAt: -1, _id: -1 } },
+      { key: { workspace: 1, thread: 1, receivedAt: -1, _id: -1 }, storageEngine: SMALL_PAGES },
       ...SUPPORT_INDEXES,
       // Not removed by the database: they leave together with their places in the count.
       { key: { expiresAt: 1, _id: 1 }, partialFilterExpression: { expiresAt: { $exists: true } } },
