@@ -49,15 +49,13 @@ export function taskAt(id: number) {
 export async function seedTasks(options: {
   mongo: { url: string; database: string }
   workspace: number
-  /** The first id; those before it are there. */
-  from?: number
   count: number
   progress(done: number): void
 }): Promise<void> {
-  const { mongo, workspace, from = 1, count, progress } = options
+  const { mongo, workspace, count, progress } = options
   const client = await mongoose.mongo.MongoClient.connect(mongo.url)
   const tasks = client.db(mongo.database).collection<ReturnType<typeof toStored>>('tasks')
-  for (let first = from; first <= count; first += BATCH) {
+  for (let first = 1; first <= count; first += BATCH) {
     const ids = Array.from({ length: Math.min(BATCH, count - first + 1) }, (_, at) => first + at)
     await tasks.insertMany(ids.map(storedTask(workspace)), { ordered: false })
     if ((first - 1) % (BATCH * 20) === 0) progress(first - 1 + ids.length)
