@@ -4,6 +4,7 @@ import mongoose from 'mongoose'
 import { z } from 'zod'
 import { startBenchSystem } from './bench-system.ts'
 import { closedLoop } from './closed-loop.ts'
+import { median } from './results.ts'
 import { taskBody } from './seed-tasks.ts'
 
 const size = z.object({
@@ -67,8 +68,4 @@ async function putsPerSecond(url: string): Promise<number> {
   })
   if (failures > 0) throw new Error(`${failures} PUTs failed`)
   return perSecond
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
