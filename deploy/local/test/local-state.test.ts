@@ -45,6 +45,14 @@ describe('ports', () => {
     expect(said).toEqual([])
   })
 
+  test('are not the one of somebody who does not listen on it yet', async () => {
+    const file = newFile('ports.json')
+    const say = () => undefined
+    const { one: except } = await choosePorts({ file, names, say })
+    const chosen = await choosePorts({ file, names, except, say })
+    expect(Object.values(chosen)).not.toContain(except)
+  })
+
   test('that another process uses are replaced, and that is printed', async () => {
     const file = newFile('ports.json')
     const said: string[] = []

@@ -17,15 +17,17 @@ const ATTEMPTS = 200
 export async function choosePorts<N extends string>(options: {
   file: string
   names: readonly N[]
+  /** A port that is somebody else's, though nobody may listen on it yet. */
+  except?: number
   say(line: string): void
 }): Promise<Record<N, number>> {
-  const { file, names, say } = options
+  const { file, names, except, say } = options
   const remembered = readPorts(file)
   const chosen: Record<string, number> = {}
   for (const name of names) {
     const last = remembered[name]
-    const taken = Object.values({ ...remembered, ...chosen })
-    if (last !== undefined && (await isFree(last))) chosen[name] = last
+    const taken = [...Object.values({ ...remembered, ...chosen }), ...(except === undefined ? [] : [except])]
+    if (last !== undefined && last !== except && (await isFree(last))) chosen[name] = last
     else chosen[name] = await findFreePort(taken)
     if (last !== undefined && last !== chosen[name]) {
       say(`Port ${last} of ${name} is taken by another program; using ${chosen[name]} instead.`)

@@ -106,7 +106,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const file = join(directory, 'ports.json')
   const withMetrics = [...PROCESSES.filter((name) => !SIMULATORS.includes(name)), ...further]
   const names = [...inner, ...further, ...withMetrics.map(metricsOf)]
-  const ports = await choosePorts({ file, names, say })
+  const ports = await choosePorts({ file, names, except: port, say })
   const settings = {
     directory,
     secrets,
