@@ -184,7 +184,8 @@ const REPAIRS: Record<string, string> = {
   132015: 'The template is paused because of its quality.',
   133010: 'The number is not registered with the Cloud API.',
   channel_not_configured: "Fill in what the channel's config lacks.",
-  no_recipient: 'The message has no user.phone.',
+  no_address:
+    "Give user.phone as a phone number with its country code, or as the id that WhatsApp gave; a person without either can't be written to.",
   unknown_agent: "The channel's handlerUrl names a built-in agent that there is none of: correct it.",
   unknown_handler: "The channel's handlerUrl is neither an http(s) URL nor native:agents/<type>: correct it.",
   target_refused:

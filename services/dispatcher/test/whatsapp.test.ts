@@ -52,7 +52,9 @@ async function newLine({ accessToken = 'secret', ...behaviour }: Record<string, 
     }),
     sends: async () => {
       const answer = await fetch(`${provider.url}/simulator/sends?phoneNumberId=${number}&limit=10000`)
-      return ((await answer.json()) as { data: Array<{ at: string; text?: string; opaque: string }> }).data
+      return (
+        (await answer.json()) as { data: Array<{ at: string; to: string; text?: string; opaque: string }> }
+      ).data
     },
   }
 }
@@ -127,6 +129,49 @@ describe("the provider's statuses", () => {
     reportStatus('w-foreign:0', 'delivered')
     // The news come in order: had the first been taken, the message would be read, which is never taken back.
     await world.message('w-foreign', 'delivered')
+  })
+})
+
+describe('the one who is written to', () => {
+  test('is named by the id that WhatsApp gave where there is no number', async () => {
+    const line = await newLine()
+    const id = 'US.90210000000000000042'
+    await world.post('w-id', { ...line.text('hi'), user: { phone: id } })
+    const seen = await world.message('w-id', 'sent')
+    expect((await line.sends()).map(({ to }) => to)).toEqual([id])
+    expect(seen).not.toHaveProperty('phone')
+  })
+
+  test.each(['order 4711', '5511988887777@s.whatsapp.net', '90210000000000000042', ''])(
+    'is nobody where %j is given, and the message is dead',
+    async (phone) => {
+      const line = await newLine()
+      const id = `w-nobody-${line.number}`
+      await world.post(id, { ...line.text('hi'), user: { phone } })
+      const { fault, attempts } = await world.message(id, 'dead')
+      expect([fault, attempts.map(({ code }) => code)]).toEqual(['caller', ['no_address']])
+      expect(await line.sends()).toEqual([])
+    },
+  )
+
+  test('is not the one who wrote in a group: what is written there is stored and not answered', async () => {
+    const line = await newLine()
+    const meta = { id: 'wamid.group', from: '5511900000000', group_id: 'Y2FwaV9ncm91cDoxMjM', type: 'text' }
+    const inGroup = { extId: line.number, answer: {}, input: 'hello all', meta }
+    await world.post(
+      'w-group',
+      { ...inGroup, user: { name: 'Ana' }, thread: { extId: meta.group_id } },
+      { source: 'meta' },
+    )
+    // As versions before stored it.
+    await world.post(
+      'w-group-before',
+      { ...inGroup, user: { name: 'Ana', phone: meta.from }, thread: { extId: meta.from } },
+      { source: 'meta' },
+    )
+    for (const id of ['w-group', 'w-group-before'])
+      expect((await world.message(id, 'done')).reason).toBe('group_message')
+    expect(await line.sends()).toEqual([])
   })
 })
 

@@ -21,6 +21,7 @@ export type HookError =
   | 'signature_wrong'
   | 'app_secret_not_configured'
   | 'updates_skipped'
+  | 'foreign_number'
 
 /** What is stored of a workspace; its slug is its own for good. */
 interface KnownWorkspace {

@@ -163,7 +163,7 @@ export const operations: readonly DescribedOperation[] = [
     tag,
     summary: 'Meta’s webhook',
     description:
-      'Each message and status becomes one message. Up to 3 MB. `skipped` counts those that can’t be read, or whose ids have more than 1,024 characters; `GET /rest/hooks` then shows `updates_skipped`.',
+      'Each message and status becomes one message. Up to 3 MB. `skipped` counts those that can’t be read, or whose ids have more than 1,024 characters; `GET /rest/hooks` then shows `updates_skipped`. `foreign` counts messages to another number than the channel’s `config.phoneNumberId` (`metadata.phone_number_id`): they are left out, and `GET /rest/hooks` shows `foreign_number`.',
     parameters: [
       ...address,
       {
@@ -207,9 +207,14 @@ export const operations: readonly DescribedOperation[] = [
     },
     response: {
       schema: z
-        .object({ accepted: z.number().int(), repeated: z.number().int(), skipped: z.number().int() })
+        .object({
+          accepted: z.number().int(),
+          repeated: z.number().int(),
+          skipped: z.number().int(),
+          foreign: z.number().int(),
+        })
         .meta({ id: 'MetaReceipt' }),
-      example: { accepted: 1, repeated: 0, skipped: 0 },
+      example: { accepted: 1, repeated: 0, skipped: 0, foreign: 0 },
     },
     errors: ['not_found', 'forbidden'],
   },

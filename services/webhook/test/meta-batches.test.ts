@@ -37,7 +37,10 @@ describe('a batch', () => {
     )
     const answer = await postPayload(hook, payloadOf({ messages }))
     const skipped = 10 * bad.length
-    expect([answer.status, answer.json]).toEqual([200, { accepted: 1_000 - skipped, repeated: 0, skipped }])
+    expect([answer.status, answer.json]).toEqual([
+      200,
+      { accepted: 1_000 - skipped, repeated: 0, skipped, foreign: 0 },
+    ])
     const ids = (await world.drain()).map((taken) => bodyOf(taken).meta.id)
     expect(ids).toEqual(
       messages.flatMap((_, index) => (index % 100 < bad.length ? [] : [`wamid.batch.${index}`])),

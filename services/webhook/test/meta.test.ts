@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { untilReady } from '@parley/local/testing/service-under-test'
+import { eventually, untilReady } from '@parley/local/testing/service-under-test'
 import { TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import { defined } from '@parley/shared/defined'
 import { webhookMessage } from '@parley/shared/message'
@@ -97,7 +97,7 @@ describe('a message', () => {
     await world.drain()
     const raw = metaMessage(`wamid.${name}`, content)
     const answer = await postPayload(hook, payloadOf({ contacts: [contact], messages: [raw] }))
-    expect([answer.status, answer.json]).toEqual([200, { accepted: 1, repeated: 0, skipped: 0 }])
+    expect([answer.status, answer.json]).toEqual([200, { accepted: 1, repeated: 0, skipped: 0, foreign: 0 }])
     const [taken, ...rest] = await world.drain()
     if (taken === undefined) throw new Error('nothing was published')
     expect(rest).toEqual([])
@@ -136,6 +136,56 @@ describe('a message', () => {
     ])
   })
 
+  test("to another number than the channel's is left out, counted and shown; a status of it is taken", async () => {
+    await world.drain()
+    const text = { type: 'text', text: { body: 'x' } }
+    await world.putChannel(11, metaChannel('line-11', { phoneNumberId: '901' }))
+    const changeOf = (phoneNumberId: string | undefined, value: object) => ({
+      field: 'messages',
+      value: { metadata: { phone_number_id: phoneNumberId }, ...value },
+    })
+    const status = { id: 'wamid.of-903', status: 'sent', timestamp: '1760000000', recipient_id: '1' }
+    const changes = [
+      changeOf('903', { messages: [metaMessage('wamid.foreign', text)], statuses: [status] }),
+      changeOf('901', { messages: [metaMessage('wamid.own', text)] }),
+      changeOf(undefined, { messages: [metaMessage('wamid.unnamed', text)] }),
+    ]
+    const payload = { object: 'whatsapp_business_account', entry: [{ id: '1', changes }] }
+    const answer = await postPayload(`${world.url}/api/hooks/whatsapp/${world.slug}/line-11`, payload)
+    expect(answer.json).toEqual({ accepted: 3, repeated: 0, skipped: 0, foreign: 1 })
+    const published = (await world.drain()).map(bodyOf)
+    expect(published.map(({ meta, providerId }) => meta?.id ?? providerId).sort()).toEqual([
+      'wamid.of-903',
+      'wamid.own',
+      'wamid.unnamed',
+    ])
+    const shown = await eventually(async () => {
+      const list = await fetch(`${world.url}/rest/hooks`, { headers: world.as('webhook') })
+      const { data } = (await list.json()) as { data: { lastError: { code: string } | null }[] }
+      return data.find(({ lastError }) => lastError?.code === 'foreign_number')
+    })
+    expect(shown).toBeDefined()
+  })
+
+  test('of a group is in the thread of the group, and names nobody to write to', async () => {
+    await world.drain()
+    const raw = {
+      ...metaMessage('wamid.group', { type: 'text', text: { body: 'hi' } }),
+      group_id: 'Y2FwaV9n',
+    }
+    await postPayload(hook, payloadOf({ contacts: [contact], messages: [raw] }))
+    expect((await world.drain()).map(bodyOf)).toEqual([
+      {
+        extId: 'line-7',
+        user: { name: 'Zoë' },
+        thread: { extId: 'Y2FwaV9n' },
+        answer: {},
+        input: 'hi',
+        meta: raw,
+      },
+    ])
+  })
+
   test('that comes again is the same message, also when Redis has lost everything', async () => {
     await world.drain()
     const payload = payloadOf({
@@ -143,7 +193,7 @@ describe('a message', () => {
     })
     await postPayload(hook, payload)
     const again = await postPayload(hook, payload)
-    expect(again.json).toEqual({ accepted: 0, repeated: 1, skipped: 0 })
+    expect(again.json).toEqual({ accepted: 0, repeated: 1, skipped: 0, foreign: 0 })
     const [first, ...rest] = await world.drain()
     expect(rest).toEqual([])
     world.redis.cut()

@@ -2220,6 +2220,7 @@ export interface components {
             accepted: number;
             repeated: number;
             skipped: number;
+            foreign: number;
         };
         NewApiToken: {
             _id: number;

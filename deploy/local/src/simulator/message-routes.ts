@@ -82,7 +82,7 @@ function sendMessage(parts: Parts): Step {
     }
     res.json({
       messaging_product: 'whatsapp',
-      contacts: [{ input, wa_id: send.to }],
+      contacts: [/^\d/.test(send.to) ? { input, wa_id: send.to } : { input, user_id: send.to }],
       messages: [{ id: send.id }],
     })
   }

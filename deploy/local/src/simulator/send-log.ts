@@ -12,7 +12,7 @@ export interface LoggedSend {
   /** The message id in the response. */
   id: string
   phoneNumberId: string
-  /** Digits only. */
+  /** The digits of a number, or the id of a person without one. */
   to: string
   /** `biz_opaque_callback_data`. */
   opaque: string | null

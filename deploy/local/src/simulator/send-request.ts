@@ -23,7 +23,15 @@ const text = z.looseObject({ body: z.string().min(1).max(MAX_TEXT) })
 const envelope = {
   messaging_product: z.literal('whatsapp'),
   recipient_type: z.literal('individual').optional(),
-  to: z.string().regex(/^\+?[\d ().-]{5,30}$/, 'is not a phone number'),
+  to: z
+    .string()
+    .regex(/^\+?[\d ().-]{5,30}$/, 'is not a phone number')
+    .optional(),
+  /** The business-scoped id of a person whose number is not known. */
+  recipient: z
+    .string()
+    .regex(/^[A-Z]{2}\.(ENT\.)?[A-Za-z\d]{1,128}$/, 'is not a user id')
+    .optional(),
   biz_opaque_callback_data: z.string().max(MAX_OPAQUE).optional(),
 }
 const schema = z.discriminatedUnion('type', [
@@ -64,16 +72,26 @@ export function readSend(body: unknown): SendRequest {
   const result = schema.safeParse(body)
   if (!result.success) throw refusal(result.error.issues[0])
   const { data } = result
-  const to = data.to.replaceAll(/\D/g, '')
+  const input = data.to ?? data.recipient
+  if (input === undefined || (data.to !== undefined && data.recipient !== undefined)) {
+    const details = 'One of to and recipient is required'
+    throw new MetaError({
+      status: 400,
+      code: MISSING_PARAMETER,
+      message: 'Required parameter is missing',
+      details,
+    })
+  }
+  const to = data.to === undefined ? input : input.replaceAll(/\D/g, '')
   const recipient = { to, opaque: data.biz_opaque_callback_data ?? null }
   if (data.type === 'text') {
-    return { input: data.to, content: { ...recipient, type: 'text', text: data.text.body } }
+    return { input, content: { ...recipient, type: 'text', text: data.text.body } }
   }
   const { name, language, components } = data.template
   const bodies = components.filter(({ type }) => type === 'body')
   const variables = bodies.flatMap(({ parameters }) => parameters.map((item) => item.text))
   return {
-    input: data.to,
+    input,
     content: { ...recipient, type: 'template', template: name, language: language.code, variables },
   }
 }

@@ -109,7 +109,7 @@ function statusesOf(send: LoggedSend, { reads, repeats, reorders, failedWith }: 
         id: send.id,
         status,
         timestamp: seconds(),
-        recipient_id: send.to,
+        ...(/^\d/.test(send.to) ? { recipient_id: send.to } : { recipient_user_id: send.to }),
         ...(send.opaque === null ? {} : { biz_opaque_callback_data: send.opaque }),
         ...(status === 'failed' ? { errors: [{ code: failedWith, title: 'Failed as configured' }] } : {}),
       },

@@ -25,6 +25,7 @@ const WRONG = ['failed', 'dead', 'permanent']
 const REASONS: Record<string, string> = {
   handler_is_person: '',
   handed_off: 'handed over to the team',
+  group_message: 'written in a group, which is not answered',
 }
 
 function Bubble({ said }: { said: Said }) {

@@ -3,6 +3,7 @@ import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { z } from 'zod'
 import type { PersonalContent } from '../message/message-record.ts'
 import type { Outcome } from '../message/outcome.ts'
+import { addressIn, type PersonAddress } from '../message/person-address.ts'
 import { replyArgs } from '../message/plan.ts'
 import { type Callback, DELIVERY_MS } from './callback.ts'
 import { outcomeOfFailure, retryAfterOf } from './http/call-outcome.ts'
@@ -28,8 +29,9 @@ export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback
     reports: true,
     maxText: MAX_WHATSAPP_TEXT,
     rateKeys({ workspace, config: { phoneNumberId } }, message) {
-      const person = recipientOf(message)
-      if (typeof phoneNumberId !== 'string' || person === undefined) return undefined
+      const address = addressIn(message.user.phone)
+      if (typeof phoneNumberId !== 'string' || address === undefined) return undefined
+      const person = 'phone' in address ? address.phone : address.id
       return { number: `${workspace}:${phoneNumberId}`, person }
     },
     urlOf({ config }) {
@@ -39,9 +41,13 @@ export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback
     async deliver({ channel, message, id, content, mayLeave }) {
       const config = channelConfig.safeParse(channel.config)
       if (!config.success) return misconfigured(config.error)
-      const to = recipientOf(message)
-      if (to === undefined)
-        return permanent('no_recipient', 'caller', 'The message names no phone number to answer to.')
+      const address = addressIn(message.user.phone)
+      if (address === undefined)
+        return permanent(
+          'no_address',
+          'caller',
+          "The message's user.phone is neither a phone number nor an id that WhatsApp gave, so there is nobody to write to.",
+        )
       const { accessToken } = config.data
       try {
         const call = {
@@ -50,8 +56,7 @@ export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback
           body: JSON.stringify({
             ...contentOf(content, message),
             messaging_product: 'whatsapp',
-            recipient_type: 'individual',
-            to,
+            ...recipientOf(address),
             biz_opaque_callback_data: id,
           }),
           timeoutMs: DELIVERY_MS,
@@ -71,9 +76,11 @@ export function sendUrl({ apiUrl, phoneNumberId }: z.output<typeof channelConfig
   return `${apiUrl.replace(/\/$/, '')}/${encodeURIComponent(phoneNumberId)}/messages`
 }
 
-/** The person's number as WhatsApp takes it: digits only. */
-function recipientOf(message: WebhookMessage): string | undefined {
-  return message.user.phone?.replaceAll(/[^\d]/g, '') || undefined
+/** A person by number, or by id alone; undefined takes the place of what a message object might name. */
+function recipientOf(address: PersonAddress): object {
+  return 'phone' in address
+    ? { recipient_type: 'individual', to: address.phone, recipient: undefined }
+    : { recipient_type: undefined, to: undefined, recipient: address.id }
 }
 
 function contentOf(content: PersonalContent, { answer }: WebhookMessage): object {

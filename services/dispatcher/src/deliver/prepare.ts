@@ -9,7 +9,7 @@ import type { Busy, Handle, Handled } from '../channels/handle.ts'
 import type { MessageRecord, Send } from '../message/message-record.ts'
 import { hasAnswer, planSends } from '../message/plan.ts'
 import type { MessageEnd } from '../message/progress.ts'
-import { HANDLER_IS_PERSON, ranAgainAt } from '../message/progress.ts'
+import { GROUP_MESSAGE, HANDLER_IS_PERSON, ranAgainAt } from '../message/progress.ts'
 import { type Calling, waitFor } from './thread-run.ts'
 import { type LeasedMessages, Superseded } from './written-message.ts'
 
@@ -80,6 +80,8 @@ export async function prepare(run: RunToPrepare): Promise<Prepared> {
   const channel = await channels.find(record.workspace, record.channel, needs)
   if (channel === undefined) return withoutChannel(record, now())
   const message = parseJson(record.body) as WebhookMessage
+  // An answer would go to the one who wrote it, privately.
+  if (record.source === 'meta' && isGroupMessage(message)) return { kind: 'end', end: GROUP_MESSAGE }
   if (record.turns !== undefined && agents !== undefined) return { kind: 'agent', agents, channel, message }
   if (record.takenOver !== undefined && !isForAgent(run, channel))
     return { kind: 'end', end: HANDLER_IS_PERSON }
@@ -103,6 +105,12 @@ export async function prepare(run: RunToPrepare): Promise<Prepared> {
     return { kind: 'failed', step: 'handler', channel, outcome: handled, ms: performance.now() - started }
   const answer = JSON.stringify(handled.answer)
   return planned({ channel, message: { ...message, answer: handled.answer }, answer }, run, needs)
+}
+
+/** Meta names the group beside what was written. */
+function isGroupMessage({ meta }: WebhookMessage): boolean {
+  const { group_id: group } = (meta ?? {}) as { group_id?: unknown }
+  return typeof group === 'string' && group !== ''
 }
 
 const isForAgent = ({ options: { agents } }: RunToPrepare, channel: Channel): boolean =>

@@ -1,17 +1,11 @@
-const MAX_DIGITS = 32
-const MAX_NAME = 256
-const PHONE = /^[+\d\s().-]*$/
+import { phoneDigits } from './person-address.ts'
 
-/** A phone number as messages are found by it: its digits, however it is written; undefined without 1 to 32 of them. */
-export function phoneDigits(phone: string | null | undefined): string | undefined {
-  const digits = phone?.replaceAll(/\D/g, '') ?? ''
-  return digits === '' || digits.length > MAX_DIGITS ? undefined : digits
-}
+const MAX_NAME = 256
 
 /** What a person is found by beside the phone number: name, e-mail address and id at the provider, in lower case. */
 export function namesOf(user: Record<string, unknown>): string[] {
   const { name, email, phone } = user
-  const id = typeof phone === 'string' && !PHONE.test(phone) ? phone : undefined
+  const id = typeof phone === 'string' && phoneDigits(phone) === undefined ? phone : undefined
   const names = [name, email, id].flatMap((one) => (typeof one === 'string' ? userName(one) : []))
   return [...new Set(names)].filter((name) => name !== '')
 }

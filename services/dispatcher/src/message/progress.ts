@@ -32,6 +32,9 @@ export const HANDLER_IS_PERSON = {
   reason: 'handler_is_person',
 } as const satisfies MessageEnd & Ending
 
+/** It was written in a group, which is not answered. */
+export const GROUP_MESSAGE = { state: 'done', reason: 'group_message' } as const satisfies MessageEnd & Ending
+
 interface When {
   at: number
   /** The retention of an ended message, in milliseconds. */

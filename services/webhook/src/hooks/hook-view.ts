@@ -69,6 +69,8 @@ const MEANINGS = {
   signature_wrong: "Something came that was not signed with the channel's config.appSecret.",
   updates_skipped:
     'Some messages or statuses were left out: they could not be read, or an id had over 1,024 characters.',
+  foreign_number:
+    "Some messages were left out: they were written to another number than the channel's config.phoneNumberId.",
   app_secret_not_configured: 'Something came, but the channel has no config.appSecret.',
 }
 

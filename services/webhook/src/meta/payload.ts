@@ -1,5 +1,5 @@
 import { type Contacts, contactsIn } from './contacts.ts'
-import { isJsonObject, own } from './own.ts'
+import { isJsonObject, own, textAt } from './own.ts'
 
 /** One message or status of a payload of Meta's. */
 export interface Update {
@@ -9,6 +9,8 @@ export interface Update {
   raw: unknown
   /** The contacts named with it. */
   contacts: Contacts
+  /** The number of the business that it is about (`metadata.phone_number_id`); undefined where none is named. */
+  phoneNumberId: string | undefined
 }
 
 /** The updates of a payload in order, and the paths of what should have contained some but could not be read. */
@@ -30,8 +32,9 @@ export function updatesIn(payload: unknown): { updates: Update[]; malformed: str
       const value = own(change, 'value')
       const found = isJsonObject(value) ? own(value, 'contacts') : undefined
       const contacts = contactsIn(Array.isArray(found) ? found : [])
+      const phoneNumberId = textAt(value, 'metadata', 'phone_number_id')
       const take = (kind: Update['kind']) => (raw: unknown, path: string) =>
-        void updates.push({ kind, path, raw, contacts })
+        void updates.push({ kind, path, raw, contacts, phoneNumberId })
       walk(value, 'messages', `${changePath}/value`, take('message'))
       if (isJsonObject(value)) walk(value, 'statuses', `${changePath}/value`, take('status'))
     }),

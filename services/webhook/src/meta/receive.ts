@@ -19,6 +19,7 @@ import type { Counter } from 'prom-client'
 import type { BodyBudget } from '../body/body-budget.ts'
 import { parseBytes, readBody } from '../body/read-body.ts'
 import { type Channel, configText } from '../channels.ts'
+import type { HookError } from '../database.ts'
 import type { HookLog } from '../hooks/hook-notes.ts'
 import type { FindHook } from './find-hook.ts'
 import { isJsonObject } from './own.ts'
@@ -50,8 +51,8 @@ interface MetaIntake {
 
 /**
  * POST /api/hooks/whatsapp/{slug}/{channelExtId}: Meta's own webhook. Each message and status of a signed payload
- * becomes one message; those that can't be read, or whose ids are too long, are counted, named in the log and left out. 200 once the broker has
- * confirmed all others.
+ * becomes one message; those that can't be read, whose ids are too long, or which were written to another number, are counted, named in the log
+ * and left out. 200 once the broker has confirmed all others.
  */
 export function receive(intake: MetaIntake): RequestHandler {
   const { findHook, budget, bodyTimeoutMs, notes, box } = intake
@@ -66,9 +67,9 @@ export function receive(intake: MetaIntake): RequestHandler {
     const deadline = performance.now() + ACCEPT_MS
     requireSigned({ req, bytes, channel, notes, box })
     notes.received(channel)
-    const { publications, skipped } = readUpdates({ intake, req, res, bytes, channel })
+    const { publications, skipped, foreign } = readUpdates({ intake, req, res, bytes, channel })
     const repeated = await publishNew(intake, publications, deadline)
-    res.json({ accepted: publications.length - repeated, repeated, skipped })
+    res.json({ accepted: publications.length - repeated, repeated, skipped, foreign })
   }
 }
 
@@ -93,7 +94,7 @@ function readUpdates(options: {
   res: Response
   bytes: Buffer
   channel: Channel
-}): { publications: MessagePublication[]; skipped: number } {
+}): { publications: MessagePublication[]; skipped: number; foreign: number } {
   const { intake, req, res, bytes, channel } = options
   const payload = parseBytes(bytes, MAX_MEMBERS)
   if (!isJsonObject(payload)) throw new Problem('validation_failed', { detail: 'Expected an object.' })
@@ -109,23 +110,39 @@ function readUpdates(options: {
     traceparent: traceparentOf(req.headers),
   } as const
   const publications: MessagePublication[] = []
+  const foreign: string[] = []
   for (const update of updates) {
+    if (isForeign(update, channel)) {
+      foreign.push(update.path)
+      continue
+    }
     const publication = publicationOf(update, { extId: channel.extId, provenance })
     if (typeof publication === 'string') {
       malformed.push(update.path)
       intake.skipped.inc({ reason: publication })
     } else publications.push(publication)
   }
-  if (malformed.length > 0) {
-    intake.notes.failed(channel, 'updates_skipped')
+  const report = (paths: string[], code: HookError, text: string) => {
+    if (paths.length === 0) return
+    intake.notes.failed(channel, code)
     const { workspace, requestId } = provenance
-    const paths = malformed.slice(0, MAX_NAMED)
-    intake.log.warn(
-      { workspace, channel: channel._id, requestId, paths, count: malformed.length },
-      'updates skipped',
-    )
+    const named = { paths: paths.slice(0, MAX_NAMED), count: paths.length }
+    intake.log.warn({ workspace, channel: channel._id, requestId, ...named }, text)
   }
-  return { publications, skipped: malformed.length }
+  intake.skipped.inc({ reason: 'foreign' }, foreign.length)
+  report(malformed, 'updates_skipped', 'updates skipped')
+  report(foreign, 'foreign_number', "messages to another number than the channel's left out")
+  return { publications, skipped: malformed.length, foreign: foreign.length }
+}
+
+/**
+ * Whether a message was written to another number than the channel's: an app has one address for all of its numbers.
+ * Statuses are found by the send that they are about, so they may come here whichever number sent it.
+ */
+function isForeign({ kind, phoneNumberId }: Update, { config }: Channel): boolean {
+  const own = Object.hasOwn(config, 'phoneNumberId') ? config.phoneNumberId : undefined
+  if (kind !== 'message' || phoneNumberId === undefined) return false
+  return (typeof own === 'string' || typeof own === 'number') && own !== '' && String(own) !== phoneNumberId
 }
 
 /** Publishes what was not confirmed before, in order; returns how many were. What failed may come again. */

@@ -6,6 +6,7 @@ import { own, textAt } from './own.ts'
 /**
  * A message of Meta's as the system's own: what the person wrote or chose as `input`, and all of it under `meta`.
  * Undefined when it has no id, or names nobody whom it is from. Types that are not known survive like any other.
+ * A group's message belongs to the thread of the group, whose `user` has no address: nothing can be sent there to the one who wrote it.
  */
 export function toMessage(options: {
   extId: string
@@ -18,13 +19,14 @@ export function toMessage(options: {
   const sender = idsOf(raw)[0] ?? idsOf(contact)[0]
   if (id === undefined || sender === undefined) return undefined
   const name = textAt(contact, 'profile', 'name')
+  const group = textAt(raw, 'group_id')
   const input = inputOf(raw)
   return {
     id,
     message: {
       extId,
-      user: { ...defined({ name }), phone: sender },
-      thread: { extId: sender },
+      user: defined({ name, phone: group === undefined ? sender : undefined }),
+      thread: { extId: group ?? sender },
       answer: {},
       ...defined({ input }),
       meta: raw,

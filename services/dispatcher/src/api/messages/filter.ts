@@ -3,7 +3,8 @@ import { parameterError } from '@parley/shared/list-query'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { MESSAGE_STATES, type MessageRecord, type MessageState } from '../../message/message-record.ts'
-import { phoneDigits, userName } from '../../message/person-names.ts'
+import { phoneDigits } from '../../message/person-address.ts'
+import { userName } from '../../message/person-names.ts'
 
 /** One component of the OpenAPI document, so that generators make one type of it. */
 export const messageState = z.enum(MESSAGE_STATES).meta({ id: 'MessageState' })

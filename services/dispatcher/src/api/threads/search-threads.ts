@@ -1,5 +1,5 @@
 import type { mongo } from 'mongoose'
-import { phoneDigits } from '../../message/person-names.ts'
+import { phoneDigits } from '../../message/person-address.ts'
 import { searchWords, type ThreadRecord } from '../../message/thread-record.ts'
 import { type Collections, PHONE_INDEX, WORDS_INDEX } from '../../store/collections.ts'
 

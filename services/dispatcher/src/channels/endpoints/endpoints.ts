@@ -123,7 +123,7 @@ export function callEndOf(outcome: Outcome | { kind: 'answer' }): CallEnd {
 }
 
 /** Codes of attempts that ended before anything left. */
-const NOT_MADE = new Set(['target_refused', 'bad_request', 'channel_not_configured', 'no_recipient'])
+const NOT_MADE = new Set(['target_refused', 'bad_request', 'channel_not_configured', 'no_address'])
 
 /** A host by its name, and origin and endpoint as one workspace calls them. */
 interface Target {
