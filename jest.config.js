@@ -13,6 +13,7 @@ export default {
   testMatch: ['**/*.test.ts'],
   runner: '<rootDir>/deploy/local/src/testing/native-runner.ts',
   injectGlobals: false,
+  reporters: ['default', '<rootDir>/deploy/local/src/testing/slowest-files.ts'],
   transform: {},
   modulePathIgnorePatterns: ['<rootDir>/.local/'],
   // A machine with other work on it takes ten times as long.
