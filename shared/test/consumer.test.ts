@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals'
 import { createLog } from '@parley/shared/log'
 import { consumeBatches, consumeEach } from '@parley/shared/messaging/consumer'
 import type { ConsumerOptions, DeadLetter } from '@parley/shared/messaging/deliveries'
-import type { Publication } from '@parley/shared/messaging/publisher'
+import type { Publication } from '@parley/shared/messaging/publish-observer'
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib'
 import fc from 'fast-check'
 

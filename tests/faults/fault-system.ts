@@ -8,7 +8,6 @@ import { SetupError } from '@parley/local/setup-error'
 import { startSystem } from '@parley/local/system/start-system'
 import { waitUntil } from '@parley/local/wait-until'
 import { areReady, inTemporaryState } from '../dispatch/temporary-state.ts'
-import type { RoundSystem } from './fault.ts'
 import { type Network, startNetwork } from './network.ts'
 
 const HOST = '127.0.0.1'
@@ -21,6 +20,18 @@ const INSTANCES = { dispatcher: 2 }
 /** What can fail: each has a network of its own in front of it, except for further instances. */
 export const TARGETS = [...SERVERS, ...SERVICES] as const
 export type Target = (typeof TARGETS)[number]
+
+/** What every round needs of the system that it runs on. */
+export interface RoundSystem {
+  gatewayUrl: string
+  simulatorUrl: string
+  /** The broker's nodes, by their own ports. */
+  amqpUrls: string[]
+  /** The process ids of the moment, by name: servers, services, further instances. */
+  pids(): Record<string, number>
+  /** Waits until every process says that it, and all that it depends on, is ready; returns whether it came to that. */
+  ready(): Promise<boolean>
+}
 
 /** A whole system with proxies between its parts, and the means to look behind them. */
 export interface FaultSystem extends RoundSystem {

@@ -1,16 +1,4 @@
-import type { FaultSystem } from './fault-system.ts'
-
-/** What every round needs of the system that it runs on. */
-export interface RoundSystem {
-  gatewayUrl: string
-  simulatorUrl: string
-  /** The broker's nodes, by their own ports. */
-  amqpUrls: string[]
-  /** The process ids of the moment, by name: servers, services, further instances. */
-  pids(): Record<string, number>
-  /** Waits until every process says that it, and all that it depends on, is ready; returns whether it came to that. */
-  ready(): Promise<boolean>
-}
+import type { FaultSystem, RoundSystem } from './fault-system.ts'
 
 /** What a fault is done to, besides the system. */
 export interface Surroundings<S extends RoundSystem = FaultSystem> {

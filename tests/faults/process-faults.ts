@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { shutDown } from '@parley/local/servers/mongodb'
 import { waitUntil } from '@parley/local/wait-until'
-import type { InjectedFault, RoundSystem } from './fault.ts'
-import type { Target } from './fault-system.ts'
+import type { InjectedFault } from './fault.ts'
+import type { RoundSystem, Target } from './fault-system.ts'
 
 const STOPPED_MS = 10_000
 const REPLACED_MS = 60_000

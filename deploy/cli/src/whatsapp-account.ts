@@ -1,6 +1,12 @@
 import type { Parley, Schemas } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
-import type { Diagnosis } from './commands/doctor.ts'
+
+/** What one check found: well, something to mend, or not to be checked. */
+export interface Diagnosis {
+  check: string
+  result: 'ok' | 'bad' | 'unknown'
+  text: string
+}
 
 type Channel = Schemas['Channel']
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { MESSAGE_TYPE, threadOf, type WebhookMessage } from '../message.ts'
 import { type MessageStatus, STATUS_TYPE } from '../message-status.ts'
 import { slotKey, slotOf } from './layout.ts'
-import type { Publication } from './publisher.ts'
+import type { Publication } from './publish-observer.ts'
 import { MESSAGES_EXCHANGE, statusKey, statusPartitionOf } from './topology.ts'
 
 /** Who brings a message: a caller of the API, Meta, or a person of the team who replies in a thread. */

@@ -1,8 +1,17 @@
+import type { Options } from 'amqplib'
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import { type Span, type Tracing, untraced } from '../tracing.ts'
-import type { Publication } from './publisher.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+
+/** A message to publish. It is persistent; JSON unless it says otherwise, and dated now. */
+export interface Publication extends Options.Publish {
+  exchange: string
+  routingKey: string
+  body: Buffer
+  /** Whether it must reach a queue. It needs a `messageId`, by which the broker's return of it is recognised. */
+  mandatory?: boolean
+}
 
 /** Sees each publication leave and come back: a duration in the metrics, and a span. */
 export interface PublishObserver {

@@ -4,21 +4,12 @@ import type { Log } from '../log.ts'
 import { Problem } from '../problem.ts'
 import { type Broker, openConfirmChannel } from './connection.ts'
 import { createInFlight, type Unconfirmed } from './in-flight.ts'
-import type { PublishObserver } from './publish-observer.ts'
+import type { Publication, PublishObserver } from './publish-observer.ts'
 
 const MAX_UNCONFIRMED = 5_000
 const MAX_UNCONFIRMED_BYTES = 128 * 1024 * 1024
 const CONFIRM_MS = 4_500
 const REOPEN_MS = 500
-
-/** A message to publish. It is persistent; JSON unless it says otherwise, and dated now. */
-export interface Publication extends Options.Publish {
-  exchange: string
-  routingKey: string
-  body: Buffer
-  /** Whether it must reach a queue. It needs a `messageId`, by which the broker's return of it is recognised. */
-  mandatory?: boolean
-}
 
 export interface Publisher {
   /**

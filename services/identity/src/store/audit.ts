@@ -1,7 +1,6 @@
 import { defined } from '@parley/shared/defined'
 import type { mongo } from 'mongoose'
-import type { Collections } from './collections.ts'
-import { takeIds } from './ids.ts'
+import { type CounterDocument, takeIds } from './ids.ts'
 
 /** One administrative act: who did what to which document, and when. */
 export interface AuditEntry {
@@ -25,7 +24,7 @@ type Actor = { workspace: { _id: number }; account: { _id: number }; token?: num
 
 /** Writes an act into the audit log, within the transaction that does it. */
 export async function audit(
-  collections: Pick<Collections, 'audit' | 'counters'>,
+  collections: { audit: mongo.Collection<AuditEntry>; counters: mongo.Collection<CounterDocument> },
   transaction: mongo.ClientSession,
   caller: Actor,
   act: Act,
