@@ -14,16 +14,19 @@ const SAME_SIGNAL_MS = 1_000
 const INTERRUPTED = 130
 
 /**
- * Starts everything, runs until a signal, stops everything, and ends this process. `whenReady` runs once all is ready.
+ * Starts everything, runs until a signal, stops everything, and ends this process. `whenReady` runs once all is ready;
+ * with `watch`, each process starts anew whenever its code changes.
  */
 export async function runInForeground({
   whenReady,
+  watch,
 }: {
   whenReady?: () => Promise<void>
+  watch?: boolean
 } = {}): Promise<never> {
   const terminal = createStatusLine(process.stdout)
   try {
-    await start(terminal, { whenReady, signal: stopOnSignal(terminal) })
+    await start(terminal, { whenReady, watch, signal: stopOnSignal(terminal) })
     process.exit(0)
   } catch (error) {
     terminal.end()
@@ -35,7 +38,11 @@ export async function runInForeground({
 /** Runs until `signal` aborts. */
 async function start(
   terminal: StatusLine,
-  options: { whenReady: (() => Promise<void>) | undefined; signal: AbortSignal },
+  options: {
+    whenReady: (() => Promise<void>) | undefined
+    watch: boolean | undefined
+    signal: AbortSignal
+  },
 ): Promise<void> {
   mkdirSync(STATE_DIRECTORY, { recursive: true, mode: 0o700 })
   const unlock = lockDirectory(STATE_DIRECTORY)

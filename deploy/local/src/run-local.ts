@@ -23,15 +23,17 @@ export async function runLocal(options: {
   directory: string
   terminal: StatusLine
   whenReady?: (() => Promise<void>) | undefined
+  /** Whatever changes in the code is running a moment later. */
+  watch?: boolean | undefined
   signal: AbortSignal
 }): Promise<void> {
-  const { directory, terminal, whenReady, signal } = options
+  const { directory, terminal, whenReady, watch = false, signal } = options
   const say = (line: string) => terminal.say(readableLine(line))
   const port = await choosePort()
   requireSecretsOfData(directory)
   // Before there is any data, which could not be read without them.
   loadSecrets(join(directory, 'secrets.json'))
-  const loaded = loadProcesses(directory)
+  const loaded = watch ? {} : loadProcesses(directory)
   let servers: Servers | undefined
   let system: System | undefined
   try {
@@ -40,7 +42,7 @@ export async function runLocal(options: {
     await buildConsole()
     terminal.status('Starting the services')
     const logLevel = process.env.LOG_LEVEL ?? 'warn'
-    const settings = { directory, port, servers, say, logLevel, instances: INSTANCES, signal }
+    const settings = { directory, port, servers, say, logLevel, instances: INSTANCES, watch, signal }
     system = await startSystem({ ...settings, loaded })
     terminal.end()
     terminal.say(readyText(system, servers))

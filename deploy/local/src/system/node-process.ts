@@ -22,6 +22,7 @@ export class NodeProcess {
   readonly #plan: ProcessPlan
   readonly #owner: string
   readonly #say: (line: string) => void
+  readonly #watch: boolean
   #child: ChildProcess
   #exited: Promise<void>
 
@@ -31,6 +32,8 @@ export class NodeProcess {
     owner: string
     say(line: string): void
     loaded?: ChildProcess | undefined
+    /** Starts it anew whenever one of its modules changes. */
+    watch?: boolean | undefined
   }) {
     this.name = options.plan.name
     this.url = options.plan.url
@@ -38,6 +41,7 @@ export class NodeProcess {
     this.#plan = options.plan
     this.#owner = options.owner
     this.#say = options.say
+    this.#watch = options.watch === true
     this.#child = this.#become(options.loaded) ?? this.#spawn()
     this.#exited = exitOf(this.#child)
   }
@@ -68,7 +72,10 @@ export class NodeProcess {
 
   #spawn(): ChildProcess {
     const env = { ...this.#plan.env, ...ownerMark(this.#owner) }
-    const child = spawnNode([this.#plan.script], env)
+    const child = spawnNode(
+      [...(this.#watch ? ['--watch', '--watch-preserve-output'] : []), this.#plan.script],
+      env,
+    )
     this.#sayAll(child)
     return child
   }

@@ -49,6 +49,8 @@ interface SystemOptions {
   loaded?: LoadedProcesses
   /** What ends again and again is started again after at most so long; 10 s when not given. */
   lastRestartDelayMs?: number
+  /** Each process starts anew whenever one of its modules changes. */
+  watch?: boolean
   /** Aborting it stops what was started so far and rejects. */
   signal?: AbortSignal
 }
@@ -129,7 +131,7 @@ async function superviseSystem(
   options: SystemOptions,
   plans: { first: ProcessPlan[]; further: ProcessPlan[]; owner: string },
 ): Promise<System> {
-  const { directory, servers, say, loaded = {}, signal, lastRestartDelayMs: lastDelayMs } = options
+  const { directory, servers, say, loaded = {}, watch, signal, lastRestartDelayMs: lastDelayMs } = options
   const { owner } = plans
   const stopping = new AbortController()
   const file = join(directory, 'run.json')
@@ -141,7 +143,9 @@ async function superviseSystem(
       restartOnExit(subject, { say, onRestart: write, signal: stopping.signal, ...defined({ lastDelayMs }) }),
     )
   const start = (wave: ProcessPlan[]) => {
-    const started = wave.map((plan) => new NodeProcess({ plan, owner, say, loaded: loaded[plan.name] }))
+    const started = wave.map(
+      (plan) => new NodeProcess({ plan, owner, say, loaded: loaded[plan.name], watch }),
+    )
     processes.push(...started)
     started.forEach(supervise)
     write()
