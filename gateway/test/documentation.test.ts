@@ -8,7 +8,7 @@ const system = systemForTests()
 const get = (path: string, init: RequestInit = {}) => fetch(system.url + path, init)
 
 describe('the document', () => {
-  test('is served without a token as it was committed, and 304 while it has not changed', async () => {
+  test('is served without a token as it was made, and 304 while it has not changed', async () => {
     const response = await get('/openapi.json')
     const etag = response.headers.get('etag') ?? ''
     expect([response.status, response.headers.get('content-type')]).toEqual([

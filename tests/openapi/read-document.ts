@@ -38,7 +38,7 @@ export interface OpenApi {
   components: Record<'schemas' | 'responses' | 'examples' | 'headers', Record<string, never>>
 }
 
-/** The committed document. */
+/** The document that the gateway serves. */
 export const text = readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8')
 export const document = JSON.parse(text) as OpenApi
 

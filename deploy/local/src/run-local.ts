@@ -4,6 +4,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildConsole } from '@parley/console/build'
 import { z } from 'zod'
+import { makeApiDocument } from './api-document.ts'
 import { portProblem } from './servers/choose-ports.ts'
 import { type Servers, startServers } from './servers/start-servers.ts'
 import { SetupError } from './setup-error.ts'
@@ -38,8 +39,9 @@ export async function runLocal(options: {
   let system: System | undefined
   try {
     terminal.status('Starting MongoDB, RabbitMQ and Redis')
+    const making = Promise.allSettled([makeApiDocument({ owner: directory, signal }), buildConsole()])
     servers = await startServers({ directory: join(directory, 'servers'), say, signal })
-    await buildConsole()
+    for (const made of await making) if (made.status === 'rejected') throw made.reason
     terminal.status('Starting the services')
     const logLevel = process.env.LOG_LEVEL ?? 'warn'
     const settings = { directory, port, servers, say, logLevel, instances: INSTANCES, watch, signal }

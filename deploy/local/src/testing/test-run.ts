@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { makeApiDocument } from '../api-document.ts'
 import { CACHE_DIRECTORY } from '../checkout.ts'
 import { findOwned, ownerMark, stopOwned } from '../processes/owned.ts'
 import { startReaper } from '../processes/start-reaper.ts'
@@ -38,6 +39,7 @@ export async function startTestRun(signal: AbortSignal): Promise<TestRun> {
   try {
     const say = (line: string) => void process.stderr.write(`${line}\n`)
     const servers = join(directory, 'servers')
+    await makeApiDocument({ owner: directory, signal })
     const prepared = await prepareServers({
       directory: servers,
       say,

@@ -2,7 +2,7 @@
  * A phone number as people write it: digits, with a plus sign before them, and spaces, dashes, brackets and dots among
  * them; also the invisible marks that come along when it is copied, and the schemes `tel:` and `whatsapp:`.
  */
-const PHONE = /^(?:tel:|whatsapp:)?[\s\p{Cf}(]*\+?[\d\s\p{Pd}\p{Cf}().]*$/iu
+const PHONE = /^(?:tel:|whatsapp:)?[\s\p{Cf}(]*(?:[+\d][\d\s\p{Pd}\p{Cf}().]*)?$/iu
 /** ITU-T E.164. */
 const MAX_DIGITS = 15
 /** A business-scoped user id of Meta's, or that of a portfolio: country, `ENT` for a portfolio's, and 1 to 128 letters and digits. */

@@ -1,6 +1,6 @@
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
 
-const WARNING = '// Written by `npm run docs` from docs/openapi.json.\n'
+const WARNING = '// Written by `npm run check` from what the services describe.\n'
 /** What a document says to people. */
 const TEXTS = ['description', 'summary', 'example', 'examples']
 const PROBLEM = {
