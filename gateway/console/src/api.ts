@@ -1,5 +1,6 @@
 import { createParley, type ParleyOptions } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
+import { oneAtATime, untilLeft } from './one-at-a-time.ts'
 import { createCookieSession, type Refresh, session } from './session.ts'
 import { createStore } from './store.ts'
 
@@ -31,12 +32,21 @@ const UNAVAILABLE = new Set([502, 503, 504])
 /** What can't be reached: `gateway`, `events`, or the collections whose service is unavailable. */
 export const unreachable = createStore<ReadonlySet<string>>(new Set())
 
-/** Whether the event stream is open at the moment. */
-export const streamIsOpen = createStore(false)
+/** Numbers the openings of the event stream, 0 while it is closed: what was loaded during another may have missed something. */
+export const streamOpening = createStore(0)
 
+/** The event stream is open from here on, with a gap to what it said before. */
+export function beginOpening(): void {
+  streamOpening.set(++openings)
+}
+let openings = 0
+
+/** Tabs share the cookie: one that a tab gets back must not be replaced by an older one that another tab gets later. */
 const refresh: Refresh = async () => {
   try {
-    const response = await reach(new Request('/api/auth/refresh', { method: 'POST' }))
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    const request = new Request('/api/auth/refresh', { method: 'POST', signal })
+    const response = await oneAtATime('refresh', signal, () => reach(request))
     if (response.ok) return (await response.json()) as { accessToken: string }
     return response.status < 500 && response.status !== 429 ? 'ended' : 'unavailable'
   } catch {
@@ -90,10 +100,15 @@ async function request(
     init: object,
   ) => Promise<{ data?: unknown; error?: unknown; response: Response }>
   const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== '')
-  const called = await send(method.toLowerCase(), path, {
-    ...rest,
-    params: { query: Object.fromEntries(given) },
-  })
+  const params = { query: Object.fromEntries(given) }
+  const called = await (isPatient
+    ? untilLeft((left) => {
+        const signal = rest.signal ? AbortSignal.any([rest.signal, left]) : left
+        return oneAtATime('patient', signal, () =>
+          send(method.toLowerCase(), path, { ...rest, params, signal }),
+        )
+      })
+    : send(method.toLowerCase(), path, { ...rest, params }))
   if (!called.response.ok) await succeeded(Promise.resolve(called))
   return called
 }
@@ -103,19 +118,27 @@ async function reach(request: Request): Promise<Response> {
   const { pathname } = new URL(request.url)
   const collection = pathname.split('/').slice(1, 3).join('/')
   clearTimeout(lapses.get(collection))
+  const signal = request.method === 'GET' ? AbortSignal.any([request.signal, left.signal]) : request.signal
   try {
-    const response = await fetch(request, { cache: 'no-store' })
+    const response = await fetch(request, { cache: 'no-store', signal })
     mark('gateway', false)
     if (response.headers.get('content-type')?.startsWith('text/event-stream')) return watched(response)
     if (pathname !== STREAM) mark(collection, UNAVAILABLE.has(response.status))
     return response
   } catch (error) {
-    if (!request.signal.aborted && pathname !== STREAM) mark('gateway', true)
+    if (!signal.aborted && pathname !== STREAM) mark('gateway', true)
     throw error
   } finally {
     if (unreachable.get().has(collection)) lapseLater(collection)
   }
 }
+
+/** Aborted when the page is left: in the back/forward cache its connections would stay, and its timeouts would stand still. */
+let left = new AbortController()
+addEventListener('pagehide', () => left.abort())
+addEventListener('pageshow', () => {
+  left = new AbortController()
+})
 
 const lapses = new Map<string, ReturnType<typeof setTimeout>>()
 
@@ -131,8 +154,8 @@ function lapseLater(name: string): void {
 /** The same stream, whose end is noticed. */
 function watched({ body, status, headers }: Response): Response {
   const reader = body?.getReader()
-  const ended = () => streamIsOpen.set(false)
-  streamIsOpen.set(true)
+  const ended = () => streamOpening.set(0)
+  beginOpening()
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {

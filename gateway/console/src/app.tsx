@@ -17,7 +17,7 @@ import { OverviewPage } from './pages/overview.tsx'
 import { PeoplePage } from './pages/people.tsx'
 import { type Me, may, me } from './rights.ts'
 import { hrefOf, navigate, usePlace } from './router.ts'
-import { session } from './session.ts'
+import { account, session } from './session.ts'
 import { useStore } from './store.ts'
 import { nextTheme, theme } from './theme.ts'
 
@@ -37,6 +37,7 @@ interface PageEntry {
   page: ComponentType<PageProps>
 }
 
+const ASKING_MS = 5_000
 const CONFIGURATION = ['assistant', 'jobs', 'actions', 'configs', 'workflows', 'steps', 'tasks']
 
 const PAGES: readonly PageEntry[] = [
@@ -82,16 +83,11 @@ export function App() {
 /** Says what can't be reached, until it can be reached again. */
 function Banner() {
   const names = useStore(unreachable)
-  const wasUnreachable = names.size > 0
-  useEffect(() => {
-    if (!wasUnreachable) return
-    const timer = setInterval(() => void call('GET', '/health/live').catch(() => undefined), 1_000)
-    return () => clearInterval(timer)
-  }, [wasUnreachable])
   return (
     <div role="status" aria-live="polite">
-      {wasUnreachable && (
+      {names.size > 0 && (
         <p class="banner">
+          <Asking />
           {names.has('gateway')
             ? 'The gateway can’t be reached. What you see may be old; it goes on by itself.'
             : names.size === 1 && names.has('events')
@@ -103,20 +99,31 @@ function Banner() {
   )
 }
 
+/** Asks the gateway whether it is back, one request after another: those that hang would take all connections. */
+function Asking() {
+  const ask = (signal: AbortSignal) =>
+    call('GET', '/health/live', { signal: AbortSignal.any([signal, AbortSignal.timeout(ASKING_MS)]) })
+  useLoad('health', ask, { everyMs: 1_000 })
+  return null
+}
+
 function Shell() {
   const { path, query } = usePlace()
-  const caller = useLoad('me', () => call<Me>('POST', '/api/auth/me'), { everyMs: 60_000 })
+  const caller = useLoad('me', (signal) => call<Me>('POST', '/api/auth/me', { signal }), {
+    everyMs: 60_000,
+  })
   const known = useStore(me)
   useEffect(() => me.set(caller.data), [caller.data])
   useEffect(() => () => me.set(undefined), [])
   const role = known === undefined ? undefined : JSON.stringify(known.role)
+  const signedIn = useStore(account)
   // What the role may read decides whether there is a stream.
   useEffect(() => {
     if (role === undefined) return
     const stop = new AbortController()
-    void followLive(stop.signal)
+    followLive(stop.signal)
     return () => stop.abort()
-  }, [role])
+  }, [role, signedIn])
   if (known === undefined) {
     const { error } = caller
     return <main class="lonely">{error ? <Failure error={error} /> : <Loading />}</main>

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { streamIsOpen, unreachable } from './api.ts'
+import { streamOpening, unreachable } from './api.ts'
 import { type LiveEvent, onLive } from './live.ts'
 import { useStore } from './store.ts'
 
@@ -39,9 +39,10 @@ export function useLoad<T>(
   const loading = useRef<Promise<void>>(undefined)
   const isMissed = useRef(false)
   const isUnreachable = [...useStore(unreachable)].some((name) => name !== 'events')
-  const isLive = useStore(streamIsOpen) && live !== undefined
-  const period = isUnreachable ? WHILE_UNREACHABLE_MS : everyMs && everyMs * (isLive ? LIVE_FACTOR : 1)
-  // `run` asks for the same again.
+  const streamed = useStore(streamOpening)
+  const opening = live === undefined ? 0 : streamed
+  const period = isUnreachable ? WHILE_UNREACHABLE_MS : everyMs && everyMs * (opening > 0 ? LIVE_FACTOR : 1)
+  // `run` asks for the same again, and so does another opening of the stream.
   useEffect(() => {
     const stop = new AbortController()
     const once = async () => {
@@ -64,11 +65,17 @@ export function useLoad<T>(
       if (period !== undefined && !stop.signal.aborted) timer = setTimeout(loop, period)
     }
     void loop()
-    return () => {
+    const end = () => {
       stop.abort()
       clearTimeout(timer)
     }
-  }, [key, period, run])
+    // Before the requests are ended, which is no error then.
+    addEventListener('pagehide', end, { capture: true })
+    return () => {
+      removeEventListener('pagehide', end, { capture: true })
+      end()
+    }
+  }, [key, period, run, opening])
   const reload = useCallback(() => setRun((before) => before + 1), [])
   const reloadAfter = useCallback(async () => {
     // What is under way may take longer than it is to the next event.
@@ -81,8 +88,15 @@ export function useLoad<T>(
     const show = () => {
       if (!document.hidden && isMissed.current) reload()
     }
+    const restore = ({ persisted }: PageTransitionEvent) => {
+      if (persisted) reload()
+    }
     document.addEventListener('visibilitychange', show)
-    return () => document.removeEventListener('visibilitychange', show)
+    addEventListener('pageshow', restore)
+    return () => {
+      document.removeEventListener('visibilitychange', show)
+      removeEventListener('pageshow', restore)
+    }
   }, [reload])
   const put = (data: T) => {
     setState({ key, data })

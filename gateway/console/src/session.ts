@@ -4,6 +4,12 @@ import { createStore } from './store.ts'
 /** Whether somebody is signed in; `unknown` until the cookie was tried. */
 export const session = createStore<'unknown' | 'in' | 'out'>('unknown')
 
+/**
+ * The account whose token goes with the requests. Tabs share a cookie, so it changes where somebody else has signed in in
+ * another tab by the time the token is renewed.
+ */
+export const account = createStore<string | undefined>(undefined)
+
 /** Asks for the next access token with the cookie, which no script reads. */
 export type Refresh = () => Promise<{ accessToken: string } | 'ended' | 'unavailable'>
 
@@ -24,11 +30,13 @@ export function createCookieSession(refresh: Refresh): CookieSession {
   let refreshing: Promise<string | undefined> | undefined
   const begin = (token: string) => {
     accessToken = token
+    account.set(subjectOf(token))
     localStorage.setItem(SIGNED_IN, '1')
     session.set('in')
   }
   const end = () => {
     accessToken = undefined
+    account.set(undefined)
     localStorage.removeItem(SIGNED_IN)
     session.set('out')
   }
@@ -56,5 +64,15 @@ export function createCookieSession(refresh: Refresh): CookieSession {
       if (localStorage.getItem(SIGNED_IN) === null) session.set('out')
       else await renew()
     },
+  }
+}
+
+/** The account that a token was issued to; undefined where it does not say so. */
+function subjectOf(token: string): string | undefined {
+  try {
+    const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')
+    return (JSON.parse(atob(payload)) as { sub?: string }).sub
+  } catch {
+    return undefined
   }
 }

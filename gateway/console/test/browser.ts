@@ -5,8 +5,19 @@ import { type Browser, chromium } from 'playwright-core'
 
 const find = () => findBinary('chromium') ?? findBinary('chromium-browser') ?? findBinary('google-chrome')
 
-/** The machine's Chromium; as root on Debian it is installed where it is missing. */
-export async function startBrowser(): Promise<Browser> {
+/** What Playwright switches off of what people's browsers do with pages that are left or not seen. */
+const ABOUT_PAGES_LEFT = [
+  '--disable-back-forward-cache',
+  '--disable-background-timer-throttling',
+  '--disable-backgrounding-occluded-windows',
+  '--disable-renderer-backgrounding',
+]
+
+/**
+ * The machine's Chromium; as root on Debian it is installed where it is missing. `hasPageCache`: it keeps the pages that
+ * are left in its back/forward cache, as people's browsers do.
+ */
+export async function startBrowser({ hasPageCache = false } = {}): Promise<Browser> {
   if (find() === undefined) {
     const say = (line: string) => console.error(line)
     const { signal } = new AbortController()
@@ -18,5 +29,6 @@ export async function startBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath,
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+    ...(hasPageCache && { ignoreDefaultArgs: ABOUT_PAGES_LEFT }),
   })
 }

@@ -9,12 +9,25 @@ export const PHONE = { width: 360, height: 740 }
 export const DESK = { width: 1440, height: 900 }
 const PAGE_MS = 60_000
 
-/** The processes, a browser and a registered workspace for the tests of a file. `prepare` fills the workspace. */
-export function consoleSystem({ prepare }: { prepare?(started: Started): Promise<void> } = {}) {
+/**
+ * The processes, a browser and a registered workspace for the tests of a file. `prepare` fills the workspace;
+ * `hasPageCache` is the browser's back/forward cache.
+ */
+export function consoleSystem({
+  prepare,
+  hasPageCache = false,
+}: {
+  prepare?(started: Started): Promise<void>
+  hasPageCache?: boolean
+} = {}) {
   let browser: Browser
   let started: Started
   beforeAll(async () => {
-    const [parley, opened] = await Promise.all([startProcesses(), startBrowser(), buildConsole()])
+    const [parley, opened] = await Promise.all([
+      startProcesses(),
+      startBrowser({ hasPageCache }),
+      buildConsole(),
+    ])
     browser = opened
     const { gatewayUrl: url } = parley.system
     started = { parley, url, garden: await register(url, 'garden') }

@@ -1,0 +1,147 @@
+import { pause } from '@parley/client/pause'
+import { beginOpening, parley, streamOpening } from './api.ts'
+import { oneAtATime } from './one-at-a-time.ts'
+import { account } from './session.ts'
+
+interface StreamEvent {
+  id: string
+  event: string
+  data: string
+}
+
+/** What tabs tell each other. */
+type Note = 'asks' | { isOpen: boolean } | StreamEvent
+
+interface Reader {
+  /** Ends it for good. */
+  signal: AbortSignal
+  report(event: StreamEvent): void
+  /** Called whenever the tab begins to follow; the signal is aborted when it stops to for a while. */
+  onFollow(signal: AbortSignal): void
+}
+
+/** As long as the gateway surely has in memory what happened. */
+const RECENT_MS = 60_000
+const HIDDEN_MS = 60_000
+const AGAIN_MS = 5_000
+const BEAT_MS = 15_000
+/** Three beats: the tab that reads the stream is suspended, or gone. */
+const SILENCE_MS = 45_000
+
+/**
+ * Follows the event stream of the account that is signed in. A browser has six connections to a host, so its tabs read
+ * one stream together: whichever holds the lock reads it and tells the others. A tab has no part in it once it is left,
+ * frozen or hidden for a minute, so that it keeps neither connection nor lock; when it is seen again its lists load what
+ * they may have missed. Where the browser has no locks there is no stream, and lists ask by themselves.
+ */
+export function shareStream({ signal, report, onFollow }: Reader): void {
+  const key = account.get()
+  if (key === undefined || navigator.locks === undefined || signal.aborted) return
+  const last = { id: '', at: Number.NEGATIVE_INFINITY }
+  /** A token may be another account's from one request to the next. */
+  const isOurs = () => account.get() === key
+  const heard = (event: StreamEvent) => {
+    if (event.id !== '') Object.assign(last, { id: event.id, at: Date.now() })
+    if (event.event === 'gap') beginOpening()
+    report(event)
+  }
+  const follow = (left: AbortSignal) => {
+    const channel = createChannel({ key, left, heard: (event) => isOurs() && heard(event) })
+    // Nothing else runs in a page that is about to be frozen, and the lock must not be frozen with it.
+    const end = new Promise<void>((resolve) => left.addEventListener('abort', () => resolve()))
+    const read = async () => {
+      while (!left.aborted) {
+        const recent = Date.now() - last.at < RECENT_MS ? { lastEventId: last.id } : {}
+        try {
+          for await (const event of parley.events('/rest/events', { signal: left, ...recent })) {
+            if (!isOurs()) continue
+            channel.notify(event)
+            heard(event)
+          }
+        } catch {
+          // It is opened again below; until then the lists ask by themselves.
+        }
+        await pause(AGAIN_MS, left)
+      }
+    }
+    // The stream of whoever was signed in before has to end first: of a browser there is one in all.
+    const lead = () => channel.lead(() => oneAtATime('events', left, () => Promise.race([read(), end])))
+    oneAtATime(`events.${key}`, left, lead).catch(() => undefined)
+    onFollow(left)
+  }
+  whileInUse(signal, follow)
+}
+
+/** Tells the tabs of an account what is read, and hears it from the one that reads. */
+function createChannel(options: { key: string; left: AbortSignal; heard(event: StreamEvent): void }) {
+  const { key, left, heard } = options
+  const channel = new BroadcastChannel(`parley.events.${key}`)
+  let isLeading = false
+  let silence: ReturnType<typeof setTimeout> | undefined
+  const notify = (note: Note) => {
+    if (!left.aborted) channel.postMessage(note)
+  }
+  const notifyOfState = () => notify({ isOpen: streamOpening.get() > 0 })
+  channel.onmessage = ({ data: note }: MessageEvent<Note>) => {
+    if (left.aborted) return
+    if (isLeading) return note === 'asks' ? notifyOfState() : undefined
+    if (note === 'asks') return
+    clearTimeout(silence)
+    silence = setTimeout(() => streamOpening.set(0), SILENCE_MS)
+    if ('event' in note) heard(note)
+    else if (!note.isOpen) streamOpening.set(0)
+    else if (streamOpening.get() === 0) beginOpening()
+  }
+  left.addEventListener('abort', () => {
+    clearTimeout(silence)
+    channel.close()
+    streamOpening.set(0)
+  })
+  notify('asks')
+  return {
+    notify,
+    /** Runs as the one that the others hear. */
+    async lead(run: () => Promise<void>): Promise<void> {
+      isLeading = true
+      clearTimeout(silence)
+      streamOpening.set(0)
+      notifyOfState()
+      const unsubscribe = streamOpening.subscribe(notifyOfState)
+      const beats = setInterval(notifyOfState, BEAT_MS)
+      try {
+        await run()
+      } finally {
+        clearInterval(beats)
+        unsubscribe()
+      }
+    },
+  }
+}
+
+/** Calls `use` whenever the page is in use until `signal` is aborted; what it is given is aborted when the page is left. */
+function whileInUse(signal: AbortSignal, use: (left: AbortSignal) => void): void {
+  let using: AbortController | undefined
+  let hiding: ReturnType<typeof setTimeout> | undefined
+  const leave = () => {
+    clearTimeout(hiding)
+    using?.abort()
+    using = undefined
+  }
+  const begin = () => {
+    if (using !== undefined) return
+    using = new AbortController()
+    use(using.signal)
+  }
+  const look = () => {
+    clearTimeout(hiding)
+    if (document.hidden) hiding = setTimeout(leave, HIDDEN_MS)
+    else begin()
+  }
+  // Those of the document do not all bubble.
+  const options = { signal, capture: true }
+  for (const name of ['pageshow', 'resume', 'visibilitychange']) addEventListener(name, look, options)
+  for (const name of ['pagehide', 'freeze']) addEventListener(name, leave, options)
+  signal.addEventListener('abort', leave)
+  begin()
+  look()
+}
