@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import type { PendingResponse, ReceivedRequest } from '@parley/shared/exchange'
+import { FairSlots, type SlotLimits } from '@parley/shared/fair-slots'
 import { Problem, sendProblem } from '@parley/shared/problem'
 import { abandon, type CallerClass, classOf } from './forward.ts'
 import { hasArrived } from './upstream-client.ts'
 
-// Small enough that bodies which never end leave half of the upstream connections of their class to others. An
-// account may have as many as it may have requests at a service: a busy caller's bodies come late when it is busy.
-const LIMITS: Record<CallerClass, { perCaller: number; total: number }> = {
-  anonymous: { perCaller: 32, total: 128 },
-  authenticated: { perCaller: 256, total: 256 },
+// Small enough that bodies which never end leave half of the upstream connections of their class to others. A busy
+// workspace may have as many as it may have requests at a service: its bodies come late when it is busy.
+const LIMITS: Record<CallerClass, SlotLimits> = {
+  anonymous: { of: 'unfinished bodies', total: 128, each: [32], protectedMs: 0 },
+  authenticated: { of: 'unfinished bodies', total: 256, protectedMs: 0 },
 }
 /** What has to arrive in each third of the time that a body may take, in bytes. */
 const LEAST_PROGRESS = 1_024
@@ -19,21 +20,23 @@ export type AwaitBody = (req: ReceivedRequest, res: PendingResponse, proceed: ()
 
 /**
  * Lets a request go on when its body has arrived, or as much of it as the connection buffers (64 KiB): until then it
- * takes no connection to a service. Refuses with `rate_limited` a caller with too many unfinished bodies; answers
+ * takes no connection to a service. Refuses with `rate_limited` a caller with too many unfinished bodies; when there are
+ * too many in all, the workspace or address with the most loses its oldest, also where all have one. Answers
  * `body_timeout` and closes the connection when a body takes longer than `timeoutMs`, or when less than 1 KiB of it
  * arrives in a third of that time.
  */
 export function awaitBody({ timeoutMs }: { timeoutMs: number }): AwaitBody {
   const unfinished = {
-    anonymous: createUnfinishedBodies(LIMITS.anonymous),
-    authenticated: createUnfinishedBodies(LIMITS.authenticated),
+    anonymous: new FairSlots(LIMITS.anonymous),
+    authenticated: new FairSlots(LIMITS.authenticated),
   }
   return (req, res, proceed) => {
     // A caller may hang up while its token is looked up: neither the body nor the response closes a second time.
     if (hasArrived(req) || res.destroyed) return proceed()
     const giveUp = () => refuse(req, res)
     const { name, key } = classOf(res)
-    const end = unfinished[name].begin(key, { giveUp })
+    const end = unfinished[name].take(key, giveUp)
+    if (end === undefined) throw unfinished[name].problem(unfinished[name].excess(key))
     const watch = watchProgress(req, { timeoutMs, giveUp })
     const stop = () => {
       clearInterval(watch)
@@ -82,50 +85,4 @@ function refuse(req: ReceivedRequest, res: PendingResponse): void {
   res.setHeader('connection', 'close')
   sendProblem(req, res, new Problem('body_timeout'))
   abandon(res)
-}
-
-/** A body that has not arrived yet. */
-export interface UnfinishedBody {
-  /** Called when it has to make room for others. */
-  giveUp(): void
-}
-
-/** The unfinished bodies of one class of callers. */
-export interface UnfinishedBodies {
-  /**
-   * Counts a body of the caller that `key` names, until the function that it returns is called. Throws `rate_limited`
-   * when that caller has too many. When there are too many in all, the caller with the most loses the oldest of theirs.
-   */
-  begin(key: string, body: UnfinishedBody): () => void
-}
-
-/** At most `perCaller` for each key and `total` for all together. */
-export function createUnfinishedBodies(limits: { perCaller: number; total: number }): UnfinishedBodies {
-  const byCaller = new Map<string, Set<UnfinishedBody>>()
-  let count = 0
-  const end = (key: string, body: UnfinishedBody) => {
-    const own = byCaller.get(key)
-    if (own?.delete(body) !== true) return
-    count--
-    if (own.size === 0) byCaller.delete(key)
-  }
-  const makeRoom = () => {
-    let [most] = byCaller
-    for (const entry of byCaller) if (most === undefined || entry[1].size > most[1].size) most = entry
-    const [oldest] = most?.[1] ?? []
-    if (most === undefined || oldest === undefined) return
-    end(most[0], oldest)
-    oldest.giveUp()
-  }
-  return {
-    begin(key, body) {
-      const own = byCaller.get(key) ?? new Set()
-      if (own.size >= limits.perCaller)
-        throw new Problem('rate_limited', { detail: 'Too many bodies of yours are unfinished.' })
-      if (count >= limits.total) makeRoom()
-      byCaller.set(key, own.add(body))
-      count++
-      return () => end(key, body)
-    },
-  }
 }

@@ -1,4 +1,5 @@
 import type { PendingResponse } from '@parley/shared/exchange'
+import { FairSlots, type SlotLimits } from '@parley/shared/fair-slots'
 import { Problem } from '@parley/shared/problem'
 import { Gauge, type Registry } from 'prom-client'
 import { type Callers, type Forgettable, isTouched, type KnownCaller, timesSeen } from './callers.ts'
@@ -7,7 +8,10 @@ import { setResponseHeaders } from './outgoing-headers.ts'
 
 /** The event streams that are open at this gateway, each with the caller that it was opened for. */
 export interface EventStreams {
-  /** Counts a stream until its response closes. Throws `too_many_streams` and, beyond what the gateway takes, `unavailable`. */
+  /**
+   * Counts a stream until its response closes. Where the gateway takes no more, one of the workspace that has most ends
+   * for it. Throws `too_many_streams`, and `unavailable` where there is none to end.
+   */
   begin(stream: { token: string; known: KnownCaller; res: PendingResponse }): void
   /** Ends those whose caller a change concerns. */
   forget(changes: readonly Forgettable[]): void
@@ -20,6 +24,13 @@ export interface EventStreams {
 
 const MAX_STREAMS = 5_000
 const MAX_OF_TOKEN = 20
+const LIMITS: SlotLimits = {
+  of: 'event streams',
+  total: MAX_STREAMS,
+  // Of a workspace, of an account, of a token.
+  each: [MAX_STREAMS, MAX_STREAMS, MAX_OF_TOKEN],
+  protectedMs: 60_000,
+}
 /** A stream ends within 2 s of its token, as of a revocation. */
 const SWEEP_MS = 500
 /** Whoever does not read gets no end. */
@@ -44,13 +55,8 @@ export function createEventStreams({
   registry: Registry
 }): EventStreams {
   const streams = new Set<Stream>()
-  const ofToken = new Map<string, number>()
+  const slots = new FairSlots(LIMITS)
   let isEnding = false
-  const count = (token: string, change: 1 | -1) => {
-    const next = (ofToken.get(token) ?? 0) + change
-    if (next > 0) ofToken.set(token, next)
-    else ofToken.delete(token)
-  }
   const endAll = () => {
     for (const { res } of streams) end(res)
   }
@@ -73,15 +79,17 @@ export function createEventStreams({
     begin({ token, known, res }) {
       // Its response has closed while the token was being looked up, and closes no second time.
       if (res.destroyed) return
-      if ((ofToken.get(token) ?? 0) >= MAX_OF_TOKEN) throw new Problem('too_many_streams')
-      if (isEnding || streams.size >= MAX_STREAMS)
-        throw new Problem('unavailable', { detail: 'Too many event streams are open.' })
+      if (isEnding) throw tooMany()
+      const { workspace, account } = known.caller
+      const key = [workspace._id, account._id, token]
+      const release = slots.take(key, () => end(res))
+      if (release === undefined)
+        throw slots.excess(key) === 'own' ? new Problem('too_many_streams') : tooMany()
       const stream = { token, known, res, isConfirming: false }
       streams.add(stream)
-      count(token, 1)
       res.once('close', () => {
         streams.delete(stream)
-        count(token, -1)
+        release()
       })
     },
     forget(changes) {
@@ -97,6 +105,8 @@ export function createEventStreams({
     close: () => clearInterval(sweep),
   }
 }
+
+const tooMany = (): Problem => new Problem('unavailable', { detail: 'Too many event streams are open.' })
 
 const hasEnded = ({ known }: Stream): boolean => performance.now() >= known.usableUntil
 

@@ -1,5 +1,6 @@
 import { addressKey } from '@parley/shared/addresses'
 import type { PendingResponse, ReceivedRequest } from '@parley/shared/exchange'
+import { FairSlots, type SlotKey, type SlotLimits } from '@parley/shared/fair-slots'
 import type { Caller } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
 import { Problem, sendProblem } from '@parley/shared/problem'
@@ -8,7 +9,6 @@ import { createProxyMiddleware, type Plugin } from 'http-proxy-middleware'
 import type { Instances } from './instances.ts'
 import { outgoingHeaders } from './outgoing-headers.ts'
 import { createUpstreamClient, type UpstreamClient } from './upstream-client.ts'
-import { createUpstreamSlots, type SlotLimits, type UpstreamSlots } from './upstream-slots.ts'
 
 /** What the earlier steps pass to {@link forwarding}. */
 export interface Forwarding {
@@ -32,16 +32,23 @@ export type CallerClass = 'anonymous' | 'authenticated'
 const WAIT_MS = 10_000
 /** An event stream has a comment every 15 s. */
 const STREAM_SILENCE_MS = 60_000
-// Each class has its own, so that requests without a token can't block requests with one.
+// Each class has its own, so that requests without a token can't block requests with one. Who is alone, an address or a
+// workspace, has a third: what it is spared of is there for whoever comes, however slow its requests are.
 const LIMITS: Record<CallerClass, SlotLimits> = {
-  anonymous: { total: 256, perCaller: 192, waiting: 1_024, waitingPerCaller: 512, waitMs: WAIT_MS },
-  authenticated: { total: 512, perCaller: 256, waiting: 2_048, waitingPerCaller: 1_024, waitMs: WAIT_MS },
+  anonymous: {
+    ...{ of: 'requests', total: 576, each: [192], spare: 2 },
+    queue: { total: 1_024, each: 512, ms: WAIT_MS },
+  },
+  authenticated: {
+    ...{ of: 'requests', total: 768, each: [256, 192], spare: 2 },
+    queue: { total: 2_048, each: 1_024, ms: WAIT_MS },
+  },
 }
 
 /**
  * Streams a request to `res.locals.forwarding.target` and the response back. A service that can't be reached is 503,
  * one that is silent for `timeoutMs` 504; a response that breaks off cuts the caller's connection. Where a service has
- * no room for a request within 10 s, that is 429 when the caller's own requests are what fills it, else 503. Event
+ * no room for a request within 10 s, that is 429 when those of the caller's workspace are what fills it, else 503. Event
  * streams take no such room, and have connections of their own.
  */
 export function forwarding(options: {
@@ -68,7 +75,8 @@ export function forwarding(options: {
         void proxy(req, res, refuse)
       }
       if (res.locals.isStream === true) return go(() => undefined)
-      slotsOf(forwardingOf(res).instances, name).take(key, { go, refuse })
+      const slots = slotsOf(forwardingOf(res).instances, name)
+      slots.wait(key, { go, refuse: (excess) => refuse(slots.problem(excess)) })
     },
     close: async () => {
       await Promise.all([client.close(), streams.close()])
@@ -95,24 +103,26 @@ function through(
   }
 }
 
-/** The caller whose share of the limits a request takes: an API token, an account or an address. */
-export function classOf({ locals }: { locals: Record<string, unknown> }): { name: CallerClass; key: string } {
+/** Whose share of the limits a request takes: a workspace's, and in it an account's, or an address's. */
+export function classOf({ locals }: { locals: Record<string, unknown> }): {
+  name: CallerClass
+  key: SlotKey
+} {
   const caller = locals.caller as Caller | undefined
   if (caller === undefined)
-    return { name: 'anonymous', key: addressKey((locals.forwarding as { address: string }).address) }
-  const { token, account } = caller
-  return { name: 'authenticated', key: token === undefined ? `account ${account._id}` : `token ${token}` }
+    return { name: 'anonymous', key: [addressKey((locals.forwarding as { address: string }).address)] }
+  return { name: 'authenticated', key: [caller.workspace._id, caller.account._id] }
 }
 
 /** The slots of each class at each service. */
-function slotsByService(): (service: object, name: CallerClass) => UpstreamSlots {
-  const slots = new WeakMap<object, Record<CallerClass, UpstreamSlots>>()
+function slotsByService(): (service: object, name: CallerClass) => FairSlots {
+  const slots = new WeakMap<object, Record<CallerClass, FairSlots>>()
   return (service, name) => {
     let own = slots.get(service)
     if (own === undefined) {
       own = {
-        anonymous: createUpstreamSlots(LIMITS.anonymous),
-        authenticated: createUpstreamSlots(LIMITS.authenticated),
+        anonymous: new FairSlots(LIMITS.anonymous),
+        authenticated: new FairSlots(LIMITS.authenticated),
       }
       slots.set(service, own)
     }

@@ -1,4 +1,5 @@
-import { connect } from 'node:net'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { connect, Socket } from 'node:net'
 import { afterEach, expect, test } from '@jest/globals'
 import { listen } from '@parley/local/testing/service-under-test'
 import { waitUntil } from '@parley/local/wait-until'
@@ -13,7 +14,8 @@ afterEach(async () => {
   closing = []
 })
 
-const knownUntil = (usableUntil: number) => ({ usableUntil }) as KnownCaller
+const knownUntil = (usableUntil: number, workspace = 1, account = 1) =>
+  ({ usableUntil, caller: { workspace: { _id: workspace }, account: { _id: account } } }) as KnownCaller
 
 /** Streams whose callers identity confirms as `resolve` says, and one that is open until `usableUntil`. */
 async function openStream(resolve: (token: string) => Promise<KnownCaller>, usableUntil: number) {
@@ -124,4 +126,33 @@ test('a stream whose reader hung up before its token was known is not counted', 
   }
   expect(await registry.metrics()).toContain('parley_event_streams 0')
   expect((await fetch(server.url)).status).toBe(200)
+})
+
+test('where all places are taken, a workspace that has fewer ends the oldest stream of the one that has most', async () => {
+  const registry = new Registry()
+  const streams = createEventStreams({ callers: { resolve: async () => knownUntil(1e12) }, registry })
+  closing.push(async () => streams.close())
+  const begin = (workspace: number, account: number, token: string) => {
+    const plain = new ServerResponse(new IncomingMessage(new Socket()))
+    const res: PendingResponse = Object.assign(plain, { locals: { abandon: () => undefined } })
+    streams.begin({ token, known: knownUntil(1e12, workspace, account), res })
+    return res
+  }
+  const eve = Array.from({ length: 5_000 }, (_, n) =>
+    begin(1, Math.floor(n / 2_500), `t${Math.floor(n / 20)}`),
+  )
+  const others = [2, 3, 4].map((workspace) => begin(workspace, 9, `${workspace}`))
+  const ended = eve.flatMap((res, n) => (res.writableEnded ? [n] : []))
+  expect([ended, others.map(({ writableEnded }) => writableEnded)]).toEqual([
+    [0, 20, 2_500],
+    [false, false, false],
+  ])
+  // In its own workspace an account takes from the account that has most, and a token from another token.
+  const more = [begin(1, 2, 'a third account'), begin(1, 0, 'another token')]
+  expect(() => Array.from({ length: 21 }, () => begin(1, 2, 'a third account'))).toThrow(
+    expect.objectContaining({ code: 'too_many_streams' }),
+  )
+  for (const res of [...eve, ...others, ...more]) res.emit('close')
+  for (const res of eve) res.emit('close')
+  expect(await registry.metrics()).toContain('parley_event_streams 19')
 })

@@ -71,11 +71,35 @@ test('unfinished bodies of one account are bounded, and another account posts me
   expect(status).toBe(200)
 })
 
+test('unfinished bodies of one workspace, by whatever tokens, give way to another workspace', async () => {
+  const headersOf = (token: string) => `Authorization: Bearer ${token}\r\n`
+  const eve = (await gateway.system.register()).accessToken
+  const tokens = await Promise.all(
+    Array.from({ length: 8 }, async (_, n) => {
+      const body = { name: `t${n}`, role: 'WORKSPACE_ADMIN' }
+      return (await gateway.system.call('POST', '/api/auth/tokens', { token: eve, body })).json
+        .token as string
+    }),
+  )
+  const attack = tokens.flatMap((token) =>
+    Array.from({ length: 40 }, () => begin(post('/api/hooks/whatsapp', 99, '{', headersOf(token)))),
+  )
+  const refused = () => responded(attack).length === 320 - 256
+  expect(await waitUntil(refused, { timeoutMs: 30_000, intervalMs: 20 })).toBe(true)
+  expect(new Set(responded(attack))).toEqual(new Set([429]))
+  const { socket, received } = begin(post('/api/hooks/whatsapp', 2, '{', headersOf(gateway.token)))
+  const preempted = () => responded(attack).includes(408)
+  expect(await waitUntil(preempted, { timeoutMs: 30_000, intervalMs: 20 })).toBe(true)
+  socket.write('}')
+  expect(await waitUntil(() => received() !== '', { timeoutMs: 30_000, intervalMs: 5 })).toBe(true)
+  expect([statusOf(received()), responded(attack).length]).toEqual([200, 320 - 256 + 1])
+})
+
 test('bodies of callers who hung up before their token was known are not counted', async () => {
   const wait = awaitBody({ timeoutMs: 600_000 })
   let begun = 0
   const receive = (req: IncomingMessage, res: PendingResponse) => {
-    res.locals.caller = { account: { _id: 1 } }
+    res.locals.caller = { workspace: { _id: 1 }, account: { _id: 1 } }
     try {
       wait(req, res, () => res.end())
     } catch {
@@ -90,7 +114,7 @@ test('bodies of callers who hung up before their token was known are not counted
     for (const one of [req, res]) one.once('close', () => --left === 0 && receive(req, res))
   })
   try {
-    // As many as one account may have.
+    // As many as one workspace may have.
     for (let n = 1; n <= 256; n++) {
       const { socket } = begin(post('/gone', 99, '{'), server.url)
       socket.write('', () => socket.destroy())

@@ -98,6 +98,11 @@ export const errors = {
     title: 'Other documents still refer to this one',
     help: '`referrers` lists them. Change those first, or add `?force=true`, which leaves references that dangle.',
   },
+  too_many_tokens: {
+    status: 409,
+    title: 'The workspace has as many API tokens as it may have',
+    help: 'A workspace may have 100 API tokens that are neither revoked nor expired. End one that is not used: `GET /api/auth/tokens` says when each was used last.',
+  },
   several_channels: {
     status: 409,
     title: 'Several channels have a thread of this external id',
@@ -160,8 +165,8 @@ export const errors = {
   },
   too_many_streams: {
     status: 429,
-    title: 'Too many event streams are open with this token',
-    help: 'A token may have 20 event streams open at a gateway. Close one, or follow `/rest/events` in place of many threads.',
+    title: 'Too many event streams are open',
+    help: 'A token may have 20 event streams open at a gateway; where a gateway has as many as it takes, its workspace has its share of them. Close one, or follow `/rest/events` in place of many threads.',
   },
   headers_too_large: {
     status: 431,

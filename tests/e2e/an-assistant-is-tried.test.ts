@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Parsed } from '@parley/local/testing/service-under-test'
+import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 import { type AssistantSystem, startAssistantSystem } from './assistant-system.ts'
 import { type Clinic, openClinic } from './clinic.ts'
 
@@ -111,6 +111,22 @@ describe('POST /rest/assistant/{id}/try', () => {
     const refused = await tried({ messages: person('When?'), tools: 'call' })
     expect(refused.json).toMatchObject({ state: 'dead', turns: [] })
     expect(JSON.stringify(refused.json)).not.toContain('the-key')
+  })
+
+  test('is bounded for a workspace whose model hangs, and answers another one at once', async () => {
+    await clinic.script({ text: 'At last.', delayMs: 7_000, times: 8 })
+    const body = { messages: person('When?'), tools: 'describe' }
+    const slow = Array.from({ length: 20 }, () => tried(body))
+    // What is beyond the 8 that run and the 8 that wait.
+    expect((await Promise.race(slow)).json).toMatchObject({ code: 'rate_limited' })
+    await eventually(async () => ((await clinic.requests()).length === 8 ? true : undefined))
+    const began = performance.now()
+    const { status, json } = await post('/rest/assistant/1/try', body, other)
+    expect([status, json.state]).toEqual([200, 'done'])
+    expect(performance.now() - began).toBeLessThan(3_000)
+    const statuses = (await Promise.all(slow)).map((one) => one.status)
+    expect(statuses.filter((one) => one === 200)).toHaveLength(8)
+    expect(new Set(statuses)).toEqual(new Set([200, 429]))
   })
 
   test('shows that it is at work where the model takes long, so that nobody cuts the connection', async () => {

@@ -109,6 +109,71 @@ describe('GET /rest/messages/{id}/media', () => {
   })
 })
 
+describe('media that take long to fetch', () => {
+  let world: DispatchWorld
+  let slow: Listening
+  const asked: string[] = []
+
+  beforeAll(async () => {
+    slow = await listen((req, res) => {
+      asked.push(`${req.url}`)
+      // One that is quick says where the bytes are, and has them.
+      if (`${req.url}`.endsWith('/quick'))
+        return void res
+          .setHeader('content-type', 'application/json')
+          .end(JSON.stringify({ url: `${slow.url}/bytes`, mime_type: 'image/png' }))
+      if (`${req.url}`.endsWith('/bytes')) return void res.end(PNG)
+      res.writeHead(200).write(' ')
+    })
+    world = await startDispatchWorld()
+    const channel = {
+      ...{ name: '', description: '', hook: 'whatsapp', callback: 'whatsapp', extId: 'line' },
+      handlerUrl: 'native:agents/none',
+      config: { phoneNumberId: '1', accessToken: 't', apiUrl: slow.url },
+    }
+    const rpc = { ...channel, hook: 'rpc', extId: 'rpc' }
+    for (const [at, workspace] of [world.workspace, world.workspace + 1].entries()) {
+      await world.putChannel(10 + at, channel, { workspace })
+      await world.putChannel(20 + at, rpc, { workspace })
+    }
+  })
+  afterAll(async () => {
+    await world.close()
+    await slow.close()
+  })
+
+  async function store(id: string, message: object, options: { workspace: number; source: 'api' | 'meta' }) {
+    await world.post(id, { extId: 'line', user: {}, thread: {}, answer: {}, ...message }, options)
+    const { workspace } = options
+    await eventually(async () =>
+      (await world.get(`/rest/messages/${id}`, { workspace })).status === 200 ? true : undefined,
+    )
+  }
+
+  test('take no room from another workspace, and none from what is in the message itself', async () => {
+    const [eve, bob] = [world.workspace, world.workspace + 1]
+    const image = (id: string) => ({ meta: { type: 'image', image: { id } } })
+    await store('eve', image('hangs'), { workspace: eve, source: 'meta' })
+    await store('bob', image('quick'), { workspace: bob, source: 'meta' })
+    const audio = Buffer.from('OggS').toString('base64')
+    await store('inline', { audio }, { workspace: eve, source: 'api' })
+    const eves = Array.from({ length: 40 }, () => world.bytes('/rest/messages/eve/media'))
+    await eventually(async () =>
+      asked.filter((url) => url.endsWith('/hangs')).length >= 8 ? true : undefined,
+    )
+    const began = performance.now()
+    for (let n = 0; n < 10; n++) {
+      const own = await world.bytes('/rest/messages/bob/media', { workspace: bob })
+      expect([own.status, own.bytes]).toEqual([200, PNG])
+      expect((await world.bytes('/rest/messages/inline/audio')).status).toBe(200)
+    }
+    expect(performance.now() - began).toBeLessThan(3_000)
+    const statuses = (await Promise.all(eves)).map(({ status }) => status)
+    expect(new Set(statuses)).toEqual(new Set([429, 504]))
+    expect(asked.filter((url) => url.endsWith('/hangs')).length).toBeLessThan(40)
+  })
+})
+
 test('a type that a browser runs is handed out as bytes of no type', () => {
   for (const type of ['text/html', 'image/svg+xml', 'application/xhtml+xml', 'application/javascript'])
     expect(safeType(type)).toBeUndefined()

@@ -49,7 +49,7 @@ export function slowDownByAddress({ requests, waitingRoom }: Throttles): Request
 }
 
 /** By what the address of a request is counted, as the gateway reports it. */
-function addressOf(req: Request): string {
+export function addressOf(req: Request): string {
   return addressKey(String(req.headers['x-forwarded-for'] ?? req.socket.remoteAddress))
 }
 

@@ -141,3 +141,39 @@ test('lists come in pages', async () => {
   const path = `${PATH}/01`
   expect((await identity.callWith(owner.accessToken, 'DELETE', path)).json.code).toBe('invalid_id')
 })
+
+describe('the API tokens of a workspace', () => {
+  test('are at most 100 that are neither revoked nor expired, also where they are made at once', async () => {
+    const owner = await identity.register()
+    const tokens = identity.database.collection<{ _id: number; [field: string]: unknown }>('apiTokens')
+    const make = (role: string) => create({ name: 'x', role }, owner.accessToken)
+    const made = (await make('VIEWER')).json
+    const stored = await tokens.findOne({ _id: made._id })
+    const documentOf = (n: number, fields: object) => ({
+      ...{ ...stored, hash: `${owner._id} ${n}`, ...fields },
+      _id: -owner._id * 1_000 - n,
+    })
+    const past = { expiresAt: new Date(Date.now() - 1) }
+    const future = { expiresAt: new Date(Date.now() + 60_000) }
+    await tokens.insertMany(Array.from({ length: 120 }, (_, n) => documentOf(n, past)))
+    await tokens.insertMany(
+      Array.from({ length: 94 }, (_, n) => documentOf(200 + n, n % 2 ? future : { expiresAt: undefined })),
+      {
+        ignoreUndefined: true,
+      },
+    )
+    // Of several roles, which is what else they might conflict over.
+    const roles = ['VIEWER', 'MEMBER', 'PROVIDER', 'WORKSPACE_ADMIN']
+    const responses = await Promise.all(Array.from({ length: 12 }, (_, n) => make(roles[n % 4] as string)))
+    const codes = responses.map(({ status, json }) => (status === 200 ? 200 : [status, json.code].join(' ')))
+    expect(codes.toSorted()).toEqual([
+      ...Array<number>(5).fill(200),
+      ...Array<string>(7).fill('409 too_many_tokens'),
+    ])
+    expect((await make('VIEWER')).json.code).toBe('too_many_tokens')
+    expect((await me(made.token)).status).toBe(200)
+    await identity.callWith(owner.accessToken, 'DELETE', `${PATH}/${made._id}`)
+    expect((await make('VIEWER')).status).toBe(200)
+    expect((await create({ name: 'x', role: 'VIEWER' })).status).toBe(200)
+  })
+})

@@ -4,7 +4,7 @@ import { makeServiceKeys, namedSecret, startService } from '@parley/local/testin
 import { startedForTests } from '@parley/local/testing/started-for-tests'
 import { buildApp } from '../src/app.ts'
 import { identityConfig } from '../src/config.ts'
-import { HashPool } from '../src/passwords/passwords.ts'
+import { createPasswords, HashPool } from '../src/passwords/passwords.ts'
 import { newRegistration } from './identity-server.ts'
 
 const keys = makeServiceKeys()
@@ -24,9 +24,11 @@ const start = (environment: Record<string, string>) =>
     servers: 'unavailable',
   })
 const identity = startedForTests(() => start(ENVIRONMENT))
-const pool = startedForTests(async () => {
-  const own = new HashPool()
-  return { hash: own.hash.bind(own), close: () => own.close() }
+const hashing = startedForTests(async () => {
+  const pool = new HashPool()
+  const peppers = { current: { id: 'p', secret: Buffer.alloc(32) }, secret: () => undefined }
+  const hash = createPasswords({ peppers, cost: 5, pool }).hash
+  return { hash, close: () => pool.close() }
 })
 const call = (method: string, path: string, body?: object) => sendJson(identity.url + path, method, { body })
 
@@ -55,13 +57,24 @@ test('a flood of passwords is refused and does not stall the event loop', async 
     slowest = Math.max(slowest, performance.now() - last)
     last = performance.now()
   }, 5)
-  const settled = await Promise.allSettled(Array.from({ length: 300 }, () => pool.hash('x', 7)))
+  const settled = await Promise.allSettled(
+    Array.from({ length: 300 }, () => hashing.hash('x', ['192.0.2.1'])),
+  )
   clearInterval(ticker)
   const refused = settled.filter(({ status }) => status === 'rejected')
   expect(refused.length).toBeGreaterThan(10)
-  for (const { reason } of refused as PromiseRejectedResult[]) expect(reason.code).toBe('unavailable')
+  for (const { reason } of refused as PromiseRejectedResult[]) expect(reason.code).toBe('rate_limited')
   expect(settled.length - refused.length).toBeGreaterThanOrEqual(256)
   expect(slowest).toBeLessThan(1_500)
+})
+
+test('passwords of one address are hashed in turns with those of others', async () => {
+  const sequence: string[] = []
+  const hash = (by: string) => hashing.hash('x', [by]).then(() => sequence.push(by))
+  const flood = Promise.all(Array.from({ length: 200 }, () => hash('192.0.2.1')))
+  await Promise.all([hash('192.0.2.2'), hash('192.0.2.3')])
+  expect(sequence.length).toBeLessThan(20)
+  await flood
 })
 
 test('what would be unsafe in production is refused', async () => {

@@ -1,3 +1,4 @@
+import { FairSlots } from '@parley/shared/fair-slots'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
 
@@ -25,7 +26,7 @@ export interface Deltas {
 
 const GATHER_MS = 50
 const MAX_CHARACTERS = 8 * 1024
-const MAX_IN_FLIGHT = 1_000
+const IN_FLIGHT = { of: 'deltas', total: 1_000, spare: 1 }
 
 /** The channel of Redis that the deltas of a workspace go through; instances of one database share it. */
 export const deltaChannel = (database: string, workspace: number): string =>
@@ -33,12 +34,12 @@ export const deltaChannel = (database: string, workspace: number): string =>
 
 /** Publishes to Redis what came in 50 ms together. What Redis does not take, or not fast enough, is dropped. */
 export function createDeltas({ redis, database }: { redis: Redis; database: string }): Deltas {
-  let inFlight = 0
+  const slots = new FairSlots(IN_FLIGHT)
   const publish = async (workspace: number, delta: Delta) => {
-    if (inFlight >= MAX_IN_FLIGHT) return
-    inFlight++
+    const release = slots.take([workspace])
+    if (release === undefined) return
     await redis.publish(deltaChannel(database, workspace), JSON.stringify(delta)).catch(() => undefined)
-    inFlight--
+    release()
   }
   return {
     begin({ workspace, ...of }) {

@@ -1,3 +1,4 @@
+import { FairSlots } from '@parley/shared/fair-slots'
 import type { WebhookMessage } from '@parley/shared/message'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { Channel } from './channels.ts'
@@ -8,8 +9,8 @@ import { channelConfig, sendUrl } from './whatsapp.ts'
 const AGAIN_MS = 20_000
 const TIMEOUT_MS = 5_000
 const MAX_RESPONSE_BYTES = 16 * 1024
-/** More are not shown. */
-const MAX_IN_FLIGHT = 64
+/** More are not shown. One workspace alone has 64. */
+const IN_FLIGHT = { of: 'typing indicators', total: 192, spare: 2 }
 const MAX_ID_CHARACTERS = 512
 
 /**
@@ -17,26 +18,27 @@ const MAX_ID_CHARACTERS = 512
  * Nobody waits for it, and one that fails is not repeated.
  */
 export type ShowTyping = (
-  call: { channel: Channel; record: Pick<MessageRecord, 'source'>; message: WebhookMessage },
+  call: { channel: Channel; record: Pick<MessageRecord, 'source' | 'workspace'>; message: WebhookMessage },
   settled: Promise<void>,
 ) => void
 
 /** Shows it in WhatsApp, for what came from Meta on a channel whose `config.typing` is not false. */
 export function createShowTyping(http: Pick<HttpClient, 'post'>): ShowTyping {
-  let inFlight = 0
-  const post = (request: Parameters<HttpClient['post']>[0]) => {
-    if (inFlight >= MAX_IN_FLIGHT) return
-    inFlight++
+  const slots = new FairSlots(IN_FLIGHT)
+  const post = (workspace: number, request: Parameters<HttpClient['post']>[0]) => {
+    const release = slots.take([workspace])
+    if (release === undefined) return
     void http
       .post(request)
       .catch(() => {})
-      .finally(() => inFlight--)
+      .finally(release)
   }
   return ({ channel, record, message }, settled) => {
     const request = record.source === 'meta' ? requestOf(channel, message) : undefined
     if (request === undefined) return
-    post(request)
-    const timer = setInterval(() => post(request), AGAIN_MS)
+    const { workspace } = record
+    post(workspace, request)
+    const timer = setInterval(() => post(workspace, request), AGAIN_MS)
     void settled.finally(() => clearInterval(timer))
   }
 }

@@ -1,3 +1,4 @@
+import type { FairSlots, Release } from '@parley/shared/fair-slots'
 import type { Log } from '@parley/shared/log'
 import type { CallEnd } from '../channels/endpoints/circuit-breaker.ts'
 import { type Delivery, settleDelivery, withDeliveryAttempt } from '../message/delivery.ts'
@@ -11,28 +12,24 @@ import type { Subscription } from './subscriptions.ts'
 /** Identity, or the database, is unavailable. */
 const UNAVAILABLE_MS = 1_000
 
-/** Room that all shards of an instance share. */
-export interface Room {
-  take(): boolean
-  leave(): void
-}
-
 export interface DeliverBatchOptions {
   collections: Pick<EventCollections, 'deliveries'>
   readable: Readable
   post: PostEvent
   mark: MarkReceiver
-  room: Room
+  /** Shared by all shards of an instance, and by all workspaces. */
+  slots: Pick<FairSlots, 'take'>
   retentionMs: number
   /** Milliseconds since the epoch. */
   now: () => number
   log: Log
 }
 
-/** A delivery that has its room, and that the circuit breaker of its receiver let pass: both have to be given back. */
+/** A delivery that has its slot, and that the circuit breaker of its receiver let pass: both have to be given back. */
 export interface Entered {
   delivery: Delivery
   end(end: CallEnd): boolean
+  release: Release
 }
 
 /** Deliveries to one receiver that leave together. */
@@ -52,7 +49,7 @@ export interface Batch {
  * leave; neither does what the account of the subscription may not read. Never rejects: what fails here is tried again.
  */
 export async function deliverBatch(options: DeliverBatchOptions, batch: Batch): Promise<void> {
-  const { log, room } = options
+  const { log } = options
   let sendable: Sendable
   try {
     sendable = await sendableOf(options, batch)
@@ -65,7 +62,7 @@ export async function deliverBatch(options: DeliverBatchOptions, batch: Batch): 
     batch.entered.map(async (entered) => {
       await deliverEntered(options, batch, { ...entered, sendable })
       receiver.settled(entered.delivery)
-      room.leave()
+      entered.release()
       settled()
     }),
   )
@@ -92,19 +89,19 @@ async function sendableOf(
 }
 
 /** In their order; nothing has left. */
-function putBack({ room, now }: DeliverBatchOptions, { receiver, entered }: Batch): void {
+function putBack({ now }: DeliverBatchOptions, { receiver, entered }: Batch): void {
   receiver.pausedUntil = now() + UNAVAILABLE_MS
-  for (const { delivery, end } of entered.toReversed()) {
+  for (const { delivery, end, release } of entered.toReversed()) {
     end('unknown')
     receiver.putBack(delivery)
-    room.leave()
+    release()
   }
 }
 
 async function deliverEntered(
   options: DeliverBatchOptions,
   { receiver, subscription, isLeased, signal }: Batch,
-  { delivery, end, sendable }: Entered & { sendable: Sendable },
+  { delivery, end, sendable }: Pick<Entered, 'delivery' | 'end'> & { sendable: Sendable },
 ): Promise<void> {
   const { log, now } = options
   try {
@@ -126,7 +123,7 @@ async function deliverEntered(
 async function deliverOne(
   options: DeliverBatchOptions,
   { receiver, subscription, signal }: Pick<Batch, 'receiver' | 'subscription' | 'signal'>,
-  { delivery, end }: Entered,
+  { delivery, end }: Pick<Entered, 'delivery' | 'end'>,
 ): Promise<void> {
   const { post, mark } = options
   const posted = await post(delivery, subscription, signal)

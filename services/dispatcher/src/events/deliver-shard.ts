@@ -121,7 +121,7 @@ class ShardWorker {
   async #deliverNext(receiver: Receiver, subscription: Subscription): Promise<boolean> {
     if (!receiver.hasRoom || receiver.pausedUntil > this.#options.now()) return false
     await readDeliveries(this.#reading(), receiver)
-    const entered = this.#enter(receiver)
+    const entered = this.#enter(receiver, subscription)
     if (entered.length === 0) return false
     const { signal } = this.#brokenOff
     const batch = { receiver, subscription, entered, signal, isLeased: this.#isLeased }
@@ -129,22 +129,23 @@ class ShardWorker {
     return true
   }
 
-  /** What may leave now: there is room, the circuit breaker lets it pass, and nothing before it is in flight. */
-  #enter(receiver: Receiver): Entered[] {
-    const { room } = this.#options
+  /** What may leave now: there is a slot, the circuit breaker lets it pass, and nothing before it is in flight. */
+  #enter(receiver: Receiver, { workspace }: Subscription): Entered[] {
     const all: Entered[] = []
-    while (receiver.buffer.length > 0 && receiver.hasRoom && room.take()) {
+    while (receiver.buffer.length > 0 && receiver.hasRoom) {
+      const release = this.#options.slots.take([workspace])
+      if (release === undefined) break
       const entered = this.#enterOne(receiver)
       if (entered === undefined) {
-        room.leave()
+        release()
         break
       }
-      all.push(entered)
+      all.push({ ...entered, release })
     }
     return all
   }
 
-  #enterOne(receiver: Receiver): Entered | undefined {
+  #enterOne(receiver: Receiver): Omit<Entered, 'release'> | undefined {
     const entry = receiver.breaker.enter()
     if (entry.kind === 'refused') {
       // A probe mostly ends long before the time that it may take, and then the breaker is closed.

@@ -3,6 +3,7 @@ import type { Replica } from '@parley/shared/config-replica/replica'
 import type { DocumentReplica, ReplicaStore } from '@parley/shared/config-replica/replica-store'
 import { configurationDocument } from '@parley/shared/config-replica/replica-store'
 import { every } from '@parley/shared/every'
+import { FairSlots } from '@parley/shared/fair-slots'
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { Log } from '@parley/shared/log'
 import type { Consumer } from '@parley/shared/messaging/consumer'
@@ -16,7 +17,6 @@ import type { ThreadRecord } from '../message/thread-record.ts'
 import type { Instance } from '../store/collections.ts'
 import type { EventCollections } from '../store/event-collections.ts'
 import { consumeChanges } from './consume-changes.ts'
-import type { Room } from './deliver-batch.ts'
 import { deliverShard } from './deliver-shard.ts'
 import { createInsertDeliveries, type InsertDeliveries } from './insert-deliveries.ts'
 import { createMarkReceiver } from './mark-receiver.ts'
@@ -27,8 +27,8 @@ import { createReadable } from './readable.ts'
 import { startShards } from './shards.ts'
 import { followSubscriptions, type Subscriptions } from './subscriptions.ts'
 
-/** Deliveries in flight in one instance, of all subscriptions. */
-const IN_FLIGHT = 128
+/** Deliveries in flight in one instance, of all subscriptions. One workspace alone has 128. */
+const IN_FLIGHT = { of: 'deliveries', total: 384, spare: 2 }
 const MAX_COUNTED = 10_000
 const COUNT_MS = 5_000
 const ALIVE_MS = 10_000
@@ -85,7 +85,7 @@ export function startEvents(options: {
   })
   const markSubscription = createMarkSubscription({ configuration, log })
   const deliver = {
-    ...{ collections, subscriptions, retentionMs, now, log, room: createRoom(IN_FLIGHT) },
+    ...{ collections, subscriptions, retentionMs, now, log, slots: new FairSlots(IN_FLIGHT) },
     readable: createReadable({ identity, authorizer, messages, threads }),
     post: createPostEvent({ http, secrets, now }),
     markSubscription,
@@ -124,18 +124,6 @@ async function countWaiting(
     deliveries.countDocuments({ shard, due: { $exists: true } }, { limit, maxTimeMS: COUNT_MS }),
   ])
   return fresh + due
-}
-
-function createRoom(size: number): Room {
-  let taken = 0
-  return {
-    take: () => {
-      if (taken === size) return false
-      taken++
-      return true
-    },
-    leave: () => void taken--,
-  }
 }
 
 const page = z.object({ data: z.array(configurationDocument) })

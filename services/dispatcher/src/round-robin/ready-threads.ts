@@ -1,3 +1,5 @@
+import { mayTake } from '@parley/shared/fair-slots'
+
 /** What is ready to run: its workspace and channel decide when it runs. */
 interface Claimant {
   workspace: number
@@ -33,6 +35,8 @@ interface WorkspaceQueue<T> extends Counts {
   channels: Map<string | undefined, ChannelQueue<T>>
   isQueued: boolean
 }
+
+const SPARE = 2
 
 /** A place among what runs. */
 export interface RunSlot {
@@ -139,10 +143,11 @@ export class ReadyThreads<T extends Claimant> {
     }
   }
 
+  /** Whoever waits leaves room for other workspaces' that will, however long their answers take. */
   #mayWait(workspace: Counts, channel: Counts): boolean {
     const { waiting } = this.#limits
     return (
-      this.#all.waiting < waiting.all &&
+      mayTake({ own: workspace.waiting, all: this.#all.waiting }, { total: waiting.all, spare: SPARE }) &&
       workspace.waiting < waiting.workspace &&
       channel.waiting < waiting.channel
     )

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
-import fc from 'fast-check'
-import { createMediaSlots, MediaSlots } from '../../src/agents/model/media-slots.ts'
+import { CallSlots, createMediaSlots } from '../../src/agents/model/media-slots.ts'
 import type { ModelResult } from '../../src/agents/model-client.ts'
 import { agentLine } from './agent-line.ts'
 import { lastSaid, modelTurn } from './agent-system.ts'
@@ -9,54 +8,38 @@ import { lastSaid, modelTurn } from './agent-system.ts'
 const line = agentLine()
 const SPOKEN = { audio: Buffer.from('OggS').toString('base64'), input: '' }
 
-/** Takes slots until there is none. */
-function takeAll(slots: MediaSlots, workspace: number): (() => void)[] {
-  const release = slots.take(workspace)
-  return release === undefined ? [] : [release, ...takeAll(slots, workspace)]
-}
-
 describe('slots', () => {
-  test('are half for one workspace alone, and some are left for each that comes', () => {
-    const slots = new MediaSlots(8)
-    expect([1, 2, 3].map((workspace) => takeAll(slots, workspace).length)).toEqual([4, 2, 1])
-  })
-
-  test('are given to those who wait, one workspace after the other', async () => {
-    const slots = new MediaSlots(1)
-    const release = slots.take(1)
-    const order: number[] = []
-    const waiting = [2, 2, 3].map(async (workspace) => {
+  test('are given to those who wait, first to the workspace that has fewest, in turns where they have as many', async () => {
+    const slots = new CallSlots({ of: 'calls', total: 2 })
+    const [first, second] = [slots.take(1), slots.take(2)]
+    const sequence: number[] = []
+    const waiting = [2, 3, 3, 4].map(async (workspace) => {
       await slots.room(workspace)
-      order.push(workspace)
+      sequence.push(workspace)
       slots.take(workspace)?.()
     })
-    release?.()
+    first?.()
     await Promise.all(waiting)
-    expect(order).toEqual([2, 3, 2])
+    expect(sequence).toEqual([3, 4, 3, 2])
+    second?.()
+    expect(slots.hasRoom(9)).toBe(true)
   })
 
-  test('are never more than there are, and given back once, whatever is taken and released', () => {
-    const step = fc.record({ workspace: fc.integer({ min: 1, max: 4 }), takes: fc.boolean() })
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
-        const slots = new MediaSlots(8)
-        const taken: (() => void)[] = []
-        for (const { workspace, takes } of steps) {
-          const release = takes ? slots.take(workspace) : undefined
-          if (release !== undefined) taken.push(release)
-          if (!takes) for (const twice of [1, 2]) taken[twice - 1]?.()
-          if (!takes) taken.splice(0, 2)
-          expect(taken.length).toBeLessThanOrEqual(8)
-        }
-        for (const release of taken) release()
-        expect(takeAll(slots, 1)).toHaveLength(4)
-      }),
-    )
+  test('that can be given up go to a workspace that has fewer', () => {
+    const { audio } = createMediaSlots()
+    const preempted: number[] = []
+    const taken = Array.from({ length: 9 }, (_, n) => audio.take(1, () => preempted.push(n)) !== undefined)
+    expect(taken).toEqual([...Array(8).fill(true), false])
+    expect([2, 3].map((workspace) => audio.take(workspace, () => undefined) !== undefined)).toEqual([
+      true,
+      true,
+    ])
+    expect(preempted).toEqual([7, 6])
   })
 })
 
 describe('messages with audio', () => {
-  test('of a workspace whose model hangs wait without a try, and those of another are heard beside them', async () => {
+  test('of a workspace whose model hangs wait or give way without a try, and those of another are heard at once', async () => {
     const mediaSlots = createMediaSlots()
     const hangs = Promise.withResolvers<ModelResult>()
     const started: string[] = []
@@ -72,13 +55,15 @@ describe('messages with audio', () => {
     })
     const slow = line.start({ model: lastSaid, parts: partsOf(() => hangs.promise) })
     const other = line.start({ model: lastSaid, parts: partsOf(async () => modelTurn('Hello')) })
-    const ids = Array.from({ length: 6 }, (_, n) => `hangs-${n}`)
+    const ids = Array.from({ length: 10 }, (_, n) => `hangs-${n}`)
     for (const id of ids) slow.publish(id, { ...SPOKEN, thread: id })
     for (const id of ids) await slow.until(id, () => true)
     other.publish('beside', SPOKEN)
     expect((await other.until('beside')).transcript).toBe('Hello')
-    await eventually(async () => (started.length >= 5 ? true : undefined))
-    expect(started.filter((id) => id !== 'beside')).toHaveLength(4)
+    // The latest of eight has given way, and began again when there was room.
+    await eventually(async () => (started.length >= 10 ? true : undefined))
+    expect(new Set(started.slice(0, 8)).size).toBe(8)
+    expect(started[8]).toBe('beside')
     hangs.resolve(modelTurn('At last'))
     const ended = await Promise.all(ids.map((id) => slow.until(id)))
     for (const { state, attempts } of ended)

@@ -72,7 +72,7 @@ describe('tries of models', () => {
     expect(retryOf(options)).toEqual(expected)
   })
 
-  test('go through the models in order, and begin anew', () => {
+  test('go through the models in sequence, and begin anew', () => {
     expect(Array.from({ length: 8 }, (_, tries) => choiceOf(tries, 2))).toEqual([0, 0, 0, 1, 1, 1, 0, 0])
     expect([nextChoice(0, 2), nextChoice(4, 2), nextChoice(1, 1)]).toEqual([3, undefined, undefined])
   })
@@ -163,27 +163,55 @@ describe('calls of models', () => {
     ...own,
   })
 
-  test('are 2,048 of one workspace and 4,096 in all; whoever is beyond waits for room', async () => {
+  test('are 2,048 of a workspace alone, and another one always begins at once; next is whoever has fewer', async () => {
+    const calls = createModelCalls()
+    const partitions = Array.from({ length: 3 }, () => new AbortController())
+    const [few, many, rest] = partitions.map(({ signal }) => signal) as [
+      AbortSignal,
+      AbortSignal,
+      AbortSignal,
+    ]
+    const settled: Promise<void>[] = []
+    const start = (workspace: number, n: number) => {
+      const ended = workspace > 1 || n >= 700 ? rest : n < 2 ? few : many
+      const started = calls.start(call({ key: `${workspace}-${n}`, workspace, ended }))
+      if (started.kind === 'started') settled.push(started.settled)
+      return started.kind
+    }
+    const fill = (workspace: number, n = 0): number =>
+      start(workspace, n) === 'busy' ? n : fill(workspace, n + 1)
+    expect([1, 2, 3].map((workspace) => fill(workspace))).toEqual([2_048, 1_536, 1_152])
+    expect([start(4, 0), calls.size()]).toEqual(['started', 4_737])
+    const sequence: number[] = []
+    const rooms = [1, 3].map(async (workspace) => {
+      await calls.room({ workspace, ended: rest })
+      sequence.push(workspace)
+    })
+    partitions[0]?.abort()
+    await rooms[1]
+    expect([sequence, start(3, 5_000)]).toEqual([[3], 'started'])
+    partitions[1]?.abort()
+    await rooms[0]
+    expect(start(1, 5_000)).toBe('started')
+    partitions[2]?.abort()
+    expect(calls.size()).toBe(0)
+    await Promise.all(settled)
+  })
+
+  test('of many workspaces whose models hang leave one for whoever comes', async () => {
     const calls = createModelCalls()
     const partition = new AbortController()
-    const ended = partition.signal
-    const ends = () => Promise.resolve({ kind: 'refused' as const, code: 'x', reason: 'x' })
-    const start = (workspace: number, n: number) =>
-      calls.start(call({ key: `${workspace}-${n}`, workspace, ended, ask: n === 0 ? ends : never })).kind
-    for (let n = 0; n < 2_048; n++) start(1, n)
-    expect([start(1, 5_000), start(2, 0)]).toEqual(['busy', 'started'])
-    for (let n = 1; n < 2_048; n++) start(2, n)
-    expect([calls.size(), start(3, 0)]).toEqual([4_096, 'busy'])
-    await eventually(async () => (calls.find('1-0')?.kind === 'ended' ? true : undefined))
-    expect(start(3, 0)).toBe('busy')
-    const room = [1, 3].map((workspace) => calls.room({ workspace, ended }))
-    calls.forget('2-0')
-    await room[1]
-    expect(start(3, 0)).toBe('started')
-    calls.forget('1-0')
-    await room[0]
-    expect(start(1, 5_000)).toBe('started')
+    const settled: Promise<void>[] = []
+    const start = (workspace: number, n: number) => {
+      const started = calls.start(call({ key: `${workspace}-${n}`, workspace, ended: partition.signal }))
+      if (started.kind === 'started') settled.push(started.settled)
+      return started.kind
+    }
+    for (let workspace = 1; workspace <= 25; workspace++)
+      for (let n = 0; start(workspace, n) === 'started'; n++);
+    expect(start(99, 0)).toBe('started')
     partition.abort()
+    await Promise.all(settled)
   })
 
   test('that have images or audio in memory take a slot, which they give back when they end or are aborted', async () => {
@@ -192,16 +220,20 @@ describe('calls of models', () => {
     const answer = Promise.withResolvers<ModelResult>()
     const start = (n: number, ask: ModelCall['ask'] = never) =>
       calls.start(call({ key: `${n}`, ended: partition.signal, media: 'audio', ask }))
-    const begun = [() => answer.promise, never, never, never].map((ask, n) => start(n, ask).kind)
-    const busy = start(4)
+    const asks = [() => answer.promise, ...Array.from({ length: 7 }, () => never)]
+    const begun = asks.map((ask, n) => start(n, ask).kind)
+    const busy = start(8)
     const { signal: ended } = partition
     const others = [undefined, 'images' as const].map(
       (media) => calls.start(call({ key: `${media}`, ended, media })).kind,
     )
-    expect([begun, busy.kind, others]).toEqual([Array(4).fill('started'), 'busy', ['started', 'started']])
+    expect([begun, busy.kind, others]).toEqual([Array(8).fill('started'), 'busy', ['started', 'started']])
     answer.resolve({ kind: 'refused', code: 'x', reason: 'x' })
     if (busy.kind === 'busy') await busy.room
-    expect([start(5).kind, start(6).kind]).toEqual(['started', 'busy'])
+    expect([start(9).kind, start(10).kind]).toEqual(['started', 'busy'])
+    const other = calls.start(call({ key: 'other', workspace: 2, ended: partition.signal, media: 'audio' }))
+    // The latest of who has most is to be asked for again.
+    expect([other.kind, calls.find('9'), calls.find('7')?.kind]).toEqual(['started', undefined, 'asking'])
     partition.abort()
     const next = new AbortController()
     await eventually(async () => {
@@ -211,7 +243,7 @@ describe('calls of models', () => {
     next.abort()
   })
 
-  test('are not begun while 64 results are not stored yet, so that a crash loses no more of them', async () => {
+  test('are not begun while 64 results of their workspace are not stored yet, so that a crash loses no more of them', async () => {
     const calls = createModelCalls()
     const partition = new AbortController()
     const ended = partition.signal
@@ -219,6 +251,7 @@ describe('calls of models', () => {
     const begun = Array.from({ length: 64 }, (_, n) => calls.start(call({ key: `${n}`, ended, ask })))
     expect(calls.start(call({ key: 'in flight', ended })).kind).toBe('started')
     await Promise.all(begun.map((one) => (one.kind === 'started' ? one.settled : undefined)))
+    expect(calls.start(call({ key: 'of another', workspace: 2, ended })).kind).toBe('started')
     const next = calls.start(call({ key: 'next', ended }))
     calls.forget('0')
     if (next.kind === 'busy') await next.room
@@ -311,7 +344,7 @@ describe('calls of models', () => {
 })
 
 describe('a turn', () => {
-  test('is sent in order: its text, then its calls, with ids that count on', () => {
+  test('is sent in sequence: its text, then its calls, with ids that count on', () => {
     const calls = ['a', 'b'].map((id) => ({ id, tool: 'x', args: '{}' }))
     const { at: _at, ...turn } = { ...turnAt(0, calls), text: 'Hm.' }
     const before: Send = { id: 'm:0', content: { kind: 'text', text: 'x' }, state: 'sent' }

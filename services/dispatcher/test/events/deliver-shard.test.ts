@@ -17,6 +17,7 @@ import {
 } from '@parley/dispatcher/store/event-collections'
 import { eventually, listen } from '@parley/local/testing/service-under-test'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
+import { FairSlots } from '@parley/shared/fair-slots'
 import { createLog } from '@parley/shared/log'
 import mongoose, { type Connection } from 'mongoose'
 
@@ -76,7 +77,7 @@ function deliver(
     readable: async (_subscription, deliveries) => new Set(deliveries),
     markSubscription,
     mark: createMarkReceiver({ markSubscription, subscribers: collections.subscribers }),
-    room: { take: () => true, leave: () => undefined },
+    slots: { take: () => () => undefined },
     ...change,
   })
 }
@@ -302,3 +303,22 @@ function postReally() {
   const http = createHttpClient({ allowed })
   return { http, post: createPostEvent({ http, secrets: { open: () => undefined }, now }) }
 }
+
+test('receivers of one workspace that hang, however many, leave room for those of another', async () => {
+  const hanging = ['a', 'b', 'c', 'd'].map(subscription)
+  const other = { ...subscription('z'), workspace: 2 }
+  for (const { key } of hanging) await insert(key, 16)
+  await insert('z', 4)
+  const hangs = Promise.withResolvers<Posted>()
+  let inFlight = 0
+  const post: DeliverOptions['post'] = async (_delivery, { workspace }) => {
+    if (workspace === 2) return accepted()
+    inFlight++
+    return hangs.promise
+  }
+  deliver([...hanging, other], post, { slots: new FairSlots({ of: 'deliveries', total: 12, spare: 2 }) })
+  const delivered = () => collections.deliveries.countDocuments({ subscription: 'z', state: 'delivered' })
+  await eventually(async () => ((await delivered()) === 4 ? true : undefined))
+  expect(inFlight).toBeLessThanOrEqual(4)
+  hangs.resolve(accepted())
+})

@@ -178,7 +178,7 @@ class World {
       post: (delivery) => this.#post(delivery, state),
       mark: async () => undefined,
       markSubscription: async () => true,
-      room: { take: () => true, leave: () => undefined },
+      slots: { take: () => () => undefined },
       retentionMs: 3_600_000,
       now: this.now,
       lookMs: 5,

@@ -1,10 +1,11 @@
 import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
-import { methodNotAllowed } from '@parley/shared/problem'
+import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
+import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { findWritable, requireFound, requireSelected, scopeOf } from '../access/authorizer.ts'
 import { seenByRules } from '../access/caller-of-today.ts'
@@ -21,6 +22,8 @@ import { takeIds } from '../store/ids.ts'
 
 const DAY_MS = 86_400_000
 const MAX_DAYS = 3_650
+/** Of a workspace, that are neither revoked nor expired. Those that it has beyond stay valid. */
+const MAX_TOKENS = 100
 
 /** What a new token takes. */
 export const newApiToken = z.strictObject({
@@ -32,7 +35,8 @@ export const newApiToken = z.strictObject({
 
 /**
  * `POST /api/auth/tokens`: the only response that ever contains the token. It takes a login within the last ten
- * minutes or the password, and a token that is made with a token ends with it at the latest.
+ * minutes or the password, and a token that is made with a token ends with it at the latest. Throws `too_many_tokens`
+ * where the workspace has 100.
  */
 export function createApiToken(administration: Administration): RequestHandler {
   const { connection, collections, authorizer } = administration
@@ -49,6 +53,7 @@ export function createApiToken(administration: Administration): RequestHandler {
     await inTransaction(connection, async (transaction) => {
       await requireStillValid(collections, transaction, { caller, proven })
       await giveRole(collections, transaction, given._id)
+      await requireRoomForToken(collections, transaction, caller.workspace._id)
       await collections.apiTokens.insertOne(record, { session: transaction })
       await audit(collections, transaction, caller, {
         action: 'create',
@@ -59,6 +64,19 @@ export function createApiToken(administration: Administration): RequestHandler {
     })
     res.set('cache-control', 'no-store').json({ ...apiTokenView(record), token })
   }
+}
+
+/** Two that are made at once conflict, and the second one counts the first. */
+async function requireRoomForToken(
+  { workspaces, apiTokens }: Pick<Administration['collections'], 'workspaces' | 'apiTokens'>,
+  session: mongo.ClientSession,
+  workspace: number,
+): Promise<void> {
+  await workspaces.updateOne({ _id: workspace }, { $inc: { tokensMade: 1 } }, { session })
+  const living = { $or: [{ expiresAt: { $exists: false } }, { expiresAt: { $gt: new Date() } }] }
+  const options = { session, limit: MAX_TOKENS }
+  const count = await apiTokens.countDocuments({ workspace, ...living }, options)
+  if (count >= MAX_TOKENS) throw new Problem('too_many_tokens')
 }
 
 async function newRecord(

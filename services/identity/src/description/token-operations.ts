@@ -47,7 +47,7 @@ export const tokenOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'Make an API token',
     description:
-      'It takes a login within the last ten minutes, or `currentPassword`. A role other than one’s own takes one that may write `roles` and has all that it has.',
+      'It takes a login within the last ten minutes, or `currentPassword`. A role other than one’s own takes one that may write `roles` and has all that it has. A workspace may have 100 that are neither revoked nor expired.',
     body: {
       schema: newApiToken.meta({ id: 'ApiTokenBody' }),
       example: { name: 'Provider', role: 'PROVIDER', expiresInDays: 365 },
@@ -57,7 +57,7 @@ export const tokenOperations: readonly DescribedOperation[] = [
       example: { ...example, token: 'parley_c2VjcmV0' },
       headers: NO_STORE,
     },
-    errors: ['invalid_credentials', 'password_required'],
+    errors: ['invalid_credentials', 'password_required', 'too_many_tokens'],
   },
   {
     method: 'DELETE',

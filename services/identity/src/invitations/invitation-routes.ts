@@ -22,6 +22,7 @@ import { audit } from '../store/audit.ts'
 import { ID_ONLY } from '../store/collections.ts'
 import { takeIds } from '../store/ids.ts'
 import { tokenHash } from '../store/session.ts'
+import { addressOf } from '../throttles.ts'
 import { newAccount, refusingTakenEmail } from '../users/create-user.ts'
 
 const LIFETIME_MS = 7 * 86_400_000
@@ -135,7 +136,7 @@ export function acceptInvitationRoute(dependencies: Administration & TokenDepend
     if (invitation === null || invitation.expiresAt.getTime() <= Date.now())
       throw new Problem('invalid_invitation')
     const { email, role, workspace } = invitation
-    const stored = await passwords.hash(password)
+    const stored = await passwords.hash(password, [addressOf(req)])
     const account = await newAccount(
       collections,
       { name, email, phone: phone ?? '', workspace, role },

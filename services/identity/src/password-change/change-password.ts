@@ -39,7 +39,7 @@ export function changePasswordRoute(administration: Administration): Router {
       caller,
       password: sent.currentPassword,
     })
-    const stored = await passwords.hash(sent.newPassword)
+    const stored = await passwords.hash(sent.newPassword, [caller.workspace._id])
     await inTransaction(connection, async (transaction) => {
       const set = { $set: { ...stored, updatedAt: new Date() } }
       const { _id, passwordHash } = account

@@ -22,7 +22,7 @@ export async function requireCurrentPassword(
   const key = usernameKey(caller.account.username)
   await slowDownGuessing(throttles, req, key)
   const account = await collections.accounts.findOne({ _id: caller.account._id })
-  if (!(await passwords.verify(password, account ?? undefined)) || account === null)
+  if (!(await passwords.verify(password, account ?? undefined, [caller.workspace._id])) || account === null)
     throw new Problem('invalid_credentials')
   await throttles.account.forgive(key)
   return { _id: account._id, passwordHash: account.passwordHash }

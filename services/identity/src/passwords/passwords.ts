@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { availableParallelism } from 'node:os'
+import { FairSlots, type SlotKey, type SlotLimits } from '@parley/shared/fair-slots'
 import type { Keyring } from '@parley/shared/keyring'
 import { Problem } from '@parley/shared/problem'
 import bcrypt from 'bcryptjs'
@@ -13,13 +14,25 @@ export interface StoredPassword {
   pepper: string
 }
 
+/** Hashing takes its time, and those who ask take turns: `by` is the workspace or address that does. */
 export interface Passwords {
-  /** Throws `unavailable` when too many passwords wait to be hashed. */
-  hash(password: string): Promise<StoredPassword>
-  /** Whether the password is right. Without `stored` the same work is done, and the answer is no. */
-  verify(password: string, stored: StoredPassword | undefined): Promise<boolean>
+  /** How many wait to be hashed. */
+  waiting(): number
+  /** Throws `rate_limited` and `unavailable` when too many passwords wait to be hashed, or after 20 s. */
+  hash(password: string, by: SlotKey): Promise<StoredPassword>
+  /** Whether the password is right. Without `stored` the same work is done, and the answer is no. Throws as `hash`. */
+  verify(password: string, stored: StoredPassword | undefined, by: SlotKey): Promise<boolean>
   /** Whether a password is to be hashed anew, because pepper or cost have changed since. */
   isOutdated(stored: StoredPassword): boolean
+}
+
+const MAX_WORKERS = 4
+/** One core is left free for the event loop where there are two or more. */
+const THREADS = Math.min(MAX_WORKERS, Math.max(1, availableParallelism() - 1))
+/** 256 are about 15 s of work at the usual cost on one worker; 20 s are below the time after which the gateway gives up. */
+const LIMITS: SlotLimits = {
+  ...{ of: 'passwords', total: THREADS },
+  queue: { total: 256, each: 256, ms: 20_000 },
 }
 
 /**
@@ -33,16 +46,23 @@ export function createPasswords(options: {
 }): Passwords {
   const { peppers, cost, pool } = options
   const { current } = peppers
+  const slots = new FairSlots(LIMITS)
+  const hashing = async <T>(by: SlotKey, work: () => Promise<T>): Promise<T> => {
+    const release = await slots.enter(by)
+    return work().finally(release)
+  }
   const nobody = `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
   return {
-    hash: async (password) => {
-      const passwordHash = await pool.hash(peppered(password, current.secret), cost)
+    waiting: () => slots.waiting,
+    hash: async (password, by) => {
+      const passwordHash = await hashing(by, () => pool.hash(peppered(password, current.secret), cost))
       return { passwordHash, salt: bcrypt.getSalt(passwordHash), pepper: current.id }
     },
-    verify: async (password, stored) => {
+    verify: async (password, stored, by) => {
       const secret = stored === undefined ? current.secret : peppers.secret(stored.pepper)
       if (secret === undefined) throw new Error(`the pepper ${stored?.pepper} is not in the environment`)
-      const matches = await pool.compare(peppered(password, secret), stored?.passwordHash ?? nobody)
+      const input = peppered(password, secret)
+      const matches = await hashing(by, () => pool.compare(input, stored?.passwordHash ?? nobody))
       return matches && stored !== undefined
     },
     isOutdated: ({ pepper, passwordHash }) =>
@@ -54,58 +74,39 @@ function peppered(password: string, pepper: Buffer): string {
   return createHmac('sha256', pepper).update(password).digest('base64')
 }
 
-const MAX_WORKERS = 4
-// About 15 s of work at the usual cost on one worker.
-const MAX_WAITING = 256
-// Below the time after which the gateway gives up.
-const MAX_WAIT_MS = 20_000
-const NANOSECONDS = 1_000_000n
-
-/** Runs bcrypt in worker threads, with one core left free for the event loop where there are two or more. */
+/** Runs bcrypt in worker threads. */
 export class HashPool {
-  readonly #pool: Piscina<HashTask, string | boolean | undefined>
+  readonly #pool: Piscina<HashTask, string | boolean>
+  #isClosed = false
 
   constructor() {
-    const threads = Math.min(MAX_WORKERS, Math.max(1, availableParallelism() - 1))
     this.#pool = new Piscina({
       filename: new URL('./hash-worker.ts', import.meta.url).href,
-      minThreads: threads,
-      maxThreads: threads,
+      minThreads: THREADS,
+      maxThreads: THREADS,
     })
     // An idle worker that ends is replaced; a task whose worker ends is rejected.
     this.#pool.on('error', () => {})
   }
 
-  /** How many wait for a worker. */
-  get waiting(): number {
-    return this.#pool.queueSize
-  }
-
-  /** The bcrypt hash of `input`. Throws `unavailable` when 256 wait, or after 20 s. */
+  /** The bcrypt hash of `input`. */
   async hash(input: string, cost: number): Promise<string> {
     return String(await this.#run({ input, cost }))
   }
 
-  /** Whether `input` has that hash. Throws `unavailable` when 256 wait, or after 20 s. */
+  /** Whether `input` has that hash. */
   async compare(input: string, hash: string): Promise<boolean> {
     return (await this.#run({ input, hash })) === true
   }
 
   /** Ends the workers; what they were at, and what waits, is rejected. */
   close(): Promise<void> {
+    this.#isClosed = true
     return this.#pool.destroy()
   }
 
-  async #run(work: { input: string } & ({ cost: number } | { hash: string })): Promise<string | boolean> {
-    if (this.waiting >= MAX_WAITING) throw overloaded()
-    // A signal would also end a worker that has just begun, so the worker looks at the time itself.
-    const startBy = process.hrtime.bigint() + BigInt(MAX_WAIT_MS) * NANOSECONDS
-    const result = await this.#pool.run({ ...work, startBy })
-    if (result === undefined) throw overloaded()
-    return result
+  async #run(task: HashTask): Promise<string | boolean> {
+    if (this.#isClosed) throw new Problem('unavailable')
+    return this.#pool.run(task)
   }
-}
-
-function overloaded(): Problem {
-  return new Problem('unavailable', { detail: 'Too many passwords are being checked.' })
 }

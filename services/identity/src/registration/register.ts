@@ -1,4 +1,5 @@
 import { ACCESS_TOKEN } from '@parley/shared/access-token'
+import type { SlotKey } from '@parley/shared/fair-slots'
 import { isDuplicate } from '@parley/shared/insert-new'
 import { DEFAULT_ROLES } from '@parley/shared/permission/entry'
 import { Problem } from '@parley/shared/problem'
@@ -19,6 +20,7 @@ import { takeIds } from '../store/ids.ts'
 import { type Role, versionOf } from '../store/role.ts'
 import { newSession, type Session } from '../store/session.ts'
 import { type Workspace, workspaceView } from '../store/workspace.ts'
+import { addressOf } from '../throttles.ts'
 import { freeSlug } from '../workspaces/slug.ts'
 
 const MAX_TRIES = 10
@@ -48,7 +50,7 @@ export function registerRoute(dependencies: RegisterDependencies): Router {
   const router = Router({ caseSensitive: true })
   router.post('/api/auth/register', authBody(), async (req, res) => {
     const { password, ...user } = parse(body, req.body)
-    const registered = await register(dependencies, { user, password })
+    const registered = await register(dependencies, { user, password, by: [addressOf(req)] })
     const { account, session } = registered
     const issued = await issueAccessToken(dependencies.keyRing, {
       account: account._id,
@@ -63,12 +65,12 @@ type NewUserFields = Parameters<typeof planRegistration>[0]['user']
 
 async function register(
   { connection, collections, passwords, baseDomain }: RegisterDependencies,
-  { user, password }: { user: NewUserFields; password: string },
+  { user, password, by }: { user: NewUserFields; password: string; by: SlotKey },
 ): Promise<Registered> {
   const taken = () => new Problem('email_taken')
   // Spares the hash; the unique index decides.
   if (await collections.accounts.findOne({ usernameKey: usernameKey(user.email) }, ID_ONLY)) throw taken()
-  const stored = await passwords.hash(password)
+  const stored = await passwords.hash(password, by)
   const ids = await takeRegistrationIds(collections)
   const sessionMs = ACCESS_TOKEN.seconds * 1000
   for (let tries = 1; ; tries++) {

@@ -1,3 +1,4 @@
+import type { SlotKey } from '@parley/shared/fair-slots'
 import { Problem } from '@parley/shared/problem'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
@@ -8,7 +9,7 @@ import { usernameKey } from '../accounts/user-fields.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import { authBody } from '../requests.ts'
 import { noteIssued, type ProvenAccount } from '../store/account.ts'
-import { slowDownGuessing, type Throttles } from '../throttles.ts'
+import { addressOf, slowDownGuessing, type Throttles } from '../throttles.ts'
 import { requireSameOrigin, sendWithCookie } from './refresh-cookie.ts'
 import { planSession, type SessionTokens, storeSession, type TokenDependencies } from './tokens.ts'
 
@@ -44,7 +45,7 @@ export function loginRoute(dependencies: LoginDependencies): Router {
     if (given.cookie === true) requireSameOrigin(req)
     const key = usernameKey(given.username ?? given.email ?? '')
     await slowDownGuessing(throttles, req, key)
-    const tokens = await logIn(dependencies, key, given)
+    const tokens = await logIn(dependencies, key, given, [addressOf(req)])
     await throttles.account.forgive(key)
     if (given.cookie === true) sendWithCookie(req, res, tokens)
     else res.set('cache-control', 'no-store').json(tokens)
@@ -59,10 +60,11 @@ async function logIn(
   dependencies: LoginDependencies,
   key: string,
   given: z.output<typeof credentials>,
+  by: SlotKey,
 ): Promise<SessionTokens> {
   const { connection, collections, keyRing } = dependencies
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
-    const account = await authenticate(dependencies, key, given)
+    const account = await authenticate(dependencies, key, given, by)
     const planned = await planSession(keyRing, account._id)
     const begun = await inTransaction(connection, async (transaction) => {
       if (!(await noteIssued(collections.accounts, transaction, account))) return false
@@ -79,15 +81,16 @@ async function authenticate(
   { collections, passwords }: Pick<LoginDependencies, 'collections' | 'passwords'>,
   key: string,
   given: z.output<typeof credentials>,
+  by: SlotKey,
 ): Promise<Required<ProvenAccount>> {
   const account = await collections.accounts.findOne({ usernameKey: key })
   const workspace = account && (await collections.workspaces.findOne({ _id: account.workspace }))
-  const right = await passwords.verify(given.password, account ?? undefined)
+  const right = await passwords.verify(given.password, account ?? undefined, by)
   const there = given.namespace == null || given.namespace === workspace?.namespace
   if (account === null || !right || !there) throw new Problem('invalid_credentials')
   const { _id, passwordHash } = account
   if (!passwords.isOutdated(account)) return { _id, passwordHash }
-  const anew = await passwords.hash(given.password)
+  const anew = await passwords.hash(given.password, by)
   // Unless the password is being changed at this very moment.
   await collections.accounts.updateOne({ _id, passwordHash }, { $set: anew })
   return { _id, passwordHash: anew.passwordHash }

@@ -12,6 +12,8 @@ export interface Workspace {
   context: Record<string, unknown>
   /** Counts changes that could remove its last admin. */
   adminChecks?: number
+  /** Counts API tokens that were made, so that those made at once conflict. */
+  tokensMade?: number
   createdAt: Date
   updatedAt: Date
 }

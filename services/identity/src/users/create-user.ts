@@ -37,7 +37,7 @@ export function createUser(administration: Administration): RequestHandler {
     const role = await findRole(collections, caller, reference)
     const seen = { username: user.email, name: user.name, context: {} }
     await requireMayGive(administration, caller, role, seen)
-    const stored = await passwords.hash(password)
+    const stored = await passwords.hash(password, [caller.workspace._id])
     const place = { workspace: caller.workspace._id, role: role._id }
     const account = await newAccount(collections, { ...user, phone: phone ?? '', ...place }, stored)
     requireSelected(decision, account)

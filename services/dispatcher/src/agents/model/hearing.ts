@@ -5,7 +5,7 @@ import type { LoadAgent } from '../load-agent.ts'
 import type { ModelResult } from '../model-client.ts'
 import { BUDGET_SPENT, type Usage } from '../usage/usage.ts'
 import { transcriptionChoiceOf } from './choices.ts'
-import type { MediaKind, MediaSlots } from './media-slots.ts'
+import type { CallSlots, MediaKind } from './media-slots.ts'
 import type { Transcript, TranscriptOf } from './transcribe.ts'
 
 const TRANSCRIBER_MS = 60_000
@@ -36,7 +36,7 @@ export function createTranscriber({
   loadAgent: LoadAgent
   transcriptOf: TranscriptOf
   usage: Pick<Usage, 'isSpent'>
-  mediaSlots: Pick<Record<MediaKind, MediaSlots>, 'audio'>
+  mediaSlots: Pick<Record<MediaKind, CallSlots>, 'audio'>
 }): Transcriber {
   return async ({ channel, record, signal: given }) => {
     if (await usage.isSpent({ ...channel, extId: record.channel }))
@@ -45,11 +45,14 @@ export function createTranscriber({
     if (loaded.kind === 'missing') return refused('assistant_missing', loaded.reason)
     const { agent } = loaded
     if (findAudio(record) === undefined) return { kind: 'answer', answer: {} }
-    const release = mediaSlots.audio.take(record.workspace)
-    if (release === undefined) return { kind: 'busy', room: mediaSlots.audio.room(record.workspace) }
-    const signal = AbortSignal.any([given, AbortSignal.timeout(TRANSCRIBER_MS)])
+    const busy = () => ({ kind: 'busy' as const, room: mediaSlots.audio.room(record.workspace) })
+    const preempt = new AbortController()
+    const release = mediaSlots.audio.take(record.workspace, () => preempt.abort())
+    if (release === undefined) return busy()
+    const signal = AbortSignal.any([given, preempt.signal, AbortSignal.timeout(TRANSCRIBER_MS)])
     const transcript = transcriptOf({ agent, record, timeoutMs: TRANSCRIBER_MS, signal })
-    return handledOf(await transcript.finally(release))
+    const heard = await transcript.finally(release)
+    return preempt.signal.aborted && heard.kind === 'retryable' ? busy() : handledOf(heard)
   }
 }
 

@@ -1,43 +1,54 @@
+import { FairSlots, type Release, type SlotLimits } from '@parley/shared/fair-slots'
 import { RoomQueue } from './room-queue.ts'
 
 /** Calls that see, in one process: each has up to 8 MiB of images in memory, thrice. */
-const SEEING_AT_ONCE = 16
+const SEEING_AT_ONCE: SlotLimits = {
+  of: 'calls with images',
+  total: 16,
+  preempts: 'newest',
+  protectedMs: 20_000,
+}
 /** Calls that hear: each has up to 16 MiB of audio in memory, twice. */
-const HEARING_AT_ONCE = 8
+const HEARING_AT_ONCE: SlotLimits = {
+  of: 'calls with audio',
+  total: 8,
+  preempts: 'newest',
+  protectedMs: 20_000,
+}
 
 /** What a call has in memory while it is made. */
 export type MediaKind = 'images' | 'audio'
 
 /** The slots of one process for what its calls have in memory. */
-export function createMediaSlots(): Record<MediaKind, MediaSlots> {
-  return { images: new MediaSlots(SEEING_AT_ONCE), audio: new MediaSlots(HEARING_AT_ONCE) }
+export function createMediaSlots(): Record<MediaKind, CallSlots> {
+  return { images: new CallSlots(SEEING_AT_ONCE), audio: new CallSlots(HEARING_AT_ONCE) }
 }
 
-/**
- * Slots that workspaces share. One may take another while it has fewer than are free (dynamic thresholds of Choudhury
- * and Hahne, 1998): alone it has half of them, and whoever comes then finds some, however long its calls take.
- */
-export class MediaSlots {
-  readonly #most: number
-  readonly #taken = new Map<number, number>()
-  readonly #waiting = new RoomQueue((workspace) => this.#hasRoom(workspace))
-  #all = 0
+/** Slots for which messages wait: whoever finds none tries again when there may be some. */
+export class CallSlots {
+  readonly #slots: FairSlots
+  readonly #mayBegin: (workspace: number) => boolean
+  readonly #waiting: RoomQueue
 
-  constructor(most: number) {
-    this.#most = most
+  /** `mayBegin`: what else has to hold for a call to begin; {@link admit} is called when it may hold again. */
+  constructor(limits: SlotLimits, mayBegin: (workspace: number) => boolean = () => true) {
+    this.#slots = new FairSlots(limits)
+    this.#mayBegin = mayBegin
+    this.#waiting = new RoomQueue({
+      hasRoom: (workspace) => this.hasRoom(workspace),
+      taken: (workspace) => this.#slots.taken([workspace]),
+    })
+  }
+
+  hasRoom(workspace: number): boolean {
+    return this.#mayBegin(workspace) && this.#slots.hasRoom([workspace])
   }
 
   /** Takes a slot, and returns what gives it back; undefined where the workspace may have none now. */
-  take(workspace: number): (() => void) | undefined {
-    if (!this.#hasRoom(workspace)) return undefined
-    this.#count(workspace, 1)
-    let isReleased = false
-    return () => {
-      if (isReleased) return
-      isReleased = true
-      this.#count(workspace, -1)
-      this.#waiting.admit(1)
-    }
+  take(workspace: number, preempt?: () => void): Release | undefined {
+    if (!this.#mayBegin(workspace)) return undefined
+    const release = this.#slots.take([workspace], preempt)
+    return release && (() => this.#after(release))
   }
 
   /** Resolves when there may be a slot for the workspace. */
@@ -45,14 +56,8 @@ export class MediaSlots {
     return this.#waiting.add(workspace)
   }
 
-  #hasRoom(workspace: number): boolean {
-    return (this.#taken.get(workspace) ?? 0) < this.#most - this.#all
-  }
-
-  #count(workspace: number, change: 1 | -1): void {
-    const taken = (this.#taken.get(workspace) ?? 0) + change
-    this.#all += change
-    if (taken > 0) this.#taken.set(workspace, taken)
-    else this.#taken.delete(workspace)
+  #after(release: Release): void {
+    release()
+    this.#waiting.admit(1)
   }
 }

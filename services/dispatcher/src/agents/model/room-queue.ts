@@ -3,14 +3,14 @@ const MAX_ADMITTED = 64
 /** Whoever was given room may not need it any more: so often it is looked whether there is some for the next. */
 const ROOM_CHECK_MS = 1_000
 
-/** Who waits for room, by round robin over workspaces. */
+/** Who waits for room: next is the workspace that has fewest, in turns where they have as many. */
 export class RoomQueue {
-  readonly #hasRoom: (workspace: number) => boolean
+  readonly #share: { hasRoom(workspace: number): boolean; taken(workspace: number): number }
   readonly #ofWorkspace = new Map<number, Set<() => void>>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(hasRoom: (workspace: number) => boolean) {
-    this.#hasRoom = hasRoom
+  constructor(share: { hasRoom(workspace: number): boolean; taken(workspace: number): number }) {
+    this.#share = share
   }
 
   add(workspace: number): Promise<void> {
@@ -24,9 +24,9 @@ export class RoomQueue {
   /** Lets at most so many try that may have room. */
   admit(most: number): void {
     for (let admitted = 0; admitted < most; admitted++) {
-      const next = this.#ofWorkspace.entries().find(([workspace]) => this.#hasRoom(workspace))
-      if (next === undefined) break
-      const [workspace, waiting] = next
+      const workspace = this.#next()
+      const waiting = workspace === undefined ? undefined : this.#ofWorkspace.get(workspace)
+      if (workspace === undefined || waiting === undefined) break
       const [resolve] = waiting
       if (resolve !== undefined) waiting.delete(resolve)
       this.#ofWorkspace.delete(workspace)
@@ -36,5 +36,13 @@ export class RoomQueue {
     if (this.#ofWorkspace.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
+  }
+
+  #next(): number | undefined {
+    const { hasRoom, taken } = this.#share
+    let next: number | undefined
+    for (const workspace of this.#ofWorkspace.keys())
+      if (hasRoom(workspace) && (next === undefined || taken(workspace) < taken(next))) next = workspace
+    return next
   }
 }

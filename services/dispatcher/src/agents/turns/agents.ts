@@ -9,7 +9,7 @@ import { type Agent, type AgentType, TURN_AGENTS } from '../agent.ts'
 import type { Deltas } from '../deltas.ts'
 import type { LoadAgent } from '../load-agent.ts'
 import type { Hearing } from '../model/hearing.ts'
-import type { MediaKind, MediaSlots } from '../model/media-slots.ts'
+import type { CallSlots, MediaKind } from '../model/media-slots.ts'
 import type { AskSeeing } from '../model/seeing.ts'
 import type { ModelChoice, ModelClient } from '../model-client.ts'
 import type { OpenToolbox } from '../toolbox.ts'
@@ -34,7 +34,7 @@ export interface AgentParts {
   askSeeing: AskSeeing
   hearing: Hearing
   /** For what calls have in memory, shared with whatever else of this process hears. */
-  mediaSlots: Record<MediaKind, MediaSlots>
+  mediaSlots: Record<MediaKind, CallSlots>
   usage: Usage
   /** Shows the person that an answer is being made. */
   showTyping: ShowTyping

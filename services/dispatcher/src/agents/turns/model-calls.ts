@@ -1,14 +1,17 @@
 import { defined } from '@parley/shared/defined'
-import { createMediaSlots, type MediaKind, type MediaSlots } from '../model/media-slots.ts'
-import { RoomQueue } from '../model/room-queue.ts'
+import { mayTake, type SlotLimits } from '@parley/shared/fair-slots'
+import { CallSlots, createMediaSlots, type MediaKind } from '../model/media-slots.ts'
 import type { ModelResult } from '../model-client.ts'
 
 /** Calls of models of one instance that are in flight, or whose result was not fetched yet. */
-export const MAX_CALLS = 4_096
-/** Of them, those of one workspace. */
-const MAX_OF_WORKSPACE = MAX_CALLS / 2
-/** Results that were not fetched yet: with so many of them no call begins, for a crash would lose what they cost. */
-const MAX_UNFETCHED = 64
+export const MAX_CALLS = 8_192
+/** One workspace alone has 2,048. */
+const IN_FLIGHT: SlotLimits = { of: 'calls of models', total: MAX_CALLS, spare: 3 }
+/**
+ * Results that were not fetched yet: a workspace with its share of them, 64 where it is alone, begins no call, for a crash
+ * would lose what they cost.
+ */
+const UNFETCHED = { total: 256, spare: 3 }
 /** A result that nobody fetches is dropped: its message is run elsewhere. */
 const UNFETCHED_MS = 60_000
 /** A client that does not answer in time is waited for so much longer. */
@@ -69,8 +72,9 @@ interface Entry {
   workspace: number
   partition: OfPartition
   controller: AbortController
-  /** Gives back the slot for what it has in memory. */
   release?: () => void
+  /** Gives back the slot for what it has in memory. */
+  releaseMedia?: () => void
 }
 
 /** The calls of a partition, by one listener of its signal however many they are. */
@@ -87,13 +91,13 @@ export function createModelCalls(mediaSlots = createMediaSlots()): ModelCalls {
 
 class InMemoryCalls implements ModelCalls {
   readonly #calls = new Map<string, Entry>()
-  readonly #ofWorkspace = new Map<number, number>()
   readonly #partitions = new WeakMap<AbortSignal, OfPartition>()
-  readonly #waiting = new RoomQueue((workspace) => this.#hasRoom(workspace))
-  readonly #mediaSlots: Record<MediaKind, MediaSlots>
+  readonly #slots = new CallSlots(IN_FLIGHT, (workspace) => this.#mayBegin(workspace))
+  readonly #unfetchedOf = new Map<number, number>()
+  readonly #mediaSlots: Record<MediaKind, CallSlots>
   #unfetched = 0
 
-  constructor(mediaSlots: Record<MediaKind, MediaSlots>) {
+  constructor(mediaSlots: Record<MediaKind, CallSlots>) {
     this.#mediaSlots = mediaSlots
   }
 
@@ -108,20 +112,21 @@ class InMemoryCalls implements ModelCalls {
   start(call: ModelCall): ReturnType<ModelCalls['start']> {
     const room = this.room(call)
     if (room !== undefined) return { kind: 'busy', room }
+    const { workspace } = call
     const slots = call.media && this.#mediaSlots[call.media]
-    const release = slots?.take(call.workspace)
-    if (slots !== undefined && release === undefined)
-      return { kind: 'busy', room: slots.room(call.workspace) }
-    this.#ofWorkspace.set(call.workspace, this.#inWorkspace(call.workspace) + 1)
+    const releaseMedia = slots?.take(workspace, () => this.#preempt(call.key))
+    if (slots !== undefined && releaseMedia === undefined)
+      return { kind: 'busy', room: slots.room(workspace) }
+    const release = this.#slots.take(workspace)
     const controller = new AbortController()
     const partition = this.#partitionOf(call.ended)
     const { promise: settled, resolve } = Promise.withResolvers<void>()
     const entry: Entry = {
       state: { kind: 'asking', settled },
-      workspace: call.workspace,
+      workspace,
       partition,
       controller,
-      ...defined({ release }),
+      ...defined({ release, releaseMedia }),
     }
     this.#calls.set(call.key, entry)
     partition.keys.add(call.key)
@@ -135,7 +140,7 @@ class InMemoryCalls implements ModelCalls {
   room({ workspace, ended }: Pick<ModelCall, 'workspace' | 'ended'>): Promise<void> | undefined {
     const partition = this.#partitionOf(ended)
     if (partition.drained !== undefined) return partition.ended
-    return this.#hasRoom(workspace) ? undefined : this.#waiting.add(workspace)
+    return this.#slots.hasRoom(workspace) ? undefined : this.#slots.room(workspace)
   }
 
   drain(ended: AbortSignal): Promise<void> {
@@ -149,14 +154,11 @@ class InMemoryCalls implements ModelCalls {
     const entry = this.#calls.get(key)
     if (entry === undefined) return
     const { partition, workspace } = entry
-    if (entry.state.kind === 'ended') this.#unfetched--
+    if (entry.state.kind === 'ended') this.#countUnfetched(workspace, -1)
     this.#calls.delete(key)
     partition.keys.delete(key)
     if (partition.keys.size === 0) partition.drained?.resolve()
-    const left = this.#inWorkspace(workspace) - 1
-    if (left > 0) this.#ofWorkspace.set(workspace, left)
-    else this.#ofWorkspace.delete(workspace)
-    this.#waiting.admit(1)
+    entry.release?.()
   }
 
   async #follow(
@@ -166,26 +168,31 @@ class InMemoryCalls implements ModelCalls {
   ): Promise<void> {
     const started = performance.now()
     const result = await resultInTime(timeoutMs + GRACE_MS, entry.controller, answer)
-    entry.release?.()
+    entry.releaseMedia?.()
     if (this.#calls.get(key) !== entry) return
     const ms = performance.now() - started
-    this.#unfetched++
+    this.#countUnfetched(entry.workspace, 1)
     entry.state = { kind: 'ended', result, choices, ms, isTimedOut: ms >= timeoutMs - TIMER_MS }
     setTimeout(() => {
       if (this.#calls.get(key) === entry) this.forget(key)
     }, UNFETCHED_MS).unref()
   }
 
-  #hasRoom(workspace: number): boolean {
-    return (
-      this.#calls.size < MAX_CALLS &&
-      this.#inWorkspace(workspace) < MAX_OF_WORKSPACE &&
-      this.#unfetched < MAX_UNFETCHED
-    )
+  /** Its message asks again, when there is room for it. */
+  #preempt(key: string): void {
+    this.#calls.get(key)?.controller.abort()
+    this.forget(key)
   }
 
-  #inWorkspace(workspace: number): number {
-    return this.#ofWorkspace.get(workspace) ?? 0
+  #mayBegin(workspace: number): boolean {
+    return mayTake({ own: this.#unfetchedOf.get(workspace) ?? 0, all: this.#unfetched }, UNFETCHED)
+  }
+
+  #countUnfetched(workspace: number, change: 1 | -1): void {
+    const own = (this.#unfetchedOf.get(workspace) ?? 0) + change
+    this.#unfetched += change
+    if (own > 0) this.#unfetchedOf.set(workspace, own)
+    else this.#unfetchedOf.delete(workspace)
   }
 
   #partitionOf(signal: AbortSignal): OfPartition {
@@ -206,10 +213,7 @@ class InMemoryCalls implements ModelCalls {
   #abortAll(partition: OfPartition): void {
     // A run that goes on for a moment must not begin another.
     partition.drained ??= Promise.withResolvers()
-    for (const key of partition.keys) {
-      this.#calls.get(key)?.controller.abort()
-      this.forget(key)
-    }
+    for (const key of partition.keys) this.#preempt(key)
   }
 }
 

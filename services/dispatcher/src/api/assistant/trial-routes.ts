@@ -1,7 +1,8 @@
 import type { Authorizer } from '@parley/shared/authorizer'
+import { FairSlots } from '@parley/shared/fair-slots'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { jsonBody } from '@parley/shared/json-body'
-import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { methodNotAllowed } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { type Response, Router } from 'express'
@@ -15,8 +16,11 @@ import { idIn, requireDocument } from './require-assistant.ts'
 const MAX_BODY_BYTES = 512 * 1024
 const MAX_MESSAGES = 50
 const MAX_TEXT = 16 * 1024
-const MAX_AT_ONCE = 64
-const MAX_OF_WORKSPACE = 8
+/** In flight, and those that wait for that. */
+const LIMITS = {
+  ...{ of: 'trials', total: 128, each: [8], spare: 8 },
+  queue: { total: 256, each: 8, ms: 5_000 },
+}
 /** The gateway waits longer than that for something to come. */
 const SILENT_MS = 5_000
 
@@ -51,7 +55,7 @@ export function trialRoutes(needed: {
   configuration: Pick<InternalClient, 'get'>
   agents: Pick<AgentParts, 'loadAgent' | 'openToolbox' | 'choicesOf' | 'promptOf' | 'model' | 'usage'>
 }): Router {
-  const enter = limitAtOnce()
+  const slots = new FairSlots(LIMITS)
   const router = Router({ caseSensitive: true })
   router
     .route('/:id/try')
@@ -61,40 +65,22 @@ export function trialRoutes(needed: {
       await requireDocument(needed, { caller, resource: 'assistant', id: assistantId, access: 'write' })
       const asked = parse(trialRequest, req.body)
       const workspace = caller.workspace._id
-      const leave = enter(workspace)
+      const signal = closedSignal(res)
+      const release = await slots.enter([workspace])
+      if (signal.aborted) return release()
       const stopSigns = showSignsOfLife(res)
       try {
-        const signal = closedSignal(res)
         const { turns, ...end } = await runTrial(needed.agents, { ...asked, workspace, assistantId, signal })
         stopSigns()
         if (!res.headersSent) res.set('content-type', 'application/json; charset=utf-8')
         res.end(JSON.stringify({ ...end, turns: turns.map(turnOf) }))
       } finally {
         stopSigns()
-        leave()
+        release()
       }
     })
     .all(methodNotAllowed('POST'))
   return router
-}
-
-/** Throws `rate_limited` where too many are under way; what it returns ends one. */
-function limitAtOnce(): (workspace: number) => () => void {
-  const inFlight = new Map<number, number>()
-  let all = 0
-  return (workspace) => {
-    const own = inFlight.get(workspace) ?? 0
-    if (own >= MAX_OF_WORKSPACE || all >= MAX_AT_ONCE)
-      throw new Problem('rate_limited', { detail: 'Too many trials are under way.' })
-    inFlight.set(workspace, own + 1)
-    all++
-    return () => {
-      const left = (inFlight.get(workspace) ?? 1) - 1
-      if (left === 0) inFlight.delete(workspace)
-      else inFlight.set(workspace, left)
-      all--
-    }
-  }
 }
 
 /** White space before the body, for as long as it takes: a connection that is silent is cut. */

@@ -1,3 +1,4 @@
+import { FairSlots } from '@parley/shared/fair-slots'
 import type { Log } from '@parley/shared/log'
 import { Problem } from '@parley/shared/problem'
 import type { Response } from 'express'
@@ -13,9 +14,13 @@ import { createStreamReader, type Readable, type Scope, type StreamReader } from
 
 /** The event streams that are open at this instance. */
 export interface EventStreams {
-  /** Answers with the events after `from`, until either side ends it. Throws `unavailable` before it answers. */
+  /**
+   * Answers with the events after `from`, until either side ends it, or it gives way to a workspace that has fewer.
+   * Throws `too_many_streams` and `unavailable` before it answers.
+   */
   open(stream: {
     res: Response
+    account: number
     scope: Scope
     readable: Readable
     from: Position | undefined
@@ -27,7 +32,7 @@ export interface EventStreams {
   close(): Promise<void>
 }
 
-const MAX_STREAMS = 5_000
+const LIMITS = { of: 'event streams', total: 5_000, protectedMs: 60_000 }
 const BEAT_MS = 15_000
 
 export function createEventStreams(options: {
@@ -40,6 +45,7 @@ export function createEventStreams(options: {
 }): EventStreams {
   const { db, view, registry, log } = options
   const readers = new Set<StreamReader>()
+  const slots = new FairSlots(LIMITS)
   const feed = createChangeFeed({ db, view, log })
   const deltas = createDeltaFeed({ connect: options.connectRedis, database: options.database })
   let isEnding = false
@@ -58,15 +64,25 @@ export function createEventStreams(options: {
       'event stream closed: its reader comes back',
     )
   return {
-    async open({ res, scope, readable, from, isUnknown }) {
-      const isFull = readers.size >= MAX_STREAMS
-      if (isEnding || isFull) throw new Problem('unavailable', { detail: 'Too many event streams are open.' })
-      const begun = await feed.begin(from)
+    async open({ res, account, scope, readable, from, isUnknown }) {
+      if (isEnding) throw tooMany()
       let reader: StreamReader | undefined
+      const key = [scope.workspace, account]
+      const release = slots.take(key, () => (reader === undefined ? res.destroy() : reader.close()))
+      if (release === undefined)
+        throw slots.excess(key) === 'own' ? new Problem('too_many_streams') : tooMany()
+      res.once('close', release)
+      const begun = await feed.begin(from).catch((error: unknown) => {
+        release()
+        throw error
+      })
       const unfollow = await deltas.follow(scope.workspace, (delta) => {
         if (reader !== undefined) offerDelta(reader, delta)
       })
-      if (res.destroyed) return unfollow()
+      if (res.destroyed) {
+        release()
+        return unfollow()
+      }
       res.locals.isStream = true
       res.writeHead(200, HEADERS)
       reader = createStreamReader({ res, scope, position: begun.position, readable, failed })
@@ -88,6 +104,8 @@ export function createEventStreams(options: {
     },
   }
 }
+
+const tooMany = (): Problem => new Problem('unavailable', { detail: 'Too many event streams are open.' })
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',

@@ -32,6 +32,7 @@ export function streamRoutes(options: {
     const isUnknown = last !== undefined && last !== '' && from === undefined
     await streams.open({
       res,
+      account: caller.account._id,
       scope: { workspace: caller.workspace._id, ...scope },
       readable,
       from,

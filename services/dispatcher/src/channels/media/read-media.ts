@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { Problem } from '@parley/shared/problem'
 import type { MessageRecord } from '../../message/message-record.ts'
@@ -21,6 +22,11 @@ export interface MediaSources {
   http: Pick<HttpClient, 'getBytes'>
 }
 
+/** Has bytes fetched that are not in the message itself; it may abort that by the signal. */
+export type Fetching = (fetch: (signal?: AbortSignal) => Promise<MediaBytes>) => Promise<MediaBytes>
+
+const atOnce: Fetching = (fetch) => fetch()
+
 /** Media as they are: bytes, or what the message says in Meta's own form. */
 type Media = (MediaBytes & { kind: 'bytes'; fileName?: string }) | { kind: 'content'; json: object }
 
@@ -28,42 +34,52 @@ type Media = (MediaBytes & { kind: 'bytes'; fileName?: string }) | { kind: 'cont
  * A message's media, 16 MiB at most, wherever they are. Throws `not_found` when there are none (any more),
  * `bad_gateway`, `unavailable` or `upstream_timeout`.
  */
-export async function readMedia(record: MediaRecord, sources: MediaSources): Promise<Media> {
+export async function readMedia(
+  record: MediaRecord,
+  sources: MediaSources,
+  fetching = atOnce,
+): Promise<Media> {
   const place = findMedia(record)
   if (place === undefined) throw new Problem('not_found', { detail: 'The message has no media.' })
   if (place.kind === 'content')
     return { kind: 'content', json: { type: place.type, [place.type]: place.content } }
-  const bytes = await bytesAt(place, record, sources)
+  const bytes = await bytesAt(place, record, { ...sources, fetching })
   const { fileName } = place.kind === 'media' ? place : {}
   return { kind: 'bytes', ...bytes, ...(fileName !== undefined && { fileName }) }
 }
 
 /** The bytes of a message's audio; throws as {@link readMedia}. */
-export async function readAudio(record: MediaRecord, sources: MediaSources): Promise<MediaBytes> {
+export async function readAudio(
+  record: MediaRecord,
+  sources: MediaSources,
+  fetching = atOnce,
+): Promise<MediaBytes> {
   const place = findAudio(record)
   if (place === undefined || place.kind === 'content')
     throw new Problem('not_found', { detail: 'The message has no audio.' })
-  return bytesAt(place, record, sources)
+  return bytesAt(place, record, { ...sources, fetching })
 }
 
 async function bytesAt(
   place: Exclude<MediaPlace, { kind: 'content' }>,
   { _id, workspace, channel: extId }: MediaRecord,
-  { channels, webhook, http }: MediaSources,
+  { channels, webhook, http, fetching }: MediaSources & { fetching: Fetching },
 ): Promise<MediaBytes> {
   switch (place.kind) {
     case 'inline':
       return audioFromText(place.text)
-    case 'kept': {
-      const path = `/internal/workspaces/${workspace}/audio/${encodeURIComponent(_id)}`
-      const text = await webhook.getBytes(path, { maxBytes: MAX_TEXT_BYTES, timeoutMs: WEBHOOK_TIMEOUT_MS })
-      if (text === undefined) throw new Problem('not_found', { detail: 'The audio is not kept any more.' })
-      return audioFromText(text.toString())
-    }
+    case 'kept':
+      return fetching(async () => {
+        const path = `/internal/workspaces/${workspace}/audio/${encodeURIComponent(_id)}`
+        const text = await webhook.getBytes(path, { maxBytes: MAX_TEXT_BYTES, timeoutMs: WEBHOOK_TIMEOUT_MS })
+        if (text === undefined) throw new Problem('not_found', { detail: 'The audio is not kept any more.' })
+        return audioFromText(text.toString())
+      })
     case 'media': {
       const channel = await channels.find(workspace, extId)
       if (channel === undefined) throw new Problem('not_found', { detail: 'The channel is gone.' })
-      return fetchMedia({ http, channel, mediaId: place.mediaId, maxBytes: MAX_BYTES })
+      const media = { http, channel, mediaId: place.mediaId, maxBytes: MAX_BYTES }
+      return fetching((signal) => fetchMedia({ ...media, ...defined({ signal }) }))
     }
   }
 }
