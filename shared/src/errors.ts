@@ -158,6 +158,11 @@ export const errors = {
     title: 'The key was already used with another body',
     help: 'A key belongs to one body. Use a new key for another message.',
   },
+  budget_spent: {
+    status: 429,
+    title: 'The tokens of the day are spent',
+    help: '`detail` names the bound that was met: `MODEL_TOKENS_PER_DAY` of the deployment. It counts anew each day (UTC); an assistant with a config `model` and a key of its own is not bounded by it.',
+  },
   rate_limited: {
     status: 429,
     title: 'Too many requests',

@@ -61,6 +61,7 @@ const { sink } = system
 const environment = {
   MODEL_PROVIDER: 'openai-compatible',
   MODEL_NAME: 'slow',
+  MODEL_TOKENS_PER_DAY: '1000000000',
   MODEL_BASE_URL: model.baseUrl,
   NODE_OPTIONS: `--expose-gc --import ${join(import.meta.dirname, 'collect-on-signal.ts')}`,
 }

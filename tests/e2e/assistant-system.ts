@@ -11,11 +11,15 @@ export interface AssistantSystem {
   close(): Promise<void>
 }
 
-export async function startAssistantSystem(): Promise<AssistantSystem> {
+export async function startAssistantSystem(
+  environment: Record<string, string> = {},
+): Promise<AssistantSystem> {
   const simulator = await buildSimulator({})
   const whatsapp = await listen(simulator.app)
   const model = await listen(buildModelSimulator())
-  const parley = await startParley({ environment: { dispatcher: modelEnvironment(model) } })
+  const parley = await startParley({
+    environment: { dispatcher: { ...modelEnvironment(model), ...environment } },
+  })
   return {
     parley,
     simulatorUrl: whatsapp.url,

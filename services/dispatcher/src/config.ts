@@ -75,6 +75,12 @@ export const config = {
     .min(1)
     .optional()
     .describe('Its API key; it goes to this provider and base URL only, never to what a workspace names'),
+  MODEL_TOKENS_PER_DAY: integer({ min: 1_000, max: 1_000_000_000_000 })
+    .default(500_000)
+    .describe(
+      'How many tokens one workspace may use of that model in a day (UTC), input and output together; one person who writes ' +
+        'to it a quarter of them. What assistants use with keys of their own is not bounded by it',
+    ),
   MESSAGES_KEPT_DAYS: integer({ min: 1, max: 3_650 })
     .default(30)
     .describe('How long a message that has reached its end is kept'),

@@ -5,6 +5,8 @@ import { publicKeys, type Secrets } from './secrets.ts'
 
 const HOST = '127.0.0.1'
 
+const SIMULATED_TOKENS_PER_DAY = '100000000'
+
 /** The processes of a system, in the order in which they stop. */
 export const PROCESSES = [
   'gateway',
@@ -186,6 +188,8 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
       MODEL_NAME: 'simulator',
       MODEL_BASE_URL: `${urlOf('model-simulator', ports)}/v1`,
       MODEL_API_KEY: 'simulator',
+      // The simulator's tokens cost nothing.
+      MODEL_TOKENS_PER_DAY: process.env.MODEL_TOKENS_PER_DAY || SIMULATED_TOKENS_PER_DAY,
     },
   }
   return environments[name]

@@ -32,7 +32,15 @@ const knownSettings = z.looseObject({
     .min(1)
     .nullish()
     .describe('How many tokens its agent may use in a day; no bound unless said otherwise'),
-  fallbackMessage: optionalText.describe('What the person gets when an agent meets one of its bounds'),
+  dailyTokensPerPerson: safeInteger
+    .min(1)
+    .nullish()
+    .describe(
+      'How many of them one person may use in a day; a quarter of dailyTokens unless said otherwise, no bound without both',
+    ),
+  fallbackMessage: optionalText.describe(
+    'What the person gets when an agent meets one of its bounds; of tokens once a day',
+  ),
   handOffUrl: url.nullish().describe('Where to tell, by signed POST, that a person is to take over'),
   handlerTimeoutSeconds: numberSetting('handlerTimeoutSeconds'),
   handlerContext: z

@@ -21,6 +21,8 @@ export interface ModelChoice {
   maxOutputTokens?: number
   /** It reads images. */
   vision?: boolean
+  /** The deployment pays for it. */
+  isDeployments?: boolean
 }
 
 export interface ModelRequest {

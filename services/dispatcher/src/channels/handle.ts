@@ -54,6 +54,7 @@ type TranscribedRecord = Pick<
 export type Transcriber = (call: {
   channel: Channel
   record: TranscribedRecord
+  message: WebhookMessage
   signal: AbortSignal
 }) => Promise<Handled | Busy>
 
@@ -90,7 +91,8 @@ async function handleNatively(
   const type = channel.handlerUrl.slice(NATIVE.length)
   const agent = nativeAgents.get(type)
   if (agent !== undefined) return { kind: 'answer', answer: await agent(message) }
-  if (type === TRANSCRIBER && transcriber !== undefined) return transcriber({ channel, record, signal })
+  if (type === TRANSCRIBER && transcriber !== undefined)
+    return transcriber({ channel, record, message, signal })
   return permanent(
     'unknown_agent',
     `There is no built-in agent of type ${JSON.stringify(type)}; known: ${AGENT_TYPES.join(', ')}.`,

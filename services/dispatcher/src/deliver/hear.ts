@@ -1,3 +1,4 @@
+import { personOf } from '../agents/usage/budgets-of.ts'
 import { findAudio } from '../channels/media/find-media.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { hasTurns, heard } from '../message/progress.ts'
@@ -9,7 +10,7 @@ import type { AgentMessage } from './work-in-turns.ts'
 /** Before the first turn what is said in a message's audio is stored with it, where its assistant has a model that hears. */
 export async function hear(run: MessageRun, found: AgentMessage): Promise<StepResult | undefined> {
   const { record } = run
-  const { agents } = found
+  const { agents, channel, message } = found
   if (hasTurns(record) || record.transcript !== undefined) return undefined
   if (findAudio(record) === undefined) return undefined
   const key = audioKeyOf(record)
@@ -22,7 +23,12 @@ export async function hear(run: MessageRun, found: AgentMessage): Promise<StepRe
     key,
     choices: 1,
     media: 'audio',
-    ask: (limits) => agents.hearing.hear({ agent, record, ...limits }),
+    ask: (limits) =>
+      agents.hearing.hear({
+        ...{ agent, record, ...limits },
+        config: channel.config,
+        person: personOf(message, record.thread),
+      }),
   })
 }
 

@@ -6,6 +6,8 @@ import { deadlineOf, MODEL_STEP } from '../agents/turns/bounds.ts'
 import type { ModelCallState } from '../agents/turns/model-calls.ts'
 import { nextChoice, retryOf } from '../agents/turns/model-retry.ts'
 import { turnSettingsOf } from '../agents/turns/settings.ts'
+import { personOf } from '../agents/usage/budgets-of.ts'
+import { BUDGET_HELD, BUDGET_SPENT } from '../agents/usage/usage.ts'
 import type { Attempt, Ending, MessageRecord } from '../message/message-record.ts'
 import { attemptOf, modelTried, ranAgainAt, withAttempt } from '../message/progress.ts'
 import { endDecided } from '../message/turn-progress.ts'
@@ -91,11 +93,41 @@ function takeResult(
   switch (result.kind) {
     case 'answered':
       return store(result.turn)
-    case 'refused':
-      return settleDead(run, { reason: result.reason, attempt: attemptAt(run, ended, result) })
+    case 'refused': {
+      const { code, reason } = result
+      if (code === BUDGET_SPENT) return stopForBudget(run, found, reason)
+      return settleDead(run, { reason, attempt: attemptAt(run, ended, result) })
+    }
     case 'retryable':
-      return tryAgain(run, found, { ended, result })
+      return result.code === BUDGET_HELD
+        ? waitForBudget(run, result)
+        : tryAgain(run, found, { ended, result })
   }
+}
+
+/** It is no try: what calls under way hold is given back, or spent, when they end. */
+async function waitForBudget(
+  { record, options }: MessageRun,
+  { retryAfterSeconds = 0 }: Extract<ModelResult, { kind: 'retryable' }>,
+): Promise<StepResult> {
+  return { kind: 'wait', record, until: options.now() + retryAfterSeconds * 1_000, for: 'model' }
+}
+
+/** A budget is spent: the person is told so by the channel's fallback message, where there is one, once a day. */
+export async function stopForBudget(
+  run: MessageRun,
+  found: AgentMessage,
+  reason: string,
+): Promise<StepResult> {
+  const { record, options, calling } = run
+  const { _id: id, workspace, channel, thread } = record
+  const person = personOf(found.message, thread)
+  const isTold =
+    turnSettingsOf(found.channel.config).fallbackMessage !== '' &&
+    (await calling(() => found.agents.usage.isFirstStopped({ workspace, channel, person, id })))
+  const outcome = { kind: 'permanent' as const, code: BUDGET_SPENT, fault: 'channel' as const, reason }
+  const attempt = attemptOf({ step: MODEL_STEP, outcome, at: options.now(), ms: 0 })
+  return giveUp(run, found, { reason, attempt, isSilent: !isTold })
 }
 
 /** Another try, of this model or the next; where there is none in time, a bound is met. */
@@ -131,10 +163,10 @@ async function tryAgain(
 export async function giveUp(
   run: MessageRun,
   { channel }: AgentMessage,
-  { reason, attempt }: { reason: string; attempt?: Attempt },
+  { reason, attempt, isSilent = false }: { reason: string; attempt?: Attempt; isSilent?: boolean },
 ): Promise<StepResult> {
   const ending: Ending = { state: 'dead', reason, fault: 'channel' }
-  const farewell = turnSettingsOf(channel.config).fallbackMessage
+  const farewell = isSilent ? '' : turnSettingsOf(channel.config).fallbackMessage
   const { maxText } = run.options.callbacks[channel.callback]
   const decided = { ending, farewell, maxText, at: run.options.now() }
   await run.message.commitMerged((record) => endDecided(withTry(record, attempt), decided))

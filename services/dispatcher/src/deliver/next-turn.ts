@@ -1,15 +1,16 @@
 import { defined } from '@parley/shared/defined'
 import type { Agent } from '../agents/agent.ts'
-import type { ConversationItem } from '../agents/conversation.ts'
 import { isSeeing } from '../agents/model/seeing.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../agents/model-client.ts'
 import type { Toolbox } from '../agents/toolbox.ts'
-import { boundReached, MODEL_STEP } from '../agents/turns/bounds.ts'
-import { personItems, turnItems } from '../agents/turns/conversation-items.ts'
+import { boundReached } from '../agents/turns/bounds.ts'
+import { dataItem, personItems, turnItems } from '../agents/turns/conversation-items.ts'
 import { choiceOf } from '../agents/turns/model-retry.ts'
 import { turnSettingsOf } from '../agents/turns/settings.ts'
-import { BUDGET_SPENT, useForTurn } from '../agents/usage/usage.ts'
-import { attemptOf, hasTurns } from '../message/progress.ts'
+import { personOf } from '../agents/usage/budgets-of.ts'
+import { estimatePrompt } from '../agents/usage/estimate-tokens.ts'
+import { type MeteredCall, useForTurn } from '../agents/usage/usage.ts'
+import { hasTurns } from '../message/progress.ts'
 import { turnStored } from '../message/turn-progress.ts'
 import { forgetFailedHearing, hear, isHearing } from './hear.ts'
 import type { MessageRun } from './message-run.ts'
@@ -21,6 +22,7 @@ import {
   resultOfCall,
   settleDead,
   startCall,
+  stopForBudget,
 } from './model-call.ts'
 import { type StepResult, settleEndMerged, settleTakenOver } from './settle-attempt.ts'
 import type { RunResult } from './thread-run.ts'
@@ -42,9 +44,7 @@ export async function nextTurn(run: MessageRun, found: AgentMessage): Promise<St
   if (!isHearing(run, found) && (await run.isWithPerson())) return settleTakenOver(run)
   const bound = boundReached(record, { settings: turnSettingsOf(channel.config), now: options.now() })
   if (bound !== undefined) return giveUp(run, found, { reason: bound })
-  return (
-    (await gather(run, found)) ?? (await spent(run, found)) ?? (await hear(run, found)) ?? ask(run, found)
-  )
+  return (await gather(run, found)) ?? (await hear(run, found)) ?? ask(run, found)
 }
 
 /** Before its first turn a message waits for others of its thread, where its channel says so. */
@@ -57,29 +57,8 @@ async function gather(run: MessageRun, found: AgentMessage): Promise<StepResult 
   if (gathering.kind === 'work') return undefined
   if (gathering.kind === 'wait') return { kind: 'wait', record, until: gathering.until, for: 'gathering' }
   // The one that is answered reads what was said in the others, where that can be heard at once.
-  const isUnheard = forgetFailedHearing(run, found) || (await isSpent(run, found))
-  const heard = isUnheard ? undefined : await hear(run, found)
+  const heard = forgetFailedHearing(run, found) ? undefined : await hear(run, found)
   return heard ?? settleEndMerged(run, { state: 'done', gatheredInto: gathering.into }, (current) => current)
-}
-
-/** No model is called beyond what its channel may use in a day. */
-async function spent(run: MessageRun, found: AgentMessage): Promise<StepResult | undefined> {
-  if (!(await isSpent(run, found))) return undefined
-  const { options } = run
-  const reason = `The tokens of the day are spent: ${found.channel.config.dailyTokens} (dailyTokens).`
-  const outcome = { kind: 'permanent' as const, code: BUDGET_SPENT, fault: 'channel' as const, reason }
-  return giveUp(run, found, {
-    reason,
-    attempt: attemptOf({ step: MODEL_STEP, outcome, at: options.now(), ms: 0 }),
-  })
-}
-
-async function isSpent(
-  { record, calling }: MessageRun,
-  { agents, channel: { workspace, config } }: AgentMessage,
-): Promise<boolean> {
-  if (config.dailyTokens == null) return false
-  return calling(() => agents.usage.isSpent({ workspace, config, extId: record.channel }))
 }
 
 /** Starts the call of the model whose try it is. Agent and task are read fresh. */
@@ -92,20 +71,28 @@ async function ask(run: MessageRun, found: AgentMessage): Promise<StepResult> {
   if (loaded.kind === 'missing') return withoutAgent(run, loaded.reason)
   const { choices, agent } = loaded
   const choice = choices[choiceOf(record.tries, choices.length)] as ModelChoice
+  const { config } = found.channel
+  const person = personOf(found.message, record.thread)
+  const use = useForTurn(record, { assistant: agent.assistant._id, choice, config, person })
+  const spent = agents.usage.spent(use)
+  if (spent !== undefined) return stopForBudget(run, found, spent)
   const { request, toolbox } = await run.calling(() => requestOf(run, found, agent))
-  const use = useForTurn(record, { assistant: agent.assistant._id, choice })
   return startCall(run, found, {
     key: callKeyOf(record),
     choices: choices.length,
     media: isSeeing(choice, request) ? 'images' : undefined,
-    ask: (limits) => {
-      const answer = askPassingOn(run, found, { choice, request: { ...request, ...limits } })
-      return agents.usage.meter(
-        use,
-        answer.then((result) => withSources(result, toolbox)),
-        limits.signal,
-      )
-    },
+    ask: (limits) =>
+      agents.usage.meter(use, {
+        ...limits,
+        estimate: () => ({
+          prompt: estimatePrompt(choice, request),
+          maxOutputTokens: choice.maxOutputTokens,
+        }),
+        ask: async (metered) => {
+          const asked = { choice, request: { ...request, ...limits }, metered }
+          return withSources(await askPassingOn(run, found, asked), toolbox)
+        },
+      }),
   })
 }
 
@@ -113,14 +100,21 @@ async function ask(run: MessageRun, found: AgentMessage): Promise<StepResult> {
 async function askPassingOn(
   { record }: MessageRun,
   { agents, channel }: AgentMessage,
-  { choice, request }: { choice: ModelChoice; request: ModelRequest },
+  of: { choice: ModelChoice; request: ModelRequest; metered: Parameters<MeteredCall['ask']>[0] },
 ): Promise<ModelResult> {
+  const { request } = of
+  const { received, ...limits } = of.metered
+  const choice = { ...of.choice, ...limits }
   const { deltas } = agents
   if (deltas === undefined || !turnSettingsOf(channel.config).streamsTokens)
     return agents.askSeeing(choice, { ...request, channel })
   const { _id: message, workspace, channel: name, thread, turns = [] } = record
   const said = deltas.begin({ workspace, message, channel: name, thread, turn: turns.length })
-  const result = await agents.askSeeing(choice, { ...request, channel, onDelta: said.push })
+  const onDelta = (text: string) => {
+    received(text)
+    said.push(text)
+  }
+  const result = await agents.askSeeing(choice, { ...request, channel, onDelta })
   await said.end()
   return result
 }
@@ -140,8 +134,12 @@ async function requestOf({ record, options }: MessageRun, found: AgentMessage, a
   const toolbox = await agents.openToolbox({ agent, channel, messageId, message })
   const earlier = await agents.readHistory(record, turnSettingsOf(channel.config))
   const { system, data } = agents.promptOf({ agent, channel, message, now: new Date(options.now()) })
-  const facts: ConversationItem = { role: 'data', json: JSON.stringify(data) }
-  const conversation = [...earlier, facts, ...personItems({ ...record, message }), ...turnItems(record)]
+  const conversation = [
+    ...earlier,
+    dataItem(data),
+    ...personItems({ ...record, message }),
+    ...turnItems(record),
+  ]
   return { request: { workspace, system, conversation, tools: toolbox.descriptions }, toolbox }
 }
 

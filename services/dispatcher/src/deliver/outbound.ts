@@ -104,7 +104,10 @@ export function createOutbound(options: {
   const { fetch } = guarded
   const loadAgent = createLoadAgent({ replica, secrets, configuration })
   const deployment = deploymentChoice(config)
-  const usage = createUsage({ collections, metrics, log, now: Date.now })
+  const usage = createUsage({
+    ...{ collections, metrics, log, now: Date.now },
+    tokensPerDay: config.MODEL_TOKENS_PER_DAY,
+  })
   const sources = { channels, webhook, http: calls('media') }
   const transcriptOf = createTranscriptOf({ fetch, sources, usage })
   const mediaSlots = createMediaSlots()
@@ -143,7 +146,7 @@ export function createOutbound(options: {
       http: calls('handler'),
       signer,
       describeAssistant: createDescribeAssistant({ loadAgent }),
-      transcriber: createTranscriber({ loadAgent, transcriptOf, usage, mediaSlots }),
+      transcriber: createTranscriber({ loadAgent, transcriptOf, mediaSlots }),
     }),
     callbacks: {
       whatsapp: createWhatsappCallback(calls('whatsapp')),

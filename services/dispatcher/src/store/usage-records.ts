@@ -35,10 +35,18 @@ export interface UsageHour extends UsageDimensions, UsageSums {
   at: Date
 }
 
-/** How many tokens a channel, or an assistant that is tried, has used in a day (UTC). */
+/** How many tokens have been used in a day (UTC): on a channel, by a person, of the deployment's key, in trials. */
 export interface UsedTokens {
   _id: string
+  /** Used, or reserved by calls under way. */
   tokens: number
+  /** The reserved part of it, until `heldUntil`; after that nobody gives it back. */
+  held?: number
+  heldUntil?: Date
+  /** What the last write to it gave each that asked. */
+  granted?: number[]
+  /** Of a person: the message whose answer told first that a budget stops them. */
+  toldBy?: string
   expiresAt: Date
 }
 

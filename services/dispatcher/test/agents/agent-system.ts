@@ -35,12 +35,15 @@ const log = createLog({ service: 'test', level: 'silent' })
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 const DRAIN_MS = 100
+const TOKENS_PER_DAY = 1_000_000_000
 
 /** What a test has of its own. */
 export interface AgentBehaviour {
   /** How long a hand-over waits for models, in milliseconds; 100 unless said. */
   drainMs?: number
   config?: Record<string, unknown>
+  /** Of the deployment's own key; any number unless said. */
+  tokensPerDay?: number
   /** What a model answers; a text is an answer without calls. */
   model(request: ModelRequest, choice: ModelChoice): ModelResult | string | Promise<ModelResult | string>
   /** What a tool is. */
@@ -256,6 +259,7 @@ export class AgentSystem {
       promptOf: ({ agent }) => ({ system: agent.assistant.name, data: { now: 'then' } }),
       usage: createUsage({
         collections: this.#collections,
+        tokensPerDay: this.#behaviour.tokensPerDay ?? TOKENS_PER_DAY,
         metrics: createMetrics(new Registry()),
         log,
         now: Date.now,

@@ -169,7 +169,10 @@ describe('the deployment’s own model', () => {
         MODEL_NAME: 'm',
         MODEL_BASE_URL: 'http://models/v1',
       }),
-    ).toEqual({ provider: 'openai-compatible', model: 'm', baseUrl: 'http://models/v1' })
+    ).toEqual({
+      ...{ provider: 'openai-compatible', model: 'm', baseUrl: 'http://models/v1' },
+      isDeployments: true,
+    })
   })
 
   test.each([

@@ -4,6 +4,7 @@ import { Problem } from '@parley/shared/problem'
 import { createTranscriber } from '../../src/agents/model/hearing.ts'
 import { createMediaSlots } from '../../src/agents/model/media-slots.ts'
 import { createTranscriptOf, type TranscriptOf } from '../../src/agents/model/transcribe.ts'
+import type { Usage } from '../../src/agents/usage/usage.ts'
 import type { GuardedFetch } from '../../src/channels/http/guarded-fetch.ts'
 import { agentOf } from './agent-system.ts'
 import { localFetch, type ModelWorld, startModelWorld } from './model-world.ts'
@@ -22,7 +23,7 @@ beforeAll(async () => {
     webhook: { getBytes: () => stored() },
     http: { getBytes: async () => ({ status: 404, headers: {}, body: Buffer.alloc(0) }) },
   }
-  transcriptOf = createTranscriptOf({ fetch: guarded.fetch, sources, usage: { note: async () => {} } })
+  transcriptOf = createTranscriptOf({ fetch: guarded.fetch, sources, usage })
 })
 afterAll(async () => {
   guarded.close()
@@ -37,6 +38,11 @@ beforeEach(async () => {
   ])
 })
 
+const usage: Pick<Usage, 'meter' | 'spent'> = {
+  meter: (_use, { ask }) => ask({ received: () => {} }),
+  spent: () => undefined,
+}
+const NO_MESSAGE = { extId: 'c', user: {}, thread: {}, answer: {} }
 const OGG = Buffer.concat([Buffer.from('OggS'), Buffer.alloc(60)])
 const place = {
   ...{ _id: 'm', workspace: 1, channel: 'c', thread: 't', source: 'api' },
@@ -46,6 +52,8 @@ const hear = (message: object, more: Partial<Parameters<TranscriptOf>[0]['record
   transcriptOf({
     agent: { ...agentOf(1, 'chat'), configs },
     record: { ...place, body: JSON.stringify(message), ...more },
+    config: {},
+    person: 'p',
     timeoutMs: 2_000,
     signal: new AbortController().signal,
   })
@@ -57,7 +65,6 @@ describe('the agent of type transcriber', () => {
     const transcriber = createTranscriber({
       loadAgent: async () => ({ kind: 'found', agent }),
       transcriptOf,
-      usage: { isSpent: async () => false },
       mediaSlots,
     })
     const channel = {
@@ -69,7 +76,8 @@ describe('the agent of type transcriber', () => {
       config: {},
     } as const
     const { signal } = new AbortController()
-    return transcriber({ channel, record: { ...place, body: JSON.stringify(message) }, signal })
+    const record = { ...place, body: JSON.stringify(message) }
+    return transcriber({ channel, record, message: NO_MESSAGE, signal })
   }
 
   test('answers with what is said in the audio', async () => {

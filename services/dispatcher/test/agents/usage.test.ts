@@ -93,7 +93,10 @@ describe('what models are used for', () => {
 
   test('counts a turn once that is asked for again because the process died before it was stored', async () => {
     const metrics = createMetrics(new Registry())
-    const real = createUsage({ collections: line.collections, metrics, log, now: Date.now })
+    const real = createUsage({
+      ...{ collections: line.collections, metrics, log, now: Date.now },
+      tokensPerDay: 1_000,
+    })
     let asked = 0
     const { promise: died, resolve: die } = Promise.withResolvers<void>()
     const usage: Usage = {
@@ -177,32 +180,40 @@ test('an instance whose clock is ahead adds no hour up that is not over', async 
 })
 
 describe("a channel's dailyTokens", () => {
-  test('ends messages that need the model, with the fallback message, once they are used', async () => {
+  const bounded = (dailyTokens: number) => ({ dailyTokens, dailyTokensPerPerson: dailyTokens })
+  const costing = (inputTokens: number) => {
+    const { kind, turn } = modelTurn('Hello.')
+    return { kind, turn: { ...turn, inputTokens } }
+  }
+  const countOf = async (workspace: number) =>
+    (await line.collections.usedTokens.findOne({ _id: { $regex: `^\\[${workspace},"[^"]*","c"\\]$` } }))
+      ?.tokens
+
+  test('ends messages that need the model once they are used, with the fallback message once', async () => {
     const system = line.start({
-      model: () => 'Hello.',
-      config: { dailyTokens: 15, fallbackMessage: 'We call you.' },
+      model: () => costing(2_900),
+      config: { ...bounded(3_000), fallbackMessage: 'We call you.' },
     })
     system.publish('within')
     expect((await system.until('within')).state).toBe('delivered')
-    await eventually(async () => {
-      const id = `beyond-${Math.random()}`
+    for (const id of ['beyond', 'again', 'and again']) {
       system.publish(id)
       const record = await system.until(id)
-      if (record.state !== 'dead') return undefined
       expect(record).toMatchObject({
-        fault: 'channel',
-        reason: expect.stringContaining('15 (dailyTokens)'),
+        ...{ state: 'dead', fault: 'channel' },
+        reason: expect.stringContaining('3000 (dailyTokensPerPerson)'),
       })
       expect(record.attempts[0]).toMatchObject({ step: 'model', outcome: 'permanent', code: 'budget_spent' })
-      return true
-    })
-    expect(system.sent.at(-1)?.text).toBe('We call you.')
+    }
+    system.publish('of somebody else', { thread: 'other', user: { phone: '2' } })
+    expect((await system.until('of somebody else')).reason).toContain('3000 (dailyTokens)')
+    expect(system.sent.map(({ text }) => text)).toEqual(['Hello.', 'We call you.', 'We call you.'])
     system.publish('answered', { answer: { message: 'Not by a model.' } })
     expect((await system.until('answered')).state).toBe('delivered')
   })
 
   test('are used by answers that are thrown away too', async () => {
-    const system = line.start({ model: (request) => world.ask(request), config: { dailyTokens: 1_000 } })
+    const system = line.start({ model: (request) => world.ask(request), config: bounded(3_000) })
     await eventually(async () => {
       const id = `thrown-away-${Math.random()}`
       system.publish(id)
@@ -212,11 +223,81 @@ describe("a channel's dailyTokens", () => {
     expect((await usedBy(system.workspace)).entries).toMatchObject({ turns: 0 })
   })
 
+  test('are not exceeded by any number of messages at once, and not refused while calls under way may leave some', async () => {
+    const limit = 30_000
+    const system = line.start({
+      model: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 20))
+        return costing(500)
+      },
+      config: bounded(limit),
+    })
+    const ids = Array.from({ length: 60 }, (_, at) => `at once ${at}`)
+    for (const id of ids) system.publish(id, { thread: id })
+    const ended = await Promise.all(ids.map((id) => system.until(id)))
+    const answered = ended.filter(({ state }) => state === 'delivered').length
+    expect(answered).toBeGreaterThan(50)
+    expect(await countOf(system.workspace)).toBe(answered * 505)
+    expect(answered * 505).toBeLessThanOrEqual(limit)
+  })
+
+  test('count what is estimated where the provider says nothing', async () => {
+    const system = line.start({ model: () => costing(0), config: bounded(30_000) })
+    system.publish('uncounted', { input: 'word '.repeat(1_000) })
+    const { turns } = await system.until('uncounted')
+    expect(turns?.[0]?.inputTokens).toBeGreaterThan(1_000)
+    expect(await countOf(system.workspace)).toBe((turns?.[0]?.inputTokens ?? 0) + 5)
+  })
+
+  test('bound how long an answer may be, by what is left of them', async () => {
+    const asked: (number | undefined)[] = []
+    const model = (_request: object, { maxOutputTokens }: { maxOutputTokens?: number }) => {
+      asked.push(maxOutputTokens)
+      return costing(4_000)
+    }
+    const system = line.start({ model, config: bounded(5_000) })
+    for (const id of ['long', 'short']) {
+      system.publish(id, { thread: id })
+      await system.until(id)
+    }
+    const free = line.start({ model })
+    free.publish('free')
+    await free.until('free')
+    expect(asked).toEqual([4_096, expect.any(Number), undefined])
+    expect(asked[1]).toBeLessThan(1_000)
+  })
+
   test('is no bound for a channel without it', async () => {
     const system = line.start({ model: () => 'Hello.' })
     for (const id of ['one', 'two', 'three']) {
       system.publish(`free ${id}`)
       expect((await system.until(`free ${id}`)).state).toBe('delivered')
     }
+  })
+})
+
+describe("the deployment's own key", () => {
+  const choices = [{ provider: 'openai' as const, model: 'm', isDeployments: true }]
+  const parts = { choicesOf: () => ({ kind: 'choices' as const, choices }) }
+
+  test('bounds a workspace, and one person to a quarter of it', async () => {
+    const { kind, turn } = modelTurn('Hello.')
+    const system = line.start({
+      ...{ parts, tokensPerDay: 20_000 },
+      model: () => ({ kind, turn: { ...turn, inputTokens: 4_950 } }),
+    })
+    const stateOf = async (id: string, phone: string) => {
+      system.publish(id, { thread: id, user: { phone } })
+      const { state, reason = '' } = await system.until(id)
+      return [state, reason]
+    }
+    for (const phone of ['11', '12', '13', '14']) {
+      expect(await stateOf(`first ${phone}`, phone)).toEqual(['delivered', ''])
+      expect(await stateOf(`second ${phone}`, phone)).toEqual([
+        'dead',
+        'The tokens of the day are spent: 5000 (a quarter of MODEL_TOKENS_PER_DAY for one person).',
+      ])
+    }
+    expect((await stateOf('fifth', '15'))[1]).toContain('20000 (MODEL_TOKENS_PER_DAY)')
   })
 })

@@ -100,6 +100,7 @@ export function deploymentChoice(environment: {
     ...(MODEL_BASE_URL !== undefined && { baseUrl: MODEL_BASE_URL }),
     ...(MODEL_API_KEY !== undefined && { apiKey: MODEL_API_KEY }),
     ...(readsImages(MODEL_PROVIDER) && { vision: true }),
+    isDeployments: true,
   }
 }
 

@@ -3,7 +3,7 @@ import { findAudio } from '../../channels/media/find-media.ts'
 import type { Agent } from '../agent.ts'
 import type { LoadAgent } from '../load-agent.ts'
 import type { ModelResult } from '../model-client.ts'
-import { BUDGET_SPENT, type Usage } from '../usage/usage.ts'
+import { personOf } from '../usage/budgets-of.ts'
 import { transcriptionChoiceOf } from './choices.ts'
 import type { CallSlots, MediaKind } from './media-slots.ts'
 import type { Transcript, TranscriptOf } from './transcribe.ts'
@@ -30,17 +30,13 @@ export function createHearing(transcriptOf: TranscriptOf): Hearing {
 export function createTranscriber({
   loadAgent,
   transcriptOf,
-  usage,
   mediaSlots,
 }: {
   loadAgent: LoadAgent
   transcriptOf: TranscriptOf
-  usage: Pick<Usage, 'isSpent'>
   mediaSlots: Pick<Record<MediaKind, CallSlots>, 'audio'>
 }): Transcriber {
-  return async ({ channel, record, signal: given }) => {
-    if (await usage.isSpent({ ...channel, extId: record.channel }))
-      return refused(BUDGET_SPENT, 'The tokens of the day are spent (dailyTokens).')
+  return async ({ channel, record, message, signal: given }) => {
     const loaded = await loadAgent({ channel, type: 'chat', thread: record.thread })
     if (loaded.kind === 'missing') return refused('assistant_missing', loaded.reason)
     const { agent } = loaded
@@ -50,7 +46,8 @@ export function createTranscriber({
     const release = mediaSlots.audio.take(record.workspace, () => preempt.abort())
     if (release === undefined) return busy()
     const signal = AbortSignal.any([given, preempt.signal, AbortSignal.timeout(TRANSCRIBER_MS)])
-    const transcript = transcriptOf({ agent, record, timeoutMs: TRANSCRIBER_MS, signal })
+    const of = { agent, record, config: channel.config, person: personOf(message, record.thread) }
+    const transcript = transcriptOf({ ...of, timeoutMs: TRANSCRIBER_MS, signal })
     const heard = await transcript.finally(release)
     return preempt.signal.aborted && heard.kind === 'retryable' ? busy() : handledOf(heard)
   }

@@ -5,7 +5,9 @@ import { type MediaRecord, type MediaSources, readAudio } from '../../channels/m
 import type { MessageRecord } from '../../message/message-record.ts'
 import type { Agent } from '../agent.ts'
 import type { ModelChoice, ModelResult } from '../model-client.ts'
-import { type Usage, useForTurn } from '../usage/usage.ts'
+import type { Spender } from '../usage/budgets-of.ts'
+import { estimateAudio } from '../usage/estimate-tokens.ts'
+import { BUDGET_SPENT, type Usage, useForTurn } from '../usage/usage.ts'
 import { transcriptionChoiceOf } from './choices.ts'
 import { failureOf, refused, retryable } from './model-failure.ts'
 import { transcriptionModelOf } from './provider-models.ts'
@@ -31,6 +33,9 @@ type TranscribedRecord = Pick<
 export type TranscriptOf = (call: {
   agent: Pick<Agent, 'configs' | 'assistant'>
   record: MediaRecord & TranscribedRecord
+  /** Of the channel. */
+  config: Spender['config']
+  person: string
   timeoutMs: number
   signal: AbortSignal
 }) => Promise<Transcript>
@@ -39,7 +44,7 @@ export type TranscriptOf = (call: {
 export function createTranscriptOf(options: {
   fetch: typeof globalThis.fetch
   sources: MediaSources
-  usage: Pick<Usage, 'note'>
+  usage: Pick<Usage, 'meter' | 'spent'>
 }): TranscriptOf {
   return async (call) => {
     const { record, agent } = call
@@ -54,16 +59,17 @@ export function createTranscriptOf(options: {
 
 async function transcribed(
   choice: ModelChoice,
-  { record, agent, timeoutMs, signal }: Parameters<TranscriptOf>[0],
+  { record, agent, config, person, timeoutMs, signal }: Parameters<TranscriptOf>[0],
   { fetch, sources, usage }: Parameters<typeof createTranscriptOf>[0],
 ): Promise<Transcript> {
   const deadline = AbortSignal.timeout(timeoutMs)
   const abortSignal = AbortSignal.any([signal, deadline])
-  const use = useForTranscript(record, { assistant: agent.assistant._id, choice })
-  let started: number | undefined
-  const note = async (kind: 'answered' | 'failed') => {
-    if (started !== undefined && !signal.aborted)
-      await usage.note(use, { kind, ms: performance.now() - started })
+  const use = useForTranscript(record, { assistant: agent.assistant._id, choice, config, person })
+  const spent = usage.spent(use)
+  if (spent !== undefined) return refused(BUDGET_SPENT, spent)
+  const failed = (error: unknown) => {
+    const present = (text: string) => presentable(text, { key: choice.apiKey, prompt: [] })
+    return failureOf(error, { timeoutMs, timedOut: deadline.aborted, cancelled: signal.aborted, present })
   }
   try {
     const model = await transcriptionModelOf(choice, fetch)
@@ -71,18 +77,37 @@ async function transcribed(
       return refused('config_missing', `${choice.provider} has no transcription models.`)
     const { bytes } = await readAudio(record, sources)
     const { transcribe } = await import('ai')
-    started = performance.now()
-    const { text } = await transcribe({ model, audio: bytes, maxRetries: 0, abortSignal })
-    await note('answered')
-    return { kind: 'text', text: text.slice(0, MAX_CHARACTERS).toWellFormed() }
+    const ask = async (): Promise<ModelResult> => {
+      const started = performance.now()
+      try {
+        const { text } = await transcribe({ model, audio: bytes, maxRetries: 0, abortSignal })
+        return heard(choice, { text, ms: performance.now() - started })
+      } catch (error) {
+        const isSilence = error instanceof Error && error.name === 'AI_NoTranscriptGeneratedError'
+        return isSilence ? heard(choice, { text: '', ms: performance.now() - started }) : failed(error)
+      }
+    }
+    const estimate = () => ({ prompt: estimateAudio(bytes.length) })
+    const result = await usage.meter(use, { estimate, timeoutMs, signal, ask })
+    return result.kind === 'answered' ? { kind: 'text', text: result.turn.text } : result
   } catch (error) {
-    if (error instanceof Problem) return failureOfAudio(error)
-    const isSilence = error instanceof Error && error.name === 'AI_NoTranscriptGeneratedError'
-    await note(isSilence ? 'answered' : 'failed')
-    if (isSilence) return { kind: 'text', text: '' }
-    const present = (text: string) => presentable(text, { key: choice.apiKey, prompt: [] })
-    return failureOf(error, { timeoutMs, timedOut: deadline.aborted, cancelled: signal.aborted, present })
+    return error instanceof Problem ? failureOfAudio(error) : failed(error)
   }
+}
+
+function heard({ provider, model }: ModelChoice, { text, ms }: { text: string; ms: number }): ModelResult {
+  const said = text.slice(0, MAX_CHARACTERS).toWellFormed()
+  const turn = {
+    provider,
+    model,
+    inputTokens: 0,
+    outputTokens: 0,
+    ms,
+    finishReason: 'stop',
+    text: said,
+    calls: [],
+  }
+  return { kind: 'answered', turn }
 }
 
 /** Its answer is no turn, and has the same id however often a crash makes it ask. */

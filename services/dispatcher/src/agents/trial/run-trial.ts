@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { WebhookMessage } from '@parley/shared/message'
+import type { Channel } from '../../channels/channels.ts'
 import type { ToolCall, ToolResult, Turn } from '../../message/turn.ts'
 import { HANDED_OFF } from '../../message/turn-progress.ts'
 import type { Agent, AgentType } from '../agent.ts'
@@ -8,9 +9,12 @@ import type { ConversationItem } from '../conversation.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../model-client.ts'
 import type { Toolbox } from '../toolbox.ts'
 import type { AgentParts } from '../turns/agents.ts'
+import { dataItem, tokensOf } from '../turns/conversation-items.ts'
+import { cutText } from '../turns/cut-text.ts'
 import { choiceOf, hasTriesLeft, nextChoice, retryOf } from '../turns/model-retry.ts'
 import { turnSettingsOf } from '../turns/settings.ts'
-import type { ModelUse } from '../usage/usage.ts'
+import { estimatePrompt } from '../usage/estimate-tokens.ts'
+import { BUDGET_HELD, BUDGET_SPENT, type ModelUse } from '../usage/usage.ts'
 import { assistantChannel } from './assistant-channel.ts'
 
 /** The calls of one turn that are looked at, as many as a message's turn may have. */
@@ -38,6 +42,8 @@ export interface TrialResult {
   state: 'done' | 'dead'
   reason?: string
   turns: Turn[]
+  /** No call was made, because a budget is spent. */
+  isSpent?: boolean
 }
 
 type Parts = Pick<AgentParts, 'loadAgent' | 'openToolbox' | 'choicesOf' | 'promptOf' | 'model' | 'usage'>
@@ -80,7 +86,10 @@ async function turnsOf(run: Run): Promise<TrialResult> {
     if (loaded.kind === 'missing') return dead(loaded.reason)
     const { toolbox, request, choices } = await requestOf(run, { ...loaded, turns })
     const answer = await ask(run, request, { choices, turn: turns.length })
-    if (answer.kind !== 'answered') return dead(answer.reason)
+    if (answer.kind !== 'answered') {
+      const isSpent = turns.length === 0 && [BUDGET_SPENT, BUDGET_HELD].includes(answer.code)
+      return isSpent ? { ...dead(answer.reason), isSpent } : dead(answer.reason)
+    }
     const calls = answer.turn.calls.slice(0, MAX_CALLS)
     const turn: Turn = { ...answer.turn, at: new Date(), calls: [] }
     turns.push(turn)
@@ -111,16 +120,33 @@ async function requestOf(
   const { parts, channel, message, id, workspace, messages, signal } = run
   const toolbox = await parts.openToolbox({ agent, channel, message, messageId: id })
   const { system, data } = parts.promptOf({ agent, channel, message, now: new Date() })
-  const said = messages.map(
-    ({ role, text }): ConversationItem => (role === 'person' ? { role, text } : { role, text, calls: [] }),
-  )
-  const facts: ConversationItem = { role: 'data', json: JSON.stringify(data) }
+  const said = messages.map(({ role, text }): ConversationItem => {
+    const shown = cutText(text)
+    return role === 'person' ? { role, text: shown } : { role, text: shown, calls: [] }
+  })
   const earlier = turns.map(
     ({ text, calls }): ConversationItem => ({ role: 'assistant', text, calls: calls.filter(hasResult) }),
   )
-  const conversation = [...said.slice(0, -1), facts, ...said.slice(-1), ...earlier]
+  const conversation = [
+    ...latestOf(said.slice(0, -1), channel),
+    dataItem(data),
+    ...said.slice(-1),
+    ...earlier,
+  ]
   const request = { workspace, system, conversation, tools: toolbox.descriptions, signal }
   return { toolbox, choices, request }
+}
+
+/** As many as a channel without settings gives a model. */
+function latestOf(earlier: ConversationItem[], { config }: Pick<Channel, 'config'>): ConversationItem[] {
+  const { historyTokens, historyLimit } = turnSettingsOf(config)
+  let room = historyTokens
+  const last = earlier.slice(-historyLimit)
+  const cutAt = last.findLastIndex((item) => {
+    room -= tokensOf([item])
+    return room < 0
+  })
+  return last.slice(cutAt + 1)
 }
 
 const hasResult = (call: ToolCall): call is ToolCall & { result: ToolResult } => call.result !== undefined
@@ -136,8 +162,12 @@ async function ask(
   for (let tries = 0; ; ) {
     const timeoutMs = Math.max(1, Math.min(turnMs, deadline - Date.now()))
     const choice = choices[choiceOf(tries, choices.length)] as ModelChoice
-    const answer = parts.model.ask(choice, { ...request, timeoutMs })
-    const result = await parts.usage.meter(useOf(run, { choice, turn, tries }), answer, signal)
+    const result = await parts.usage.meter(useOf(run, { choice, turn, tries }), {
+      ...{ timeoutMs, signal },
+      estimate: () => ({ prompt: estimatePrompt(choice, request), maxOutputTokens: choice.maxOutputTokens }),
+      ask: ({ received: _received, ...limits }) =>
+        parts.model.ask({ ...choice, ...limits }, { ...request, timeoutMs }),
+    })
     if (result.kind !== 'retryable' || signal.aborted) return result
     const next = nextTry(result, { tries, choices: choices.length })
     if (next === undefined || Date.now() + next.delay >= deadline) return result
@@ -148,12 +178,16 @@ async function ask(
 
 /** A trial is of no channel. */
 function useOf(
-  { id, workspace, assistantId: assistant }: Run,
-  { choice: { provider, model }, turn, tries }: { choice: ModelChoice; turn: number; tries: number },
+  { id, workspace, assistantId: assistant, channel: { config } }: Run,
+  {
+    choice: { provider, model, isDeployments = false },
+    turn,
+    tries,
+  }: { choice: ModelChoice; turn: number; tries: number },
 ): ModelUse {
   const answer = `${id}:${turn}`
   return {
-    ...{ workspace, channel: null, assistant, provider, model, answer },
+    ...{ workspace, channel: null, assistant, config, provider, model, isDeployments, answer },
     failure: `${answer}:${tries}`,
     message: id,
     ofModel: id,
@@ -166,6 +200,7 @@ function nextTry(
   { code, retryAfterSeconds = 0 }: Extract<ModelResult, { kind: 'retryable' }>,
   { tries, choices }: { tries: number; choices: number },
 ): { tries: number; delay: number } | undefined {
+  if (code === BUDGET_HELD) return { tries, delay: retryAfterSeconds * 1_000 }
   if (code === 'timeout') {
     const next = nextChoice(tries, choices)
     return next === undefined ? undefined : { tries: next, delay: 0 }

@@ -1,3 +1,4 @@
+import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import { metaMedia } from '../../channels/media/find-media.ts'
 import type { MessageRecord, Send } from '../../message/message-record.ts'
@@ -5,10 +6,9 @@ import { isSettled } from '../../message/send-state.ts'
 import { isPersonal, textOfContent } from '../../message/spoken-text.ts'
 import { settledTurns } from '../../message/turn-progress.ts'
 import type { ConversationItem } from '../conversation.ts'
+import { cutText, cutValue } from './cut-text.ts'
 import { mediaText } from './media-text.ts'
 
-/** What one person says at once is cut there. */
-const MAX_INPUT_CHARACTERS = 64 * 1024
 const AUDIO = '[The person sent audio, which you can not hear.]'
 /** By this estimate, which needs no tokenizer, a text has this many characters for each token. */
 const CHARACTERS_PER_TOKEN = 4
@@ -34,7 +34,7 @@ export function personItems({
   const { input } = message
   const said = transcript ?? (!input && hasAudio(message) ? AUDIO : '')
   const parts = [input ?? '', said, mediaText(message.meta)].filter((part) => part !== '')
-  const text = parts.join('\n').slice(0, MAX_INPUT_CHARACTERS)
+  const text = cutText(parts.join('\n'))
   const imageId = source === 'meta' ? imageIn(message.meta) : undefined
   if (imageId !== undefined) return [{ role: 'person', text, imageId }]
   return text === '' ? [] : [{ role: 'person', text }]
@@ -74,6 +74,16 @@ function saidOf(
   return left.length === parts.length ? text : left.flatMap(textOf).join('\n')
 }
 
+/** Facts about person, thread and task, for the prompt. */
+export function dataItem(data: object): ConversationItem {
+  return { role: 'data', json: JSON.stringify(boundedData(data)) }
+}
+
+/** The facts, of which each that is too long is its JSON text, cut. */
+export function boundedData(data: object): JsonObject {
+  return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, cutValue(value)]))
+}
+
 /** How many tokens items take, by the estimate of four characters each. */
 export function tokensOf(items: ConversationItem[]): number {
   const characters = items.reduce((sum, item) => sum + charactersOf(item), 0)
@@ -85,7 +95,7 @@ function otherSends({ sends }: SpokenMessage): ConversationItem[] {
   const texts = sends
     .filter((send) => send.of === undefined && isSettled(send) && send.state !== 'failed')
     .flatMap(textOf)
-  return texts.length === 0 ? [] : [{ role: 'assistant', text: texts.join('\n'), calls: [] }]
+  return texts.length === 0 ? [] : [{ role: 'assistant', text: cutText(texts.join('\n')), calls: [] }]
 }
 
 function textOf(send: Send): string[] {

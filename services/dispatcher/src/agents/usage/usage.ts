@@ -1,8 +1,5 @@
-import { insertNew } from '@parley/shared/insert-new'
-import type { JsonObject } from '@parley/shared/json-object'
 import type { Log } from '@parley/shared/log'
 import { isUnavailable } from '@parley/shared/unavailable'
-import { LRUCache } from 'lru-cache'
 import type { MessageRecord } from '../../message/message-record.ts'
 import { ranAgainAt } from '../../message/progress.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
@@ -10,22 +7,30 @@ import type { Collections } from '../../store/collections.ts'
 import { group } from '../../store/group.ts'
 import { dayOf, type UsageDimensions, type UsageEntry, usageEntry } from '../../store/usage-records.ts'
 import type { ModelChoice, ModelResult } from '../model-client.ts'
+import { type Budgets, createBudgets, type Reservation } from './budgets.ts'
+import { type Budget, budgetsOf, countId, type Spender } from './budgets-of.ts'
+import { type CallEstimate, countedResult, type Tokens } from './counted-result.ts'
+import { type UsedByCall, writeUsage } from './write-usage.ts'
 
 const GATHER_MS = 20
 /** Whoever waits for an entry to be written goes on after that. */
 const PATIENCE_MS = 2_000
-const WRITE_FOR_MS = 60_000
-const WRITE_AGAIN_MS = 500
-const FRESH_MS = 1_000
-const MAX_CHANNELS = 10_000
-const USED_RETENTION_MS = 3 * 24 * 60 * 60 * 1_000
-const QUERY_MS = 5_000
+const TOLD_RETENTION_MS = 3 * 24 * 60 * 60 * 1_000
+/** A call is settled so long after its time at the latest. */
+const SETTLED_MS = 30_000
+/** An answer that may be shorter is of no use to anybody. */
+const SHORTEST_ANSWER = 256
+/** Where a budget bounds a model that has no `maxOutputTokens`: what all of them take. */
+const LONGEST_ANSWER = 4_096
+const UNAVAILABLE_SECONDS = 1
 
 /** What the attempts of a message say where the day's tokens were spent. */
 export const BUDGET_SPENT = 'budget_spent'
+/** Calls under way hold what is left of a budget, or nobody can say: it is no try, and to be asked again later. */
+export const BUDGET_HELD = 'budget_held'
 
 /** A call of a model before it is made: under which ids it counts. */
-export interface ModelUse extends UsageDimensions {
+export interface ModelUse extends UsageDimensions, Spender {
   /** Of its answer: the same for the turn of a message, however often a crash makes it ask. */
   answer: string
   failure: string
@@ -37,74 +42,160 @@ export interface ModelUse extends UsageDimensions {
   isTurn: boolean
 }
 
-/** What a call took; tokens of an answer, be it one that is thrown away. */
-interface Called {
-  kind: 'answered' | 'failed'
-  ms: number
-  inputTokens?: number
-  outputTokens?: number
+/** A call as it is to be made. */
+export interface MeteredCall {
+  /** Tokens of what is sent, and how many the answer may have where the model's config says so. */
+  estimate(): CallEstimate
+  timeoutMs: number
+  signal: AbortSignal
+  /** Makes it; `received` is told what comes, as text. Never rejects. */
+  ask(limits: { maxOutputTokens?: number; received(text: string): void }): Promise<ModelResult>
 }
 
 /** What models are used for, and whether more may be used. */
 export interface Usage {
-  /** Notes a call; resolves once that is written, or after 2 s. Never rejects. */
-  note(use: ModelUse, called: Called): Promise<void>
-  /** The answer, once its call is noted. One that was aborted, whose message is run elsewhere, did not fail. */
-  meter(use: ModelUse, answer: Promise<ModelResult>, signal: AbortSignal): Promise<ModelResult>
   /**
-   * Whether a channel has used its `config.dailyTokens` today (UTC), as of a second ago; what its assistant was tried
-   * with counts too. Rejects when the database is unavailable.
+   * Makes a call where its budgets allow it, and notes what it took: what the provider says, or what is estimated where
+   * it says nothing. An answer is as long as the budgets allow. One that was aborted, whose message is run elsewhere,
+   * did not fail. Refused as `budget_spent`, or to be tried again as `budget_held`. Never rejects.
    */
-  isSpent(channel: { workspace: number; extId: string; config: JsonObject }): Promise<boolean>
+  meter(use: ModelUse, call: MeteredCall): Promise<ModelResult>
+  /** Why no call may be made, as far as that is known without asking the database. */
+  spent(spender: Spender): string | undefined
+  /**
+   * Whether the person is told by this message that a budget stops them: the first one that asks, once a day on each
+   * channel. Rejects when the database is unavailable.
+   */
+  isFirstStopped(message: {
+    workspace: number
+    channel: string
+    person: string
+    id: string
+  }): Promise<boolean>
 }
 
-type UsageCollections = Pick<Collections, 'usage' | 'usedTokens'>
+/** What came of a call, and what it took. */
+interface Called extends Tokens {
+  outcome: 'answered' | 'failed'
+  ms: number
+}
 
-/** Notes each call as a document of its own, many at once, and adds its tokens to what its channel has used today. */
+/** Notes each call as a document of its own, many at once, and counts its tokens for the day. */
 export function createUsage(options: {
-  collections: UsageCollections
+  collections: Pick<Collections, 'usage' | 'usedTokens'>
+  /** What a workspace may use of the deployment's own key in a day. */
+  tokensPerDay: number
   metrics: Pick<Metrics, 'modelCalled'>
   log: Log
   now: () => number
 }): Usage {
-  const { collections, metrics, log, now } = options
-  const write = group<UsageEntry[], void>({
-    work: (batch) => writeBatch(collections, batch.flat()).then(() => batch.map(() => undefined)),
+  const { collections, tokensPerDay, metrics, log, now } = options
+  const { usedTokens } = collections
+  const budgets = createBudgets({ usedTokens, now })
+  const write = group<UsedByCall, void>({
+    work: (batch) => writeUsage({ collections, budgets, log }, batch).then(() => batch.map(() => undefined)),
     gatherMs: GATHER_MS,
     gathersAtRest: true,
     atOnce: 1,
   })
-  const used = usedTokensOf(collections, now)
-  const usage: Usage = {
-    async note(use, called) {
-      const { provider } = use
-      const { kind: outcome, ms, inputTokens = 0, outputTokens = 0 } = called
-      metrics.modelCalled({ provider, outcome, seconds: ms / 1_000, inputTokens, outputTokens })
-      const written = write(entriesOf(use, called, new Date(now()))).catch((err: unknown) =>
+  const today = () => dayOf(new Date(now()))
+  return {
+    async meter(use, { estimate, ...call }) {
+      const day = today()
+      const estimated = once(estimate)
+      const bounds = budgetsOf(use, { day, tokensPerDay })
+      const reserved = await reserve(budgets, { bounds, estimated, timeoutMs: call.timeoutMs })
+      if (reserved.kind === 'refused') return reserved.result
+      const { reservation, ...limits } = reserved
+      const received: string[] = []
+      const started = performance.now()
+      const answer = await call.ask({ ...limits, received: (text) => received.push(text) })
+      const { result, tokens } = countedResult(answer, { estimate: estimated, received })
+      const isAborted = result.kind !== 'answered' && call.signal.aborted
+      if (isAborted && reservation.length === 0) return result
+      const called: Called =
+        result.kind === 'answered'
+          ? { outcome: 'answered', ms: result.turn.ms, ...tokens }
+          : { outcome: 'failed', ms: performance.now() - started, ...tokens }
+      if (!isAborted) metrics.modelCalled({ ...called, provider: use.provider, seconds: called.ms / 1_000 })
+      const entries = isAborted ? [] : entriesOf(use, called, new Date(now()))
+      const written = write(usedBy(use, { entries, reservation, tokens, day })).catch((err: unknown) =>
         log.error({ err }, 'what a model was used for is not counted'),
       )
       await withPatience(written)
-    },
-    async meter(use, answer, signal) {
-      const started = performance.now()
-      const result = await answer
-      if (result.kind === 'answered') await usage.note(use, { ...result.turn, kind: 'answered' })
-      else if (!signal.aborted)
-        await usage.note(use, { ...result, kind: 'failed', ms: performance.now() - started })
       return result
     },
-    async isSpent({ workspace, extId, config }) {
-      const { dailyTokens, assistantId } = config
-      if (typeof dailyTokens !== 'number' || !Number.isFinite(dailyTokens)) return false
-      const of = { workspace, day: dayOf(new Date(now())) }
-      const counted = await Promise.all([
-        used(usedId({ ...of, channel: extId })),
-        used(usedId({ ...of, channel: null, assistant: Number(assistantId) })),
-      ])
-      return counted[0] + counted[1] >= dailyTokens
+    spent(spender) {
+      const budget = budgets.spent(budgetsOf(spender, { day: today(), tokensPerDay }))
+      return budget && reasonOf(budget)
+    },
+    async isFirstStopped({ workspace, channel, person, id }) {
+      const first = { toldBy: { $ifNull: ['$toldBy', { $literal: id }] } }
+      const expiresAt = { $ifNull: ['$expiresAt', new Date(now() + TOLD_RETENTION_MS)] }
+      const count = await usedTokens.findOneAndUpdate(
+        { _id: countId({ workspace, channel, person, day: today() }) },
+        [{ $set: { ...first, expiresAt } }],
+        { upsert: true, returnDocument: 'after' },
+      )
+      return count?.toldBy === id
     },
   }
-  return usage
+}
+
+/** What is reserved is settled; where the channel has no budget its tokens are counted all the same, for one that it gets. */
+function usedBy(
+  use: ModelUse,
+  of: { entries: UsageEntry[]; reservation: Reservation; tokens: Tokens; day: string },
+): UsedByCall {
+  const { entries, reservation, day } = of
+  const tokens = of.tokens.inputTokens + of.tokens.outputTokens
+  const count = countId({ workspace: use.workspace, day, channel: use.channel ?? use.assistant })
+  const [entry] = entries
+  const isReserved = reservation.some(({ id }) => id === count)
+  return {
+    entries,
+    ...(reservation.length > 0 && { settlement: { reservation, tokens } }),
+    ...(!isReserved && entry !== undefined && { added: { entry: entry._id, count, tokens } }),
+  }
+}
+
+const reasonOf = ({ limit, setting }: Budget): string =>
+  `The tokens of the day are spent: ${limit} (${setting}).`
+
+type ToCall =
+  | { kind: 'reserved'; reservation: Reservation; maxOutputTokens?: number }
+  | { kind: 'refused'; result: ModelResult }
+
+/** Without a budget nothing is reserved, and the answer is as long as its provider makes it. */
+async function reserve(
+  budgets: Budgets,
+  of: { bounds: Budget[]; estimated(): CallEstimate; timeoutMs: number },
+): Promise<ToCall> {
+  const { bounds, estimated, timeoutMs } = of
+  if (bounds.length === 0) return { kind: 'reserved', reservation: [] }
+  const { prompt, maxOutputTokens: longest = LONGEST_ANSWER } = estimated()
+  const wanted = {
+    least: prompt + Math.min(SHORTEST_ANSWER, longest),
+    full: prompt + longest,
+    leaseMs: timeoutMs + SETTLED_MS,
+  }
+  try {
+    const reserved = await budgets.reserve(bounds, wanted)
+    if (reserved.kind === 'spent') {
+      const reason = reasonOf(reserved.budget)
+      return { kind: 'refused', result: { kind: 'refused', code: BUDGET_SPENT, reason } }
+    }
+    if (reserved.kind === 'held') return held(reserved.waitMs / 1_000)
+    return { kind: 'reserved', reservation: reserved.reservation, maxOutputTokens: reserved.tokens - prompt }
+  } catch (error) {
+    if (isUnavailable(error)) return held(UNAVAILABLE_SECONDS)
+    throw error
+  }
+}
+
+function held(retryAfterSeconds: number): ToCall {
+  const reason = 'Calls that are under way hold what is left of the tokens of the day.'
+  return { kind: 'refused', result: { kind: 'retryable', code: BUDGET_HELD, reason, retryAfterSeconds } }
 }
 
 /** The ids that a call for a message's turn counts under. A message that is run again is the same message. */
@@ -113,10 +204,15 @@ export function useForTurn(
     MessageRecord,
     '_id' | 'workspace' | 'channel' | 'order' | 'tries' | 'turns' | 'attempts' | 'timeline'
   >,
-  { assistant, choice }: { assistant: number; choice: Pick<ModelChoice, 'provider' | 'model'> },
+  {
+    choice,
+    ...of
+  }: Pick<Spender, 'assistant' | 'config' | 'person'> & {
+    choice: Pick<ModelChoice, 'provider' | 'model' | 'isDeployments'>
+  },
 ): ModelUse {
   const { _id, workspace, channel, order, tries, turns = [] } = record
-  const { provider, model } = choice
+  const { provider, model, isDeployments = false } = choice
   const answer = `${_id}:${turns.length}`
   const since = ranAgainAt(record)
   const wasAsked = record.attempts.some(
@@ -125,7 +221,7 @@ export function useForTurn(
   const isNew = turns.length === 0 && !wasAsked
   const isNewToModel = !wasAsked && !turns.some((one) => one.provider === provider && one.model === model)
   return {
-    ...{ workspace, channel, assistant, provider, model, answer },
+    ...{ workspace, channel, ...of, provider, model, isDeployments, answer },
     failure: `${answer}:${order}:${tries}`,
     message: isNew ? _id : undefined,
     ofModel: isNewToModel ? _id : undefined,
@@ -133,14 +229,12 @@ export function useForTurn(
   }
 }
 
-function entriesOf(
-  use: ModelUse,
-  { kind, ms, inputTokens = 0, outputTokens = 0 }: Called,
-  at: Date,
-): UsageEntry[] {
+function entriesOf(use: ModelUse, { outcome, ms, ...called }: Called, at: Date): UsageEntry[] {
   const { workspace, channel, assistant, provider, model } = use
   const of = { workspace, channel, assistant, provider, model, at }
-  const succeeded = kind === 'answered'
+  const succeeded = outcome === 'answered'
+  // What hears says nothing of tokens, and most of it is not paid by them.
+  const { inputTokens, outputTokens } = use.isTurn ? called : { inputTokens: 0, outputTokens: 0 }
   const entries = [
     usageEntry(succeeded ? use.answer : use.failure, of, {
       ...{ modelMs: Math.round(ms), inputTokens, outputTokens },
@@ -153,69 +247,12 @@ function entriesOf(
   return entries
 }
 
-/** While the database is unavailable it is tried again, for a minute. */
-async function writeBatch(collections: UsageCollections, entries: UsageEntry[]): Promise<void> {
-  const deadline = performance.now() + WRITE_FOR_MS
-  let known: Set<string> | undefined
-  for (;;) {
-    try {
-      // Before the first insert, whose answer may be lost: what it brought in is not to be taken for known.
-      known ??= await knownOf(collections, entries)
-      await insertNew(collections.usage, entries)
-      const before = known
-      return await addTokens(
-        collections,
-        entries.filter(({ _id }) => !before.has(_id)),
-      )
-    } catch (error) {
-      if (!isUnavailable(error) || performance.now() > deadline) throw error
-      await new Promise((resolve) => setTimeout(resolve, WRITE_AGAIN_MS))
-    }
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
   }
-}
-
-async function knownOf({ usage }: UsageCollections, entries: UsageEntry[]): Promise<Set<string>> {
-  const ids = entries.map(({ _id }) => _id)
-  const known = await usage.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray()
-  return new Set(known.map(({ _id }) => _id))
-}
-
-/** A crash between the two writes leaves the tokens of a batch out of the budget, never out of the usage. */
-async function addTokens({ usedTokens }: UsageCollections, entries: UsageEntry[]): Promise<void> {
-  const tokens = new Map<string, number>()
-  for (const { workspace, channel, assistant, at, inputTokens, outputTokens } of entries) {
-    const id = usedId({ workspace, channel, assistant, day: dayOf(at) })
-    tokens.set(id, (tokens.get(id) ?? 0) + inputTokens + outputTokens)
-  }
-  const writes = [...tokens].filter(([, count]) => count > 0)
-  if (writes.length === 0) return
-  const expiresAt = new Date(Date.now() + USED_RETENTION_MS)
-  await usedTokens.bulkWrite(
-    writes.map(([_id, count]) => ({
-      updateOne: {
-        filter: { _id },
-        update: { $inc: { tokens: count }, $setOnInsert: { expiresAt } },
-        upsert: true,
-      },
-    })),
-    { ordered: false },
-  )
-}
-
-function usedId(of: { workspace: number; day: string; channel: string | null; assistant?: number }): string {
-  const { workspace, day, channel, assistant } = of
-  return JSON.stringify(channel === null ? [workspace, day, assistant] : [workspace, day, channel])
-}
-
-/** One read a second for each channel that has a budget, however many messages ask. */
-function usedTokensOf({ usedTokens }: UsageCollections, now: () => number) {
-  const cache = new LRUCache<string, number>({
-    max: MAX_CHANNELS,
-    ttl: FRESH_MS,
-    perf: { now },
-    fetchMethod: async (_id) => (await usedTokens.findOne({ _id }, { maxTimeMS: QUERY_MS }))?.tokens ?? 0,
-  })
-  return async (id: string): Promise<number> => (await cache.fetch(id)) ?? 0
 }
 
 function withPatience(written: Promise<void>): Promise<void> {

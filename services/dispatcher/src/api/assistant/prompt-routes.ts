@@ -15,6 +15,7 @@ import { z } from 'zod'
 import type { Agent, AgentType } from '../../agents/agent.ts'
 import { assistantChannel } from '../../agents/trial/assistant-channel.ts'
 import { type AgentParts, agentTypeOf } from '../../agents/turns/agents.ts'
+import { boundedData } from '../../agents/turns/conversation-items.ts'
 import type { Channel, Channels } from '../../channels/channels.ts'
 import type { Collections } from '../../store/collections.ts'
 import { visibleTo } from '../messages/visible.ts'
@@ -114,13 +115,11 @@ async function channelOf(
 function withoutSecrets({ system, data }: { system: string; data: object }, agent: Agent): object {
   const secrets = secretsOf(agent)
   const masked = (text: string) => secrets.reduce((all, secret) => all.replaceAll(secret, MASK), text)
-  return {
-    system: masked(system),
-    data: mapTexts(
-      mapSecrets(data, () => MASK),
-      masked,
-    ),
-  }
+  const plain = mapTexts(
+    mapSecrets(data, () => MASK),
+    masked,
+  )
+  return { system: masked(system), data: boundedData(plain as object) }
 }
 
 function secretsOf({ configs, actions }: Agent): string[] {

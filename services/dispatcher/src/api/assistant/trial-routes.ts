@@ -1,8 +1,9 @@
 import type { Authorizer } from '@parley/shared/authorizer'
+import { defined } from '@parley/shared/defined'
 import { FairSlots } from '@parley/shared/fair-slots'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { jsonBody } from '@parley/shared/json-body'
-import { methodNotAllowed } from '@parley/shared/problem'
+import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { type Response, Router } from 'express'
@@ -70,8 +71,10 @@ export function trialRoutes(needed: {
       if (signal.aborted) return release()
       const stopSigns = showSignsOfLife(res)
       try {
-        const { turns, ...end } = await runTrial(needed.agents, { ...asked, workspace, assistantId, signal })
+        const trial = { ...asked, workspace, assistantId, signal }
+        const { turns, isSpent, ...end } = await runTrial(needed.agents, trial)
         stopSigns()
+        if (isSpent && !res.headersSent) throw new Problem('budget_spent', defined({ detail: end.reason }))
         if (!res.headersSent) res.set('content-type', 'application/json; charset=utf-8')
         res.end(JSON.stringify({ ...end, turns: turns.map(turnOf) }))
       } finally {

@@ -69,6 +69,6 @@ export const assistantOperations: readonly DescribedOperation[] = [
       example: { messages: [{ role: 'person', text: 'Where is my order?' }], tools: 'describe' },
     },
     response: { schema: trial, example: { state: 'done', turns: [] } },
-    errors: ['not_found', 'invalid_id', 'rate_limited'],
+    errors: ['not_found', 'invalid_id', 'rate_limited', 'budget_spent'],
   },
 ]
