@@ -174,6 +174,14 @@ function visitMember(object: object, key: string, path: string, fieldErrors: Fie
   } else visit((object as Record<string, unknown>)[key], `${path}/${pointerSegment(key)}`, fieldErrors)
 }
 
+/** The keys of a JSON Pointer (RFC 6901). */
+export function keysOfPointer(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
 /** Escapes a key for a JSON Pointer (RFC 6901). */
 export function pointerSegment(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')

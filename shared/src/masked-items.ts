@@ -1,4 +1,7 @@
-import { isSecretKey, MASK } from './secret-keys.ts'
+import type { SecretPlace } from './map-secrets.ts'
+import { MASK } from './secret-keys.ts'
+import { isSecretLeaf, type Reach, reachOfMember, secretPartsOf } from './secret-places.ts'
+import type { SecretPart } from './secret-urls.ts'
 
 type Members = Record<string, unknown>
 
@@ -10,16 +13,41 @@ type IsSame = (sent: unknown, stored: unknown) => boolean
  * its own path. An item with a masked secret is found by what else it has; where that is not certain, as for a
  * list of secrets that is not as long any more, nothing is in its place.
  */
-export function alignItems(sent: unknown, stored: unknown, isSame: IsSame): unknown {
+export function alignItems(
+  sent: unknown,
+  stored: unknown,
+  isSame: IsSame,
+  reach: Reach = 'document',
+): unknown {
   const contentOf = contentReader()
-  return isMasked(contentOf(sent, false)) ? align(sent, stored, { inside: false, isSame, contentOf }) : stored
+  return isMasked(contentOf(sent, reach)) ? align(sent, stored, { reach, isSame, contentOf }) : stored
+}
+
+/**
+ * The secret that a document has in this place; undefined without one, and for part of a text whose URL leads to another
+ * host there.
+ */
+export function secretAt(document: unknown, { path, reach, part }: SecretPlace): unknown {
+  let value = document
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
+    value = (value as Members)[key]
+  }
+  if (typeof value === 'object') return undefined
+  if (part === undefined) return value
+  if (typeof value !== 'string') return undefined
+  const isSame = ({ kind, origin }: SecretPart) => kind === part.kind && origin === part.origin
+  const parts = secretPartsOf(value, reach)
+  const atSame = parts[part.index]
+  const alike = parts.filter(isSame)
+  const found = atSame !== undefined && isSame(atSame) ? atSame : alike.length === 1 ? alike[0] : undefined
+  return found && value.slice(found.from, found.to)
 }
 
 interface Place {
-  /** Whether the value lies under a secret key already. */
-  inside: boolean
+  reach: Reach
   isSame: IsSame
-  contentOf(value: unknown, inside: boolean): Content
+  contentOf(value: unknown, reach: Reach): Content
 }
 
 function align(sent: unknown, stored: unknown, place: Place): unknown {
@@ -33,8 +61,8 @@ function align(sent: unknown, stored: unknown, place: Place): unknown {
   if (!isObject(sent) || !isObject(stored)) return stored
   return Object.fromEntries(
     Object.entries(stored).map(([key, inner]) => {
-      const inside = place.inside || isSecretKey(key)
-      return [key, Object.hasOwn(sent, key) ? align(sent[key], inner, { ...place, inside }) : inner]
+      const reach = reachOfMember(sent, key, place.reach)
+      return [key, Object.hasOwn(sent, key) ? align(sent[key], inner, { ...place, reach }) : inner]
     }),
   )
 }
@@ -52,38 +80,50 @@ interface Content {
 /** Remembers what it read: the items of lists in lists are compared at each level. */
 function contentReader() {
   const known = new WeakMap<object, Content>()
-  const readMembers = (value: object, inside: boolean): Content => {
+  const readMembers = (value: object, reach: Reach): Content => {
     const secrets: unknown[] = []
-    const openOf = (inner: unknown, secret: boolean): string => {
-      const content = read(inner, secret)
+    const openOf = (inner: unknown, of: Reach): string => {
+      const content = read(inner, of)
       for (const each of content.secrets) secrets.push(each)
       return content.open
     }
-    if (Array.isArray(value))
-      return { open: `[${value.map((item) => openOf(item, inside)).join()}]`, secrets }
+    if (Array.isArray(value)) return { open: `[${value.map((item) => openOf(item, reach)).join()}]`, secrets }
     const members = Object.entries(value)
       .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([key, inner]) => `${JSON.stringify(key)}:${openOf(inner, inside || isSecretKey(key))}`)
+      .map(([key, inner]) => `${JSON.stringify(key)}:${openOf(inner, reachOfMember(value, key, reach))}`)
     return { open: `{${members.join()}}`, secrets }
   }
-  const read = (value: unknown, inside: boolean): Content => {
+  const read = (value: unknown, reach: Reach): Content => {
     if (value === null || value === undefined) return { open: 'null', secrets: [] }
-    if (typeof value !== 'object')
-      return inside ? { open: '*', secrets: [value] } : { open: JSON.stringify(value), secrets: [] }
-    const content = known.get(value) ?? readMembers(value, inside)
+    if (typeof value !== 'object') return contentOfLeaf(value, reach)
+    const content = known.get(value) ?? readMembers(value, reach)
     known.set(value, content)
     return content
   }
   return read
 }
 
+function contentOfLeaf(value: unknown, reach: Reach): Content {
+  if (isSecretLeaf(value, reach)) return { open: '*', secrets: [value] }
+  if (typeof value !== 'string') return { open: JSON.stringify(value), secrets: [] }
+  const secrets: string[] = []
+  let open = ''
+  let from = 0
+  for (const part of secretPartsOf(value, reach)) {
+    open += `${value.slice(from, part.from)}*`
+    secrets.push(value.slice(part.from, part.to))
+    from = part.to
+  }
+  return { open: JSON.stringify(open + value.slice(from)), secrets }
+}
+
 /** For each item of `sent` the position of the same item in `stored`; undefined where it is not certain. */
 function pairItems(
   sent: unknown[],
   stored: unknown[],
-  { inside, isSame, contentOf }: Place,
+  { reach, isSame, contentOf }: Place,
 ): (number | undefined)[] {
-  const [ours, theirs] = [sent, stored].map((items) => items.map((item) => contentOf(item, inside)))
+  const [ours, theirs] = [sent, stored].map((items) => items.map((item) => contentOf(item, reach)))
   const own = sent.map((_, at) => at)
   if (ours === undefined || theirs === undefined || !ours.some(isMasked)) return own
   const agree = (one: Content, other: Content | undefined) =>

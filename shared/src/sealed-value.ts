@@ -1,8 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { randomInProduction, safeInProduction } from './config.ts'
 import { type Keyring, keyring } from './keyring.ts'
-import { someKey } from './safe-keys.ts'
-import { isSecretKey, MASK } from './secret-keys.ts'
+import { isSettled, mapSecrets, type SecretLeaf } from './map-secrets.ts'
+import { MASK } from './secret-keys.ts'
+import type { Reach } from './secret-places.ts'
+import { SEALED_PREFIX } from './secret-urls.ts'
 
 const CIPHER = 'aes-256-gcm'
 const IV_BYTES = 12
@@ -14,9 +16,6 @@ export const secretKeyring = keyring({ minBytes: 32, maxBytes: 32 })
 
 /** Whether a text has the form of a sealed one. */
 export const isSealed = (text: string): boolean => SEALED.test(text)
-
-/** A value that can be a secret: what is under a secret key, objects and arrays aside. */
-export type SecretLeaf = string | number | boolean
 
 /** Seals secrets for a workspace, and opens what was sealed for it. */
 export interface SecretBox {
@@ -61,64 +60,38 @@ function decrypt(secret: Buffer, sealed: Buffer, workspace: number): SecretLeaf 
   }
 }
 
-/** What is to stand in the place of a secret, by its value and where it lies. */
-type ReplaceSecret = (leaf: SecretLeaf, path: readonly string[]) => unknown
-
-interface Place {
-  /** Whether the value lies under a secret key already. */
-  inside: boolean
-  path: readonly string[]
-}
-
-const ANYWHERE: Place = { inside: false, path: [] }
-
-/**
- * A clone of `value` in which every leaf under a secret key is replaced; the same object where nothing changed.
- * Nulls are no secrets.
- */
-export function mapSecrets<T>(value: T, replace: ReplaceSecret, place: Place = ANYWHERE): T {
-  if (value === null || value === undefined) return value
-  if (place === ANYWHERE && !someKey(value, isSecretKey)) return value
-  if (typeof value !== 'object') return place.inside ? (replace(value as SecretLeaf, place.path) as T) : value
-  return (Array.isArray(value) ? mapItems(value, replace, place) : mapMembers(value, replace, place)) as T
-}
-
-function mapItems(items: unknown[], replace: ReplaceSecret, { inside, path }: Place): unknown[] {
-  const mapped = items.map((item, at) =>
-    inside || typeof item === 'object'
-      ? mapSecrets(item, replace, { inside, path: [...path, String(at)] })
-      : item,
-  )
-  return mapped.some((item, at) => item !== items[at]) ? mapped : items
-}
-
-function mapMembers(object: object, replace: ReplaceSecret, { inside, path }: Place): object {
-  let changed = false
-  const entries = Object.entries(object).map(([key, inner]: [string, unknown]) => {
-    const place = { inside: inside || isSecretKey(key), path: [...path, key] }
-    const mapped = mapSecrets(inner, replace, place)
-    changed ||= mapped !== inner
-    return [key, mapped] as const
-  })
-  // Object.fromEntries defines its keys, so that a `__proto__` stays one.
-  return changed ? Object.fromEntries(entries) : object
-}
-
 /**
  * A document with its secrets opened, for a service that works with them. What is not sealed stays as it is;
  * what can't be opened becomes {@link MASK}.
  */
-export function openSecrets<T>(document: T, box: Pick<SecretBox, 'open'>, workspace: number): T {
-  return mapSecrets(document, (leaf) =>
-    typeof leaf === 'string' && isSealed(leaf) ? (box.open(leaf, workspace) ?? MASK) : leaf,
-  )
+export function openSecrets<T>(
+  document: T,
+  box: Pick<SecretBox, 'open'>,
+  workspace: number,
+  { reach = 'document' }: { reach?: Reach } = {},
+): T {
+  const open = (leaf: SecretLeaf) =>
+    typeof leaf === 'string' && isSealed(leaf) ? (box.open(leaf, workspace) ?? MASK) : leaf
+  return mapSecrets(document, open, { reach, mayHaveParts: (text) => text.includes(SEALED_PREFIX) })
 }
 
 /** A document with its secrets sealed, for a service that stores it. What is sealed already stays as it is. */
-export function sealSecrets<T>(document: T, box: Pick<SecretBox, 'seal'>, workspace: number): T {
-  return mapSecrets(document, (leaf) =>
-    typeof leaf === 'string' && isSealed(leaf) ? leaf : box.seal(leaf, workspace),
-  )
+export function sealSecrets<T>(
+  document: T,
+  box: Pick<SecretBox, 'seal'>,
+  workspace: number,
+  { reach = 'document' }: { reach?: Reach } = {},
+): T {
+  return mapSecrets(document, (leaf) => sealed(leaf, box, workspace), { reach })
+}
+
+/** The same for what a service of the release before opens as well: what lies under a settled name. */
+export function sealSettledSecrets<T>(document: T, box: Pick<SecretBox, 'seal'>, workspace: number): T {
+  return mapSecrets(document, (leaf, place) => (isSettled(place) ? sealed(leaf, box, workspace) : leaf))
+}
+
+function sealed(leaf: SecretLeaf, box: Pick<SecretBox, 'seal'>, workspace: number): string {
+  return typeof leaf === 'string' && isSealed(leaf) ? leaf : box.seal(leaf, workspace)
 }
 
 /** The key of the environment that a service needs which stores or opens secrets of documents. */

@@ -1,7 +1,7 @@
 /** What callers see in the place of a secret that is not theirs to see. */
 export const MASK = '••••'
 
-/** Everything under these keys of a document is secret, at whatever depth they and it are. */
+/** The settled names: everything under these keys is secret, at whatever depth they and it are. */
 const SECRET_KEYS = new Set([
   ...['accessToken', 'appSecret', 'verifyToken', 'signingSecrets', 'signingSecret', 'apiKey', 'credentials'],
   ...['password', 'token', 'clientSecret', 'secret'],

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from '@jest/globals'
-import { createSecretBox, mapSecrets, openSecrets, secretKeyring } from '@parley/shared/sealed-value'
+import { mapSecrets, type SecretPlace } from '@parley/shared/map-secrets'
+import { createSecretBox, openSecrets, secretKeyring } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-keys'
 import fc from 'fast-check'
 
@@ -61,22 +62,24 @@ test('keys are 32 bytes with an id each', () => {
 })
 
 test('secrets are what lies under the known keys, at any depth; the rest keeps its identity', () => {
-  const rest = { list: [1, { note: 'apiKey' }], accessTokens: 'no' }
+  const reach = 'settings'
+  const rest = { list: [1, { note: 'apiKey' }], accessTokenType: 'no' }
   const document = JSON.parse(
     '{"a":{"accessToken":"s1"},"credentials":{"user":"s2","deep":[{"pin":3}],"none":null},"__proto__":{"apiKey":"s4"}}',
   )
   const paths: string[] = []
-  const masked = mapSecrets({ ...document, rest }, (_leaf, path) => {
+  const hide = (_leaf: unknown, { path }: SecretPlace) => {
     paths.push(path.join('/'))
     return MASK
-  })
+  }
+  const masked = mapSecrets({ ...document, rest }, hide, { reach })
   expect(paths).toEqual(['a/accessToken', 'credentials/user', 'credentials/deep/0/pin', '__proto__/apiKey'])
   expect(JSON.stringify(masked)).toBe(
     `{"a":{"accessToken":"${MASK}"},"credentials":{"user":"${MASK}","deep":[{"pin":"${MASK}"}],"none":null},` +
       `"__proto__":{"apiKey":"${MASK}"},"rest":${JSON.stringify(rest)}}`,
   )
   expect(masked.rest).toBe(rest)
-  expect(mapSecrets(rest, () => MASK)).toBe(rest)
+  expect(mapSecrets(rest, () => MASK, { reach })).toBe(rest)
 })
 
 test('a document is opened for a service: what was never sealed stays, what cannot be opened is masked', () => {
@@ -85,7 +88,7 @@ test('a document is opened for a service: what was never sealed stays, what cann
     signingSecrets: [box.seal('s2', 7), 'plain'],
     appSecret: box.seal('s3', 8),
   }
-  expect(openSecrets(document, box, 7)).toEqual({
+  expect(openSecrets(document, box, 7, { reach: 'settings' })).toEqual({
     accessToken: 's1',
     signingSecrets: ['s2', 'plain'],
     appSecret: MASK,

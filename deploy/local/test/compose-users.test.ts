@@ -423,6 +423,13 @@ describe('RabbitMQ refuses', () => {
   })
 })
 
+test('RabbitMQ lets configuration count the consumers of a queue of the dispatchers, and no more of it', async () => {
+  const counted = await asBrokerUser('configuration', (channel) =>
+    channel.checkQueue('dispatcher.configuration'),
+  )
+  expect(counted.consumerCount).toBeGreaterThanOrEqual(0)
+})
+
 describe('Redis admits', () => {
   const names = Object.keys(REDIS_USERS) as (keyof typeof REDIS_USERS)[]
   test.each(names)('%s with its commands on its own keys only', async (user) => {

@@ -1,38 +1,28 @@
-import { alignItems } from '@parley/shared/masked-items'
-import { isSecretKey, MASK } from '@parley/shared/secret-keys'
+import { mapSecrets } from '@parley/shared/map-secrets'
+import { alignItems, secretAt } from '@parley/shared/masked-items'
+import { MASK } from '@parley/shared/secret-keys'
 
-type Json = Record<string, unknown>
+/** Which field of a document a value is, and what the document is named: the value of a config may be secret as a whole. */
+interface Field {
+  field: string
+  name: unknown
+}
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
+const SETTINGS: Field = { field: 'config', name: undefined }
 
-/** A value with every secret in it masked, so that none is on the screen by accident. */
-export function mask(value: unknown, secret = false): unknown {
-  if (Array.isArray(value)) return value.map((one) => mask(one, secret))
-  if (isObject(value))
-    return Object.fromEntries(
-      Object.entries(value).map(([key, one]) => [key, mask(one, secret || isSecretKey(key))]),
-    )
-  return secret && value !== null ? MASK : value
+/** A field with every secret in it masked, so that none is on the screen by accident. */
+export function mask(value: unknown, of: Field = SETTINGS): unknown {
+  return mapSecrets(documentWith(value, of), () => MASK)[of.field]
 }
 
 /** What was typed, with the secrets of `before` where the mask was left and it is certain which was meant. */
-export function unmask(typed: unknown, before: unknown): unknown {
-  return restore(
-    typed,
-    alignItems(typed, before, (one, other) => one === other),
-  )
+export function unmask(typed: unknown, before: unknown, of: Field = SETTINGS): unknown {
+  const [now, then] = [documentWith(typed, of), documentWith(before, of)]
+  const own = alignItems(now, then, (one, other) => one === other)
+  return mapSecrets(now, (leaf, place) => (leaf === MASK ? (secretAt(own, place) ?? leaf) : leaf))[of.field]
 }
 
-function restore(typed: unknown, before: unknown): unknown {
-  if (typed === MASK) return before ?? typed
-  if (Array.isArray(typed))
-    return typed.map((one, at) => restore(one, Array.isArray(before) ? before[at] : undefined))
-  if (isObject(typed))
-    return Object.fromEntries(
-      Object.entries(typed).map(([key, one]) => [
-        key,
-        restore(one, isObject(before) ? before[key] : undefined),
-      ]),
-    )
-  return typed
-}
+const documentWith = (value: unknown, { field, name }: Field): Record<string, unknown> => ({
+  name,
+  [field]: value,
+})

@@ -5,7 +5,7 @@ import { createInternalClient, roundRobin } from '@parley/shared/internal-client
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
 import type { Relay } from '@parley/shared/relay/relay'
-import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
+import { createSecretBox, type SecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
 import { createServiceCalls } from '@parley/shared/service-calls'
 import { Gauge, Registry } from 'prom-client'
@@ -16,6 +16,7 @@ import { writeHistory } from './history/write-history.ts'
 import { internalRoutes } from './internal/internal-routes.ts'
 import { startDocumentRelay } from './relay/relay.ts'
 import { restRoutes } from './rest-routes.ts'
+import { startSealing } from './sealing/start-sealing.ts'
 import { type Database, openDatabase } from './store/database.ts'
 import { createIdCounter } from './store/id-counter.ts'
 import { consumeSubmissions } from './tasks/consume-submissions.ts'
@@ -30,15 +31,18 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const calls = await createServiceCalls({ caFile: config.TLS_CA_FILE, log })
   const identity = createInternalClient({ targets, audience: 'identity', signer, calls })
   const database = openDatabase({ url: config.MONGO_URL, database: config.MONGO_DATABASE, log })
+  const secrets = createSecretBox(secretKeysOf(config))
+  const events = config.AMQP_URL ? await connectConfigurationEvents({ url: config.AMQP_URL, log }) : undefined
+  const isReadByEarlier = events?.isReadByEarlier ?? (async () => false)
+  const sealing = startSealing({ database, secrets, isReadByEarlier, log })
   const dependencies = {
     database,
     ids: createIdCounter(database),
     writes: createKeyedQueue(),
     authorizer: createAuthorizer(identity),
-    secrets: createSecretBox(secretKeysOf(config)),
+    secrets: sealing.secrets,
   }
-  const events = config.AMQP_URL ? await connectConfigurationEvents({ url: config.AMQP_URL, log }) : undefined
-  const relays = startRelays({ database, events, log })
+  const relays = startRelays({ database, secrets, events, log })
   showLag(registry, relays)
   const submissions =
     config.AMQP_URL && (await consumeSubmissions({ url: config.AMQP_URL, dependencies, log }))
@@ -60,6 +64,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     registry,
     close: async () => {
       if (submissions) await submissions.close()
+      await sealing.stop()
       await Promise.all(Object.values(relays).map((relay) => relay.close()))
       await events?.close()
       await Promise.all([database.close(), calls.close(), tracing.close()])
@@ -69,15 +74,16 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
 
 function startRelays(options: {
   database: Database
+  secrets: SecretBox
   events: ConfigurationEvents | undefined
   log: Log
 }): Record<string, Relay> {
-  const { database, events, log } = options
+  const { database, secrets, events, log } = options
   const history = startDocumentRelay({
     name: 'history',
     database,
     log,
-    handle: (changes) => writeHistory(database, changes),
+    handle: (changes) => writeHistory(database, secrets, changes),
   })
   if (events === undefined) return { history }
   const published = startDocumentRelay({ name: 'events', database, log, handle: events.publish })

@@ -1,14 +1,21 @@
 import { expect, test } from '@jest/globals'
 import type { JsonObject } from '@parley/shared/json-object'
-import { createSecretBox, mapSecrets, openSecrets, secretKeysOf } from '@parley/shared/sealed-value'
+import { mapSecrets } from '@parley/shared/map-secrets'
+import { createSecretBox, openSecrets, secretKeysOf } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-keys'
 import fc from 'fast-check'
 import { sealFields } from '../src/secrets/seal-fields.ts'
 
-const box = createSecretBox(secretKeysOf({}))
-const seal = (fields: JsonObject, current?: JsonObject) =>
-  sealFields({ secrets: box, workspace: 1, fields, current })
-const masked = (doc: JsonObject) => mapSecrets(doc, () => MASK)
+const box = { ...createSecretBox(secretKeysOf({})), sealsAll: () => true }
+const SETTINGS = { reach: 'settings' } as const
+/** Seals settings of a channel; paths of errors begin in them. */
+const seal = (config: JsonObject, current?: JsonObject) => {
+  const stored = current && { config: current }
+  const { fields, errors } = sealFields({ secrets: box, workspace: 1, fields: { config }, current: stored })
+  const inside = errors.map((error) => ({ ...error, path: error.path.replace(/^\/config/, '') }))
+  return { fields: fields.config as JsonObject, errors: inside }
+}
+const masked = (config: JsonObject) => mapSecrets(config, () => MASK, SETTINGS)
 
 interface Item {
   name: string
@@ -63,8 +70,12 @@ test('a mask never restores the secret of another item, whichever were removed o
       }
       const { fields, errors } = seal(masked(sent), stored)
       const refused = new Set(errors.map(({ path }) => path))
-      const expected = mapSecrets(sent, (leaf, path) => (refused.has(`/${path.join('/')}`) ? MASK : leaf))
-      expect(openSecrets(fields, box, 1)).toEqual(expected)
+      const expected = mapSecrets(
+        sent,
+        (leaf, { path }) => (refused.has(`/${path.join('/')}`) ? MASK : leaf),
+        SETTINGS,
+      )
+      expect(openSecrets(fields, box, 1, SETTINGS)).toEqual(expected)
       const names = all.map(({ name }) => name)
       if (new Set(names).size === names.length)
         expect(errors.filter(({ path }) => path.startsWith('/servers'))).toEqual([])

@@ -220,7 +220,7 @@ test('services get them sealed, and open them with the key', async () => {
   const { json } = await server.callAs('dispatcher', '/internal/workspaces/1/channels?extId=support-line')
   const given = json.data.find(({ _id }: { _id: number }) => _id === 9).config
   expect(given.accessToken).toMatch(/^sealed:/)
-  expect(openSecrets(given, createSecretBox(secretKeyring.parse(k1)), 1)).toEqual(config)
+  expect(openSecrets({ config: given }, createSecretBox(secretKeyring.parse(k1)), 1)).toEqual({ config })
 })
 
 test('keys can be changed: old secrets are read, and sealed anew when they are written', async () => {

@@ -50,6 +50,7 @@ function twoActions() {
           return [{ ...action, ...documents[`${resource}/${id}`] } as never]
         },
       },
+      secrets: { open: () => undefined },
       specs: { ask },
     }),
     readCall: createReadOperationCall({

@@ -5,7 +5,7 @@ import type { CONFIGURATION_RESOURCES } from '../configuration-resources.ts'
 import { defined } from '../defined.ts'
 import { isDuplicate } from '../insert-new.ts'
 import { jsonObject, safeInteger } from '../json-object.ts'
-import { type SecretBox, sealSecrets } from '../sealed-value.ts'
+import { type SecretBox, sealSettledSecrets } from '../sealed-value.ts'
 import { withTimeout } from '../with-timeout.ts'
 
 const TRACE_MS = 30 * 24 * 60 * 60 * 1_000
@@ -84,7 +84,10 @@ export interface ReplicaStore {
   ): Promise<void>
 }
 
-/** Secrets are stored sealed, however they came. `channelsOnly`: the collection does not name the resource. */
+/**
+ * Secrets are stored as configuration has them, and sealed where instances of the release before, which read the same
+ * replicas, can open them. `channelsOnly`: the collection does not name the resource.
+ */
 export function createReplicaStore(options: {
   replicas: mongo.Collection<DocumentReplica>
   box: Pick<SecretBox, 'seal'>
@@ -103,7 +106,7 @@ export function createReplicaStore(options: {
   const write = async (change: DocumentVersion, readAt?: Date) => {
     const { resource, workspace, id, version } = change
     const _id = idOf(resource, workspace, id)
-    const document = sealSecrets(change.document, box, workspace)
+    const document = sealSettledSecrets(change.document, box, workspace)
     const named = channelsOnly ? { _id, workspace, id } : { _id, resource, workspace, id }
     const content = contentOf(resource, document, readAt)
     await replaceOlder(replicas, { ...named, version, storedAt: new Date(), ...content }, readAt)

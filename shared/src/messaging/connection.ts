@@ -24,6 +24,8 @@ export interface Broker {
   declare(): Promise<void>
   /** Runs `use` with a channel of its own, then closes that. Rejects with `unavailable` without a connection. */
   withChannel<T>(use: (channel: Channel) => Promise<T>): Promise<T>
+  /** How many consume a queue; none where it is not there. Rejects with `unavailable` without a connection. */
+  consumersOf(queue: string): Promise<number>
   isUp(): Promise<boolean>
   /** Gives the present connection up for one to the next of the hosts. */
   moveOn(): void
@@ -79,6 +81,7 @@ export async function connectBroker(options: BrokerOptions): Promise<Broker> {
         await channel.close().catch(() => {})
       }
     },
+    consumersOf: (queue) => countConsumers(connected(), queue),
     isUp: async () => current !== undefined,
     moveOn: () => void current?.close().catch(() => {}),
     close: () => {
@@ -201,6 +204,20 @@ async function declareOnce(options: {
     const { code, message } = error as Error & { code?: unknown }
     if (code !== PRECONDITION_FAILED && code !== NOT_FOUND) throw error
     return { code, reason: message }
+  }
+}
+
+async function countConsumers(connection: ChannelModel, queue: string): Promise<number> {
+  const channel = closesWithConnection(await connection.createChannel())
+  // It is also what the call below rejects with.
+  channel.on('error', () => {})
+  try {
+    const { consumerCount } = await channel.checkQueue(queue)
+    await channel.close()
+    return consumerCount
+  } catch (error) {
+    if ((error as { code?: unknown }).code === NOT_FOUND) return 0
+    throw error
   }
 }
 

@@ -19,6 +19,13 @@ export const DISPATCHER_EXCHANGE = 'dispatcher'
 
 /** Topic exchange of every change to the configuration; keys are `<resource>.<created|updated|deleted>`. */
 export const CONFIGURATION_EXCHANGE = 'configuration'
+/** Changes for the dispatcher's replicas: each dispatcher consumes it. */
+export const DISPATCHER_CHANGES = 'dispatcher.configuration'
+/**
+ * Nothing comes in it. A dispatcher consumes it to say that it opens secrets wherever they lie; one of the release before
+ * only those under the settled names.
+ */
+export const SEALED_READERS = 'dispatcher.configuration.sealed'
 /** What RabbitMQ 4 takes as one message: a larger one closes the channel, again and again. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 

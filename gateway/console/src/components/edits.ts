@@ -63,7 +63,10 @@ function rebased(now: Typed, { from, to, field, part }: OwnChange): Typed {
   const text = now.texts[field]
   if (text === undefined) return { ...now, over: to }
   try {
-    const merged = { ...JSON.parse(text), ...(mask(part) as object) }
+    const merged = {
+      ...JSON.parse(text),
+      ...(mask(part, { field, name: (to.data as { name?: unknown }).name }) as object),
+    }
     return { ...now, over: to, texts: { ...now.texts, [field]: JSON.stringify(merged, null, 2) } }
   } catch {
     return now

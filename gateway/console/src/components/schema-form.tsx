@@ -58,6 +58,7 @@ export function SchemaForm(props: SchemaFormProps) {
           key={field}
           name={field}
           schema={of}
+          documentName={values.name}
           value={values[field]}
           text={typed.texts[field]}
           required={required.includes(field)}
@@ -98,7 +99,10 @@ function complete(
   const body: Values = {}
   for (const field of fields) {
     const text = texts[field]
-    const value = text === undefined ? current[field] : unmask(parseJson(text, field), initial[field])
+    const value =
+      text === undefined
+        ? current[field]
+        : unmask(parseJson(text, field), initial[field], { field, name: current.name })
     if (value !== undefined) body[field] = value
   }
   return body
@@ -116,6 +120,8 @@ function parseJson(text: string, field: string): unknown {
 interface SchemaFieldProps {
   name: string
   schema: Schema
+  /** What the document is named. */
+  documentName: unknown
   value: unknown
   /** What was typed, where the field is JSON. */
   text: string | undefined
@@ -128,7 +134,7 @@ interface SchemaFieldProps {
 }
 
 function SchemaField(props: SchemaFieldProps) {
-  const { name, value, text, required, reference, disabled, error, onValue, onText } = props
+  const { name, documentName, value, text, required, reference, disabled, error, onValue, onText } = props
   const { schema, nullable } = withoutNull(props.schema)
   const common = {
     label: labelOf(name),
@@ -186,7 +192,7 @@ function SchemaField(props: SchemaFieldProps) {
           .join('. ')}
         code
         rows={8}
-        value={text ?? JSON.stringify(mask(value ?? {}), null, 2)}
+        value={text ?? JSON.stringify(mask(value ?? {}, { field: name, name: documentName }), null, 2)}
         onChange={onText}
       />
     )

@@ -1,5 +1,6 @@
 import { encodeCursor, parameterError, readQuery } from '@parley/shared/list-query'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
+import { openSecrets } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
@@ -16,6 +17,7 @@ import { checkChannels, checkTasks } from './check-channels.ts'
 import { checkReferences } from './check-references.ts'
 import { checkSteps, checkWorkflows, loadStepGraph } from './check-steps.ts'
 import { checkSubscriptions } from './check-subscriptions.ts'
+import { checkUrls } from './check-urls.ts'
 import { type Batch, type Finding, finding } from './finding.ts'
 
 const BATCH = 200
@@ -37,15 +39,16 @@ const checks: Partial<Record<ResourceName, (batch: Batch) => Finding[] | Promise
  * `GET /rest/check`: what is wrong with the workspace's configuration, as far as the caller may read it. It
  * stops after 500 findings or 3 s, and `next` goes on from there.
  */
-export function checkConfiguration({ database, authorizer }: Dependencies): RequestHandler {
+export function checkConfiguration({ database, authorizer, secrets }: Dependencies): RequestHandler {
   return async (req, res) => {
     const start = startOf(readQuery(checkQuery, req).after)
     const caller = callerOf(res)
     const steps = await loadStepGraph(database, caller.workspace._id)
     const until = performance.now() + MAX_MS
+    const opened: Batch['opened'] = (doc) => openSecrets(doc, secrets, caller.workspace._id)
     const data: Finding[] = []
     for await (const { batch, next } of batches({ database, authorizer, caller }, start)) {
-      data.push(...(await checkBatch({ ...batch, steps })))
+      data.push(...(await checkBatch({ ...batch, steps, opened })))
       const isEnough = data.length >= MAX_FINDINGS || performance.now() > until
       if (isEnough && next !== undefined) return void res.json({ data, next })
     }
@@ -87,7 +90,7 @@ async function* batches({ database, authorizer, caller }: Lookup, start: Start) 
 
 async function checkBatch(batch: Batch): Promise<Finding[]> {
   const own = checks[batch.definition.name]
-  return [...(await checkReferences(batch)), ...(own ? await own(batch) : [])]
+  return [...(await checkReferences(batch)), ...(own ? await own(batch) : []), ...(await checkUrls(batch))]
 }
 
 function startOf(cursor: z.output<typeof checkQuery>['after']): Start {

@@ -17,6 +17,8 @@ export const finding = z.object({
     'failing_subscription',
     'full_subscription',
     'disabled_subscription',
+    'user_information',
+    'key_in_url',
     'not_checked',
   ]),
   resource: z.enum(RESOURCES),
@@ -37,6 +39,8 @@ export interface Batch {
   /** The database's condition for what of the resource the caller may read. */
   visible: Record<string, unknown>
   steps: StepGraph
+  /** The document with its secrets opened. */
+  opened(doc: ResourceDocument): ResourceDocument
 }
 
 /** How a workspace's steps follow each other. */

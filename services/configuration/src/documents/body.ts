@@ -3,11 +3,10 @@ import type { Caller } from '@parley/shared/internal-token'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { MAX_MESSAGE_BYTES } from '@parley/shared/messaging/topology'
 import { Problem } from '@parley/shared/problem'
-import type { SecretBox } from '@parley/shared/sealed-value'
 import { validate } from '@parley/shared/validate'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import type { Actor } from '../resources/task-transitions.ts'
-import { requireFewSecrets, sealFields } from '../secrets/seal-fields.ts'
+import { type DocumentSecrets, requireFewSecrets, sealFields } from '../secrets/seal-fields.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
 
 /**
@@ -41,7 +40,7 @@ export function withoutOwnFields({ own }: Pick<ResourceDefinition, 'own'>, body:
  * that may not be made, and for a masked secret that is not stored.
  */
 export function buildDocument(options: {
-  secrets: SecretBox
+  secrets: DocumentSecrets
   definition: ResourceDefinition
   workspace: number
   current: ResourceDocument | undefined

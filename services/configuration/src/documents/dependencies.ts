@@ -1,5 +1,5 @@
 import type { Authorizer } from '@parley/shared/authorizer'
-import type { SecretBox } from '@parley/shared/sealed-value'
+import type { DocumentSecrets } from '../secrets/seal-fields.ts'
 import type { Database } from '../store/database.ts'
 import type { IdCounter } from '../store/id-counter.ts'
 
@@ -10,7 +10,7 @@ export interface Dependencies {
   /** One write at a time to one document in this process. */
   writes: KeyedQueue
   authorizer: Authorizer
-  secrets: SecretBox
+  secrets: DocumentSecrets
 }
 
 /** Runs tasks of the same name one after another, and tasks of different names concurrently. */

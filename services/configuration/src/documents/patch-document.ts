@@ -2,7 +2,7 @@ import type { Caller } from '@parley/shared/internal-token'
 import type { JsonObject } from '@parley/shared/json-object'
 import { noParameters, readQuery } from '@parley/shared/list-query'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
-import type { SecretBox } from '@parley/shared/sealed-value'
+import { openSecrets } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
 import { validate } from '@parley/shared/validate'
 import type { Request, RequestHandler } from 'express'
@@ -20,6 +20,7 @@ import { type Lookup, prefersStrict, requireReferences } from '../references/fin
 import { parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentWritten } from '../secrets/presenter.ts'
+import type { DocumentSecrets } from '../secrets/seal-fields.ts'
 import { authorOf, type LiveDocument, type ResourceDocument } from '../store/stored-document.ts'
 import { changeDocument } from '../store/write-document.ts'
 import { buildDocument, parsePatch, withoutOwnFields } from './body.ts'
@@ -56,7 +57,7 @@ export function patchDocument(
 
 function merging(options: {
   req: Request<{ id: string }>
-  secrets: SecretBox
+  secrets: DocumentSecrets
   workspace: number
   definition: ResourceDefinition
   access: WriteAccess
@@ -71,7 +72,9 @@ function merging(options: {
     requireWritable(access, current)
     requirePreconditions(req, current)
     const id = current.doc._id
-    const fields = validate(definition.schema, mergePatch(withoutOwnFields(definition, current.doc), patch))
+    // Opened, since a patch of a name changes what is secret.
+    const before = openSecrets(current.doc, secrets, workspace)
+    const fields = validate(definition.schema, mergePatch(withoutOwnFields(definition, before), patch))
     if (references) await requireReferences(references, { definition, fields, self: id })
     const doc = buildDocument({ secrets, definition, workspace, current: current.doc, id, fields, caller })
     requireMayBecome(access, doc)

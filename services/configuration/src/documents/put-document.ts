@@ -2,7 +2,6 @@ import type { Caller } from '@parley/shared/internal-token'
 import type { JsonObject } from '@parley/shared/json-object'
 import { noParameters, readQuery } from '@parley/shared/list-query'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
-import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
 import type { Request, RequestHandler } from 'express'
 import {
@@ -18,6 +17,7 @@ import { prefersStrict, requireReferences } from '../references/find-referenced.
 import { parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentWritten } from '../secrets/presenter.ts'
+import type { DocumentSecrets } from '../secrets/seal-fields.ts'
 import { authorOf } from '../store/stored-document.ts'
 import { buildDocument, parseBody } from './body.ts'
 import type { Dependencies } from './dependencies.ts'
@@ -54,7 +54,7 @@ export function putDocument(
 
 function replacing(options: {
   req: Request<{ id: string }>
-  secrets: SecretBox
+  secrets: DocumentSecrets
   workspace: number
   definition: ResourceDefinition
   access: WriteAccess

@@ -4,7 +4,12 @@ import type { Log } from '@parley/shared/log'
 import { connectBroker } from '@parley/shared/messaging/connection'
 import type { Publication } from '@parley/shared/messaging/publish-observer'
 import { createPublisher } from '@parley/shared/messaging/publisher'
-import { CONFIGURATION_EXCHANGE, MAX_MESSAGE_BYTES } from '@parley/shared/messaging/topology'
+import {
+  CONFIGURATION_EXCHANGE,
+  DISPATCHER_CHANGES,
+  MAX_MESSAGE_BYTES,
+  SEALED_READERS,
+} from '@parley/shared/messaging/topology'
 import { unescapeKeys } from '@parley/shared/safe-keys'
 import type { DocumentWrite } from '../relay/relay.ts'
 import { valueAt } from '../resources/definition.ts'
@@ -14,6 +19,8 @@ export interface ConfigurationEvents {
   /** Resolves when the broker has confirmed all; rejects when it is unavailable or has not in 4.5 s. */
   publish(changes: readonly DocumentWrite[]): Promise<void>
   isUp(): Promise<boolean>
+  /** Whether a dispatcher is there that can't open all that is sealed. Rejects with `unavailable` without a broker. */
+  isReadByEarlier(): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -35,6 +42,10 @@ export async function connectConfigurationEvents(options: {
       await Promise.all(changes.map((change) => publisher.publish(publicationOf(change))))
     },
     isUp: () => publisher.isUp(),
+    isReadByEarlier: async () => {
+      const [all, present] = await Promise.all([DISPATCHER_CHANGES, SEALED_READERS].map(broker.consumersOf))
+      return all !== present
+    },
     close: async () => {
       await publisher.close()
       await broker.close()

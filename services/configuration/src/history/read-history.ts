@@ -15,9 +15,10 @@ import type { Dependencies } from '../documents/dependencies.ts'
 import { findStored } from '../documents/store-document.ts'
 import { type PathId, parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
-import { type Reveal, revealAt } from '../secrets/presenter.ts'
+import { revealAt } from '../secrets/presenter.ts'
 import type { Database, FieldChange, HistoryEntry } from '../store/database.ts'
 import { liveDocument, type StoredDocument, sinceOf } from '../store/stored-document.ts'
+import { wasCredentials } from './was-credentials.ts'
 
 const PAGE = 50
 const historyQuery = z.object({ after: idCursor.optional() })
@@ -53,14 +54,20 @@ export function readHistory(
     )
     if (found.length === 0 && current === undefined) throw new Problem('not_found')
     const writable = write.kind === 'all'
+    const named = { workspace, resource: definition.name, id }
+    const isCredentials = !writable && (await wasCredentials(database, named, current?.doc.name))
     const last = more ? found.at(-1) : undefined
     // Values in it lie outside the documents whose keys make them secret.
     res.set('cache-control', writable ? 'no-store' : 'private, no-cache').json({
-      data: await mapYielding(found, (entry) => present(entry, { secrets, workspace, writable })),
+      data: await mapYielding(found, (entry) =>
+        present(entry, { secrets, workspace, writable, isCredentials }),
+      ),
       next: last === undefined ? null : String(last._id.version),
     })
   }
 }
+
+type Revealing = Parameters<typeof revealAt>[2]
 
 type DocumentId = Omit<HistoryEntry['_id'], 'version'>
 
@@ -87,12 +94,12 @@ function findEntries(database: Database, document: DocumentId, { from, before }:
     .limit(PAGE + 1)
 }
 
-function present({ _id, as, at, by, changes }: HistoryEntry, options: Reveal): object {
+function present({ _id, as, at, by, changes }: HistoryEntry, options: Revealing): object {
   const shown = changes && unescapeKeys(changes).map((change) => revealChange(change, options))
   return { version: _id.version, operation: as, at, by, changes: shown }
 }
 
-function revealChange({ path, before, after }: FieldChange, options: Reveal): FieldChange {
+function revealChange({ path, before, after }: FieldChange, options: Revealing): FieldChange {
   return {
     path,
     ...(before === undefined ? {} : { before: revealAt(path, before, options) }),

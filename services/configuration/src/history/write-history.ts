@@ -3,13 +3,16 @@ import { insertNew } from '@parley/shared/insert-new'
 import { pointerSegment } from '@parley/shared/json-body'
 import type { JsonObject } from '@parley/shared/json-object'
 import { escapeKeys, unescapeKeys } from '@parley/shared/safe-keys'
+import type { SecretBox } from '@parley/shared/sealed-value'
+import { isCredentialsName } from '@parley/shared/secret-names'
 import mongoose from 'mongoose'
 import { withoutOwnFields } from '../documents/body.ts'
 import type { DocumentWrite } from '../relay/relay.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import type { Database, FieldChange, HistoryEntry } from '../store/database.ts'
-import { isErasure, type StoredDocument } from '../store/stored-document.ts'
+import { isErasure, isSealing, type StoredDocument } from '../store/stored-document.ts'
+import { sealChanges } from './seal-changes.ts'
 
 const { calculateObjectSize } = mongoose.mongo.BSON
 const MAX_BYTES = 8 * 1024 * 1024
@@ -19,9 +22,13 @@ const CONTEXT = '/context'
 /** Adds an entry for every change; what is there already stays. */
 export async function writeHistory(
   database: Pick<Database, 'history'>,
+  secrets: SecretBox,
   changes: readonly DocumentWrite[],
 ): Promise<void> {
-  await insertNew(database.history(), changes.map(entryOf))
+  await insertNew(
+    database.history(),
+    changes.map((change) => entryOf(change, secrets)),
+  )
   for (const { resource, stored } of changes)
     if (isErasure(stored.written)) await eraseContext(database.history(), { ...stored, resource })
 }
@@ -44,27 +51,33 @@ async function eraseContext(
   )
 }
 
-function entryOf({ resource, stored, before }: DocumentWrite): HistoryEntry {
+function entryOf({ resource, stored, before }: DocumentWrite, secrets: SecretBox): HistoryEntry {
   const { version, written } = stored
   return {
     _id: { ...stored._id, resource, version },
     ...written,
-    changes: boundedChanges({ resource, stored, before }),
+    changes: boundedChanges({ resource, stored, before }, secrets),
   }
 }
 
-function boundedChanges({ resource, stored, before }: DocumentWrite): FieldChange[] | null {
+function boundedChanges(
+  { resource, stored, before }: DocumentWrite,
+  secrets: SecretBox,
+): FieldChange[] | null {
   if (before === undefined && stored.version > 1) return null
   const definition = definitions[resource]
-  const changes = changesBetween(fieldsOf(definition, before), fieldsOf(definition, stored)).map((change) =>
-    escapeKeys(change),
+  const [then, now] = [fieldsOf(definition, before), fieldsOf(definition, stored)]
+  const isCredentials = isCredentialsName(then.name) || isCredentialsName(now.name)
+  const { workspace } = stored._id
+  const changes = sealChanges(changesBetween(then, now), { secrets, workspace, isCredentials }).map(
+    (change) => escapeKeys(change),
   )
-  if (isErasure(stored.written)) return changes.map(({ path }) => ({ path }))
+  if (isErasure(stored.written) || isSealing(stored.written)) return changes.map(({ path }) => ({ path }))
   if (calculateObjectSize({ changes }) <= MAX_BYTES) return changes
   return changes.map(({ path }) => ({ path }))
 }
 
-const fieldsOf = (definition: ResourceDefinition, stored: StoredDocument | undefined) =>
+const fieldsOf = (definition: ResourceDefinition, stored: StoredDocument | undefined): JsonObject =>
   stored?.doc === undefined ? {} : withoutOwnFields(definition, unescapeKeys(stored.doc))
 
 /**

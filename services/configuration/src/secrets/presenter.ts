@@ -1,8 +1,11 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Caller } from '@parley/shared/internal-token'
+import { keysOfPointer } from '@parley/shared/json-body'
+import { mapSecrets } from '@parley/shared/map-secrets'
 import { allows } from '@parley/shared/permission/decide'
-import { mapSecrets, openSecrets, type SecretBox } from '@parley/shared/sealed-value'
-import { isSecretKey, MASK } from '@parley/shared/secret-keys'
+import { isSealed, openSecrets, type SecretBox } from '@parley/shared/sealed-value'
+import { MASK } from '@parley/shared/secret-keys'
+import { type Reach, reachOfMember } from '@parley/shared/secret-places'
 import type { ResourceName } from '../resources/definition.ts'
 import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
 
@@ -60,10 +63,27 @@ function reveal<T>(doc: T, { secrets, workspace, writable }: Reveal): T {
   return writable ? openSecrets(doc, secrets, workspace) : mapSecrets(doc, () => MASK)
 }
 
-/** One value out of a document, by where it lies (a JSON Pointer). */
-export function revealAt<T>(path: string, value: T, options: Reveal): T {
-  // Wrapped in the key that makes it secret, where one of those above it does.
-  const key = path.split('/').find(isSecretKey)
-  if (key === undefined) return reveal(value, options)
-  return reveal({ [key]: value }, options)[key] as T
+/**
+ * One value out of a document, by where it lies (a JSON Pointer). What is sealed is secret, wherever it lies: the name by
+ * which it was may have changed.
+ */
+export function revealAt<T>(
+  path: string,
+  value: T,
+  { secrets, workspace, writable, isCredentials }: Reveal & { isCredentials: boolean },
+): T {
+  const reach = reachAt(path, isCredentials)
+  if (writable) return openSecrets(openSecrets(value, secrets, workspace, { reach }), secrets, workspace, ALL)
+  const masked = mapSecrets(value, () => MASK, { reach })
+  return mapSecrets(masked, (leaf) => (typeof leaf === 'string' && isSealed(leaf) ? MASK : leaf), ALL)
 }
+
+const ALL = { reach: 'all' } as const
+
+/** What is secret at a place of a document; `isCredentials` says whether it is a config whose value is as a whole. */
+export function reachAt(path: string, isCredentials: boolean): Reach {
+  const name = isCredentials ? CREDENTIALS : ''
+  return keysOfPointer(path).reduce<Reach>((reach, key) => reachOfMember({ name }, key, reach), 'document')
+}
+
+const CREDENTIALS = 'credentials'

@@ -1,21 +1,31 @@
 import { pointerSegment } from '@parley/shared/json-body'
 import type { JsonObject } from '@parley/shared/json-object'
-import { alignItems } from '@parley/shared/masked-items'
+import { isSettled, mapSecrets, type SecretLeaf, type SecretPlace } from '@parley/shared/map-secrets'
+import { alignItems, secretAt } from '@parley/shared/masked-items'
 import { type FieldError, Problem } from '@parley/shared/problem'
-import { isSealed, mapSecrets, type SecretBox, type SecretLeaf } from '@parley/shared/sealed-value'
+import { isSealed, type SecretBox } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-keys'
 
 // To seal or to open one takes some 60 microseconds, and 5 for each KiB of it.
-const IN_DOCUMENT = { where: 'document', secrets: 200, characters: 512 * 1024 }
-const IN_IMPORT = { where: 'import', secrets: 2_000, characters: 4 * 1024 * 1024 }
+const IN_DOCUMENT = { where: 'document', secrets: 1_000, characters: 512 * 1024 }
+const IN_IMPORT = { where: 'import', secrets: 10_000, characters: 4 * 1024 * 1024 }
+
+/** Seals and opens secrets of documents. */
+export interface DocumentSecrets extends SecretBox {
+  /**
+   * Whether every secret is sealed. As long as a service of the release before may read what is written, those are not that
+   * it can't open.
+   */
+  sealsAll(): boolean
+}
 
 /**
  * What a caller sent with its secrets sealed. One that has not changed, or is masked, stays as it is sealed,
  * so that the same document stays the same; `errors` names the masked ones that have no stored secret, or none that is
- * certain to be theirs.
+ * certain to be theirs, and URLs with user information that was not stored before.
  */
 export function sealFields(options: {
-  secrets: SecretBox
+  secrets: DocumentSecrets
   workspace: number
   fields: JsonObject
   /** The stored document, its secrets sealed. */
@@ -23,21 +33,51 @@ export function sealFields(options: {
 }): { fields: JsonObject; errors: FieldError[] } {
   const { secrets, workspace, current } = options
   const errors: FieldError[] = []
-  const own = alignItems(options.fields, current, sameSecret(secrets, workspace))
-  const fields = mapSecrets(options.fields, (leaf, path) => {
-    const stored = leafAt(own, path)
-    if (leaf === MASK && stored === undefined) {
-      const pointer = path.map((key) => `/${pointerSegment(key)}`).join('')
-      errors.push({
-        path: pointer,
-        code: 'nothing_stored',
-        message: `${MASK} keeps a secret, but there is none that is certain to be meant`,
-      })
+  const isSame = sameSecret(secrets, workspace)
+  const own = alignItems(options.fields, current, isSame)
+  const fields = mapSecrets(options.fields, (leaf, place) => {
+    const stored = secretAt(own, place) as SecretLeaf | null | undefined
+    const error = errorOf({ leaf, place, stored, isSame })
+    if (error !== undefined) {
+      errors.push({ path: place.path.map((key) => `/${pointerSegment(key)}`).join(''), ...error })
       return leaf
     }
-    return sealLeaf({ secrets, workspace, leaf, stored })
+    if (!secrets.sealsAll() && !isSettled(place)) return opened({ secrets, workspace, leaf, stored })
+    return sealLeaf({ secrets, workspace, leaf, stored: stored ?? undefined })
   })
   return { fields, errors }
+}
+
+function errorOf(options: {
+  leaf: SecretLeaf
+  place: SecretPlace
+  stored: unknown
+  isSame(sent: unknown, stored: unknown): boolean
+}): Omit<FieldError, 'path'> | undefined {
+  const { leaf, place, stored, isSame } = options
+  if (leaf === MASK && stored == null) {
+    const message = `${MASK} keeps a secret, but there is none that is certain to be meant`
+    return { code: 'nothing_stored', message }
+  }
+  const { reach, part } = place
+  if (part?.kind !== 'user' || leaf === MASK || isSame(leaf, stored)) return undefined
+  // Of free-form settings only what may be called is known to be for us.
+  if (reach !== 'url' && reach !== 'spec' && !/^\s*(?:https?|wss?):/.test(part.origin)) return undefined
+  const message =
+    'a URL has no user information: put it into a config named credentials for an action, or check the signature of what is posted'
+  return { code: 'user_information', message }
+}
+
+/** As it was sent, or as it is stored where it was masked. */
+function opened(options: {
+  secrets: SecretBox
+  workspace: number
+  leaf: SecretLeaf
+  stored: SecretLeaf | null | undefined
+}): unknown {
+  const { secrets, workspace, leaf, stored } = options
+  if (leaf !== MASK) return leaf
+  return typeof stored === 'string' && isSealed(stored) ? (secrets.open(stored, workspace) ?? stored) : stored
 }
 
 /** Whether a secret is the stored one; each is opened once. */
@@ -67,21 +107,12 @@ function sealLeaf(options: {
   return opened === undefined || secrets.isCurrent(stored) ? stored : secrets.seal(opened, workspace)
 }
 
-function leafAt(root: unknown, path: readonly string[]): SecretLeaf | undefined {
-  let value = root
-  for (const key of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
-    value = (value as JsonObject)[key]
-  }
-  return typeof value === 'object' || value === null ? undefined : (value as SecretLeaf | undefined)
-}
-
-/** Throws `validation_failed` for a document with more than 200 secrets, or 524,288 characters of them. */
+/** Throws `validation_failed` for a document with more than 1,000 secrets, or 524,288 characters of them. */
 export function requireFewSecrets(fields: object): void {
   requireAtMost(IN_DOCUMENT, fields)
 }
 
-/** Throws `validation_failed` for an import with more than 2,000 secrets, or 4,194,304 characters of them. */
+/** Throws `validation_failed` for an import with more than 10,000 secrets, or 4,194,304 characters of them. */
 export function requireFewSecretsInImport(resources: object): void {
   requireAtMost(IN_IMPORT, resources)
 }

@@ -6,9 +6,11 @@ import { LRUCache } from 'lru-cache'
 import mongoose from 'mongoose'
 import { allResources } from '../resources/all-resources.ts'
 import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
+import { beginSealing, type StoredSealing } from './sealing-state.ts'
 import { type Address, type Authorship, indexesOf, type StoredDocument } from './stored-document.ts'
 
 const { calculateObjectSize } = mongoose.mongo.BSON
+const SEALING = 'sealing'
 const MAX_DOCUMENTS = 10_000
 const MAX_BYTES = 32 * 1024 * 1024
 const MAX_DOCUMENT_BYTES = 256 * 1024
@@ -32,6 +34,7 @@ export interface Database {
   counters(): Counters
   history(): mongoose.mongo.Collection<HistoryEntry>
   relays(): mongoose.mongo.Collection<StoredRelay>
+  sealing(): mongoose.mongo.Collection<StoredSealing>
   isUp(): Promise<boolean>
   close(): Promise<void>
 }
@@ -59,12 +62,15 @@ export function openDatabase(options: { url: string; database: string; log: Log 
     counters: () => connected().collection<Counter>('counters'),
     history: () => connected().collection<HistoryEntry>('history'),
     relays: () => connected().collection<StoredRelay>('relays'),
+    sealing: () => connected().collection<StoredSealing>(SEALING),
     isUp: connection.isUp,
     close: connection.close,
   }
 }
 
 async function prepareCollections(db: mongoose.mongo.Db): Promise<void> {
+  // Making a collection that is there succeeds, too.
+  const isNew = !(await db.listCollections({}, { nameOnly: true }).hasNext())
   const made = await Promise.all(
     allResources.map(async (definition) => {
       const isNew = await enablePreImages(db, definition)
@@ -73,6 +79,7 @@ async function prepareCollections(db: mongoose.mongo.Db): Promise<void> {
     }),
   )
   if (made.includes(true)) await beginRelays(db, db.collection('relays'), RELAYS)
+  if (isNew) await beginSealing(db.collection(SEALING))
 }
 
 const RELAYS = ['history', 'events'] as const

@@ -39,6 +39,12 @@ export const ERASURE: Author = { _id: 0, username: 'erasure' }
 export const isErasure = ({ by }: Pick<Authorship, 'by'>): boolean =>
   by._id === ERASURE._id && by.username === ERASURE.username
 
+/** Who seals what was stored in the clear: the history has nothing of what was there. */
+export const SEALING: Author = { _id: 0, username: 'sealing' }
+
+export const isSealing = ({ by }: Pick<Authorship, 'by'>): boolean =>
+  by._id === SEALING._id && by.username === SEALING.username
+
 /** A document in the database: its content under `doc`, and what only this service needs. */
 export interface StoredDocument {
   _id: Address

@@ -1,12 +1,12 @@
 import type { Caller } from '@parley/shared/internal-token'
 import { type FieldError, Problem } from '@parley/shared/problem'
-import type { SecretBox } from '@parley/shared/sealed-value'
 import { requireMayBecome, requireWritable, type WriteAccess } from '../access/access.ts'
 import { buildDocument, withoutOwnFields } from '../documents/body.ts'
 import { locate } from '../documents/store-document.ts'
 import { changesBetween } from '../history/write-history.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceName } from '../resources/definition.ts'
+import type { DocumentSecrets } from '../secrets/seal-fields.ts'
 import type { Database } from '../store/database.ts'
 import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
 import { countLive } from '../store/write-document.ts'
@@ -22,7 +22,7 @@ export interface PlannedStep {
 }
 
 interface Importing {
-  secrets: SecretBox
+  secrets: DocumentSecrets
   caller: Caller
   access: WriteAccess
   imported: Imported

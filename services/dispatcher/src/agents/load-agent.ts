@@ -2,7 +2,8 @@ import type { Replica } from '@parley/shared/config-replica/replica'
 import type { ConfigurationDocument, ReplicatedResource } from '@parley/shared/config-replica/replica-store'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
-import { mapSecrets, openSecrets, type SecretBox } from '@parley/shared/sealed-value'
+import { mapSecrets } from '@parley/shared/map-secrets'
+import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-keys'
 import { z } from 'zod'
 import type { Channel } from '../channels/channels.ts'
@@ -175,7 +176,7 @@ function openConfigs(
   for (const one of configs) {
     const { data } = configSchema.safeParse(one)
     if (data !== undefined && !opened.has(data.name))
-      opened.set(data.name, openSecrets(data.value, secrets, workspace))
+      opened.set(data.name, openSecrets(data, secrets, workspace).value)
   }
   return opened
 }
@@ -190,7 +191,9 @@ async function actionsOf(
     distinct.map(async (id): Promise<AgentAction | undefined> => {
       const action = await read.one('actions', id, actionSchema)
       if (action === undefined) return undefined
-      const { _id, version, name, description, specType, moduleUrl, spec } = action
+      const { secrets, workspace } = opening
+      const opened = openSecrets(action, secrets, workspace)
+      const { _id, version, name, description, specType, moduleUrl, spec } = opened
       const configs = openConfigs(await read.ownedConfigs(_id, 'action'), opening)
       return { _id, version, name, description, specType, moduleUrl, spec, configs }
     }),
@@ -217,7 +220,7 @@ async function taskOf(
   return {
     _id,
     name,
-    state: mapSecrets(state, () => MASK),
+    state: mapSecrets(state, () => MASK, { reach: 'state' }),
     workflow: found === undefined ? deletedWorkflow(task.workflow) : shownWorkflow(found),
     ...(step === undefined ? {} : { step: shownStep(step) }),
     steps: found === undefined ? [] : await stepNames(read, found),

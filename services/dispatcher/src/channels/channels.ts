@@ -44,8 +44,8 @@ export function createChannels(options: {
       if (known !== undefined) return known
       const found = channelFor(documents, extId)
       if (found === undefined) return undefined
-      const { _id, hook, callback, handlerUrl, config: sealed } = channelSchema.parse(found)
-      const config = openSecrets(sealed, secrets, workspace)
+      const opened = openSecrets(channelSchema.parse(found), secrets, workspace)
+      const { _id, hook, callback, handlerUrl, config } = opened
       const channel = { _id, hook, callback, handlerUrl, config, workspace }
       chosen.set(documents, channel)
       return channel

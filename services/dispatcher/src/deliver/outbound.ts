@@ -153,7 +153,7 @@ export function createOutbound(options: {
       rpc: createRpcCallback({ http: calls('rpc'), signer }),
     },
     functions: createFunctions({
-      findAction: createFindAction({ replica, specs }),
+      findAction: createFindAction({ replica, secrets, specs }),
       readCall,
       credentialsOf: createCredentialsOf({ replica, secrets }),
     }),

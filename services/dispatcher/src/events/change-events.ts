@@ -1,7 +1,7 @@
 import type { DocumentChange } from '@parley/shared/document-change'
 import { SUBSCRIPTION_DISABLED, type TaskEvent } from '@parley/shared/event-types'
 import type { JsonObject } from '@parley/shared/json-object'
-import { mapSecrets } from '@parley/shared/sealed-value'
+import { mapSecrets } from '@parley/shared/map-secrets'
 import { MASK } from '@parley/shared/secret-keys'
 import type { RecordEvent } from './message-events.ts'
 
@@ -33,7 +33,7 @@ export function eventsOfChange(change: DocumentChange): ChangeEvent[] {
     const step = type === 'task.step_completed' ? { step: change.before?.currentStep ?? null } : {}
     return { ...when, key: `${type}:${version}`, type, data: { _id, ...step, task: document } }
   })
-  return [written, ...tasks, ...disabledEvent(change, when)]
+  return [written, ...tasks, ...disabledEvent({ ...change, document }, when)]
 }
 
 /**

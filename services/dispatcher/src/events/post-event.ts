@@ -43,11 +43,12 @@ export function createPostEvent(options: {
 
     async function post(): Promise<Outcome> {
       try {
-        const { signingSecret } = openSecrets({ signingSecret: to.signingSecret }, secrets, to.workspace)
+        const sealed = { url: to.url, signingSecret: to.signingSecret }
+        const { url, signingSecret } = openSecrets(sealed, secrets, to.workspace)
         const seconds = Math.floor(at.getTime() / 1_000)
         const signature = createWebhookSigner(signingSecret)({ id: _id, seconds, payload })
         const answer = await http.post({
-          url: to.url,
+          url,
           headers: {
             'content-type': 'application/json',
             'webhook-id': _id,

@@ -2,7 +2,7 @@ import { followChanges } from '@parley/shared/config-replica/follow-changes'
 import type { ReplicaStore } from '@parley/shared/config-replica/replica-store'
 import type { Log } from '@parley/shared/log'
 import type { Consumer } from '@parley/shared/messaging/consumer'
-import { declareChanges } from '@parley/shared/messaging/topology'
+import { DISPATCHER_CHANGES, declareChanges, SEALED_READERS } from '@parley/shared/messaging/topology'
 import type { Channel } from 'amqplib'
 
 /** The resources that the dispatcher works with. Configuration has the originals. */
@@ -17,28 +17,27 @@ export const REPLICATED_RESOURCES = [
   'subscriptions',
 ] as const
 
-/** Changes to the configuration for the replicas in the database: whichever process takes them. */
-const CHANGES_QUEUE = 'dispatcher.configuration'
 /** The same changes for the memory of one process. */
-const ownChangesQueue = (instance: string): string => `${CHANGES_QUEUE}.${instance}`
+const ownChangesQueue = (instance: string): string => `${DISPATCHER_CHANGES}.${instance}`
 
 const MAX_CHANGES = 100_000
 const MAX_OWN_CHANGES = 10_000
 const OWN_EXPIRES_MS = 5 * 60_000
 
-/** Declares both queues: that of a process is deleted five minutes after the process. */
+/** Declares the queues: that of a process is deleted five minutes after the process. */
 export async function declareChangeQueues(channel: Channel, instance: string): Promise<void> {
   const resources = REPLICATED_RESOURCES
-  await declareChanges(channel, { queue: CHANGES_QUEUE, resources, maxLength: MAX_CHANGES })
+  await declareChanges(channel, { queue: DISPATCHER_CHANGES, resources, maxLength: MAX_CHANGES })
   await declareChanges(channel, {
     queue: ownChangesQueue(instance),
     resources,
     maxLength: MAX_OWN_CHANGES,
     expiresMs: OWN_EXPIRES_MS,
   })
+  await declareChanges(channel, { queue: SEALED_READERS, resources: [], maxLength: 1 })
 }
 
-/** Consumes both queues. */
+/** Consumes the queues; whichever process takes them has the changes of the shared one. */
 export function followDocumentChanges(options: {
   instance: string
   store: Pick<ReplicaStore, 'save'>
@@ -47,7 +46,7 @@ export function followDocumentChanges(options: {
   log: Log
 }): Consumer[] {
   const { instance, ...rest } = options
-  return [CHANGES_QUEUE, ownChangesQueue(instance)].map((queue) =>
+  return [DISPATCHER_CHANGES, ownChangesQueue(instance), SEALED_READERS].map((queue) =>
     followChanges({ queue, resources: REPLICATED_RESOURCES, ...rest }),
   )
 }

@@ -9,6 +9,7 @@ import type { ListedTool } from '../../channels/functions/tool-list.ts'
 import { MAX_TOOLS } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
+import { secretsInUrl } from '../../channels/http/secrets-in-url.ts'
 import { MAY_HAVE_RUN } from '../../message/turn.ts'
 import type { AgentAction } from '../agent.ts'
 import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
@@ -79,7 +80,8 @@ export function createMcpTools(options: {
   })
   return async (action, workspace) => {
     const credentials = action.configs.get(CREDENTIALS_CONFIG)
-    const { headers, secrets } = headersFor(credentials)
+    const { headers, secrets: sent } = headersFor(credentials)
+    const secrets = [...sent, ...secretsInUrl(action.moduleUrl)]
     const key = `${workspace}/${action._id}/${action.version}`
     const server = { url: action.moduleUrl, headers, secrets, workspace, action: action._id, key }
     if (!/^https?:/.test(server.url) || !URL.canParse(server.url))

@@ -3,10 +3,10 @@ import type { InternalClient } from '@parley/shared/internal-client'
 import type { Caller } from '@parley/shared/internal-token'
 import { jsonBody } from '@parley/shared/json-body'
 import { type JsonObject, safeInteger } from '@parley/shared/json-object'
+import { mapSecrets } from '@parley/shared/map-secrets'
 import type { WebhookMessage } from '@parley/shared/message'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
-import { mapSecrets } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-keys'
 import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
@@ -116,7 +116,7 @@ function withoutSecrets({ system, data }: { system: string; data: object }, agen
   const secrets = secretsOf(agent)
   const masked = (text: string) => secrets.reduce((all, secret) => all.replaceAll(secret, MASK), text)
   const plain = mapTexts(
-    mapSecrets(data, () => MASK),
+    mapSecrets(data, () => MASK, { reach: 'state' }),
     masked,
   )
   return { system: masked(system), data: boundedData(plain as object) }
@@ -124,9 +124,9 @@ function withoutSecrets({ system, data }: { system: string; data: object }, agen
 
 function secretsOf({ configs, actions }: Agent): string[] {
   const found = new Set<string>()
-  const values = [configs, ...actions.map((action) => action.configs)].flatMap((one) => [...one.values()])
-  for (const value of values)
-    mapSecrets(value, (leaf) => {
+  const all = [configs, ...actions.map((action) => action.configs)].flatMap((one) => [...one])
+  for (const [name, value] of all)
+    mapSecrets({ name, value }, (leaf) => {
       found.add(String(leaf))
       return leaf
     })

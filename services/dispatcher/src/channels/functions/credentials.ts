@@ -21,7 +21,8 @@ export function createCredentialsOf(options: {
   return async ({ workspace, _id }) => {
     const owned = { resource: 'configs', workspace, owner: _id, ownerType: 'action' } as const
     const found = (await replica.find(owned)).find(({ name }) => name === CREDENTIALS_CONFIG)
-    return found && openSecrets(jsonObject.safeParse(found.value).data, secrets, workspace)
+    const { name, value } = { ...found }
+    return jsonObject.safeParse(openSecrets({ name, value }, secrets, workspace).value).data
   }
 }
 

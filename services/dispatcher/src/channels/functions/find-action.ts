@@ -1,5 +1,6 @@
 import type { Replica } from '@parley/shared/config-replica/replica'
 import { defined } from '@parley/shared/defined'
+import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { Channel } from '../channels.ts'
@@ -46,9 +47,10 @@ export type FindAction = (
 
 export function createFindAction(options: {
   replica: Pick<Replica, 'find'>
+  secrets: Pick<SecretBox, 'open'>
   specs: Pick<SpecReader, 'ask'>
 }): FindAction {
-  const { replica, specs } = options
+  const { replica, secrets, specs } = options
   const known = new LRUCache<string, ReadonlySet<string>>({ max: MAX_KNOWN_SPECS })
 
   const actionsOf = async ({ workspace, config }: Channel, needs: { notBefore?: number }) => {
@@ -63,7 +65,7 @@ export function createFindAction(options: {
     const ids = [...new Set([...(assistant?.actions ?? []), ...(job?.actions ?? [])])].slice(0, MAX_ACTIONS)
     const documents = await Promise.all(ids.map((id) => one('actions', id)))
     return documents.flatMap((document): Action[] => {
-      const { data } = actionSchema.safeParse(document)
+      const { data } = actionSchema.safeParse(openSecrets(document, secrets, workspace))
       return data === undefined
         ? []
         : [{ ...data, workspace, key: `${workspace}/${data._id}/${data.version}` }]

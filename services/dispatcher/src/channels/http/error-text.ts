@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Outcome } from '../../message/outcome.ts'
 import type { Call, HttpResponse } from './http-client.ts'
 import { presentable } from './presentable.ts'
+import { secretsInUrl } from './secrets-in-url.ts'
 
 /** Shorter values of headers and parameters are no secrets. */
 const SHORTEST_SECRET = 6
@@ -38,11 +39,10 @@ function textOf(body: string): string {
 }
 
 function secretsOf({ url, headers }: Pick<Call, 'url' | 'headers'>): string[] {
-  const parameters = URL.canParse(url) ? [...new URL(url).searchParams.values()] : []
   const values = Object.entries(headers).flatMap(([name, value]) =>
     name === 'content-type' ? [] : value.split(' '),
   )
-  return [...parameters, ...values].filter(({ length }) => length >= SHORTEST_SECRET)
+  return [...secretsInUrl(url), ...values].filter(({ length }) => length >= SHORTEST_SECRET)
 }
 
 const MAX_TEXTS = 1_000
