@@ -1,9 +1,12 @@
+import { BY_REFERENCE, rightsText } from '@parley/shared/permission/by-reference'
 import { type Access, decide } from '@parley/shared/permission/decide'
 import { DEFAULT_ROLES } from '@parley/shared/permission/entry'
 import { operations, type PermissionOperation } from './permission-operations.ts'
 
 const WORKSPACE = 1
 const MARK = '<!-- the table below is generated: npm run docs -->'
+const REFERENCES_MARK = '<!-- the table of references is generated: npm run docs -->'
+const REFERENCES_END = '<!-- end of the table of references -->'
 
 /** Whether one of the roles that every workspace begins with may do it, to some document at least. */
 export function mayByDefault(role: string, { resource, access, path }: PermissionOperation): boolean {
@@ -47,5 +50,13 @@ export function renderPermissionsPage(page: string): string {
     `| --- | --- | ${roles.map(() => '---').join(' | ')} | --- |`,
     ...rows,
   ]
-  return `${page.split(MARK, 1)[0]}${MARK}\n\n${table.join('\n')}\n`
+  return `${withReferences(page.split(MARK, 1)[0] ?? '')}${MARK}\n\n${table.join('\n')}\n`
+}
+
+function withReferences(text: string): string {
+  const [before = '', rest = ''] = text.split(REFERENCES_MARK, 2)
+  const [, after = ''] = rest.split(REFERENCES_END, 2)
+  const rows = BY_REFERENCE.map(({ rights, gives }) => `| ${rightsText(rights)} | ${gives} |`)
+  const table = ['| who may | also |', '| --- | --- |', ...rows].join('\n')
+  return `${before}${REFERENCES_MARK}\n\n${table}\n\n${REFERENCES_END}${after}`
 }

@@ -58,6 +58,11 @@ export const errors = {
     title: 'The role does not allow this',
     help: 'The caller is known, but the role lets it not do this. `POST /rest/roles/{id}/explain` says which entry of the role decides. Nobody can grant what they do not have.',
   },
+  reference_forbidden: {
+    status: 403,
+    title: 'The role may not read what the document refers to',
+    help: 'A field that the request adds or changes names a document that the role does not let the caller read, or, as the owner of a config, not write; `errors` says where. The answer is the same where there is no such document. References that were there before may stay. `docs/permissions.md` says what each right gives by way of references.',
+  },
   not_found: {
     status: 404,
     title: 'There is nothing here',

@@ -10,6 +10,7 @@ import { createApp, requireCaller, requireService, type Service } from '@parley/
 import { createServiceCalls } from '@parley/shared/service-calls'
 import { Gauge, Registry } from 'prom-client'
 import type { Config } from './config.ts'
+import { createSpecOrigins } from './credentials/spec-origin.ts'
 import { createKeyedQueue } from './documents/dependencies.ts'
 import { type ConfigurationEvents, connectConfigurationEvents } from './events/configuration-events.ts'
 import { writeHistory } from './history/write-history.ts'
@@ -35,8 +36,10 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const events = config.AMQP_URL ? await connectConfigurationEvents({ url: config.AMQP_URL, log }) : undefined
   const isReadByEarlier = events?.isReadByEarlier ?? (async () => false)
   const sealing = startSealing({ database, secrets, isReadByEarlier, log })
+  const specs = createSpecOrigins()
   const dependencies = {
     database,
+    specs,
     ids: createIdCounter(database),
     writes: createKeyedQueue(),
     authorizer: createAuthorizer(identity),
@@ -67,7 +70,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       await sealing.stop()
       await Promise.all(Object.values(relays).map((relay) => relay.close()))
       await events?.close()
-      await Promise.all([database.close(), calls.close(), tracing.close()])
+      await Promise.all([database.close(), specs.close(), calls.close(), tracing.close()])
     },
   }
 }

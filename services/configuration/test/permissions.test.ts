@@ -83,7 +83,7 @@ describe('a role that looks at the document', () => {
   })
 
   test('a role that can write and not read creates documents and changes none', async () => {
-    expect(await status('POST', '/rest/steps', 'WRITE_ONLY', bodies.steps)).toBe(200)
+    expect(await status('POST', '/rest/actions', 'WRITE_ONLY', bodies.actions)).toBe(200)
     expect(await status('PUT', '/rest/tasks/1', 'WRITE_ONLY', bodies.tasks)).toBe(404)
   })
 

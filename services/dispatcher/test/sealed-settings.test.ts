@@ -65,10 +65,10 @@ test.each([true, false])(
     expect(found).toMatchObject({ handlerUrl: channel.handlerUrl, config: channel.config })
 
     const credentials = await createCredentialsOf({ replica, secrets })({ workspace, _id: 1 })
-    expect(credentials).toEqual(value)
-    expect(headersFor(credentials).headers).toEqual({ authorization: `Bearer ${CANARY}` })
+    expect(credentials?.value).toEqual(value)
+    expect(headersFor(credentials?.value).headers).toEqual({ authorization: `Bearer ${CANARY}` })
     const scheme = { id: 'scheme', kind: 'key', name: 'x-a', place: 'header' } as const
-    expect(credentialsFor([[scheme as never]], credentials).headers).toEqual({ 'x-a': CANARY })
+    expect(credentialsFor([[scheme as never]], credentials?.value).headers).toEqual({ 'x-a': CANARY })
 
     const specs = { ask: async () => ({ kind: 'operations', ids: ['op'] }) as const }
     const call = await createFindAction({ replica, secrets, specs: specs as never })(found as never, 'op')
@@ -112,7 +112,7 @@ test('events of changes have no secret, wherever it lies, and whether it was sea
     const [event] = eventsOfChange({ ...change, by, document: document as never })
     expect([resource, JSON.stringify(event).includes(CANARY)]).toEqual([resource, false])
   }
-  const [, told] = eventsOfChange({
+  const [, others] = eventsOfChange({
     ...{
       resource: 'subscriptions',
       workspace,
@@ -126,7 +126,7 @@ test('events of changes have no secret, wherever it lies, and whether it was sea
       document: { active: false, url: `https://s.example/?${CANARY}` },
     },
   })
-  expect(told?.data).toMatchObject({ subscription: { url: `https://s.example/?${MASK}` } })
+  expect(others?.data).toMatchObject({ subscription: { url: `https://s.example/?${MASK}` } })
 })
 
 test('what a called server says of its URL is shown without its user, its password and its query', () => {

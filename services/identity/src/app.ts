@@ -30,15 +30,15 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
   const { connection } = mongo
   const collections = collectionsOf(connection)
   const pool = new HashPool()
-  const passwords = createPasswords({ peppers: config.PEPPERS, cost: config.BCRYPT_COST, pool })
   new Gauge({
     name: 'parley_password_hashes_waiting',
     help: 'Passwords that wait for a worker to hash or compare them; 503 beyond 256',
     registers: [registry],
     collect() {
-      this.set(passwords.waiting())
+      this.set(pool.waiting)
     },
   })
+  const passwords = createPasswords({ peppers: config.PEPPERS, cost: config.BCRYPT_COST, pool })
   const keyRing = createKeyRing(collections.keyRings, encryptionKeys)
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const throttles = createThrottles({ free: freeLoginTries(config), redis })

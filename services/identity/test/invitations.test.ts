@@ -99,10 +99,10 @@ describe('an invitation of a second admin', () => {
   test('is not accepted when they are demoted while it is being accepted', async () => {
     const hashing = Promise.withResolvers<void>()
     const demoted = Promise.withResolvers<void>()
-    HashPool.prototype.hash = async function (input, cost) {
+    HashPool.prototype.hash = async function (...given) {
       hashing.resolve()
       await demoted.promise
-      return hash.call(this, input, cost)
+      return hash.apply(this, given)
     }
     const response = accepted(token)
     await hashing.promise

@@ -29,9 +29,9 @@ const openSessions = () => ofUser('sessions', { revokedAt: { $exists: false } })
 function pauseNextComparison() {
   const compared = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
-  HashPool.prototype.compare = async function (input, stored) {
+  HashPool.prototype.compare = async function (...given) {
     HashPool.prototype.compare = compare
-    const result = await compare.call(this, input, stored)
+    const result = await compare.apply(this, given)
     compared.resolve()
     await released.promise
     return result
@@ -75,10 +75,10 @@ describe('while a password is changed', () => {
     const thief = await login(user.username, user.password)
     const both = Promise.withResolvers<void>()
     let hashed = 0
-    HashPool.prototype.hash = async function (input, cost) {
+    HashPool.prototype.hash = async function (...given) {
       if (++hashed === 2) both.resolve()
       await both.promise
-      return hash.call(this, input, cost)
+      return hash.apply(this, given)
     }
     const outcomes = (await Promise.all([change(user.token), change(thief, user.password, 'stolen')])).map(
       outcome,

@@ -85,6 +85,26 @@ describe('roles', () => {
     expect((await asAdmin('POST', path, { resource: 'users', id: 0 })).status).toBe(404)
   })
 
+  test('explain what they give because documents name others', async () => {
+    const explained = async (permissions: object[], resource: string) => {
+      const name = `R${Math.random()}`
+      const { json: role } = await asAdmin('POST', '/rest/roles', { name, permissions })
+      return (await asAdmin('POST', `/rest/roles/${role._id}/explain`, { resource })).json.references
+    }
+    const may = (resource: string, read: string, write: string) => ({
+      schema: `{{resource}} == '${resource}'`,
+      read,
+      write,
+    })
+    const assistants = may('assistant', 'true', 'true')
+    const calls = expect.stringMatching(/^write `assistant` and read `actions`: .*credentials/)
+    expect(await explained([assistants], 'assistant')).not.toContainEqual(calls)
+    const both = [assistants, may('actions', '{{doc._id}} == 1', '')]
+    expect(await explained(both, 'assistant')).toContainEqual(calls)
+    expect(await explained(both, 'actions')).toEqual([calls])
+    expect(await explained(both, 'channels')).toEqual([])
+  })
+
   test('explain what is decided: of a document as it is stored, not as it is shown', async () => {
     const entry = { schema: "{{resource}} == 'tokens'", read: '{{doc.expiresAt}} == null', write: '' }
     const { json: role } = await asAdmin('POST', '/rest/roles', { name: 'LASTING', permissions: [entry] })

@@ -1,6 +1,7 @@
 import { AGENT_TYPES } from '@parley/shared/agent-types'
 import { findPage } from '../store/find-page.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
+import { checkTokens } from './check-credentials.ts'
 import type { Batch, Finding } from './finding.ts'
 
 /**
@@ -10,7 +11,7 @@ import type { Batch, Finding } from './finding.ts'
 export async function checkChannels(batch: Batch): Promise<Finding[]> {
   const own = batch.documents.flatMap((channel) => [...handlerFindings(channel), ...lackFindings(channel)])
   const shadowed = await shadowedBy(batch, ({ hook }) => ({ 'doc.hook': hook }))
-  return [...own, ...shadowed]
+  return [...own, ...checkTokens(batch), ...shadowed]
 }
 
 const NATIVE = 'native:agents/'

@@ -14,6 +14,7 @@ import { RESOURCES, type ResourceName } from '../resources/definition.ts'
 import { findPage, type Position } from '../store/find-page.ts'
 import { checkActions } from './check-actions.ts'
 import { checkChannels, checkTasks } from './check-channels.ts'
+import { checkCredentials } from './check-credentials.ts'
 import { checkReferences } from './check-references.ts'
 import { checkSteps, checkWorkflows, loadStepGraph } from './check-steps.ts'
 import { checkSubscriptions } from './check-subscriptions.ts'
@@ -30,6 +31,7 @@ const checks: Partial<Record<ResourceName, (batch: Batch) => Finding[] | Promise
   channels: checkChannels,
   tasks: checkTasks,
   steps: checkSteps,
+  configs: checkCredentials,
   actions: checkActions,
   workflows: checkWorkflows,
   subscriptions: checkSubscriptions,
@@ -39,7 +41,7 @@ const checks: Partial<Record<ResourceName, (batch: Batch) => Finding[] | Promise
  * `GET /rest/check`: what is wrong with the workspace's configuration, as far as the caller may read it. It
  * stops after 500 findings or 3 s, and `next` goes on from there.
  */
-export function checkConfiguration({ database, authorizer, secrets }: Dependencies): RequestHandler {
+export function checkConfiguration({ database, authorizer, secrets, specs }: Dependencies): RequestHandler {
   return async (req, res) => {
     const start = startOf(readQuery(checkQuery, req).after)
     const caller = callerOf(res)
@@ -48,7 +50,7 @@ export function checkConfiguration({ database, authorizer, secrets }: Dependenci
     const opened: Batch['opened'] = (doc) => openSecrets(doc, secrets, caller.workspace._id)
     const data: Finding[] = []
     for await (const { batch, next } of batches({ database, authorizer, caller }, start)) {
-      data.push(...(await checkBatch({ ...batch, steps, opened })))
+      data.push(...(await checkBatch({ ...batch, steps, opened, specs })))
       const isEnough = data.length >= MAX_FINDINGS || performance.now() > until
       if (isEnough && next !== undefined) return void res.json({ data, next })
     }

@@ -1,5 +1,6 @@
 import { safeInteger } from '@parley/shared/json-object'
 import { z } from 'zod'
+import type { Origins } from '../credentials/credential-origins.ts'
 import { RESOURCES, type ResourceDefinition } from '../resources/definition.ts'
 import type { Database } from '../store/database.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
@@ -14,6 +15,7 @@ export const finding = z.object({
     'unknown_agent',
     'incomplete_channel',
     'shadowed',
+    'credentials_withheld',
     'failing_subscription',
     'full_subscription',
     'disabled_subscription',
@@ -41,6 +43,7 @@ export interface Batch {
   steps: StepGraph
   /** The document with its secrets opened. */
   opened(doc: ResourceDocument): ResourceDocument
+  specs: Origins['specs']
 }
 
 /** How a workspace's steps follow each other. */

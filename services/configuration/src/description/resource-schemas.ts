@@ -53,6 +53,8 @@ export function resourceDescription(definition: ResourceDefinition) {
     /** The title with its article. */
     one: `${/^[AEIOU]/.test(title) ? 'an' : 'a'} ${title.toLowerCase()}`,
     schemas,
+    /** How a write may be refused that names something. */
+    refusals: definition.references.length > 0 ? (['reference_forbidden'] as const) : [],
     /** What every write sends back. */
     written: { schema: schemas.document, example: stored, headers: [etag, applied] },
   }

@@ -13,6 +13,7 @@ import {
   type WriteAccess,
   writeAccess,
 } from '../access/access.ts'
+import { bindCredentials } from '../credentials/bind-credentials.ts'
 import { flagParameter, idParameter, ifMatch, ifNoneMatch } from '../description/parameters.ts'
 import { resourceDescription } from '../description/resource-schemas.ts'
 import { referrersOf } from '../references/referrers.ts'
@@ -43,8 +44,9 @@ export function deleteDocument(
     requirePreconditions(req, current)
     const id = current.doc._id
     if (!force) await requireUnreferenced(dependencies, { caller, definition, id })
+    const address = { workspace, id }
     await dependencies.writes.run(`${definition.name}/${workspace}/${id}`, () =>
-      remove(dependencies, { req, definition, access, author: authorOf(caller), address: { workspace, id } }),
+      remove(dependencies, { req, definition, access, author: authorOf(caller), address }),
     )
     res.json({ _id: id, deleted: true })
   }
@@ -65,7 +67,7 @@ async function requireUnreferenced(
 }
 
 async function remove(
-  { database }: Dependencies,
+  dependencies: Dependencies,
   options: {
     req: Request<{ id: string }>
     definition: ResourceDefinition
@@ -75,15 +77,18 @@ async function remove(
   },
 ): Promise<void> {
   const { req, definition, access, author, address } = options
+  const { workspace } = address
   await changeDocument({
-    database,
+    database: dependencies.database,
     definition,
     address,
     author,
     guard: documentFilter(access.write),
-    next: (current) => {
+    next: async (current) => {
       requireWritable(access, requireReadable(access.read, current))
       requirePreconditions(req, current)
+      // Whoever writes another one in its place is not to get what was for this one.
+      await bindCredentials(dependencies, { definition, workspace, before: current?.doc, after: undefined })
       return undefined
     },
   })

@@ -1,4 +1,5 @@
 import type { Authorizer } from '@parley/shared/authorizer'
+import type { SpecOrigins } from '../credentials/spec-origin.ts'
 import type { DocumentSecrets } from '../secrets/seal-fields.ts'
 import type { Database } from '../store/database.ts'
 import type { IdCounter } from '../store/id-counter.ts'
@@ -11,6 +12,8 @@ export interface Dependencies {
   writes: KeyedQueue
   authorizer: Authorizer
   secrets: DocumentSecrets
+  /** Where the specs of actions lead. */
+  specs: Pick<SpecOrigins, 'originOf'>
 }
 
 /** Runs tasks of the same name one after another, and tasks of different names concurrently. */

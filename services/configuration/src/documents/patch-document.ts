@@ -8,7 +8,6 @@ import { validate } from '@parley/shared/validate'
 import type { Request, RequestHandler } from 'express'
 import {
   documentFilter,
-  requireMayBecome,
   requireReadable,
   requireWritable,
   type WriteAccess,
@@ -20,10 +19,10 @@ import { type Lookup, prefersStrict, requireReferences } from '../references/fin
 import { parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentWritten } from '../secrets/presenter.ts'
-import type { DocumentSecrets } from '../secrets/seal-fields.ts'
 import { authorOf, type LiveDocument, type ResourceDocument } from '../store/stored-document.ts'
 import { changeDocument } from '../store/write-document.ts'
-import { buildDocument, parsePatch, withoutOwnFields } from './body.ts'
+import { parsePatch, withoutOwnFields } from './body.ts'
+import { documentToWrite, settleCredentials } from './build-for-caller.ts'
 import type { Dependencies } from './dependencies.ts'
 import { requirePreconditions, sendDocument } from './preconditions.ts'
 import { locate } from './store-document.ts'
@@ -33,9 +32,10 @@ export const PATCH_TYPES = ['application/json', 'application/merge-patch+json']
 
 /** `PATCH /rest/{resource}/{id}`: merges the body into the document (RFC 7396). */
 export function patchDocument(
-  { database, authorizer, writes, secrets }: Dependencies,
+  dependencies: Dependencies,
   definition: ResourceDefinition,
 ): RequestHandler<{ id: string }> {
+  const { database, authorizer, writes, secrets } = dependencies
   return async (req, res) => {
     const path = parsePathId(definition, req.params.id)
     readQuery(noParameters, req)
@@ -44,41 +44,45 @@ export function patchDocument(
     const access = await writeAccess(authorizer, caller, definition.name)
     const patch = parsePatch(definition, req.body)
     const references = prefersStrict(req, res) ? { database, authorizer, caller } : undefined
-    const next = merging({ req, secrets, workspace, definition, access, patch, references, caller })
+    const next = merging(dependencies, { req, definition, access, patch, references, caller })
     const found = requireReadable(access.read, await locate({ database, definition, workspace, path }))
     const address = { workspace, id: found.doc._id }
     const author = authorOf(caller)
     const guard = documentFilter(access.write)
     const change = () => changeDocument({ database, definition, address, author, guard, next })
     const changed = await writes.run(`${definition.name}/${workspace}/${address.id}`, change)
+    await settleCredentials(dependencies, { definition, workspace, doc: changed.doc })
     sendDocument(req, res, presentWritten(secrets, workspace, changed))
   }
 }
 
-function merging(options: {
-  req: Request<{ id: string }>
-  secrets: DocumentSecrets
-  workspace: number
-  definition: ResourceDefinition
-  access: WriteAccess
-  caller: Caller
-  patch: JsonObject
-  /** Where references are looked up, when dangling ones are to be refused. */
-  references: Lookup | undefined
-}): (stored: LiveDocument | undefined) => Promise<ResourceDocument> {
-  const { req, secrets, workspace, definition, access, caller, patch, references } = options
+function merging(
+  dependencies: Dependencies,
+  options: {
+    req: Request<{ id: string }>
+    definition: ResourceDefinition
+    access: WriteAccess
+    caller: Caller
+    patch: JsonObject
+    /** Where references are looked up, when dangling ones are to be refused. */
+    references: Lookup | undefined
+  },
+): (stored: LiveDocument | undefined) => Promise<ResourceDocument> {
+  const { req, definition, access, caller, patch, references } = options
   return async (stored) => {
     const current = requireReadable(access.read, stored)
     requireWritable(access, current)
     requirePreconditions(req, current)
     const id = current.doc._id
     // Opened, since a patch of a name changes what is secret.
-    const before = openSecrets(current.doc, secrets, workspace)
+    const before = openSecrets(current.doc, dependencies.secrets, caller.workspace._id)
     const fields = validate(definition.schema, mergePatch(withoutOwnFields(definition, before), patch))
     if (references) await requireReferences(references, { definition, fields, self: id })
-    const doc = buildDocument({ secrets, definition, workspace, current: current.doc, id, fields, caller })
-    requireMayBecome(access, doc)
-    return doc
+    const sent = mergePatch(withoutOwnFields(definition, current.doc), patch)
+    return documentToWrite(dependencies, {
+      ...{ definition, caller, access, current: current.doc },
+      ...{ id, fields, sent },
+    })
   }
 }
 
@@ -99,7 +103,7 @@ const isObject = (value: unknown): value is JsonObject =>
 const objectOr = (value: unknown): JsonObject => (isObject(value) ? value : {})
 
 export function patchOperation(definition: ResourceDefinition): DescribedOperation {
-  const { path, one, firstField, schemas, written } = resourceDescription(definition)
+  const { path, one, firstField, schemas, written, refusals } = resourceDescription(definition)
   return {
     method: 'PATCH',
     path,
@@ -119,6 +123,6 @@ export function patchOperation(definition: ResourceDefinition): DescribedOperati
       types: PATCH_TYPES,
     },
     response: written,
-    errors: ['invalid_id', 'not_found', 'precondition_failed'],
+    errors: ['invalid_id', 'not_found', 'precondition_failed', ...refusals],
   }
 }

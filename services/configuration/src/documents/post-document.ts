@@ -2,7 +2,7 @@ import { noParameters, readQuery } from '@parley/shared/list-query'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
-import { requireMayBecome, writeAccess } from '../access/access.ts'
+import { writeAccess } from '../access/access.ts'
 import { prefer } from '../description/parameters.ts'
 import { resourceDescription } from '../description/resource-schemas.ts'
 import { prefersStrict, requireReferences } from '../references/find-referenced.ts'
@@ -10,15 +10,14 @@ import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentWritten } from '../secrets/presenter.ts'
 import { authorOf } from '../store/stored-document.ts'
 import { createDocument } from '../store/write-document.ts'
-import { buildDocument, parseBody } from './body.ts'
+import { parseBody } from './body.ts'
+import { documentToWrite, settleCredentials } from './build-for-caller.ts'
 import type { Dependencies } from './dependencies.ts'
 import { sendDocument } from './preconditions.ts'
 
 /** `POST /rest/{resource}`: a new document under the next id. */
-export function postDocument(
-  { database, ids, authorizer, secrets }: Dependencies,
-  definition: ResourceDefinition,
-): RequestHandler {
+export function postDocument(dependencies: Dependencies, definition: ResourceDefinition): RequestHandler {
+  const { database, ids, authorizer, secrets } = dependencies
   return async (req, res) => {
     readQuery(noParameters, req)
     const caller = callerOf(res)
@@ -29,18 +28,16 @@ export function postDocument(
     if (prefersStrict(req, res)) {
       await requireReferences({ database, authorizer, caller }, { definition, fields, self: undefined })
     }
-    const build = (id: number) => {
-      const doc = buildDocument({ secrets, definition, workspace, current: undefined, id, fields, caller })
-      requireMayBecome(access, doc)
-      return doc
-    }
+    const build = (id: number) =>
+      documentToWrite(dependencies, { definition, caller, access, current: undefined, id, fields })
     const created = await createDocument({ database, ids, definition, workspace, author, build })
+    await settleCredentials(dependencies, { definition, workspace, doc: created.doc })
     sendDocument(req, res, presentWritten(secrets, workspace, created))
   }
 }
 
 export function postOperation(definition: ResourceDefinition): DescribedOperation {
-  const { collection, one, schemas, written } = resourceDescription(definition)
+  const { collection, one, schemas, written, refusals } = resourceDescription(definition)
   return {
     method: 'POST',
     path: collection,
@@ -51,5 +48,6 @@ export function postOperation(definition: ResourceDefinition): DescribedOperatio
     parameters: [prefer],
     body: { schema: schemas.sent, example: definition.example },
     response: written,
+    errors: [...refusals],
   }
 }

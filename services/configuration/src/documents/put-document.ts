@@ -4,22 +4,16 @@ import { noParameters, readQuery } from '@parley/shared/list-query'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { callerOf } from '@parley/shared/service-app'
 import type { Request, RequestHandler } from 'express'
-import {
-  documentFilter,
-  requireMayBecome,
-  requireWritable,
-  type WriteAccess,
-  writeAccess,
-} from '../access/access.ts'
+import { documentFilter, requireWritable, type WriteAccess, writeAccess } from '../access/access.ts'
 import { idParameter, ifMatch, ifNoneMatch, prefer } from '../description/parameters.ts'
 import { resourceDescription } from '../description/resource-schemas.ts'
 import { prefersStrict, requireReferences } from '../references/find-referenced.ts'
 import { parsePathId } from '../requests/path-id.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentWritten } from '../secrets/presenter.ts'
-import type { DocumentSecrets } from '../secrets/seal-fields.ts'
 import { authorOf } from '../store/stored-document.ts'
-import { buildDocument, parseBody } from './body.ts'
+import { parseBody } from './body.ts'
+import { documentToWrite, settleCredentials } from './build-for-caller.ts'
 import type { Dependencies } from './dependencies.ts'
 import { requirePreconditions, sendDocument } from './preconditions.ts'
 import { type Storing, storeDocument } from './store-document.ts'
@@ -45,44 +39,36 @@ export function putDocument(
       workspace,
       author: authorOf(caller),
       path,
-      build: replacing({ req, secrets, workspace, definition, access, fields, key: path.key, caller }),
+      build: replacing(dependencies, { req, definition, access, fields, key: path.key, caller }),
       guard: documentFilter(access.write),
     }
-    sendDocument(req, res, presentWritten(secrets, workspace, await storeDocument(dependencies, storing)))
+    const written = await storeDocument(dependencies, storing)
+    await settleCredentials(dependencies, { definition, workspace, doc: written.doc })
+    sendDocument(req, res, presentWritten(secrets, workspace, written))
   }
 }
 
-function replacing(options: {
-  req: Request<{ id: string }>
-  secrets: DocumentSecrets
-  workspace: number
-  definition: ResourceDefinition
-  access: WriteAccess
-  fields: JsonObject
-  key: string | undefined
-  caller: Caller
-}): Storing['build'] {
-  const { req, secrets, workspace, definition, access, fields, key, caller } = options
-  return (id, current) => {
+function replacing(
+  dependencies: Dependencies,
+  options: {
+    req: Request<{ id: string }>
+    definition: ResourceDefinition
+    access: WriteAccess
+    fields: JsonObject
+    key: string | undefined
+    caller: Caller
+  },
+): Storing['build'] {
+  const { req, access, ...write } = options
+  return async (id, current) => {
     if (current !== undefined) requireWritable(access, current)
     requirePreconditions(req, current)
-    const doc = buildDocument({
-      secrets,
-      definition,
-      workspace,
-      current: current?.doc,
-      id,
-      key,
-      fields,
-      caller,
-    })
-    requireMayBecome(access, doc)
-    return doc
+    return documentToWrite(dependencies, { ...write, access, id, current: current?.doc })
   }
 }
 
 export function putOperation(definition: ResourceDefinition): DescribedOperation {
-  const { path, one, schemas, written } = resourceDescription(definition)
+  const { path, one, schemas, written, refusals } = resourceDescription(definition)
   return {
     method: 'PUT',
     path,
@@ -98,6 +84,6 @@ export function putOperation(definition: ResourceDefinition): DescribedOperation
     ],
     body: { schema: schemas.sent, example: definition.example },
     response: written,
-    errors: ['invalid_id', 'precondition_failed'],
+    errors: ['invalid_id', 'precondition_failed', ...refusals],
   }
 }

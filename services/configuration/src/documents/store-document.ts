@@ -21,7 +21,7 @@ export interface Storing {
   author: Author
   path: PathId
   /** What is to be stored under `id` in the place of `current`; throws the error that the caller gets. */
-  build(id: number, current: LiveDocument | undefined): ResourceDocument
+  build(id: number, current: LiveDocument | undefined): ResourceDocument | Promise<ResourceDocument>
   /** AND-ed to the write over a document that is there. */
   guard: Record<string, unknown>
 }

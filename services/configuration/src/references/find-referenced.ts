@@ -11,7 +11,7 @@ import {
   valueAt,
 } from '../resources/definition.ts'
 import type { Database } from '../store/database.ts'
-import { LIVE, type StoredDocument } from '../store/stored-document.ts'
+import { type Address, LIVE, type StoredDocument } from '../store/stored-document.ts'
 
 const IDS_PER_QUERY = 5_000
 const STRICT = /(?:^|[,;])\s*handling\s*=\s*"?strict"?\s*(?:$|[,;])/i
@@ -25,15 +25,21 @@ export interface FoundReference {
 }
 
 /** Every reference in a document, whether or not there is such a document. */
-export function referencesIn(definition: ResourceDefinition, doc: JsonObject): FoundReference[] {
-  return definition.references
+export function referencesIn(
+  { references }: Pick<ResourceDefinition, 'references'>,
+  doc: JsonObject,
+): FoundReference[] {
+  return references
     .filter((reference) => applies(reference, doc))
     .flatMap((reference) => {
       const value = valueAt(doc, reference.field)
       const path = `/${reference.field.replaceAll('.', '/')}`
       if (typeof value === 'number') return [{ path, to: reference.to, id: value }]
       if (!Array.isArray(value)) return []
-      return value.map((id: number, at) => ({ path: `${path}/${at}`, to: reference.to, id }))
+      // A free-form field may hold anything.
+      return value.flatMap((id: unknown, at) =>
+        typeof id === 'number' ? [{ path: `${path}/${at}`, to: reference.to, id }] : [],
+      )
     })
 }
 
@@ -54,14 +60,19 @@ export async function* findReferenced(
   requested: { to: ResourceName; ids: Iterable<number>; idsOnly: boolean },
 ): AsyncGenerator<StoredDocument> {
   const read = await authorizer.decide(caller, requested.to, 'read')
-  const ids = [...new Set(requested.ids)]
-  for (let at = 0; at < ids.length; at += IDS_PER_QUERY) {
-    const some = ids.slice(at, at + IDS_PER_QUERY).map((id) => ({ workspace: caller.workspace._id, id }))
+  for (const some of addressesOf(caller.workspace._id, requested.ids)) {
     yield* database
       .documents(requested.to)
       .find({ $and: [{ _id: { $in: some }, ...LIVE }, documentFilter(read)] })
       .project<StoredDocument>(requested.idsOnly ? { _id: 1 } : {})
   }
+}
+
+/** Each id once, as many together as one query takes. */
+export function* addressesOf(workspace: number, given: Iterable<number>): Generator<Address[]> {
+  const ids = [...new Set(given)]
+  for (let at = 0; at < ids.length; at += IDS_PER_QUERY)
+    yield ids.slice(at, at + IDS_PER_QUERY).map((id) => ({ workspace, id }))
 }
 
 /** Whether the caller asked that dangling references be refused; the response then says so. */

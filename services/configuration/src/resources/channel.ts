@@ -5,7 +5,16 @@ import type { FieldError } from '@parley/shared/problem'
 import { MASK } from '@parley/shared/secret-keys'
 import { bytesOfSecret, LEAST_SECRET_BYTES } from '@parley/shared/signing-secret'
 import { z } from 'zod'
-import { extId, optionalId, optionalText, type ResourceDefinition, text, url, valueAt } from './definition.ts'
+import {
+  extId,
+  optionalId,
+  optionalText,
+  ownOrigins,
+  type ResourceDefinition,
+  text,
+  url,
+  valueAt,
+} from './definition.ts'
 
 /** Whole numbers within their bounds. */
 const numberSetting = (name: ChannelNumber) => {
@@ -86,6 +95,9 @@ export const channel: ResourceDefinition = {
     handlerUrl: url.describe('What answers: any URL, or `native:agents/<type>`'),
     config: settings,
   }),
+  own: ownOrigins(
+    'There where `apiUrl` leads elsewhere than it did when the access token was stored, which goes to these origins only',
+  ),
   indexed: { extId: 'text', name: 'text', 'config.assistantId': 'integer' },
   references: [{ field: 'config.assistantId', to: 'assistant' }],
   errorsOfChange: errorsOfSigningSecrets,

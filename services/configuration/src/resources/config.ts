@@ -1,12 +1,17 @@
 import { jsonObject } from '@parley/shared/json-object'
 import { z } from 'zod'
-import { id, RESOURCES, type Reference, type ResourceDefinition, text } from './definition.ts'
+import { id, ownOrigins, RESOURCES, type Reference, type ResourceDefinition, text } from './definition.ts'
+
+/** The config of an assistant that names what it may start besides its job's default workflow. */
+export const WORKFLOWS_CONFIG = 'workflows'
 
 /** An owner's type is free text; where it names a resource, in the singular or the plural, it is a reference. */
 const owners: Reference[] = RESOURCES.map((to) => ({
   field: 'owner',
   to,
   when: { field: 'ownerType', values: [to, to.replace(/s$/, '')] },
+  // What it owns is a part of what it is: a config of an assistant may give it another model.
+  changes: true,
 }))
 
 export const config: ResourceDefinition = {
@@ -26,6 +31,12 @@ export const config: ResourceDefinition = {
     owner: id.describe('Whose setting it is, for example the id of an assistant'),
     ownerType: text.describe('What the owner is, for example `assistant`'),
   }),
+  own: ownOrigins(
+    'Where the credentials in it go, and nowhere else: the origins of what used them when they were stored, or of the first that did',
+  ),
   indexed: { name: 'text', owner: 'integer', ownerType: 'text' },
   references: owners,
+  freeReferences: [
+    { field: 'value.ids', to: 'workflows', when: { field: 'name', values: [WORKFLOWS_CONFIG] } },
+  ],
 }

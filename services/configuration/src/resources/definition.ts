@@ -20,6 +20,8 @@ export interface Reference {
   to: ResourceName
   /** The reference is one only where this other field has one of these values. */
   when?: { field: string; values: readonly string[] }
+  /** What it names is changed by being named, so that naming it takes the right to write it; to read it, when left out. */
+  changes?: true
 }
 
 /** All there is to know about one resource; the router and the store are the same for every one. */
@@ -35,6 +37,8 @@ export interface ResourceDefinition {
   /** The fields (dotted paths) that lists filter and sort by, besides `_id` and `updatedAt`. Each costs two indexes. */
   indexed: Readonly<Record<string, FieldKind>>
   references: readonly Reference[]
+  /** References inside of free-form fields: naming takes the same rights, and nothing else follows from them. */
+  freeReferences?: readonly Reference[]
   /** Path ids that are no integers address documents by a key. */
   keyed?: boolean
   /** Combinations of indexed fields that the service itself looks documents up by. Each costs an index. */
@@ -92,3 +96,10 @@ export const url = z
   .string()
   .refine((value) => URL.canParse(value), { error: 'expected a URL' })
   .meta({ format: 'uri' })
+
+/** Where the secrets of a document go. It follows from more than the document, so whoever writes it sets it. */
+export const ownOrigins = (description: string): NonNullable<ResourceDefinition['own']> => ({
+  shape: { origins: z.array(z.string()).optional().describe(description) },
+  example: {},
+  valuesOf: () => ({}),
+})

@@ -1,5 +1,6 @@
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { z } from 'zod'
+import { WORKFLOWS_CONFIG } from '../resources/config.ts'
 import type { Database } from '../store/database.ts'
 import { LIVE, listIndex, liveDocument } from '../store/stored-document.ts'
 import { readDocument } from './find-task.ts'
@@ -7,8 +8,6 @@ import { readDocument } from './find-task.ts'
 const MAX_WORKFLOWS = 50
 const MAX_CONFIGS = 200
 const MAX_MS = 5_000
-/** The config of an assistant that names what it may start besides its job's default workflow. */
-const WORKFLOWS_CONFIG = 'workflows'
 
 const workflowsConfig = z.looseObject({ ids: z.array(z.number()) })
 

@@ -7,7 +7,9 @@ import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import { documentFilter, type WriteAccess, writeAccess } from '../access/access.ts'
+import { isCredentials } from '../credentials/model-origins.ts'
 import { flagParameter } from '../description/parameters.ts'
+import { documentToWrite, settleCredentials } from '../documents/build-for-caller.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { storeDocument } from '../documents/store-document.ts'
 import { RESOURCES, type ResourceName } from '../resources/definition.ts'
@@ -28,7 +30,7 @@ type AccessTo = Map<ResourceName, WriteAccess>
  * document's write is one write: after a failure in the middle the same import is sent again.
  */
 export function importConfiguration(dependencies: Dependencies): RequestHandler {
-  const { database, authorizer, secrets } = dependencies
+  const { database, authorizer } = dependencies
   return async (req, res) => {
     const { dryRun } = readQuery(importQuery, req)
     const caller = callerOf(res)
@@ -39,7 +41,7 @@ export function importConfiguration(dependencies: Dependencies): RequestHandler 
       access.set(definition.name, await writeAccess(authorizer, caller, definition.name))
     }
     const outcomes = await inBatches(imported, (each) =>
-      planStep({ database, secrets, caller, access: accessTo(access, each), imported: each }).then(
+      planStep(dependencies, { caller, access: accessTo(access, each), imported: each }).then(
         (step) => ({ step }),
         (error: unknown) => ({ errors: errorsIn(error) }),
       ),
@@ -50,7 +52,12 @@ export function importConfiguration(dependencies: Dependencies): RequestHandler 
     requireNone(await errorsOfRoom(database, caller.workspace._id, plan))
     if (!dryRun) {
       const due = imported.filter((_, at) => plan[at]?.action !== 'unchanged')
-      await inBatches(due, (each) => apply(dependencies, caller, accessTo(access, each), each))
+      const { credentials = [], others = [] } = Object.groupBy(due, ({ fields, definition }) =>
+        definition.name === 'configs' && isCredentials(fields.name) ? 'credentials' : 'others',
+      )
+      // They are for the addresses that the import has.
+      for (const some of [others, credentials])
+        await inBatches(some, (each) => apply(dependencies, caller, accessTo(access, each), each))
     }
     res.json({ dryRun, summary: summaryOf(plan), plan })
   }
@@ -58,7 +65,8 @@ export function importConfiguration(dependencies: Dependencies): RequestHandler 
 
 /** The validation errors of one document, to be returned with those of all others; other errors are thrown. */
 function errorsIn(error: unknown): readonly FieldError[] {
-  const errors = error instanceof Problem ? error.options.errors : undefined
+  const isInvalid = error instanceof Problem && error.code === 'validation_failed'
+  const errors = isInvalid ? error.options.errors : undefined
   if (errors === undefined) throw error
   return errors
 }
@@ -74,17 +82,20 @@ async function apply(
   imported: Imported,
 ): Promise<void> {
   const { definition, id, path } = imported
-  const { secrets } = dependencies
   const workspace = caller.workspace._id
   try {
-    await storeDocument(dependencies, {
+    const { doc } = await storeDocument(dependencies, {
       definition,
       workspace,
       author: authorOf(caller),
       path: { id },
-      build: (_id, current) => importedDocument({ secrets, caller, access, imported }, current),
+      build: (_id, current) =>
+        importedDocument({ caller, access, imported }, current, (write) =>
+          documentToWrite(dependencies, write),
+        ),
       guard: documentFilter(access.write),
     })
+    await settleCredentials(dependencies, { definition, workspace, doc })
   } catch (error) {
     if (!(error instanceof KeyTaken)) throw error
     const message = 'another document has just taken this key'
@@ -140,4 +151,5 @@ export const importOperation: DescribedOperation = {
       plan: [{ resource: 'steps', _id: 1, action: 'update', changes: ['/next'] }],
     },
   },
+  errors: ['reference_forbidden'],
 }

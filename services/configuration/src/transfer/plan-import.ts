@@ -1,12 +1,13 @@
 import type { Caller } from '@parley/shared/internal-token'
 import { type FieldError, Problem } from '@parley/shared/problem'
-import { requireMayBecome, requireWritable, type WriteAccess } from '../access/access.ts'
-import { buildDocument, withoutOwnFields } from '../documents/body.ts'
+import { requireWritable, type WriteAccess } from '../access/access.ts'
+import { withoutOwnFields } from '../documents/body.ts'
+import { type CallersWrite, checkedDocument } from '../documents/build-for-caller.ts'
+import type { Dependencies } from '../documents/dependencies.ts'
 import { locate } from '../documents/store-document.ts'
 import { changesBetween } from '../history/write-history.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceName } from '../resources/definition.ts'
-import type { DocumentSecrets } from '../secrets/seal-fields.ts'
 import type { Database } from '../store/database.ts'
 import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
 import { countLive } from '../store/write-document.ts'
@@ -22,20 +23,23 @@ export interface PlannedStep {
 }
 
 interface Importing {
-  secrets: DocumentSecrets
   caller: Caller
   access: WriteAccess
   imported: Imported
 }
 
 /** Compares one document with what is there. Throws what its write would. */
-export async function planStep(options: Importing & { database: Database }): Promise<PlannedStep> {
-  const { database, caller, imported } = options
+export async function planStep(
+  dependencies: Pick<Dependencies, 'database' | 'authorizer' | 'secrets'>,
+  importing: Importing,
+): Promise<PlannedStep> {
+  const { database } = dependencies
+  const { caller, imported } = importing
   const { definition, id, key, path } = imported
   const workspace = caller.workspace._id
   const current = await locate({ database, definition, workspace, path: { id } })
   const at = { resource: definition.name, _id: id }
-  const next = importedDocument(options, current)
+  const next = await importedDocument(importing, current, (write) => checkedDocument(dependencies, write))
   if (current === undefined) {
     await requireKeyFree({ database, workspace, imported })
     return { ...at, action: 'create', changes: [] }
@@ -50,31 +54,27 @@ export async function planStep(options: Importing & { database: Database }): Pro
   return { ...at, action: 'update', changes: changesBetween(before, after).map((change) => change.path) }
 }
 
-/** The document that an import makes of `current`. Throws where the caller may not. */
-export function importedDocument(
-  { secrets, caller, access, imported }: Importing,
+/** What `build` makes of an imported document over `current`. Throws where the caller may not. */
+export async function importedDocument(
+  { caller, access, imported }: Importing,
   current: LiveDocument | undefined,
-): ResourceDocument {
+  build: (write: CallersWrite) => Promise<ResourceDocument>,
+): Promise<ResourceDocument> {
   if (current !== undefined) requireWritable(access, current)
-  const workspace = caller.workspace._id
   const { definition, id, key, fields, path } = imported
-  const doc = withPath(path, () =>
-    buildDocument({ secrets, definition, workspace, current: current?.doc, id, key, fields, caller }),
-  )
-  requireMayBecome(access, doc)
-  return doc
+  try {
+    return await build({ definition, caller, access, current: current?.doc, id, key, fields })
+  } catch (error) {
+    throw withPath(path, error)
+  }
 }
 
-/** Puts the document's path in the body before the paths of its errors. */
-function withPath<T>(path: string, build: () => T): T {
-  try {
-    return build()
-  } catch (error) {
-    const found = error instanceof Problem ? error.options.errors : undefined
-    if (found === undefined) throw error
-    const errors = found.map((one) => ({ ...one, path: path + one.path }))
-    throw new Problem('validation_failed', { errors })
-  }
+/** An error with the document's path in the body before the paths of what is wrong. */
+function withPath(path: string, error: unknown): unknown {
+  const found = error instanceof Problem ? error.options.errors : undefined
+  if (!(error instanceof Problem) || found === undefined) return error
+  const errors = found.map((one) => ({ ...one, path: path + one.path }))
+  return new Problem(error.code, { ...error.options, errors })
 }
 
 async function requireKeyFree(options: {

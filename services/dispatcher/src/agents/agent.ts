@@ -1,5 +1,6 @@
 import type { AGENT_TYPES } from '@parley/shared/agent-types'
 import type { JsonObject } from '@parley/shared/json-object'
+import { type ActionCredentials, CREDENTIALS_CONFIG } from '../channels/functions/credentials.ts'
 
 /** The built-in agents that work in turns of a model; each adds to the one before it. */
 export const TURN_AGENTS = [
@@ -25,6 +26,8 @@ export interface Agent {
   actions: AgentAction[]
   /** The assistant's configs by name, secrets opened. */
   configs: ReadonlyMap<string, JsonObject>
+  /** Where the secrets of these configs go, by name; those of the others go wherever their address leads. */
+  origins?: ReadonlyMap<string, readonly string[]>
   /** The thread's active task, for `taskManager`. */
   task?: {
     _id: number
@@ -49,4 +52,12 @@ export interface AgentAction {
   spec: string
   /** The configs of the action by name (`credentials`), secrets opened. */
   configs: ReadonlyMap<string, JsonObject>
+  /** Where their secrets go, as in {@link Agent}. */
+  origins?: ReadonlyMap<string, readonly string[]>
+}
+
+/** The credentials of an action, and where they go; undefined where it has none. */
+export function credentialsIn({ configs, origins }: AgentAction): ActionCredentials | undefined {
+  const value = configs.get(CREDENTIALS_CONFIG)
+  return value && { value, origins: origins?.get(CREDENTIALS_CONFIG) }
 }

@@ -68,7 +68,11 @@ const workflowSchema = z.looseObject({
   steps: ids,
   firstStep: id,
 })
-const configSchema = z.looseObject({ name: z.string(), value: jsonObject })
+const configSchema = z.looseObject({
+  name: z.string(),
+  value: jsonObject,
+  origins: z.array(z.string()).optional(),
+})
 
 /** Of which assistant, for which thread. */
 interface AgentQuery {
@@ -106,7 +110,7 @@ export function createLoadAgent(options: {
     if (assistant === undefined)
       return { kind: 'missing', reason: `There is no assistant ${assistantId}, which the channel names.` }
     const ownConfigs = await configsOf(read, assistant)
-    const configs = openConfigs(ownConfigs, { secrets, workspace })
+    const { configs, origins } = openConfigs(ownConfigs, { secrets, workspace })
     const ownJob = await read.one('jobs', assistant.job, jobSchema)
     const isTasked = type === 'taskManager'
     const activeOrGiven = async () =>
@@ -128,6 +132,7 @@ export function createLoadAgent(options: {
         ...(job === undefined ? {} : { job: shownJob(job) }),
         actions: await actionsOf(read, actionIds, { secrets, workspace }),
         configs,
+        origins,
         ...(task === undefined ? {} : { task: await taskOf(read, task, step) }),
         workflows: isTasked ? await workflowsOf(read, ownJob?.defaultWorkflow, configs) : [],
       },
@@ -171,14 +176,16 @@ async function configsOf(read: Reader, assistant: z.output<typeof assistantSchem
 function openConfigs(
   configs: readonly unknown[],
   { secrets, workspace }: { secrets: Pick<SecretBox, 'open'>; workspace: number },
-): Map<string, JsonObject> {
+): { configs: Map<string, JsonObject>; origins: Map<string, readonly string[]> } {
   const opened = new Map<string, JsonObject>()
+  const origins = new Map<string, readonly string[]>()
   for (const one of configs) {
     const { data } = configSchema.safeParse(one)
-    if (data !== undefined && !opened.has(data.name))
-      opened.set(data.name, openSecrets(data, secrets, workspace).value)
+    if (data === undefined || opened.has(data.name)) continue
+    opened.set(data.name, openSecrets(data, secrets, workspace).value)
+    if (data.origins !== undefined) origins.set(data.name, data.origins)
   }
-  return opened
+  return { configs: opened, origins }
 }
 
 async function actionsOf(
@@ -192,10 +199,13 @@ async function actionsOf(
       const action = await read.one('actions', id, actionSchema)
       if (action === undefined) return undefined
       const { secrets, workspace } = opening
-      const opened = openSecrets(action, secrets, workspace)
-      const { _id, version, name, description, specType, moduleUrl, spec } = opened
-      const configs = openConfigs(await read.ownedConfigs(_id, 'action'), opening)
-      return { _id, version, name, description, specType, moduleUrl, spec, configs }
+      const { _id, version, name, description, specType, moduleUrl, spec } = openSecrets(
+        action,
+        secrets,
+        workspace,
+      )
+      const opened = openConfigs(await read.ownedConfigs(_id, 'action'), opening)
+      return { _id, version, name, description, specType, moduleUrl, spec, ...opened }
     }),
   )
   return actions.filter((action) => action !== undefined)

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@parley/shared/json-object'
+import type { ModelProvider } from '@parley/shared/provider-addresses'
 import type { ToolCall, Turn } from '../message/turn.ts'
 import type { ConversationItem } from './conversation.ts'
 
@@ -13,7 +14,7 @@ export interface ToolDescription {
 
 /** Which model answers, and with whose key. */
 export interface ModelChoice {
-  provider: 'openai' | 'anthropic' | 'google' | 'openai-compatible'
+  provider: ModelProvider
   model: string
   baseUrl?: string
   apiKey?: string

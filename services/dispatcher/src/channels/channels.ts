@@ -1,8 +1,11 @@
 import { channelFor, type Replica } from '@parley/shared/config-replica/replica'
 import type { ConfigurationDocument } from '@parley/shared/config-replica/replica-store'
-import { jsonObject } from '@parley/shared/json-object'
+import { defined } from '@parley/shared/defined'
+import { type JsonObject, jsonObject } from '@parley/shared/json-object'
+import { WHATSAPP_API_URL } from '@parley/shared/provider-addresses'
 import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { z } from 'zod'
+import { type BoundOrigins, reasonToWithhold } from './http/bound-credentials.ts'
 
 const channelSchema = z.looseObject({
   _id: z.number(),
@@ -11,6 +14,7 @@ const channelSchema = z.looseObject({
   callback: z.enum(['rpc', 'whatsapp']),
   handlerUrl: z.string(),
   config: jsonObject,
+  origins: z.array(z.string()).optional(),
 })
 
 /** A channel as the dispatcher uses it, its secrets opened. */
@@ -19,6 +23,8 @@ export type Channel = Pick<
   '_id' | 'hook' | 'callback' | 'handlerUrl' | 'config'
 > & {
   workspace: number
+  /** Why its access token is left out of `config`: it was stored for another `apiUrl`. */
+  tokenWithheld?: string
 }
 
 export interface Channels {
@@ -45,10 +51,22 @@ export function createChannels(options: {
       const found = channelFor(documents, extId)
       if (found === undefined) return undefined
       const opened = openSecrets(channelSchema.parse(found), secrets, workspace)
-      const { _id, hook, callback, handlerUrl, config } = opened
-      const channel = { _id, hook, callback, handlerUrl, config, workspace }
+      const { _id, hook, callback, handlerUrl, config, origins } = opened
+      const channel = { _id, hook, callback, handlerUrl, workspace, ...boundConfig(config, origins) }
       chosen.set(documents, channel)
       return channel
     },
   }
+}
+
+/** Without the access token where that was stored for another origin: nothing that works with it can send it then. */
+function boundConfig(config: JsonObject, origins: BoundOrigins): Pick<Channel, 'config' | 'tokenWithheld'> {
+  const tokenWithheld = reasonToWithhold(
+    'config.accessToken',
+    origins,
+    String(config.apiUrl ?? WHATSAPP_API_URL),
+  )
+  if (tokenWithheld === undefined) return { config }
+  const { accessToken: _withheld, ...others } = config
+  return { config: others, ...defined({ tokenWithheld }) }
 }

@@ -1,17 +1,18 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
+import { WHATSAPP_API_URL } from '@parley/shared/provider-addresses'
 import { z } from 'zod'
 import type { PersonalContent } from '../message/message-record.ts'
 import type { Outcome } from '../message/outcome.ts'
 import { addressIn, type PersonAddress } from '../message/person-address.ts'
 import { replyArgs } from '../message/plan.ts'
 import { type Callback, DELIVERY_MS } from './callback.ts'
+import type { Channel } from './channels.ts'
 import { outcomeOfFailure, retryAfterOf } from './http/call-outcome.ts'
 import { withErrorText } from './http/error-text.ts'
 import type { HttpClient, HttpResponse } from './http/http-client.ts'
 
 const MAX_RESPONSE_BYTES = 64 * 1024
-const DEFAULT_API_URL = 'https://graph.facebook.com/v23.0'
 
 /** The longest text that the Cloud API takes in one message, in characters. */
 export const MAX_WHATSAPP_TEXT = 4096
@@ -20,7 +21,7 @@ export const MAX_WHATSAPP_TEXT = 4096
 export const channelConfig = z.object({
   phoneNumberId: z.string().min(1),
   accessToken: z.string().min(1),
-  apiUrl: z.url({ protocol: /^https?$/ }).default(DEFAULT_API_URL),
+  apiUrl: z.url({ protocol: /^https?$/ }).default(WHATSAPP_API_URL),
 })
 
 /** Sends through Meta's WhatsApp Cloud API (POST /{phoneNumberId}/messages). */
@@ -40,7 +41,7 @@ export function createWhatsappCallback(http: Pick<HttpClient, 'post'>): Callback
     },
     async deliver({ channel, message, id, content, mayLeave }) {
       const config = channelConfig.safeParse(channel.config)
-      if (!config.success) return misconfigured(config.error)
+      if (!config.success) return misconfigured(config.error, channel)
       const address = addressIn(message.user.phone)
       if (address === undefined)
         return permanent(
@@ -142,7 +143,8 @@ function outcomeOfCode(code: number, answer: HttpResponse): Outcome {
   return permanent(String(code), CALLER_CODES.has(code) ? 'caller' : 'channel', reason)
 }
 
-function misconfigured(error: z.ZodError): Outcome {
+function misconfigured(error: z.ZodError, { tokenWithheld }: Channel): Outcome {
+  if (tokenWithheld !== undefined) return permanent('channel_not_configured', 'channel', tokenWithheld)
   const keys = error.issues.map((issue) => `config.${issue.path.join('.')}`).join(', ')
   return permanent('channel_not_configured', 'channel', `The channel lacks what WhatsApp needs: ${keys}.`)
 }

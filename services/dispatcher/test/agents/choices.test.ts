@@ -38,6 +38,18 @@ describe('the models of an assistant', () => {
     expect(visionOf({ ...compatible, vision: true })).toBe(true)
   })
 
+  test.each([
+    ['credentials', ['https://api.openai.com'], {}, true],
+    ['credentials', ['https://api.openai.com'], { baseUrl: 'https://evil.example/v1' }, false],
+    ['openai_CREDENTIALS', ['https://eu.example'], { baseUrl: 'https://eu.example/other' }, true],
+    ['OPENAI-credentials', [], {}, false],
+  ])('have the key in %s only at the origins %j that it was stored for', (name, origins, at, isSent) => {
+    const configs = { model: { provider: 'openai', model: 'm', ...at }, [name]: { apiKey: 'own' } }
+    const found = choicesOf({ ...agent(configs), origins: new Map([[name, origins]]) }, deployment)
+    if (isSent) expect(found).toMatchObject({ kind: 'choices', choices: [{ apiKey: 'own' }] })
+    else expect(found).toMatchObject({ kind: 'missing', reason: expect.stringMatching(/Store it again/) })
+  })
+
   test('are the deployment’s when the assistant has no model, whatever keys it has', () => {
     expect(choices({ credentials: { apiKey: 'own' } })).toEqual([deployment])
   })

@@ -27,6 +27,9 @@ const access = z.object({ ...part, grants: z.enum(['none', 'some', 'all']) })
 const explanation = z
   .object({
     result: z.string(),
+    references: z
+      .array(z.string())
+      .describe('What the rights of the role give together, because documents of the resource name others'),
     entries: z.array(
       z.object({
         entry: z.number().int().describe('From 1, in the order of the role'),
@@ -124,6 +127,7 @@ export const roleOperations: readonly DescribedOperation[] = [
       schema: explanation,
       example: {
         result: 'The caller may read all of channels (entry 1), and may write all of channels (entry 1).',
+        references: [],
         entries: [
           {
             entry: 1,

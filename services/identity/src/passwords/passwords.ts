@@ -16,8 +16,6 @@ export interface StoredPassword {
 
 /** Hashing takes its time, and those who ask take turns: `by` is the workspace or address that does. */
 export interface Passwords {
-  /** How many wait to be hashed. */
-  waiting(): number
   /** Throws `rate_limited` and `unavailable` when too many passwords wait to be hashed, or after 20 s. */
   hash(password: string, by: SlotKey): Promise<StoredPassword>
   /** Whether the password is right. Without `stored` the same work is done, and the answer is no. Throws as `hash`. */
@@ -46,23 +44,17 @@ export function createPasswords(options: {
 }): Passwords {
   const { peppers, cost, pool } = options
   const { current } = peppers
-  const slots = new FairSlots(LIMITS)
-  const hashing = async <T>(by: SlotKey, work: () => Promise<T>): Promise<T> => {
-    const release = await slots.enter(by)
-    return work().finally(release)
-  }
   const nobody = `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
   return {
-    waiting: () => slots.waiting,
     hash: async (password, by) => {
-      const passwordHash = await hashing(by, () => pool.hash(peppered(password, current.secret), cost))
+      const passwordHash = await pool.hash(peppered(password, current.secret), cost, by)
       return { passwordHash, salt: bcrypt.getSalt(passwordHash), pepper: current.id }
     },
     verify: async (password, stored, by) => {
       const secret = stored === undefined ? current.secret : peppers.secret(stored.pepper)
       if (secret === undefined) throw new Error(`the pepper ${stored?.pepper} is not in the environment`)
       const input = peppered(password, secret)
-      const matches = await hashing(by, () => pool.compare(input, stored?.passwordHash ?? nobody))
+      const matches = await pool.compare(input, stored?.passwordHash ?? nobody, by)
       return matches && stored !== undefined
     },
     isOutdated: ({ pepper, passwordHash }) =>
@@ -74,8 +66,9 @@ function peppered(password: string, pepper: Buffer): string {
   return createHmac('sha256', pepper).update(password).digest('base64')
 }
 
-/** Runs bcrypt in worker threads. */
+/** Runs bcrypt in worker threads, for whoever asks in turns. Throws `rate_limited` and `unavailable` as {@link FairSlots}. */
 export class HashPool {
+  readonly #slots = new FairSlots(LIMITS)
   readonly #pool: Piscina<HashTask, string | boolean>
   #isClosed = false
 
@@ -89,14 +82,19 @@ export class HashPool {
     this.#pool.on('error', () => {})
   }
 
+  /** How many wait for a worker. */
+  get waiting(): number {
+    return this.#slots.waiting
+  }
+
   /** The bcrypt hash of `input`. */
-  async hash(input: string, cost: number): Promise<string> {
-    return String(await this.#run({ input, cost }))
+  async hash(input: string, cost: number, by: SlotKey): Promise<string> {
+    return String(await this.#run({ input, cost }, by))
   }
 
   /** Whether `input` has that hash. */
-  async compare(input: string, hash: string): Promise<boolean> {
-    return (await this.#run({ input, hash })) === true
+  async compare(input: string, hash: string, by: SlotKey): Promise<boolean> {
+    return (await this.#run({ input, hash }, by)) === true
   }
 
   /** Ends the workers; what they were at, and what waits, is rejected. */
@@ -105,8 +103,13 @@ export class HashPool {
     return this.#pool.destroy()
   }
 
-  async #run(task: HashTask): Promise<string | boolean> {
-    if (this.#isClosed) throw new Problem('unavailable')
-    return this.#pool.run(task)
+  async #run(task: HashTask, by: SlotKey): Promise<string | boolean> {
+    const release = await this.#slots.enter(by)
+    try {
+      if (this.#isClosed) throw new Problem('unavailable')
+      return await this.#pool.run(task)
+    } finally {
+      release()
+    }
   }
 }

@@ -1,6 +1,8 @@
 import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
 import { jsonObject } from '@parley/shared/json-object'
+import { byReference } from '@parley/shared/permission/by-reference'
+import { decide } from '@parley/shared/permission/decide'
 import { explain } from '@parley/shared/permission/explain'
 import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
@@ -20,7 +22,8 @@ export const explanationBody = z.strictObject({
 /**
  * `POST /rest/roles/{id}/explain`: what each entry of the role comes to for the caller's account. With `id` the
  * document is looked at if this service has the resource; of any other it can be sent along as `doc`, without
- * which the answer says what depends on it.
+ * which the answer says what depends on it. `references` is what the role may do with the resource beyond that, because
+ * documents name others.
  */
 export function explainRole(administration: Administration): RequestHandler {
   const { collections, authorizer } = administration
@@ -42,7 +45,12 @@ export function explainRole(administration: Administration): RequestHandler {
     }
     const { permissions } = role
     const fields = publicFieldsOf(resource)
-    res.json(explain({ permissions, resource, account, fields, ...defined({ doc }) }))
+    const explained = explain({ permissions, resource, account, fields, ...defined({ doc }) })
+    const references = byReference(
+      resource,
+      (access, of) => decide({ permissions, resource: of, account, access }).kind !== 'none',
+    )
+    res.json({ ...explained, references })
   }
 }
 

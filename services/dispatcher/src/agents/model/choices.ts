@@ -1,16 +1,16 @@
 import type { JsonObject } from '@parley/shared/json-object'
+import { BASE_URLS, MODEL_PROVIDERS } from '@parley/shared/provider-addresses'
 import { MASK } from '@parley/shared/secret-keys'
 import { z } from 'zod'
+import { reasonToWithhold } from '../../channels/http/bound-credentials.ts'
 import type { Agent } from '../agent.ts'
 import type { ModelChoice } from '../model-client.ts'
-import { BASE_URLS } from './provider-models.ts'
 
 const MAX_FALLBACKS = 5
-const PROVIDERS = ['openai', 'anthropic', 'google', 'openai-compatible'] as const
 
 const provider = z.preprocess(
   (value) => (typeof value === 'string' ? value.toLowerCase() : value),
-  z.enum(PROVIDERS, { error: `expected one of ${PROVIDERS.join(', ')}` }),
+  z.enum(MODEL_PROVIDERS, { error: `expected one of ${MODEL_PROVIDERS.join(', ')}` }),
 )
 const baseUrl = z
   .url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
@@ -34,7 +34,7 @@ type ModelSettings = z.output<typeof modelSettings>
 
 const modelConfig = modelSettings.extend({ fallbacks: z.array(modelSettings).max(MAX_FALLBACKS).nullish() })
 
-type Configs = Pick<Agent, 'configs'>
+type Configs = Pick<Agent, 'configs' | 'origins'>
 type Missing = { kind: 'missing'; reason: string }
 
 /**
@@ -43,10 +43,10 @@ type Missing = { kind: 'missing'; reason: string }
  * but to the deployment's own choice.
  */
 export function choicesOf(
-  { configs }: Configs,
+  agent: Configs,
   deployment: ModelChoice | undefined,
 ): { kind: 'choices'; choices: ModelChoice[] } | Missing {
-  const found = firstOf(configs, ['model', 'AI_CHAT_PROVIDER'])
+  const found = firstOf(agent.configs, ['model', 'AI_CHAT_PROVIDER'])
   if (found === undefined) {
     if (deployment !== undefined) return { kind: 'choices', choices: [deployment] }
     return missing(
@@ -58,7 +58,7 @@ export function choicesOf(
   const { fallbacks, ...first } = settings.data
   const choices: ModelChoice[] = []
   for (const one of [first, ...(fallbacks ?? [])]) {
-    const choice = choiceOf(one, { configs, first, name: found.name })
+    const choice = choiceOf(one, { agent, first, name: found.name })
     if (choice.kind === 'missing') return choice
     choices.push(choice.choice)
   }
@@ -66,16 +66,17 @@ export function choicesOf(
 }
 
 /** The model that hears for an assistant, by its config `transcription` {provider, model}; undefined when it has none. */
-export function transcriptionChoiceOf({
-  configs,
-}: Configs): { kind: 'choice'; choice: ModelChoice } | Missing | undefined {
+export function transcriptionChoiceOf(
+  agent: Configs,
+): { kind: 'choice'; choice: ModelChoice } | Missing | undefined {
+  const { configs } = agent
   const value = configs.get('transcription')
   if (value === undefined) return undefined
   const settings = modelSettings.safeParse(value)
   if (!settings.success) return missing(`The config transcription is wrong: ${issueOf(settings.error)}.`)
   const primary = modelConfig.safeParse(firstOf(configs, ['model', 'AI_CHAT_PROVIDER'])?.value)
   const first = primary.success ? primary.data : settings.data
-  return choiceOf(settings.data, { configs, first, name: 'transcription' })
+  return choiceOf(settings.data, { agent, first, name: 'transcription' })
 }
 
 /** The deployment's own model, from its environment; undefined when it has none. Throws when a part of it is missing. */
@@ -109,10 +110,15 @@ export const credentialsName = (provider: ModelChoice['provider']): string => `$
 
 function choiceOf(
   settings: ModelSettings,
-  { configs, first, name }: { configs: Agent['configs']; first: ModelSettings; name: string },
+  { agent, first, name }: { agent: Configs; first: ModelSettings; name: string },
 ): { kind: 'choice'; choice: ModelChoice } | Missing {
   const { provider, model, baseUrl, temperature, maxOutputTokens } = settings
-  const key = keyFor(settings, { configs, first })
+  const found = keyFor(settings, { agent, first })
+  const url = addressOf(settings)
+  const withheld =
+    found && url && reasonToWithhold(`The key in config ${found.name}`, agent.origins?.get(found.name), url)
+  if (withheld) return missing(withheld)
+  const key = found?.key
   const needed = neededFor({ provider, baseUrl, key })
   if (needed === 'baseUrl') return missing(`The config ${name} lacks baseUrl, which ${provider} needs.`)
   if (needed === 'key') {
@@ -138,10 +144,13 @@ function choiceOf(
 /** `credentials` is for where the first model is; for anything else there is only the provider's own key. */
 function keyFor(
   settings: ModelSettings,
-  { configs, first }: { configs: Agent['configs']; first: ModelSettings },
-): string | undefined {
+  { agent: { configs }, first }: { agent: Configs; first: ModelSettings },
+): { name: string; key: string } | undefined {
   const own = isSameEndpoint(settings, first) ? keyIn(configs.get('credentials')) : undefined
-  return own ?? keyIn(firstOf(configs, [credentialsName(settings.provider)])?.value)
+  if (own !== undefined) return { name: 'credentials', key: own }
+  const found = firstOf(configs, [credentialsName(settings.provider)])
+  const key = keyIn(found?.value)
+  return found && key !== undefined ? { name: found.name, key } : undefined
 }
 
 /** The models of these providers do; behind any other address there may be one that refuses images. */
@@ -149,9 +158,10 @@ function readsImages(provider: ModelChoice['provider']): boolean {
   return provider !== 'openai-compatible'
 }
 
+const addressOf = ({ provider, baseUrl }: ModelSettings): string | undefined => baseUrl ?? BASE_URLS[provider]
+
 function isSameEndpoint(one: ModelSettings, other: ModelSettings): boolean {
-  const urlOf = ({ provider, baseUrl }: ModelSettings) => baseUrl ?? BASE_URLS[provider]
-  return one.provider === other.provider && urlOf(one) === urlOf(other)
+  return one.provider === other.provider && addressOf(one) === addressOf(other)
 }
 
 const credentials = z.object({ apiKey: z.string().min(1).max(4_096) })

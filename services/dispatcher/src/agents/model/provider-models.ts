@@ -1,18 +1,11 @@
 import type { OpenAICompatibleProvider } from '@ai-sdk/openai-compatible'
+import { BASE_URLS } from '@parley/shared/provider-addresses'
 import { LRUCache } from 'lru-cache'
 import type { ModelChoice } from '../model-client.ts'
 
 /** A language model of the AI SDK: one call is one request. */
 export type LanguageModel = ReturnType<OpenAICompatibleProvider['languageModel']>
 export type ModelCall = Parameters<LanguageModel['doGenerate']>[0]
-
-/** Where each provider's API is when no other base URL is given; undefined where it can be anywhere. */
-export const BASE_URLS: Record<ModelChoice['provider'], string | undefined> = {
-  openai: 'https://api.openai.com/v1',
-  anthropic: 'https://api.anthropic.com/v1',
-  google: 'https://generativelanguage.googleapis.com/v1beta',
-  'openai-compatible': undefined,
-}
 
 const MAX_MODELS = 200
 

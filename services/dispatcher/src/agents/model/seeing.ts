@@ -5,7 +5,7 @@ import type { ConversationItem } from '../conversation.ts'
 import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../model-client.ts'
 
 /** The latest ones of a conversation; each has up to 5 MiB in memory, thrice. */
-export const MAX_IMAGES = 4
+const MAX_IMAGES = 4
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024
 const MAX_BYTES = 8 * 1024 * 1024
 /** For all of them. */

@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import type { JsonObject } from '@parley/shared/json-object'
 import { LRUCache } from 'lru-cache'
 import { DELIVERY_MS } from '../../channels/callback.ts'
-import { CREDENTIALS_CONFIG, headersFor, redacted } from '../../channels/functions/credentials.ts'
+import { headersFor, reasonToWithholdCredentials, redacted } from '../../channels/functions/credentials.ts'
 import { shortened } from '../../channels/functions/model-schema.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import type { ListedTool } from '../../channels/functions/tool-list.ts'
@@ -11,7 +11,7 @@ import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
 import { secretsInUrl } from '../../channels/http/secrets-in-url.ts'
 import { MAY_HAVE_RUN } from '../../message/turn.ts'
-import type { AgentAction } from '../agent.ts'
+import { type AgentAction, credentialsIn } from '../agent.ts'
 import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
 import { type McpTarget, RedirectRefused, withMcpSession } from './mcp-session.ts'
 import { type ActionTools, notesOf } from './operation-tools.ts'
@@ -79,8 +79,10 @@ export function createMcpTools(options: {
     },
   })
   return async (action, workspace) => {
-    const credentials = action.configs.get(CREDENTIALS_CONFIG)
-    const { headers, secrets: sent } = headersFor(credentials)
+    const credentials = credentialsIn(action)
+    const withheld = reasonToWithholdCredentials(action._id, credentials, action.moduleUrl)
+    if (withheld !== undefined) return { tools: [], notes: [withheld] }
+    const { headers, secrets: sent } = headersFor(credentials?.value)
     const secrets = [...sent, ...secretsInUrl(action.moduleUrl)]
     const key = `${workspace}/${action._id}/${action.version}`
     const server = { url: action.moduleUrl, headers, secrets, workspace, action: action._id, key }

@@ -1,17 +1,22 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import { LRUCache } from 'lru-cache'
 import type { Channel } from '../../channels/channels.ts'
-import { CREDENTIALS_CONFIG, redacted } from '../../channels/functions/credentials.ts'
-import type {
-  FailedOutcome,
-  ReadOperationCall,
-  ReadyOperation,
+import {
+  CREDENTIALS_WITHHELD,
+  reasonToWithholdCredentials,
+  redacted,
+} from '../../channels/functions/credentials.ts'
+import {
+  channelFailure,
+  type FailedOutcome,
+  type ReadOperationCall,
+  type ReadyOperation,
 } from '../../channels/functions/operation-call.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import type { ToolList } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
-import type { AgentAction } from '../agent.ts'
+import { type AgentAction, credentialsIn } from '../agent.ts'
 import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
 import { failed, resultOf, type Tool } from './tool.ts'
 
@@ -90,9 +95,11 @@ function openedFailure(failure: FailedOutcome): OpenedTool {
   }
 }
 
-function openedCall(operation: ReadyOperation, { configs }: AgentAction): OpenedTool {
-  const credentials = operation.asksForCredentials ? configs.get(CREDENTIALS_CONFIG) : undefined
-  return { kind: 'call', url: operation.url, deliver: (id) => delivered(operation, id, credentials) }
+function openedCall(operation: ReadyOperation, action: AgentAction): OpenedTool {
+  const credentials = operation.asksForCredentials ? credentialsIn(action) : undefined
+  const withheld = reasonToWithholdCredentials(action._id, credentials, operation.url)
+  if (withheld !== undefined) return openedFailure(channelFailure(CREDENTIALS_WITHHELD, withheld))
+  return { kind: 'call', url: operation.url, deliver: (id) => delivered(operation, id, credentials?.value) }
 }
 
 async function delivered(

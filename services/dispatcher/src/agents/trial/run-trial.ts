@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { WebhookMessage } from '@parley/shared/message'
+import { Problem } from '@parley/shared/problem'
 import type { Channel } from '../../channels/channels.ts'
 import type { ToolCall, ToolResult, Turn } from '../../message/turn.ts'
 import { HANDED_OFF } from '../../message/turn-progress.ts'
@@ -33,6 +34,8 @@ export interface Trial {
   tools: 'call' | 'describe'
   /** The last one is what a person says. */
   messages: readonly { role: 'person' | 'assistant'; text: string }[]
+  /** Of these actions those that whoever tries it may read: no other is called, or shown to the model. */
+  readable(actions: readonly number[]): Promise<ReadonlySet<number>>
   /** Nobody waits for the result any more. */
   signal: AbortSignal
 }
@@ -61,7 +64,8 @@ interface Run extends Trial {
 /**
  * Has an assistant answer a conversation in turns, as it answers a message, with the bounds of a channel that sets none.
  * Nothing is sent to a person, and nothing is stored; a task that the assistant starts is of a thread of its own, and
- * cancelled in the end. Rejects with `unavailable`.
+ * cancelled in the end. Rejects with `forbidden` where the assistant has an action that may not be read and that could
+ * be called, and with `unavailable`.
  */
 export async function runTrial(parts: Parts, trial: Trial): Promise<TrialResult> {
   const channel = assistantChannel(trial)
@@ -84,6 +88,9 @@ async function turnsOf(run: Run): Promise<TrialResult> {
   while (turns.length < maxTurns) {
     const loaded = await load(run)
     if (loaded.kind === 'missing') return dead(loaded.reason)
+    if (loaded.hidden !== undefined && turns.length === 0)
+      throw new Problem('forbidden', { detail: loaded.hidden })
+    if (loaded.hidden !== undefined) return dead(loaded.hidden)
     const { toolbox, request, choices } = await requestOf(run, { ...loaded, turns })
     const answer = await ask(run, request, { choices, turn: turns.length })
     if (answer.kind !== 'answered') {
@@ -106,11 +113,24 @@ async function turnsOf(run: Run): Promise<TrialResult> {
 
 const isOver = ({ deadline, signal }: Run): boolean => signal.aborted || Date.now() >= deadline
 
-async function load({ parts, channel, type, id, startedAt }: Run) {
+/** The agent with the actions that may be read; `hidden` says which of those that it could call may not. */
+async function load({ parts, channel, type, id, startedAt, tools, readable }: Run) {
   const loaded = await parts.loadAgent({ channel, type, thread: id, notBefore: startedAt })
   if (loaded.kind === 'missing') return loaded
-  const found = parts.choicesOf(loaded.agent)
-  return found.kind === 'missing' ? found : { ...found, agent: loaded.agent }
+  const { agent } = loaded
+  const found = parts.choicesOf(agent)
+  if (found.kind === 'missing') return found
+  // A chat has no tools.
+  const own = type === 'chat' ? [] : agent.actions
+  const shown = await readable(own.map(({ _id }) => _id))
+  const [actions, others] = [
+    own.filter(({ _id }) => shown.has(_id)),
+    own.filter(({ _id }) => !shown.has(_id)),
+  ]
+  const names = others.map(({ _id }) => `actions/${_id}`).join(', ')
+  const isCalled = tools === 'call' && others.length > 0
+  const hidden = isCalled ? `The role may not read ${names}, which the assistant would call.` : undefined
+  return { ...found, agent: { ...agent, actions }, hidden }
 }
 
 async function requestOf(

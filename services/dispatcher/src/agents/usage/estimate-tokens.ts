@@ -1,4 +1,3 @@
-import { isSeeing, MAX_IMAGES } from '../model/seeing.ts'
 import type { ModelChoice, ModelRequest, ToolDescription } from '../model-client.ts'
 
 /** Latin words have so many letters for each token, or more. */
@@ -8,8 +7,9 @@ const SPACES_PER_TOKEN = 4
 /** What providers write around each item and each tool. */
 const ITEM_TOKENS = 8
 const TOOL_TOKENS = 16
-/** Providers count up to so many for a photo. */
+/** Providers count up to so many for a photo, of which a model gets four at most. */
 const IMAGE_TOKENS = 1_600
+const MAX_IMAGES = 4
 /** Of speech: of the formats that people send, none has fewer bytes for what a provider counts as a token. */
 const AUDIO_BYTES_PER_TOKEN = 64
 
@@ -45,6 +45,7 @@ export function estimatePrompt(
   { system, conversation, tools }: Pick<ModelRequest, 'system' | 'conversation' | 'tools'>,
 ): number {
   let tokens = estimateTokens(system) + ITEM_TOKENS
+  let images = 0
   for (const item of conversation) {
     tokens += ITEM_TOKENS
     if (item.role === 'data') {
@@ -53,13 +54,16 @@ export function estimatePrompt(
       continue
     }
     tokens += estimateTokens(item.text)
-    if (item.role === 'person') continue
+    if (item.role === 'person') {
+      if (item.imageId !== undefined) images++
+      continue
+    }
     for (const { tool, args, result } of item.calls)
       tokens +=
         2 * ITEM_TOKENS + [tool, args, result.text].reduce((sum, text) => sum + estimateTokens(text), 0)
   }
-  const images = isSeeing(choice, { conversation }) ? MAX_IMAGES * IMAGE_TOKENS : 0
-  return tools.reduce((sum, tool) => sum + tokensOfTool(tool), tokens + images)
+  if (choice.vision === true) tokens += Math.min(images, MAX_IMAGES) * IMAGE_TOKENS
+  return tools.reduce((sum, tool) => sum + tokensOfTool(tool), tokens)
 }
 
 /** What hearing so many bytes of audio takes. */

@@ -12,6 +12,7 @@ import { TURN_AGENTS } from '../../agents/agent.ts'
 import { runTrial } from '../../agents/trial/run-trial.ts'
 import type { AgentParts } from '../../agents/turns/agents.ts'
 import { turnOf } from '../messages/view.ts'
+import { readableActions } from './readable-actions.ts'
 import { idIn, requireDocument } from './require-assistant.ts'
 
 const MAX_BODY_BYTES = 512 * 1024
@@ -49,7 +50,8 @@ export const trialRequest = z.strictObject({
 
 /**
  * POST /rest/assistant/{id}/try: has an assistant answer a conversation, without sending anything to a person. It is for
- * those who may write the assistant, because its tools have effects.
+ * those who may write the assistant, because its tools have effects, and its actions are called only for those who may
+ * read them.
  */
 export function trialRoutes(needed: {
   authorizer: Authorizer
@@ -71,7 +73,8 @@ export function trialRoutes(needed: {
       if (signal.aborted) return release()
       const stopSigns = showSignsOfLife(res)
       try {
-        const trial = { ...asked, workspace, assistantId, signal }
+        const readable = (ids: readonly number[]) => readableActions(needed, { caller, ids })
+        const trial = { ...asked, workspace, assistantId, readable, signal }
         const { turns, isSpent, ...end } = await runTrial(needed.agents, trial)
         stopSigns()
         if (isSpent && !res.headersSent) throw new Problem('budget_spent', defined({ detail: end.reason }))

@@ -62,7 +62,7 @@ export const assistantOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'Try an assistant',
     description:
-      'It answers in turns as it answers a message, with the bounds of a channel that sets none, and nothing is sent to a person: what would be is in the turns. A task that it starts is cancelled in the end. What takes longer than 5 seconds begins with white space.',
+      'It answers in turns as it answers a message, with the bounds of a channel that sets none, and nothing is sent to a person: what would be is in the turns. A task that it starts is cancelled in the end. It has the actions that the caller may read; with `call` it is refused where there are others. What takes longer than 5 seconds begins with white space.',
     parameters: [idParameter],
     body: {
       schema: trialRequest.meta({ id: 'TrialBody' }),

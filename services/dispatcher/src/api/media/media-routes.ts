@@ -36,8 +36,12 @@ export function mediaRoutes(
         preempt.abort()
         if (res.headersSent) res.destroy()
       })
-      if (res.destroyed) release()
-      else res.once('close', release)
+      res.once('close', release)
+      // Its caller hung up while it waited, and it closes no second time.
+      if (res.destroyed) {
+        release()
+        throw new Problem('unavailable')
+      }
       return abortable(preempt.signal, () => fetch(preempt.signal))
     }
   }

@@ -2,28 +2,56 @@ import type { Replica } from '@parley/shared/config-replica/replica'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-keys'
+import { z } from 'zod'
+import { type BoundOrigins, reasonToWithhold } from '../http/bound-credentials.ts'
 import type { SecurityScheme } from './security.ts'
 
 /** The config of an action that has its credentials. */
 export const CREDENTIALS_CONFIG = 'credentials'
+/** They were stored for another origin than the one to be called. */
+export const CREDENTIALS_WITHHELD = 'credentials_withheld'
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const LEAST_REDACTED = 4
 
-/** The credentials of an action, opened; undefined where it has none. Rejects with `unavailable`. */
-export type CredentialsOf = (action: { workspace: number; _id: number }) => Promise<JsonObject | undefined>
+/** The credentials of an action, opened, and where they go. */
+export interface ActionCredentials {
+  value: JsonObject
+  origins: BoundOrigins
+}
+
+/** The credentials of an action; undefined where it has none. Rejects with `unavailable`. */
+export type CredentialsOf = (
+  action: { workspace: number; _id: number },
+  /** What was read before (milliseconds since the epoch) does not do as long as configuration answers. */
+  options?: { notBefore: number },
+) => Promise<ActionCredentials | undefined>
+
+const originsSchema = z.array(z.string()).optional()
 
 export function createCredentialsOf(options: {
   replica: Pick<Replica, 'find'>
   secrets: Pick<SecretBox, 'open'>
 }): CredentialsOf {
   const { replica, secrets } = options
-  return async ({ workspace, _id }) => {
+  return async ({ workspace, _id }, needs) => {
     const owned = { resource: 'configs', workspace, owner: _id, ownerType: 'action' } as const
-    const found = (await replica.find(owned)).find(({ name }) => name === CREDENTIALS_CONFIG)
+    const found = (await replica.find(owned, needs)).find(({ name }) => name === CREDENTIALS_CONFIG)
     const { name, value } = { ...found }
-    return jsonObject.safeParse(openSecrets({ name, value }, secrets, workspace).value).data
+    const { data } = jsonObject.safeParse(openSecrets({ name, value }, secrets, workspace).value)
+    return data === undefined ? undefined : { value: data, origins: originsSchema.parse(found?.origins) }
   }
+}
+
+/** Why the credentials of an action are not sent to `url`; undefined where they may be, or there are none. */
+export function reasonToWithholdCredentials(
+  action: number,
+  credentials: ActionCredentials | undefined,
+  url: string,
+): string | undefined {
+  return (
+    credentials && reasonToWithhold(`The config credentials of action ${action}`, credentials.origins, url)
+  )
 }
 
 /** What goes over the wire because of credentials; `secrets` must never be shown. */

@@ -5,9 +5,17 @@ import type { Channel } from '../channels.ts'
 import { withErrorText } from '../http/error-text.ts'
 import type { MayLeave } from '../http/http-client.ts'
 import { outcomeOfCall, outcomeOfStatus } from '../rpc.ts'
-import type { CredentialsOf } from './credentials.ts'
+import { CREDENTIALS_WITHHELD, type CredentialsOf, reasonToWithholdCredentials } from './credentials.ts'
 import type { Action, FindAction } from './find-action.ts'
-import { channelFailure, type FailedOutcome, type ReadOperationCall, slowSpec } from './operation-call.ts'
+import {
+  channelFailure,
+  type FailedOutcome,
+  type ReadOperationCall,
+  type ReadyOperation,
+  slowSpec,
+} from './operation-call.ts'
+
+const FRESH_MS = 1_000
 
 /** A function of an answer, with the message whose answer it is in. */
 interface FunctionCall {
@@ -57,7 +65,14 @@ export function createFunctions(options: {
     const operation = await readCall({ channel, messageId, message, action, operationId: name, args })
     return 'kind' in operation ? operation : { operation, action }
   }
-  const credentials = (asks: boolean, action: Action) => (asks ? credentialsOf(action) : undefined)
+  const credentials = async (operation: ReadyOperation, action: Action) => {
+    if (!operation.asksForCredentials) return {}
+    const given = await credentialsOf(action)
+    if (reasonToWithholdCredentials(action._id, given, operation.url) === undefined) return { given }
+    // Someone may have stored them again a moment ago.
+    const again = await credentialsOf(action, { notBefore: Date.now() - FRESH_MS })
+    return { given: again, withheld: reasonToWithholdCredentials(action._id, again, operation.url) }
+  }
   return {
     async check(call, needs) {
       const found = await ready(call, needs)
@@ -67,10 +82,12 @@ export function createFunctions(options: {
       const found = await ready(call)
       if ('kind' in found) return { deliver: async () => found }
       const { operation, action } = found
-      const given = await credentials(operation.asksForCredentials, action)
+      const { given, withheld } = await credentials(operation, action)
+      if (withheld !== undefined)
+        return { deliver: async () => channelFailure(CREDENTIALS_WITHHELD, withheld) }
       const deliver = async (mayLeave: MayLeave) => {
         try {
-          const { response, secrets } = operation.send(call.id, given, mayLeave)
+          const { response, secrets } = operation.send(call.id, given?.value, mayLeave)
           const answer = await response
           const sent = {
             url: operation.url,

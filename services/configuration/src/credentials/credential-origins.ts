@@ -1,0 +1,102 @@
+import type { JsonObject } from '@parley/shared/json-object'
+import { WHATSAPP_API_URL } from '@parley/shared/provider-addresses'
+import { type ResourceDefinition, valueAt } from '../resources/definition.ts'
+import type { Database } from '../store/database.ts'
+import { liveDocument, type ResourceDocument } from '../store/stored-document.ts'
+import { isGiven } from './is-given.ts'
+import { CREDENTIALS_CONFIG, isCredentials, modelOrigins } from './model-origins.ts'
+import type { SpecOrigins } from './spec-origin.ts'
+import { assistantsWith, configsOf, type UsedConfig } from './used-configs.ts'
+
+/** Each write of the document writes them all. */
+const MAX_ORIGINS = 100
+
+export interface Origins {
+  database: Pick<Database, 'documents'>
+  specs: Pick<SpecOrigins, 'originOf'>
+}
+
+type Credentials = Pick<UsedConfig, '_id' | 'name' | 'owner' | 'ownerType'>
+
+/**
+ * Where the secrets of a document that is about to be written may go, as far as that is settled: to the origins of the
+ * addresses that there were when they were given. Undefined where they go wherever their address leads, because it has
+ * not changed since; for credentials until there is an address.
+ */
+export async function originsOfWrite(
+  { database, specs }: Origins,
+  write: {
+    definition: ResourceDefinition
+    workspace: number
+    current: ResourceDocument | undefined
+    doc: ResourceDocument
+    /** What `doc` was made of, before its secrets were sealed. */
+    sent: JsonObject
+  },
+): Promise<string[] | undefined> {
+  const { definition, workspace, current, doc, sent } = write
+  if (definition.name === 'channels') return channelOrigins(current, doc, sent)
+  if (definition.name !== 'configs') return undefined
+  const find = (of: ResourceDocument) =>
+    isCredentials(of.name)
+      ? originsOfCredentials({ database, specs }, workspace, credentialsIn(of))
+      : undefined
+  if (current === undefined || isGiven(sent.value, current.value)) return find(doc)
+  return (current.origins as string[] | undefined) ?? find(current)
+}
+
+export const credentialsIn = ({ _id, name, owner, ownerType }: ResourceDocument): Credentials => ({
+  _id,
+  name: String(name),
+  owner,
+  ownerType,
+})
+
+/** One document has a channel's token and its address: only a token that stays behind when that changes is bound. */
+function channelOrigins(
+  current: ResourceDocument | undefined,
+  doc: ResourceDocument,
+  sent: JsonObject,
+): string[] | undefined {
+  const token = (of: JsonObject | undefined) => valueAt(of, 'config.accessToken')
+  if (current === undefined || token(doc) === undefined || isGiven(token(sent), token(current)))
+    return undefined
+  const origins = (current.origins as string[] | undefined) ?? [apiOrigin(current)]
+  return origins.includes(apiOrigin(doc)) ? undefined : origins
+}
+
+function apiOrigin(channel: ResourceDocument): string {
+  const url = valueAt(channel, 'config.apiUrl') ?? WHATSAPP_API_URL
+  return typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : ''
+}
+
+/**
+ * The origins of what uses these credentials now. Undefined where nothing that is there says where they go; empty where
+ * their action is there and has no origin.
+ */
+export async function originsOfCredentials(
+  { database, specs }: Origins,
+  workspace: number,
+  credentials: Credentials,
+): Promise<string[] | undefined> {
+  const { name, owner, ownerType } = credentials
+  const action =
+    ownerType === 'action' && name === CREDENTIALS_CONFIG
+      ? liveDocument(await database.documents('actions').findOne({ _id: { workspace, id: Number(owner) } }))
+          ?.doc
+      : undefined
+  const origins = new Set(action && (await actionOrigins(specs, action)))
+  for (const assistant of await assistantsWith({ database, workspace }, credentials))
+    for (const origin of modelOrigins(name, await configsOf({ database, workspace }, assistant)))
+      origins.add(origin)
+  return action === undefined && origins.size === 0 ? undefined : [...origins].slice(0, MAX_ORIGINS)
+}
+
+async function actionOrigins(
+  specs: Origins['specs'],
+  { specType, moduleUrl, spec }: ResourceDocument,
+): Promise<string[]> {
+  if (specType === 'mcp') return URL.canParse(String(moduleUrl)) ? [new URL(String(moduleUrl)).origin] : []
+  const origin = moduleUrl === 'native:request' ? await specs.originOf(String(spec)) : undefined
+  return origin === undefined ? [] : [origin]
+}
