@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { amqpUrl, redisUrl, withoutTrailingSlashes } from './server-url.ts'
+import { amqpUrl, redisUrl } from './server-url.ts'
+import { withoutTrailingSlashes } from './trailing-slashes.ts'
 
 const json = z.string().transform((text, context): unknown => {
   try {

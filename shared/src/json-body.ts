@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import express, { type RequestHandler } from 'express'
 import { findJsonError } from './json-error.ts'
+import { pointerSegment } from './json-pointer.ts'
 import { withItsKeys } from './parse-json.ts'
 import { type FieldError, Problem } from './problem.ts'
 
@@ -172,17 +173,4 @@ function visitMember(object: object, key: string, path: string, fieldErrors: Fie
   if (key.includes('\0') || !key.isWellFormed()) {
     fieldErrors.push({ path, code: 'bad_key', message: 'has a key with NUL or a lone surrogate' })
   } else visit((object as Record<string, unknown>)[key], `${path}/${pointerSegment(key)}`, fieldErrors)
-}
-
-/** The keys of a JSON Pointer (RFC 6901). */
-export function keysOfPointer(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
-}
-
-/** Escapes a key for a JSON Pointer (RFC 6901). */
-export function pointerSegment(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }

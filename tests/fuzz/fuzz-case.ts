@@ -5,7 +5,17 @@ export const CALLERS = ['WORKSPACE_ADMIN', 'MEMBER', 'VIEWER', 'PROVIDER', 'stra
 export type CallerName = (typeof CALLERS)[number]
 
 /** The families of attacks, in the order of the report. */
-export const KINDS = ['operation', 'body', 'json', 'token', 'path', 'query', 'header', 'connection'] as const
+export const KINDS = [
+  'operation',
+  'body',
+  'json',
+  'token',
+  'path',
+  'query',
+  'header',
+  'connection',
+  'spec',
+] as const
 export type Kind = (typeof KINDS)[number]
 
 export type Header = readonly [name: string, value: string]

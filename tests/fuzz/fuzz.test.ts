@@ -42,7 +42,11 @@ test('a sample of hostile requests finds nothing', async () => {
   const run = await fuzz({ ...options, saveRegressions: false, say: () => undefined })
   expect(run.tally.findings).toEqual([])
   expect(run.roundTrips.changed).toEqual([])
-  expect(hasPassed({ ...run, crashed: [], seconds: 0, seed: SEED })).toBe(true)
+  const report = { ...run, crashed: [], processes: [], seconds: 0, seed: SEED }
+  expect(hasPassed(report)).toBe(true)
+  const use = { name: 'dispatcher', growthMb: 0, delayMs: 0 }
+  for (const beyond of [{ growthMb: 201 }, { delayMs: 501 }])
+    expect(hasPassed({ ...report, processes: [use, { ...use, ...beyond }] })).toBe(false)
   expect(run.tally.total()).toBeGreaterThanOrEqual(REQUESTS)
   for (const kind of KINDS) expect([kind, run.tally.sent[kind] > 0]).toEqual([kind, true])
 })

@@ -1,6 +1,7 @@
 import type { FuzzRun } from './fuzz.ts'
 import { KINDS } from './fuzz-case.ts'
 import { ORACLES } from './judge.ts'
+import { isInsideLimits, type ProcessUse } from './process-limits.ts'
 
 const LABEL = 40
 const FIGURE = 12
@@ -9,18 +10,26 @@ const MAX_429 = 0.01
 export interface FuzzReport extends FuzzRun {
   /** Processes that ended or were started again. */
   crashed: string[]
+  processes: ProcessUse[]
   seconds: number
   seed: number
 }
 
-export function hasPassed({ tally, roundTrips, isWitnessUntouched, crashed }: FuzzReport): boolean {
+export function hasPassed({
+  tally,
+  roundTrips,
+  isWitnessUntouched,
+  crashed,
+  processes,
+}: FuzzReport): boolean {
   const failures = ORACLES.every((oracle) => tally.failures[oracle] === 0)
   const intact = roundTrips.changed.length === 0 && roundTrips.stored > 0
-  return failures && intact && isWitnessUntouched && crashed.length === 0 && tally.share(429) < MAX_429
+  const alive = crashed.length === 0 && processes.every(isInsideLimits)
+  return failures && intact && isWitnessUntouched && alive && tally.share(429) < MAX_429
 }
 
 export function fuzzTable(report: FuzzReport): string {
-  const { tally, roundTrips, regressions, crashed, seconds, seed } = report
+  const { tally, roundTrips, regressions, crashed, processes, seconds, seed } = report
   const statuses = [...tally.statuses].toSorted(([a], [b]) => a - b)
   return [
     '',
@@ -35,6 +44,10 @@ export function fuzzTable(report: FuzzReport): string {
     row('  processes that ended', count(crashed.length), ...crashed),
     row('  changes in a workspace apart', report.isWitnessUntouched ? '0' : 'some'),
     row('  stored and read back changed', count(roundTrips.changed.length)),
+    'Memory beyond the first, MB, and delay of the event loop, ms',
+    ...processes.map((use) =>
+      row(`  ${use.name}${isInsideLimits(use) ? '' : ', too much'}`, count(use.growthMb), count(use.delayMs)),
+    ),
     'Else',
     row('  stored and read back', count(roundTrips.stored)),
     row('  seconds', seconds.toFixed(0)),
@@ -59,4 +72,4 @@ const NAMES: Record<(typeof ORACLES)[number], string> = {
 
 const row = (label: string, ...figures: string[]): string =>
   label.padEnd(LABEL) + figures.map((figure) => figure.padStart(FIGURE)).join('  ')
-const count = (value: number): string => value.toLocaleString('en-US')
+const count = (value: number): string => Math.round(value).toLocaleString('en-US')

@@ -8,6 +8,7 @@ import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
 import { type OwnSystem, startOwnSystem } from '../dispatch/own-system.ts'
 import { fuzz } from './fuzz.ts'
+import { watchProcesses } from './process-limits.ts'
 import { type FuzzReport, fuzzTable, hasPassed } from './report.ts'
 import type { FuzzTarget } from './world.ts'
 
@@ -36,15 +37,24 @@ async function run(own: OwnSystem): Promise<FuzzReport> {
   const started = performance.now()
   const secrets = loadSecrets(join(dirname(own.runFile), 'secrets.json'))
   const options = { target: targetOf(own, secrets), requests: REQUESTS, seed: SEED, concurrency: CONCURRENCY }
+  const watch = await watchProcesses(metricsOf(own))
   const done = await fuzz({ ...options, saveRegressions: true, say })
+  const processes = await watch.stop()
   const after = await pidsOf(own)
   const crashed = Object.keys(before).filter((name) => before[name] !== after[name])
-  return { ...done, crashed, seconds: (performance.now() - started) / 1_000, seed: SEED }
+  return { ...done, crashed, processes, seconds: (performance.now() - started) / 1_000, seed: SEED }
 }
 
 async function pidsOf({ runFile }: OwnSystem): Promise<Record<string, number | undefined>> {
   const { processes }: RunFile = JSON.parse(await readFile(runFile, 'utf8'))
   return Object.fromEntries(Object.entries(processes).map(([name, { pid }]) => [name, pid]))
+}
+
+function metricsOf({ system }: OwnSystem): Record<string, string> {
+  const found = Object.entries(system.processes).flatMap(([name, { metricsUrl }]) =>
+    metricsUrl === undefined ? [] : [[name, metricsUrl] as const],
+  )
+  return Object.fromEntries(found)
 }
 
 function targetOf({ system }: OwnSystem, secrets: Secrets): FuzzTarget {

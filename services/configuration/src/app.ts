@@ -10,16 +10,16 @@ import { createApp, requireCaller, requireService, type Service } from '@parley/
 import { createServiceCalls } from '@parley/shared/service-calls'
 import { Gauge, Registry } from 'prom-client'
 import type { Config } from './config.ts'
-import { createSpecOrigins } from './credentials/spec-origin.ts'
-import { createKeyedQueue } from './documents/dependencies.ts'
 import { type ConfigurationEvents, connectConfigurationEvents } from './events/configuration-events.ts'
 import { writeHistory } from './history/write-history.ts'
 import { internalRoutes } from './internal/internal-routes.ts'
 import { startDocumentRelay } from './relay/relay.ts'
 import { restRoutes } from './rest-routes.ts'
 import { startSealing } from './sealing/start-sealing.ts'
+import { createSpecReader } from './specs/spec-reader.ts'
 import { type Database, openDatabase } from './store/database.ts'
 import { createIdCounter } from './store/id-counter.ts'
+import { createKeyedQueue } from './store/keyed-queue.ts'
 import { consumeSubmissions } from './tasks/consume-submissions.ts'
 
 /** Connects to the database in the background and wires the configuration service. */
@@ -36,7 +36,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const events = config.AMQP_URL ? await connectConfigurationEvents({ url: config.AMQP_URL, log }) : undefined
   const isReadByEarlier = events?.isReadByEarlier ?? (async () => false)
   const sealing = startSealing({ database, secrets, isReadByEarlier, log })
-  const specs = createSpecOrigins()
+  const specs = createSpecReader()
   const dependencies = {
     database,
     specs,

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { longestTurn } from '@parley/local/testing/longest-turn'
 import { loadStepGraph } from '../src/check/check-steps.ts'
 import type { Finding } from '../src/check/finding.ts'
 import type { Database } from '../src/store/database.ts'
@@ -111,6 +112,32 @@ test('the check finds specs and handlers that cannot be understood', async () =>
     'not_checked actions/7/spec',
     'bad_spec actions/8/spec',
   ])
+})
+
+test('specs are read outside of the event loop, and what costs too much is named with the reason', async () => {
+  const put = putter(12)
+  const bomb = Array.from({ length: 9 }, (_, n) => {
+    const item = n === 0 ? '"lollollol"' : `*b${n - 1}`
+    return `b${n}: &b${n} [${Array(9).fill(item).join(',')}]`
+  })
+  const sound = 'openapi: 3.1.0\npaths: {}\n'
+  await put('actions/1', { ...bodies.actions, spec: sound + bomb.join('\n') })
+  await put('actions/2', { ...bodies.actions, spec: '---\n'.repeat(131_071) })
+  for (const id of [3, 4, 5])
+    await put(`actions/${id}`, { ...bodies.actions, spec: `${sound}x: [${`"${id}", `.repeat(90_000)}]` })
+  let findings: Finding[] = []
+  const longest = await longestTurn(async () => {
+    findings = await check(12)
+  })
+  expect(longest).toBeLessThan(100)
+  // A machine that is full may have no time for all of them.
+  while (findings.some(({ code }) => code === 'not_checked')) findings = await check(12)
+  expect(findings.map(({ _id, code, message }) => [_id, code, message])).toEqual([
+    [1, 'bad_spec', 'expands to more than 100000 nodes'],
+    [2, 'bad_spec', 'there is more than one document'],
+  ])
+  await put('actions/1', { ...bodies.actions, spec: sound })
+  expect((await check(12)).filter(({ _id }) => _id === 1)).toEqual([])
 })
 
 test('the check knows MCP servers and the built-in agents', async () => {

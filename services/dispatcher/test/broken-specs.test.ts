@@ -53,7 +53,12 @@ paths:
       withSchema("{ properties: { x: { pattern: '(' } } }"),
       'has a pattern that RE2, which matches in linear time, does not take: "("',
     ],
-    ['a billion laughs', laughs(30), 'has too many schemas'],
+    ['a billion laughs', laughs(30), 'expands to more than 100000 nodes'],
+    [
+      'very many schemas',
+      withSchema(`{ properties: { ${Array.from({ length: 20_000 }, (_, n) => `k${n}: {}`).join(', ')} } }`),
+      'has too many schemas',
+    ],
     [
       'another media type',
       withSchema('{}').replace('application/json', 'text/csv'),

@@ -1,10 +1,6 @@
-import { once } from 'node:events'
-import { availableParallelism } from 'node:os'
-import { Worker } from 'node:worker_threads'
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { createSpecReader, createTimeBudget } from '../src/channels/functions/spec-reader.ts'
 import type { SpecTask } from '../src/channels/functions/spec-task.ts'
-import { createSpecThread } from '../src/channels/functions/spec-thread.ts'
 
 const TASK_MS = 1_000
 const specs = createSpecReader({ taskMs: TASK_MS })
@@ -64,25 +60,6 @@ describe('specs are read outside of the event loop', () => {
     expect(performance.now() - started).toBeLessThan(900)
   })
 
-  test('a machine that is full makes none too slow', async () => {
-    const long = (name: string) => doubling(1, name, 17)
-    const alone = createSpecThread({ taskMs: 60_000 })
-    const { ms } = await alone.run(long('alone'))
-    await alone.close()
-    const thread = createSpecThread({ taskMs: Math.ceil(2 * ms) })
-    await thread.run(fine(1, 'starts the thread'))
-    const busy = Array.from(
-      { length: 6 * availableParallelism() },
-      () => new Worker('for (;;);', { eval: true }),
-    )
-    await Promise.all(busy.map((worker) => once(worker, 'online')))
-    const started = performance.now()
-    const { end } = await thread.run(long('on a full machine'))
-    const tookMs = performance.now() - started
-    await Promise.all([thread.close(), ...busy.map((worker) => worker.terminate())])
-    expect({ kind: end.kind, isLate: tookMs > 2 * ms }).toEqual({ kind: 'request', isLate: true })
-  })
-
   test('what is asked when it has closed is refused, and what waits then', async () => {
     const closed = createSpecReader()
     const waiting = closed.ask(fine(1, 'x'))
@@ -117,10 +94,112 @@ describe('patterns of a spec are matched in time linear in the text', () => {
   )
 })
 
-describe('workspaces share the threads', () => {
+describe('a spec that costs too much', () => {
+  const counted = 'expands to more than 100000 nodes'
+  /** Steps of nine aliases of the one before, in a place that is taken over as it is. */
+  const bomb = (place: string) => {
+    const steps = Array.from({ length: 9 }, (_, n) => {
+      const item = n === 0 ? '"lollollol"' : `*b${n - 1}`
+      return `b${n}: &b${n} [${Array(9).fill(item).join(',')}]`
+    })
+    return `${steps.join('\n')}\n${specOf(`{ ${place}: *b8 }`)}`
+  }
+
+  test.each(['enum', 'const', 'required', 'type', 'default', 'examples'])(
+    'with a bomb of aliases in %s is refused with a reason, for calls as for tools',
+    async (place) => {
+      const spec = { workspace: 3, key: `3/${place}`, spec: bomb(place) }
+      expect(await specs.ask({ ...spec, kind: 'operations' })).toEqual({ kind: 'bad_spec', reason: counted })
+      expect(await specs.ask({ ...spec, kind: 'tools' })).toEqual({ kind: 'bad_spec', reason: counted })
+      expect(await specs.ask({ ...task(3, place, spec.spec) })).toEqual({ kind: 'bad_spec', reason: counted })
+    },
+  )
+
+  test('is not read again for each message', async () => {
+    const shared = createSpecReader({ taskMs: TASK_MS })
+    const key = '4/again'
+    const ask = (spec: string) => shared.ask({ kind: 'operations', workspace: 4, key, spec })
+    expect(await ask(bomb('enum'))).toEqual({ kind: 'bad_spec', reason: counted })
+    expect(await ask('openapi: 3.1.0\npaths: {}')).toEqual({ kind: 'bad_spec', reason: counted })
+    await shared.close()
+  })
+
+  test('that is known waits for no process', async () => {
+    const shared = createSpecReader({ taskMs: TASK_MS })
+    expect(await shared.ask(endless(5, 'known'))).toEqual({ kind: 'too_slow' })
+    const running = [6, 7].map((workspace) => shared.ask(endless(workspace, 'endless')))
+    const ended: string[] = []
+    const all = Promise.all(running.map((one) => one.then(() => ended.push('running'))))
+    expect(await shared.ask(endless(5, 'known'))).toEqual({ kind: 'too_slow' })
+    expect(ended).toEqual([])
+    await all
+    await shared.close()
+  })
+})
+
+describe('references are written out for models within a bound', () => {
+  const long = 'x'.repeat(200_000)
+  const many = (schema: string, count = 1_900) =>
+    `{ properties: { ${Array.from({ length: count }, (_, n) => `k${n}: ${schema}`).join(', ')} } }`
+  const wide = Array.from({ length: 12 }, (_, n) => {
+    const properties = Array.from({ length: 12 }, (_, m) => `p${m}: { $ref: '#/s/w${n + 1}' }`)
+    return `w${n}: { properties: { ${properties.join(', ')} } }`
+  })
+  test.each([
+    ['a long text in an enum', many("{ $ref: '#/s/e' }"), `e: { enum: ['${long}'] }`],
+    ['a long constant', many("{ $ref: '#/s/e' }"), `e: { const: '${long}' }`],
+    ['a long name', many("{ $ref: '#/s/e' }"), `e: { properties: { '${long}': {} } }`],
+    ['many that are required', many("{ $ref: '#/s/e' }"), `e: { required: [${'name, '.repeat(50_000)}] }`],
+    ['width and depth', "{ $ref: '#/s/w0' }", `${wide.join(', ')}, w12: {}`],
+  ])('%s', async (name, schema, schemas) => {
+    const spec = `${specOf(schema)}s: { ${schemas} }`
+    const answer = await specs.ask({ kind: 'tools', workspace: 8, key: `8/${name}`, spec })
+    expect(answer).toMatchObject({ kind: 'tools', tools: [{ name: 'a' }], left: 0 })
+    expect(JSON.stringify(answer).length).toBeLessThan(70 * 1024)
+  })
+
+  test('names and texts that are referred to again and again make no long result', async () => {
+    const names = Array.from({ length: 50 }, (_, n) => `s${n}`)
+    const alternative = `{ ${names.map((name) => `${name}: []`).join(', ')} }`
+    const security = `security: [${Array(50).fill(alternative).join(', ')}]`
+    const spec = `${specOf('{}').replace('requestBody', `${security}, requestBody`)}
+components: { securitySchemes: { ${names.map((name) => `${name}: { type: apiKey, in: query, name: ${'n'.repeat(8_000)} }`).join(', ')} } }
+`
+    expect(await specs.ask(task(8, 'security', spec))).toEqual({
+      kind: 'bad_spec',
+      reason: 'expands to more than 4 MiB when it is used',
+    })
+  })
+
+  test.each([
+    ['without a value', '', '{a}'.repeat(50_000)],
+    [
+      'with a long value',
+      `, variables: { a: { default: '${'x'.repeat(1_000)}' } }`,
+      `https://x.example/${'{a}'.repeat(2_000)}`,
+    ],
+  ])('variables of a server that stand in it again and again, %s', async (name, variables, url) => {
+    const spec = specOf('{}').replace("'https://x.example'", `'${url}'${variables}`)
+    expect(await specs.ask(task(8, `server ${name}`, spec))).toEqual({
+      kind: 'bad_spec',
+      reason: 'has a server whose URL is longer than 8192 characters',
+    })
+  })
+
+  test('what a reason quotes is cut', async () => {
+    const answer = await specs.ask(task(8, 'reason', specOf(`{ $ref: '#/${'x'.repeat(100_000)}' }`)))
+    expect(answer).toMatchObject({
+      kind: 'bad_spec',
+      reason: expect.stringMatching(/^has a reference to nothing: #\/x+…$/),
+    })
+    expect(JSON.stringify(answer).length).toBeLessThan(1_000)
+  })
+})
+
+describe('workspaces share the processes', () => {
   test('eight specs of one that take for ever delay another one by none of their time', async () => {
     const shared = createSpecReader({ taskMs: TASK_MS })
-    // The threads have started.
+    // The processes have started.
     await Promise.all([1, 2].map((workspace) => shared.ask(fine(workspace, 'first'))))
     const ended: string[] = []
     const ask = (name: string, one: SpecTask) => shared.ask(one).then(() => ended.push(name))
@@ -135,7 +214,7 @@ describe('workspaces share the threads', () => {
 
   test('a spec that was quick before is not delayed by eight workspaces whose specs take for ever', async () => {
     const shared = createSpecReader({ taskMs: TASK_MS })
-    // The first time a thread is new.
+    // The first time a process is new.
     for (let time = 0; time < 2; time++) await shared.ask(fine(9, 'known'))
     const ended: string[] = []
     const ask = (name: string, one: SpecTask) => shared.ask(one).then(() => ended.push(name))
@@ -143,6 +222,31 @@ describe('workspaces share the threads', () => {
     await ask('other', fine(9, 'known'))
     expect(ended).toEqual(['other'])
     const all = Promise.allSettled(hostile)
+    await shared.close()
+    await all
+  })
+
+  test('a spec that is new is not delayed by more than the first time of eight workspaces whose specs take for ever', async () => {
+    const shared = createSpecReader({ taskMs: 60_000, firstMs: 100 })
+    const hostile = Array.from({ length: 8 }, (_, n) => shared.ask(endless(n, 'endless')))
+    const all = Promise.allSettled(hostile)
+    expect(await shared.ask(fine(9, 'new'))).toMatchObject({ kind: 'request' })
+    expect(await shared.ask(fine(10, 'new, while one of those has all of its time'))).toMatchObject({
+      kind: 'request',
+    })
+    await shared.close()
+    await all
+  })
+
+  test('a spec that was quick has no more time for what takes for ever', async () => {
+    const shared = createSpecReader({ taskMs: 60_000, firstMs: 100 })
+    const quick = (workspace: number) => {
+      const { key, spec } = endless(workspace, 'quick at first')
+      return shared.ask({ kind: 'operations', workspace, key, spec })
+    }
+    for (const workspace of [1, 2, 3]) expect(await quick(workspace)).toMatchObject({ kind: 'operations' })
+    const all = Promise.allSettled([1, 2, 3].map((n) => shared.ask(endless(n, 'quick at first'))))
+    expect(await shared.ask(fine(9, 'new'))).toMatchObject({ kind: 'request' })
     await shared.close()
     await all
   })

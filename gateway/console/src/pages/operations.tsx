@@ -1,4 +1,4 @@
-import { load } from 'js-yaml'
+import { ForeignDocumentError, readForeignDocument } from '@parley/shared/foreign-document'
 import { Card, Empty } from '../components/basics.tsx'
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace']
@@ -42,7 +42,7 @@ export function Operations({ document: { specType, spec } }: { document: Record<
 /** Reads what has an `operationId`; says what is wrong with a document that can't be read. */
 export function operationsOf(spec: string): { operations: Operation[]; problem?: string } {
   try {
-    const { paths } = (load(spec) ?? {}) as { paths?: Record<string, Record<string, unknown>> }
+    const { paths } = (readForeignDocument(spec) ?? {}) as { paths?: Record<string, Record<string, unknown>> }
     const operations = Object.entries(paths ?? {}).flatMap(([path, item]) =>
       Object.entries(item ?? {}).flatMap(([method, value]) => {
         const { operationId, summary, description } = (value ?? {}) as Record<string, unknown>
@@ -52,6 +52,8 @@ export function operationsOf(spec: string): { operations: Operation[]; problem?:
     )
     return { operations }
   } catch (error) {
-    return { operations: [], problem: `It can’t be read: ${(error as Error).message.split('\n')[0]}` }
+    const reason =
+      error instanceof ForeignDocumentError ? (error.syntax ?? `it ${error.message}`) : String(error)
+    return { operations: [], problem: `It can’t be read: ${reason}` }
   }
 }

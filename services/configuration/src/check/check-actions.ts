@@ -1,17 +1,12 @@
-import { setImmediate as letOthersRun } from 'node:timers/promises'
-import { load } from 'js-yaml'
+import { MAX_DOCUMENT_CHARACTERS } from '@parley/shared/foreign-document'
 import type { ResourceDocument } from '../store/stored-document.ts'
 import type { Batch, Finding } from './finding.ts'
 
-const MAX_SPEC_CHARACTERS = 512 * 1024
-
 /** Specs that are no OpenAPI 3 document in YAML, and modules that nothing can call. */
-export async function checkActions({ documents }: Batch): Promise<Finding[]> {
+export async function checkActions(batch: Batch): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const action of documents) {
-    await letOthersRun()
-    findings.push(...moduleFindings(action), ...specFindings(action))
-  }
+  for (const action of batch.documents)
+    findings.push(...moduleFindings(action), ...(await specFindings(action, batch)))
   return findings
 }
 
@@ -28,7 +23,10 @@ function moduleFindings({ _id, specType, moduleUrl }: ResourceDocument): Finding
   return [{ code: 'bad_handler', resource: 'actions', _id, path: '/moduleUrl', message }]
 }
 
-function specFindings({ _id, specType, spec }: ResourceDocument): Finding[] {
+async function specFindings(
+  { _id, specType, spec }: ResourceDocument,
+  { workspace, versions, specs, until }: Batch,
+): Promise<Finding[]> {
   const at = { resource: 'actions', _id } as const
   // The server says itself what it offers.
   if (specType === MCP) return []
@@ -37,24 +35,18 @@ function specFindings({ _id, specType, spec }: ResourceDocument): Finding[] {
       { ...at, code: 'bad_spec', path: '/specType', message: 'only openapi3-yaml and mcp are understood' },
     ]
   }
-  if (String(spec).length > MAX_SPEC_CHARACTERS) {
-    const message = `only specs up to ${MAX_SPEC_CHARACTERS} characters are checked`
+  if (String(spec).length > MAX_DOCUMENT_CHARACTERS) {
+    const message = `only specs up to ${MAX_DOCUMENT_CHARACTERS} characters are checked`
     return [{ ...at, code: 'not_checked', path: '/spec', message }]
   }
-  const message = errorInSpec(String(spec))
-  return message === undefined ? [] : [{ ...at, code: 'bad_spec', path: '/spec', message }]
+  const version = versions.get(_id) ?? 0
+  const check = await specs.check({ workspace, _id, version, spec: String(spec) }, until)
+  if (check.kind === 'fine') return []
+  if (check.kind === 'bad') return [{ ...at, code: 'bad_spec', path: '/spec', message: check.message }]
+  return [{ ...at, code: 'not_checked', path: '/spec', message: UNCHECKED[check.kind] }]
 }
 
-function errorInSpec(text: string): string | undefined {
-  let spec: unknown
-  try {
-    spec = load(text)
-  } catch (error) {
-    return error instanceof Error ? error.message.split('\n', 1)[0] : 'is no YAML'
-  }
-  if (typeof spec !== 'object' || spec === null) return 'is no YAML mapping'
-  const { openapi, paths } = spec as { openapi?: unknown; paths?: unknown }
-  if (!/^3(\.|$)/.test(String(openapi))) return 'names no OpenAPI 3 version under openapi'
-  if (typeof paths !== 'object' || paths === null) return 'has no paths'
-  return undefined
+const UNCHECKED = {
+  too_slow: 'it takes too long, or too much memory, to read',
+  not_checked: 'there was no time left; a further check goes on with it',
 }

@@ -39,18 +39,18 @@ const checks: Partial<Record<ResourceName, (batch: Batch) => Finding[] | Promise
 
 /**
  * `GET /rest/check`: what is wrong with the workspace's configuration, as far as the caller may read it. It
- * stops after 500 findings or 3 s, and `next` goes on from there.
+ * stops after 500 findings or 3 s, and `next` goes on from there; specs that were not read by then are `not_checked`.
  */
 export function checkConfiguration({ database, authorizer, secrets, specs }: Dependencies): RequestHandler {
   return async (req, res) => {
     const start = startOf(readQuery(checkQuery, req).after)
     const caller = callerOf(res)
-    const steps = await loadStepGraph(database, caller.workspace._id)
     const until = performance.now() + MAX_MS
     const opened: Batch['opened'] = (doc) => openSecrets(doc, secrets, caller.workspace._id)
+    const steps = await loadStepGraph(database, caller.workspace._id)
     const data: Finding[] = []
     for await (const { batch, next } of batches({ database, authorizer, caller }, start)) {
-      data.push(...(await checkBatch({ ...batch, steps, opened, specs })))
+      data.push(...(await checkBatch({ ...batch, steps, opened, specs, until })))
       const isEnough = data.length >= MAX_FINDINGS || performance.now() > until
       if (isEnough && next !== undefined) return void res.json({ data, next })
     }
@@ -82,8 +82,9 @@ async function* batches({ database, authorizer, caller }: Lookup, start: Start) 
       })
       after = page.end
       const documents = page.documents.map(({ doc }) => doc)
+      const versions = new Map(page.documents.map(({ doc, version }) => [doc._id, version]))
       yield {
-        batch: { database, workspace, definition, documents, visible },
+        batch: { database, workspace, definition, documents, versions, visible },
         next: after && encodeCursor([SORT_TEXT, definition.name, after.id]),
       }
     } while (after)
@@ -110,7 +111,8 @@ export const checkOperation: DescribedOperation = {
   id: 'checkConfiguration',
   tag: 'configuration',
   summary: 'List what is wrong with the configuration',
-  description: 'Up to 500 findings, or what is found in 3 seconds; `next` goes on from there.',
+  description:
+    'Up to 500 findings, or what is found in 3 seconds; `next` goes on from there. Specs that were not read by then are `not_checked`; a further check goes on with them.',
   parameters: [afterParameter],
   response: {
     schema: z.object({ data: z.array(finding), next: z.string().nullable() }).meta({ id: 'FindingPage' }),

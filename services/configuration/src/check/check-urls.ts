@@ -1,4 +1,4 @@
-import { pointerSegment } from '@parley/shared/json-body'
+import { pointerSegment } from '@parley/shared/json-pointer'
 import { mapSecrets } from '@parley/shared/map-secrets'
 import { mapYielding } from '@parley/shared/map-yielding'
 import { MASK } from '@parley/shared/secret-keys'

@@ -1,7 +1,7 @@
 import { safeInteger } from '@parley/shared/json-object'
 import { z } from 'zod'
-import type { Origins } from '../credentials/credential-origins.ts'
 import { RESOURCES, type ResourceDefinition } from '../resources/definition.ts'
+import type { SpecReader } from '../specs/spec-reader.ts'
 import type { Database } from '../store/database.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
 
@@ -38,12 +38,16 @@ export interface Batch {
   workspace: number
   definition: ResourceDefinition
   documents: readonly ResourceDocument[]
+  /** Of each document, by its id. */
+  versions: ReadonlyMap<number, number>
   /** The database's condition for what of the resource the caller may read. */
   visible: Record<string, unknown>
   steps: StepGraph
   /** The document with its secrets opened. */
   opened(doc: ResourceDocument): ResourceDocument
-  specs: Origins['specs']
+  specs: Pick<SpecReader, 'check' | 'originOf'>
+  /** What is not checked by then, in terms of `performance.now()`, is named as such. */
+  until: number
 }
 
 /** How a workspace's steps follow each other. */

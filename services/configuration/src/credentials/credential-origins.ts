@@ -1,11 +1,11 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import { WHATSAPP_API_URL } from '@parley/shared/provider-addresses'
 import { type ResourceDefinition, valueAt } from '../resources/definition.ts'
+import type { SpecReader } from '../specs/spec-reader.ts'
 import type { Database } from '../store/database.ts'
 import { liveDocument, type ResourceDocument } from '../store/stored-document.ts'
 import { isGiven } from './is-given.ts'
 import { CREDENTIALS_CONFIG, isCredentials, modelOrigins } from './model-origins.ts'
-import type { SpecOrigins } from './spec-origin.ts'
 import { assistantsWith, configsOf, type UsedConfig } from './used-configs.ts'
 
 /** Each write of the document writes them all. */
@@ -13,7 +13,7 @@ const MAX_ORIGINS = 100
 
 export interface Origins {
   database: Pick<Database, 'documents'>
-  specs: Pick<SpecOrigins, 'originOf'>
+  specs: Pick<SpecReader, 'originOf'>
 }
 
 type Credentials = Pick<UsedConfig, '_id' | 'name' | 'owner' | 'ownerType'>
@@ -85,7 +85,7 @@ export async function originsOfCredentials(
       ? liveDocument(await database.documents('actions').findOne({ _id: { workspace, id: Number(owner) } }))
           ?.doc
       : undefined
-  const origins = new Set(action && (await actionOrigins(specs, action)))
+  const origins = new Set(action && (await actionOrigins(specs, { workspace, action })))
   for (const assistant of await assistantsWith({ database, workspace }, credentials))
     for (const origin of modelOrigins(name, await configsOf({ database, workspace }, assistant)))
       origins.add(origin)
@@ -94,9 +94,11 @@ export async function originsOfCredentials(
 
 async function actionOrigins(
   specs: Origins['specs'],
-  { specType, moduleUrl, spec }: ResourceDocument,
+  { workspace, action }: { workspace: number; action: ResourceDocument },
 ): Promise<string[]> {
+  const { specType, moduleUrl, spec } = action
   if (specType === 'mcp') return URL.canParse(String(moduleUrl)) ? [new URL(String(moduleUrl)).origin] : []
-  const origin = moduleUrl === 'native:request' ? await specs.originOf(String(spec)) : undefined
+  const origin =
+    moduleUrl === 'native:request' ? await specs.originOf({ workspace, spec: String(spec) }) : undefined
   return origin === undefined ? [] : [origin]
 }

@@ -1,6 +1,6 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Caller } from '@parley/shared/internal-token'
-import { keysOfPointer } from '@parley/shared/json-body'
+import { keysOfPointer } from '@parley/shared/json-pointer'
 import { mapSecrets } from '@parley/shared/map-secrets'
 import { allows } from '@parley/shared/permission/decide'
 import { isSealed, openSecrets, type SecretBox } from '@parley/shared/sealed-value'

@@ -1,5 +1,5 @@
-import { pointerSegment } from '@parley/shared/json-body'
 import type { JsonObject } from '@parley/shared/json-object'
+import { pointerSegment } from '@parley/shared/json-pointer'
 import { isSettled, mapSecrets, type SecretLeaf, type SecretPlace } from '@parley/shared/map-secrets'
 import { alignItems, secretAt } from '@parley/shared/masked-items'
 import { type FieldError, Problem } from '@parley/shared/problem'

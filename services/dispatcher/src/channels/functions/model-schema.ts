@@ -1,9 +1,12 @@
+import { ForeignDocumentError, sizeOf } from '@parley/shared/foreign-document'
 import type { JsonObject } from '@parley/shared/json-object'
 import { isObject, memberOf, pointedAt, type SpecDocument } from './spec-document.ts'
 
 /** The longest schema of one tool, in characters of JSON. */
 export const MAX_SCHEMA_CHARACTERS = 32 * 1024
 const MAX_SCHEMAS = 2_000
+/** As many characters are made of a schema before it is given up. More than it may have: what is beside a reference replaces what that brings. */
+const MAX_MADE = 2 * MAX_SCHEMA_CHARACTERS
 const MAX_DESCRIPTION = 1_024
 const MAX_TEXT = 200
 /** From the most that is said of a schema to the least. */
@@ -28,12 +31,18 @@ export function modelSchema(document: SpecDocument, schema: unknown): JsonObject
   return {}
 }
 
-class TooManySchemas extends Error {}
+class TooMuch extends Error {}
 
 function boundedSchema(document: SpecDocument, schema: unknown, depth: number): JsonObject | undefined {
   let left = MAX_SCHEMAS
+  let room = MAX_MADE
+  // Each schema that is referred to is written out at each place: width and depth multiply.
+  const take = (characters: number) => {
+    room -= characters
+    if (room < 0) throw new TooMuch()
+  }
   const convert = (given: unknown, levels: number, above: readonly string[]): JsonObject => {
-    if (--left < 0) throw new TooManySchemas()
+    if (--left < 0) throw new TooMuch()
     if (given === false) return { not: {} }
     if (!isObject(given)) return {}
     const reference = memberOf(given, '$ref')
@@ -44,6 +53,7 @@ function boundedSchema(document: SpecDocument, schema: unknown, depth: number): 
   }
   const convertMembers = (given: JsonObject, levels: number, above: readonly string[]): JsonObject => {
     const made = scalarMembers(given)
+    take(sizeOf(made, { nodes: Number.POSITIVE_INFINITY, text: room }).text)
     if (levels <= 0) return made
     const inner = (value: unknown) => convert(value, levels - 1, above)
     for (const key of ['items', 'not']) if (isObject(given[key])) made[key] = inner(given[key])
@@ -57,14 +67,17 @@ function boundedSchema(document: SpecDocument, schema: unknown, depth: number): 
     const properties = memberOf(given, 'properties')
     if (isObject(properties))
       made.properties = Object.fromEntries(
-        Object.entries(properties).map(([name, value]) => [name, inner(value)]),
+        Object.entries(properties).map(([name, value]) => {
+          take(name.length)
+          return [name, inner(value)]
+        }),
       )
     return memberOf(given, 'nullable') === true ? { anyOf: [{ type: 'null' }, made] } : made
   }
   try {
     return convert(schema, depth, [])
   } catch (error) {
-    if (error instanceof TooManySchemas) return undefined
+    if (error instanceof TooMuch || error instanceof ForeignDocumentError) return undefined
     throw error
   }
 }

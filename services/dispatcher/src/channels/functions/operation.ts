@@ -1,11 +1,12 @@
 import type { JsonObject } from '@parley/shared/json-object'
-import { withoutTrailingSlashes } from '@parley/shared/server-url'
+import { withoutTrailingSlashes } from '@parley/shared/trailing-slashes'
 import { argumentSchema, type CheckValue, checkBy } from './argument-schema.ts'
 import { type Parameter, parametersOf } from './parameter.ts'
 import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 const MAX_OPERATIONS = 2_000
+const MAX_SERVER_CHARACTERS = 8 * 1024
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 
 /** Where an operation stands in its document. */
@@ -78,9 +79,17 @@ export function serverUrl({ root }: SpecDocument, { operation, item }: FoundOper
   const template = memberOf(server, 'url')
   if (typeof template !== 'string') throw new SpecError('names no server')
   const variables = memberOf(server, 'variables')
-  const text = template.replaceAll(/\{([^{}]*)\}/g, (_whole, name: string) => {
+  let room = MAX_SERVER_CHARACTERS
+  // One variable may stand in it any number of times.
+  const bounded = (text: string) => {
+    room -= text.length
+    if (room < 0)
+      throw new SpecError(`has a server whose URL is longer than ${MAX_SERVER_CHARACTERS} characters`)
+    return text
+  }
+  const text = bounded(template).replaceAll(/\{([^{}]*)\}/g, (_whole, name: string) => {
     const value = memberOf(memberOf(variables, name), 'default')
-    return String(value ?? '')
+    return bounded(isObject(value) || Array.isArray(value) ? '' : String(value ?? ''))
   })
   if (!URL.canParse(text) || !/^https?:/.test(text))
     throw new SpecError('has a server without an http(s) URL')

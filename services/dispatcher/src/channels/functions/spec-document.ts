@@ -1,8 +1,6 @@
+import { ForeignDocumentError, readForeignDocument } from '@parley/shared/foreign-document'
 import type { JsonObject } from '@parley/shared/json-object'
-import { load } from 'js-yaml'
 
-/** Longer specs are not worked with. */
-export const MAX_SPEC_CHARACTERS = 512 * 1024
 const MAX_HOPS = 32
 
 /** An OpenAPI 3 document; what is in it has not been checked. */
@@ -14,20 +12,18 @@ export interface SpecDocument {
 
 /** Parses a spec. Throws {@link SpecError}. */
 export function parseSpec(text: string): SpecDocument {
-  if (text.length > MAX_SPEC_CHARACTERS)
-    throw new SpecError(`is longer than ${MAX_SPEC_CHARACTERS} characters`)
-  const root = parseYaml(text)
+  const root = readDocument(text)
   if (!isObject(root)) throw new SpecError('is no YAML mapping')
   const version = String(memberOf(root, 'openapi'))
   if (!/^3(\.|$)/.test(version)) throw new SpecError('names no OpenAPI 3 version under openapi')
   return { dialect: /^3(\.0|$)/.test(version) ? '3.0' : '2020-12', root }
 }
 
-function parseYaml(text: string): unknown {
+function readDocument(text: string): unknown {
   try {
-    return load(text)
-  } catch {
-    throw new SpecError('is no YAML')
+    return readForeignDocument(text)
+  } catch (error) {
+    throw error instanceof ForeignDocumentError ? new SpecError(error.message) : error
   }
 }
 

@@ -1,23 +1,31 @@
+import { MAX_DOCUMENT_CHARACTERS } from '@parley/shared/foreign-document'
 import { Problem } from '@parley/shared/problem'
+import { createTaskProcess, type TaskEnd, type TaskProcess } from '@parley/shared/task-process/task-process'
 import { LRUCache } from 'lru-cache'
 import { ReadyThreads } from '../../round-robin/ready-threads.ts'
 import type { SpecResult, SpecTask } from './spec-task.ts'
-import { createSpecThread, type SpecThread, type TaskEnd } from './spec-thread.ts'
 
-const THREADS = 3
+const PROCESSES = 3
 const MAX_WAITING = 1_000
 const MAX_WAITING_OF_WORKSPACE = 250
 const TASK_MS = 3_000
+/** What a task may take at first: far more than an ordinary spec does. */
+const FIRST_MS = 500
 /** A spec whose last task took no longer is quick. */
 const QUICK_MS = 250
 const MAX_KNOWN = 10_000
-const SLOW_FOR_MS = 60_000
+const REFUSED_FOR_MS = 60_000
 
 type SpecResponse = SpecResult | { kind: 'too_slow' }
 
-/** Works with specs outside the event loop: they are somebody else's. */
+type SpecProcess = TaskProcess<SpecTask, SpecResult>
+
+/** Works with specs in processes of their own: they are somebody else's. */
 export interface SpecReader {
-  /** `too_slow` after 3 s, and for a minute from then on. Rejects with `unavailable` when 1,000 wait, or 250 of one workspace. */
+  /**
+   * `too_slow` after 3 s or 128 MB, and for a minute from then on; what is said of a spec as a whole holds so long, too.
+   * Rejects with `unavailable` when 1,000 wait, or 250 of one workspace.
+   */
   ask(task: SpecTask): Promise<SpecResponse>
   close(): Promise<void>
 }
@@ -30,9 +38,23 @@ interface QueuedTask {
   reject(error: Error): void
 }
 
-/** Three threads, shared fairly: see {@link FairReader}. */
-export function createSpecReader({ taskMs = TASK_MS }: { taskMs?: number } = {}): SpecReader {
-  return new FairReader(taskMs)
+type QueueName = 'quick' | 'fresh' | 'late'
+
+interface Taken {
+  queued: QueuedTask
+  queue: QueueName
+  end(): void
+}
+
+/** Three processes, shared fairly: see {@link FairReader}. */
+export function createSpecReader({
+  taskMs = TASK_MS,
+  firstMs = FIRST_MS,
+}: {
+  taskMs?: number
+  firstMs?: number
+} = {}): SpecReader {
+  return new FairReader({ taskMs, firstMs })
 }
 
 const limits = (all: number) => {
@@ -42,33 +64,42 @@ const limits = (all: number) => {
 
 /**
  * Round robin by workspace, with one task of a workspace at a time. Specs that were quick before come first and may
- * use every thread; others all but one; those of a workspace that has used up its time (1 s, and 0.1 s more with each
- * second) come last. So a workspace whose specs take for ever delays its own.
+ * use every process; others all but one. What does not end within 500 ms is ended, and begins again behind all others,
+ * with all of its time, as does what a workspace asks that has used up its own (1 s, and 0.1 s more with each second);
+ * one process at most is at that. So workspaces whose specs take for ever delay their own.
  */
 class FairReader implements SpecReader {
   readonly #queues = {
-    quick: new ReadyThreads<QueuedTask>(limits(THREADS)),
-    fresh: new ReadyThreads<QueuedTask>(limits(THREADS - 1)),
-    late: new ReadyThreads<QueuedTask>(limits(THREADS - 1)),
+    quick: new ReadyThreads<QueuedTask>(limits(PROCESSES)),
+    fresh: new ReadyThreads<QueuedTask>(limits(PROCESSES - 1)),
+    late: new ReadyThreads<QueuedTask>(limits(1)),
   }
+  readonly #times: { taskMs: number; firstMs: number }
   readonly #budget = createTimeBudget()
-  readonly #idle: SpecThread[]
-  readonly #all: SpecThread[]
-  readonly #slow = new LRUCache<string, true>({ max: MAX_KNOWN, ttl: SLOW_FOR_MS })
+  readonly #idle: SpecProcess[]
+  readonly #all: SpecProcess[]
+  readonly #slow = new LRUCache<string, true>({ max: MAX_KNOWN, ttl: REFUSED_FOR_MS })
+  readonly #bad = new LRUCache<string, SpecResult>({ max: MAX_KNOWN, ttl: REFUSED_FOR_MS })
   readonly #quick = new LRUCache<string, true>({ max: MAX_KNOWN })
+  /** Specs with a task that took longer than its first time. */
+  readonly #long = new LRUCache<string, true>({ max: MAX_KNOWN })
   readonly #waiting = new Set<QueuedTask>()
   readonly #waitingOf = new Map<number, number>()
   /** Running tasks of specs that were not quick before. */
   #unsure = 0
   #closed = false
 
-  constructor(taskMs: number) {
-    this.#all = Array.from({ length: THREADS }, () => createSpecThread({ taskMs }))
+  constructor(times: { taskMs: number; firstMs: number }) {
+    this.#times = times
+    const module = new URL('./spec-worker.ts', import.meta.url)
+    this.#all = Array.from({ length: PROCESSES }, () => createTaskProcess(module))
     this.#idle = [...this.#all]
   }
 
   ask(task: SpecTask): Promise<SpecResponse> {
     const { workspace } = task
+    const known = this.#refused(task)
+    if (known !== undefined && !this.#closed) return Promise.resolve(known)
     if (
       this.#closed ||
       this.#waiting.size >= MAX_WAITING ||
@@ -79,72 +110,109 @@ class FairReader implements SpecReader {
       const queued = { task, workspace, channel: undefined, resolve, reject }
       this.#waiting.add(queued)
       this.#waitingOf.set(workspace, (this.#waitingOf.get(workspace) ?? 0) + 1)
-      this.#queues[this.#quick.has(task.key) ? 'quick' : 'fresh'].add(queued)
+      this.#queues[this.#queueOf(task)].add(queued)
       this.#start()
     })
+  }
+
+  #queueOf({ key }: SpecTask): QueueName {
+    if (this.#long.has(key)) return 'late'
+    return this.#quick.has(key) ? 'quick' : 'fresh'
   }
 
   async close(): Promise<void> {
     this.#closed = true
     for (const { reject } of this.#waiting) reject(unavailable('The service stops.'))
     this.#waiting.clear()
-    await Promise.all(this.#all.map((thread) => thread.close()))
+    await Promise.all(this.#all.map((one) => one.close()))
   }
 
   #start(): void {
     while (!this.#closed && this.#idle.length > 0) {
       const next = this.#take()
       if (next === undefined) return
-      const { queued, isQuick, end } = next
-      if (this.#slow.has(queued.task.key)) {
+      const { queued, queue, end } = next
+      const known = this.#refused(queued.task)
+      if (known !== undefined) {
         end()
-        this.#respond(queued, { kind: 'too_slow' })
+        this.#respond(queued, known)
         continue
       }
-      const thread = this.#idle.pop()
-      if (thread === undefined) return
-      if (!isQuick) this.#unsure++
-      void this.#work(thread, queued).then(() => {
-        if (!isQuick) this.#unsure--
+      const idle = this.#idle.pop()
+      if (idle === undefined) return
+      if (queue !== 'quick') this.#unsure++
+      void this.#work(idle, next).then(() => {
+        if (queue !== 'quick') this.#unsure--
         end()
-        this.#idle.push(thread)
+        this.#idle.push(idle)
         this.#start()
       })
     }
   }
 
-  #take(): { queued: QueuedTask; isQuick: boolean; end(): void } | undefined {
+  #take(): Taken | undefined {
     const { quick, fresh, late } = this.#queues
     const first = quick.take()
-    if (first !== undefined) return { queued: first.item, isQuick: true, end: first.slot.end }
-    if (this.#unsure >= THREADS - 1) return undefined
+    if (first !== undefined) return { queued: first.item, queue: 'quick', end: first.slot.end }
+    if (this.#unsure >= PROCESSES - 1) return undefined
     for (let next = fresh.take(); next !== undefined; next = fresh.take()) {
       const { item: queued, slot } = next
-      if (!this.#budget.isSpent(queued.workspace)) return { queued, isQuick: false, end: slot.end }
+      if (!this.#budget.isSpent(queued.workspace)) return { queued, queue: 'fresh', end: slot.end }
       slot.end()
       late.add(queued)
     }
     const last = late.take()
-    return last === undefined ? undefined : { queued: last.item, isQuick: false, end: last.slot.end }
+    return last && { queued: last.item, queue: 'late', end: last.slot.end }
   }
 
-  async #work(thread: SpecThread, queued: QueuedTask): Promise<void> {
-    const { end, ms } = await thread.run(queued.task)
-    this.#budget.spend(queued.workspace, ms)
-    if (end.kind === 'too_slow' || ms > QUICK_MS) this.#quick.delete(queued.task.key)
-    else this.#quick.set(queued.task.key, true)
-    if (end.kind === 'too_slow' && !this.#closed) this.#slow.set(queued.task.key, true)
-    this.#respond(queued, end)
+  async #work(idle: SpecProcess, { queued, queue }: Taken): Promise<void> {
+    const { task } = queued
+    const { taskMs, firstMs } = this.#times
+    const end = await idle.run(withoutRest(task), {
+      taskMs: queue === 'late' ? taskMs : Math.min(firstMs, taskMs),
+    })
+    if (end.kind !== 'not_started') this.#budget.spend(queued.workspace, end.ms)
+    if (end.kind === 'done' && end.ms <= QUICK_MS) this.#quick.set(task.key, true)
+    else this.#quick.delete(task.key)
+    if (end.kind === 'killed' && queue !== 'late' && !this.#closed) {
+      this.#long.set(task.key, true)
+      this.#queues.late.add(queued)
+      return
+    }
+    if (end.kind === 'killed' && !this.#closed) this.#slow.set(task.key, true)
+    if (end.kind === 'done' && end.result.kind === 'bad_spec' && isOfWhole(task))
+      this.#bad.set(nameOf(task), end.result)
+    this.#respond(queued, responseTo(end))
   }
 
-  #respond(queued: QueuedTask, end: TaskEnd): void {
+  /** What was found out lately about a spec that can't be worked with. */
+  #refused(task: SpecTask): SpecResponse | undefined {
+    return this.#slow.has(task.key) ? { kind: 'too_slow' } : this.#bad.get(nameOf(task))
+  }
+
+  #respond(queued: QueuedTask, response: SpecResponse | undefined): void {
     if (!this.#waiting.delete(queued)) return
     const left = (this.#waitingOf.get(queued.workspace) ?? 1) - 1
     if (left > 0) this.#waitingOf.set(queued.workspace, left)
     else this.#waitingOf.delete(queued.workspace)
-    if (end.kind === 'not_started') queued.reject(unavailable('Specs can not be read.'))
-    else queued.resolve(end)
+    if (response === undefined) queued.reject(unavailable('Specs can not be read.'))
+    else queued.resolve(response)
   }
+}
+
+/** No more of a spec that is too long than shows that it is: what is sent is serialised. */
+function withoutRest(task: SpecTask): SpecTask {
+  if (task.kind === 'server_tools' || task.spec.length <= MAX_DOCUMENT_CHARACTERS) return task
+  return { ...task, spec: task.spec.slice(0, MAX_DOCUMENT_CHARACTERS + 1) }
+}
+
+const isOfWhole = ({ kind }: SpecTask): boolean => kind === 'operations' || kind === 'tools'
+const nameOf = ({ kind, key }: SpecTask): string => `${kind} ${key}`
+
+/** Undefined when it could not be asked. */
+function responseTo(end: TaskEnd<SpecResult>): SpecResponse | undefined {
+  if (end.kind === 'done') return end.result
+  return end.kind === 'killed' ? { kind: 'too_slow' } : undefined
 }
 
 const unavailable = (detail: string) => new Problem('unavailable', { detail })

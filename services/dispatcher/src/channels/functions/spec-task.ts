@@ -1,7 +1,9 @@
+import { ForeignDocumentError, sizeOf } from '@parley/shared/foreign-document'
 import type { JsonObject } from '@parley/shared/json-object'
 import { parseJson } from '@parley/shared/parse-json'
 import { argumentSchema, checkBy } from './argument-schema.ts'
 import { buildRequest, type CallRequest } from './build-request.ts'
+import { shortened } from './model-schema.ts'
 import { type FoundOperation, type Operation, operationsOf, readOperation, serverUrl } from './operation.ts'
 import { type SecurityScheme, securityOf } from './security.ts'
 import { ArgsError, parseSpec, type SpecDocument, SpecError } from './spec-document.ts'
@@ -47,34 +49,48 @@ export function readSpec(text: string): ReadSpec {
   return { document, found: operationsOf(document), ready: new Map() }
 }
 
-/** Answers a task; `read` gives the parsed spec. */
+const MAX_REASON = 500
+/** Of a result: names and texts of a spec can be referred to any number of times. */
+const RESULT_BOUNDS = { nodes: 500_000, text: 4 * 1024 * 1024 }
+
+/** Answers a task, with 4 MiB at most; `read` gives the parsed spec. */
 export function runSpecTask(task: SpecTask, read: () => ReadSpec): SpecResult {
   try {
-    if (task.kind === 'server_tools')
-      return { kind: 'tools', ...serverTools(parseJson(task.spec) as ListedTool[]) }
-    if (task.kind === 'fits') return fits(task)
-    const spec = read()
-    if (task.kind === 'operations') return { kind: 'operations', ids: [...spec.found.keys()] }
-    const readOnce = (id: string, found: FoundOperation) => {
-      const operation = spec.ready.get(id) ?? readOperation(spec.document, found)
-      spec.ready.set(id, operation)
-      return operation
-    }
-    if (task.kind === 'tools')
-      return { kind: 'tools', ...operationTools(spec.document, spec.found, readOnce) }
-    const found = spec.found.get(task.operationId)
-    if (found === undefined) throw new SpecError('has no such operation')
-    const operation = readOnce(task.operationId, found)
-    const { target, ...request } = buildRequest(operation, parseJson(task.args) as JsonObject)
-    if (!task.native) return { kind: 'fits' }
-    const url = serverUrl(spec.document, found) + target
-    const security = securityOf(spec.document, found, url)
-    return { kind: 'request', request: { ...request, url }, security }
+    const result = resultOf(task, read)
+    sizeOf(result, RESULT_BOUNDS)
+    return result
   } catch (error) {
-    if (error instanceof ArgsError) return { kind: 'bad_args', path: error.path, reason: error.message }
+    const reason = shortened(error instanceof Error ? error.message : '', MAX_REASON)
+    if (error instanceof ArgsError)
+      return { kind: 'bad_args', path: shortened(error.path, MAX_REASON), reason }
+    if (error instanceof SpecError) return { kind: 'bad_spec', reason }
+    if (error instanceof ForeignDocumentError)
+      return { kind: 'bad_spec', reason: 'expands to more than 4 MiB when it is used' }
     // Whatever else a spec sets off is the spec's: a stack overflow, for one.
-    return { kind: 'bad_spec', reason: error instanceof SpecError ? error.message : 'can not be worked with' }
+    return { kind: 'bad_spec', reason: 'can not be worked with' }
   }
+}
+
+function resultOf(task: SpecTask, read: () => ReadSpec): SpecResult {
+  if (task.kind === 'server_tools')
+    return { kind: 'tools', ...serverTools(parseJson(task.spec) as ListedTool[]) }
+  if (task.kind === 'fits') return fits(task)
+  const spec = read()
+  if (task.kind === 'operations') return { kind: 'operations', ids: [...spec.found.keys()] }
+  const readOnce = (id: string, found: FoundOperation) => {
+    const operation = spec.ready.get(id) ?? readOperation(spec.document, found)
+    spec.ready.set(id, operation)
+    return operation
+  }
+  if (task.kind === 'tools') return { kind: 'tools', ...operationTools(spec.document, spec.found, readOnce) }
+  const found = spec.found.get(task.operationId)
+  if (found === undefined) throw new SpecError('has no such operation')
+  const operation = readOnce(task.operationId, found)
+  const { target, ...request } = buildRequest(operation, parseJson(task.args) as JsonObject)
+  if (!task.native) return { kind: 'fits' }
+  const url = serverUrl(spec.document, found) + target
+  const security = securityOf(spec.document, found, url)
+  return { kind: 'request', request: { ...request, url }, security }
 }
 
 function fits({ spec, args }: { spec: string; args: string }): SpecResult {

@@ -1,28 +1,20 @@
+import { sizeOf } from '@parley/shared/foreign-document'
 import { LRUCache } from 'lru-cache'
 import { type ReadSpec, readSpec, runSpecTask, type SpecResult, type SpecTask } from './spec-task.ts'
 
 const MAX_SPECS = 1_000
-const MAX_CHARACTERS = 8 * 1024 * 1024
+/** Of all specs that are cached, some 30 MB. */
+const MAX_NODES = 300_000
 
-const specs = new LRUCache<string, ReadSpec>({ max: MAX_SPECS, maxSize: MAX_CHARACTERS })
+const specs = new LRUCache<string, ReadSpec>({ max: MAX_SPECS, maxSize: MAX_NODES })
 
-/** `used` is the processor time of the thread so far. */
-export interface Worked {
-  result: SpecResult | undefined
-  used: NodeJS.CpuUsage
-}
-
-/** Answers a task in a worker thread; without one it only shows that the thread has started. */
-export default function work(task: SpecTask | undefined): Worked {
-  return { result: task && resultOf(task), used: process.threadCpuUsage() }
-}
-
-function resultOf(task: SpecTask): SpecResult {
+/** Answers a task, in a process that may be killed meanwhile. */
+export default function work(task: SpecTask): SpecResult {
   return runSpecTask(task, () => {
     const known = specs.get(task.key)
     if (known !== undefined) return known
     const spec = readSpec(task.spec)
-    specs.set(task.key, spec, { size: task.spec.length + 1 })
+    specs.set(task.key, spec, { size: sizeOf(spec.document.root).nodes })
     return spec
   })
 }

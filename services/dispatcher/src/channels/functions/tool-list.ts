@@ -26,6 +26,7 @@ export interface ToolList {
 }
 
 const MAX_BROKEN = 20
+const TOO_LONG = 'has an operation whose parameters are too long to be shown'
 
 /** The operations of a document as tools: 128 at most, 512 KiB together; what can't be read is left out. */
 export function operationTools(
@@ -82,8 +83,12 @@ function descriptionOf({ operation, method, path }: FoundOperation): string {
 
 /** One object of what `buildRequest` takes: the parameters, and the members of the body or `body` as a whole. */
 function inputSchemaOf(document: SpecDocument, { parameters, body }: Operation): JsonObject {
+  // Many parameters, each within its own bound.
+  let room = 2 * MAX_SCHEMA_CHARACTERS
   const properties = parameters.map(({ name, schema, description }) => {
     const made = modelSchema(document, schema)
+    room -= name.length + JSON.stringify(made).length
+    if (room < 0) throw new SpecError(TOO_LONG)
     return [name, description === undefined ? made : { ...made, description }] as const
   })
   const required = parameters.filter((one) => one.required).map(({ name }) => name)
@@ -94,9 +99,8 @@ function inputSchemaOf(document: SpecDocument, { parameters, body }: Operation):
     required: [...new Set([...required, ...(ofBody?.required ?? [])])],
     additionalProperties: ofBody?.open ?? false,
   }
-  // Many parameters, each within its own bound.
   if (JSON.stringify(made).length <= 2 * MAX_SCHEMA_CHARACTERS) return made
-  throw new SpecError('has an operation whose parameters are too long to be shown')
+  throw new SpecError(TOO_LONG)
 }
 
 interface BodySchema {

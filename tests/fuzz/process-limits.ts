@@ -1,0 +1,81 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
+
+/** How much memory a process may take beyond what it has when the attacks begin. */
+const MAX_GROWTH_MB = 200
+/** How long its event loop may be late at a time, beyond what the machine makes of this one. */
+const MAX_DELAY_MS = 500
+const LOOK_MS = 1_000
+const RESPONSE_MS = 30_000
+
+/** What a process took while it was watched, at most. */
+export interface ProcessUse {
+  name: string
+  growthMb: number
+  delayMs: number
+}
+
+export const isInsideLimits = ({ growthMb, delayMs }: ProcessUse): boolean =>
+  growthMb <= MAX_GROWTH_MB && delayMs <= MAX_DELAY_MS
+
+/**
+ * Looks at the metrics of processes each second: the resident memory, and the longest delay of the event loop since the
+ * last look. A process that does not say is left out of a look.
+ */
+export async function watchProcesses(
+  metricsUrls: Readonly<Record<string, string>>,
+): Promise<{ stop(): Promise<ProcessUse[]> }> {
+  const watched = Object.entries(metricsUrls).map(([name, url]) => ({
+    url,
+    use: { name, growthMb: 0, delayMs: 0 },
+  }))
+  const own = monitorEventLoopDelay({ resolution: 10 })
+  own.enable()
+  const before = new Map<string, number>()
+  const look = async () => {
+    const found = await Promise.all(watched.map(async ({ url, use }) => ({ use, seen: await read(url) })))
+    const ownMs = own.max / 1e6
+    own.reset()
+    for (const { use, seen } of found) {
+      if (seen === undefined) continue
+      const { megabytes, delayMs } = seen
+      const first = before.get(use.name)
+      before.set(use.name, first ?? megabytes)
+      // The first look has what was before.
+      if (first === undefined) continue
+      use.growthMb = Math.max(use.growthMb, megabytes - first)
+      use.delayMs = Math.max(use.delayMs, delayMs - ownMs)
+    }
+  }
+  await look()
+  const stopping = new AbortController()
+  const looking = (async () => {
+    while (!stopping.signal.aborted) {
+      await pause(LOOK_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
+      await look()
+    }
+  })()
+  return {
+    async stop() {
+      stopping.abort()
+      await looking
+      own.disable()
+      return watched.map(({ use }) => use)
+    },
+  }
+}
+
+async function read(url: string): Promise<{ megabytes: number; delayMs: number } | undefined> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(RESPONSE_MS) })
+    const text = await response.text()
+    const figureOf = (name: string) =>
+      Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN)
+    const bytes = figureOf('process_resident_memory_bytes')
+    const seconds = figureOf('nodejs_eventloop_lag_max_seconds')
+    if (Number.isNaN(bytes)) return undefined
+    return { megabytes: bytes / 1024 / 1024, delayMs: Number.isNaN(seconds) ? 0 : seconds * 1_000 }
+  } catch {
+    return undefined
+  }
+}
