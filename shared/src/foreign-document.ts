@@ -1,4 +1,5 @@
-import { constructFromEvents, EVENT_ID, parseEvents } from 'js-yaml'
+import { constructFromEvents, EVENT_ID, parseEvents, type Schema } from 'js-yaml'
+import { isExactNumber } from './exact-number.ts'
 
 /** Longer texts are not read. */
 export const MAX_DOCUMENT_CHARACTERS = 512 * 1024
@@ -29,23 +30,23 @@ export class ForeignDocumentError extends Error {
 
 /**
  * Reads one YAML or JSON document of somebody else's. The parser keeps what an alias stands for by reference, so the
- * size of what it all expands to is known before anything of it is copied, compared or serialised. Throws
+ * size of what it all expands to is known before anything of it is copied, compared or serialised. `schema` is the parser's own when not given. Throws
  * {@link ForeignDocumentError} for what is no document, is longer than 512 Ki characters, or expands to more than
  * 100,000 nodes, 2 MiB of JSON or 100 levels.
  */
-export function readForeignDocument(text: string): unknown {
+export function readForeignDocument(text: string, schema?: Schema): unknown {
   if (text.length > MAX_DOCUMENT_CHARACTERS)
     throw new ForeignDocumentError(`is longer than ${MAX_DOCUMENT_CHARACTERS} characters`)
-  const document = parse(text)
+  const document = parse(text, schema)
   sizeOf(document)
   return document
 }
 
-function parse(source: string): unknown {
+function parse(source: string, schema: Schema | undefined): unknown {
   try {
     const events = parseEvents(source, { maxDepth: MAX_DEPTH })
     const documents = events.filter(({ type }) => type === EVENT_ID.DOCUMENT).length
-    if (documents === 1) return constructFromEvents(events, { source })[0]
+    if (documents === 1) return constructFromEvents(events, { source, ...(schema && { schema }) })[0]
     const syntax = documents === 0 ? 'the document is empty' : 'there is more than one document'
     throw new ForeignDocumentError('is no YAML', { syntax })
   } catch (error) {
@@ -78,6 +79,7 @@ export function sizeOf(
     return size
   }
   const measure = (given: unknown, above: number): Measured => {
+    if (isExactNumber(given)) return bounded({ nodes: 1, text: given.rawJSON.length, depth: 0 })
     if (typeof given !== 'object' || given === null)
       return bounded({ nodes: 1, text: scalarText(given, bounds.text), depth: 0 })
     const found = known.get(given)

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import express, { type RequestHandler } from 'express'
+import { isExactNumber } from './exact-number.ts'
 import { findJsonError } from './json-error.ts'
 import { pointerSegment } from './json-pointer.ts'
-import { withItsKeys } from './parse-json.ts'
+import { parseExact, withItsKeys } from './parse-json.ts'
 import { type FieldError, Problem } from './problem.ts'
 
 /** How deep objects and arrays may nest. */
@@ -27,6 +28,7 @@ export function jsonBody(options: {
 }): RequestHandler {
   const types = options.types ?? ['application/json']
   const escaped = new WeakMap<IncomingMessage, Buffer>()
+  const long = new WeakMap<IncomingMessage, Buffer>()
   const parse = express.json({
     limit: options.maxBytes,
     strict: false,
@@ -34,6 +36,7 @@ export function jsonBody(options: {
     verify: (req, _res, bytes) => {
       refuseWith((given) => checkBytes(given, options.maxMembers), bytes)
       if (bytes.includes(BACKSLASH)) escaped.set(req, bytes)
+      if (LONG_INTEGER.test(bytes.toString('latin1'))) long.set(req, bytes)
     },
   })
   return (req, res, next) => {
@@ -44,12 +47,16 @@ export function jsonBody(options: {
     parse(req, res, (error?: unknown) => {
       if (error !== undefined) return next(bodyProblem(error))
       const bytes = escaped.get(req)
-      if (bytes !== undefined) req.body = withItsKeys(bytes.toString().replace(/^\ufeff/, ''), req.body)
-      const fieldErrors = unstorable(req.body)
+      if (bytes !== undefined) req.body = withItsKeys(textOf(bytes), req.body)
+      const digits = long.get(req)
+      const rounded = digits === undefined ? [] : roundedIntegers(textOf(digits))
+      const fieldErrors = [...unstorable(req.body), ...rounded]
       next(fieldErrors.length > 0 ? new Problem('validation_failed', { errors: fieldErrors }) : undefined)
     })
   }
 }
+
+const textOf = (bytes: Buffer): string => bytes.toString().replace(/^\ufeff/, '')
 
 function isUtf8Type(contentType = ''): boolean {
   const charset = /;\s*charset="?([\w-]+)/i.exec(contentType)?.[1]
@@ -132,6 +139,33 @@ export function checkBytes(bytes: Buffer, maxMembers = MAX_MEMBERS): void {
 const MAX_FIELD_ERRORS = 20
 
 /**
+ * Lists integers of a JSON text that would be stored as other ones, by JSON Pointer; 20 at most. Fractions are taken as
+ * the doubles that they are the nearest to.
+ */
+export function roundedIntegers(text: string): FieldError[] {
+  return LONG_INTEGER.test(text) ? roundedIn(parseExact(text)) : []
+}
+
+/** As {@link roundedIntegers}, of what was parsed by `parseExact`; `path` is where it stands. */
+export function roundedIn(value: unknown, path = ''): FieldError[] {
+  const fieldErrors: FieldError[] = []
+  visitRounded(value, path, fieldErrors)
+  return fieldErrors
+}
+
+function visitRounded(value: unknown, path: string, fieldErrors: FieldError[]): void {
+  if (typeof value !== 'object' || value === null || fieldErrors.length >= MAX_FIELD_ERRORS) return
+  if (!isExactNumber(value)) {
+    for (const [key, inner] of Object.entries(value))
+      visitRounded(inner, `${path}/${pointerSegment(key)}`, fieldErrors)
+  } else if (INTEGER.test(value.rawJSON)) fieldErrors.push({ path, code: 'number_inexact', message: ROUNDED })
+}
+
+const LONG_INTEGER = /\d{16}/
+const INTEGER = /^-?\d+$/
+const ROUNDED = 'is an integer that would be changed: send it as a text'
+
+/**
  * Lists strings with lone surrogates, keys with NUL or lone surrogates and numbers beyond a double's range, by
  * JSON Pointer; 20 at most.
  */
@@ -147,6 +181,7 @@ function isStorable(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value !== 'object' || value === null) return true
   if (Array.isArray(value)) return value.every(isStorable)
+  if (isExactNumber(value)) return Number.isFinite(Number(value.rawJSON))
   const object = value as Record<string, unknown>
   for (const key of Object.keys(object)) {
     if (key.includes('\0') || !key.isWellFormed() || !isStorable(object[key])) return false
@@ -159,9 +194,8 @@ function visit(value: unknown, path: string, fieldErrors: FieldError[]): void {
   if (typeof value === 'string') {
     if (!value.isWellFormed())
       fieldErrors.push({ path, code: 'lone_surrogate', message: 'has a lone surrogate' })
-  } else if (typeof value === 'number') {
-    if (!Number.isFinite(value))
-      fieldErrors.push({ path, code: 'number_too_large', message: 'is out of range' })
+  } else if (typeof value === 'number' || isExactNumber(value)) {
+    if (!isStorable(value)) fieldErrors.push({ path, code: 'number_too_large', message: 'is out of range' })
   } else if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) visit(value[i], `${path}/${i}`, fieldErrors)
   } else if (typeof value === 'object' && value !== null) {

@@ -1,3 +1,5 @@
+import { exactNumber, mayBeInexact } from './exact-number.ts'
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
@@ -13,6 +15,18 @@ export function parseJson(text: string): unknown {
 export function withItsKeys(text: string, parsed: unknown): unknown {
   return hasEscapedKey(text) ? read(text) : parsed
 }
+
+/**
+ * As {@link parseJson}; a number that a double would print as another one is an {@link ExactNumber}. Recurses, so the
+ * depth is to be bounded before.
+ */
+export function parseExact(text: string): unknown {
+  const parsed: unknown = JSON.parse(text)
+  return mayBeInexact(text) ? read(text, numbersAsWritten) : withItsKeys(text, parsed)
+}
+
+const numbersAsWritten = (token: string): unknown =>
+  /^[-\d]/.test(token) ? exactNumber(token) : JSON.parse(token)
 
 /** Whether a text, which is JSON, has a key with an escape in it. */
 function hasEscapedKey(text: string): boolean {
@@ -42,7 +56,7 @@ function skipBlanks(text: string, from: number): number {
 const SCALAR = /[^\s,\]}]+/y
 
 /** Reads JSON that is known to be well-formed, and not deeper than a caller may nest. */
-function read(text: string): unknown {
+function read(text: string, scalarOf: (token: string) => unknown = JSON.parse): unknown {
   let at = 0
   const next = (): string | undefined => {
     at = skipBlanks(text, at)
@@ -57,7 +71,7 @@ function read(text: string): unknown {
     SCALAR.lastIndex = at
     const [token = ''] = SCALAR.exec(text) ?? []
     at += token.length
-    return JSON.parse(token)
+    return scalarOf(token)
   }
   const items = <T>(close: string, item: () => T): T[] => {
     const found: T[] = []
@@ -83,6 +97,15 @@ function read(text: string): unknown {
     return first === '"' ? string() : scalar()
   }
   return value()
+}
+
+/** As {@link jsonOrUndefined}, by {@link parseExact}. */
+export function exactOrUndefined(text: string): unknown {
+  try {
+    return parseExact(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** What a JSON text says; undefined for what is no JSON. */

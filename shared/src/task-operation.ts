@@ -22,6 +22,10 @@ export const taskOperation = z.object({
   /** Message, turn and call: what comes again under one id is the same operation. */
   id: z.string().min(1).max(2_048),
   channelId: safeInteger,
+  /** The channel's external id; left out by what runs in no channel, and by earlier releases. */
+  channel: z.string().optional(),
+  /** Whether the thread is the first of its name: a task that no channel has used yet is that one's. */
+  isFirst: z.boolean().optional(),
   /** Whose job and configs name the workflows to start. */
   assistantId: safeInteger.nullable(),
   thread: z.string(),

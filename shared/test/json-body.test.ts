@@ -27,6 +27,21 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
+test('an integer that would be changed is refused, with its place; a fraction is the double that it is nearest to', async () => {
+  const refused = await post('{"a": [1, 1917043659912705296], "b": {"c~": -9007199254740993}}')
+  expect([refused.status, refused.problem?.errors]).toEqual([
+    422,
+    ['/a/1', '/b/c~0'].map((path) => ({
+      path,
+      code: 'number_inexact',
+      message: 'is an integer that would be changed: send it as a text',
+    })),
+  ])
+  const taken = '{"a":9007199254740992,"b":"1917043659912705296","c":-9007199254740991,"d":0.1}'
+  expect((await post(taken)).text).toBe(taken)
+  expect((await post('{"d":0.10000000000000001}')).text).toBe('{"d":0.1}')
+})
+
 async function post(body: string | Buffer, headers: Record<string, string> = {}) {
   const response = await fetch(`${server.url}/echo`, {
     method: 'POST',

@@ -24,6 +24,8 @@ const KILLED_UNTIL = 0.97
 const KILLED_FOR_MS = 1_800_000
 /** Of the model's calls those that may be made again because what they brought was lost. */
 const REPEATED_SHARE = 0.03
+/** Of the functions those of which the model reads that they may have been done: what fails, or is killed meanwhile. */
+const UNCERTAIN_SHARE = 0.1
 const MODEL_MS = 100
 const MANY = 1_000_000
 
@@ -127,7 +129,7 @@ export async function runAgents(options: {
   const figures = {
     reconciliation: reconcile(posted, log.received),
     ended: countEnded(log.received, { conversations, unreadable: log.unreadable() }),
-    functions: countCalls(endpoint.calls, places),
+    functions: countCalls({ ...endpoint, results: await store.toolCalls() }, places),
     model: modelCounts(await callsOf(modelSimulatorUrl), await store.modelResults()),
     states: await store.states(),
   }
@@ -160,9 +162,17 @@ export function judge(
       'Texts to people were lost, doubled or out of order.',
     ],
     [states.delivered === planned.messages, 'Not all messages ended delivered.'],
-    [functions.doubled === 0 && functions.changed === 0, 'A function was called under more than one id.'],
+    [functions.doubled === 0, 'A function had its effect twice.'],
+    [functions.changed === 0, 'A function was called under the id of another one.'],
     [functions.overlapping === 0, 'A function was called under one id twice at the same time.'],
-    [functions.once === planned.functions, 'Functions were lost.'],
+    [
+      functions.missing === 0 && functions.once + functions.undone === planned.functions,
+      'Functions were lost.',
+    ],
+    [
+      functions.uncertain < UNCERTAIN_SHARE * planned.functions,
+      `Of ${functions.uncertain} functions it is not known whether they were done.`,
+    ],
     [functions.threadsOutOfOrder === 0, 'Functions were called out of order.'],
     [model.share < REPEATED_SHARE, `${(model.share * 100).toFixed(2)}% of the model's calls were repeated.`],
   ]

@@ -1,8 +1,13 @@
 import type { PlannedMessage } from '@parley/local/demo/demo-plan'
 import type { DispatchWorkspace } from './workspace.ts'
 
-/** The functions of a conversation, one for each step. */
+/**
+ * The functions of a conversation, one for each step: one that may be repeated by its method, one that may not, and one
+ * that takes an `Idempotency-Key`.
+ */
 export const STEPS = ['check', 'book', 'confirm'] as const
+/** Says of a step what a call that was lost does not. */
+export const LOOK_UP = 'lookUp'
 
 /** A step of a conversation: the unit that is counted. */
 export interface Place {
@@ -12,8 +17,8 @@ export interface Place {
 }
 
 /**
- * Conversations of three functions each: in every other one a single message asks for all of them, which takes three
- * turns and a last one; in the others a message asks for each. A message's `sequence` is its last step.
+ * Conversations of three functions each: in every other one a single message asks for all of them, one in each turn; in
+ * the others a message asks for each. A message's `sequence` is its last step, which is looked up in the end.
  */
 export function planConversations(options: { run: string; conversations: number }): PlannedMessage[][] {
   const { run, conversations } = options
@@ -27,7 +32,9 @@ export function planConversations(options: { run: string; conversations: number 
 function planMessage(options: { run: string; thread: number; steps: number[] }): PlannedMessage {
   const { run, thread, steps } = options
   const sequence = steps.at(-1) ?? 0
-  const requests = steps.map((step) => `${STEPS[step]} ${JSON.stringify({ thread, sequence: step })}`)
+  const request = (name: string | undefined, step: number) =>
+    `${name} ${JSON.stringify({ thread, sequence: step })}`
+  const requests = [...steps.map((step) => request(STEPS[step], step)), request(LOOK_UP, sequence)]
   return {
     thread,
     sequence,
@@ -76,8 +83,11 @@ export async function configureAssistant(workspace: DispatchWorkspace, url: stri
 function specOf(url: string): object {
   const properties = { thread: { type: 'integer' }, sequence: { type: 'integer' } }
   const schema = { type: 'object', required: ['thread', 'sequence'], properties }
+  const parameter = (name: string) => ({ name, in: 'query', required: true, schema: { type: 'integer' } })
+  const key = { name: 'Idempotency-Key', in: 'header', schema: { type: 'string' } }
   const operation = (operationId: string) => ({
     operationId,
+    ...(operationId === 'confirm' && { parameters: [key] }),
     requestBody: { required: true, content: { 'application/json': { schema } } },
     responses: { 200: { description: 'Done' } },
   })
@@ -85,6 +95,17 @@ function specOf(url: string): object {
     openapi: '3.0.0',
     info: { title: 'Bookings', version: '1' },
     servers: [{ url }],
-    paths: Object.fromEntries(STEPS.map((name) => [`/${name}`, { post: operation(name) }])),
+    paths: {
+      ...Object.fromEntries(
+        STEPS.map((name) => [`/${name}`, { [name === 'check' ? 'put' : 'post']: operation(name) }]),
+      ),
+      [`/${LOOK_UP}`]: {
+        get: {
+          operationId: LOOK_UP,
+          parameters: ['thread', 'sequence'].map(parameter),
+          responses: { 200: { description: 'What is known of it' } },
+        },
+      },
+    },
   }
 }

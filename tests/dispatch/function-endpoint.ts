@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http'
 import { chance } from '@parley/local/simulator/behaviours'
 import { listen } from '@parley/local/testing/service-under-test'
 import { z } from 'zod'
-import { type Place, receiptOf } from './conversations.ts'
+import { LOOK_UP, type Place, receiptOf, STEPS } from './conversations.ts'
+import type { StoredCall } from './store.ts'
 
 const SEED = 17
 /** Of all calls: those that get 500, and those that are cut before and after they have an effect. */
@@ -25,16 +26,28 @@ export interface FunctionCall extends Place {
 export interface FunctionEndpoint {
   url: string
   readonly calls: readonly FunctionCall[]
+  /** How often each step had its effect, by its place. */
+  readonly ledger: Ledger
   close(): Promise<void>
 }
 
+export type Ledger = ReadonlyMap<string, number>
+
 /**
- * Starts an endpoint that writes down every call. A call whose id it knows gets the same response without a second
- * effect, as our documentation asks of receivers.
+ * Starts an endpoint that writes down every call and every effect. It knows no `Idempotency-Key`, but for the last step,
+ * whose operation takes one; the first step has its effect once however often it is called. What is looked up has none.
  */
 export async function startFunctionEndpoint(): Promise<FunctionEndpoint> {
   const calls: FunctionCall[] = []
-  const statuses = new Map<string, number>()
+  const ledger = new Map<string, number>()
+  const done = new Set<string>()
+  const effect = (id: string, place: Place) => {
+    const name = STEPS[place.sequence]
+    const once = name === 'check' ? keyOf(place) : name === 'confirm' ? id : undefined
+    if (once !== undefined && done.has(once)) return
+    if (once !== undefined) done.add(once)
+    ledger.set(keyOf(place), (ledger.get(keyOf(place)) ?? 0) + 1)
+  }
   const take = (id: string, place: Place, res: ServerResponse) => {
     const call: FunctionCall = { ...place, id, began: Date.now(), ended: Infinity, status: undefined }
     calls.push(call)
@@ -44,13 +57,18 @@ export async function startFunctionEndpoint(): Promise<FunctionEndpoint> {
       if (!res.writableFinished) call.status = undefined
     })
     if (drawn >= REFUSED && drawn < CUT_BEFORE) return res.destroy()
-    const status = statuses.get(id) ?? (drawn < REFUSED ? 500 : 200)
-    statuses.set(id, status)
+    call.status = drawn < REFUSED ? 500 : 200
+    if (call.status === 200) effect(id, place)
     if (drawn >= CUT_BEFORE && drawn < CUT_AFTER) return res.destroy()
-    call.status = status
-    return res.writeHead(status, { 'content-type': 'text/plain' }).end(receiptOf(place))
+    return res.writeHead(call.status, { 'content-type': 'text/plain' }).end(receiptOf(place))
   }
   const { url, close } = await listen((req, res) => {
+    const { pathname, searchParams } = new URL(req.url ?? '', 'http://endpoint')
+    if (pathname === `/${LOOK_UP}`) {
+      const [thread, sequence] = [searchParams.get('thread'), searchParams.get('sequence')].map(Number)
+      const place = argumentsSchema.parse({ thread, sequence })
+      return void res.writeHead(200, { 'content-type': 'text/plain' }).end(receiptOf(place))
+    }
     const chunks: Buffer[] = []
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
     req.on('end', () => {
@@ -58,38 +76,58 @@ export async function startFunctionEndpoint(): Promise<FunctionEndpoint> {
       take(String(req.headers['idempotency-key']), place, res)
     })
   })
-  return { url, calls, close }
+  return { url, calls, ledger, close }
 }
 
 /** What became of the functions, each step of a conversation counted once. */
 export interface FunctionCounts {
-  /** Steps that were called under one id and got a response. */
+  /** Steps whose effect is there once, by the ledger of the endpoint. */
   once: number
-  /** Steps that were called under more than one id: their effect may be there twice. */
+  /** Steps whose effect is there twice. */
   doubled: number
-  /** Steps that were not called, or whose caller never got a response. */
+  /** Steps whose effect is not there, which the model reads as failed or uncertain. */
+  undone: number
+  /** Steps whose model reads nothing of them, or something else than the ledger says. */
   missing: number
+  /** Steps of which the model reads that they may have been done. */
+  uncertain: number
   /** Calls that began while another one of the same id went on. */
   overlapping: number
   /** Ids that came with the arguments of different steps. */
   changed: number
   threadsOutOfOrder: number
-  /** Calls that came again under the id of an earlier one, which has no second effect. */
+  /** Calls that came again under the id of an earlier one. */
   repeated: number
 }
 
-/** Counts the calls, which are in the order in which they came, against the steps that were planned. */
-export function countCalls(calls: readonly FunctionCall[], planned: readonly Place[]): FunctionCounts {
-  const byPlace = Map.groupBy(calls, keyOf)
+/** Counts effects and calls, which are in the order in which they came, against the steps that were planned. */
+export function countCalls(
+  {
+    calls,
+    ledger,
+    results,
+  }: { calls: readonly FunctionCall[]; ledger: Ledger; results: readonly StoredCall[] },
+  planned: readonly Place[],
+): FunctionCounts {
   const byId = Map.groupBy(calls, ({ id }) => id)
-  const idsOf = (place: Place) => new Set(byPlace.get(keyOf(place))?.map(({ id }) => id)).size
-  const gotResponse = (place: Place) =>
-    byPlace.get(keyOf(place))?.some(({ status }) => status !== undefined) === true
-  const missing = planned.filter((place) => !gotResponse(place)).length
+  const known = new Map(
+    results
+      .filter(({ tool }) => tool !== LOOK_UP)
+      .map(({ args, result }) => [keyOf(argumentsSchema.parse(JSON.parse(args))), result]),
+  )
+  const effectsOf = (place: Place) => ledger.get(keyOf(place)) ?? 0
+  const count = (isTrue: (place: Place) => boolean) => planned.filter(isTrue).length
+  const isKnown = (place: Place) => {
+    const result = known.get(keyOf(place))
+    if (result === undefined) return false
+    return result.uncertain === true || (result.state === 'done') === effectsOf(place) > 0
+  }
   return {
-    once: planned.filter((place) => gotResponse(place) && idsOf(place) === 1).length,
-    doubled: planned.filter((place) => idsOf(place) > 1).length,
-    missing,
+    once: count((place) => effectsOf(place) === 1),
+    doubled: count((place) => effectsOf(place) > 1),
+    undone: count((place) => effectsOf(place) === 0 && isKnown(place)),
+    missing: count((place) => !isKnown(place)),
+    uncertain: count((place) => known.get(keyOf(place))?.uncertain === true),
     overlapping: [...byId.values()].reduce((sum, same) => sum + overlapsOf(same), 0),
     changed: [...byId.values()].filter((same) => new Set(same.map(keyOf)).size > 1).length,
     threadsOutOfOrder: threadsOutOfOrder(calls),

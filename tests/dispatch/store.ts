@@ -14,7 +14,16 @@ export interface Store {
   shares(): Promise<number[]>
   /** How many turns are stored, and how many tries to have a model respond failed and were stored. */
   modelResults(): Promise<{ stored: number; failed: number }>
+  /** The calls of tools that models made, with what came of each. */
+  toolCalls(): Promise<StoredCall[]>
   close(): Promise<void>
+}
+
+export interface StoredCall {
+  tool: string
+  /** JSON text. */
+  args: string
+  result?: { state: 'done' | 'failed'; uncertain?: true }
 }
 
 const SELECTION_MS = 5_000
@@ -56,6 +65,14 @@ export async function openStore(mongoUrl: string): Promise<Store> {
         .toArray()
       return { stored: found?.stored ?? 0, failed: found?.failed ?? 0 }
     },
+    toolCalls: () =>
+      messages
+        .aggregate<StoredCall>([
+          { $unwind: '$turns' },
+          { $unwind: '$turns.calls' },
+          { $replaceRoot: { newRoot: '$turns.calls' } },
+        ])
+        .toArray(),
     close: () => client.close(),
   }
 }

@@ -3,6 +3,7 @@ import { countEnded, judge, modelCounts } from './agents.ts'
 import { placeOf, planConversations } from './conversations.ts'
 import { countCalls, type FunctionCall } from './function-endpoint.ts'
 import { busiestSecond, pairsTooFast } from './send-rate.ts'
+import type { StoredCall } from './store.ts'
 
 const at = (...times: number[]) => times.map((time) => ({ at: time }))
 const to = (person: string, ...times: number[]) =>
@@ -40,36 +41,66 @@ describe('the functions of conversations', () => {
     status: 200,
     ...changes,
   })
+  const result = (sequence: number, given: StoredCall['result'] = { state: 'done' }): StoredCall => ({
+    tool: 'book',
+    args: JSON.stringify({ thread: 0, sequence }),
+    ...(given && { result: given }),
+  })
   const whole = {
     once: 2,
-    doubled: 0,
-    missing: 0,
-    overlapping: 0,
-    changed: 0,
-    threadsOutOfOrder: 0,
-    repeated: 0,
+    ...{ doubled: 0, undone: 0, missing: 0, uncertain: 0, overlapping: 0, changed: 0 },
+    ...{ threadsOutOfOrder: 0, repeated: 0 },
   }
+  const effects = (...counts: number[]) => new Map(counts.map((count, at) => [`0:${at}`, count]))
+  const both = [call(0), call(1)]
+  const done = [result(0), result(1)]
+  const uncertain = { state: 'failed', uncertain: true } as const
 
-  test.each<[string, FunctionCall[], object]>([
-    ['once each', [call(0), call(1)], {}],
-    ['refused once', [call(0, { status: 500 }), call(1)], {}],
+  test.each<[string, Parameters<typeof countCalls>[0], object]>([
+    ['once each', { calls: both, ledger: effects(1, 1), results: done }, {}],
+    ['twice', { calls: both, ledger: effects(2, 1), results: done }, { once: 1, doubled: 1 }],
     [
-      'again under the same id',
-      [call(0, { status: undefined }), call(0, { began: 1 }), call(1)],
-      { repeated: 1 },
+      'and not done, as the model reads',
+      { calls: both, ledger: effects(0, 1), results: [result(0, { state: 'failed' }), result(1)] },
+      { once: 1, undone: 1 },
     ],
-    ['under a second id', [call(0), call(0, { id: 'other' }), call(1)], { once: 1, doubled: 1 }],
-    ['without a response ever', [call(0, { status: undefined }), call(1)], { once: 1, missing: 1 }],
-    ['not at all', [call(0)], { once: 1, missing: 1 }],
+    [
+      'and perhaps done, as the model reads',
+      { calls: both, ledger: effects(0, 1), results: [result(0, uncertain), result(1, uncertain)] },
+      { once: 1, undone: 1, uncertain: 2 },
+    ],
+    [
+      'without an effect that is reported',
+      { calls: both, ledger: effects(0, 1), results: done },
+      { once: 1, missing: 1 },
+    ],
+    [
+      'with an effect that is not',
+      { calls: both, ledger: effects(1, 1), results: [result(0, { state: 'failed' }), result(1)] },
+      { missing: 1 },
+    ],
+    ['and not reported', { calls: both, ledger: effects(1, 1), results: [result(0)] }, { missing: 1 }],
     [
       'twice at the same time',
-      [call(0, { ended: 9 }), call(0, { began: 8 }), call(1)],
+      {
+        calls: [call(0, { ended: 9 }), call(0, { began: 8 }), call(1)],
+        ledger: effects(1, 1),
+        results: done,
+      },
       { overlapping: 1, repeated: 1 },
     ],
-    ['with other arguments', [call(0), call(1, { id: 'id-0', began: 5 })], { changed: 1, repeated: 1 }],
-    ['out of order', [call(1), call(0)], { threadsOutOfOrder: 1 }],
-  ])('that are called %s are counted as that', (_name, calls, changes) => {
-    expect(countCalls(calls, planned)).toEqual({ ...whole, ...changes })
+    [
+      'with other arguments',
+      { calls: [call(0), call(1, { id: 'id-0', began: 5 })], ledger: effects(1, 1), results: done },
+      { changed: 1, repeated: 1 },
+    ],
+    [
+      'out of order',
+      { calls: [call(1), call(0)], ledger: effects(1, 1), results: done },
+      { threadsOutOfOrder: 1 },
+    ],
+  ])('that are called %s are counted as that', (_name, given, changes) => {
+    expect(countCalls(given, planned)).toEqual({ ...whole, ...changes })
   })
 })
 
@@ -118,6 +149,8 @@ describe('the verdict on conversations', () => {
   const functions = {
     once: 6,
     doubled: 0,
+    undone: 0,
+    uncertain: 0,
     missing: 0,
     overlapping: 0,
     changed: 0,
@@ -142,10 +175,11 @@ describe('the verdict on conversations', () => {
     ['out of order', { reconciliation: { ...reconciliation, threadsOutOfOrder: 1 } }],
     ['lost, doubled', { ended: { conversations: 2, once: 2, unreadable: 1 } }],
     ['ended delivered', { states: { delivered: 3, dead: 1 } }],
-    ['more than one id', { functions: { ...functions, doubled: 1 } }],
-    ['more than one id', { functions: { ...functions, changed: 1 } }],
+    ['effect twice', { functions: { ...functions, doubled: 1 } }],
+    ['id of another one', { functions: { ...functions, changed: 1 } }],
+    ['not known', { functions: { ...functions, uncertain: 1 } }],
     ['at the same time', { functions: { ...functions, overlapping: 1 } }],
-    ['Functions were lost', { functions: { ...functions, once: 5, missing: 1 } }],
+    ['Functions were lost', { functions: { ...functions, missing: 1 } }],
     ['Functions were called out of order', { functions: { ...functions, threadsOutOfOrder: 1 } }],
     ["3.00% of the model's calls", { model: modelCounts(100, { stored: 95, failed: 2 }) }],
   ])('says "%s"', (part, changes) => {

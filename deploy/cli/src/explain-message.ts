@@ -72,10 +72,11 @@ function attemptEvents(message: Message, attempt: Message['attempts'][number]) {
   // That it was accepted is in the timeline, but for each of several.
   if (outcome === 'accepted')
     return message.sends.length > 1 ? [{ at, text: `${what} was accepted ${took}.`, isTrouble: false }] : []
+  const isFinal = code === 'effect_unknown'
   const text = {
     retryable: `${what} failed with ${code} ${took}; it is tried again.`,
     permanent: `${what} was refused with ${code} ${took}; trying again would not help.`,
-    uncertain: `${what} brought no usable answer (${code}) ${took}: it may have happened, so a status is waited for first.`,
+    uncertain: `${what} brought no usable answer (${code}) ${took}: it may have happened, so ${isFinal ? 'it is not called again by itself' : 'a status is waited for first'}.`,
   }[outcome]
   return [{ at, text: error === undefined ? text : `${text} It said: ${error}`, isTrouble: true }]
 }
@@ -149,7 +150,7 @@ function adviceOn(message: Message, { before, channelExists, now }: Surroundings
         ...repairs(message),
         message.fault === 'caller'
           ? 'Post a corrected message; this one would fail again.'
-          : `Then: ${replay}`,
+          : `${hasUnknownEffect(message) ? 'Where it was not' : 'Then'}: ${replay}`,
       ]
     case 'sent':
       return now.getTime() - Date.parse(message.updatedAt) > 3_600_000
@@ -192,11 +193,17 @@ const REPAIRS: Record<string, string> = {
     'The URL leads into a private network, which is refused unless ALLOWED_PRIVATE_TARGETS lists it.',
   not_reached: 'Look whether the address is right and the other side is up.',
   bad_answer: "The handler's response is not a message: see docs/handlers.md.",
+  effect_unknown: 'Look up with the other side whether the function was done: a replay calls it again.',
   bad_args: "The function's arguments do not fit the action's spec.",
 }
 
-function repairs({ attempts, fault, requestId }: Message): string[] {
-  const code = attempts.findLast(({ outcome }) => outcome !== 'accepted')?.code
+const lastCode = ({ attempts }: Message) => attempts.findLast(({ outcome }) => outcome !== 'accepted')?.code
+
+const hasUnknownEffect = (message: Message): boolean => lastCode(message) === 'effect_unknown'
+
+function repairs(message: Message): string[] {
+  const { fault, requestId } = message
+  const code = lastCode(message)
   const known = code === undefined ? undefined : REPAIRS[code]
   if (known !== undefined) return [known]
   if (fault === 'us') return [`Report it with the request id ${requestId ?? 'of the post'}.`]

@@ -59,9 +59,10 @@ import { readLayout } from './store/layout-record.ts'
 import { createLeaseStore } from './store/lease-store.ts'
 import { RecentlyStored } from './store/recently-stored.ts'
 import { createTraffic } from './store/traffic.ts'
+/** Connects in the background, works this instance's partitions and the provider's statuses, serves the message log. */
+import { createIsFirstOfName } from './thread-log/first-of-name.ts'
 import { createThreadLog } from './thread-log/thread-log.ts'
 
-/** Connects in the background, works this instance's partitions and the provider's statuses, serves the message log. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
   const registry = new Registry()
   const tracing = await createTracing('dispatcher', config)
@@ -253,6 +254,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       app.use('/rest/messages', messageRoutes({ messages, authorizer }))
       app.use('/rest/usage', requireCaller(verifier), usageRoutes({ collections, authorizer }))
       const { agents, channels } = outbound
+      const isFirstOfName = createIsFirstOfName(collections)
       app.use('/rest/threads', requireCaller(verifier))
       app.use(
         '/rest/threads',
@@ -261,6 +263,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
           authorizer,
           channels,
           configuration,
+          isFirstOfName,
           publisher,
           idempotency: createIdempotency({ redis, prefix: 'reply', log }),
           startSession,
@@ -274,7 +277,10 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       )
       const assistant = pathsOf('assistant').map((path) => `/rest/${path}`)
       app.use(assistant, requireCaller(verifier))
-      app.use(assistant, promptRoutes({ authorizer, configuration, messages, channels, agents }))
+      app.use(
+        assistant,
+        promptRoutes({ authorizer, configuration, isFirstOfName, messages, channels, agents }),
+      )
       app.use(assistant, trialRoutes({ authorizer, configuration, agents }))
       app.use('/rest/subscriptions', requireCaller(verifier))
       const { insert } = events

@@ -79,6 +79,7 @@ export function startTools(
     specs,
     readCall: createReadOperationCall({ specs, http, signer }),
     configuration: { post },
+    isFirstOfName: async () => true,
     fetch: globalThis.fetch,
     listMs: options.listMs ?? 1_000,
     listedForMs: 500,

@@ -24,6 +24,17 @@ afterAll(async () => {
 })
 beforeEach(() => endpoint.forget())
 
+/** A channel whose action takes an `Idempotency-Key`. */
+async function configureKeyed(): Promise<void> {
+  const spec = specAt(endpoint.url).replace(
+    'parameters: [',
+    'parameters: [{ name: Idempotency-Key, in: header, schema: { type: string } }, ',
+  )
+  await world.put('actions', 41, action({ spec }))
+  await world.put('assistant', 41, assistant({ actions: [41] }))
+  await world.putChannel(41, channel('keyed', 41))
+}
+
 describe('a function of an answer', () => {
   test('endpoint.calls the operation of an action, in its place among the sends', async () => {
     const template = { name: 'callback', args: { template: 'hello', language: 'en' } }
@@ -108,13 +119,47 @@ describe('a function of an answer', () => {
     endpoint.respond = ({ path }, res) =>
       void res.writeHead(path === '/callback' || endpoint.calls.length > 2 ? 200 : 503).end()
     const template = { args: { template: 'hello', language: 'en' } }
-    await world.post('f-again', message('shop', { functions: [template, refund] }))
+    await configureKeyed()
+    await world.post('f-again', message('keyed', { functions: [template, refund] }))
     await world.message('f-again', 'delivered')
     expect(endpoint.paths()).toEqual(['/callback', '/v1/orders/o%201/refund', '/v1/orders/o%201/refund'])
     expect(endpoint.calls.slice(1).map(({ headers }) => headers['idempotency-key'])).toEqual([
       'f-again:1',
       'f-again:1',
     ])
+  })
+
+  test('that may have been done ends its message, is not called again, and goes on only by a replay of that message', async () => {
+    endpoint.respond = ({ path }, res) =>
+      void (path === '/callback' ? res.writeHead(200).end() : res.destroy())
+    await world.post('f-once', message('shop', { functions: [refund], message: 'done' }, 'once'))
+    const dead = await world.message('f-once', 'dead')
+    expect(dead).toMatchObject({
+      fault: 'channel',
+      reason: expect.stringMatching(/may have been done, and must not be repeated: look up/),
+      attempts: [{ step: 'f-once:0', outcome: 'uncertain', code: 'effect_unknown' }],
+    })
+    const bulk = await world.call('POST', '/rest/messages/replay', { thread: 'once' })
+    expect([bulk.json, endpoint.paths()]).toEqual([{ replayed: 0, more: false }, ['/v1/orders/o%201/refund']])
+    endpoint.forget()
+    await world.call('POST', '/rest/messages/f-once/replay')
+    await world.message('f-once', 'delivered')
+    expect(endpoint.paths()).toEqual(['/v1/orders/o%201/refund', '/callback'])
+  })
+
+  test('is called with the numbers that were posted, or that a handler answered, as they were written', async () => {
+    const args = { order: JSON.rawJSON('"o"'), amount: JSON.rawJSON('1917043659912705296') }
+    await world.post('f-large-number', message('shop', { functions: [{ name: 'refund', args }] }))
+    await world.message('f-large-number', 'delivered')
+    await world.putChannel(6, channel('numbers', 1, { handlerUrl: `${endpoint.url}/handler` }))
+    endpoint.respond = ({ path }, res) => {
+      const answer = JSON.stringify({ answer: { functions: [{ name: 'refund', args }] } })
+      res.writeHead(200).end(path === '/handler' ? answer : '{}')
+    }
+    await world.post('f-handler-number', { ...message('numbers', {}), input: 'hello' })
+    await world.message('f-handler-number', 'delivered')
+    const bodies = endpoint.calls.filter(({ path }) => path.endsWith('/refund')).map(({ text }) => text)
+    expect(bodies).toEqual(['{"amount":1917043659912705296}', '{"amount":1917043659912705296}'])
   })
 
   test('that answers with more than anybody reads has been called', async () => {

@@ -61,7 +61,15 @@ const loading = (
       return active
     },
   }
-  return { load: createLoadAgent({ replica: documentsOf(given), secrets, configuration }), asked }
+  return {
+    load: createLoadAgent({
+      replica: documentsOf(given),
+      secrets,
+      configuration,
+      isFirstOfName: async () => true,
+    }),
+    asked,
+  }
 }
 const found = async (
   given: Parameters<typeof loading>[0],
@@ -98,7 +106,7 @@ describe('an agent', () => {
   test('has the active task of its thread, read fresh, with step, steps and state, secrets masked', async () => {
     const { load, asked } = loading(world(), task)
     const loaded = await load({ channel, type: 'taskManager', thread: 'thread 1' })
-    expect(asked).toEqual(['/internal/workspaces/1/tasks?thread=thread%201'])
+    expect(asked).toEqual(['/internal/workspaces/1/tasks?thread=thread+1'])
     expect(loaded).toMatchObject({
       agent: {
         task: {
@@ -194,12 +202,14 @@ test('what is unavailable is not taken for deleted', async () => {
     replica: { find: unavailable },
     secrets,
     configuration: { get: unavailable },
+    isFirstOfName: async () => true,
   })
   await expect(fails({ channel, type: 'chat', thread: 't' })).rejects.toThrow('unavailable')
   const noTask = createLoadAgent({
     replica: documentsOf(world()),
     secrets,
     configuration: { get: unavailable },
+    isFirstOfName: async () => true,
   })
   await expect(noTask({ channel, type: 'taskManager', thread: 't' })).rejects.toThrow('unavailable')
 })

@@ -261,16 +261,18 @@ describe('a call of a tool of a server', () => {
     })
   })
 
-  test('that may have run is not made again, unless the server says that it may be', async () => {
+  test('that may have run is not made again, unless its server or its action says that it may be', async () => {
     const breaks = (_call: EndpointCall, res: ServerResponse) => void res.destroy()
     expect(await calling(breaks)).toMatchObject({
-      kind: 'answered',
-      result: { state: 'failed', text: expect.stringContaining('may have run or not') },
+      kind: 'uncertain',
+      result: { state: 'failed', uncertain: true, text: expect.stringContaining('may have been done') },
     })
     const idempotent = tool('work', { annotations: { idempotentHint: true } })
     expect(await calling(breaks, { listed: [idempotent], more: { version: 2 } })).toMatchObject({
       kind: 'unreached',
     })
+    const configs = new Map([['settings', { idempotent: true }]])
+    expect(await calling(breaks, { more: { version: 3, configs } })).toMatchObject({ kind: 'unreached' })
   })
 
   test('to a server that can not be reached is tried again', async () => {

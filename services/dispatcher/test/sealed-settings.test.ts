@@ -75,7 +75,10 @@ test.each([true, false])(
     expect(call).toMatchObject({ kind: 'found', action: { moduleUrl: action.moduleUrl, spec: action.spec } })
 
     const configuration = { get: async () => undefined }
-    const load = createLoadAgent({ replica, secrets, configuration: configuration as never })
+    const load = createLoadAgent({
+      ...{ replica, secrets, configuration: configuration as never },
+      isFirstOfName: async () => true,
+    })
     const loaded = await load({ channel: found as never, type: 'functionCall', thread: 't' })
     expect(loaded).toMatchObject({ agent: { actions: [{ moduleUrl: action.moduleUrl, spec: action.spec }] } })
     if (loaded.kind === 'found') expect(loaded.agent.configs.get(model.name)).toEqual(model.value)

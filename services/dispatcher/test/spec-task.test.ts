@@ -70,6 +70,7 @@ describe('a call that fits', () => {
     }
     expect(ask('refund', all)).toEqual({
       kind: 'request',
+      isRepeatable: true,
       request: {
         method: 'POST',
         url:

@@ -212,14 +212,14 @@ describe('a call of an operation', () => {
   })
 
   test('that is refused has failed, with what was answered', async () => {
-    endpoint.respond = (_call, res) => void res.writeHead(503).end('come back later')
+    endpoint.respond = (_call, res) => void res.writeHead(429).end('come back later')
     const outcome = await callTool(await tools.open(agentOf([refunds()])), 'refund', {
       order: 'o',
       amount: 1,
     })
     expect(outcome).toEqual({
       kind: 'answered',
-      result: { state: 'failed', status: 503, text: 'come back later' },
+      result: { state: 'failed', status: 429, text: 'come back later' },
     })
   })
 
@@ -235,10 +235,7 @@ describe('a call of an operation', () => {
     expect(large).toMatchObject({ result: { state: 'done', cut: true, status: 200 } })
   })
 
-  test('that reaches nobody, or breaks off, is tried again; one to a private address is not', async () => {
-    endpoint.respond = (_call, res) => void res.destroy()
-    const toolbox = await tools.open(agentOf([refunds()]))
-    expect((await callTool(toolbox, 'refund', { order: 'o', amount: 1 })).kind).toBe('unreached')
+  test('that reaches nobody is tried again; one to a private address is not', async () => {
     const at = async (url: string, _id: number) =>
       callTool(await tools.open(agentOf([actionOf({ _id, spec: specAt(url) })])), 'refund', {
         order: 'o',

@@ -56,6 +56,29 @@ describe('POST /api/hooks/whatsapp', () => {
     })
   })
 
+  test('echoes and publishes numbers that no double prints, but for those that would be stored as other ones', async () => {
+    await drain()
+    const text = JSON.stringify({ ...message, user: { ctx: { id: 0 } } })
+      .replace('"id":0', '"id":1917043659912705296,"rate":0.1000000000000000055')
+      .replace('"template":"t"', '"order":725653563933458432,"template":"t"')
+    const answer = await post(text)
+    expect([answer.status, answer.text]).toEqual([200, text])
+    const [published] = await drain()
+    expect(published?.delivery.content.toString()).toBe(text)
+    const submit = text.replace('"answer":{', '"answer":{"submit":{"a":[1917043659912705296]},')
+    const refused = await post(submit)
+    expect([refused.status, refused.json.errors]).toEqual([
+      422,
+      [
+        {
+          path: '/answer/submit/a/0',
+          code: 'number_inexact',
+          message: 'is an integer that would be changed: send it as a text',
+        },
+      ],
+    ])
+  })
+
   test('warns at once that the workspace has no channel with this extId, and not once there is one', async () => {
     const extId = 'a-line-that-comes-later'
     const warning = async () => {

@@ -24,7 +24,11 @@ export function ToolCall({ call: { tool, args, result } }: { call: Call }) {
     <details class="tool">
       <summary>
         <code>{tool}</code>
-        {result ? <State of={result.state} /> : <span class="quiet">not called yet</span>}
+        {result ? (
+          <State of={result.uncertain ? 'uncertain' : result.state} />
+        ) : (
+          <span class="quiet">not called yet</span>
+        )}
       </summary>
       <Part name="Arguments" text={typeof args === 'string' ? args : JSON.stringify(args, null, 2)} />
       {result && (

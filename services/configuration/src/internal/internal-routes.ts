@@ -15,12 +15,13 @@ import { findPage } from '../store/find-page.ts'
 import { type LiveDocument, liveDocument } from '../store/stored-document.ts'
 import { findSubscriptions, markSubscription, subscriptionMark } from '../subscriptions/mark-subscription.ts'
 import { applyOperation } from '../tasks/apply-operation.ts'
-import { eraseTasks } from '../tasks/erase-tasks.ts'
+import { eraseTasks, findErasable } from '../tasks/erase-tasks.ts'
 import { findTask } from '../tasks/find-task.ts'
 
 const NEGATIVE = /^-\d{1,16}$/
 const MAX_CHANNELS = 200
 const MAX_CONFIGS = 200
+const MAX_TASKS = 10_000
 const channelQuery = z.object({
   extId: z.string().optional(),
   limit: pageLimit.unwrap().default(MAX_CHANNELS),
@@ -29,7 +30,15 @@ const channelQuery = z.object({
 
 const subscriptionQuery = z.object({ workspace: safeInteger, id: safeInteger })
 const ownerQuery = z.object({ owner: safeInteger, ownerType: z.string() })
-const threadQuery = z.object({ thread: z.string() })
+const threadQuery = z.object({
+  thread: z.string(),
+  channel: z.string().optional(),
+  isFirst: z.stringbool().optional(),
+})
+const erasure = threadQuery.extend({
+  isFirst: z.boolean().optional(),
+  ids: z.array(safeInteger).max(MAX_TASKS).optional(),
+})
 /** 64 KiB of a submission or a value, in which each character may take several bytes. */
 const MAX_OPERATION_BYTES = 512 * 1024
 
@@ -53,6 +62,10 @@ export function internalRoutes(dependencies: Dependencies): Router {
     .route('/workspaces/:workspace/tasks/erase')
     .post(body, tasksErased(dependencies))
     .all(methodNotAllowed('POST'))
+  router
+    .route('/workspaces/:workspace/tasks/of-thread')
+    .get(tasksOfThread({ database }))
+    .all(methodNotAllowed('GET'))
   router.route('/workspaces/:workspace/tasks').get(activeTask({ database })).all(methodNotAllowed('GET'))
   router.route('/workspaces/:workspace/configs').get(ownedConfigs({ database })).all(methodNotAllowed('GET'))
   router.route('/workspaces/:workspace/channels').get(channels({ database })).all(methodNotAllowed('GET'))
@@ -102,12 +115,13 @@ function ownedConfigs({ database }: Needed): RequestHandler<{ workspace: string 
   }
 }
 
-/** `GET …/tasks?thread=`: the active task of a thread, of several the one with the lowest id. */
+/** `GET …/tasks?thread=&channel=&isFirst=`: the active task of a channel's thread, of several the one with the lowest id. */
 function activeTask({ database }: Needed): RequestHandler<{ workspace: string }> {
   return async (req, res) => {
-    const { thread } = readQuery(threadQuery, req)
-    const workspace = workspaceOf(req.params)
-    const found = liveDocument(await findTask(database, { workspace, thread, status: 'active' }))
+    const thread = { workspace: workspaceOf(req.params), ...readQuery(threadQuery, req) }
+    // An earlier release asks without the channel.
+    const isOfAny = thread.channel === undefined
+    const found = liveDocument(await findTask(database, { ...thread, isOfAny, status: 'active' }))
     if (found === undefined) throw new Problem('not_found')
     res.json(stored(found))
   }
@@ -138,11 +152,20 @@ function marks(dependencies: Dependencies): RequestHandler<{ workspace: string; 
   }
 }
 
-/** `POST …/tasks/erase`: empties the context of every task of a thread, for good. */
+/** `GET …/tasks/of-thread`, as above: every task of which something would be erased with the thread; null for a deleted one. */
+function tasksOfThread({ database }: Needed): RequestHandler<{ workspace: string }> {
+  return async (req, res) => {
+    const thread = { workspace: workspaceOf(req.params), ...readQuery(threadQuery, req) }
+    const found = await findErasable(database, thread)
+    res.json({ data: found.map((one) => ({ _id: one._id.id, task: liveDocument(one)?.doc ?? null })) })
+  }
+}
+
+/** `POST …/tasks/erase`: empties the context of these tasks of a thread, for good; of all where an earlier release asks. */
 function tasksErased(dependencies: Dependencies): RequestHandler<{ workspace: string }> {
   return async (req, res) => {
-    const { thread } = validate(threadQuery, req.body)
-    await eraseTasks(dependencies, { workspace: workspaceOf(req.params), thread })
+    const given = validate(erasure, req.body)
+    await eraseTasks(dependencies, { workspace: workspaceOf(req.params), ...given })
     res.json({ erased: true })
   }
 }

@@ -35,6 +35,18 @@ export const task: ResourceDefinition = {
   ],
   lookups: [TASK_LOOKUP],
   appliesMessages: true,
+  own: {
+    shape: {
+      channel: z
+        .string()
+        .optional()
+        .describe('The external id of the channel whose thread it belongs to, once one has used it'),
+    },
+    example: {},
+    // A task that is given to another thread is used by none yet.
+    valuesOf: ({ from, to }) =>
+      from?.channel === undefined || from.extId !== to.extId ? {} : { channel: from.channel },
+  },
   thread: 'extId',
   errorsOfChange: ({ by, from, to }) => {
     // Both have passed the schema.

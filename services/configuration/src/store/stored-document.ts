@@ -128,10 +128,22 @@ export function formerThreadsOf(
 ): FormerThread[] {
   const { stored, doc, erasing } = change
   if (thread === undefined || erasing !== undefined) return []
-  const [before, after] = [liveDocument(stored)?.doc, doc].map((each) => valueAt(each, thread))
+  const [from, to] = [liveDocument(stored)?.doc, doc].map((each) => ({
+    extId: valueAt(each, thread),
+    channel: each?.channel,
+  }))
+  // A channel that takes what none has used goes on with its thread.
+  const isTaken = from?.channel === undefined && from?.extId === to?.extId
+  const before = from && formerThread(from)
   const threads = new Set(stored?.formerThreads)
-  if (typeof before === 'string' && before !== after) threads.add(before)
+  if (before !== undefined && !isTaken && before !== (to && formerThread(to))) threads.add(before)
   return threads.has(ANY_THREAD) || threads.size > MAX_FORMER_THREADS ? [ANY_THREAD] : [...threads]
+}
+
+/** What a thread is known by among former ones: those of channels apart; undefined for none. */
+export function formerThread({ extId, channel }: { extId: unknown; channel: unknown }): string | undefined {
+  if (typeof extId !== 'string') return undefined
+  return typeof channel === 'string' ? `${channel}\0${extId}` : extId
 }
 
 /** The live document in `stored`; undefined when there is none or it is deleted. */

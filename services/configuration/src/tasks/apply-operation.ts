@@ -6,7 +6,7 @@ import { definitions } from '../resources/all-resources.ts'
 import { requireFewSecrets } from '../secrets/seal-fields.ts'
 import { applySubmission, isStopped, objectOr } from './apply-submission.ts'
 import { applyOnce, changeActiveTask, type Needed, startTask } from './change-task.ts'
-import { appliedTask, findTask, readDocument, stepsOf, taskOf } from './find-task.ts'
+import { appliedTask, findTask, readDocument, stepsOf, taskOf, withChannel } from './find-task.ts'
 import { startableWorkflows } from './startable-workflows.ts'
 
 const MAX_SUBMIT_CHARACTERS = 64 * 1024
@@ -23,7 +23,8 @@ const refused = (text: string): Applied => ({ kind: 'refused', text })
  * Applies what an agent does with the task of its thread, once for each id, and says what came of it. What can't be
  * done is `failed` with a reason. Rejects while the database is unavailable.
  */
-export async function applyOperation(needed: Needed, given: Given): Promise<TaskOperationResult> {
+export async function applyOperation(needed: Needed, asked: Given): Promise<TaskOperationResult> {
+  const given = await withChannel(needed.database, asked)
   try {
     const result = await outcomeOf(needed, given)
     return result.kind === 'refused' ? { state: 'failed', text: result.text } : await described(needed, given)
@@ -55,9 +56,8 @@ async function submit(needed: Needed, given: Given, submitted: JsonObject): Prom
   if (JSON.stringify(submitted).length > MAX_SUBMIT_CHARACTERS)
     return refused(`What is submitted is longer than ${MAX_SUBMIT_CHARACTERS} characters of JSON.`)
   requireFewSecrets(submitted)
-  const { workspace, channelId, assistantId, thread, id: messageId } = given
-  const at = new Date().toISOString()
-  const submission = { workspace, messageId, channelId, assistantId, thread, submit: submitted, at }
+  const { operation: _operation, id: messageId, ...scope } = given
+  const submission = { ...scope, messageId, submit: submitted, at: new Date().toISOString() }
   const outcome = await applySubmission(needed, submission)
   if (outcome === 'stopped') return refused(STOPPED)
   return outcome === 'no_task' ? refused('There is no active task, and no workflow to start.') : applied

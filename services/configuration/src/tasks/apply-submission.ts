@@ -4,7 +4,7 @@ import { withoutOwnFields } from '../documents/body.ts'
 import { definitions } from '../resources/all-resources.ts'
 import { liveDocument } from '../store/stored-document.ts'
 import { applyOnce, changeActiveTask, type Needed, startTask } from './change-task.ts'
-import { findTask, firstTask, readDocument } from './find-task.ts'
+import { findTask, firstTask, readDocument, type TaskThread, withChannel } from './find-task.ts'
 
 export type SubmissionOutcome =
   /** The thread's task has it. */
@@ -22,7 +22,8 @@ export type SubmissionOutcome =
  * Applies what an answer submits to the task of its thread, once for each message id. Throws a `Problem` below
  * 500 for what can't be recorded, and whatever the database throws.
  */
-export function applySubmission(needed: Needed, submission: TaskSubmission): Promise<SubmissionOutcome> {
+export async function applySubmission(needed: Needed, submitted: TaskSubmission): Promise<SubmissionOutcome> {
+  const submission = await withChannel(needed.database, submitted)
   return applyOnce(needed, submission, () => submitOnce(needed, submission))
 }
 
@@ -48,10 +49,10 @@ async function submitOnce(
 /** Whether the thread has a task that somebody has stopped. */
 export async function isStopped(
   { database }: Pick<Needed, 'database'>,
-  { workspace, thread }: { workspace: number; thread: string },
+  thread: TaskThread,
 ): Promise<boolean> {
   for (const status of ['pending', 'failed'] as const) {
-    if ((await findTask(database, { workspace, thread, status })) !== null) return true
+    if ((await findTask(database, { ...thread, status })) !== null) return true
   }
   return false
 }

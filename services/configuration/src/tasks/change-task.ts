@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import { Problem } from '@parley/shared/problem'
 import { buildDocument } from '../documents/body.ts'
@@ -5,7 +6,7 @@ import type { Dependencies } from '../documents/dependencies.ts'
 import { task as definition } from '../resources/task.ts'
 import type { Author, LiveDocument, ResourceDocument } from '../store/stored-document.ts'
 import { AlreadyApplied, changeDocument, createDocument, KeyTaken } from '../store/write-document.ts'
-import { isApplied } from './find-task.ts'
+import { isApplied, isOfThread, type TaskThread } from './find-task.ts'
 
 const MAX_ATTEMPTS = 20
 
@@ -18,10 +19,8 @@ class Overtaken extends Error {}
 export type Needed = Pick<Dependencies, 'database' | 'ids' | 'writes' | 'secrets'>
 
 /** What the runtime applies to a task of a thread, once for each `messageId`. */
-export interface Applying {
-  workspace: number
+export interface Applying extends TaskThread {
   messageId: string
-  thread: string
 }
 
 /**
@@ -53,10 +52,10 @@ export function changeActiveTask(
   fieldsOf: (task: JsonObject) => JsonObject | Promise<JsonObject>,
 ): Promise<unknown> {
   const { database, writes } = needed
-  const { workspace, messageId, thread, id } = applying
+  const { workspace, messageId, id } = applying
   const next = async (current: LiveDocument | undefined): Promise<ResourceDocument> => {
     const task = current?.doc
-    if (task?.status !== 'active' || task.extId !== thread) throw new Overtaken()
+    if (task?.status !== 'active' || !isOfThread(task, applying)) throw new Overtaken()
     return built(needed, applying, { id, current: task, fields: await fieldsOf(task) })
   }
   const change = { database, definition, address: { workspace, id }, author: RUNTIME, guard: {}, next }
@@ -74,8 +73,12 @@ export async function startTask(needed: Needed, applying: Applying, fields: Json
 
 function built(
   { secrets }: Needed,
-  { workspace }: Applying,
-  document: { id: number; current: ResourceDocument | undefined; fields: JsonObject },
+  { workspace, channel }: Applying,
+  { fields, ...document }: { id: number; current: ResourceDocument | undefined; fields: JsonObject },
 ): ResourceDocument {
-  return buildDocument({ secrets, definition, workspace, ...document })
+  // From its first use on, the task is the channel's.
+  return buildDocument({
+    ...{ secrets, definition, workspace, ...document },
+    fields: { ...fields, ...defined({ channel }) },
+  })
 }

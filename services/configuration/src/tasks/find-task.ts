@@ -14,22 +14,67 @@ import {
 
 const MAX_MS = 5_000
 
-/** The task of a thread in a status; of several the one with the lowest id. */
-export function findTask(
+/** A thread, which is a channel's. */
+export interface TaskThread {
+  workspace: number
+  thread: string
+  /** The external id of its channel; undefined where it is of none. */
+  channel?: string | undefined
+  /** Whether it is the first of its name: what no channel has used yet is that one's. It is unless said otherwise. */
+  isFirst?: boolean | undefined
+}
+
+/** The task of a thread in a status, one that is its channel's own first; of several the one with the lowest id. */
+export async function findTask(
   database: Pick<Database, 'documents'>,
-  { workspace, thread, status }: { workspace: number; thread: string; status: TaskStatus },
+  { status, isOfAny = false, ...thread }: TaskThread & { status: TaskStatus; isOfAny?: boolean },
 ): Promise<StoredDocument | null> {
   const index = lookupIndex(TASK_LOOKUP)
-  return database.documents('tasks').findOne(
-    {
-      '_id.workspace': workspace,
-      ...LIVE,
-      'keys.status': status,
-      'keys.extId': indexedText(thread),
-      'doc.extId': thread,
-    },
-    { hint: index, sort: index, maxTimeMS: MAX_MS },
-  )
+  const [own = {}, ...unused] = isOfAny ? [] : channelsOf(thread)
+  // Between two look-ups the channel may have taken one.
+  for (const ofChannel of unused.length === 0 ? [own] : [own, ...unused, own]) {
+    const found = await database.documents('tasks').findOne(
+      {
+        '_id.workspace': thread.workspace,
+        ...LIVE,
+        'keys.status': status,
+        'keys.extId': indexedText(thread.thread),
+        'doc.extId': thread.thread,
+        ...ofChannel,
+      },
+      { hint: index, sort: index, maxTimeMS: MAX_MS },
+    )
+    if (found !== null) return found
+  }
+  return null
+}
+
+const OF_NO_CHANNEL = { 'doc.channel': { $exists: false } }
+
+/** The thread that something is applied to; an earlier release names its channel by the id alone. */
+export async function withChannel<T extends TaskThread & { channelId: number }>(
+  database: Documents,
+  given: T,
+): Promise<T> {
+  if (given.channel !== undefined) return given
+  const { workspace, channelId: id } = given
+  const extId = (await readDocument(database, 'channels', { workspace, id }))?.extId
+  return typeof extId === 'string' ? { ...given, channel: extId } : given
+}
+
+/** Filters of the tasks that may be a thread's, the nearest first. */
+export function channelsOf({ channel, isFirst }: Pick<TaskThread, 'channel' | 'isFirst'>): object[] {
+  if (channel === undefined) return [OF_NO_CHANNEL]
+  return [{ 'doc.channel': channel }, ...(isFirst === false ? [] : [OF_NO_CHANNEL])]
+}
+
+/** Whether a task is a thread's, or may become it. */
+export function isOfThread(
+  task: JsonObject,
+  { thread, channel, isFirst }: Pick<TaskThread, 'thread' | 'channel' | 'isFirst'>,
+): boolean {
+  if (task.extId !== thread) return false
+  return task.channel === undefined ? channel === undefined || isFirst !== false : task.channel === channel
 }
 
 /** Whether a submission was recorded before, also in a task that was deleted since. */

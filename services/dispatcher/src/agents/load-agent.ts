@@ -7,6 +7,8 @@ import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-keys'
 import { z } from 'zod'
 import type { Channel } from '../channels/channels.ts'
+import type { IsFirstOfName } from '../thread-log/first-of-name.ts'
+import { activeTask } from './active-task.ts'
 import type { Agent, AgentAction, AgentType } from './agent.ts'
 
 const MAX_ACTIONS = 100
@@ -98,8 +100,9 @@ export function createLoadAgent(options: {
   replica: Pick<Replica, 'find'>
   secrets: Pick<SecretBox, 'open'>
   configuration: Pick<InternalClient, 'get'>
+  isFirstOfName: IsFirstOfName
 }): LoadAgent {
-  const { replica, secrets, configuration } = options
+  const { replica, secrets } = options
   return async ({ channel, type, thread, notBefore = 0, task: given }) => {
     const { workspace } = channel
     const { assistantId } = channel.config
@@ -115,7 +118,9 @@ export function createLoadAgent(options: {
     const isTasked = type === 'taskManager'
     const activeOrGiven = async () =>
       taskSchema.safeParse(
-        given === undefined ? await activeTask(configuration, { workspace, thread }) : given,
+        given === undefined
+          ? await activeTask(options, { workspace, channel: channel.extId, thread })
+          : given,
       )
     const task = isTasked ? (await activeOrGiven()).data : undefined
     const step = task && (await read.one('steps', task.currentStep, stepSchema))
@@ -209,13 +214,6 @@ async function actionsOf(
     }),
   )
   return actions.filter((action) => action !== undefined)
-}
-
-async function activeTask(
-  configuration: Pick<InternalClient, 'get'>,
-  { workspace, thread }: { workspace: number; thread: string },
-): Promise<unknown> {
-  return configuration.get(`/internal/workspaces/${workspace}/tasks?thread=${encodeURIComponent(thread)}`)
 }
 
 /** A task whose workflow was deleted says so: what is submitted next cancels it. */

@@ -1,5 +1,6 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import type { Channel } from '../channels/channels.ts'
+import type { MayLeave } from '../channels/http/http-client.ts'
 import type { PersonalContent } from '../message/message-record.ts'
 import type { ToolCall, ToolResult, ToolSource } from '../message/turn.ts'
 import type { Agent } from './agent.ts'
@@ -31,15 +32,20 @@ export type OpenedTool =
       url?: string
       /** Whether it may be made again when it may have run; it may unless said otherwise. */
       isRepeatable?: boolean
-      /** One attempt within 12 s, with `id` as the idempotency key. Never rejects. */
-      deliver(id: string): Promise<ToolOutcome>
+      /**
+       * One attempt within 12 s, with `id` as the idempotency key. Where `mayLeave` is asked and says no, nothing has
+       * left. Never rejects.
+       */
+      deliver(id: string, mayLeave?: MayLeave): Promise<ToolOutcome>
     }
   | { kind: 'invalid'; reason: string }
 
 export type ToolOutcome =
   | { kind: 'answered'; result: ToolResult }
-  /** It could not be reached; tried again for 30 s at most. */
+  /** It was not done, or may be done again; tried again for 30 s at most. */
   | { kind: 'unreached'; reason: string }
+  /** It may have been done, and may not be done again. */
+  | { kind: 'uncertain'; reason: string; result: ToolResult }
 
 /** Makes the toolbox of an agent. Rejects with `unavailable`. */
 export type OpenToolbox = (call: {

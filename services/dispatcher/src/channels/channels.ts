@@ -25,6 +25,8 @@ export type Channel = Pick<
   workspace: number
   /** Why its access token is left out of `config`: it was stored for another `apiUrl`. */
   tokenWithheld?: string
+  /** What messages name it by; a trial is of no channel. */
+  extId?: string
 }
 
 export interface Channels {
@@ -52,7 +54,7 @@ export function createChannels(options: {
       if (found === undefined) return undefined
       const opened = openSecrets(channelSchema.parse(found), secrets, workspace)
       const { _id, hook, callback, handlerUrl, config, origins } = opened
-      const channel = { _id, hook, callback, handlerUrl, workspace, ...boundConfig(config, origins) }
+      const channel = { _id, hook, callback, handlerUrl, workspace, extId, ...boundConfig(config, origins) }
       chosen.set(documents, channel)
       return channel
     },

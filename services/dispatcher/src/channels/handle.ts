@@ -1,8 +1,8 @@
 import { AGENT_TYPES } from '@parley/shared/agent-types'
 import { channelNumber } from '@parley/shared/channel-settings'
-import { checkBytes, MAX_DEPTH } from '@parley/shared/json-body'
+import { checkBytes, MAX_DEPTH, roundedIn } from '@parley/shared/json-body'
 import { MAX_FUNCTIONS, threadOf, type WebhookMessage, webhookMessage } from '@parley/shared/message'
-import { parseJson } from '@parley/shared/parse-json'
+import { parseExact } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { Outcome } from '../message/outcome.ts'
@@ -131,8 +131,8 @@ function messageIn(body: string): Handled {
   try {
     // Before anything recurses.
     checkBytes(Buffer.from(body))
-    const message = webhookMessage.safeParse(wholeMessage(parseJson(body)))
-    if (message.success) return { kind: 'answer', answer: message.data.answer }
+    const message = webhookMessage.safeParse(wholeMessage(parseExact(body)))
+    if (message.success) return unlessRounded(message.data.answer)
     const [issue] = message.error.issues
     const path = issue?.path.join('/') ?? ''
     if (issue?.code === 'too_big')
@@ -145,6 +145,13 @@ function messageIn(body: string): Handled {
       return permanent('bad_answer', `The handler's answer is too large. ${error.message}`)
     return permanent('bad_answer', "The handler's answer is not JSON.")
   }
+}
+
+/** What is submitted is stored, in the end, where numbers are doubles. */
+function unlessRounded(answer: Answer): Handled {
+  const [rounded] = roundedIn(answer.submit, '/answer/submit')
+  if (rounded === undefined) return { kind: 'answer', answer }
+  return permanent('bad_answer', `The handler's answer: ${rounded.path} ${rounded.message}.`)
 }
 
 /** An answer alone, or its text alone, is an answer to the message that was sent. */

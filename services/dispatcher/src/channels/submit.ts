@@ -5,6 +5,7 @@ import { SUBMISSIONS_EXCHANGE, TASKS_QUEUE } from '@parley/shared/messaging/topo
 import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
 import { currentTrace } from '@parley/shared/tracing'
 import type { MessageRecord } from '../message/message-record.ts'
+import type { IsFirstOfName } from '../thread-log/first-of-name.ts'
 import type { Channel } from './channels.ts'
 
 /**
@@ -12,18 +13,20 @@ import type { Channel } from './channels.ts'
  * rejects with `unavailable`. What is handed over twice counts once, by the message's id.
  */
 export type Submit = (options: {
-  record: Pick<MessageRecord, '_id' | 'workspace' | 'thread'>
+  record: Pick<MessageRecord, '_id' | 'workspace' | 'channel' | 'thread'>
   channel: Channel
   submit: JsonObject
 }) => Promise<void>
 
-export function createSubmit(publisher: Pick<Publisher, 'publish'>): Submit {
-  return ({ record, channel, submit }) => {
+export function createSubmit(publisher: Pick<Publisher, 'publish'>, isFirstOfName: IsFirstOfName): Submit {
+  return async ({ record, channel, submit }) => {
     const { assistantId } = channel.config
     const body: TaskSubmission = {
       workspace: record.workspace,
       messageId: record._id,
       channelId: channel._id,
+      channel: record.channel,
+      isFirst: await isFirstOfName(record),
       assistantId: typeof assistantId === 'number' ? assistantId : null,
       thread: record.thread,
       submit,

@@ -1,9 +1,11 @@
 import type { OpenedTool, Toolbox, ToolOutcome } from '../agents/toolbox.ts'
+import { whyNotRepeated } from '../agents/tools/repeated-call.ts'
 import { agentTypeOf } from '../agents/turns/agents.ts'
-import { failedCall } from '../message/call-result.ts'
-import type { Outcome } from '../message/outcome.ts'
+import type { MayLeave } from '../channels/http/http-client.ts'
+import { failedCall, uncertainCall } from '../message/call-result.ts'
+import { effectUnknown, type Outcome } from '../message/outcome.ts'
 import { carried, ranAgainAt, withSend } from '../message/progress.ts'
-import { MAY_HAVE_RUN, type ToolCall } from '../message/turn.ts'
+import type { ToolCall } from '../message/turn.ts'
 import { callSettled, handOffSettled } from '../message/turn-progress.ts'
 import type { MessageRun } from './message-run.ts'
 import { type NextSend, sendBy, sendNext } from './send.ts'
@@ -24,6 +26,8 @@ export function createMakeCall(
   return async (next) => {
     const { turn = -1, call: position = -1 } = next.send.of ?? {}
     const call = run.record.turns?.[turn]?.calls[position]
+    const repeated = next.send.state === 'pending' && call && whyNotRepeated(run.record.turns ?? [], call)
+    if (repeated) return settleFailedCall(run, next, repeated)
     const opened = await run.calling(async () => {
       toolbox ??= openToolbox(run, found)
       return openCall(await toolbox, call)
@@ -37,7 +41,7 @@ export function createMakeCall(
         return handOff(run, found, { ...next, reason: opened.reason })
       case 'call': {
         const { url, isRepeatable = true } = opened
-        const deliver = async () => outcomeOf(await opened.deliver(next.send.id))
+        const deliver = async (mayLeave: MayLeave) => outcomeOf(await opened.deliver(next.send.id, mayLeave))
         return sendBy(run, { reports: false, isRepeatable, url, call: 'result', deliver }, next)
       }
     }
@@ -67,8 +71,8 @@ async function settleFailedCall(
   reason: string,
 ): Promise<StepResult> {
   // Whoever claimed it found it there, and may have made it.
-  const text = send.state === 'claimed' ? `${MAY_HAVE_RUN} ${reason}` : reason
-  await run.message.commitMerged((record) => callSettled(record, { index, ...failedCall(text) }))
+  const given = send.state === 'claimed' ? uncertainCall(reason) : failedCall(reason)
+  await run.message.commitMerged((record) => callSettled(record, { index, ...given }))
   return { kind: 'next' }
 }
 
@@ -117,5 +121,10 @@ async function handOff(
 
 function outcomeOf(outcome: ToolOutcome): Outcome {
   if (outcome.kind === 'answered') return { kind: 'accepted', delivered: true, result: outcome.result }
+  if (outcome.kind === 'uncertain') return effectUnknownOf(outcome)
   return { kind: 'retryable', code: 'not_reached', fault: 'channel', reason: outcome.reason }
+}
+
+function effectUnknownOf({ reason, result }: Extract<ToolOutcome, { kind: 'uncertain' }>): Outcome {
+  return { ...effectUnknown({ reason, hasResponse: result.status !== undefined }), result }
 }

@@ -128,11 +128,11 @@ export interface DeliveryRoute {
   /** Whether the other side reports later what became of it. */
   reports: boolean
   /** Whether it may be made again when it may have happened and nobody reports; it may unless said otherwise. */
-  isRepeatable?: boolean
+  isRepeatable?: boolean | undefined
   /** What it counts against, where the other side allows only so many. */
   keys?: RateKeys | undefined
   /** What it calls; undefined where that can't be said. */
-  url: string | undefined
+  url?: string | undefined
   /** Where a model made it: what it is given of it. */
   call?: CallKind
   /** Makes one attempt. Nothing leaves where `mayLeave` says no once the connection is there. */
@@ -156,7 +156,7 @@ export function routeOf(
   const { id, of, messageId, content } = send
   const call = { channel, messageId, message, id }
   if (content.kind === 'function')
-    return functions.open({ ...call, content }).then(({ url, deliver }) => ({ reports: false, url, deliver }))
+    return functions.open({ ...call, content }).then((attempt) => ({ reports: false, ...attempt }))
   const callback = callbacks[channel.callback]
   const keys = callback.rateKeys?.(channel, message)
   const deliver = (mayLeave: MayLeave) => callback.deliver({ ...call, content, mayLeave })

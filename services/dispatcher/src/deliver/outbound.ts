@@ -26,6 +26,7 @@ import { createEndpoints } from '../channels/endpoints/endpoints.ts'
 import { createCredentialsOf } from '../channels/functions/credentials.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
 import { createFunctions } from '../channels/functions/functions.ts'
+import { createIsIdempotentAction } from '../channels/functions/idempotent-action.ts'
 import { createReadOperationCall } from '../channels/functions/operation-call.ts'
 import { createSpecReader } from '../channels/functions/spec-reader.ts'
 import { createHandOffCallback } from '../channels/hand-off.ts'
@@ -44,6 +45,7 @@ import type { MessageRecord } from '../message/message-record.ts'
 import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Traffic } from '../store/traffic.ts'
+import { createIsFirstOfName } from '../thread-log/first-of-name.ts'
 import { createIsOutsideWindow } from '../thread-log/service-window.ts'
 import { createIsWithPerson, giveToPerson } from '../thread-log/take-over.ts'
 import type { StatusArrival } from './claim.ts'
@@ -102,7 +104,8 @@ export function createOutbound(options: {
     maxSockets: MAX_CALLS,
   })
   const { fetch } = guarded
-  const loadAgent = createLoadAgent({ replica, secrets, configuration })
+  const isFirstOfName = createIsFirstOfName(collections)
+  const loadAgent = createLoadAgent({ replica, secrets, configuration, isFirstOfName })
   const deployment = deploymentChoice(config)
   const usage = createUsage({
     ...{ collections, metrics, log, now: Date.now },
@@ -114,7 +117,7 @@ export function createOutbound(options: {
   const model = createModelClient({ fetch })
   const agents = createAgents({
     loadAgent,
-    openToolbox: createOpenToolbox({ specs, readCall, configuration, fetch }),
+    openToolbox: createOpenToolbox({ specs, readCall, configuration, isFirstOfName, fetch }),
     choicesOf: (agent) => choicesOf(agent, deployment),
     promptOf: (parts) => promptOf({ ...parts, timeZone: timeZoneOf(parts.channel) }),
     model,
@@ -156,8 +159,9 @@ export function createOutbound(options: {
       findAction: createFindAction({ replica, secrets, specs }),
       readCall,
       credentialsOf: createCredentialsOf({ replica, secrets }),
+      isIdempotentAction: createIsIdempotentAction(replica),
     }),
-    submit: createSubmit(publisher),
+    submit: createSubmit(publisher, isFirstOfName),
     sendRateLimit: createSendRateLimit(redis, log),
     uncertainWindow: config.UNCERTAIN_WINDOW_SECONDS * 1_000,
     retentionMs: retentionOf(config),

@@ -1,5 +1,5 @@
 import type { WebhookMessage } from '@parley/shared/message'
-import { parseJson } from '@parley/shared/parse-json'
+import { parseExact } from '@parley/shared/parse-json'
 import { type Agents, agentTypeOf } from '../agents/turns/agents.ts'
 import type { Callback } from '../channels/callback.ts'
 import type { Channel, Channels } from '../channels/channels.ts'
@@ -79,7 +79,7 @@ export async function prepare(run: RunToPrepare): Promise<Prepared> {
   const needs = { notBefore: ranAgainAt(record) }
   const channel = await channels.find(record.workspace, record.channel, needs)
   if (channel === undefined) return withoutChannel(record, now())
-  const message = parseJson(record.body) as WebhookMessage
+  const message = parseExact(record.body) as WebhookMessage
   // An answer would go to the one who wrote it, privately.
   if (record.source === 'meta' && isGroupMessage(message)) return { kind: 'end', end: GROUP_MESSAGE }
   if (record.turns !== undefined && agents !== undefined) return { kind: 'agent', agents, channel, message }
@@ -88,7 +88,7 @@ export async function prepare(run: RunToPrepare): Promise<Prepared> {
   if (record.state !== 'received') {
     const { sends, answer } = record
     const handledMessage =
-      answer === undefined ? message : { ...message, answer: parseJson(answer) as WebhookMessage['answer'] }
+      answer === undefined ? message : { ...message, answer: parseExact(answer) as WebhookMessage['answer'] }
     return checked({ channel, message: handledMessage, sends }, run, needs)
   }
   if (hasAnswer(message.answer)) return planned({ channel, message }, run, needs)

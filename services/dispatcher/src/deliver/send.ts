@@ -5,7 +5,13 @@ import type { MayLeave } from '../channels/http/http-client.ts'
 import type { RateKeys } from '../channels/send-rate-limit/local-rate.ts'
 import { CALL_FOR_MS, failedCall, hasBegun, isToSystem, triedSince } from '../message/call-result.ts'
 import type { Send } from '../message/message-record.ts'
-import { INTERRUPTED, OUTSIDE_SERVICE_WINDOW, type Outcome, SUBMITTED } from '../message/outcome.ts'
+import {
+  INTERRUPTED,
+  INTERRUPTED_FUNCTION,
+  OUTSIDE_SERVICE_WINDOW,
+  type Outcome,
+  SUBMITTED,
+} from '../message/outcome.ts'
 import { attemptOf, claimed } from '../message/progress.ts'
 import { callSettled, handOffSettled, INTERRUPTED_CALL } from '../message/turn-progress.ts'
 import { claimOf, SEND_DEADLINE_MS } from './claim.ts'
@@ -66,7 +72,8 @@ async function submitTask(
   // A handler asked again may submit something else.
   if (run.record.answer !== undefined) await run.storeAnswer()
   try {
-    if (!run.leased.isLeased()) throw new Superseded()
+    // Which thread is the first of its name is known of what is stored.
+    if (!(await run.leased.ensureStored(run.record)) || !run.leased.isLeased()) throw new Superseded()
     await submit({ record: run.record, channel, submit: message.answer.submit ?? {} })
   } catch (error) {
     if (!isUnavailable(error)) throw error
@@ -110,9 +117,9 @@ function waitForStatus(
   })
   if (claim.kind === 'free') return undefined
   if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
-  return isRepeatable
-    ? settleInterrupted(run, { index, reports, call })
-    : settleInterruptedCall(run, { index, send })
+  if (isRepeatable) return settleInterrupted(run, { index, reports, call })
+  if (call === 'result') return settleInterruptedCall(run, { index, send })
+  return settleSend(run, { index, reports, outcome: INTERRUPTED_FUNCTION, ms: 0 })
 }
 
 /** It may have happened: what its status says is read before it is made again. */

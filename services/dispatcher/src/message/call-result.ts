@@ -2,7 +2,7 @@ import type { Attempt, MessageRecord, Send, SendState } from './message-record.t
 import { INTERRUPTED, type Outcome } from './outcome.ts'
 import { ranAgainAt } from './progress.ts'
 import type { Settlement } from './settle.ts'
-import type { ToolResult } from './turn.ts'
+import { MAY_HAVE_RUN, type ToolResult } from './turn.ts'
 
 /** A call that does not come through is tried for so long, in milliseconds; then the model decides what follows. */
 export const CALL_FOR_MS = 30_000
@@ -35,7 +35,15 @@ export function givenAfter(attempted: {
   const { outcome, settlement, triedFor } = attempted
   if (outcome.kind === 'accepted') return accepted(outcome)
   const isOver = settlement.kind === 'retry' && triedFor + settlement.delay > CALL_FOR_MS
-  return settlement.kind === 'dead' || isOver ? failedCall(outcome.reason) : undefined
+  if (settlement.kind !== 'dead' && !isOver) return undefined
+  const result = outcome.kind === 'uncertain' ? outcome.result : undefined
+  return result === undefined ? failedCall(outcome.reason) : { result, state: 'failed' }
+}
+
+/** A call that may have been done, and is not made again. */
+export function uncertainCall(reason: string): GivenResult {
+  const result: ToolResult = { state: 'failed', text: `${MAY_HAVE_RUN} ${reason}`, uncertain: true }
+  return { result, state: 'failed' }
 }
 
 export function failedCall(reason: string): GivenResult {

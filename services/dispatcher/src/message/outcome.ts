@@ -1,5 +1,5 @@
 import type { Fault } from './message-record.ts'
-import type { ToolResult } from './turn.ts'
+import { MAY_HAVE_RUN, type ToolResult } from './turn.ts'
 
 /** What came of one attempt at a handler or a send; `error` is what the other side said of it, fit to be shown. */
 export type Outcome =
@@ -17,7 +17,19 @@ export type Outcome =
   /** It did not happen, and trying again would not change that. */
   | { kind: 'permanent'; code: string; fault: Fault; reason: string; error?: string }
   /** It left, and no answer came: it may or may not have happened. */
-  | { kind: 'uncertain'; code: string; fault: Fault; reason: string; error?: string }
+  | {
+      kind: 'uncertain'
+      code: string
+      fault: Fault
+      reason: string
+      error?: string
+      /** It is not made again by itself, since it might have its effect twice. */
+      isFinal?: true
+      /** There was an answer, which left it open. */
+      hasResponse?: boolean
+      /** What the model is given, where one called a tool. */
+      result?: ToolResult
+    }
 
 /** A claim whose outcome was never written. */
 export const INTERRUPTED = {
@@ -26,6 +38,24 @@ export const INTERRUPTED = {
   fault: 'us',
   reason: 'The send was interrupted.',
 } as const satisfies Outcome
+/** A function that may have been done, and whose effect might be there twice if it were called again. */
+export function effectUnknown(options: {
+  reason: string
+  hasResponse: boolean
+}): Outcome & { kind: 'uncertain' } {
+  const { reason, hasResponse } = options
+  const said = `${MAY_HAVE_RUN} ${reason}`
+  return {
+    kind: 'uncertain',
+    code: 'effect_unknown',
+    fault: 'channel',
+    reason: said,
+    isFinal: true,
+    hasResponse,
+  }
+}
+/** As {@link INTERRUPTED}, of a function that is not called again. */
+export const INTERRUPTED_FUNCTION = effectUnknown({ reason: INTERRUPTED.reason, hasResponse: false })
 /** Not tried: WhatsApp would refuse it. */
 export const OUTSIDE_SERVICE_WINDOW = {
   kind: 'permanent',

@@ -42,7 +42,7 @@ type Failure = Exclude<Outcome, { kind: 'accepted' }>
 /**
  * Decides what an attempt's outcome leads to: settled, tried again after a delay (milliseconds), or dead once
  * the delays are used up. An uncertain send waits for a status where the other side reports what it did, else it is
- * tried again.
+ * tried again, unless it might then have its effect twice.
  */
 export function settle(attempted: Attempted<Outcome>): Settlement {
   const { outcome } = attempted
@@ -55,7 +55,8 @@ export function settle(attempted: Attempted<Outcome>): Settlement {
 export function settleFailure(attempted: Attempted<Failure>): Exclude<Settlement, { kind: 'settled' }> {
   const { outcome, tries, reports, uncertainWindow } = attempted
   const { reason, fault } = outcome
-  if (outcome.kind === 'permanent') return { kind: 'dead', reason, fault }
+  const isFinal = outcome.kind === 'uncertain' && outcome.isFinal === true
+  if (outcome.kind === 'permanent' || isFinal) return { kind: 'dead', reason, fault }
   const delay = RETRY_DELAYS[tries]
   if (delay === undefined)
     return { kind: 'dead', reason: `${reason} Given up after ${tries + 1} tries.`, fault }

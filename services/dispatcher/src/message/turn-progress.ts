@@ -22,6 +22,7 @@ const NOT_RUN = 'This tool was not run.'
 export const INTERRUPTED_CALL: ToolResult = {
   state: 'failed',
   text: `${MAY_HAVE_RUN} The call was interrupted.`,
+  uncertain: true,
 }
 
 /** The message's progress with a further turn: what it says is sent first, then what it calls, in order. */

@@ -36,8 +36,8 @@ export interface ToolSource {
   name: string
 }
 
-/** What a model is told first of a call that may have run, and is not made again. */
-export const MAY_HAVE_RUN = 'No usable answer came, so the tool may have run or not.'
+/** What is said first of a call that may have been done, and is not made again by itself. */
+export const MAY_HAVE_RUN = 'This may have been done, and must not be repeated: look up whether it was done.'
 
 /** What a model is told of a call. */
 export interface ToolResult {
@@ -49,4 +49,6 @@ export interface ToolResult {
   text: string
   /** There was more. */
   cut?: true
+  /** Whether it was done is not known, and it is not made again. */
+  uncertain?: true
 }

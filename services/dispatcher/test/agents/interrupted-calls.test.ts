@@ -26,7 +26,8 @@ afterEach(async () => {
 
 const MAY_HAVE_RUN = {
   state: 'failed',
-  text: 'No usable answer came, so the tool may have run or not. The call was interrupted.',
+  text: 'This may have been done, and must not be repeated: look up whether it was done. The call was interrupted.',
+  uncertain: true,
 }
 const PAID = { state: 'done', text: 'paid' }
 
@@ -89,7 +90,7 @@ describe('a call of an MCP server whose tool may not run twice', () => {
     const record = await system.until('unlisted')
     expect([stored.length, resultOf(record)?.text]).toEqual([
       1,
-      expect.stringMatching(/^No usable answer came, so the tool may have run or not\. .* are missing/),
+      expect.stringMatching(/^This may have been done, and must not be repeated: .* are missing/),
     ])
   })
 

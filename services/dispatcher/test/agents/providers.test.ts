@@ -10,6 +10,9 @@ import { RECORDED, type Recorded } from './recorded.ts'
 let server: Listening
 let guarded: GuardedFetch
 let answer: { status: number; type: string; body: string }
+/** No double prints it. */
+const LARGE = '1917043659912705296'
+let written: string[] = []
 let asked: { path: string; headers: IncomingHttpHeaders; body: Parsed }[] = []
 
 beforeAll(async () => {
@@ -17,11 +20,9 @@ beforeAll(async () => {
   server = await listen(async (req, res) => {
     const chunks: Buffer[] = []
     for await (const chunk of req) chunks.push(chunk)
-    asked.push({
-      path: req.url ?? '',
-      headers: req.headers,
-      body: JSON.parse(Buffer.concat(chunks).toString()),
-    })
+    const text = Buffer.concat(chunks).toString()
+    written.push(text)
+    asked.push({ path: req.url ?? '', headers: req.headers, body: JSON.parse(text) })
     res.writeHead(answer.status, { 'content-type': answer.type }).end(answer.body)
   })
 })
@@ -31,6 +32,7 @@ afterAll(async () => {
 })
 beforeEach(() => {
   asked = []
+  written = []
 })
 
 const json = (body: object, status = 200) => {
@@ -126,6 +128,22 @@ describe.each(RECORDED.map((one) => [one.provider, one] as const))('the API of %
     const result = await ask(recorded, { onDelta: () => {} })
     expect(result).toMatchObject(complete)
     expect(result).toMatchObject(withCall)
+  })
+
+  test('calls a tool with the numbers that the model wrote, and is given them back as such', async () => {
+    const withLarge = (text: string) => text.replaceAll(/(:\s*)7\b/g, `$1${LARGE}`)
+    const called = { turn: { calls: [{ tool: 'findOrder', args: `{"id":${LARGE}}` }] } }
+    json(recorded.call)
+    answer.body = withLarge(JSON.stringify(JSON.parse(answer.body), null, 2))
+    expect(await ask(recorded)).toMatchObject(called)
+    events(recorded.streamedCall)
+    answer.body = withLarge(answer.body)
+    expect(await ask(recorded, { onDelta: () => {} })).toMatchObject(called)
+    const result = { state: 'done', text: 'in Recife' } as const
+    const call = { id: 'call_1', tool: 'findOrder', args: `{"id":${LARGE}}`, result }
+    json(recorded.text)
+    await ask(recorded, { conversation: [{ role: 'assistant', text: '', calls: [call] }] })
+    expect(written.at(-1)).toMatch(new RegExp(`id\\\\*":${LARGE}\\b`))
   })
 
   test('whose stream ends early may be asked again', async () => {

@@ -40,14 +40,15 @@ test('with a thread the deliveries of its messages go, also of those that ended 
   const [ours, theirs] = [here, there].map((name) => `threads/${publicId(name)}`) as [string, string]
   await insert(about('messages/a'), about('messages/ended'), about(ours), about('messages/b'), about(theirs))
   await insert(about('messages/of another workspace', 'message.received', 2))
+  const tasks = { scope: {}, ids: [], left: 0 }
   const erase = eraseDeliveries({
     ...database.collections,
     messages: collectionsOf(database.connection).messages,
   })
-  await erase({ ...here, messageIds: ['a'] })
+  await erase({ ...here, messageIds: ['a'], tasks })
   expect(await left()).not.toContain('messages/a')
   await collectionsOf(database.connection).messages.deleteOne({ _id: 'a' })
-  await erase({ ...here, messageIds: [] })
+  await erase({ ...here, messageIds: [], tasks })
   expect(await left()).toEqual(['messages/b', theirs, 'messages/of another workspace'])
 })
 

@@ -124,11 +124,14 @@ function letGo(req: IncomingMessage): void {
  * Parses JSON whose depth was checked before anything recurses; undefined for an empty body. Throws `too_deep`,
  * `too_many_members` and `malformed_json`.
  */
-export function parseBytes(bytes: Buffer, maxMembers?: number): unknown {
+export function parseBytes(
+  bytes: Buffer,
+  { maxMembers, parse = parseJson }: { maxMembers?: number; parse?: (text: string) => unknown } = {},
+): unknown {
   if (bytes.length === 0) return undefined
   checkBytes(bytes, maxMembers)
   try {
-    return parseJson(bytes.toString())
+    return parse(bytes.toString())
   } catch (cause) {
     throw new Problem('malformed_json', { cause })
   }

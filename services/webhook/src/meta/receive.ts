@@ -96,7 +96,7 @@ function readUpdates(options: {
   channel: Channel
 }): { publications: MessagePublication[]; skipped: number; foreign: number } {
   const { intake, req, res, bytes, channel } = options
-  const payload = parseBytes(bytes, MAX_MEMBERS)
+  const payload = parseBytes(bytes, { maxMembers: MAX_MEMBERS })
   if (!isJsonObject(payload)) throw new Problem('validation_failed', { detail: 'Expected an object.' })
   const { updates, malformed } = updatesIn(payload)
   intake.skipped.inc({ reason: 'malformed' }, malformed.length)

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Idempotency } from '@parley/shared/idempotency'
-import { unstorable } from '@parley/shared/json-body'
+import { roundedIn, unstorable } from '@parley/shared/json-body'
 import { postedMessage, threadOf, type WebhookMessage } from '@parley/shared/message'
 import {
   derivedMessageId,
@@ -10,6 +10,7 @@ import {
   traceparentOf,
 } from '@parley/shared/messaging/message-publication'
 import type { Publisher } from '@parley/shared/messaging/publisher'
+import { parseExact } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { validate } from '@parley/shared/validate'
@@ -107,6 +108,11 @@ function ruledView(message: WebhookMessage, messageId: string): object {
   return { channel: extId, thread: threadOf(message, messageId), source: 'api', extId, user, answer, input }
 }
 
+/** What is stored with a task, in the end, where numbers are doubles. */
+function submissionIn(body: unknown): unknown {
+  return (body as Partial<WebhookMessage> | undefined | null)?.answer?.submit
+}
+
 /** Reads the bytes of a message, at once where they are there. Throws whatever `readBody` does. */
 function readMessage(
   req: Request,
@@ -122,8 +128,9 @@ function readMessage(
  */
 function parseMessage(bytes: Buffer): WebhookMessage {
   if (bytes.length > MAX_BYTES) requireAudioMakesIt(bytes)
-  const body = parseBytes(bytes)
-  const fieldErrors = unstorable(body)
+  // Whatever numbers others are to be called with arrive as they were written.
+  const body = parseBytes(bytes, { parse: parseExact })
+  const fieldErrors = [...unstorable(body), ...roundedIn(submissionIn(body), '/answer/submit')]
   if (fieldErrors.length > 0) throw new Problem('validation_failed', { errors: fieldErrors })
   const message = validate(compiledMessage, body)
   if (Buffer.byteLength(message.audio ?? '') > MAX_AUDIO_BYTES) throw tooLarge()

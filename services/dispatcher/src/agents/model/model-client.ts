@@ -1,4 +1,5 @@
 import { presentable } from '../../channels/http/presentable.ts'
+import { withItsNumbers } from '../exact-responses.ts'
 import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../model-client.ts'
 import { uniqueCallId } from './call-id.ts'
 import { type Failure, failureOf, refused, retryable, StreamError } from './model-failure.ts'
@@ -101,7 +102,11 @@ async function streamed(
 }
 
 function callSaid(part: { toolCallId: string; toolName: string; input: string }): Said['calls'][number] {
-  return { id: part.toolCallId, tool: part.toolName.slice(0, MAX_TOOL_NAME), args: part.input }
+  return {
+    id: part.toolCallId,
+    tool: part.toolName.slice(0, MAX_TOOL_NAME),
+    args: withItsNumbers(part.input),
+  }
 }
 
 function resultOf(

@@ -1,5 +1,5 @@
 import { jsonObject } from '@parley/shared/json-object'
-import { jsonOrUndefined } from '@parley/shared/parse-json'
+import { exactOrUndefined } from '@parley/shared/parse-json'
 import type { ToolCall, ToolResult } from '../../message/turn.ts'
 import type { ConversationItem } from '../conversation.ts'
 import type { ModelRequest } from '../model-client.ts'
@@ -99,7 +99,7 @@ const nameOf = (tool: string): string =>
 
 /** Providers take objects only; what was wrong with others stands in the result. */
 function argumentsOf(args: string): object {
-  const parsed = jsonObject.safeParse(jsonOrUndefined(args))
+  const parsed = jsonObject.safeParse(exactOrUndefined(args))
   return parsed.success ? parsed.data : {}
 }
 

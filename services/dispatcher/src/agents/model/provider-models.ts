@@ -1,6 +1,7 @@
 import type { OpenAICompatibleProvider } from '@ai-sdk/openai-compatible'
 import { BASE_URLS } from '@parley/shared/provider-addresses'
 import { LRUCache } from 'lru-cache'
+import { retainingNumbers } from '../exact-responses.ts'
 import type { ModelChoice } from '../model-client.ts'
 
 /** A language model of the AI SDK: one call is one request. */
@@ -36,9 +37,13 @@ async function languageModelOf(choice: ModelChoice, fetch: typeof globalThis.fet
     case 'openai':
       return (await import('@ai-sdk/openai')).createOpenAI(settings).responses(model)
     case 'anthropic':
-      return (await import('@ai-sdk/anthropic')).createAnthropic(settings).languageModel(model)
+      return (await import('@ai-sdk/anthropic'))
+        .createAnthropic({ ...settings, fetch: retainingNumbers(fetch, ['input']) })
+        .languageModel(model)
     case 'google':
-      return (await import('@ai-sdk/google')).createGoogle(settings).languageModel(model)
+      return (await import('@ai-sdk/google'))
+        .createGoogle({ ...settings, fetch: retainingNumbers(fetch, ['args']) })
+        .languageModel(model)
     case 'openai-compatible': {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
       const { apiKey, ...others } = settings

@@ -1,5 +1,6 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import type { JsonSchemaValidatorResult } from '@modelcontextprotocol/sdk/validation/types.js'
+import { retainingNumbers } from '../exact-responses.ts'
 
 const MAX_BYTES = 2 * 1024 * 1024
 const MAX_REQUESTS = 20
@@ -28,7 +29,7 @@ export async function withMcpSession<T>(
   const end = new AbortController()
   const timer = setTimeout(() => end.abort(new Error('no answer in time')), timeoutMs)
   const transport = new http.StreamableHTTPClientTransport(new URL(target.url), {
-    fetch: boundedFetch(options.fetch, end),
+    fetch: retainingNumbers(boundedFetch(options.fetch, end), ['structuredContent', 'inputSchema']),
     requestInit: { headers: target.headers },
     reconnectionOptions: {
       maxRetries: 0,

@@ -1,21 +1,24 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import { LRUCache } from 'lru-cache'
 import { DELIVERY_MS } from '../../channels/callback.ts'
 import { headersFor, reasonToWithholdCredentials, redacted } from '../../channels/functions/credentials.ts'
+import { saysIdempotent } from '../../channels/functions/idempotent-action.ts'
 import { shortened } from '../../channels/functions/model-schema.ts'
+import { leavesOpen } from '../../channels/functions/repeatable.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import type { ListedTool } from '../../channels/functions/tool-list.ts'
 import { MAX_TOOLS } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
 import { secretsInUrl } from '../../channels/http/secrets-in-url.ts'
-import { MAY_HAVE_RUN } from '../../message/turn.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
+import { withItsNumbers } from '../exact-responses.ts'
 import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
 import { type McpTarget, RedirectRefused, withMcpSession } from './mcp-session.ts'
 import { type ActionTools, notesOf } from './operation-tools.ts'
-import { failed, resultOf, type Tool } from './tool.ts'
+import { failed, resultOf, type Tool, uncertain } from './tool.ts'
 
 const LIST_MS = 5_000
 const LISTED_FOR_MS = 60_000
@@ -31,7 +34,7 @@ const MAX_REASON = 500
 interface ServerTool extends ListedTool {
   /** The server's own schema, which the arguments are checked by. */
   schema: string
-  /** Whether calling it twice does no more than calling it once, as the server says. */
+  /** Whether calling it twice does no more than calling it once, as the server says, or its action. */
   isRepeatable: boolean
 }
 
@@ -85,13 +88,15 @@ export function createMcpTools(options: {
     const { headers, secrets: sent } = headersFor(credentials?.value)
     const secrets = [...sent, ...secretsInUrl(action.moduleUrl)]
     const key = `${workspace}/${action._id}/${action.version}`
+    const isIdempotent = saysIdempotent(action.configs.values())
     const server = { url: action.moduleUrl, headers, secrets, workspace, action: action._id, key }
     if (!/^https?:/.test(server.url) || !URL.canParse(server.url))
       return { tools: [], notes: [`The module of action ${action._id} is no http(s) URL.`] }
     const listing = await listings.forceFetch(`${key} ${JSON.stringify(headers)}`, { context: server })
-    const tools = listing.tools.map(
-      (tool): Tool => ({ ...tool, open: (args) => openedCall({ fetch, specs, server, tool }, args) }),
-    )
+    const tools = listing.tools.map((listed): Tool => {
+      const tool = { ...listed, isRepeatable: listed.isRepeatable || isIdempotent }
+      return { ...listed, open: (args) => openedCall({ fetch, specs, server, tool }, args) }
+    })
     return { tools, notes: listing.notes }
   }
 }
@@ -134,7 +139,8 @@ async function listingOf(
     inputSchema,
   }))
   const { workspace, key } = server
-  const answer = await specs.ask({ kind: 'server_tools', workspace, key, spec: JSON.stringify(plain) })
+  const spec = withItsNumbers(JSON.stringify(plain))
+  const answer = await specs.ask({ kind: 'server_tools', workspace, key, spec })
   if (answer.kind !== 'tools') return { tools: [], notes: [`The tools of ${nameOf(server)} can't be read.`] }
   const left = tools.length - own.length + answer.left
   const byName = new Map(own.map((one) => [one.tool.name, one] as const))
@@ -155,7 +161,7 @@ async function listingOf(
 
 function schemaText(schema: unknown): string | undefined {
   try {
-    const text = JSON.stringify(schema)
+    const text = withItsNumbers(JSON.stringify(schema))
     return text.length > MAX_SCHEMA_CHARACTERS ? undefined : text
   } catch {
     // It is nested too deeply.
@@ -203,7 +209,7 @@ async function called({ fetch, server, tool }: Opening, args: JsonObject, id: st
   }
 }
 
-/** The protocol has no idempotency key, so a call that may have run is not made again unless the server says that it may. */
+/** The protocol has no idempotency key, so a call that may have run is not made again unless something says that it may. */
 function outcomeOfError(
   error: unknown,
   { secrets, mayHaveRun }: { secrets: string[]; mayHaveRun: boolean },
@@ -211,10 +217,10 @@ function outcomeOfError(
   const reason = redacted(reasonOf(error), secrets)
   const status = statusOf(error)
   const isFinal = error instanceof RedirectRefused || isRefusedTarget(error) || isResponse(error)
-  if (isFinal || (status !== undefined && status < 500)) return failed(reason, status)
+  if (isFinal || (status !== undefined && !leavesOpen(status))) return failed(reason, status)
   const neverLeft = causesOf(error).some((one) => one instanceof CallError && one.failure === 'not_sent')
   if (!mayHaveRun || neverLeft) return { kind: 'unreached', reason }
-  return failed(`${MAY_HAVE_RUN} ${reason}`, status)
+  return uncertain(reason, defined({ status }))
 }
 
 const REQUEST_TIMEOUT = -32_001
@@ -256,7 +262,9 @@ function textOf(result: Awaited<ReturnType<Client['callTool']>>): string {
   const content = Array.isArray(result.content) ? (result.content as ContentBlock[]) : []
   const texts = content.map(blockText)
   if (texts.length > 0) return texts.join('\n')
-  return structuredContent === undefined ? 'It answered with nothing.' : JSON.stringify(structuredContent)
+  return structuredContent === undefined
+    ? 'It answered with nothing.'
+    : withItsNumbers(JSON.stringify(structuredContent))
 }
 
 interface ContentBlock {

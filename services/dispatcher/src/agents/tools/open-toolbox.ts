@@ -1,16 +1,18 @@
 import { defined } from '@parley/shared/defined'
 import type { InternalClient } from '@parley/shared/internal-client'
-import { checkBytes, unstorable } from '@parley/shared/json-body'
+import { checkBytes, roundedIn, unstorable } from '@parley/shared/json-body'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { threadOf } from '@parley/shared/message'
-import { parseJson } from '@parley/shared/parse-json'
+import { parseExact } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 import type { Channel } from '../../channels/channels.ts'
+import { approximate } from '../../channels/functions/exact-schema.ts'
 import type { ReadOperationCall } from '../../channels/functions/operation-call.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import { MAX_TOOLS } from '../../channels/functions/tool-list.ts'
 import { MAX_WHATSAPP_TEXT } from '../../channels/whatsapp.ts'
 import type { ToolCall, ToolSource } from '../../message/turn.ts'
+import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import type { AgentAction } from '../agent.ts'
 import type { OpenToolbox, Toolbox } from '../toolbox.ts'
 import { createMcpTools } from './mcp-tools.ts'
@@ -40,11 +42,11 @@ export function createOpenToolbox(options: {
   specs: Pick<SpecReader, 'ask'>
   readCall: ReadOperationCall
   configuration: Pick<InternalClient, 'post'>
+  isFirstOfName: IsFirstOfName
   fetch: typeof fetch
   listMs?: number
   listedForMs?: number
 }): OpenToolbox {
-  const { configuration } = options
   const operationTools = createOperationTools(options)
   const mcpTools = createMcpTools(options)
   const toolsOf = (action: AgentAction, context: ToolContext): Promise<ActionTools> | ActionTools => {
@@ -58,8 +60,8 @@ export function createOpenToolbox(options: {
     const ofActions = await Promise.all(agent.actions.map((action) => toolsOf(action, context)))
     const own = [
       ...PERSON_TOOLS[channel.callback],
-      ...(agent.type === 'taskManager' ? ownTaskTools(configuration, context) : []),
-    ]
+      ...(agent.type === 'taskManager' ? ownTaskTools(options, context) : []),
+    ].map(refusingRounded)
     const ofAll = ofActions.flatMap(({ tools }, position): SourcedTool[] => {
       const action = agent.actions[position]?._id
       return tools.map((tool) => ({ tool, source: sourceOf(tool, action) }))
@@ -72,6 +74,16 @@ export function createOpenToolbox(options: {
   }
 }
 
+/** What built-in tools are given is stored, where numbers are doubles. */
+function refusingRounded(tool: Tool): Tool {
+  const open: Tool['open'] = (args) => {
+    const [rounded] = roundedIn(args)
+    if (rounded === undefined) return tool.open(approximate(args))
+    return { kind: 'invalid', reason: `The argument ${rounded.path} ${rounded.message}.` }
+  }
+  return { ...tool, open }
+}
+
 interface SourcedTool {
   tool: Tool
   source: ToolSource | undefined
@@ -82,11 +94,12 @@ function sourceOf({ name }: Tool, action?: number): ToolSource | undefined {
   return name.length > MAX_SOURCE_NAME ? undefined : { name, ...defined({ action }) }
 }
 
-function ownTaskTools(configuration: Pick<InternalClient, 'post'>, context: Context): Tool[] {
+function ownTaskTools(needed: Parameters<typeof taskTools>[0], context: Context): Tool[] {
   const { agent, channel, messageId, message } = context
-  return taskTools(configuration, {
+  return taskTools(needed, {
     workspace: agent.workspace,
     channelId: channel._id,
+    channel: channel.extId,
     assistantId: agent.assistant._id,
     thread: threadOf(message, messageId),
   })
@@ -157,7 +170,7 @@ function readArgs(text: string): JsonObject | string {
   try {
     // Before anything recurses.
     checkBytes(bytes)
-    const args = jsonObject.safeParse(text.trim() === '' ? {} : parseJson(text)).data
+    const args = jsonObject.safeParse(text.trim() === '' ? {} : parseExact(text)).data
     if (args === undefined) return 'The arguments are not one JSON object.'
     const [wrong] = unstorable(args)
     return wrong === undefined ? args : `The argument ${wrong.path || '/'} ${wrong.message}.`

@@ -6,19 +6,22 @@ import {
   reasonToWithholdCredentials,
   redacted,
 } from '../../channels/functions/credentials.ts'
+import { saysIdempotent } from '../../channels/functions/idempotent-action.ts'
 import {
   channelFailure,
   type FailedOutcome,
   type ReadOperationCall,
   type ReadyOperation,
 } from '../../channels/functions/operation-call.ts'
+import { leavesOpen } from '../../channels/functions/repeatable.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import type { ToolList } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
+import type { MayLeave } from '../../channels/http/http-client.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
 import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
-import { failed, resultOf, type Tool } from './tool.ts'
+import { failed, resultOf, type Tool, uncertain } from './tool.ts'
 
 const MAX_LISTS = 1_000
 const MAX_CHARACTERS = 32 * 1024 * 1024
@@ -91,6 +94,8 @@ function openedFailure(failure: FailedOutcome): OpenedTool {
   const { kind, reason } = failure
   return {
     kind: 'call',
+    // It may have been called, and done, before this hindered it.
+    isRepeatable: false,
     deliver: async () => (kind === 'permanent' ? failed(reason) : { kind: 'unreached', reason }),
   }
 }
@@ -99,33 +104,51 @@ function openedCall(operation: ReadyOperation, action: AgentAction): OpenedTool 
   const credentials = operation.asksForCredentials ? credentialsIn(action) : undefined
   const withheld = reasonToWithholdCredentials(action._id, credentials, operation.url)
   if (withheld !== undefined) return openedFailure(channelFailure(CREDENTIALS_WITHHELD, withheld))
-  return { kind: 'call', url: operation.url, deliver: (id) => delivered(operation, id, credentials?.value) }
+  const isRepeatable = operation.isRepeatable || saysIdempotent(action.configs.values())
+  const call = { operation, credentials: credentials?.value, isRepeatable }
+  return {
+    kind: 'call',
+    url: operation.url,
+    isRepeatable,
+    deliver: (id, mayLeave) => delivered(call, id, mayLeave),
+  }
+}
+
+interface PlannedCall {
+  operation: ReadyOperation
+  credentials: Parameters<ReadyOperation['send']>[1]
+  isRepeatable: boolean
 }
 
 async function delivered(
-  operation: ReadyOperation,
+  { operation, credentials, isRepeatable }: PlannedCall,
   id: string,
-  credentials: Parameters<ReadyOperation['send']>[1],
+  mayLeave: MayLeave | undefined,
 ): Promise<ToolOutcome> {
   try {
-    const { response, secrets } = operation.send(id, credentials)
+    const { response, secrets } = operation.send(id, credentials, mayLeave)
     const { status, body } = await response
     const text = body === '' ? `HTTP ${status} without a body.` : redacted(body, secrets)
+    if (!isRepeatable && leavesOpen(status)) return uncertain(`It answered ${status}.`, { text, status })
     return { kind: 'answered', result: resultOf(isOk(status) ? 'done' : 'failed', text, status) }
   } catch (error) {
-    return outcomeOfError(error)
+    return outcomeOfError(error, isRepeatable)
   }
 }
 
 const isOk = (status: number): boolean => status >= 200 && status < 300
 
-function outcomeOfError(error: unknown): ToolOutcome {
+function outcomeOfError(error: unknown, isRepeatable: boolean): ToolOutcome {
   if (error instanceof CallError && error.status !== undefined) {
-    const state = isOk(error.status) ? 'done' : 'failed'
+    const { status } = error
     const text = 'The answer is too large and was not read.'
-    return { kind: 'answered', result: { ...resultOf(state, text, error.status), cut: true } }
+    if (!isRepeatable && leavesOpen(status)) return uncertain(text, { status })
+    return {
+      kind: 'answered',
+      result: { ...resultOf(isOk(status) ? 'done' : 'failed', text, status), cut: true },
+    }
   }
   const failure = outcomeOfFailure(error)
-  // Functions are sent again under the same idempotency key.
+  if (failure.kind === 'uncertain' && !isRepeatable) return uncertain(failure.reason)
   return failure.kind === 'permanent' ? failed(failure.reason) : { kind: 'unreached', reason: failure.reason }
 }

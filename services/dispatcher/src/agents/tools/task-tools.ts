@@ -7,6 +7,8 @@ import {
   taskOperationResult,
 } from '@parley/shared/task-operation'
 import { z } from 'zod'
+import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
+import { scopeOf } from '../active-task.ts'
 import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
 import { opened, schemaOf } from './person-tools.ts'
 import { resultOf, type Tool } from './tool.ts'
@@ -28,13 +30,20 @@ export interface TaskScope {
   channelId: number
   assistantId: number
   thread: string
+  /** The channel's external id; undefined where the assistant is tried. */
+  channel: string | undefined
+}
+
+interface Needed {
+  configuration: Pick<InternalClient, 'post'>
+  isFirstOfName: IsFirstOfName
 }
 
 /** The tools that work on the task of a thread. Configuration applies each once for its id. */
-export function taskTools(configuration: Pick<InternalClient, 'post'>, scope: TaskScope): Tool[] {
+export function taskTools(needed: Needed, scope: TaskScope): Tool[] {
   const operation = (made: TaskOperation['operation']): OpenedTool => ({
     kind: 'call',
-    deliver: (id) => applied(configuration, scope, { id, operation: made }),
+    deliver: (id) => applied(needed, scope, { id, operation: made }),
   })
   return [
     {
@@ -78,12 +87,13 @@ export function taskTools(configuration: Pick<InternalClient, 'post'>, scope: Ta
 }
 
 async function applied(
-  configuration: Pick<InternalClient, 'post'>,
-  { workspace, ...scope }: TaskScope,
+  { configuration, isFirstOfName }: Needed,
+  { workspace, thread, channel, ...scope }: TaskScope,
   call: Pick<TaskOperation, 'id' | 'operation'>,
 ): Promise<ToolOutcome> {
-  const body: TaskOperation = { ...scope, ...call }
   try {
+    const of = await scopeOf(isFirstOfName, { workspace, channel, thread })
+    const body: TaskOperation = { ...scope, ...of, ...call }
     const answer = await configuration.post(`/internal/workspaces/${workspace}/tasks/operations`, body)
     const { state, text }: TaskOperationResult = taskOperationResult.parse(jsonObject.parse(answer))
     return { kind: 'answered', result: resultOf(state, text) }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@parley/shared/json-object'
-import type { ToolResult } from '../../message/turn.ts'
+import { MAY_HAVE_RUN, type ToolResult } from '../../message/turn.ts'
 import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
 
 /** Something that a model may call, before it has its final name. */
@@ -31,6 +31,15 @@ function beginningOf(bytes: Buffer): string {
   let end = MAX_RESULT_BYTES
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
   return bytes.subarray(0, end).toString()
+}
+
+/** It may have been done, as `reason` says; `text` is what the other side answered, where it did. */
+export function uncertain(
+  reason: string,
+  { text = reason, status }: { text?: string; status?: number } = {},
+): ToolOutcome {
+  const result = { ...resultOf('failed', `${MAY_HAVE_RUN} ${text}`, status), uncertain: true as const }
+  return { kind: 'uncertain', reason, result }
 }
 
 export function failed(text: string, status?: number): ToolOutcome {

@@ -9,6 +9,7 @@ import type { Agent, AgentType } from '../agent.ts'
 import type { ConversationItem } from '../conversation.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../model-client.ts'
 import type { Toolbox } from '../toolbox.ts'
+import { whyNotRepeated } from '../tools/repeated-call.ts'
 import type { AgentParts } from '../turns/agents.ts'
 import { dataItem, tokensOf } from '../turns/conversation-items.ts'
 import { cutText } from '../turns/cut-text.ts'
@@ -102,7 +103,11 @@ async function turnsOf(run: Run): Promise<TrialResult> {
     turns.push(turn)
     for (const [at, call] of calls.entries()) {
       if (isOver(run)) return dead(`The trial did not come to an end within ${messageMs / 1_000} seconds.`)
-      const { result, isHandOff } = await given(run, toolbox, { call, id: `${run.id}:${turns.length}:${at}` })
+      const { result, isHandOff } = await given(run, toolbox, {
+        call,
+        turns,
+        id: `${run.id}:${turns.length}:${at}`,
+      })
       turn.calls.push({ ...call, result })
       if (isHandOff) return { ...HANDED_OFF, turns }
     }
@@ -233,8 +238,10 @@ function nextTry(
 async function given(
   { tools }: Run,
   toolbox: Toolbox,
-  { call, id }: { call: Omit<ToolCall, 'result'>; id: string },
+  { call, turns, id }: { call: Omit<ToolCall, 'result'>; turns: Turn[]; id: string },
 ): Promise<{ result: ToolResult; isHandOff?: true }> {
+  const repeated = whyNotRepeated(turns, call)
+  if (repeated !== undefined) return { result: { state: 'failed', text: repeated } }
   const opened = await toolbox.open({ tool: call.tool, args: call.args })
   if (opened.kind === 'invalid') return { result: { state: 'failed', text: opened.reason } }
   if (opened.kind === 'say') return { result: { state: 'done', text: SHOWN } }
@@ -242,7 +249,7 @@ async function given(
     return { result: { state: 'done', text: 'A person takes over.' }, isHandOff: true }
   if (tools === 'describe') return { result: { state: 'done', text: NOT_CALLED } }
   const outcome = await opened.deliver(id)
-  if (outcome.kind === 'answered') return { result: outcome.result }
+  if (outcome.kind !== 'unreached') return { result: outcome.result }
   return { result: { state: 'failed', text: outcome.reason } }
 }
 

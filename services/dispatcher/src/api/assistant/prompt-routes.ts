@@ -18,6 +18,7 @@ import { type AgentParts, agentTypeOf } from '../../agents/turns/agents.ts'
 import { boundedData } from '../../agents/turns/conversation-items.ts'
 import type { Channel, Channels } from '../../channels/channels.ts'
 import type { Collections } from '../../store/collections.ts'
+import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import { visibleTo } from '../messages/visible.ts'
 import { readableTask } from './readable-task.ts'
 import { idIn, requireDocument } from './require-assistant.ts'
@@ -38,6 +39,7 @@ interface Needed {
   configuration: Pick<InternalClient, 'get'>
   messages: Collections['messages']
   channels: Pick<Channels, 'find'>
+  isFirstOfName: IsFirstOfName
   agents: Pick<AgentParts, 'loadAgent' | 'promptOf'>
 }
 
@@ -56,7 +58,7 @@ export function promptRoutes(needed: Needed): Router {
       const { thread, task: taskId } = parse(promptRequest, req.body ?? {})
       const said = thread === undefined ? undefined : await lastMessage(needed, res, thread)
       if (thread !== undefined) await needed.authorizer.require(caller, 'tasks', 'read')
-      const given = await taskGiven(needed, { caller, taskId, thread })
+      const given = await taskGiven(needed, { caller, taskId, thread, name: said?.extId })
       const channel = await channelOf(needed, { caller, assistantId: id, name: said?.extId })
       const type: AgentType = agentTypeOf(channel) ?? 'taskManager'
       const loaded = await needed.agents.loadAgent({
@@ -93,9 +95,17 @@ async function lastMessage(
 /** The task that was asked for, else the thread's own where the caller may read it; null for none. */
 function taskGiven(
   needed: Needed,
-  { caller, taskId, thread }: { caller: Caller; taskId: number | undefined; thread: string | undefined },
+  asked: {
+    caller: Caller
+    taskId: number | undefined
+    thread: string | undefined
+    /** The external id of the thread's channel. */
+    name: string | undefined
+  },
 ): Promise<JsonObject | null> | null {
-  if (taskId === undefined) return thread === undefined ? null : readableTask(needed, { caller, thread })
+  const { caller, taskId, thread, name: channel } = asked
+  if (taskId === undefined)
+    return thread === undefined ? null : readableTask(needed, { caller, channel, thread })
   return requireDocument(needed, { caller, resource: 'tasks', id: taskId, access: 'read' })
 }
 

@@ -2,6 +2,8 @@ import type { Authorizer } from '@parley/shared/authorizer'
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { Caller } from '@parley/shared/internal-token'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
+import { activeTask } from '../../agents/active-task.ts'
+import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import { admits } from './require-assistant.ts'
 
 /**
@@ -9,12 +11,16 @@ import { admits } from './require-assistant.ts'
  * Rejects with `unavailable`.
  */
 export async function readableTask(
-  { authorizer, configuration }: { authorizer: Authorizer; configuration: Pick<InternalClient, 'get'> },
-  { caller, thread }: { caller: Caller; thread: string },
+  needed: {
+    authorizer: Authorizer
+    configuration: Pick<InternalClient, 'get'>
+    isFirstOfName: IsFirstOfName
+  },
+  { caller, channel, thread }: { caller: Caller; channel: string | undefined; thread: string },
 ): Promise<JsonObject | null> {
-  const readable = await authorizer.decide(caller, 'tasks', 'read')
+  const readable = await needed.authorizer.decide(caller, 'tasks', 'read')
   if (readable.kind === 'none') return null
-  const path = `/internal/workspaces/${caller.workspace._id}/tasks?thread=${encodeURIComponent(thread)}`
-  const { data } = jsonObject.safeParse(await configuration.get(path))
+  const workspace = caller.workspace._id
+  const { data } = jsonObject.safeParse(await activeTask(needed, { workspace, channel, thread }))
   return data !== undefined && admits(readable, data) ? data : null
 }

@@ -71,6 +71,10 @@ const toolResult = z
     status: z.number().int().optional().describe('Of HTTP, where it was answered over HTTP'),
     text: z.string().describe('At most 16 KiB'),
     cut: z.literal(true).optional().describe('There was more'),
+    uncertain: z
+      .literal(true)
+      .optional()
+      .describe('It may have been done, and is not made again: the model was told to look it up'),
   })
   .meta({ id: 'ToolResult', description: 'What the model was given of a call' })
 
@@ -88,7 +92,11 @@ export const turn = z
       z.object({
         id: z.string().describe("The provider's id of the call"),
         tool: z.string(),
-        args: z.unknown().describe('As the model wrote them; a text where that is no JSON'),
+        args: z
+          .unknown()
+          .describe(
+            'As the model wrote them; a text where that is no JSON, or has a number that readers of JSON would round',
+          ),
         result: toolResult.optional(),
       }),
     ),

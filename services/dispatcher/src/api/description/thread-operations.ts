@@ -149,10 +149,18 @@ export const threadOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'Erase a thread',
     description:
-      'What a person said and was told, and the context of their task, for good. The log of the broker has it for 7 days more.',
+      'What a person said and was told, and the context of the tasks of the thread on its channel, for good. Tasks that the caller may not write are left out and counted. The log of the broker has it for 7 days more.',
     parameters,
     response: {
-      schema: z.object({ _id: z.string(), deleted: z.literal(true) }),
+      schema: z.object({
+        _id: z.string(),
+        deleted: z.literal(true),
+        tasksLeft: z
+          .number()
+          .int()
+          .optional()
+          .describe('How many tasks of the thread the caller may not write, and so were left as they are'),
+      }),
       example: { _id: ID, deleted: true },
     },
     errors,

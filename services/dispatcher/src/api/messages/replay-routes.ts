@@ -18,6 +18,11 @@ const QUERY_MS = 5_000
 // Well below what the publisher takes in flight, for whatever else it publishes meanwhile.
 const PUBLISHED_AT_ONCE = 1_000
 
+/** What ended because a function may have been done has that as its last attempt. */
+const EFFECT_KNOWN = {
+  $expr: { $ne: [{ $let: { vars: { last: { $last: '$attempts' } }, in: '$$last.code' } }, 'effect_unknown'] },
+}
+
 /** Which messages are to run again. */
 export const replayRequest = z.strictObject({
   ...messageFilter,
@@ -26,7 +31,8 @@ export const replayRequest = z.strictObject({
 
 /**
  * POST /rest/messages/{id}/replay runs one message again, POST /rest/messages/replay those that a filter picks,
- * oldest first. Only what is dead, failed or unrouted may be; anything else is 409. The answer comes once the request
+ * oldest first, without those whose function may have been done already: whether that is to be done again is a decision
+ * for each. Only what is dead, failed or unrouted may be; anything else is 409. The answer comes once the request
  * is safe with the broker; a moment later the message is under way.
  */
 export function replayRoutes(options: {
@@ -51,7 +57,11 @@ export function replayRoutes(options: {
       const states = statesIn(asked)?.map(replayableOnly) ?? [...REPLAYABLE]
       const found = await messages
         .find(
-          { $and: [allowed, filterOf(asked)], state: { $in: states }, open: { $exists: false } },
+          {
+            $and: [allowed, filterOf(asked), EFFECT_KNOWN],
+            state: { $in: states },
+            open: { $exists: false },
+          },
           { maxTimeMS: QUERY_MS },
         )
         .project<Pick<MessageRecord, '_id' | 'workspace' | 'thread'>>({ workspace: 1, thread: 1 })

@@ -1,5 +1,6 @@
 import { defined } from '@parley/shared/defined'
-import { jsonOrUndefined, parseJson } from '@parley/shared/parse-json'
+import { hasExactNumber } from '@parley/shared/exact-number'
+import { exactOrUndefined, parseExact } from '@parley/shared/parse-json'
 import type { MessageRecord, Send } from '../../message/message-record.ts'
 import type { Turn } from '../../message/turn.ts'
 import { waitingOf } from './waiting.ts'
@@ -30,9 +31,9 @@ export function detailOf(record: MessageRecord, before?: string): object {
     ...summaryOf(record, before),
     ...defined({ waiting: waitingOf(record, { isWorkedInTurns: record.turns !== undefined, before }) }),
     requestId: record.requestId ?? null,
-    message: parseJson(record.body),
+    message: parseExact(record.body),
     ...defined({ transcript: record.transcript }),
-    ...(record.answer === undefined ? {} : { answer: parseJson(record.answer) }),
+    ...(record.answer === undefined ? {} : { answer: parseExact(record.answer) }),
     timeline: record.timeline,
     sends: record.sends.filter(({ content }) => content.kind !== 'submit'),
     ...submissionOf(record.sends),
@@ -41,13 +42,18 @@ export function detailOf(record: MessageRecord, before?: string): object {
   }
 }
 
-/** The arguments as JSON, where the model wrote JSON. */
+/** The arguments as JSON, where the model wrote JSON that its readers do not change. */
 export function turnOf({ calls, ...turn }: Turn): object {
   const shown = calls.map(({ of: _of, ...call }) => ({
     ...call,
-    args: jsonOrUndefined(call.args) ?? call.args,
+    args: shownArguments(call.args),
   }))
   return { ...turn, calls: shown }
+}
+
+function shownArguments(args: string): unknown {
+  const read = exactOrUndefined(args)
+  return read === undefined || hasExactNumber(read) ? args : read
 }
 
 /** What was submitted is in the answer; here is whether it has been handed over. */

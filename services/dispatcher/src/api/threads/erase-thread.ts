@@ -7,7 +7,7 @@ import type { Collections } from '../../store/collections.ts'
 import { partitionsOfThread } from '../../store/layout-record.ts'
 import { addUp } from '../../store/removed-hours.ts'
 import { giveToPerson } from '../../thread-log/take-over.ts'
-import type { Eraser } from './erasers.ts'
+import type { ErasableTasks, Eraser } from './erasers.ts'
 
 const BATCH = 200
 const QUERY_MS = 5_000
@@ -28,7 +28,11 @@ export interface Erasing {
  * stay among the audited ones, so that the count stays whole and reconciliation never publishes one again. What fails
  * in the middle may be done again. Rejects with `unavailable`.
  */
-export async function eraseThread(options: Erasing, thread: ThreadRecord): Promise<void> {
+export async function eraseThread(
+  options: Erasing,
+  thread: ThreadRecord,
+  tasks: ErasableTasks,
+): Promise<void> {
   const { collections, erasers, retentionMs } = options
   const { workspace, channel, extId } = thread
   const name = { workspace, channel, extId }
@@ -38,10 +42,10 @@ export async function eraseThread(options: Erasing, thread: ThreadRecord): Promi
   for (;;) {
     const messageIds = await nextIds(collections.messages, thread)
     if (messageIds.length === 0) break
-    for (const erase of erasers) await erase({ ...name, messageIds })
+    for (const erase of erasers) await erase({ ...name, messageIds, tasks })
     await inTransaction(options, (session) => eraseMessages(collections, messageIds, session), SNAPSHOT)
   }
-  for (const erase of erasers) await erase({ ...name, messageIds: [] })
+  for (const erase of erasers) await erase({ ...name, messageIds: [], tasks })
   await collections.threads.replaceOne({ _id: thread._id }, markOf(Date.now()) as ThreadRecord, {
     upsert: true,
   })

@@ -1,9 +1,16 @@
+import type { Authorizer } from '@parley/shared/authorizer'
 import type { InternalClient } from '@parley/shared/internal-client'
+import type { Caller } from '@parley/shared/internal-token'
+import { jsonObject } from '@parley/shared/json-object'
 import type { mongo } from 'mongoose'
+import { z } from 'zod'
+import { scopeOf } from '../../agents/active-task.ts'
 import type { Delivery } from '../../message/delivery.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
 import { publicId } from '../../message/thread-name.ts'
 import type { ThreadName } from '../../message/thread-record.ts'
+import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
+import { admits } from '../assistant/require-assistant.ts'
 
 const BATCH = 1_000
 const QUERY_MS = 5_000
@@ -11,6 +18,8 @@ const QUERY_MS = 5_000
 /** What is erased: a thread, and some of its messages or none. */
 export interface Erased extends ThreadName {
   messageIds: string[]
+  /** Those of the thread's tasks that go with it. */
+  tasks: ErasableTasks
 }
 
 /** Erases what is stored elsewhere of a thread or its messages. Idempotent; rejects with `unavailable`. */
@@ -26,10 +35,48 @@ export function eraseAudio(webhook: Pick<InternalClient, 'post'>): Eraser {
 
 /** The context of the thread's tasks is with configuration, also in their history. */
 export function eraseTasks(configuration: Pick<InternalClient, 'post'>): Eraser {
-  return async ({ workspace, extId, messageIds }) => {
-    if (messageIds.length === 0)
-      await configuration.post(`/internal/workspaces/${workspace}/tasks/erase`, { thread: extId })
+  return async ({ workspace, messageIds, tasks: { scope, ids } }) => {
+    if (messageIds.length === 0 && ids.length > 0)
+      await configuration.post(`/internal/workspaces/${workspace}/tasks/erase`, { ...scope, ids })
   }
+}
+
+/** The tasks of a thread that are erased with it. */
+export interface ErasableTasks {
+  /** How configuration is told of the thread. */
+  scope: object
+  ids: number[]
+  /** How many are left out, since the caller may not write them. */
+  left: number
+}
+
+const tasksOfThread = z.object({ data: z.array(z.object({ _id: z.number(), task: jsonObject.nullable() })) })
+
+/**
+ * The tasks of a thread that a caller may erase; what is left of one that was deleted, where it may write all there are.
+ * Asked before anything of the thread goes. Rejects with `unavailable`.
+ */
+export async function erasableTasks(
+  { authorizer, configuration, isFirstOfName }: TaskStore,
+  { caller, thread: { channel, extId } }: { caller: Caller; thread: ThreadName },
+): Promise<ErasableTasks> {
+  const workspace = caller.workspace._id
+  const scope = await scopeOf(isFirstOfName, { workspace, channel, thread: extId })
+  const asked = new URLSearchParams(Object.entries(scope).map(([name, value]) => [name, String(value)]))
+  const path = `/internal/workspaces/${workspace}/tasks/of-thread?${asked}`
+  const { data: found } = tasksOfThread.parse(await configuration.get(path))
+  const writable = await authorizer.decide(caller, 'tasks', 'write')
+  const ids = found
+    .filter(({ task }) => (task === null ? writable.kind === 'all' : admits(writable, task)))
+    .map(({ _id }) => _id)
+  const chosen = new Set(ids)
+  return { scope, ids, left: found.filter(({ _id, task }) => task !== null && !chosen.has(_id)).length }
+}
+
+export interface TaskStore {
+  authorizer: Authorizer
+  configuration: Pick<InternalClient, 'get'>
+  isFirstOfName: IsFirstOfName
 }
 
 /**

@@ -9,9 +9,11 @@ import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import type { Channels } from '../../channels/channels.ts'
 import { publicId } from '../../message/thread-name.ts'
+import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import { changeThread, threadChange } from './change-thread.ts'
 import { conversationQuery, readConversation } from './conversation.ts'
 import { type Erasing, eraseThread } from './erase-thread.ts'
+import { erasableTasks } from './erasers.ts'
 import { requireThread, type ThreadStore, visibleThreads } from './find-thread.ts'
 import { channelQuery, findThreads, threadQuery } from './list-threads.ts'
 import { publishReply, replyRequest } from './reply.ts'
@@ -22,6 +24,7 @@ const MAX_BODY_BYTES = 512 * 1024
 export interface ThreadRoutes extends ThreadStore, Erasing {
   channels: Pick<Channels, 'find'>
   configuration: Pick<InternalClient, 'get'>
+  isFirstOfName: IsFirstOfName
   publisher: Pick<Publisher, 'publish'>
   idempotency: Idempotency
 }
@@ -64,8 +67,10 @@ export function threadRoutes(options: ThreadRoutes): Router {
     .delete(async (req, res) => {
       const { channel } = readQuery(channelQuery, req)
       const thread = await requireThread(options, res, { id: req.params.id, channel, access: 'write' })
-      await eraseThread(options, thread)
-      res.json({ _id: publicId(thread), deleted: true })
+      const tasks = await erasableTasks(options, { caller: callerOf(res), thread })
+      await eraseThread(options, thread, tasks)
+      const { left: tasksLeft } = tasks
+      res.json({ _id: publicId(thread), deleted: true, ...(tasksLeft > 0 && { tasksLeft }) })
     })
     .all(methodNotAllowed('GET', 'PATCH', 'DELETE'))
   router

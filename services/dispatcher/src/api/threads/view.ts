@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Channel, Channels } from '../../channels/channels.ts'
 import { publicId } from '../../message/thread-name.ts'
 import type { ThreadRecord } from '../../message/thread-record.ts'
+import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import { SERVICE_WINDOW_MS } from '../../thread-log/service-window.ts'
 import { readableTask } from '../assistant/readable-task.ts'
 
@@ -47,12 +48,13 @@ export async function readThread(
     authorizer: Authorizer
     channels: Pick<Channels, 'find'>
     configuration: Pick<InternalClient, 'get'>
+    isFirstOfName: IsFirstOfName
   },
   { thread, caller }: { thread: ThreadRecord; caller: Caller },
 ): Promise<object> {
   const [channel, task] = await Promise.all([
     needed.channels.find(thread.workspace, thread.channel).catch(() => undefined),
-    readableTask(needed, { caller, thread: thread.extId }).catch(() => null),
+    readableTask(needed, { caller, channel: thread.channel, thread: thread.extId }).catch(() => null),
   ])
   return { ...threadView(thread, channel), task: taskSchema.safeParse(task).data ?? null }
 }

@@ -118,6 +118,8 @@ function once(leave: (end: CallEnd) => void): (end: CallEnd) => void {
 /** What an attempt's outcome says about the endpoint. */
 export function callEndOf(outcome: Outcome | { kind: 'answer' }): CallEnd {
   if (outcome.kind === 'accepted' || outcome.kind === 'answer') return 'answered'
+  if (outcome.kind === 'uncertain' && outcome.isFinal === true)
+    return outcome.hasResponse === true ? 'answered' : 'unanswered'
   if (outcome.code === 'not_reached' || outcome.code === 'no_answer') return 'unanswered'
   return NOT_MADE.has(outcome.code) ? 'unknown' : 'answered'
 }

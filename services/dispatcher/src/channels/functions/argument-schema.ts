@@ -2,6 +2,8 @@ import { type Schema, Validator } from '@cfworker/json-schema'
 import type { JsonObject } from '@parley/shared/json-object'
 import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
+import { approximate, exactly } from './exact-schema.ts'
+import { LISTS, MAPS, SCHEMAS } from './schema-keywords.ts'
 import { ArgsError, isObject, memberOf, pointedAt, type SpecDocument, SpecError } from './spec-document.ts'
 
 const MAX_SCHEMAS = 20_000
@@ -10,12 +12,6 @@ const VALUES = [
   ...['maxLength', 'minLength', 'pattern', 'format', 'maxItems', 'minItems', 'uniqueItems', 'minContains'],
   ...['maxContains', 'maxProperties', 'minProperties', 'required', 'dependentRequired'],
 ]
-const SCHEMAS = [
-  ...['not', 'if', 'then', 'else', 'items', 'contains', 'additionalProperties', 'propertyNames'],
-  ...['unevaluatedItems', 'unevaluatedProperties'],
-]
-const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
-const MAPS = ['properties', 'patternProperties', 'dependentSchemas']
 const UNKNOWN_REFERENCES = ['$dynamicRef', '$recursiveRef']
 
 /**
@@ -101,16 +97,20 @@ export type CheckValue = (value: unknown, at: string) => void
 
 /** A check by a schema of JSON Schema 2020-12, which is interpreted: no code is made of it. */
 export function checkBy(schema: JsonObject): CheckValue {
-  const validator = new Validator(schema as Schema, '2020-12')
+  const plain = new Validator(approximate(schema) as Schema, '2020-12')
   return (value, at) => {
-    const error = errorsOf(validator, value).at(-1)
+    const exact = exactly(schema, value)
+    const validator = exact === undefined ? plain : new Validator(exact.schema as Schema, '2020-12')
+    const error = errorsOf(validator, exact === undefined ? value : exact.value).at(-1)
     if (error === undefined) return
     const inner = error.instanceLocation.slice(1)
     // The name comes from the schema: it is required, and so not in the value.
     const missing = error.keyword === 'required' ? /"([^"]*)"/.exec(error.error)?.[1] : undefined
     if (missing !== undefined) throw new ArgsError(`${at}${inner}/${missing}`, 'is missing')
     const rule = error.keyword === 'false' ? 'is not allowed' : `breaks "${error.keyword}" of the schema`
-    throw new ArgsError(`${at}${inner}`, rule)
+    // What the schema says of a number that is no double is in one `not`.
+    const isOfNumbers = exact !== undefined && error.keyword === 'not'
+    throw new ArgsError(`${at}${inner}`, isOfNumbers ? 'does not fit the schema' : rule)
   }
 }
 

@@ -1,4 +1,5 @@
 import { defined } from '@parley/shared/defined'
+import { isExactNumber } from '@parley/shared/exact-number'
 import type { JsonObject } from '@parley/shared/json-object'
 import { pointerSegment } from '@parley/shared/json-pointer'
 import type { Operation } from './operation.ts'
@@ -126,6 +127,7 @@ export function pairsOf({ name, style, explode }: Given, value: unknown): Array<
 }
 
 function scalarText(name: string, value: unknown): string {
+  if (isExactNumber(value)) return value.rawJSON
   if (typeof value === 'object' && value !== null)
     throw new ArgsError(`/${pointerSegment(name)}`, 'is nested too deeply for a parameter')
   return value === null ? '' : String(value)

@@ -7,6 +7,7 @@ import type { MayLeave } from '../http/http-client.ts'
 import { outcomeOfCall, outcomeOfStatus } from '../rpc.ts'
 import { CREDENTIALS_WITHHELD, type CredentialsOf, reasonToWithholdCredentials } from './credentials.ts'
 import type { Action, FindAction } from './find-action.ts'
+import type { IsIdempotentAction } from './idempotent-action.ts'
 import {
   channelFailure,
   type FailedOutcome,
@@ -14,6 +15,7 @@ import {
   type ReadyOperation,
   slowSpec,
 } from './operation-call.ts'
+import { effectOf } from './repeatable.ts'
 
 const FRESH_MS = 1_000
 
@@ -43,17 +45,23 @@ export interface Functions {
 interface FunctionAttempt {
   /** What it calls, or the origin of that where each call has its own path; undefined when nothing can be called. */
   url?: string
+  /** Whether it may be called again when it may have been done. */
+  isRepeatable?: boolean
   /** Calls it, within 12 s. */
   deliver(mayLeave: MayLeave): Promise<Outcome>
 }
 
-/** Functions over HTTP, with the credentials of the action where its spec asks for them. */
+/**
+ * Functions over HTTP, with the credentials of the action where its spec asks for them. What may have been done and may
+ * not be done twice is `effect_unknown`.
+ */
 export function createFunctions(options: {
   findAction: FindAction
   readCall: ReadOperationCall
   credentialsOf: CredentialsOf
+  isIdempotentAction: IsIdempotentAction
 }): Functions {
-  const { findAction, readCall, credentialsOf } = options
+  const { findAction, readCall, credentialsOf, isIdempotentAction } = options
   const ready = async (call: FunctionCall, needs?: { notBefore?: number | undefined }) => {
     const { channel, messageId, message, content } = call
     const { name, position } = content
@@ -80,11 +88,13 @@ export function createFunctions(options: {
     },
     async open(call) {
       const found = await ready(call)
-      if ('kind' in found) return { deliver: async () => found }
+      // One that was called before may have been done, whatever hinders it now.
+      if ('kind' in found) return { isRepeatable: false, deliver: async () => found }
       const { operation, action } = found
       const { given, withheld } = await credentials(operation, action)
       if (withheld !== undefined)
-        return { deliver: async () => channelFailure(CREDENTIALS_WITHHELD, withheld) }
+        return { isRepeatable: false, deliver: async () => channelFailure(CREDENTIALS_WITHHELD, withheld) }
+      const isRepeatable = operation.isRepeatable || (await isIdempotentAction(action))
       const deliver = async (mayLeave: MayLeave) => {
         try {
           const { response, secrets } = operation.send(call.id, given?.value, mayLeave)
@@ -94,12 +104,12 @@ export function createFunctions(options: {
             headers: { secrets: secrets.join(' ') },
             body: JSON.stringify(call.message),
           }
-          return withErrorText(outcomeOfStatus(answer), answer, sent)
+          return withErrorText(effectOf(outcomeOfStatus(answer), { isRepeatable }), answer, sent)
         } catch (error) {
-          return outcomeOfCall(error)
+          return effectOf(outcomeOfCall(error), { isRepeatable })
         }
       }
-      return { url: operation.url, deliver }
+      return { url: operation.url, isRepeatable, deliver }
     },
   }
 }

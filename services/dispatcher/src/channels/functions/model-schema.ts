@@ -1,5 +1,7 @@
+import { hasExactNumber, isExactNumber } from '@parley/shared/exact-number'
 import { ForeignDocumentError, sizeOf } from '@parley/shared/foreign-document'
 import type { JsonObject } from '@parley/shared/json-object'
+import { approximate } from './exact-schema.ts'
 import { isObject, memberOf, pointedAt, type SpecDocument } from './spec-document.ts'
 
 /** The longest schema of one tool, in characters of JSON. */
@@ -89,12 +91,35 @@ function scalarMembers(given: JsonObject): JsonObject {
   for (const [key, text] of Object.entries({ format, pattern }))
     if (typeof text === 'string' && text.length <= MAX_TEXT) made[key] = text
   if (typeof description === 'string') made.description = shortened(description, MAX_DESCRIPTION)
-  for (const key of NUMBERS) if (typeof given[key] === 'number') made[key] = given[key]
+  for (const key of NUMBERS) {
+    const number = given[key]
+    if (typeof number === 'number' || isExactNumber(number)) made[key] = approximate(number)
+  }
   if (typeof given.uniqueItems === 'boolean') made.uniqueItems = given.uniqueItems
+  // Providers read schemas by doubles, too, so that the model is told of other numbers in words.
+  if (hasExactNumber([given.const, given.enum])) return { ...made, ...inWords(made, given) }
   if (Object.hasOwn(given, 'const')) made.const = given.const
   if (Array.isArray(given.enum)) made.enum = given.enum.slice(0, MAX_LISTED)
   if (Array.isArray(required)) made.required = required
   return made
+}
+
+/** A schema with another description; what is said of its values stays. */
+export function describedAs(made: JsonObject, description: string): JsonObject {
+  const { description: own } = made
+  const words = typeof own === 'string' ? own.indexOf(WORDS) : -1
+  const all = words === -1 ? description : `${description} ${String(own).slice(words)}`
+  return { ...made, description: all }
+}
+
+const WORDS = 'One of these values, exactly: '
+
+function inWords({ description = '' }: JsonObject, given: JsonObject): JsonObject {
+  const { required, enum: listed } = given
+  const values = Object.hasOwn(given, 'const') ? [given.const] : (listed as unknown[])
+  const words = WORDS + JSON.stringify(values.slice(0, MAX_LISTED)).slice(1, -1)
+  const all = [description, words].filter((text) => text !== '').join(' ')
+  return { description: all, ...(Array.isArray(required) ? { required } : {}) }
 }
 
 /** At most `characters` of a text, with a mark where it goes on. */

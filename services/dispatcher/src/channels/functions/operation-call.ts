@@ -30,6 +30,8 @@ export interface OperationCall {
 export interface ReadyOperation {
   /** What it calls, or the origin of that where each call has its own path. */
   url: string
+  /** Whether calling it twice does no more than calling it once, by what its spec says. */
+  isRepeatable: boolean
   /** Whether it goes to the spec's own server, which asks for credentials. */
   asksForCredentials: boolean
   /** One attempt within 12 s; `id` is the idempotency key. Throws `CallError`. */
@@ -74,9 +76,10 @@ export function createReadOperationCall(options: {
     } as const
     const result = await specs.ask(task)
     if (result.kind === 'request') {
-      const { request, security } = result
+      const { request, security, isRepeatable } = result
       return {
         url: originOf(request.url),
+        isRepeatable,
         asksForCredentials: security.length > 0,
         send(id, credentials, mayLeave) {
           const filled = credentialsFor(security, credentials)
@@ -94,6 +97,7 @@ export function createReadOperationCall(options: {
     if (result.kind !== 'fits') return failureOf(result, call)
     return {
       url: action.moduleUrl,
+      isRepeatable: result.declaresKey === true,
       asksForCredentials: false,
       send(id, _credentials, mayLeave) {
         const body = moduleBody(call, id)

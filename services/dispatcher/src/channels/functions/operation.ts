@@ -1,7 +1,8 @@
+import { isExactNumber } from '@parley/shared/exact-number'
 import type { JsonObject } from '@parley/shared/json-object'
 import { withoutTrailingSlashes } from '@parley/shared/trailing-slashes'
 import { argumentSchema, type CheckValue, checkBy } from './argument-schema.ts'
-import { type Parameter, parametersOf } from './parameter.ts'
+import { declaresKey, type Parameter, parametersOf } from './parameter.ts'
 import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
@@ -23,6 +24,8 @@ export interface Operation {
   method: string
   path: string
   parameters: Parameter[]
+  /** Whether it takes an `Idempotency-Key`, and so does nothing twice for one. */
+  declaresKey: boolean
   body?: { type: string; required: boolean; schema: unknown; check: CheckValue; names: Set<string> }
 }
 
@@ -52,7 +55,9 @@ export function readOperation(
 ): Operation {
   const given = memberOf(operation, 'requestBody')
   const body = given === undefined ? undefined : bodyOf(document, resolved(document, given))
-  return { method, path, parameters: parametersOf(document, [item, operation]), ...(body && { body }) }
+  const owners = [item, operation]
+  const parameters = parametersOf(document, owners)
+  return { method, path, parameters, declaresKey: declaresKey(document, owners), ...(body && { body }) }
 }
 
 function bodyOf(document: SpecDocument, given: unknown): Operation['body'] {
@@ -89,6 +94,7 @@ export function serverUrl({ root }: SpecDocument, { operation, item }: FoundOper
   }
   const text = bounded(template).replaceAll(/\{([^{}]*)\}/g, (_whole, name: string) => {
     const value = memberOf(memberOf(variables, name), 'default')
+    if (isExactNumber(value)) return bounded(value.rawJSON)
     return bounded(isObject(value) || Array.isArray(value) ? '' : String(value ?? ''))
   })
   if (!URL.canParse(text) || !/^https?:/.test(text))

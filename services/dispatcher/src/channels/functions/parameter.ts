@@ -10,7 +10,8 @@ const STYLES: Record<(typeof PLACES)[number], string[]> = {
   cookie: ['form'],
 }
 /** OpenAPI says that the first three don't count as parameters; the last is ours to set. */
-const NOT_PARAMETERS = ['accept', 'content-type', 'authorization', 'idempotency-key']
+const KEY = 'idempotency-key'
+const NOT_PARAMETERS = ['accept', 'content-type', 'authorization', KEY]
 const OF_THE_CONNECTION =
   /^(?:host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|proxy-.*)$/
 const MAX_DESCRIPTION = 1_024
@@ -41,6 +42,19 @@ export function parametersOf(document: SpecDocument, owners: JsonObject[]): Para
     }
   }
   return [...found.values()]
+}
+
+/** Whether one of these has the header `Idempotency-Key` among its parameters. Throws {@link SpecError}. */
+export function declaresKey(document: SpecDocument, owners: JsonObject[]): boolean {
+  return owners.some((owner) => {
+    const given = memberOf(owner, 'parameters')
+    return Array.isArray(given) && given.some((one) => isKey(resolved(document, one)))
+  })
+}
+
+function isKey(given: unknown): boolean {
+  const name = memberOf(given, 'name')
+  return memberOf(given, 'in') === 'header' && typeof name === 'string' && name.toLowerCase() === KEY
 }
 
 function parameterOf(document: SpecDocument, given: unknown): Parameter | undefined {

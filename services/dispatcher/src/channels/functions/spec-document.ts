@@ -1,3 +1,5 @@
+import { isExactNumber } from '@parley/shared/exact-number'
+import { EXACT_SCHEMA } from '@parley/shared/exact-yaml'
 import { ForeignDocumentError, readForeignDocument } from '@parley/shared/foreign-document'
 import type { JsonObject } from '@parley/shared/json-object'
 
@@ -21,7 +23,7 @@ export function parseSpec(text: string): SpecDocument {
 
 function readDocument(text: string): unknown {
   try {
-    return readForeignDocument(text)
+    return readForeignDocument(text, EXACT_SCHEMA)
   } catch (error) {
     throw error instanceof ForeignDocumentError ? new SpecError(error.message) : error
   }
@@ -59,7 +61,7 @@ function decoded(segment: string): string {
 }
 
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
 }
 
 /** A value's own member; undefined where there is none. */

@@ -1,10 +1,11 @@
 import { ForeignDocumentError, sizeOf } from '@parley/shared/foreign-document'
 import type { JsonObject } from '@parley/shared/json-object'
-import { parseJson } from '@parley/shared/parse-json'
+import { parseExact } from '@parley/shared/parse-json'
 import { argumentSchema, checkBy } from './argument-schema.ts'
 import { buildRequest, type CallRequest } from './build-request.ts'
 import { shortened } from './model-schema.ts'
 import { type FoundOperation, type Operation, operationsOf, readOperation, serverUrl } from './operation.ts'
+import { isIdempotent } from './repeatable.ts'
 import { type SecurityScheme, securityOf } from './security.ts'
 import { ArgsError, parseSpec, type SpecDocument, SpecError } from './spec-document.ts'
 import { type ListedTool, operationTools, serverTools, type ToolList } from './tool-list.ts'
@@ -30,9 +31,11 @@ export type SpecResult =
       request: Omit<CallRequest, 'target'> & { url: string }
       /** What credentials may fill at that URL. */
       security: SecurityScheme[][]
+      /** Whether calling it twice does no more than calling it once, as method and spec say. */
+      isRepeatable: boolean
     }
-  /** Only checked: the arguments fit. */
-  | { kind: 'fits' }
+  /** Only checked: the arguments fit. `declaresKey` where it is an operation that takes an `Idempotency-Key`. */
+  | { kind: 'fits'; declaresKey?: boolean }
   | { kind: 'bad_spec'; reason: string }
   | { kind: 'bad_args'; path: string; reason: string }
 
@@ -73,7 +76,7 @@ export function runSpecTask(task: SpecTask, read: () => ReadSpec): SpecResult {
 
 function resultOf(task: SpecTask, read: () => ReadSpec): SpecResult {
   if (task.kind === 'server_tools')
-    return { kind: 'tools', ...serverTools(parseJson(task.spec) as ListedTool[]) }
+    return { kind: 'tools', ...serverTools(parseExact(task.spec) as ListedTool[]) }
   if (task.kind === 'fits') return fits(task)
   const spec = read()
   if (task.kind === 'operations') return { kind: 'operations', ids: [...spec.found.keys()] }
@@ -86,15 +89,17 @@ function resultOf(task: SpecTask, read: () => ReadSpec): SpecResult {
   const found = spec.found.get(task.operationId)
   if (found === undefined) throw new SpecError('has no such operation')
   const operation = readOnce(task.operationId, found)
-  const { target, ...request } = buildRequest(operation, parseJson(task.args) as JsonObject)
-  if (!task.native) return { kind: 'fits' }
+  const { target, ...request } = buildRequest(operation, parseExact(task.args) as JsonObject)
+  const { declaresKey } = operation
+  if (!task.native) return { kind: 'fits', declaresKey }
   const url = serverUrl(spec.document, found) + target
   const security = securityOf(spec.document, found, url)
-  return { kind: 'request', request: { ...request, url }, security }
+  const isRepeatable = declaresKey || isIdempotent(operation.method)
+  return { kind: 'request', request: { ...request, url }, security, isRepeatable }
 }
 
 function fits({ spec, args }: { spec: string; args: string }): SpecResult {
-  const root = parseJson(spec) as JsonObject
-  checkBy(argumentSchema({ dialect: '2020-12', root }, root))(parseJson(args), '')
+  const root = parseExact(spec) as JsonObject
+  checkBy(argumentSchema({ dialect: '2020-12', root }, root))(parseExact(args), '')
   return { kind: 'fits' }
 }

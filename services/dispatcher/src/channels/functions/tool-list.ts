@@ -1,5 +1,5 @@
 import type { JsonObject } from '@parley/shared/json-object'
-import { MAX_SCHEMA_CHARACTERS, modelSchema, shortened } from './model-schema.ts'
+import { describedAs, MAX_SCHEMA_CHARACTERS, modelSchema, shortened } from './model-schema.ts'
 import type { FoundOperation, Operation } from './operation.ts'
 import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
 
@@ -89,7 +89,7 @@ function inputSchemaOf(document: SpecDocument, { parameters, body }: Operation):
     const made = modelSchema(document, schema)
     room -= name.length + JSON.stringify(made).length
     if (room < 0) throw new SpecError(TOO_LONG)
-    return [name, description === undefined ? made : { ...made, description }] as const
+    return [name, description === undefined ? made : describedAs(made, description)] as const
   })
   const required = parameters.filter((one) => one.required).map(({ name }) => name)
   const ofBody = body === undefined ? undefined : bodySchema(document, body, required)
